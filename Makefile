@@ -1,0 +1,30 @@
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test test-all lint clean
+
+demo: $(READY)
+	$(BIN)/python -m mercer.demo
+
+test: $(READY) lint
+	$(BIN)/python -m pytest -q -n 2
+
+test-all: $(READY) lint
+	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell src tests docs README.md CONTRIBUTING.md CHANGELOG.md
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable . --group dev
+	touch $(READY)
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,262 @@
+"""The boundary: what users bring is checked here once, so that no formula below has to ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+
+Array: TypeAlias = npt.NDArray[Any]
+"""A numpy array, or an array of any namespace that follows the array API standard."""
+
+
+@runtime_checkable
+class Points(Protocol):
+    """A data set: anything with a length and slices whose members are points."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Any, /) -> Any: ...
+
+
+class MercerError(Exception):
+    """Everything mercer raises on purpose."""
+
+
+class InvalidInput(MercerError, ValueError):
+    """Data that cannot be used as they are; the message names the place and the remedy."""
+
+
+class InvalidParameter(MercerError, ValueError):
+    """A parameter outside the domain for which the theory holds."""
+
+
+class NotPositiveDefinite(MercerError, ValueError):
+    """An operation or a matrix that leaves the cone of positive definite kernels."""
+
+
+class NotDifferentiable(MercerError, TypeError):
+    """A derivative was asked of a kernel that has none, or whose derivative is not known."""
+
+
+class NoFeatureMap(MercerError, TypeError):
+    """Explicit features were asked of a kernel that has no finite feature map."""
+
+
+class WrittenFormError(InvalidInput):
+    """A text that is not a kernel; the message points at the position."""
+
+
+class Paired:
+    """Points of a product space: the i-th point is ``(x[i], y[i], ...)``.
+
+    >>> points = Paired([[0.0], [1.0]], ["a", "b"])
+    >>> len(points), points[1]
+    (2, ([1.0], 'b'))
+    """
+
+    def __init__(self, *parts: Points) -> None:
+        lengths = {len(part) for part in parts}
+        if len(lengths) != 1:
+            raise InvalidInput(
+                f"the parts of paired points must have equal lengths, found {sorted(lengths)}"
+            )
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return len(self.parts[0])
+
+    def __getitem__(self, index: Any, /) -> Any:
+        members = tuple(part[index] for part in self.parts)
+        return Paired(*members) if isinstance(index, slice) else members
+
+
+def namespace(*arrays: Any) -> Any:
+    """Return the array API namespace of the arrays, numpy's for anything that has none."""
+    known = [a for a in arrays if is_array_api_obj(a)]
+    return array_namespace(*known) if known else array_namespace(np.empty(0))
+
+
+def as_numpy(a: Any) -> Array:
+    """Return an array of any namespace as a numpy array, without a copy where possible."""
+    if is_numpy_array(a) or not is_array_api_obj(a):
+        return np.asarray(a)
+    detached = a.detach().cpu() if hasattr(a, "detach") else a
+    return np.asarray(np.from_dlpack(detached))
+
+
+def vectors(x: Points, name: str = "x") -> Array:
+    """Return points of a vector space as the rows of a float64 (or complex128) array.
+
+    A one-dimensional array is n points of R¹. What is not a finite number is refused with its
+    row and column.
+
+    >>> vectors([1, 2, 3]).shape
+    (3, 1)
+    >>> vectors([[1.0, float("nan")]])
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: x has 1 value that is not finite, the first at row 0, column 1: nan. Remove or impute it before calling a kernel.
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    a = x if is_array_api_obj(x) and not isinstance(x, np.ma.MaskedArray) else _numbers(x, name)
+    xp = namespace(a)
+    if a.ndim == 1:
+        a = xp.reshape(a, (-1, 1))
+    if a.ndim != 2 or (a.shape[1] == 0 and a.shape[0] > 0):
+        raise InvalidInput(
+            f"{name} must hold points as rows of at least one number, found shape {tuple(a.shape)}"
+        )
+    if isinstance(a, np.ndarray) and a.dtype.kind not in "biufc":
+        a = _numbers(a, name)
+    is_complex = xp.isdtype(a.dtype, "complex floating")
+    a = xp.astype(a, xp.complex128 if is_complex else xp.float64, copy=False)
+    _refuse_non_finite(a, xp, name)
+    return a  # type: ignore[no-any-return]
+
+
+def _numbers(x: Any, name: str) -> Array:
+    if hasattr(x, "toarray"):
+        raise InvalidInput(
+            f"{name} is a sparse matrix, which this kernel cannot read row by row; "
+            f"pass {name}.toarray() if it fits in memory"
+        )
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        row = np.argwhere(np.ma.getmaskarray(x))[0].tolist()
+        raise InvalidInput(f"{name} has masked entries, the first at {row}; fill them first")
+    try:
+        a = np.asarray(x)
+    except ValueError as error:
+        raise InvalidInput(
+            f"the points of {name} have different numbers of coordinates; "
+            "vector kernels need the same number in every row"
+        ) from error
+    if a.dtype.kind in "biufc":
+        return a
+    if a.dtype.kind in "OUS":
+        try:
+            return a.astype(np.float64)
+        except (TypeError, ValueError):
+            place, value = _first_non_number(a)
+            raise InvalidInput(
+                f"{name}, {place}: {value!r} is not a number. This kernel compares vectors; "
+                "choose a kernel for this kind of points or encode the column"
+            ) from None
+    raise InvalidInput(f"{name} has dtype {a.dtype}, which is not numeric; convert it first")
+
+
+def _first_non_number(a: Array) -> tuple[str, Any]:
+    for index, value in np.ndenumerate(a):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            words = ("row", "column")
+            return ", ".join(f"{w} {i}" for w, i in zip(words, index, strict=False)), value
+    return "dtype", a.dtype
+
+
+def _refuse_non_finite(a: Array, xp: Any, name: str) -> None:
+    finite = xp.isfinite(a)
+    if bool(xp.all(finite)):
+        return
+    rows, columns = np.nonzero(~as_numpy(finite))
+    count = len(rows)
+    value = as_numpy(a)[rows[0], columns[0]].item()
+    plural = "value that is" if count == 1 else "values that are"
+    raise InvalidInput(
+        f"{name} has {count} {plural} not finite, the first at row {rows[0]}, column "
+        f"{columns[0]}: {value}. Remove or impute {'it' if count == 1 else 'them'} before "
+        "calling a kernel."
+    )
+
+
+def finite(matrix: Array, what: str) -> Array:
+    """Return the matrix if all its entries are finite, else name the first that is not."""
+    xp = namespace(matrix)
+    if not bool(xp.all(xp.isfinite(matrix))):
+        index = tuple(int(i[0]) for i in np.nonzero(~np.isfinite(as_numpy(matrix))))
+        raise InvalidInput(
+            f"{what} is not a finite number at {index}: the values are too large for double "
+            "precision. Rescale the data or the kernel's parameters"
+        )
+    return matrix
+
+
+def number(value: Any, name: str, *, above: float = -np.inf, allowed: float | None = None) -> float:
+    """Return a real parameter strictly greater than ``above``, or equal to ``allowed``.
+
+    >>> number(2, "bandwidth", above=0.0)
+    2.0
+    >>> number(-1.0, "weight", above=0.0, allowed=0.0)
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidParameter: weight must be a number > 0 or equal to 0, found -1.0
+    """
+    if isinstance(value, Real) and not isinstance(value, bool):
+        result = float(value)
+        if result == allowed or (result > above and result != np.inf):
+            return result
+    limits = f" > {above:g}" if np.isfinite(above) else ""
+    exception = "" if allowed is None else f" or equal to {allowed:g}"
+    raise InvalidParameter(f"{name} must be a number{limits}{exception}, found {value!r}")
+
+
+def nonnegative(value: Any, name: str) -> float:
+    """Return a real parameter that is at least zero."""
+    return number(value, name, above=0.0, allowed=0.0)
+
+
+def whole(value: Any, name: str, *, least: int = 0) -> int:
+    """Return an integer parameter of at least ``least``."""
+    is_whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
+    if isinstance(value, bool) or not is_whole or int(value) < least:
+        raise InvalidParameter(f"{name} must be a whole number >= {least}, found {value!r}")
+    return int(value)
+
+
+def numbers(values: Any, name: str, each: Callable[[Any, str], float] = number) -> tuple[float, ...]:
+    """Return a non-empty sequence of real parameters as a tuple."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidParameter(f"{name} must be a sequence of numbers, found {values!r}")
+    result = tuple(each(v, f"{name}[{i}]") for i, v in enumerate(values))
+    if not result:
+        raise InvalidParameter(f"{name} must hold at least one number")
+    return result
+
+
+def square_matrix(values: Any, name: str) -> Array:
+    """Return a square numeric matrix with finite entries as a numpy array."""
+    a = np.asarray(values)
+    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise InvalidInput(f"{name} must be a square matrix, found shape {a.shape}")
+    return vectors(a, name) if a.size else a.astype(np.float64)
+
+
+def worst_asymmetry(matrix: Array) -> tuple[float, tuple[int, int]]:
+    """Return the largest |K_ij - conj K_ji| relative to the largest entry, and where it is."""
+    if matrix.size == 0:
+        return 0.0, (0, 0)
+    gap = np.abs(matrix - matrix.conj().T)
+    i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+    largest = float(np.max(np.abs(matrix)))
+    return (float(gap[i, j]) / largest if largest > 0 else 0.0), (int(i), int(j))
+
+
+def chunks(count: int, size: int) -> Iterator[slice]:
+    """Cut ``range(count)`` into consecutive slices of at most ``size``.
+
+    >>> [(s.start, s.stop) for s in chunks(5, 2)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def plain_sequence(values: Iterable[Any], name: str) -> Sequence[Any]:
+    """Return points that are arbitrary objects as a sequence with a length."""
+    if isinstance(values, Points):
+        return values  # type: ignore[return-value]
+    raise InvalidInput(f"{name} must be a sequence of points, found {type(values).__name__}")

@@ -1,0 +1,1 @@
+"""What similar means: kernels as immutable values, their algebra and their validity."""

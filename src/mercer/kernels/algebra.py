@@ -1,0 +1,331 @@
+"""The operations under which positive definite kernels are closed, each a kernel again.
+
+An operation that leaves the cone of positive definite kernels is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from numbers import Real
+from typing import ClassVar
+
+from mercer.check import Array, InvalidParameter, Points, namespace, numbers
+from mercer.kernels.base import (
+    ATOM,
+    POWER,
+    PRODUCT,
+    SUM,
+    Domain,
+    Kernel,
+    Kind,
+    Name,
+    literal,
+    value,
+    wrap,
+)
+from mercer.kernels.composite import (
+    Composite,
+    nonnegative_weight,
+    positive_if_conditional,
+    refuse_conditional,
+    whole_power,
+)
+from mercer.kernels.features import join, monomials, outer_rows
+from mercer.kernels.pairs import Aligned, Pairs, exp
+
+
+@value
+class Sum(Composite):
+    r"""The sum of kernels, whose features are those of the terms side by side.
+
+    .. math:: k(x, y) = k_1(x, y) + \dots + k_m(x, y)
+
+    >>> from mercer.kernels.vectors import Linear
+    >>> (Linear() + 1.0)([[2.0]], [[3.0]])
+    array([[7.]])
+
+    Beeny, Theorem 3.22.1; Kroese et al., Theorem 6.5.3.
+    """
+
+    terms: tuple[Kernel, ...]
+    theorem: ClassVar[str] = "a sum of positive definite kernels is one"
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        total = self.terms[0].evaluate(pairs)
+        for term in self.terms[1:]:
+            total = total + term.evaluate(pairs)
+        return total
+
+    def combine(self, values: Sequence[Array]) -> Array:
+        return sum(values[1:], start=values[0])
+
+    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
+        return [1.0] * len(values)
+
+    def features(self, x: Points) -> Array:
+        return join([term.features(x) for term in self.terms])
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        return " + ".join(wrap(t, name, PRODUCT) for t in self.terms), SUM
+
+
+@value
+class Product(Composite):
+    r"""The product of kernels (Schur), whose features are the products of the factors' features.
+
+    .. math:: k(x, y) = k_1(x, y) \cdots k_m(x, y)
+
+    >>> from mercer.kernels.vectors import Linear
+    >>> (Linear() * Linear())([[2.0]], [[3.0]])
+    array([[36.]])
+
+    Gallier and Quaintance, Proposition 53.5; Kroese et al., Theorem 6.5.4.
+    """
+
+    factors: tuple[Kernel, ...]
+    theorem: ClassVar[str] = "a product of positive definite kernels is one (Schur)"
+
+    def __post_init__(self) -> None:
+        refuse_conditional(self.factors, "a product with a conditionally positive definite kernel")
+
+    def combine(self, values: Sequence[Array]) -> Array:
+        return prod(values[1:], start=values[0])
+
+    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
+        indices = range(len(values))
+        return [prod((values[j] for j in indices if j != i), start=1.0) for i in indices]
+
+    def features(self, x: Points) -> Array:
+        result = self.factors[0].features(x)
+        for factor in self.factors[1:]:
+            result = outer_rows(result, factor.features(x))
+        return result
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        first, *others = self.factors
+        texts = [wrap(first, name, PRODUCT), *(wrap(f, name, POWER) for f in others)]
+        return " * ".join(texts), PRODUCT
+
+
+@value
+class Scaled(Composite):
+    r"""A kernel times a nonnegative weight.
+
+    .. math:: k(x, y) = c\, k_1(x, y), \quad c \ge 0
+
+    >>> from mercer.kernels.vectors import Linear
+    >>> (0.5 * Linear())([[2.0]], [[3.0]])
+    array([[3.]])
+
+    Beeny, Theorem 3.22.1.
+    """
+
+    weight: float
+    kernel: Kernel
+    theorem: ClassVar[str] = "a nonnegative multiple of a positive definite kernel is one"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weight", nonnegative_weight(self.weight))
+
+    def combine(self, values: Sequence[Array]) -> Array:
+        return self.weight * values[0]
+
+    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
+        return [self.weight]
+
+    def local_partials(self, values: Sequence[Array]) -> dict[str, Array]:
+        return {"weight": values[0]}
+
+    def features(self, x: Points) -> Array:
+        return self.weight**0.5 * self.kernel.features(x)
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        return f"{self.weight!r} * {wrap(self.kernel, name, POWER)}", PRODUCT
+
+
+@value
+class Power(Composite):
+    r"""A whole power of a kernel, whose features are the monomials of the kernel's features.
+
+    .. math:: k(x, y) = k_1(x, y)^m, \quad
+        \varphi_i = \sqrt{\tfrac{m!}{i_1! \cdots i_d!}} \prod_j \varphi_{1j}^{i_j}
+
+    >>> from mercer.kernels.vectors import Linear
+    >>> (Linear() ** 3)([[2.0]], [[1.0]])
+    array([[8.]])
+
+    Gallier and Quaintance, Problem 53.2.
+    """
+
+    kernel: Kernel
+    power: int
+    domain: ClassVar[Domain] = {"power": lambda m, _: whole_power(m)}
+    theorem: ClassVar[str] = "a whole power of a positive definite kernel is one (Schur)"
+
+    def __post_init__(self) -> None:
+        Kernel.__post_init__(self)
+        if self.power != 1:
+            refuse_conditional([self.kernel], "a power of a conditionally positive definite kernel")
+
+    def combine(self, values: Sequence[Array]) -> Array:
+        return values[0] ** self.power
+
+    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
+        return [0.0 if self.power == 0 else self.power * values[0] ** (self.power - 1)]
+
+    def features(self, x: Points) -> Array:
+        return monomials(self.kernel.features(x), self.power)
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        return f"{wrap(self.kernel, name, ATOM)}**{self.power}", POWER
+
+
+@value
+class PolynomialOf(Composite):
+    r"""A polynomial of a kernel with nonnegative coefficients, the constant first.
+
+    .. math:: k(x, y) = \sum_i c_i\, k_1(x, y)^i, \quad c_i \ge 0
+
+    >>> from mercer.kernels.vectors import Linear
+    >>> Linear().polynomial([1.0, 0.0, 2.0])([[2.0]], [[3.0]])
+    array([[73.]])
+
+    Beeny, Theorem 3.22.3; Gallier and Quaintance, Proposition 53.7.
+    """
+
+    kernel: Kernel
+    coefficients: tuple[float, ...]
+    domain: ClassVar[Domain] = {
+        "coefficients": lambda c, name: numbers(c, name, lambda v, _: nonnegative_weight(v))
+    }
+    theorem: ClassVar[str] = (
+        "a polynomial with nonnegative coefficients of a positive definite kernel is one"
+    )
+
+    def __post_init__(self) -> None:
+        Kernel.__post_init__(self)
+        if any(self.coefficients[2:]):
+            refuse_conditional([self.kernel], "a power of a conditionally positive definite kernel")
+
+    def combine(self, values: Sequence[Array]) -> Array:
+        return _horner(self.coefficients, values[0])
+
+    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
+        slopes = [i * c for i, c in enumerate(self.coefficients)][1:]
+        return [_horner(slopes or [0.0], values[0])]
+
+    def local_partials(self, values: Sequence[Array]) -> dict[str, Array]:
+        powers = [values[0] ** i for i in range(len(self.coefficients))]
+        return {"coefficients": namespace(values[0]).stack(powers, axis=-1)}
+
+    def features(self, x: Points) -> Array:
+        phi = self.kernel.features(x)
+        return join([c**0.5 * monomials(phi, i) for i, c in enumerate(self.coefficients)])
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        base = wrap(self.kernel, name, ATOM)
+        return f"{base}.polynomial({literal(self.coefficients, name)})", ATOM
+
+
+def _horner(coefficients: Sequence[float], values: Array) -> Array:
+    total = 0.0 * values + coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * values + c
+    return total
+
+
+@value
+class Exponential(Composite):
+    r"""The entrywise exponential of a kernel, not the exponential of its matrix.
+
+    .. math:: k(x, y) = e^{k_1(x, y)}
+
+    The exponential of a conditionally positive definite kernel is positive definite
+    (Schoenberg).
+
+    >>> from mercer.kernels.vectors import Linear
+    >>> Linear().exp()([[0.0]], [[3.0]])
+    array([[1.]])
+
+    Beeny, Theorem 3.22.6; Gallier and Quaintance, Proposition 53.7.
+    """
+
+    kernel: Kernel
+    theorem: ClassVar[str] = "the entrywise exponential of a kernel is positive definite"
+
+    @property
+    def kind(self) -> Kind:
+        return positive_if_conditional(self.kernel)
+
+    def combine(self, values: Sequence[Array]) -> Array:
+        return exp(0.0 + values[0])
+
+    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
+        return [self.combine(values)]
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        return f"{wrap(self.kernel, name, ATOM)}.exp()", ATOM
+
+
+def as_kernel(other: object) -> Kernel:
+    """Return an operand as a kernel: a nonnegative number is a constant kernel."""
+    if isinstance(other, Kernel):
+        return other
+    if isinstance(other, Real) and not isinstance(other, bool):
+        return Constant(nonnegative_weight(other))
+    raise InvalidParameter(f"a kernel cannot be combined with {other!r}; give a kernel or a number")
+
+
+def add(left: Kernel, right: Kernel | float) -> Kernel:
+    """Return left + right, nested sums flattened; adding 0 changes nothing."""
+    if not isinstance(right, Kernel) and right == 0:
+        return left
+    terms: list[Kernel] = []
+    for k in (left, as_kernel(right)):
+        terms.extend(k.terms if isinstance(k, Sum) else [k])
+    return Sum(tuple(terms))
+
+
+def multiply(left: Kernel, right: Kernel | float) -> Kernel:
+    """Return left * right, nested products flattened; a number is a weight."""
+    if not isinstance(right, Kernel):
+        if not isinstance(right, Real) or isinstance(right, bool):
+            return multiply(left, as_kernel(right))
+        if isinstance(left, Scaled):
+            return Scaled(nonnegative_weight(right) * left.weight, left.kernel)
+        return Scaled(float(right), left)
+    factors: list[Kernel] = []
+    for k in (left, right):
+        factors.extend(k.factors if isinstance(k, Product) else [k])
+    return Product(tuple(factors))
+
+
+@value
+class Constant(Kernel):
+    r"""The same nonnegative number everywhere: one constant feature.
+
+    .. math:: k(x, y) = c, \quad c \ge 0
+
+    >>> Constant(2.0)([0.0], [1.0])
+    array([[2.]])
+
+    Kroese et al., Theorem 6.5.2 with a constant function.
+    """
+
+    constant: float = 1.0
+    domain: ClassVar[Domain] = {"constant": lambda c, _: nonnegative_weight(c)}
+    theorem: ClassVar[str] = "it has one constant feature"
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        xp = namespace(pairs.x, pairs.y)
+        return xp.full(pairs.shape, self.constant, dtype=xp.float64)  # type: ignore[no-any-return]
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        return {"constant": Constant(1.0).evaluate(pairs)}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        return 0.0 * pairs.difference()
+
+    def features(self, x: Points) -> Array:
+        return Constant(self.constant**0.5).evaluate(Aligned(x))[:, None]

@@ -1,0 +1,411 @@
+"""What a kernel is: an immutable value with a formula, its derivatives and its parameters."""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from numbers import Real
+from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
+
+import numpy as np
+
+from mercer.check import (
+    Array,
+    InvalidParameter,
+    NoFeatureMap,
+    NotDifferentiable,
+    NotPositiveDefinite,
+    Points,
+    as_numpy,
+    finite,
+    namespace,
+)
+from mercer.kernels.pairs import Aligned, Pairs, Table, is_complex
+
+Domain: TypeAlias = Mapping[str, Callable[[Any, str], Any]]
+Name: TypeAlias = Callable[[str], str]
+
+LONGEST_TEXT = 10_000
+"""The longest written form, in characters, that is read or printed."""
+
+# How tightly a piece of the written form binds, as in Python.
+SUM, PRODUCT, POWER, ATOM = range(4)
+
+
+class Kind(Enum):
+    """What is known of a kernel's definiteness by the way it was made."""
+
+    POSITIVE = "positive definite"
+    CONDITIONAL = "conditionally positive definite"
+    SIMILARITY = "a similarity that need not be positive definite"
+
+
+C = TypeVar("C")
+
+
+@dataclass_transform(frozen_default=True)
+def value(cls: type[C]) -> type[C]:
+    """Make a class of kernels a frozen dataclass that prints itself as a formula."""
+    return dataclass(frozen=True, slots=True, repr=False)(cls)
+
+
+class Kernel(ABC):
+    r"""A Hermitian function of two points, all of whose Gram matrices are positive semidefinite.
+
+    Subclasses state their formula in `evaluate`; matrices, diagonals, tiles, derivatives of
+    expressions and the written form follow from it. The class attribute ``domain`` maps a
+    parameter to the function that checks it.
+
+    >>> from mercer.kernels.vectors import Gaussian, Linear
+    >>> k = Gaussian(bandwidth=0.5) + 0.1 * Linear()
+    >>> k
+    Gaussian(bandwidth=0.5) + 0.1 * Linear()
+    >>> k([[0.0], [1.0]])
+    array([[1.        , 0.13533528],
+           [0.13533528, 1.1       ]])
+    """
+
+    __slots__ = ()
+
+    domain: ClassVar[Domain] = {}
+    theorem: ClassVar[str] = ""
+    """Why the kernel is positive definite; empty when nothing but a test can tell."""
+    known: ClassVar[dict[str, type[Kernel]]] = {}
+    """Every class of kernels by the name it has in the written form."""
+
+    def __init_subclass__(cls) -> None:
+        present = Kernel.known.get(snake(cls.__name__))
+        if present is None or present.__module__ == cls.__module__:
+            Kernel.known[snake(cls.__name__)] = cls
+
+    def __post_init__(self) -> None:
+        for name, check in self.domain.items():
+            object.__setattr__(self, name, check(getattr(self, name), name))
+
+    @abstractmethod
+    def evaluate(self, pairs: Pairs) -> Array:
+        """Return the kernel's value on each pair: the formula."""
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.POSITIVE
+
+    @property
+    def proof(self) -> str:
+        """The rules by which the kernel is of its kind; empty when it is not proved."""
+        return f"{type(self).__name__}: {self.theorem}" if self.theorem else ""
+
+    def __call__(self, x: Points, y: Points | None = None) -> Array:
+        """Return the matrix of k(x[i], y[j]); ``y`` is ``x`` when left out."""
+        return self._finished(self.evaluate, Table(x, y))
+
+    def diag(self, x: Points) -> Array:
+        """Return the vector of k(x[i], x[i])."""
+        values = self._finished(self.evaluate, Aligned(x))
+        return namespace(values).real(values) if is_complex(values) else values
+
+    def _finished(self, evaluate: Callable[[Pairs], Array], pairs: Pairs) -> Array:
+        """Refuse overflow by name, and return float32 to those who brought float32."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = evaluate(pairs)
+        finite(values, f"the kernel {self}")
+        xp = namespace(values)
+        given = {getattr(points, "dtype", None) for points in (pairs.x, pairs.y)}
+        if given == {xp.float32}:
+            single = xp.complex64 if is_complex(values) else xp.float32
+            return xp.astype(values, single)  # type: ignore[no-any-return]
+        return values
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        """Return the derivative in each parameter on each pair; override where there are any."""
+        if set(self.parameters()) - STRUCTURAL:
+            raise NotDifferentiable(f"{type(self).__name__} does not state its partial derivatives")
+        return {}
+
+    def partials(self, x: Points, y: Points | None = None) -> dict[str, Array]:
+        """Return ∂k/∂θ for every real parameter θ, by its name in `parameters`.
+
+        A parameter that is a sequence has its derivatives on a last axis.
+        """
+        pairs = Table(x, y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            partials = self.evaluate_partials(pairs)
+        return {n: self._finished(lambda _, d=d: d, pairs) for n, d in partials.items()}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        """Return the gradient in x on each pair, coordinates last; override where it exists."""
+        raise NotDifferentiable(
+            f"{type(self).__name__} has no slopes: it is not a differentiable function of vectors, "
+            "or its derivative was not given"
+        )
+
+    def slopes(self, x: Points, y: Points | None = None) -> Array:
+        """Return ∂k(x[i], y[j])/∂x[i] with the coordinates on a last axis.
+
+        Where k has a kink at x = y (Laplacian, Matérn with ν ≤ 1/2) the slope there is 0 by
+        convention.
+        """
+        return self._finished(self.evaluate_slopes, Table(x, y))
+
+    def features(self, x: Points) -> Array:
+        """Return φ(x) with k(x, y) = ⟨φ(x), φ(y)⟩, one row per point, where φ is finite."""
+        raise NoFeatureMap(
+            f"{type(self).__name__} has no finite feature map; use a low-rank approximation instead"
+        )
+
+    def children(self) -> dict[str, Kernel]:
+        """Return the kernels this one is made of, by name."""
+        found: dict[str, Kernel] = {}
+        for f in fields(self):  # type: ignore[arg-type]  # every concrete kernel is a dataclass
+            v = getattr(self, f.name)
+            if isinstance(v, Kernel):
+                found[f.name] = v
+            elif isinstance(v, tuple) and v and isinstance(v[0], Kernel):
+                found.update({str(i): k for i, k in enumerate(v)})
+        return found
+
+    def with_children(self, children: Mapping[str, Kernel]) -> Kernel:
+        """Return the same operation applied to other kernels."""
+        changes: dict[str, Any] = {}
+        for f in fields(self):  # type: ignore[arg-type]
+            v = getattr(self, f.name)
+            if isinstance(v, Kernel):
+                changes[f.name] = children[f.name]
+            elif isinstance(v, tuple) and v and isinstance(v[0], Kernel):
+                changes[f.name] = tuple(children[str(i)] for i in range(len(v)))
+        return replace(self, **changes) if changes else self  # type: ignore[type-var]
+
+    def own_parameters(self) -> dict[str, Any]:
+        """Return this kernel's own parameters, those of its children and functions left out."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {n: v for n, v in values.items() if _is_parameter(v)}
+
+    def parameters(self) -> dict[str, Any]:
+        """Return all parameters of the expression by their path, as `parameters` does."""
+        flat = self.own_parameters()
+        for name, child in self.children().items():
+            flat.update({f"{name}__{n}": v for n, v in child.parameters().items()})
+        return flat
+
+    def seen_by(self, child: str, x: Points) -> Points:
+        """Return the points that a child is evaluated on when this kernel is on ``x``."""
+        return x
+
+    def resolve(self, x: Points) -> Kernel:
+        """Return the kernel with every rule such as ``"median"`` replaced by its value on x."""
+        children = {n: k.resolve(self.seen_by(n, x)) for n, k in self.children().items()}
+        return self.with_children(children).resolve_own(x)
+
+    def resolve_own(self, x: Points) -> Kernel:
+        """Return the kernel with its own rules replaced; override where there are rules."""
+        return self
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        """Return the written form and how tightly it binds."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        arguments = ", ".join(f"{n}={literal(v, name)}" for n, v in values.items())
+        return f"{name(type(self).__name__)}({arguments})", ATOM
+
+    def __repr__(self) -> str:
+        """The formula as code, which `mercer.kernel` reads too."""
+        return self._written(lambda name: name)
+
+    def __str__(self) -> str:
+        """The formula in the written form's lower case."""
+        return self._written(snake)
+
+    def _written(self, name: Name) -> str:
+        text = self.formula(name)[0]
+        if len(text) <= LONGEST_TEXT:
+            return text
+        return f"<{type(self).__name__}: its written form is longer than {LONGEST_TEXT} characters>"
+
+    def __add__(self, other: Kernel | float) -> Kernel:
+        return algebra.add(self, other)
+
+    __radd__ = __add__  # k + c and c + k are the same function
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        return algebra.multiply(self, other)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: float) -> Kernel:
+        if not isinstance(other, Real) or not other > 0:
+            raise NotPositiveDefinite(
+                "a kernel can be divided by a positive number only; a quotient of kernels need "
+                "not be positive definite"
+            )
+        return algebra.multiply(self, 1.0 / float(other))
+
+    def __pow__(self, power: int) -> Kernel:
+        return algebra.Power(self, power)
+
+    def __sub__(self, other: object) -> Kernel:
+        raise NotPositiveDefinite(
+            "kernels cannot be subtracted: positive definite kernels are closed under sums with "
+            "nonnegative weights, not under differences"
+        )
+
+    __rsub__ = __sub__
+
+    def __neg__(self) -> Kernel:
+        raise NotPositiveDefinite(
+            "-k is not positive definite: weights of kernels must be nonnegative"
+        )
+
+    def exp(self) -> Kernel:
+        """Return exp(k), entrywise."""
+        return algebra.Exponential(self)
+
+    def polynomial(self, coefficients: Sequence[float]) -> Kernel:
+        """Return Σ cᵢ kⁱ with coefficients cᵢ ≥ 0, the constant first."""
+        return algebra.PolynomialOf(self, tuple(coefficients))
+
+    def weighted(
+        self,
+        function: Callable[[Points], Array],
+        slope: Callable[[Points], Array] | None = None,
+    ) -> Kernel:
+        """Return f(x) k(x, y) conj f(y); ``slope`` gives the gradient of f for `slopes`."""
+        return transforms.Weighted(self, function, slope)
+
+    def on(
+        self,
+        function: Callable[[Points], Points],
+        jacobian: Callable[[Points], Array] | None = None,
+    ) -> Kernel:
+        """Return k(ψ(x), ψ(y)); ``jacobian`` gives ψ' (n, out, in) for `slopes`."""
+        return transforms.PullBack(self, function, jacobian)
+
+    def normalised(self) -> Kernel:
+        """Return k(x, y)/√(k(x, x) k(y, y)), with diagonal exactly 1."""
+        return metric.Normalised(self)
+
+    def gaussian(self, bandwidth: float | str = 1.0) -> Kernel:
+        """Return the Gaussian of the distance this kernel defines between points."""
+        return metric.GaussianOf(self, bandwidth)
+
+    def centred(self, sample: Points, weights: Sequence[float] | None = None) -> Kernel:
+        """Return the kernel of the features minus their mean over a sample."""
+        return transforms.CentredOn(self, sample, weights)
+
+
+STRUCTURAL = frozenset({"nu", "degree", "power", "norm", "universe", "law", "group", "s"})
+"""Parameters that choose a formula rather than tune it: no derivative is taken in them."""
+
+
+def parameters(kernel: Kernel) -> dict[str, Any]:
+    """Return the parameters of a kernel expression as a flat mapping from path to value.
+
+    >>> from mercer.kernels.vectors import Gaussian, Linear
+    >>> parameters(Gaussian(bandwidth=0.5) + 0.1 * Linear())
+    {'0__bandwidth': 0.5, '1__weight': 0.1}
+    """
+    return kernel.parameters()
+
+
+def with_parameters(kernel: Kernel, values: Mapping[str, Any] | None = None, /, **more: Any) -> Kernel:
+    """Return the kernel with some parameters changed, named as in `parameters`.
+
+    >>> from mercer.kernels.vectors import Gaussian, Linear
+    >>> with_parameters(Gaussian(bandwidth=0.5) + 0.1 * Linear(), {"0__bandwidth": 2.0})
+    Gaussian(bandwidth=2.0) + 0.1 * Linear()
+    """
+    changes = {**(values or {}), **more}
+    own = {n: changes.pop(n) for n in list(changes) if n in kernel.own_parameters()}
+    children = kernel.children()
+    for name, child in children.items():
+        prefix = f"{name}__"
+        part = {n[len(prefix) :]: changes.pop(n) for n in list(changes) if n.startswith(prefix)}
+        if part:
+            children[name] = with_parameters(child, part)
+    if changes:
+        raise InvalidParameter(
+            f"{kernel} has no parameter {', '.join(sorted(changes))}; it has "
+            f"{', '.join(kernel.parameters()) or 'none'}"
+        )
+    changed = kernel.with_children(children)
+    return replace(changed, **own) if own else changed  # type: ignore[type-var]
+
+
+def literal(v: Any, name: Name) -> str:
+    """Return a parameter's value as the written form spells it."""
+    if isinstance(v, Kernel):
+        return v.formula(name)[0]
+    if isinstance(v, str):
+        return json.dumps(v, ensure_ascii=False)
+    if isinstance(v, complex):
+        return f"complex({v.real!r}, {v.imag!r})"
+    if isinstance(v, tuple | list):
+        return f"[{', '.join(literal(part, name) for part in v)}]"
+    if isinstance(v, frozenset):
+        return f"[{', '.join(sorted(literal(part, name) for part in v))}]"
+    if v is None or isinstance(v, bool | int | float):
+        return repr(v)
+    if callable(v):
+        return f"<function {getattr(v, '__name__', type(v).__name__)}: no written form>"
+    return repr(v)
+
+
+class FrozenArray:
+    """A read-only array that compares and hashes by its contents, so that values can hold it."""
+
+    __slots__ = ("array",)
+    array: Array
+
+    def __init__(self, values: Any) -> None:
+        array = np.array(as_numpy(values.array if isinstance(values, FrozenArray) else values))
+        array.flags.writeable = False
+        object.__setattr__(self, "array", array)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError("a FrozenArray cannot be changed")
+
+    def __reduce__(self) -> tuple[type[FrozenArray], tuple[Array]]:
+        return FrozenArray, (self.array,)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FrozenArray) and np.array_equal(self.array, other.array)
+
+    def __hash__(self) -> int:
+        return hash((self.array.shape, self.array.tobytes()))
+
+    def __repr__(self) -> str:
+        if self.array.size > LONGEST_TEXT:  # each number takes at least one character
+            return f"<array of shape {self.array.shape}: too long to write>"
+        return literal(self.array.tolist(), str)
+
+
+def wrap(kernel: Kernel, name: Name, tightness: int) -> str:
+    """Return a kernel's written form, in brackets if it binds less tightly than asked."""
+    text, binds = kernel.formula(name)
+    return text if binds >= tightness else f"({text})"
+
+
+def snake(name: str) -> str:
+    """Return a class name in lower case with underscores.
+
+    >>> snake("RationalQuadratic")
+    'rational_quadratic'
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def weakest(kernels: Sequence[Kernel]) -> Kind:
+    """Return the least that is known of any of the kernels."""
+    order = list(Kind)
+    return max((k.kind for k in kernels), key=order.index)
+
+
+def _is_parameter(v: Any) -> bool:
+    holds_kernels = isinstance(v, tuple) and bool(v) and isinstance(v[0], Kernel)
+    return not (isinstance(v, Kernel) or holds_kernels or callable(v) or v is None)
+
+
+# The operators of a kernel build nodes that are kernels themselves: the one cycle of this package.
+from mercer.kernels import algebra, metric, transforms  # noqa: E402

@@ -1,0 +1,108 @@
+"""What all operations on kernels share: the chain rule, and the rules that guard the cone."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+from mercer.check import Array, InvalidParameter, NotPositiveDefinite, nonnegative, whole
+from mercer.kernels.base import Kernel, Kind, weakest
+from mercer.kernels.pairs import Pairs
+
+
+class Composite(Kernel):
+    """A kernel F(k₁, k₂, …) of kernels on the same points, with the chain rule in one place."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def combine(self, values: Sequence[Array]) -> Array:
+        """Return F of the children's values; it may use their memory."""
+
+    @abstractmethod
+    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
+        """Return ∂F/∂kᵢ at the children's values, one for each child."""
+
+    def local_partials(self, values: Sequence[Array]) -> dict[str, Array]:
+        """Return ∂F/∂θ for this operation's own parameters."""
+        return {}
+
+    @property
+    def kind(self) -> Kind:
+        return weakest(list(self.children().values()))
+
+    @property
+    def proof(self) -> str:
+        parts = [child.proof for child in self.children().values()]
+        return f"{self.theorem}; {'; '.join(dict.fromkeys(parts))}" if all(parts) else ""
+
+    def pairs_of(self, child: str, pairs: Pairs) -> Pairs:
+        """Return the pairs on which a child is evaluated."""
+        return pairs
+
+    def values(self, pairs: Pairs) -> list[Array]:
+        return [k.evaluate(self.pairs_of(n, pairs)) for n, k in self.children().items()]
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return self.combine(self.values(pairs))
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        values = self.values(pairs)
+        partials = self.local_partials(values)
+        slopes = self.local_slopes(values)
+        for (name, child), slope in zip(self.children().items(), slopes, strict=True):
+            inner = child.evaluate_partials(self.pairs_of(name, pairs))
+            partials.update({f"{name}__{n}": _times(slope, d) for n, d in inner.items()})
+        return partials
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        slopes = self.local_slopes(self.values(pairs))
+        terms = [
+            _times(s, k.evaluate_slopes(pairs))
+            for k, s in zip(self.children().values(), slopes, strict=True)
+        ]
+        return sum(terms[1:], start=terms[0])
+
+
+def _times(slope: Array | float, derivative: Array) -> Array:
+    """Multiply by a local slope, whose shape lacks the last axis of a vector of derivatives."""
+    if isinstance(slope, float | int) or slope.ndim == derivative.ndim:
+        return slope * derivative
+    return slope[..., None] * derivative
+
+
+def positive_if_conditional(kernel: Kernel) -> Kind:
+    """Return the kind of a function of the distances that a kernel defines."""
+    return Kind.SIMILARITY if kernel.kind is Kind.SIMILARITY else Kind.POSITIVE
+
+
+def refuse_conditional(kernels: Sequence[Kernel], what: str) -> None:
+    """Refuse an operation that is valid for positive definite kernels only."""
+    if any(k.kind is Kind.CONDITIONAL for k in kernels):
+        raise NotPositiveDefinite(
+            f"{what} need not be positive definite. Centre the kernel on a sample first "
+            "(k.centred(x)) or take its exponential (k.exp()), both of which are"
+        )
+
+
+def nonnegative_weight(weight: Any) -> float:
+    """Return the weight of a kernel, or name the rule that a negative one breaks."""
+    if isinstance(weight, Real) and weight < 0:
+        raise NotPositiveDefinite(
+            f"the weight {weight!r} is negative: sums and multiples of kernels stay positive "
+            "definite with nonnegative weights only"
+        )
+    return nonnegative(weight, "weight")
+
+
+def whole_power(power: Any) -> int:
+    """Return the exponent of a kernel, or name the rule that a fractional one breaks."""
+    try:
+        return whole(power, "power")
+    except InvalidParameter:
+        raise NotPositiveDefinite(
+            f"the power {power!r} is not a whole number >= 0: products keep kernels positive "
+            "definite, fractional and negative powers need not"
+        ) from None

@@ -1,0 +1,230 @@
+"""Kernels made of the geometry another kernel defines: its angles and its distances."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, Points, namespace, number
+from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
+from mercer.kernels.composite import positive_if_conditional, refuse_conditional
+from mercer.kernels.features import join
+from mercer.kernels.pairs import Pairs, Table, exp, is_complex
+
+
+class FromDistances(Kernel):
+    """A function F of k(x, y), k(x, x) and k(y, y), with its chain rule."""
+
+    __slots__ = ()
+    kernel: Kernel
+
+    def combine(self, xy: Array, xx: Array, yy: Array) -> Array:
+        """Return F."""
+        raise NotImplementedError
+
+    def local_slopes(self, xy: Array, xx: Array, yy: Array) -> tuple[Array, Array, Array]:
+        """Return the derivatives of F in its three arguments."""
+        raise NotImplementedError
+
+    def local_partials(self, xy: Array, xx: Array, yy: Array) -> dict[str, Array]:
+        return {}
+
+    @property
+    def proof(self) -> str:
+        return f"{self.theorem}; {self.kernel.proof}" if self.kernel.proof else ""
+
+    def three(self, pairs: Pairs) -> tuple[Array, Array, Array]:
+        """Return k(x, y), k(x, x) and k(y, y) in shapes that broadcast together."""
+        xx = _real(self.kernel.evaluate(pairs.left()))
+        yy = xx if pairs.same else _real(self.kernel.evaluate(pairs.right()))
+        return self.kernel.evaluate(pairs), pairs.of_x(xx), pairs.of_y(yy)
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return self.combine(*self.three(pairs))
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        three = self.three(pairs)
+        by_xy, by_xx, by_yy = self.local_slopes(*three)
+        partials = self.local_partials(*three)
+        xy = self.kernel.evaluate_partials(pairs)
+        xx = self.kernel.evaluate_partials(pairs.left())
+        yy = self.kernel.evaluate_partials(pairs.right())
+        for name, d in xy.items():
+            last = (...,) if d.ndim == by_xy.ndim else (..., None)
+            partials[f"kernel__{name}"] = (
+                by_xy[last] * d
+                + by_xx[last] * pairs.of_x(xx[name])
+                + by_yy[last] * pairs.of_y(yy[name])
+            )
+        return partials
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        by_xy, by_xx, _ = self.local_slopes(*self.three(pairs))
+        # Both arguments of k(x, x) move with x, and k is Hermitian: twice the real part.
+        own = 2.0 * _real(self.kernel.evaluate_slopes(pairs.left()))
+        return by_xy[..., None] * self.kernel.evaluate_slopes(pairs) + by_xx[
+            ..., None
+        ] * pairs.of_x(own)
+
+
+@value
+class Normalised(FromDistances):
+    r"""The cosine of two points' features; the diagonal is exactly 1.
+
+    .. math:: k(x, y) = \frac{k_1(x, y)}{\sqrt{k_1(x, x)\, k_1(y, y)}}
+
+    Points whose features are zero share one unit vector of their own: 1 among themselves, 0 with
+    all others, so that a copy of a point behaves like the point.
+
+    >>> from mercer.kernels.vectors import Linear
+    >>> Linear().normalised()([[3.0, 4.0], [0.0, 0.0]], [[6.0, 8.0], [0.0, 0.0]])
+    array([[1., 0.],
+           [0., 1.]])
+    """
+
+    kernel: Kernel
+    theorem: ClassVar[str] = "features divided by their norm are features"
+
+    def __post_init__(self) -> None:
+        refuse_conditional([self.kernel], "a normalised conditionally positive definite kernel")
+
+    @property
+    def kind(self) -> Kind:
+        return self.kernel.kind
+
+    def _roots(self, xx: Array, yy: Array) -> tuple[Array, Array]:
+        """Return √k(x, x)·√k(y, y) and whether both are zero; 1 stands for zero roots."""
+        xp = namespace(xx, yy)
+        if bool(xp.any(xx < 0)) or bool(xp.any(yy < 0)):
+            raise InvalidInput(
+                f"{self.kernel} is negative for a point with itself, so it cannot be normalised"
+            )
+        roots = xp.sqrt(xx) * xp.sqrt(yy)
+        return xp.where(roots > 0, roots, 1.0), (xx == 0) & (yy == 0)
+
+    def combine(self, xy: Array, xx: Array, yy: Array) -> Array:
+        xp = namespace(xy)
+        roots, both_zero = self._roots(xx, yy)
+        cosine = xy / roots
+        if not is_complex(cosine):
+            # Cauchy–Schwarz holds up to rounding; the excess is rounding.
+            cosine = xp.clip(cosine, -1.0, 1.0) if self.kind is Kind.POSITIVE else cosine
+        return xp.where(both_zero, 1.0, cosine)  # type: ignore[no-any-return]
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        values = self.combine(*self.three(pairs))
+        if pairs.same:
+            xp = namespace(values)
+            own = xp.eye(len(pairs.x), dtype=xp.bool) if values.ndim == 2 else True
+            values = xp.where(own, 1.0, values)
+        return values
+
+    def local_slopes(self, xy: Array, xx: Array, yy: Array) -> tuple[Array, Array, Array]:
+        xp = namespace(xy)
+        roots, _ = self._roots(xx, yy)
+        cosine = xy / roots
+        halves = [-0.5 * cosine / xp.where(d > 0, d, 1.0) for d in (xx, yy)]
+        return 1.0 / roots, halves[0], halves[1]
+
+    def features(self, x: Points) -> Array:
+        phi = self.kernel.features(x)
+        xp = namespace(phi)
+        norms = xp.sqrt(_real(xp.sum(phi * xp.conj(phi) if is_complex(phi) else phi * phi, axis=1)))
+        zero = xp.astype(norms == 0, phi.dtype)
+        return join([phi / xp.where(norms > 0, norms, 1.0)[:, None], zero[:, None]])
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        return f"{wrap(self.kernel, name, ATOM)}.normalised()", ATOM
+
+
+@value
+class GaussianOf(FromDistances):
+    r"""The Gaussian of the distance between the features of another kernel.
+
+    .. math:: k(x, y) = \exp\left(-\frac{k_1(x, x) + k_1(y, y) - 2\,\Re k_1(x, y)}
+        {2\sigma^2}\right)
+
+    With the linear kernel it is the Gaussian kernel; with a kernel on sets, strings or graphs it
+    is a Gaussian kernel on those.
+
+    >>> from mercer.kernels.vectors import Linear
+    >>> Linear().gaussian(bandwidth=2.0)([[0.0]], [[2.0]])
+    array([[0.60653066]])
+
+    Gallier and Quaintance, §53.2 and Problem 53.5.
+    """
+
+    kernel: Kernel
+    bandwidth: float | str = 1.0
+    domain: ClassVar[Domain] = {
+        "bandwidth": lambda b, name: b if b == "median" else number(b, name, above=0.0)
+    }
+    theorem: ClassVar[str] = "exp(-d²/2σ²) of a Hilbert space distance is positive definite"
+
+    @property
+    def kind(self) -> Kind:
+        return positive_if_conditional(self.kernel)
+
+    def _scale(self) -> float:
+        if isinstance(self.bandwidth, str):
+            raise InvalidParameter(
+                f"the bandwidth {self.bandwidth!r} depends on data: call k.resolve(x) first"
+            )
+        return self.bandwidth
+
+    def _squares(self, xy: Array, xx: Array, yy: Array) -> Array:
+        xp = namespace(xy)
+        squares = xx + yy - 2.0 * _real(xy)
+        # Rounding leaves about u·(k(x,x)+k(y,y)) where the distance is zero.
+        noise = 8 * np.finfo(np.float64).eps * (xp.abs(xx) + xp.abs(yy))
+        return xp.where(squares > noise, squares, 0.0)  # type: ignore[no-any-return]
+
+    def combine(self, xy: Array, xx: Array, yy: Array) -> Array:
+        return exp(self._squares(xy, xx, yy) * (-0.5 / self._scale() ** 2))
+
+    def local_slopes(self, xy: Array, xx: Array, yy: Array) -> tuple[Array, Array, Array]:
+        by_square = self.combine(xy, xx, yy) * (-0.5 / self._scale() ** 2)
+        return -2.0 * by_square, by_square, by_square
+
+    def local_partials(self, xy: Array, xx: Array, yy: Array) -> dict[str, Array]:
+        squares = self._squares(xy, xx, yy)
+        return {"bandwidth": self.combine(xy, xx, yy) * squares / self._scale() ** 3}
+
+    def resolve_own(self, x: Points) -> Kernel:
+        if self.bandwidth != "median":
+            return self
+        squares = self._squares(*self.three(Table(sampled(x))))
+        return GaussianOf(self.kernel, median_distance(squares, repr(self.kernel)))
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        inner = wrap(self.kernel, name, ATOM)
+        return f"{inner}.gaussian(bandwidth={literal(self.bandwidth, name)})", ATOM
+
+
+MEDIAN_SAMPLE = 1000
+"""A median over this many points (half a million pairs) is exact enough for a bandwidth."""
+
+
+def sampled(x: Points) -> Points:
+    """Return at most `MEDIAN_SAMPLE` points, always the same ones, spread over the data."""
+    if len(x) <= MEDIAN_SAMPLE:
+        return x
+    chosen = np.sort(np.random.default_rng(0).choice(len(x), MEDIAN_SAMPLE, replace=False))
+    return x[chosen] if hasattr(x, "shape") else [x[int(i)] for i in chosen]
+
+
+def median_distance(squares: Any, what: str) -> float:
+    """Return the median of the positive distances, from a matrix of squared distances."""
+    upper = np.asarray(squares)[np.triu_indices(len(squares), 1)]
+    positive = upper[upper > 0]
+    if not len(positive):
+        raise InvalidInput(
+            f"the bandwidth 'median' is undefined: all points are equal for {what}. "
+            "Give the bandwidth as a number"
+        )
+    return float(np.sqrt(np.median(positive)))
+
+
+def _real(a: Array) -> Array:
+    return namespace(a).real(a) if is_complex(a) else a  # type: ignore[no-any-return]

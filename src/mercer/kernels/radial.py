@@ -1,0 +1,329 @@
+"""Kernels on vectors that are functions of a distance, with bandwidths that data may choose."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from mercer.check import (
+    Array,
+    InvalidParameter,
+    NotPositiveDefinite,
+    Points,
+    as_numpy,
+    namespace,
+    number,
+    numbers,
+    vectors,
+)
+from mercer.kernels.base import Domain, Kernel, Kind, value
+from mercer.kernels.bessel import matern, matern_slope
+from mercer.kernels.metric import median_distance, sampled
+from mercer.kernels.pairs import Pairs, Scale, Table, exp
+
+Bandwidth: TypeAlias = float | tuple[float, ...] | str
+"""A length, one length for each coordinate, or the rule that finds it from data."""
+
+RULES = ("median", "scale")
+"""Rules for a bandwidth: the median distance; √(p·variance/2), scikit-learn's gamma="scale"."""
+
+
+def positive(v: Any, name: str) -> float:
+    """Return a parameter that is greater than zero."""
+    return number(v, name, above=0.0)
+
+
+def checked_bandwidth(v: Any, name: str) -> Bandwidth:
+    """Return a bandwidth: positive, one per coordinate, or the name of a rule."""
+    if isinstance(v, str):
+        if v in RULES:
+            return v
+        raise InvalidParameter(f"{name} knows the rules {', '.join(RULES)}, found {v!r}")
+    if isinstance(v, Real):
+        return positive(v, name)
+    return numbers(v, name, positive)
+
+
+class Metric(Kernel):
+    """A function of the distance ‖(x - y)/bandwidth‖ in some norm."""
+
+    __slots__ = ()
+    bandwidth: Bandwidth
+    norm: float = 2.0
+
+    @property
+    def length(self) -> Scale:
+        """The bandwidth as numbers."""
+        if isinstance(self.bandwidth, str):
+            raise InvalidParameter(
+                f"the bandwidth {self.bandwidth!r} depends on data: call k.resolve(x) first"
+            )
+        return self.bandwidth
+
+    def resolve_own(self, x: Points) -> Kernel:
+        if not isinstance(self.bandwidth, str):
+            return self
+        if self.bandwidth == "median":
+            distances = as_numpy(Table(sampled(x)).distance(self.norm))
+            return replace(self, bandwidth=median_distance(distances**2, type(self).__name__))  # type: ignore[type-var]
+        rows = as_numpy(vectors(x))
+        return replace(self, bandwidth=positive_scale(rows))  # type: ignore[type-var]
+
+
+def positive_scale(rows: Array) -> float:
+    """Return √(p·variance/2), the bandwidth at which γ = 1/(p·variance)."""
+    variance = float(rows.var()) if rows.size else 0.0
+    if variance == 0.0:
+        raise InvalidParameter(
+            "the bandwidth 'scale' is undefined: the data do not vary. Give a number"
+        )
+    return float(np.sqrt(rows.shape[1] * variance / 2.0))
+
+
+class Radial(Metric):
+    """A function of the squared Euclidean distance s = ‖(x - y)/bandwidth‖²: its profile."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def profile(self, s: Array) -> Array:
+        """Return the value at squared distance s, whose memory it may use."""
+
+    @abstractmethod
+    def profile_slope(self, s: Array) -> Array:
+        """Return the derivative of the profile in s; what is not finite at s = 0 counts as 0."""
+
+    def profile_partials(self, s: Array) -> dict[str, Array]:
+        """Return the derivatives of the profile in parameters other than the bandwidth."""
+        return {}
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return self.profile(pairs.squared_distance(self.length))
+
+    def _slope(self, pairs: Pairs) -> tuple[Array, Array]:
+        s = pairs.squared_distance(self.length)
+        return s, pairs.xp.where(s > 0, self.profile_slope(s + 0.0), 0.0)
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        s, slope = self._slope(pairs)
+        others = self.profile_partials(s)
+        length = self.length
+        if isinstance(length, tuple):
+            squares = pairs.difference(length) ** 2
+            in_length = -2.0 * slope[..., None] * squares / pairs.xp.asarray(length)
+        else:
+            in_length = -2.0 * slope * s / length
+        return {**others, "bandwidth": in_length}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        _, slope = self._slope(pairs)
+        xp = pairs.xp
+        lengths = xp.asarray(self.length, dtype=xp.float64)
+        return 2.0 * slope[..., None] * pairs.difference(self.length) / lengths
+
+
+@value
+class Gaussian(Radial):
+    r"""The Gaussian kernel with one bandwidth, or one for each coordinate.
+
+    .. math:: k(x, y) = \exp\left(-\frac{\|x - y\|^2}{2\sigma^2}\right), \quad \sigma > 0
+
+    In terms of :math:`\gamma = 1/(2\sigma^2)` it is :math:`e^{-\gamma\|x-y\|^2}`.
+
+    >>> Gaussian(bandwidth=0.5)([[0.0]], [[1.0]])
+    array([[0.13533528]])
+
+    Beeny, Theorem 3.23; Kroese et al., Example 6.6.
+    """
+
+    bandwidth: Bandwidth = 1.0
+    domain: ClassVar[Domain] = {"bandwidth": checked_bandwidth}
+    theorem: ClassVar[str] = "the Gaussian is positive definite on every Hilbert space"
+
+    def profile(self, s: Array) -> Array:
+        s *= -0.5
+        return exp(s)
+
+    def profile_slope(self, s: Array) -> Array:
+        return -0.5 * exp(-0.5 * s)
+
+
+@value
+class Matern(Radial):
+    r"""The Matérn kernel of smoothness ν; the exponential at ν = 1/2, the Gaussian at ν = ∞.
+
+    .. math:: k(x, y) = \frac{2^{1-\nu}}{\Gamma(\nu)}\, z^\nu K_\nu(z),
+        \quad z = \sqrt{2\nu}\, \frac{\|x - y\|}{\sigma}, \quad \nu > 0
+
+    Its functions are those of the Sobolev space of order ν + p/2 in p dimensions.
+
+    >>> Matern(nu=1.5, bandwidth=1.3)([[0.0]], [[1.0]])
+    array([[0.61540677]])
+
+    Kroese et al., (6.16).
+    """
+
+    nu: float = 1.5
+    bandwidth: Bandwidth = 1.0
+    domain: ClassVar[Domain] = {
+        "nu": lambda v, name: number(v, name, above=0.0, allowed=np.inf),
+        "bandwidth": checked_bandwidth,
+    }
+    theorem: ClassVar[str] = "the characteristic function of a multivariate Student law"
+
+    def _z(self, s: Array) -> Array:
+        return np.sqrt(2.0 * self.nu * as_numpy(s))
+
+    def profile(self, s: Array) -> Array:
+        if self.nu == np.inf:
+            return exp(-0.5 * s)
+        return namespace(s).asarray(matern(self._z(s), self.nu))  # type: ignore[no-any-return]
+
+    def profile_slope(self, s: Array) -> Array:
+        if self.nu == np.inf:
+            return -0.5 * exp(-0.5 * s)
+        slope = 2.0 * self.nu * matern_slope(self._z(s), self.nu)
+        return namespace(s).asarray(slope)  # type: ignore[no-any-return]
+
+
+@value
+class RationalQuadratic(Radial):
+    r"""A mixture of Gaussians over all bandwidths.
+
+    .. math:: k(x, y) = \left(1 + \frac{\|x - y\|^2}{2 a \sigma^2}\right)^{-a}, \quad a > 0
+
+    >>> RationalQuadratic(shape=1.0, bandwidth=1.0)([[0.0]], [[2.0]])
+    array([[0.33333333]])
+
+    It is the Gaussian mixed over inverse squared bandwidths with a Gamma law of shape a.
+    """
+
+    shape: float = 1.0
+    bandwidth: Bandwidth = 1.0
+    domain: ClassVar[Domain] = {"shape": positive, "bandwidth": checked_bandwidth}
+    theorem: ClassVar[str] = "a mixture of Gaussians with nonnegative weights"
+
+    def profile(self, s: Array) -> Array:
+        xp = namespace(s)
+        return exp(-self.shape * xp.log1p(s / (2.0 * self.shape)))
+
+    def profile_slope(self, s: Array) -> Array:
+        xp = namespace(s)
+        return -0.5 * exp(-(self.shape + 1.0) * xp.log1p(s / (2.0 * self.shape)))
+
+    def profile_partials(self, s: Array) -> dict[str, Array]:
+        xp = namespace(s)
+        ratio = s / (2.0 * self.shape)
+        in_shape = ratio / (1.0 + ratio) - xp.log1p(ratio)
+        return {"shape": in_shape * self.profile(s)}
+
+
+def _norm(v: Any, name: str) -> float:
+    p = number(v, name)
+    if not 1.0 <= p <= 2.0:
+        raise NotPositiveDefinite(
+            f"exp(-‖x-y‖_p) is positive definite in every dimension for 1 <= p <= 2 only, "
+            f"found {name} = {p!r}"
+        )
+    return p
+
+
+@value
+class Laplacian(Metric):
+    r"""The exponential of a distance, in the norm that sums coordinates unless told otherwise.
+
+    .. math:: k(x, y) = \exp\left(-\frac{\|x - y\|_p}{\sigma}\right), \quad 1 \le p \le 2
+
+    >>> Laplacian(bandwidth=2.0)([[0.0, 0.0]], [[1.0, 1.0]])
+    array([[0.36787944]])
+
+    Its slope at x = y does not exist; 0 is returned there.
+    """
+
+    bandwidth: Bandwidth = 1.0
+    norm: float = 1.0
+    domain: ClassVar[Domain] = {"bandwidth": checked_bandwidth, "norm": _norm}
+    theorem: ClassVar[str] = "the p-norm is conditionally negative definite for 1 <= p <= 2"
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return exp(-pairs.distance(self.norm, self.length))
+
+    def _distance_slope(self, pairs: Pairs) -> tuple[Array, Array, Array]:
+        """Return k, the scaled differences, and the gradient of the scaled distance in them."""
+        xp = pairs.xp
+        distance = pairs.distance(self.norm, self.length)
+        gaps = pairs.difference(self.length)
+        ratio = xp.abs(gaps) / xp.where(distance > 0, distance, 1.0)[..., None]
+        return exp(-distance), gaps, xp.sign(gaps) * ratio ** (self.norm - 1.0)
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        k, gaps, slope = self._distance_slope(pairs)
+        length = pairs.xp.asarray(self.length)
+        each = k[..., None] * slope * gaps / length
+        per_column = isinstance(self.length, tuple)
+        return {"bandwidth": each if per_column else pairs.xp.sum(each, axis=-1)}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        k, _, slope = self._distance_slope(pairs)
+        return -k[..., None] * slope / pairs.xp.asarray(self.length)
+
+
+def _distance_power(v: Any, name: str) -> float:
+    power = number(v, name, above=0.0)
+    if power > 2.0:
+        raise NotPositiveDefinite(
+            f"-‖x-y‖^β is conditionally positive definite for 0 < β <= 2 only, found {name} = "
+            f"{power!r}"
+        )
+    return power
+
+
+@value
+class NegativeDistance(Metric):
+    r"""Minus a power of the distance: conditionally positive definite, not positive definite.
+
+    .. math:: k(x, y) = -\|x - y\|^\beta, \quad 0 < \beta \le 2
+
+    It is valid wherever weights sum to zero: in kernel PCA, in systems whose null space holds the
+    constants, and through `centred` or `exp`, which make it positive definite.
+
+    >>> NegativeDistance(exponent=1.0)([[0.0]], [[3.0, ]])
+    array([[-3.]])
+    """
+
+    exponent: float = 1.0
+    bandwidth: Bandwidth = 1.0
+    domain: ClassVar[Domain] = {"exponent": _distance_power, "bandwidth": checked_bandwidth}
+    theorem: ClassVar[str] = "a power <= 2 of a Hilbert space distance is conditionally negative"
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.CONDITIONAL
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return -(pairs.squared_distance(self.length) ** (self.exponent / 2.0))
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        xp = pairs.xp
+        s = pairs.squared_distance(self.length)
+        safe = xp.where(s > 0, s, 1.0)
+        log = xp.where(s > 0, xp.log(safe), 0.0)
+        in_exponent = -0.5 * log * s ** (self.exponent / 2.0)
+        if isinstance(self.length, tuple):
+            rate = self._rate(s, xp)[..., None]
+            gaps = pairs.difference(self.length)
+            return {"exponent": in_exponent, "bandwidth": rate * gaps**2 / xp.asarray(self.length)}
+        return {"exponent": in_exponent, "bandwidth": self._rate(s, xp) * s / self.length}
+
+    def _rate(self, s: Array, xp: Any) -> Array:
+        """Return β s^(β/2 - 1), 0 where s is 0."""
+        safe = xp.where(s > 0, s, 1.0)
+        return xp.where(s > 0, self.exponent * safe ** (self.exponent / 2.0 - 1.0), 0.0)  # type: ignore[no-any-return]
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        rate = self._rate(pairs.squared_distance(self.length), pairs.xp)
+        return -rate[..., None] * pairs.difference(self.length) / pairs.xp.asarray(self.length)

@@ -1,0 +1,200 @@
+"""Kernels on vectors that are functions of inner products."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.check import (
+    Array,
+    InvalidParameter,
+    NotDifferentiable,
+    NotPositiveDefinite,
+    Points,
+    namespace,
+    nonnegative,
+    number,
+    square_matrix,
+    vectors,
+    whole,
+    worst_asymmetry,
+)
+from mercer.kernels.base import Domain, Kernel, Kind, value
+from mercer.kernels.features import join, monomials
+from mercer.kernels.pairs import Pairs, is_complex
+
+
+@value
+class Linear(Kernel):
+    r"""The inner product of two vectors, conjugate linear in the second for complex ones.
+
+    .. math:: k(x, y) = \langle x, y \rangle = \sum_j x_j \overline{y_j}
+
+    >>> Linear()([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[11.]])
+
+    Beeny, Example 3.3; Kroese et al., Example 6.4.
+    """
+
+    theorem: ClassVar[str] = "an inner product is positive definite"
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return pairs.inner()
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        return broadcast_y(pairs, pairs.vectors[1])
+
+    def features(self, x: Points) -> Array:
+        return vectors(x)
+
+
+def broadcast_y(pairs: Pairs, rows: Array) -> Array:
+    """Return one row for each y, repeated over all pairs."""
+    if is_complex(rows):
+        raise NotDifferentiable("slopes are defined for real vectors only")
+    shape = (*pairs.shape, rows.shape[1])
+    return namespace(rows).broadcast_to(pairs.of_y(rows), shape) + 0.0  # type: ignore[no-any-return]
+
+
+@value
+class Polynomial(Kernel):
+    r"""A power of an affine function of the inner product.
+
+    .. math:: k(x, y) = (s\,\langle x, y \rangle + o)^m,
+        \quad m \in \{0, 1, 2, \dots\},\; s \ge 0,\; o \ge 0
+
+    >>> Polynomial(degree=2)([[1.0, 2.0]], [[3.0, 4.0]])
+    array([[144.]])
+
+    Kroese et al., Example 6.10.
+    """
+
+    degree: int = 3
+    offset: float = 1.0
+    scale: float = 1.0
+    domain: ClassVar[Domain] = {"degree": whole, "offset": nonnegative, "scale": nonnegative}
+    theorem: ClassVar[str] = "a power of an inner product plus a nonnegative constant"
+
+    def _base(self, pairs: Pairs) -> Array:
+        base = self.scale * pairs.inner()
+        base += self.offset
+        return base
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return self._base(pairs) ** self.degree
+
+    def _outer_slope(self, pairs: Pairs) -> Array:
+        base = self._base(pairs)
+        return 0.0 * base if self.degree == 0 else self.degree * base ** (self.degree - 1)
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        outer = self._outer_slope(pairs)
+        return {"offset": outer, "scale": outer * pairs.inner()}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        slope = self.scale * self._outer_slope(pairs)
+        return slope[..., None] * broadcast_y(pairs, pairs.vectors[1])
+
+    def features(self, x: Points) -> Array:
+        rows = vectors(x)
+        ones = 0.0 * rows[:, :1] + sqrt(self.offset)
+        return monomials(join([sqrt(self.scale) * rows, ones]), self.degree)
+
+
+@value
+class Sigmoid(Kernel):
+    r"""The hyperbolic tangent of an affine function of the inner product: not a kernel.
+
+    .. math:: s(x, y) = \tanh(s\,\langle x, y \rangle + o)
+
+    It is a similarity that need not be positive definite and has no valid parameters in
+    general; it is here because scripts use it, and it says so.
+
+    >>> Sigmoid()([[1.0]], [[0.0]]), Sigmoid().kind.value
+    (array([[0.]]), 'a similarity that need not be positive definite')
+    """
+
+    scale: float = 1.0
+    offset: float = 0.0
+    domain: ClassVar[Domain] = {"scale": number, "offset": number}
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.SIMILARITY
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        inner = pairs.inner()
+        return namespace(inner).tanh(self.scale * inner + self.offset)  # type: ignore[no-any-return]
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        outer = 1.0 - self.evaluate(pairs) ** 2
+        return {"scale": outer * pairs.inner(), "offset": outer}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        slope = self.scale * (1.0 - self.evaluate(pairs) ** 2)
+        return slope[..., None] * broadcast_y(pairs, pairs.vectors[1])
+
+
+def _positive_form(B: Any, name: str) -> tuple[tuple[float, ...], ...]:
+    matrix = square_matrix(B, name)
+    asymmetry, (i, j) = worst_asymmetry(matrix)
+    if asymmetry > 1e-12:
+        raise NotPositiveDefinite(
+            f"{name} must be symmetric for x'By to be a kernel: entries ({i}, {j}) and ({j}, {i}) "
+            "differ"
+        )
+    values = np.linalg.eigvalsh(matrix)
+    largest = float(np.max(np.abs(values), initial=0.0))
+    if values.size and values[0] < -len(values) * np.finfo(float).eps * largest:
+        raise NotPositiveDefinite(
+            f"{name} has the negative eigenvalue {values[0]:.6g}: x'By is a kernel for positive "
+            "semidefinite B only"
+        )
+    return tuple(tuple(row) for row in matrix.tolist())
+
+
+@value
+class Bilinear(Kernel):
+    r"""A positive semidefinite form.
+
+    .. math:: k(x, y) = x^\top B\, \overline{y}, \quad B \succeq 0
+
+    >>> Bilinear([[2.0, 0.0], [0.0, 3.0]])([[1.0, 1.0]], [[1.0, 2.0]])
+    array([[8.]])
+
+    Gallier and Quaintance, Proposition 53.6.
+    """
+
+    B: tuple[tuple[float, ...], ...]
+    domain: ClassVar[Domain] = {"B": _positive_form}
+    theorem: ClassVar[str] = "x'By with B positive semidefinite (checked)"
+
+    def _form(self, pairs: Pairs) -> Array:
+        form = pairs.xp.asarray(self.B)
+        if form.shape[0] != pairs.columns:
+            raise InvalidParameter(
+                f"B is {form.shape[0]} x {form.shape[0]} but the points have {pairs.columns} "
+                "coordinates"
+            )
+        return form  # type: ignore[no-any-return]
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        x, y = pairs.vectors
+        return pairs.dot(x @ self._form(pairs), y)
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        return {}
+
+    def own_parameters(self) -> dict[str, Any]:
+        return {}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        form = self._form(pairs)
+        return broadcast_y(pairs, pairs.vectors[1] @ form.T)
+
+    def features(self, x: Points) -> Array:
+        values, axes = np.linalg.eigh(np.asarray(self.B))
+        root = axes * np.sqrt(np.maximum(values, 0.0))
+        return vectors(x) @ namespace(x).asarray(root)
