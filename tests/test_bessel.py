@@ -36,7 +36,7 @@ SMALLEST_NORMAL = np.finfo(np.float64).tiny
 
 def tolerance(nu: float) -> float:
     """Relative error allowed: rounding, multiplied by the exponent in the tail of Debye's form."""
-    return 3e-14 if nu < DEBYE_FROM else 3e-13
+    return 1e-13 if nu < DEBYE_FROM else 1e-12
 
 
 @cache

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral, Real
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,49 @@ class Points(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, index: Any, /) -> Any: ...
+
+
+class Namespace(Protocol):
+    """What the formulas use of the array API standard."""
+
+    abs: Callable[..., Array]
+    all: Callable[..., Array]
+    any: Callable[..., Array]
+    argmin: Callable[..., Array]
+    asarray: Callable[..., Array]
+    astype: Callable[..., Array]
+    broadcast_to: Callable[..., Array]
+    clip: Callable[..., Array]
+    concat: Callable[..., Array]
+    conj: Callable[..., Array]
+    cos: Callable[..., Array]
+    exp: Callable[..., Array]
+    eye: Callable[..., Array]
+    full: Callable[..., Array]
+    imag: Callable[..., Array]
+    isdtype: Callable[..., bool]
+    isfinite: Callable[..., Array]
+    log: Callable[..., Array]
+    log1p: Callable[..., Array]
+    max: Callable[..., Array]
+    maximum: Callable[..., Array]
+    minimum: Callable[..., Array]
+    real: Callable[..., Array]
+    reshape: Callable[..., Array]
+    sign: Callable[..., Array]
+    sin: Callable[..., Array]
+    sqrt: Callable[..., Array]
+    stack: Callable[..., Array]
+    sum: Callable[..., Array]
+    tanh: Callable[..., Array]
+    tensordot: Callable[..., Array]
+    where: Callable[..., Array]
+    zeros: Callable[..., Array]
+    bool: Any
+    complex64: Any
+    complex128: Any
+    float32: Any
+    float64: Any
 
 
 class MercerError(Exception):
@@ -75,10 +118,15 @@ class Paired:
         return Paired(*members) if isinstance(index, slice) else members
 
 
-def namespace(*arrays: Any) -> Any:
+def namespace(*arrays: Any) -> Namespace:
     """Return the array API namespace of the arrays, numpy's for anything that has none."""
-    known = [a for a in arrays if is_array_api_obj(a)]
-    return array_namespace(*known) if known else array_namespace(np.empty(0))
+    known = [a for a in arrays if is_array_api_obj(a)] or [np.empty(0)]
+    return cast(Namespace, array_namespace(*known))
+
+
+def members(points: Points) -> Iterator[Any]:
+    """Iterate over points, which need no more than a length and an index."""
+    return iter(points) if isinstance(points, Iterable) else (points[i] for i in range(len(points)))
 
 
 def as_numpy(a: Any) -> Array:
@@ -115,7 +163,7 @@ def vectors(x: Points, name: str = "x") -> Array:
     is_complex = xp.isdtype(a.dtype, "complex floating")
     a = xp.astype(a, xp.complex128 if is_complex else xp.float64, copy=False)
     _refuse_non_finite(a, xp, name)
-    return a  # type: ignore[no-any-return]
+    return a
 
 
 def _numbers(x: Any, name: str) -> Array:
@@ -158,7 +206,7 @@ def _first_non_number(a: Array) -> tuple[str, Any]:
     return "dtype", a.dtype
 
 
-def _refuse_non_finite(a: Array, xp: Any, name: str) -> None:
+def _refuse_non_finite(a: Array, xp: Namespace, name: str) -> None:
     finite = xp.isfinite(a)
     if bool(xp.all(finite)):
         return
@@ -211,13 +259,17 @@ def nonnegative(value: Any, name: str) -> float:
 
 def whole(value: Any, name: str, *, least: int = 0) -> int:
     """Return an integer parameter of at least ``least``."""
-    is_whole = isinstance(value, Integral) or (isinstance(value, Real) and float(value).is_integer())
+    is_whole = isinstance(value, Integral) or (
+        isinstance(value, Real) and float(value).is_integer()
+    )
     if isinstance(value, bool) or not is_whole or int(value) < least:
         raise InvalidParameter(f"{name} must be a whole number >= {least}, found {value!r}")
     return int(value)
 
 
-def numbers(values: Any, name: str, each: Callable[[Any, str], float] = number) -> tuple[float, ...]:
+def numbers(
+    values: Any, name: str, each: Callable[[Any, str], float] = number
+) -> tuple[float, ...]:
     """Return a non-empty sequence of real parameters as a tuple."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidParameter(f"{name} must be a sequence of numbers, found {values!r}")
@@ -255,8 +307,8 @@ def chunks(count: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, count))
 
 
-def plain_sequence(values: Iterable[Any], name: str) -> Sequence[Any]:
-    """Return points that are arbitrary objects as a sequence with a length."""
+def as_points(values: Any, name: str) -> Points:
+    """Return what can be a data set: anything with a length and slices."""
     if isinstance(values, Points):
-        return values  # type: ignore[return-value]
+        return values
     raise InvalidInput(f"{name} must be a sequence of points, found {type(values).__name__}")

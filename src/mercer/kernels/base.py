@@ -60,7 +60,7 @@ class Kernel(ABC):
     expressions and the written form follow from it. The class attribute ``domain`` maps a
     parameter to the function that checks it.
 
-    >>> from mercer.kernels.vectors import Gaussian, Linear
+    >>> from mercer import Gaussian, Linear
     >>> k = Gaussian(bandwidth=0.5) + 0.1 * Linear()
     >>> k
     Gaussian(bandwidth=0.5) + 0.1 * Linear()
@@ -92,12 +92,15 @@ class Kernel(ABC):
 
     @property
     def kind(self) -> Kind:
-        return Kind.POSITIVE
+        """What is known of the kernel's definiteness: of an operation, the least of its parts."""
+        return weakest(list(self.children().values()))
 
     @property
     def proof(self) -> str:
         """The rules by which the kernel is of its kind; empty when it is not proved."""
-        return f"{type(self).__name__}: {self.theorem}" if self.theorem else ""
+        parts = [child.proof for child in self.children().values()]
+        rule = self.theorem if parts else f"{type(self).__name__}: {self.theorem}"
+        return "; ".join(dict.fromkeys([rule, *parts])) if self.theorem and all(parts) else ""
 
     def __call__(self, x: Points, y: Points | None = None) -> Array:
         """Return the matrix of k(x[i], y[j]); ``y`` is ``x`` when left out."""
@@ -109,15 +112,17 @@ class Kernel(ABC):
         return namespace(values).real(values) if is_complex(values) else values
 
     def _finished(self, evaluate: Callable[[Pairs], Array], pairs: Pairs) -> Array:
-        """Refuse overflow by name, and return float32 to those who brought float32."""
         with np.errstate(over="ignore", invalid="ignore"):
-            values = evaluate(pairs)
+            return self._checked(evaluate(pairs), pairs)
+
+    def _checked(self, values: Array, pairs: Pairs) -> Array:
+        """Refuse overflow by name, and return float32 to those who brought float32."""
         finite(values, f"the kernel {self}")
         xp = namespace(values)
         given = {getattr(points, "dtype", None) for points in (pairs.x, pairs.y)}
         if given == {xp.float32}:
             single = xp.complex64 if is_complex(values) else xp.float32
-            return xp.astype(values, single)  # type: ignore[no-any-return]
+            return xp.astype(values, single)
         return values
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
@@ -134,7 +139,7 @@ class Kernel(ABC):
         pairs = Table(x, y)
         with np.errstate(over="ignore", invalid="ignore"):
             partials = self.evaluate_partials(pairs)
-        return {n: self._finished(lambda _, d=d: d, pairs) for n, d in partials.items()}
+        return {name: self._checked(d, pairs) for name, d in partials.items()}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         """Return the gradient in x on each pair, coordinates last; override where it exists."""
@@ -302,17 +307,19 @@ STRUCTURAL = frozenset({"nu", "degree", "power", "norm", "universe", "law", "gro
 def parameters(kernel: Kernel) -> dict[str, Any]:
     """Return the parameters of a kernel expression as a flat mapping from path to value.
 
-    >>> from mercer.kernels.vectors import Gaussian, Linear
+    >>> from mercer import Gaussian, Linear
     >>> parameters(Gaussian(bandwidth=0.5) + 0.1 * Linear())
     {'0__bandwidth': 0.5, '1__weight': 0.1}
     """
     return kernel.parameters()
 
 
-def with_parameters(kernel: Kernel, values: Mapping[str, Any] | None = None, /, **more: Any) -> Kernel:
+def with_parameters(
+    kernel: Kernel, values: Mapping[str, Any] | None = None, /, **more: Any
+) -> Kernel:
     """Return the kernel with some parameters changed, named as in `parameters`.
 
-    >>> from mercer.kernels.vectors import Gaussian, Linear
+    >>> from mercer import Gaussian, Linear
     >>> with_parameters(Gaussian(bandwidth=0.5) + 0.1 * Linear(), {"0__bandwidth": 2.0})
     Gaussian(bandwidth=2.0) + 0.1 * Linear()
     """
@@ -399,7 +406,7 @@ def snake(name: str) -> str:
 def weakest(kernels: Sequence[Kernel]) -> Kind:
     """Return the least that is known of any of the kernels."""
     order = list(Kind)
-    return max((k.kind for k in kernels), key=order.index)
+    return max((k.kind for k in kernels), key=order.index, default=Kind.POSITIVE)
 
 
 def _is_parameter(v: Any) -> bool:

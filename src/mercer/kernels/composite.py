@@ -8,7 +8,7 @@ from numbers import Real
 from typing import Any
 
 from mercer.check import Array, InvalidParameter, NotPositiveDefinite, nonnegative, whole
-from mercer.kernels.base import Kernel, Kind, weakest
+from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Pairs
 
 
@@ -28,15 +28,6 @@ class Composite(Kernel):
     def local_partials(self, values: Sequence[Array]) -> dict[str, Array]:
         """Return ∂F/∂θ for this operation's own parameters."""
         return {}
-
-    @property
-    def kind(self) -> Kind:
-        return weakest(list(self.children().values()))
-
-    @property
-    def proof(self) -> str:
-        parts = [child.proof for child in self.children().values()]
-        return f"{self.theorem}; {'; '.join(dict.fromkeys(parts))}" if all(parts) else ""
 
     def pairs_of(self, child: str, pairs: Pairs) -> Pairs:
         """Return the pairs on which a child is evaluated."""

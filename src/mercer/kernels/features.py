@@ -26,14 +26,14 @@ def refuse_too_many(columns: int) -> None:
 def join(parts: Sequence[Array]) -> Array:
     """Return the features of a sum: those of its terms side by side."""
     refuse_too_many(sum(part.shape[1] for part in parts))
-    return namespace(*parts).concat(list(parts), axis=1)  # type: ignore[no-any-return]
+    return namespace(*parts).concat(list(parts), axis=1)
 
 
 def outer_rows(left: Array, right: Array) -> Array:
     """Return the features of a product: all products of a left and a right feature."""
     refuse_too_many(left.shape[1] * right.shape[1])
     xp = namespace(left, right)
-    return xp.reshape(left[:, :, None] * right[:, None, :], (left.shape[0], -1))  # type: ignore[no-any-return]
+    return xp.reshape(left[:, :, None] * right[:, None, :], (left.shape[0], -1))
 
 
 def monomials(features: Array, degree: int) -> Array:
@@ -58,4 +58,4 @@ def monomials(features: Array, degree: int) -> Array:
         for j in indices:
             column = column * features[:, j]
         columns.append(column)
-    return xp.stack(columns, axis=1)  # type: ignore[no-any-return]
+    return xp.stack(columns, axis=1)

@@ -30,10 +30,6 @@ class FromDistances(Kernel):
     def local_partials(self, xy: Array, xx: Array, yy: Array) -> dict[str, Array]:
         return {}
 
-    @property
-    def proof(self) -> str:
-        return f"{self.theorem}; {self.kernel.proof}" if self.kernel.proof else ""
-
     def three(self, pairs: Pairs) -> tuple[Array, Array, Array]:
         """Return k(x, y), k(x, x) and k(y, y) in shapes that broadcast together."""
         xx = _real(self.kernel.evaluate(pairs.left()))
@@ -63,9 +59,9 @@ class FromDistances(Kernel):
         by_xy, by_xx, _ = self.local_slopes(*self.three(pairs))
         # Both arguments of k(x, x) move with x, and k is Hermitian: twice the real part.
         own = 2.0 * _real(self.kernel.evaluate_slopes(pairs.left()))
-        return by_xy[..., None] * self.kernel.evaluate_slopes(pairs) + by_xx[
-            ..., None
-        ] * pairs.of_x(own)
+        across = by_xy[..., None] * self.kernel.evaluate_slopes(pairs)
+        slopes: Array = across + by_xx[..., None] * pairs.of_x(own)
+        return slopes
 
 
 @value
@@ -77,7 +73,7 @@ class Normalised(FromDistances):
     Points whose features are zero share one unit vector of their own: 1 among themselves, 0 with
     all others, so that a copy of a point behaves like the point.
 
-    >>> from mercer.kernels.vectors import Linear
+    >>> from mercer import Linear
     >>> Linear().normalised()([[3.0, 4.0], [0.0, 0.0]], [[6.0, 8.0], [0.0, 0.0]])
     array([[1., 0.],
            [0., 1.]])
@@ -88,10 +84,6 @@ class Normalised(FromDistances):
 
     def __post_init__(self) -> None:
         refuse_conditional([self.kernel], "a normalised conditionally positive definite kernel")
-
-    @property
-    def kind(self) -> Kind:
-        return self.kernel.kind
 
     def _roots(self, xx: Array, yy: Array) -> tuple[Array, Array]:
         """Return √k(x, x)·√k(y, y) and whether both are zero; 1 stands for zero roots."""
@@ -110,7 +102,7 @@ class Normalised(FromDistances):
         if not is_complex(cosine):
             # Cauchy–Schwarz holds up to rounding; the excess is rounding.
             cosine = xp.clip(cosine, -1.0, 1.0) if self.kind is Kind.POSITIVE else cosine
-        return xp.where(both_zero, 1.0, cosine)  # type: ignore[no-any-return]
+        return xp.where(both_zero, 1.0, cosine)
 
     def evaluate(self, pairs: Pairs) -> Array:
         values = self.combine(*self.three(pairs))
@@ -148,7 +140,7 @@ class GaussianOf(FromDistances):
     With the linear kernel it is the Gaussian kernel; with a kernel on sets, strings or graphs it
     is a Gaussian kernel on those.
 
-    >>> from mercer.kernels.vectors import Linear
+    >>> from mercer import Linear
     >>> Linear().gaussian(bandwidth=2.0)([[0.0]], [[2.0]])
     array([[0.60653066]])
 
@@ -178,7 +170,7 @@ class GaussianOf(FromDistances):
         squares = xx + yy - 2.0 * _real(xy)
         # Rounding leaves about u·(k(x,x)+k(y,y)) where the distance is zero.
         noise = 8 * np.finfo(np.float64).eps * (xp.abs(xx) + xp.abs(yy))
-        return xp.where(squares > noise, squares, 0.0)  # type: ignore[no-any-return]
+        return xp.where(squares > noise, squares, 0.0)
 
     def combine(self, xy: Array, xx: Array, yy: Array) -> Array:
         return exp(self._squares(xy, xx, yy) * (-0.5 / self._scale() ** 2))
@@ -227,4 +219,4 @@ def median_distance(squares: Any, what: str) -> float:
 
 
 def _real(a: Array) -> Array:
-    return namespace(a).real(a) if is_complex(a) else a  # type: ignore[no-any-return]
+    return namespace(a).real(a) if is_complex(a) else a

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from array_api_compat import is_numpy_array
@@ -16,14 +16,18 @@ from array_api_compat import is_numpy_array
 from mercer.check import (
     Array,
     InvalidInput,
+    Namespace,
     NotDifferentiable,
     Points,
+    as_numpy,
+    as_points,
     chunks,
+    members,
     namespace,
-    plain_sequence,
     vectors,
 )
 
+T = TypeVar("T")
 Scale: TypeAlias = float | tuple[float, ...]
 
 DIRECT_COLUMNS = 4
@@ -41,7 +45,7 @@ LARGEST_SQUARE = 1e300
 
 def exp(a: Array) -> Array:
     """Return the entrywise exponential, in the memory of ``a`` where its library allows."""
-    return np.exp(a, out=a) if is_numpy_array(a) else namespace(a).exp(a)  # type: ignore[no-any-return]
+    return np.exp(a, out=a) if is_numpy_array(a) else namespace(a).exp(a)
 
 
 class Pairs(ABC):
@@ -52,15 +56,15 @@ class Pairs(ABC):
     """
 
     def __init__(self, x: Points, y: Points | None = None) -> None:
-        self.x = plain_sequence(x, "x")
+        self.x = as_points(x, "x")
         self.same = y is None or y is x
-        self.y = self.x if self.same else plain_sequence(y, "y")  # type: ignore[arg-type]
+        self.y = self.x if self.same else as_points(y, "y")
         self._known: dict[Hashable, Any] = {}
 
-    def _once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+    def _once(self, key: Hashable, make: Callable[[], T]) -> T:
         if key not in self._known:
             self._known[key] = make()
-        return self._known[key]
+        return cast(T, self._known[key])
 
     @property
     @abstractmethod
@@ -97,7 +101,7 @@ class Pairs(ABC):
     @property
     def vectors(self) -> tuple[Array, Array]:
         """Both sides as rows of numbers, with the same number of columns."""
-        return self._once("vectors", self._vectors)  # type: ignore[no-any-return]
+        return self._once("vectors", self._vectors)
 
     def _vectors(self) -> tuple[Array, Array]:
         a = vectors(self.x, "x")
@@ -110,7 +114,7 @@ class Pairs(ABC):
         return a, b
 
     @property
-    def xp(self) -> Any:
+    def xp(self) -> Namespace:
         """The array namespace of the vectors."""
         return namespace(self.vectors[0])
 
@@ -130,7 +134,7 @@ class Pairs(ABC):
 
     def inner(self) -> Array:
         """Return the inner products Σ x_j conj(y_j); shared, not to be written to."""
-        return self._once("inner", lambda: self.dot(*self.vectors))  # type: ignore[no-any-return]
+        return self._once("inner", lambda: self.dot(*self.vectors))
 
     def scaled(self, scale: Scale) -> tuple[Array, Array]:
         """Return both sides divided by the scale, complex coordinates as pairs of real ones."""
@@ -142,15 +146,15 @@ class Pairs(ABC):
 
     def squared_distance(self, scale: Scale = 1.0) -> Array:
         """Return Σ |(x_j - y_j)/scale_j|², never negative and exactly 0 for equal points."""
-        per_column = isinstance(scale, tuple)
-        key = scale if per_column else 1.0
-        unit, squares = self._once(("squares", key), lambda: self._squares(*self.scaled(key)))
-        # Two multiplications: unit/scale squared may overflow where 0 times it must stay 0.
-        factor = unit if per_column else unit / scale
+        # A scale for all coordinates is applied afterwards, so that bandwidths share distances.
+        before, after = (scale, 1.0) if isinstance(scale, tuple) else (1.0, scale)
+        unit, squares = self._once(("squares", before), lambda: self._squares(*self.scaled(before)))
+        # Two multiplications: the square of unit/scale may overflow where 0 times it must stay 0.
+        factor = unit / after
         with np.errstate(over="ignore"):
             s = squares * factor
             s *= factor
-        return self.xp.minimum(s, LARGEST_SQUARE) if factor > 1.0 else s  # type: ignore[no-any-return]
+        return self.xp.minimum(s, LARGEST_SQUARE) if factor > 1.0 else s
 
     def _squares(self, a: Array, b: Array) -> tuple[float, Array]:
         xp = namespace(a)
@@ -173,7 +177,7 @@ class Pairs(ABC):
         """Return (Σ |(x_j - y_j)/scale_j|^norm)^(1/norm)."""
         xp = self.xp
         if norm == 2.0:
-            return xp.sqrt(self.squared_distance(scale))  # type: ignore[no-any-return]
+            return xp.sqrt(self.squared_distance(scale))
         total = xp.zeros(self.shape, dtype=xp.float64)
         for gap in self.differences(scale):
             total += xp.abs(gap) if norm == 1.0 else xp.abs(gap) ** norm
@@ -181,19 +185,19 @@ class Pairs(ABC):
 
     def mapped(self, psi: Callable[[Points], Points]) -> Pairs:
         """Return the pairs (ψ(x), ψ(y))."""
-        return self._once(  # type: ignore[no-any-return]
+        return self._once(
             ("mapped", psi), lambda: type(self)(psi(self.x), None if self.same else psi(self.y))
         )
 
     def left(self) -> Aligned:
         """Return the pairs (x, x)."""
-        return self._once("left", lambda: Aligned(self.x))  # type: ignore[no-any-return]
+        return self._once("left", lambda: Aligned(self.x))
 
     def right(self) -> Aligned:
         """Return the pairs (y, y)."""
         if self.same:
             return self.left()
-        return self._once("right", lambda: Aligned(self.y))  # type: ignore[no-any-return]
+        return self._once("right", lambda: Aligned(self.y))
 
 
 class Table(Pairs):
@@ -204,14 +208,16 @@ class Table(Pairs):
         return len(self.x), len(self.y)
 
     def of_x(self, f: Array) -> Array:
-        return f[:, None, ...]
+        column: Array = f[:, None, ...]
+        return column
 
     def of_y(self, g: Array) -> Array:
         return g[None, ...]
 
     def dot(self, a: Any, b: Any) -> Array:
         product = a @ (b.conj().T if is_complex(b) else b.T)
-        return product.toarray() if hasattr(product, "toarray") else product  # type: ignore[no-any-return]
+        dense: Array = product.toarray() if hasattr(product, "toarray") else product
+        return dense
 
     def differences(self, scale: Scale = 1.0) -> Iterator[Array]:
         a, b = self.scaled(scale)
@@ -219,7 +225,7 @@ class Table(Pairs):
             yield a[:, j][:, None] - b[:, j][None, :]
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        values = [[function(x, y) for y in self.y] for x in self.x]
+        values = [[function(x, y) for y in members(self.y)] for x in members(self.x)]
         return np.asarray(values, dtype=_dtype_of(values)).reshape(self.shape)
 
     def _squared(self, a: Array, b: Array) -> Array:
@@ -231,7 +237,7 @@ class Table(Pairs):
             gap = a[:, j][:, None] - b[:, j][None, :]
             gap *= gap
             total += gap
-        return total  # type: ignore[no-any-return]
+        return total
 
 
 class Aligned(Pairs):
@@ -251,7 +257,7 @@ class Aligned(Pairs):
         if hasattr(a, "multiply"):
             return np.asarray(a.multiply(b.conj()).sum(axis=1)).reshape(-1)
         xp = namespace(a)
-        return xp.sum(a * (xp.conj(b) if is_complex(b) else b), axis=1)  # type: ignore[no-any-return]
+        return xp.sum(a * (xp.conj(b) if is_complex(b) else b), axis=1)
 
     def differences(self, scale: Scale = 1.0) -> Iterator[Array]:
         a, b = self.scaled(scale)
@@ -260,12 +266,12 @@ class Aligned(Pairs):
             yield gaps[:, j]
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        values = [function(x, y) for x, y in zip(self.x, self.y, strict=True)]
+        values = [function(x, y) for x, y in zip(members(self.x), members(self.y), strict=True)]
         return np.asarray(values, dtype=_dtype_of([values]))
 
     def _squared(self, a: Array, b: Array) -> Array:
         gap = a - b
-        return namespace(a).sum(gap * gap, axis=1)  # type: ignore[no-any-return]
+        return namespace(a).sum(gap * gap, axis=1)
 
 
 def squared_distances(a: Array, b: Array) -> Array:
@@ -286,7 +292,7 @@ def squared_distances(a: Array, b: Array) -> Array:
     right = left if b is a else b - centre
     left_norms = np.einsum("ij,ij->i", left, left)
     right_norms = left_norms if right is left else np.einsum("ij,ij->i", right, right)
-    d = left @ right.T
+    d: Array = left @ right.T
     d *= -2.0
     d += left_norms[:, None]
     d += right_norms[None, :]
@@ -306,8 +312,8 @@ def codes(pairs: Pairs) -> tuple[Array, Array]:
     seen: dict[Hashable, int] = {}
 
     def number(points: Points) -> Array:
-        rows = vectors(points) if hasattr(points, "ndim") else points
-        keys = (tuple(p.tolist()) if hasattr(p, "tolist") else p for p in rows)
+        rows = as_numpy(vectors(points)) if hasattr(points, "ndim") else points
+        keys = (tuple(p.tolist()) if hasattr(p, "tolist") else p for p in members(rows))
         return np.fromiter((seen.setdefault(_hashable(k), len(seen)) for k in keys), np.intp)
 
     left = number(pairs.x)
@@ -326,11 +332,11 @@ def _hashable(point: Any) -> Hashable:
             f"a point of type {type(point).__name__} cannot be tested for equality; "
             "use numbers, strings, tuples or frozensets"
         ) from None
-    return point  # type: ignore[no-any-return]
+    return cast(Hashable, point)
 
 
-def _as_real(a: Array, xp: Any) -> Array:
-    return xp.concat([xp.real(a), xp.imag(a)], axis=1) if is_complex(a) else a  # type: ignore[no-any-return]
+def _as_real(a: Array, xp: Namespace) -> Array:
+    return xp.concat([xp.real(a), xp.imag(a)], axis=1) if is_complex(a) else a
 
 
 def is_complex(a: Any) -> bool:

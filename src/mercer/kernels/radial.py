@@ -12,6 +12,7 @@ import numpy as np
 from mercer.check import (
     Array,
     InvalidParameter,
+    Namespace,
     NotPositiveDefinite,
     Points,
     as_numpy,
@@ -181,13 +182,13 @@ class Matern(Radial):
     def profile(self, s: Array) -> Array:
         if self.nu == np.inf:
             return exp(-0.5 * s)
-        return namespace(s).asarray(matern(self._z(s), self.nu))  # type: ignore[no-any-return]
+        return namespace(s).asarray(matern(self._z(s), self.nu))
 
     def profile_slope(self, s: Array) -> Array:
         if self.nu == np.inf:
             return -0.5 * exp(-0.5 * s)
         slope = 2.0 * self.nu * matern_slope(self._z(s), self.nu)
-        return namespace(s).asarray(slope)  # type: ignore[no-any-return]
+        return namespace(s).asarray(slope)
 
 
 @value
@@ -319,10 +320,10 @@ class NegativeDistance(Metric):
             return {"exponent": in_exponent, "bandwidth": rate * gaps**2 / xp.asarray(self.length)}
         return {"exponent": in_exponent, "bandwidth": self._rate(s, xp) * s / self.length}
 
-    def _rate(self, s: Array, xp: Any) -> Array:
+    def _rate(self, s: Array, xp: Namespace) -> Array:
         """Return β s^(β/2 - 1), 0 where s is 0."""
         safe = xp.where(s > 0, s, 1.0)
-        return xp.where(s > 0, self.exponent * safe ** (self.exponent / 2.0 - 1.0), 0.0)  # type: ignore[no-any-return]
+        return xp.where(s > 0, self.exponent * safe ** (self.exponent / 2.0 - 1.0), 0.0)
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         rate = self._rate(pairs.squared_distance(self.length), pairs.xp)

@@ -90,7 +90,7 @@ class Coordinatewise(Metric):
         gaps = list(pairs.differences(self.length))
         others = self._others([self.factor(t) for t in gaps])
         slopes = [o * self.factor_slope(t) for o, t in zip(others, gaps, strict=True)]
-        return xp.stack(slopes, axis=-1) / xp.asarray(self.length)  # type: ignore[no-any-return]
+        return xp.stack(slopes, axis=-1) / xp.asarray(self.length)
 
 
 @value
@@ -135,7 +135,7 @@ def _sinc(t: Array) -> Array:
     """Return sin(t)/t, which numpy's sinc is not."""
     xp = namespace(t)
     safe = xp.where(t == 0, 1.0, t)
-    return xp.where(t == 0, 1.0, xp.sin(safe) / safe)  # type: ignore[no-any-return]
+    return xp.where(t == 0, 1.0, xp.sin(safe) / safe)
 
 
 def _sinc_slope(t: Array) -> Array:
@@ -143,7 +143,7 @@ def _sinc_slope(t: Array) -> Array:
     # Below this the difference of the two terms loses digits; -t/3 is exact to 1e-9 of itself.
     small = xp.abs(t) < 1e-4
     safe = xp.where(small, 1.0, t)
-    return xp.where(small, -t / 3.0 + t**3 / 30.0, (xp.cos(safe) - _sinc(safe)) / safe)  # type: ignore[no-any-return]
+    return xp.where(small, -t / 3.0 + t**3 / 30.0, (xp.cos(safe) - _sinc(safe)) / safe)
 
 
 @value
@@ -186,7 +186,7 @@ def _triangular(t: Array) -> Array:
 
 
 def _signs(t: Array) -> Array:
-    return namespace(t).cos(t)  # type: ignore[no-any-return]
+    return namespace(t).cos(t)
 
 
 LAWS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
@@ -292,7 +292,7 @@ class Sobolev(Metric):
 
 def feature_rows(phi: Callable[[Points], Any], x: Points) -> Array:
     """Return φ(x) with one row for each point, checked."""
-    rows = phi(x)
+    rows: Array = phi(x)
     if not hasattr(rows, "toarray"):
         rows = vectors(rows, "phi(x)")
     if rows.shape[0] != len(x):
@@ -300,7 +300,7 @@ def feature_rows(phi: Callable[[Points], Any], x: Points) -> Array:
             f"the feature map returned {rows.shape[0]} rows for {len(x)} points; it must return "
             "one row for each"
         )
-    return rows  # type: ignore[no-any-return]
+    return rows
 
 
 @value
@@ -343,7 +343,7 @@ class Series(Kernel):
     >>> k = Series([lambda x: 1.0 + 0.0 * x, lambda x: x], [1.0, 2.0])
     >>> k(np.array([3.0]), np.array([4.0]))
     array([[25.]])
-    >>> k.norm([3.0, 4.0]) == np.sqrt(9 / 1 + 16 / 2)
+    >>> bool(k.norm([3.0, 4.0]) == np.sqrt(9 / 1 + 16 / 2))
     True
 
     Kroese et al., §6.4.3.

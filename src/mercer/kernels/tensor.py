@@ -14,6 +14,7 @@ from mercer.check import (
     NotDifferentiable,
     Paired,
     Points,
+    members,
 )
 from mercer.kernels.algebra import Product, Sum
 from mercer.kernels.base import ATOM, Kernel, Name, snake, value
@@ -32,7 +33,7 @@ class Part:
         if isinstance(points, Paired):
             return points.parts[self.index]
         try:
-            return [point[self.index] for point in points]
+            return [point[self.index] for point in members(points)]
         except (IndexError, KeyError, TypeError):
             raise InvalidInput(
                 f"a tensor kernel reads points that are tuples with at least {self.index + 1} "
@@ -69,7 +70,7 @@ class TensorSum(Tensor):
 
     .. math:: k((x, y), (x', y')) = k_1(x, x') + k_2(y, y')
 
-    >>> from mercer.kernels.vectors import Linear
+    >>> from mercer import Linear
     >>> tensor_sum(Linear(), Linear())([(2.0, 3.0)], [(5.0, 7.0)])
     array([[31.]])
 
@@ -95,7 +96,7 @@ class TensorProduct(Tensor):
 
     .. math:: k((x, y), (x', y')) = k_1(x, x')\, k_2(y, y')
 
-    >>> from mercer.kernels.vectors import Linear
+    >>> from mercer import Linear
     >>> tensor_product(Linear(), Linear())([(2.0, 3.0)], [(5.0, 7.0)])
     array([[210.]])
 

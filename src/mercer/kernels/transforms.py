@@ -29,7 +29,8 @@ class Weighted(Kernel):
     Any real or complex f will do (the text asks for f ≥ 0, which is not needed). f takes points
     and returns one number each; for `slopes` its gradient, shape (n, d), must be given too.
 
-    >>> from mercer.kernels.vectors import Linear
+    >>> import numpy as np
+    >>> from mercer import Linear
     >>> Linear().weighted(lambda x: -np.abs(x[:, 0]))(np.array([[2.0], [3.0]]))
     array([[16., 36.],
            [36., 81.]])
@@ -44,14 +45,6 @@ class Weighted(Kernel):
 
     def __post_init__(self) -> None:
         refuse_conditional([self.kernel], "a weighted conditionally positive definite kernel")
-
-    @property
-    def kind(self) -> Kind:
-        return self.kernel.kind
-
-    @property
-    def proof(self) -> str:
-        return f"{self.theorem}; {self.kernel.proof}" if self.kernel.proof else ""
 
     def _weights(self, pairs: Pairs) -> tuple[Array, Array]:
         left = one_each(self.function, pairs.x)
@@ -78,7 +71,8 @@ class Weighted(Kernel):
         values = self.kernel.evaluate(pairs)
         right = pairs.of_y(namespace(g).conj(g) if is_complex(g) else g)
         grown = pairs.of_x(vectors(self.slope(pairs.x), "slope(x)")) * (values * right)[..., None]
-        return grown + pairs.outer(f, g)[..., None] * inner
+        slopes: Array = grown + pairs.outer(f, g)[..., None] * inner
+        return slopes
 
     def features(self, x: Points) -> Array:
         return one_each(self.function, x)[:, None] * self.kernel.features(x)
@@ -108,7 +102,8 @@ class PullBack(Kernel):
     ψ takes points and returns points, of whatever type the kernel reads; for `slopes` its
     Jacobian, shape (n, out, in), must be given too.
 
-    >>> from mercer.kernels.vectors import Linear
+    >>> import numpy as np
+    >>> from mercer import Linear
     >>> Linear().on(np.sqrt)(np.array([[4.0]]), np.array([[9.0]]))
     array([[6.]])
 
@@ -119,14 +114,6 @@ class PullBack(Kernel):
     function: Callable[[Points], Points]
     jacobian: Callable[[Points], Array] | None = None
     theorem: ClassVar[str] = "a kernel of mapped points is of the same kind"
-
-    @property
-    def kind(self) -> Kind:
-        return self.kernel.kind
-
-    @property
-    def proof(self) -> str:
-        return f"{self.theorem}; {self.kernel.proof}" if self.kernel.proof else ""
 
     def seen_by(self, child: str, x: Points) -> Points:
         return self.function(x)
@@ -145,7 +132,7 @@ class PullBack(Kernel):
             )
         inner = self.kernel.evaluate_slopes(pairs.mapped(self.function))
         jacobian = pairs.of_x(self.jacobian(pairs.x))
-        return namespace(inner).sum(inner[..., :, None] * jacobian, axis=-2)  # type: ignore[no-any-return]
+        return namespace(inner).sum(inner[..., :, None] * jacobian, axis=-2)
 
     def features(self, x: Points) -> Array:
         return self.kernel.features(self.function(x))
@@ -174,7 +161,7 @@ class CentredOn(Kernel):
     It is positive definite for positive definite k, and for conditionally positive definite k
     too; weights may be signed, they must sum to 1.
 
-    >>> from mercer.kernels.vectors import Linear
+    >>> from mercer import Linear
     >>> Linear().centred([[1.0], [3.0]])([[2.0], [5.0]])
     array([[0., 0.],
            [0., 9.]])
@@ -206,26 +193,23 @@ class CentredOn(Kernel):
     def kind(self) -> Kind:
         return positive_if_conditional(self.kernel)
 
-    @property
-    def proof(self) -> str:
-        return f"{self.theorem}; {self.kernel.proof}" if self.kernel.proof else ""
-
     def _points(self) -> Points:
-        return self.sample.array if isinstance(self.sample, FrozenArray) else self.sample  # type: ignore[return-value]
+        return self.sample.array if isinstance(self.sample, FrozenArray) else self.sample
 
     def _mean(self, values: Array) -> Array:
         """Average over the sample, which is the second axis."""
         xp = namespace(values)
         size = values.shape[1]
         w = xp.asarray(self.weights or [1.0 / size] * size, dtype=values.dtype)
-        return xp.tensordot(values, w, axes=((1,), (0,)))  # type: ignore[no-any-return]
+        return xp.tensordot(values, w, axes=((1,), (0,)))
 
     def _centre(self, xy: Array, pairs: Pairs, table: Callable[[Points], Array]) -> Array:
         left = self._mean(table(pairs.x))
         right = left if pairs.same else self._mean(table(pairs.y))
         grand = self._mean(self._mean(table(self._points()))[None, ...])[0]
-        xp = namespace(xy)
-        return xy - pairs.of_x(left) - pairs.of_y(xp.conj(right) if is_complex(right) else right) + grand
+        conjugate = namespace(right).conj(right) if is_complex(right) else right
+        centred: Array = xy - pairs.of_x(left) - pairs.of_y(conjugate) + grand
+        return centred
 
     def evaluate(self, pairs: Pairs) -> Array:
         return self._centre(

@@ -55,7 +55,7 @@ def broadcast_y(pairs: Pairs, rows: Array) -> Array:
     if is_complex(rows):
         raise NotDifferentiable("slopes are defined for real vectors only")
     shape = (*pairs.shape, rows.shape[1])
-    return namespace(rows).broadcast_to(pairs.of_y(rows), shape) + 0.0  # type: ignore[no-any-return]
+    return namespace(rows).broadcast_to(pairs.of_y(rows), shape) + 0.0
 
 
 @value
@@ -126,7 +126,7 @@ class Sigmoid(Kernel):
 
     def evaluate(self, pairs: Pairs) -> Array:
         inner = pairs.inner()
-        return namespace(inner).tanh(self.scale * inner + self.offset)  # type: ignore[no-any-return]
+        return namespace(inner).tanh(self.scale * inner + self.offset)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         outer = 1.0 - self.evaluate(pairs) ** 2
@@ -178,7 +178,7 @@ class Bilinear(Kernel):
                 f"B is {form.shape[0]} x {form.shape[0]} but the points have {pairs.columns} "
                 "coordinates"
             )
-        return form  # type: ignore[no-any-return]
+        return form
 
     def evaluate(self, pairs: Pairs) -> Array:
         x, y = pairs.vectors

@@ -1,0 +1,128 @@
+"""Kernels given as they are: a Python function, equality, or a matrix of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    square_matrix,
+    worst_asymmetry,
+)
+from mercer.kernels.base import Domain, FrozenArray, Kernel, value
+from mercer.kernels.pairs import Pairs, codes
+
+MOST_ASYMMETRY = 1e-8
+"""A Gram matrix whose relative asymmetry is larger is not a Gram matrix."""
+
+
+@value
+class Delta(Kernel):
+    r"""One for equal points and zero for others, on points of any kind.
+
+    .. math:: k(x, y) = 1_{x = y}
+
+    On a finite set its space is :math:`\mathbb{R}^n` with the usual inner product.
+
+    >>> Delta()(["a", "b"], ["b"])
+    array([[0.],
+           [1.]])
+
+    Beeny, Example 3.18.
+    """
+
+    theorem: ClassVar[str] = "distinct points have orthonormal features"
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        left, right = codes(pairs)
+        equal: Array = (pairs.of_x(left) == pairs.of_y(right)).astype(np.float64)
+        return equal
+
+
+def _function(f: Any, name: str) -> Callable[[Any, Any], Any]:
+    if not callable(f):
+        raise InvalidParameter(f"{name} must be a Python function of two points, found {f!r}")
+    return cast(Callable[[Any, Any], Any], f)
+
+
+@value
+class FromFunction(Kernel):
+    r"""A Python function of two points, taken at its word to be a kernel.
+
+    .. math:: k(x, y) = f(x, y)
+
+    Nothing but a test can tell whether it is one: see `positive_definite` and `check_kernel`.
+
+    >>> shared = FromFunction(lambda a, b: float(len(set(a) & set(b))))
+    >>> shared(["gene", "protein"])
+    array([[3., 2.],
+           [2., 7.]])
+    """
+
+    function: Callable[[Any, Any], Any]
+    domain: ClassVar[Domain] = {"function": _function}
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return pairs.each(self.function)
+
+
+def _gram(v: Any, name: str) -> FrozenArray:
+    if isinstance(v, FrozenArray):
+        return v
+    matrix = square_matrix(v, name)
+    asymmetry, (i, j) = worst_asymmetry(matrix)
+    if asymmetry > MOST_ASYMMETRY:
+        raise InvalidInput(
+            f"{name} is not symmetric: entry ({i}, {j}) is {matrix[i, j]:.6g} and entry ({j}, {i}) "
+            f"is {matrix[j, i]:.6g}. A kernel has k(x, y) = conj k(y, x)"
+        )
+    return FrozenArray(matrix)
+
+
+@value
+class Precomputed(Kernel):
+    r"""A Gram matrix as a kernel on its row numbers.
+
+    .. math:: k(i, j) = K_{ij}
+
+    >>> Precomputed([[2.0, 1.0], [1.0, 2.0]])([0, 1], [1])
+    array([[1.],
+           [2.]])
+
+    That it is symmetric is checked; whether it is positive definite is a question for
+    `positive_definite`.
+    """
+
+    gram: FrozenArray | Array
+    domain: ClassVar[Domain] = {"gram": _gram}
+
+    @property
+    def matrix(self) -> Array:
+        """The Gram matrix as a read-only array."""
+        return self.gram.array if isinstance(self.gram, FrozenArray) else self.gram
+
+    def own_parameters(self) -> dict[str, Any]:
+        return {}
+
+    def _rows(self, points: Points, name: str) -> Array:
+        rows = np.asarray(points).reshape(-1)
+        n = len(self.matrix)
+        whole = rows.dtype.kind in "iu" or (rows.dtype.kind == "f" and np.all(rows % 1 == 0))
+        if not whole or np.any(rows < 0) or np.any(rows >= n):
+            raise InvalidInput(
+                f"the points of a precomputed kernel are row numbers from 0 to {n - 1}; {name} "
+                "holds something else"
+            )
+        return rows.astype(np.intp)
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        left = self._rows(pairs.x, "x")
+        right = left if pairs.same else self._rows(pairs.y, "y")
+        rows, columns = np.broadcast_arrays(pairs.of_x(left), pairs.of_y(right))
+        return np.asarray(self.matrix[rows, columns])

@@ -1,0 +1,214 @@
+"""Kernels on groups: positive definite functions of t⁻¹s."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from math import factorial
+from typing import Any, ClassVar, cast
+
+import numpy as np
+
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    NotPositiveDefinite,
+    Points,
+    members,
+    whole,
+)
+from mercer.kernels.base import Domain, Kernel, Name, value
+from mercer.kernels.features import refuse_too_many
+from mercer.kernels.pairs import Pairs
+
+MOST_ELEMENTS = 1000
+"""A group up to this size is small enough to test p on all of it when the kernel is made."""
+
+
+class FiniteGroup(ABC):
+    """A finite group: its elements and the quotient t⁻¹s."""
+
+    @abstractmethod
+    def order(self) -> int:
+        """Return how many elements there are."""
+
+    @abstractmethod
+    def elements(self) -> list[Hashable]:
+        """Return all elements, the neutral one first."""
+
+    @abstractmethod
+    def quotient(self, t: Any, s: Any) -> Hashable:
+        """Return t⁻¹s."""
+
+
+@dataclass(frozen=True)
+class Cyclic(FiniteGroup):
+    """The whole numbers modulo n.
+
+    >>> Cyclic(5).quotient(3, 1)
+    3
+    """
+
+    n: int
+
+    def __post_init__(self) -> None:
+        whole(self.n, "n", least=1)
+
+    def order(self) -> int:
+        return self.n
+
+    def elements(self) -> list[Hashable]:
+        return list(range(self.n))
+
+    def quotient(self, t: Any, s: Any) -> int:
+        return int(s - t) % self.n
+
+
+@dataclass(frozen=True)
+class Permutations(FiniteGroup):
+    """The permutations of 0 … n-1, each the tuple of its images.
+
+    >>> Permutations(3).quotient((1, 2, 0), (1, 0, 2))
+    (0, 2, 1)
+    """
+
+    n: int
+
+    def __post_init__(self) -> None:
+        whole(self.n, "n", least=1)
+
+    def order(self) -> int:
+        return factorial(self.n)
+
+    def elements(self) -> list[Hashable]:
+        return list(permutations(range(self.n)))
+
+    def quotient(self, t: Any, s: Any) -> tuple[int, ...]:
+        inverse = np.argsort(np.asarray(t))
+        return tuple(int(i) for i in inverse[np.asarray(s)])
+
+
+def _group(v: Any, name: str) -> FiniteGroup | None:
+    if v is None or isinstance(v, FiniteGroup):
+        return v
+    return Cyclic(whole(v, name, least=1))
+
+
+@value
+class Group(Kernel):
+    r"""A positive definite function p on a group, at the quotient of two elements.
+
+    .. math:: k(s, t) = p(t^{-1} s) = \langle U(s)\,x_0,\; U(t)\,x_0 \rangle
+
+    ``p`` is the sequence of values p(0), …, p(n-1) on the cyclic group of n elements, or a
+    function of an element of another finite group. On groups of up to 1000 elements p is tested
+    when the kernel is made; U is the regular representation (Gelfand–Raikov), whose vectors are
+    the `features`.
+
+    >>> k = Group([2.0, 1.0, 1.0])
+    >>> k([0, 1, 2], [0])
+    array([[2.],
+           [1.],
+           [1.]])
+
+    Gallier and Quaintance, §53.3.
+    """
+
+    p: tuple[complex, ...] | Sequence[complex] | Callable[[Any], complex]
+    group: FiniteGroup | int | None = None
+    domain: ClassVar[Domain] = {
+        "p": lambda p, _: p if callable(p) else tuple(_plain(v) for v in p),
+        "group": _group,
+    }
+
+    def __post_init__(self) -> None:
+        Kernel.__post_init__(self)
+        if not callable(self.p):
+            if not self.p:
+                raise InvalidParameter("p must hold at least one value")
+            object.__setattr__(self, "group", self.group or Cyclic(len(self.p)))
+            if self.group != Cyclic(len(self.p)):
+                raise InvalidParameter(
+                    f"{len(self.p)} values belong to the cyclic group of {len(self.p)} elements; "
+                    "give a function of an element for another group"
+                )
+        elif self.group is None:
+            raise InvalidParameter("a function p needs its group: Group(p, Permutations(n))")
+        if self._structure().order() <= MOST_ELEMENTS:
+            self._spectrum()
+
+    @property
+    def proof(self) -> str:
+        tested = self._structure().order() <= MOST_ELEMENTS
+        return "Group: p was tested on the whole group" if tested else ""
+
+    def own_parameters(self) -> dict[str, Any]:
+        return {}
+
+    def _structure(self) -> FiniteGroup:
+        if not isinstance(self.group, FiniteGroup):  # the domain's check has made it one
+            raise InvalidParameter(f"{self.group!r} is not a finite group")
+        return self.group
+
+    def _value(self, element: Any) -> complex:
+        return self.p(element) if callable(self.p) else self.p[element]
+
+    def _spectrum(self) -> tuple[Array, Array]:
+        """Return the eigenpairs of the Gram matrix of the whole group, refusing negative ones."""
+        group = self._structure()
+        refuse_too_many(group.order())
+        elements = group.elements()
+        values = np.array([[self._value(group.quotient(t, s)) for t in elements] for s in elements])
+        largest = float(np.max(np.abs(values)))
+        if not np.allclose(values, values.conj().T, rtol=0.0, atol=1e-12 * largest):
+            raise NotPositiveDefinite("p is not a kernel on the group: p(s⁻¹) must be conj p(s)")
+        eigenvalues, axes = np.linalg.eigh(values)
+        if eigenvalues[0] < -10 * len(elements) * np.finfo(float).eps * largest * len(elements):
+            raise NotPositiveDefinite(
+                f"p is not positive definite on the group: its Gram matrix has the eigenvalue "
+                f"{eigenvalues[0]:.6g}"
+            )
+        return np.maximum(eigenvalues, 0.0), axes
+
+    def _elements(self, points: Points) -> list[Hashable]:
+        known = set(self._structure().elements()) if not callable(self.p) else None
+        elements = [_element(point) for point in members(points)]
+        for i, e in enumerate(elements):
+            if known is not None and e not in known:
+                raise InvalidInput(
+                    f"point {i} is {e!r}, not one of the numbers 0 … {len(known) - 1}"
+                )
+        return elements
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        group = self._structure()
+        elements = pairs.mapped(self._elements)
+        return elements.each(lambda s, t: self._value(group.quotient(t, s)))
+
+    def features(self, x: Points) -> Array:
+        eigenvalues, axes = self._spectrum()
+        index = {e: i for i, e in enumerate(self._structure().elements())}
+        rows = [index[e] for e in self._elements(x)]
+        return (axes * np.sqrt(eigenvalues))[rows]
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        if callable(self.p):
+            return Kernel.formula(self, name)
+        return f"{name('Group')}(p=[{', '.join(_written(v) for v in self.p)}])", 3
+
+
+def _plain(v: Any) -> complex:
+    return complex(v) if isinstance(v, complex | np.complexfloating) else float(v)
+
+
+def _element(point: Any) -> Hashable:
+    if isinstance(point, np.ndarray | list | tuple):
+        return tuple(int(i) for i in np.asarray(point).reshape(-1))
+    return int(point) if isinstance(point, int | float | np.number) else cast(Hashable, point)
+
+
+def _written(v: complex) -> str:
+    return f"complex({v.real!r}, {v.imag!r})" if isinstance(v, complex) else repr(v)

@@ -1,0 +1,206 @@
+"""Kernels on finite sets, all of them functions of how many elements two sets share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable
+from itertools import chain, combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from mercer.check import Array, InvalidInput, InvalidParameter, NoFeatureMap, Points, members
+from mercer.kernels.base import Domain, Kernel, value
+from mercer.kernels.features import refuse_too_many
+from mercer.kernels.pairs import Pairs
+
+Universe = frozenset[Hashable]
+
+LARGEST_EXPONENT = 1023
+"""2 to a larger power than this is not a double."""
+
+
+def _universe(v: Any, name: str) -> Universe:
+    if isinstance(v, str) or not isinstance(v, Iterable):
+        raise InvalidParameter(f"{name} must be a collection of elements, found {v!r}")
+    return frozenset(v)
+
+
+def _optional_universe(v: Any, name: str) -> Universe | None:
+    return None if v is None else _universe(v, name)
+
+
+def as_sets(points: Points, universe: Universe | None) -> list[frozenset[Hashable]]:
+    """Return points as frozen sets, each inside the universe if there is one."""
+    sets = []
+    for i, point in enumerate(members(points)):
+        if isinstance(point, str) or not isinstance(point, Iterable):
+            raise InvalidInput(
+                f"point {i} is {point!r}, not a set; give sets, frozensets or lists of elements"
+            )
+        elements = frozenset(point)
+        if universe is not None and not elements <= universe:
+            stranger = next(iter(elements - universe))
+            raise InvalidInput(f"point {i} holds {stranger!r}, which is not in the universe")
+        sets.append(elements)
+    return sets
+
+
+def in_order(elements: Iterable[Hashable]) -> list[Hashable]:
+    """Return elements in an order that does not depend on hashing."""
+    return sorted(elements, key=lambda e: (type(e).__name__, e if _ordered(e) else repr(e)))
+
+
+def _ordered(element: Hashable) -> bool:
+    return isinstance(element, int | float | str)
+
+
+def incidence(sets: list[frozenset[Hashable]], columns: dict[Hashable, int]) -> csr_array:
+    """Return the sparse 0/1 matrix of which set holds which element."""
+    rows = np.repeat(np.arange(len(sets)), [len(s) for s in sets])
+    members = np.fromiter((columns[e] for s in sets for e in s), np.intp, count=len(rows))
+    ones = np.ones(len(rows))
+    return csr_array((ones, (rows, members)), shape=(len(sets), len(columns)))
+
+
+class SetKernel(Kernel):
+    """A function of |A ∩ B|, |A| and |B|."""
+
+    __slots__ = ()
+    universe: Universe | None
+
+    @abstractmethod
+    def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
+        """Return the kernel from |A ∩ B|, |A| and |B|."""
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        left = as_sets(pairs.x, self.universe)
+        right = left if pairs.same else as_sets(pairs.y, self.universe)
+        columns = {e: j for j, e in enumerate(dict.fromkeys(chain(*left, *right)))}
+        a = incidence(left, columns)
+        b = a if pairs.same else incidence(right, columns)
+        sizes = [np.array([float(len(s)) for s in sets]) for sets in (left, right)]
+        return self.of_sizes(pairs.dot(a, b), pairs.of_x(sizes[0]), pairs.of_y(sizes[1]))
+
+    def known_universe(self) -> list[Hashable]:
+        """Return the universe in a fixed order, or say that features need one."""
+        if self.universe is None:
+            raise NoFeatureMap(
+                f"the features of {type(self).__name__} need a universe: "
+                f"{type(self).__name__}(universe=...)"
+            )
+        return in_order(self.universe)
+
+    def indicators(self, x: Points) -> Array:
+        """Return the 0/1 matrix of which set holds which element of the universe."""
+        columns = {e: j for j, e in enumerate(self.known_universe())}
+        return incidence(as_sets(x, self.universe), columns).toarray()
+
+
+@value
+class Intersection(SetKernel):
+    r"""The number of elements two sets share.
+
+    .. math:: k(A, B) = |A \cap B|
+
+    >>> Intersection()([{1, 2}], [{2, 3}])
+    array([[1.]])
+
+    Gallier and Quaintance, chapter 53 (set kernels).
+    """
+
+    universe: Universe | None = None
+    domain: ClassVar[Domain] = {"universe": _optional_universe}
+    theorem: ClassVar[str] = "the inner product of the indicators of the elements"
+
+    def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
+        return shared
+
+    def features(self, x: Points) -> Array:
+        return self.indicators(x)
+
+
+@value
+class UnionComplement(SetKernel):
+    r"""The number of elements of a universe D that are in neither of two sets.
+
+    .. math:: k(A, B) = |D \setminus (A \cup B)|
+
+    >>> UnionComplement({1, 2, 3, 4, 5})([{1, 2}], [{2, 3}])
+    array([[2.]])
+
+    Gallier and Quaintance, chapter 53 (set kernels).
+    """
+
+    universe: Universe
+    domain: ClassVar[Domain] = {"universe": _universe}
+    theorem: ClassVar[str] = "the intersection kernel of the complements"
+
+    def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
+        return len(self.universe) - left - right + shared
+
+    def features(self, x: Points) -> Array:
+        return 1.0 - self.indicators(x)
+
+
+@value
+class Agreement(SetKernel):
+    r"""The number of elements of a universe D on which two sets agree.
+
+    .. math:: k(A, B) = |A \cap B| + |D \setminus (A \cup B)|
+
+    >>> Agreement({1, 2, 3, 4, 5})([{1, 2}], [{2, 3}])
+    array([[3.]])
+
+    Gallier and Quaintance, chapter 53 (set kernels).
+    """
+
+    universe: Universe
+    domain: ClassVar[Domain] = {"universe": _universe}
+    theorem: ClassVar[str] = "the intersection kernel plus that of the complements"
+
+    def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
+        return len(self.universe) - left - right + 2.0 * shared
+
+    def features(self, x: Points) -> Array:
+        held = self.indicators(x)
+        return np.hstack([held, 1.0 - held])
+
+
+@value
+class AllSubsets(SetKernel):
+    r"""The number of subsets two finite sets share.
+
+    .. math:: k(A, B) = 2^{|A \cap B|}
+
+    Its features are the indicators of all subsets, so it is an inner product and needs no
+    further proof.
+
+    >>> AllSubsets()([{1, 2}], [{2, 3}])
+    array([[2.]])
+
+    Gallier and Quaintance, Problem 53.3.
+    """
+
+    universe: Universe | None = None
+    domain: ClassVar[Domain] = {"universe": _optional_universe}
+    theorem: ClassVar[str] = "the inner product of the indicators of all subsets"
+
+    def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
+        if np.any(shared > LARGEST_EXPONENT):
+            raise InvalidInput(
+                f"two sets share {int(shared.max())} elements and 2 to that power is not a "
+                "double; use k.normalised() of a smaller universe, or Intersection()"
+            )
+        return np.exp2(shared)
+
+    def features(self, x: Points) -> Array:
+        elements = self.known_universe()
+        refuse_too_many(2 ** min(len(elements), 64))
+        subsets = chain.from_iterable(
+            combinations(elements, size) for size in range(len(elements) + 1)
+        )
+        sets = as_sets(x, self.universe)
+        columns = [[float(s.issuperset(subset)) for s in sets] for subset in subsets]
+        return np.array(columns).T.reshape(len(sets), -1)
