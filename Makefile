@@ -5,7 +5,7 @@ READY := .venv/.ready
 .PHONY: demo test test-all lint clean
 
 demo: $(READY)
-	$(BIN)/python -m mercer.demo
+	$(BIN)/python examples/first_steps.py
 
 test: $(READY) lint
 	$(BIN)/python -m pytest -q -n 2

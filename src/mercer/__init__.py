@@ -1,70 +1,33 @@
 """Kernel methods for exploratory analysis.
 
-The public names are loaded when they are first used, so that ``import mercer`` costs nothing.
+The public names stand in ``__init__.pyi`` beside this file, each with the module it comes from,
+and are loaded when they are first used: ``import mercer`` costs nothing.
 """
 
-from __future__ import annotations
-
+import re
+from functools import cache
 from importlib import import_module
-from typing import Any
+from pathlib import Path
 
 __version__ = "0.1.0.dev0"
 
-_PUBLIC = {
-    "mercer.check": (
-        "InvalidInput",
-        "InvalidParameter",
-        "MercerError",
-        "NoFeatureMap",
-        "NotDifferentiable",
-        "NotPositiveDefinite",
-        "Paired",
-        "WrittenFormError",
-    ),
-    "mercer.kernels.algebra": ("Constant",),
-    "mercer.kernels.base": ("Kernel", "Kind", "parameters", "value", "with_parameters"),
-    "mercer.kernels.definite": (
-        "check_kernel",
-        "euclidean",
-        "negative_definite",
-        "positive_definite",
-    ),
-    "mercer.kernels.functions": ("Delta", "FromFunction", "Precomputed"),
-    "mercer.kernels.groups": ("Cyclic", "Group", "Permutations"),
-    "mercer.kernels.radial": (
-        "Gaussian",
-        "Laplacian",
-        "Matern",
-        "NegativeDistance",
-        "Radial",
-        "RationalQuadratic",
-    ),
-    "mercer.kernels.sets": ("Agreement", "AllSubsets", "Intersection", "UnionComplement"),
-    "mercer.kernels.spectral": (
-        "Characteristic",
-        "FeatureMap",
-        "Periodic",
-        "Series",
-        "Sinc",
-        "Sobolev",
-    ),
-    "mercer.kernels.splines": ("Brownian", "CubicSpline"),
-    "mercer.kernels.tensor": ("tensor_product", "tensor_sum"),
-    "mercer.kernels.text": ("kernel",),
-    "mercer.kernels.vectors": ("Bilinear", "Linear", "Polynomial", "Sigmoid"),
-}
-_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
-__all__ = sorted(_HOME)
+@cache
+def _homes() -> dict[str, str]:
+    """Return the module of every public name, as the stub declares it."""
+    stub = Path(f"{__file__}i").read_text(encoding="utf-8")
+    lines = re.findall(r"^from (\S+) import (\w+) as \w+$", stub, flags=re.MULTILINE)
+    return {name: module for module, name in lines}
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(_HOME[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+def __getattr__(name: str) -> object:
+    if name == "__all__":
+        return sorted(_homes())
+    if name not in _homes():
+        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_homes()[name]), name)
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *_homes()})
