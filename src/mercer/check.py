@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from numbers import Integral, Real
+from collections.abc import Callable, Iterable, Iterator, Sized
+from numbers import Integral, Number, Real
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
@@ -55,6 +55,7 @@ class Namespace(Protocol):
     sqrt: Callable[..., Array]
     stack: Callable[..., Array]
     sum: Callable[..., Array]
+    take: Callable[..., Array]
     tanh: Callable[..., Array]
     tensordot: Callable[..., Array]
     where: Callable[..., Array]
@@ -103,7 +104,7 @@ class Paired:
     """
 
     def __init__(self, *parts: Points) -> None:
-        lengths = {len(part) for part in parts}
+        lengths = {how_many(as_points(part, "a part of paired points")) for part in parts}
         if len(lengths) != 1:
             raise InvalidInput(
                 f"the parts of paired points must have equal lengths, found {sorted(lengths)}"
@@ -111,7 +112,7 @@ class Paired:
         self.parts = parts
 
     def __len__(self) -> int:
-        return len(self.parts[0])
+        return how_many(self.parts[0])
 
     def __getitem__(self, index: Any, /) -> Any:
         members = tuple(part[index] for part in self.parts)
@@ -121,7 +122,18 @@ class Paired:
 def namespace(*arrays: Any) -> Namespace:
     """Return the array API namespace of the arrays, numpy's for anything that has none."""
     known = [a for a in arrays if is_array_api_obj(a)] or [np.empty(0)]
-    return cast(Namespace, array_namespace(*known))
+    try:
+        return cast(Namespace, array_namespace(*known))
+    except TypeError:
+        kinds = sorted({f"{type(a).__module__}.{type(a).__name__}" for a in known})
+        raise InvalidInput(
+            f"arrays of one library are needed, found {' and '.join(kinds)}"
+        ) from None
+
+
+def how_many(points: Points) -> int:
+    """Return the number of points, which arrays that only follow the standard do not give `len`."""
+    return int(cast(Array, points).shape[0]) if is_array_api_obj(points) else len(points)
 
 
 def members(points: Points) -> Iterator[Any]:
@@ -150,7 +162,7 @@ def vectors(x: Points, name: str = "x") -> Array:
     ...
     mercer.check.InvalidInput: x has 1 value that is not finite, the first at row 0, column 1: nan. Remove or impute it before calling a kernel.
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
-    a = x if is_array_api_obj(x) and not isinstance(x, np.ma.MaskedArray) else _numbers(x, name)
+    a = x if is_array_api_obj(x) and not isinstance(x, np.ndarray) else _as_array(x, name)
     xp = namespace(a)
     if a.ndim == 1:
         a = xp.reshape(a, (-1, 1))
@@ -158,52 +170,69 @@ def vectors(x: Points, name: str = "x") -> Array:
         raise InvalidInput(
             f"{name} must hold points as rows of at least one number, found shape {tuple(a.shape)}"
         )
-    if isinstance(a, np.ndarray) and a.dtype.kind not in "biufc":
+    if isinstance(a, np.ndarray):
         a = _numbers(a, name)
     is_complex = xp.isdtype(a.dtype, "complex floating")
-    a = xp.astype(a, xp.complex128 if is_complex else xp.float64, copy=False)
+    with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused below
+        a = xp.astype(a, xp.complex128 if is_complex else xp.float64, copy=False)
     _refuse_non_finite(a, xp, name)
     return a
 
 
-def _numbers(x: Any, name: str) -> Array:
+def _as_array(x: Any, name: str) -> Array:
+    """Return points as a plain array of numpy's, whose entries may still be anything."""
+    _refuse_sparse(x, name)
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        place = _place(np.argwhere(np.ma.getmaskarray(x))[0].tolist())
+        raise InvalidInput(f"{name} has masked entries, the first at {place}; fill them first")
+    try:
+        a = np.asarray(x)
+        # numpy makes text of numbers that stand beside text; as objects they remain what they are.
+        return np.asarray(x, dtype=object) if a.dtype.kind in "US" else a
+    except ValueError as error:
+        raise InvalidInput(_ragged(x, name)) from error
+
+
+def _refuse_sparse(x: Any, name: str) -> None:
     if hasattr(x, "toarray"):
         raise InvalidInput(
             f"{name} is a sparse matrix, which this kernel cannot read row by row; "
             f"pass {name}.toarray() if it fits in memory"
         )
-    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
-        row = np.argwhere(np.ma.getmaskarray(x))[0].tolist()
-        raise InvalidInput(f"{name} has masked entries, the first at {row}; fill them first")
-    try:
-        a = np.asarray(x)
-    except ValueError as error:
-        raise InvalidInput(
-            f"the points of {name} have different numbers of coordinates; "
-            "vector kernels need the same number in every row"
-        ) from error
+
+
+def _ragged(x: Points, name: str) -> str:
+    lengths = [len(row) if isinstance(row, Sized) else 1 for row in members(x)]
+    odd = next((i for i, length in enumerate(lengths) if length != lengths[0]), None)
+    if odd is None:
+        return f"the rows of {name} cannot be read as vectors of numbers"
+    return (
+        f"row {odd} of {name} has {lengths[odd]} coordinates and row 0 has {lengths[0]}; "
+        "vector kernels need the same number in every row"
+    )
+
+
+def _place(index: Iterable[int]) -> str:
+    return ", ".join(f"{word} {i}" for word, i in zip(("row", "column"), index, strict=False))
+
+
+def _numbers(a: Array, name: str) -> Array:
+    """Return an array as one of numbers, or name the first entry that is not a number."""
     if a.dtype.kind in "biufc":
         return a
-    if a.dtype.kind in "OUS":
-        try:
-            return a.astype(np.float64)
-        except (TypeError, ValueError):
-            place, value = _first_non_number(a)
+    if a.dtype.kind != "O":
+        raise InvalidInput(f"{name} has dtype {a.dtype}, which is not numeric; convert it first")
+    for index, entry in np.ndenumerate(a):
+        if not (entry is None or isinstance(entry, Number)):
             raise InvalidInput(
-                f"{name}, {place}: {value!r} is not a number. This kernel compares vectors; "
-                "choose a kernel for this kind of points or encode the column"
-            ) from None
-    raise InvalidInput(f"{name} has dtype {a.dtype}, which is not numeric; convert it first")
-
-
-def _first_non_number(a: Array) -> tuple[str, Any]:
-    for index, value in np.ndenumerate(a):
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            words = ("row", "column")
-            return ", ".join(f"{w} {i}" for w, i in zip(words, index, strict=False)), value
-    return "dtype", a.dtype
+                f"{name}, {_place(index)}: {entry!r} is not a number. This kernel compares "
+                "vectors; choose a kernel for this kind of points or encode the column"
+            )
+    try:
+        has_complex = any(isinstance(entry, complex | np.complexfloating) for entry in a.flat)
+        return a.astype(np.complex128 if has_complex else np.float64)
+    except (OverflowError, TypeError) as error:
+        raise InvalidInput(f"{name} cannot be read as numbers: {error}") from error
 
 
 def _refuse_non_finite(a: Array, xp: Namespace, name: str) -> None:
@@ -221,14 +250,15 @@ def _refuse_non_finite(a: Array, xp: Namespace, name: str) -> None:
     )
 
 
-def finite(matrix: Array, what: str) -> Array:
+def finite(matrix: Array, what: object) -> Array:
     """Return the matrix if all its entries are finite, else name the first that is not."""
     xp = namespace(matrix)
     if not bool(xp.all(xp.isfinite(matrix))):
-        index = tuple(int(i[0]) for i in np.nonzero(~np.isfinite(as_numpy(matrix))))
+        values = as_numpy(matrix)
+        index = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
         raise InvalidInput(
-            f"{what} is not a finite number at {index}: the values are too large for double "
-            "precision. Rescale the data or the kernel's parameters"
+            f"{what} is not a finite number at {index} but {values[index].item()}. If its values "
+            f"are too large for {values.dtype}, rescale the data or the kernel's parameters"
         )
     return matrix
 
@@ -244,12 +274,19 @@ def number(value: Any, name: str, *, above: float = -np.inf, allowed: float | No
     mercer.check.InvalidParameter: weight must be a number > 0 or equal to 0, found -1.0
     """
     if isinstance(value, Real) and not isinstance(value, bool):
-        result = float(value)
+        result = _double(value)
         if result == allowed or (result > above and result != np.inf):
             return result
     limits = f" > {above:g}" if np.isfinite(above) else ""
     exception = "" if allowed is None else f" or equal to {allowed:g}"
     raise InvalidParameter(f"{name} must be a number{limits}{exception}, found {value!r}")
+
+
+def _double(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
 
 
 def nonnegative(value: Any, name: str) -> float:
@@ -260,7 +297,7 @@ def nonnegative(value: Any, name: str) -> float:
 def whole(value: Any, name: str, *, least: int = 0) -> int:
     """Return an integer parameter of at least ``least``."""
     is_whole = isinstance(value, Integral) or (
-        isinstance(value, Real) and float(value).is_integer()
+        isinstance(value, Real) and _double(value).is_integer()
     )
     if isinstance(value, bool) or not is_whole or int(value) < least:
         raise InvalidParameter(f"{name} must be a whole number >= {least}, found {value!r}")
@@ -271,7 +308,8 @@ def numbers(
     values: Any, name: str, each: Callable[[Any, str], float] = number
 ) -> tuple[float, ...]:
     """Return a non-empty sequence of real parameters as a tuple."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    is_scalar = getattr(values, "ndim", 1) == 0
+    if isinstance(values, str) or is_scalar or not isinstance(values, Iterable):
         raise InvalidParameter(f"{name} must be a sequence of numbers, found {values!r}")
     result = tuple(each(v, f"{name}[{i}]") for i, v in enumerate(values))
     if not result:
@@ -281,10 +319,10 @@ def numbers(
 
 def square_matrix(values: Any, name: str) -> Array:
     """Return a square numeric matrix with finite entries as a numpy array."""
-    a = np.asarray(values)
-    if a.ndim != 2 or a.shape[0] != a.shape[1]:
-        raise InvalidInput(f"{name} must be a square matrix, found shape {a.shape}")
-    return vectors(a, name) if a.size else a.astype(np.float64)
+    a = as_numpy(vectors(values, name))
+    if np.ndim(values) != 2 or a.shape[0] != a.shape[1]:
+        raise InvalidInput(f"{name} must be a square matrix, found shape {np.shape(values)}")
+    return a
 
 
 def worst_asymmetry(matrix: Array) -> tuple[float, tuple[int, int]]:
@@ -308,7 +346,9 @@ def chunks(count: int, size: int) -> Iterator[slice]:
 
 
 def as_points(values: Any, name: str) -> Points:
-    """Return what can be a data set: anything with a length and slices."""
-    if isinstance(values, Points):
-        return values
+    """Return what can be a data set: anything with a length and slices, but no lone text."""
+    _refuse_sparse(values, name)
+    has_rows = values.ndim > 0 if is_array_api_obj(values) else isinstance(values, Points)
+    if has_rows and not isinstance(values, str | bytes):
+        return cast(Points, values)
     raise InvalidInput(f"{name} must be a sequence of points, found {type(values).__name__}")

@@ -10,7 +10,15 @@ from math import prod, sqrt
 from numbers import Real
 from typing import ClassVar
 
-from mercer.check import Array, InvalidParameter, Points, namespace, numbers
+from mercer.check import (
+    Array,
+    InvalidParameter,
+    NotPositiveDefinite,
+    Points,
+    namespace,
+    number,
+    numbers,
+)
 from mercer.kernels.base import (
     ATOM,
     POWER,
@@ -49,7 +57,7 @@ class Sum(Composite):
     """
 
     terms: tuple[Kernel, ...]
-    theorem: ClassVar[str] = "a sum of positive definite kernels is one"
+    theorem: ClassVar[str] = "a sum of (conditionally) positive definite kernels is one"
 
     def evaluate(self, pairs: Pairs) -> Array:
         total = self.terms[0].evaluate(pairs)
@@ -123,7 +131,9 @@ class Scaled(Composite):
 
     weight: float
     kernel: Kernel
-    theorem: ClassVar[str] = "a nonnegative multiple of a positive definite kernel is one"
+    theorem: ClassVar[str] = (
+        "a nonnegative multiple of a (conditionally) positive definite kernel is one"
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", nonnegative_weight(self.weight))
@@ -165,7 +175,7 @@ class Power(Composite):
 
     def __post_init__(self) -> None:
         Kernel.__post_init__(self)
-        if self.power != 1:
+        if self.power > 1:
             refuse_conditional([self.kernel], "a power of a conditionally positive definite kernel")
 
     def combine(self, values: Sequence[Array]) -> Array:
@@ -197,7 +207,7 @@ class PolynomialOf(Composite):
     kernel: Kernel
     coefficients: tuple[float, ...]
     domain: ClassVar[Domain] = {
-        "coefficients": lambda c, name: numbers(c, name, lambda v, _: nonnegative_weight(v))
+        "coefficients": lambda c, name: numbers(c, name, nonnegative_weight)
     }
     theorem: ClassVar[str] = (
         "a polynomial with nonnegative coefficients of a positive definite kernel is one"
@@ -221,7 +231,8 @@ class PolynomialOf(Composite):
 
     def features(self, x: Points) -> Array:
         phi = self.kernel.features(x)
-        return join([sqrt(c) * monomials(phi, i) for i, c in enumerate(self.coefficients)])
+        terms = [(i, c) for i, c in enumerate(self.coefficients) if c or i == 0]
+        return join([sqrt(c) * monomials(phi, i) for i, c in terms])
 
     def formula(self, name: Name) -> tuple[str, int]:
         base = wrap(self.kernel, name, ATOM)
@@ -268,18 +279,23 @@ class Exponential(Composite):
         return f"{wrap(self.kernel, name, ATOM)}.exp()", ATOM
 
 
+def is_number(operand: object) -> bool:
+    """Whether an operand is a real number, which a truth value is not."""
+    return isinstance(operand, Real) and not isinstance(operand, bool)
+
+
 def as_kernel(other: object) -> Kernel:
     """Return an operand as a kernel: a nonnegative number is a constant kernel."""
     if isinstance(other, Kernel):
         return other
-    if isinstance(other, Real) and not isinstance(other, bool):
+    if is_number(other):
         return Constant(nonnegative_weight(other))
     raise InvalidParameter(f"a kernel cannot be combined with {other!r}; give a kernel or a number")
 
 
 def add(left: Kernel, right: Kernel | float) -> Kernel:
     """Return left + right, nested sums flattened; adding 0 changes nothing."""
-    if not isinstance(right, Kernel) and right == 0:
+    if is_number(right) and right == 0:
         return left
     terms: list[Kernel] = []
     for k in (left, as_kernel(right)):
@@ -289,16 +305,33 @@ def add(left: Kernel, right: Kernel | float) -> Kernel:
 
 def multiply(left: Kernel, right: Kernel | float) -> Kernel:
     """Return left * right, nested products flattened; a number is a weight."""
-    if not isinstance(right, Kernel):
-        if not isinstance(right, Real) or isinstance(right, bool):
-            return multiply(left, as_kernel(right))
+    if is_number(right):
+        weight = nonnegative_weight(right)
         if isinstance(left, Scaled):
-            return Scaled(nonnegative_weight(right) * left.weight, left.kernel)
-        return Scaled(float(right), left)
+            return Scaled(weight * left.weight, left.kernel)
+        return Scaled(weight, left)
     factors: list[Kernel] = []
-    for k in (left, right):
+    for k in (left, as_kernel(right)):
         factors.extend(k.factors if isinstance(k, Product) else [k])
     return Product(tuple(factors))
+
+
+def divide(left: object, right: object) -> Kernel:
+    """Return a kernel divided by a positive number; any other quotient is refused."""
+    if isinstance(left, Kernel) and is_number(right) and right > 0:  # type: ignore[operator]
+        return multiply(left, 1.0 / number(right, "the divisor"))
+    raise NotPositiveDefinite(
+        "a kernel can be divided by a positive number only: quotients of kernels need not be "
+        "positive definite"
+    )
+
+
+def subtract(left: object, right: object) -> Kernel:
+    """Refuse a difference, which need not be a kernel."""
+    raise NotPositiveDefinite(
+        f"kernels cannot be subtracted, found {left} - {right}: positive definite kernels are "
+        "closed under sums with nonnegative weights, not under differences"
+    )
 
 
 @value
@@ -314,7 +347,7 @@ class Constant(Kernel):
     """
 
     constant: float = 1.0
-    domain: ClassVar[Domain] = {"constant": lambda c, _: nonnegative_weight(c)}
+    domain: ClassVar[Domain] = {"constant": nonnegative_weight}
     theorem: ClassVar[str] = "it has one constant feature"
 
     def evaluate(self, pairs: Pairs) -> Array:

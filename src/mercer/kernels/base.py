@@ -6,9 +6,8 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, replace
 from enum import Enum
-from numbers import Real
 from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
@@ -18,12 +17,11 @@ from mercer.check import (
     InvalidParameter,
     NoFeatureMap,
     NotDifferentiable,
-    NotPositiveDefinite,
     Points,
-    as_numpy,
     finite,
     namespace,
 )
+from mercer.kernels.frozen import FrozenArray as FrozenArray
 from mercer.kernels.pairs import Aligned, Pairs, Table, is_complex
 
 Domain: TypeAlias = Mapping[str, Callable[[Any, str], Any]]
@@ -50,7 +48,16 @@ C = TypeVar("C")
 @dataclass_transform(frozen_default=True)
 def value(cls: type[C]) -> type[C]:
     """Make a class of kernels a frozen dataclass that prints itself as a formula."""
-    return dataclass(frozen=True, slots=True, repr=False)(cls)
+    made = dataclass(frozen=True, slots=True, repr=False)(cls)
+    # What dataclass makes refuses only fields: its super() looks for the class without slots.
+    made.__setattr__ = made.__delattr__ = _refuse_change  # type: ignore[method-assign]
+    return made
+
+
+def _refuse_change(kernel: object, name: str, *_: object) -> None:
+    raise FrozenInstanceError(
+        f"{name} cannot be changed: a kernel is a value; mercer.with_parameters makes another"
+    )
 
 
 class Kernel(ABC):
@@ -70,6 +77,7 @@ class Kernel(ABC):
     """
 
     __slots__ = ()
+    __array_ufunc__ = None  # numpy's numbers leave arithmetic with kernels to the kernels
 
     domain: ClassVar[Domain] = {}
     theorem: ClassVar[str] = ""
@@ -100,7 +108,8 @@ class Kernel(ABC):
         """The rules by which the kernel is of its kind; empty when it is not proved."""
         parts = [child.proof for child in self.children().values()]
         rule = self.theorem if parts else f"{type(self).__name__}: {self.theorem}"
-        return "; ".join(dict.fromkeys([rule, *parts])) if self.theorem and all(parts) else ""
+        rules = [rule, *(r for part in parts for r in part.split("; "))]
+        return "; ".join(dict.fromkeys(rules)) if self.theorem and all(parts) else ""
 
     def __call__(self, x: Points, y: Points | None = None) -> Array:
         """Return the matrix of k(x[i], y[j]); ``y`` is ``x`` when left out."""
@@ -117,13 +126,11 @@ class Kernel(ABC):
 
     def _checked(self, values: Array, pairs: Pairs) -> Array:
         """Refuse overflow by name, and return float32 to those who brought float32."""
-        finite(values, f"the kernel {self}")
         xp = namespace(values)
-        given = {getattr(points, "dtype", None) for points in (pairs.x, pairs.y)}
-        if given == {xp.float32}:
-            single = xp.complex64 if is_complex(values) else xp.float32
-            return xp.astype(values, single)
-        return values
+        given = [getattr(points, "dtype", None) for points in (pairs.x, pairs.y)]
+        if all(dtype in (xp.float32, xp.complex64) for dtype in given):
+            values = xp.astype(values, xp.complex64 if is_complex(values) else xp.float32)
+        return finite(values, self)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         """Return the derivative in each parameter on each pair; override where there are any."""
@@ -139,7 +146,7 @@ class Kernel(ABC):
         pairs = Table(x, y)
         with np.errstate(over="ignore", invalid="ignore"):
             partials = self.evaluate_partials(pairs)
-        return {name: self._checked(d, pairs) for name, d in partials.items()}
+            return {name: self._checked(d, pairs) for name, d in partials.items()}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         """Return the gradient in x on each pair, coordinates last; override where it exists."""
@@ -240,28 +247,22 @@ class Kernel(ABC):
     __rmul__ = __mul__
 
     def __truediv__(self, other: float) -> Kernel:
-        if not isinstance(other, Real) or not other > 0:
-            raise NotPositiveDefinite(
-                "a kernel can be divided by a positive number only; a quotient of kernels need "
-                "not be positive definite"
-            )
-        return algebra.multiply(self, 1.0 / float(other))
+        return algebra.divide(self, other)
+
+    def __rtruediv__(self, other: object) -> Kernel:
+        return algebra.divide(other, self)
 
     def __pow__(self, power: int) -> Kernel:
         return algebra.Power(self, power)
 
     def __sub__(self, other: object) -> Kernel:
-        raise NotPositiveDefinite(
-            "kernels cannot be subtracted: positive definite kernels are closed under sums with "
-            "nonnegative weights, not under differences"
-        )
+        return algebra.subtract(self, other)
 
-    __rsub__ = __sub__
+    def __rsub__(self, other: object) -> Kernel:
+        return algebra.subtract(other, self)
 
     def __neg__(self) -> Kernel:
-        raise NotPositiveDefinite(
-            "-k is not positive definite: weights of kernels must be nonnegative"
-        )
+        return algebra.multiply(self, -1.0)
 
     def exp(self) -> Kernel:
         """Return exp(k), entrywise."""
@@ -348,6 +349,10 @@ def literal(v: Any, name: Name) -> str:
         return json.dumps(v, ensure_ascii=False)
     if isinstance(v, complex):
         return f"complex({v.real!r}, {v.imag!r})"
+    if isinstance(v, FrozenArray):
+        if v.array.size > LONGEST_TEXT:  # each number takes at least one character
+            return f"<array of shape {v.array.shape}: too long to write>"
+        return literal(v.array.tolist(), name)
     if isinstance(v, tuple | list):
         return f"[{', '.join(literal(part, name) for part in v)}]"
     if isinstance(v, frozenset):
@@ -357,35 +362,6 @@ def literal(v: Any, name: Name) -> str:
     if callable(v):
         return f"<function {getattr(v, '__name__', type(v).__name__)}: no written form>"
     return repr(v)
-
-
-class FrozenArray:
-    """A read-only array that compares and hashes by its contents, so that values can hold it."""
-
-    __slots__ = ("array",)
-    array: Array
-
-    def __init__(self, values: Any) -> None:
-        array = np.array(as_numpy(values.array if isinstance(values, FrozenArray) else values))
-        array.flags.writeable = False
-        object.__setattr__(self, "array", array)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("a FrozenArray cannot be changed")
-
-    def __reduce__(self) -> tuple[type[FrozenArray], tuple[Array]]:
-        return FrozenArray, (self.array,)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, FrozenArray) and np.array_equal(self.array, other.array)
-
-    def __hash__(self) -> int:
-        return hash((self.array.shape, self.array.tobytes()))
-
-    def __repr__(self) -> str:
-        if self.array.size > LONGEST_TEXT:  # each number takes at least one character
-            return f"<array of shape {self.array.shape}: too long to write>"
-        return literal(self.array.tolist(), str)
 
 
 def wrap(kernel: Kernel, name: Name, tightness: int) -> str:

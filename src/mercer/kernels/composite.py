@@ -78,14 +78,14 @@ def refuse_conditional(kernels: Sequence[Kernel], what: str) -> None:
         )
 
 
-def nonnegative_weight(weight: Any) -> float:
+def nonnegative_weight(weight: Any, name: str = "weight") -> float:
     """Return the weight of a kernel, or name the rule that a negative one breaks."""
     if isinstance(weight, Real) and weight < 0:
         raise NotPositiveDefinite(
-            f"the weight {weight!r} is negative: sums and multiples of kernels stay positive "
+            f"{name} = {weight} is negative: sums and multiples of kernels stay positive "
             "definite with nonnegative weights only"
         )
-    return nonnegative(weight, "weight")
+    return nonnegative(weight, name)
 
 
 def whole_power(power: Any) -> int:

@@ -13,6 +13,9 @@ from mercer.check import Array, NoFeatureMap, namespace
 MOST_FEATURES = 100_000
 """More columns than this are never what an explicit feature map is wanted for."""
 
+MOST_FACTORS = 1_000_000
+"""More multiplications than this, for each point, are not either: they come of huge degrees."""
+
 
 def refuse_too_many(columns: int) -> None:
     """Refuse a feature map that would not fit in memory, before building it."""
@@ -31,9 +34,10 @@ def join(parts: Sequence[Array]) -> Array:
 
 def outer_rows(left: Array, right: Array) -> Array:
     """Return the features of a product: all products of a left and a right feature."""
-    refuse_too_many(left.shape[1] * right.shape[1])
+    columns = left.shape[1] * right.shape[1]
+    refuse_too_many(columns)
     xp = namespace(left, right)
-    return xp.reshape(left[:, :, None] * right[:, None, :], (left.shape[0], -1))
+    return xp.reshape(left[:, :, None] * right[:, None, :], (left.shape[0], columns))
 
 
 def monomials(features: Array, degree: int) -> Array:
@@ -49,7 +53,15 @@ def monomials(features: Array, degree: int) -> Array:
     """
     xp = namespace(features)
     n, d = features.shape
-    refuse_too_many(comb(d + degree - 1, degree) if d else 0)
+    count = comb(d + degree - 1, degree) if d else int(degree == 0)
+    refuse_too_many(count)
+    if count * degree > MOST_FACTORS:
+        raise NoFeatureMap(
+            f"the explicit feature map of degree {degree} needs {count * degree} multiplications "
+            f"for each point, more than {MOST_FACTORS}; use the kernel itself"
+        )
+    if count == 0:
+        return xp.zeros((n, 0), dtype=features.dtype)
     columns = []
     for indices in combinations_with_replacement(range(d), degree):
         repeats = np.bincount(indices, minlength=d) if indices else np.zeros(d, int)

@@ -12,6 +12,9 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     Points,
+    as_numpy,
+    how_many,
+    namespace,
     square_matrix,
     worst_asymmetry,
 )
@@ -41,8 +44,8 @@ class Delta(Kernel):
 
     def evaluate(self, pairs: Pairs) -> Array:
         left, right = codes(pairs)
-        equal: Array = (pairs.of_x(left) == pairs.of_y(right)).astype(np.float64)
-        return equal
+        equal: Array = pairs.of_x(left) == pairs.of_y(right)
+        return namespace(pairs.x, pairs.y).asarray(equal.astype(np.float64))
 
 
 def _function(f: Any, name: str) -> Callable[[Any, Any], Any]:
@@ -69,7 +72,7 @@ class FromFunction(Kernel):
     domain: ClassVar[Domain] = {"function": _function}
 
     def evaluate(self, pairs: Pairs) -> Array:
-        return pairs.each(self.function)
+        return namespace(pairs.x, pairs.y).asarray(pairs.each(self.function))
 
 
 def _gram(v: Any, name: str) -> FrozenArray:
@@ -111,13 +114,23 @@ class Precomputed(Kernel):
         return {}
 
     def _rows(self, points: Points, name: str) -> Array:
-        rows = np.asarray(points).reshape(-1)
         n = len(self.matrix)
-        whole = rows.dtype.kind in "iu" or (rows.dtype.kind == "f" and np.all(rows % 1 == 0))
-        if not whole or np.any(rows < 0) or np.any(rows >= n):
+        try:
+            rows = as_numpy(points)
+        except ValueError:  # points of different lengths
+            rows = np.empty(how_many(points), dtype=object)
+        if rows.dtype.kind not in "iuf" or rows.size != rows.shape[0]:
             raise InvalidInput(
                 f"the points of a precomputed kernel are row numbers from 0 to {n - 1}; {name} "
-                "holds something else"
+                f"holds {rows.dtype} of shape {rows.shape}"
+            )
+        rows = rows.reshape(-1)
+        wrong = (rows < 0) | (rows >= n) | (rows != np.floor(rows))
+        if np.any(wrong):
+            i = int(np.argmax(wrong))
+            raise InvalidInput(
+                f"the points of a precomputed kernel are row numbers from 0 to {n - 1}; {name} "
+                f"has {rows[i]} at {i}"
             )
         return rows.astype(np.intp)
 
@@ -125,4 +138,4 @@ class Precomputed(Kernel):
         left = self._rows(pairs.x, "x")
         right = left if pairs.same else self._rows(pairs.y, "y")
         rows, columns = np.broadcast_arrays(pairs.of_x(left), pairs.of_y(right))
-        return np.asarray(self.matrix[rows, columns])
+        return namespace(pairs.x, pairs.y).asarray(self.matrix[rows, columns])

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from math import factorial
+from numbers import Real
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -15,13 +16,17 @@ from mercer.check import (
     Array,
     InvalidInput,
     InvalidParameter,
+    NoFeatureMap,
     NotPositiveDefinite,
     Points,
+    as_numpy,
     members,
+    namespace,
+    number,
+    numbers,
     whole,
 )
 from mercer.kernels.base import Domain, Kernel, Name, value
-from mercer.kernels.features import refuse_too_many
 from mercer.kernels.pairs import Pairs
 
 MOST_ELEMENTS = 1000
@@ -43,6 +48,15 @@ class FiniteGroup(ABC):
     def quotient(self, t: Any, s: Any) -> Hashable:
         """Return t⁻¹s."""
 
+    @abstractmethod
+    def __contains__(self, element: object) -> bool: ...
+
+    def quotients(self) -> Array:
+        """Return where in `elements` each t⁻¹s stands, one row for each s and column for each t."""
+        elements = self.elements()
+        place = {e: i for i, e in enumerate(elements)}
+        return np.array([[place[self.quotient(t, s)] for t in elements] for s in elements])
+
 
 @dataclass(frozen=True)
 class Cyclic(FiniteGroup):
@@ -55,7 +69,13 @@ class Cyclic(FiniteGroup):
     n: int
 
     def __post_init__(self) -> None:
-        whole(self.n, "n", least=1)
+        object.__setattr__(self, "n", whole(self.n, "n", least=1))
+
+    def __str__(self) -> str:
+        return f"the numbers 0 … {self.n - 1}"
+
+    def __contains__(self, element: object) -> bool:
+        return isinstance(element, int) and 0 <= element < self.n
 
     def order(self) -> int:
         return self.n
@@ -65,6 +85,10 @@ class Cyclic(FiniteGroup):
 
     def quotient(self, t: Any, s: Any) -> int:
         return int(s - t) % self.n
+
+    def quotients(self) -> Array:
+        all_of_them = np.arange(self.n)
+        return (all_of_them[:, None] - all_of_them[None, :]) % self.n
 
 
 @dataclass(frozen=True)
@@ -78,7 +102,15 @@ class Permutations(FiniteGroup):
     n: int
 
     def __post_init__(self) -> None:
-        whole(self.n, "n", least=1)
+        object.__setattr__(self, "n", whole(self.n, "n", least=1))
+
+    def __str__(self) -> str:
+        return f"the permutations of 0 … {self.n - 1}, each the tuple of its images"
+
+    def __contains__(self, element: object) -> bool:
+        if not isinstance(element, tuple) or len(element) != self.n:
+            return False
+        return all(i in element for i in range(self.n))
 
     def order(self) -> int:
         return factorial(self.n)
@@ -87,8 +119,15 @@ class Permutations(FiniteGroup):
         return list(permutations(range(self.n)))
 
     def quotient(self, t: Any, s: Any) -> tuple[int, ...]:
-        inverse = np.argsort(np.asarray(t))
-        return tuple(int(i) for i in inverse[np.asarray(s)])
+        inverse = dict(zip(t, range(self.n), strict=True))
+        return tuple(inverse[image] for image in s)
+
+    def quotients(self) -> Array:
+        images = np.array(self.elements())
+        inverses = np.argsort(images, axis=1)
+        digits = self.n ** np.arange(self.n)[::-1]
+        words = images @ digits  # in increasing order, as itertools lists permutations
+        return np.array([np.searchsorted(words, inverses[:, s] @ digits) for s in images])
 
 
 def _group(v: Any, name: str) -> FiniteGroup | None:
@@ -120,15 +159,13 @@ class Group(Kernel):
     p: tuple[complex, ...] | Sequence[complex] | Callable[[Any], complex]
     group: FiniteGroup | int | None = None
     domain: ClassVar[Domain] = {
-        "p": lambda p, _: p if callable(p) else tuple(_plain(v) for v in p),
+        "p": lambda p, name: p if callable(p) else numbers(p, name, _finite),
         "group": _group,
     }
 
     def __post_init__(self) -> None:
         Kernel.__post_init__(self)
         if not callable(self.p):
-            if not self.p:
-                raise InvalidParameter("p must hold at least one value")
             object.__setattr__(self, "group", self.group or Cyclic(len(self.p)))
             if self.group != Cyclic(len(self.p)):
                 raise InvalidParameter(
@@ -159,13 +196,13 @@ class Group(Kernel):
     def _spectrum(self) -> tuple[Array, Array]:
         """Return the eigenpairs of the Gram matrix of the whole group, refusing negative ones."""
         group = self._structure()
-        refuse_too_many(group.order())
         elements = group.elements()
-        values = np.array([[self._value(group.quotient(t, s)) for t in elements] for s in elements])
+        values = np.array([_finite(self._value(e), f"p at {e!r}") for e in elements])
+        gram = values[group.quotients()]
         largest = float(np.max(np.abs(values)))
-        if not np.allclose(values, values.conj().T, rtol=0.0, atol=1e-12 * largest):
+        if not np.allclose(gram, gram.conj().T, rtol=0.0, atol=1e-12 * largest):
             raise NotPositiveDefinite("p is not a kernel on the group: p(s⁻¹) must be conj p(s)")
-        eigenvalues, axes = np.linalg.eigh(values)
+        eigenvalues, axes = np.linalg.eigh(gram)
         if eigenvalues[0] < -10 * len(elements) * np.finfo(float).eps * largest * len(elements):
             raise NotPositiveDefinite(
                 f"p is not positive definite on the group: its Gram matrix has the eigenvalue "
@@ -174,21 +211,27 @@ class Group(Kernel):
         return np.maximum(eigenvalues, 0.0), axes
 
     def _elements(self, points: Points) -> list[Hashable]:
-        known = set(self._structure().elements()) if not callable(self.p) else None
-        elements = [_element(point) for point in members(points)]
+        group = self._structure()
+        rows = as_numpy(points) if hasattr(points, "ndim") else points
+        elements = [_element(point) for point in members(rows)]
         for i, e in enumerate(elements):
-            if known is not None and e not in known:
-                raise InvalidInput(
-                    f"point {i} is {e!r}, not one of the numbers 0 … {len(known) - 1}"
-                )
+            if e not in group:
+                raise InvalidInput(f"point {i} is {e!r}, not one of {group}")
         return elements
 
     def evaluate(self, pairs: Pairs) -> Array:
         group = self._structure()
         elements = pairs.mapped(self._elements)
-        return elements.each(lambda s, t: self._value(group.quotient(t, s)))
+        values = elements.each(lambda s, t: self._value(group.quotient(t, s)))
+        return namespace(pairs.x, pairs.y).asarray(values)
 
     def features(self, x: Points) -> Array:
+        order = self._structure().order()
+        if order > MOST_ELEMENTS:
+            raise NoFeatureMap(
+                f"the features need the eigenvectors of the group's {order} x {order} Gram matrix; "
+                f"they are computed up to order {MOST_ELEMENTS}"
+            )
         eigenvalues, axes = self._spectrum()
         index = {e: i for i, e in enumerate(self._structure().elements())}
         rows = [index[e] for e in self._elements(x)]
@@ -200,14 +243,19 @@ class Group(Kernel):
         return f"{name('Group')}(p=[{', '.join(_written(v) for v in self.p)}])", 3
 
 
-def _plain(v: Any) -> complex:
-    return complex(v) if isinstance(v, complex | np.complexfloating) else float(v)
+def _finite(v: Any, name: str) -> Any:
+    if isinstance(v, complex | np.complexfloating):
+        return complex(number(v.real, name), number(v.imag, name))
+    return number(v, name)
 
 
 def _element(point: Any) -> Hashable:
-    if isinstance(point, np.ndarray | list | tuple):
-        return tuple(int(i) for i in np.asarray(point).reshape(-1))
-    return int(point) if isinstance(point, int | float | np.number) else cast(Hashable, point)
+    if hasattr(point, "tolist"):
+        return _element(point.tolist())
+    if isinstance(point, list | tuple):
+        return tuple(_element(part) for part in point)
+    is_whole = isinstance(point, Real) and float(point).is_integer()
+    return int(point) if is_whole else cast(Hashable, point)
 
 
 def _written(v: complex) -> str:

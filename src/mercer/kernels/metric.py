@@ -5,12 +5,24 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, namespace, number
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    as_numpy,
+    as_points,
+    finite,
+    how_many,
+    namespace,
+    number,
+)
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import join
-from mercer.kernels.pairs import Pairs, Table, exp, is_complex
+from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, Table, conj, exp, is_complex
 
 
 class FromDistances(Kernel):
@@ -32,9 +44,13 @@ class FromDistances(Kernel):
 
     def three(self, pairs: Pairs) -> tuple[Array, Array, Array]:
         """Return k(x, y), k(x, x) and k(y, y) in shapes that broadcast together."""
-        xx = _real(self.kernel.evaluate(pairs.left()))
-        yy = xx if pairs.same else _real(self.kernel.evaluate(pairs.right()))
+        xx = self._own(pairs.left())
+        yy = xx if pairs.same else self._own(pairs.right())
         return self.kernel.evaluate(pairs), pairs.of_x(xx), pairs.of_y(yy)
+
+    def _own(self, pairs: Pairs) -> Array:
+        """Return k(x, x), refusing overflow at once: a quotient by it would hide it."""
+        return finite(_real(self.kernel.evaluate(pairs)), self.kernel)
 
     def evaluate(self, pairs: Pairs) -> Array:
         return self.combine(*self.three(pairs))
@@ -50,8 +66,8 @@ class FromDistances(Kernel):
             last = (...,) if d.ndim == by_xy.ndim else (..., None)
             partials[f"kernel__{name}"] = (
                 by_xy[last] * d
-                + by_xx[last] * pairs.of_x(xx[name])
-                + by_yy[last] * pairs.of_y(yy[name])
+                + by_xx[last] * pairs.of_x(_real(xx[name]))
+                + by_yy[last] * pairs.of_y(_real(yy[name]))
             )
         return partials
 
@@ -71,7 +87,8 @@ class Normalised(FromDistances):
     .. math:: k(x, y) = \frac{k_1(x, y)}{\sqrt{k_1(x, x)\, k_1(y, y)}}
 
     Points whose features are zero share one unit vector of their own: 1 among themselves, 0 with
-    all others, so that a copy of a point behaves like the point.
+    all others, so that a copy of a point behaves like the point. The cosine jumps there, and its
+    derivatives are 0 by convention.
 
     >>> from mercer import Linear
     >>> Linear().normalised()([[3.0, 4.0], [0.0, 0.0]], [[6.0, 8.0], [0.0, 0.0]])
@@ -108,21 +125,22 @@ class Normalised(FromDistances):
         values = self.combine(*self.three(pairs))
         if pairs.same:
             xp = namespace(values)
-            own = xp.eye(len(pairs.x), dtype=xp.bool) if values.ndim == 2 else True
+            n = how_many(pairs.x)
+            own = xp.eye(n, dtype=xp.bool) if values.ndim == 2 else xp.full((n,), True)
             values = xp.where(own, 1.0, values)
         return values
 
     def local_slopes(self, xy: Array, xx: Array, yy: Array) -> tuple[Array, Array, Array]:
         xp = namespace(xy)
         roots, _ = self._roots(xx, yy)
-        cosine = xy / roots
-        halves = [-0.5 * cosine / xp.where(d > 0, d, 1.0) for d in (xx, yy)]
-        return 1.0 / roots, halves[0], halves[1]
+        inverse = xp.where((xx > 0) & (yy > 0), 1.0 / roots, 0.0)
+        halves = [-0.5 * xy * inverse / xp.where(d > 0, d, 1.0) for d in (xx, yy)]
+        return inverse, halves[0], halves[1]
 
     def features(self, x: Points) -> Array:
         phi = self.kernel.features(x)
         xp = namespace(phi)
-        norms = xp.sqrt(_real(xp.sum(phi * xp.conj(phi) if is_complex(phi) else phi * phi, axis=1)))
+        norms = xp.sqrt(_real(xp.sum(phi * conj(phi), axis=1)))
         zero = xp.astype(norms == 0, phi.dtype)
         return join([phi / xp.where(norms > 0, norms, 1.0)[:, None], zero[:, None]])
 
@@ -138,7 +156,9 @@ class GaussianOf(FromDistances):
         {2\sigma^2}\right)
 
     With the linear kernel it is the Gaussian kernel; with a kernel on sets, strings or graphs it
-    is a Gaussian kernel on those.
+    is a Gaussian kernel on those. The distance is a difference of the kernel's values, whose
+    rounding may change the exponent by 8u(k₁(x, x) + k₁(y, y))/σ²: for vectors far from the
+    origin take `Gaussian`, which has no such loss.
 
     >>> from mercer import Linear
     >>> Linear().gaussian(bandwidth=2.0)([[0.0]], [[2.0]])
@@ -150,7 +170,9 @@ class GaussianOf(FromDistances):
     kernel: Kernel
     bandwidth: float | str = 1.0
     domain: ClassVar[Domain] = {
-        "bandwidth": lambda b, name: b if b == "median" else number(b, name, above=0.0)
+        "bandwidth": lambda b, name: (
+            b if isinstance(b, str) and b == "median" else number(b, name, above=0.0)
+        )
     }
     theorem: ClassVar[str] = "exp(-d²/2σ²) of a Hilbert space distance is positive definite"
 
@@ -169,19 +191,31 @@ class GaussianOf(FromDistances):
         xp = namespace(xy)
         squares = xx + yy - 2.0 * _real(xy)
         # Rounding leaves about u·(k(x,x)+k(y,y)) where the distance is zero.
-        noise = 8 * np.finfo(np.float64).eps * (xp.abs(xx) + xp.abs(yy))
+        noise = 8.0 * float(np.finfo(np.float64).eps) * (xp.abs(xx) + xp.abs(yy))
         return xp.where(squares > noise, squares, 0.0)
 
+    def _scaled(self, xy: Array, xx: Array, yy: Array) -> Array:
+        """Return d²/σ², which stops where the Gaussian has long been zero."""
+        squares = self._squares(xy, xx, yy)
+        # Two divisions: the square of σ may be 0 or infinite where they are neither.
+        return namespace(squares).clip(
+            squares / self._scale() / self._scale(), None, LARGEST_SQUARE
+        )
+
     def combine(self, xy: Array, xx: Array, yy: Array) -> Array:
-        return exp(self._squares(xy, xx, yy) * (-0.5 / self._scale() ** 2))
+        return exp(-0.5 * self._scaled(xy, xx, yy))
 
     def local_slopes(self, xy: Array, xx: Array, yy: Array) -> tuple[Array, Array, Array]:
-        by_square = self.combine(xy, xx, yy) * (-0.5 / self._scale() ** 2)
+        by_square = -0.5 * self.combine(xy, xx, yy) / self._scale() / self._scale()
         return -2.0 * by_square, by_square, by_square
 
     def local_partials(self, xy: Array, xx: Array, yy: Array) -> dict[str, Array]:
-        squares = self._squares(xy, xx, yy)
-        return {"bandwidth": self.combine(xy, xx, yy) * squares / self._scale() ** 3}
+        scaled = self._scaled(xy, xx, yy)
+        return {"bandwidth": self.combine(xy, xx, yy) * scaled / self._scale()}
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        # A function of the real part of k(x, y): its derivatives are real too.
+        return {n: _real(d) for n, d in FromDistances.evaluate_partials(self, pairs).items()}
 
     def resolve_own(self, x: Points) -> Kernel:
         if self.bandwidth != "median":
@@ -200,15 +234,21 @@ MEDIAN_SAMPLE = 1000
 
 def sampled(x: Points) -> Points:
     """Return at most `MEDIAN_SAMPLE` points, always the same ones, spread over the data."""
-    if len(x) <= MEDIAN_SAMPLE:
+    n = how_many(as_points(x, "x"))
+    if n <= MEDIAN_SAMPLE:
         return x
-    chosen = np.sort(np.random.default_rng(0).choice(len(x), MEDIAN_SAMPLE, replace=False))
-    return x[chosen] if hasattr(x, "shape") else [x[int(i)] for i in chosen]
+    chosen = np.sort(np.random.default_rng(0).choice(n, MEDIAN_SAMPLE, replace=False))
+    if is_array_api_obj(x):
+        xp = namespace(x)
+        return xp.take(x, xp.asarray(chosen), axis=0)
+    rows = np.asarray(x) if hasattr(x, "__array__") else x  # a data frame's index is its own
+    return [rows[int(i)] for i in chosen]
 
 
 def median_distance(squares: Any, what: str) -> float:
     """Return the median of the positive distances, from a matrix of squared distances."""
-    upper = np.asarray(squares)[np.triu_indices(len(squares), 1)]
+    matrix = as_numpy(squares)
+    upper = matrix[np.triu_indices(len(matrix), 1)]
     positive = upper[upper > 0]
     if not len(positive):
         raise InvalidInput(

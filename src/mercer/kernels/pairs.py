@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator
+from contextvars import ContextVar
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -19,22 +20,21 @@ from mercer.check import (
     Namespace,
     NotDifferentiable,
     Points,
-    as_numpy,
     as_points,
-    chunks,
+    how_many,
     members,
     namespace,
     vectors,
 )
+from mercer.kernels.equality import hashable, listed
+from mercer.kernels.squares import DISTANCE_ACCURACY as DISTANCE_ACCURACY
+from mercer.kernels.squares import squared_distances
 
 T = TypeVar("T")
 Scale: TypeAlias = float | tuple[float, ...]
 
 DIRECT_COLUMNS = 4
 """Up to this many coordinates, differences cost no more than a matrix product and never cancel."""
-
-DISTANCE_ACCURACY = 1e-10
-"""Relative error allowed to a squared distance from a matrix product before it is recomputed."""
 
 SAFE_SQUARE = 1e150
 """Beyond this (or below its inverse) a square leaves the range of double precision."""
@@ -43,9 +43,17 @@ LARGEST_SQUARE = 1e300
 """Scaled squared distances stop here: every decreasing profile has long been zero."""
 
 
+def _numpy_exp(a: Array) -> Array:
+    return np.exp(a, out=a)
+
+
+exponential: ContextVar[Callable[[Array], Array]] = ContextVar("exponential", default=_numpy_exp)
+"""How numpy arrays are exponentiated in place; an engine's threads may know a faster way."""
+
+
 def exp(a: Array) -> Array:
     """Return the entrywise exponential, in the memory of ``a`` where its library allows."""
-    return np.exp(a, out=a) if is_numpy_array(a) else namespace(a).exp(a)
+    return exponential.get()(a) if is_numpy_array(a) else namespace(a).exp(a)
 
 
 class Pairs(ABC):
@@ -81,7 +89,7 @@ class Pairs(ABC):
 
     def outer(self, f: Array, g: Array) -> Array:
         """Return f(x) times the conjugate of g(y)."""
-        return self.of_x(f) * self.of_y(namespace(g).conj(g) if is_complex(g) else g)
+        return self.of_x(f) * self.of_y(conj(g))
 
     @abstractmethod
     def dot(self, a: Any, b: Any) -> Array:
@@ -89,10 +97,11 @@ class Pairs(ABC):
 
     def difference(self, scale: Scale = 1.0) -> Array:
         """Return (x - y)/scale with the coordinates on a last axis, for gradients in x."""
-        if is_complex(self.vectors[0]) or is_complex(self.vectors[1]):
+        if is_complex(self.vectors[0]):
             raise NotDifferentiable("slopes are defined for real vectors only")
-        a, b = self.scaled(scale)
-        return self.of_x(a) - self.of_y(b)
+        a, b, lengths = self.sides(scale)
+        gaps: Array = (self.of_x(a) - self.of_y(b)) / lengths
+        return gaps
 
     @abstractmethod
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
@@ -106,11 +115,14 @@ class Pairs(ABC):
     def _vectors(self) -> tuple[Array, Array]:
         a = vectors(self.x, "x")
         b = a if self.same else vectors(self.y, "y")
-        if a.shape[1] != b.shape[1]:
+        if a.shape[1] != b.shape[1] or a.shape[1] == 0:
             raise InvalidInput(
                 f"x has points of {a.shape[1]} coordinates and y of {b.shape[1]}; a kernel "
-                "compares points of one space"
+                "compares points of one space with at least one coordinate"
             )
+        xp = namespace(a, b)
+        if is_complex(a) != is_complex(b):
+            a, b = xp.astype(a, xp.complex128), xp.astype(b, xp.complex128)
         return a, b
 
     @property
@@ -136,38 +148,62 @@ class Pairs(ABC):
         """Return the inner products Σ x_j conj(y_j); shared, not to be written to."""
         return self._once("inner", lambda: self.dot(*self.vectors))
 
-    def scaled(self, scale: Scale) -> tuple[Array, Array]:
-        """Return both sides divided by the scale, complex coordinates as pairs of real ones."""
+    def sides(self, scale: Scale = 1.0) -> tuple[Array, Array, Array]:
+        """Return both sides, complex coordinates as pairs of real ones, and the columns' lengths.
+
+        Differences are divided by the lengths, not the points: far from the origin the division
+        would round away what distinguishes them.
+        """
         a, b = self.vectors
         xp = self.xp
-        divisor = xp.asarray(self.column_scale(scale), dtype=xp.float64)
-        left = _as_real(a / divisor, xp)
-        return left, left if self.same else _as_real(b / divisor, xp)
+        given = xp.asarray(self.column_scale(scale), dtype=xp.float64)
+        lengths = xp.broadcast_to(given, (self.columns,))
+        if not is_complex(a):
+            return a, b, lengths
+        left = _as_real(a, xp)
+        return left, left if b is a else _as_real(b, xp), xp.concat([lengths, lengths])
 
     def squared_distance(self, scale: Scale = 1.0) -> Array:
         """Return Σ |(x_j - y_j)/scale_j|², never negative and exactly 0 for equal points."""
-        # A scale for all coordinates is applied afterwards, so that bandwidths share distances.
-        before, after = (scale, 1.0) if isinstance(scale, tuple) else (1.0, scale)
-        unit, squares = self._once(("squares", before), lambda: self._squares(*self.scaled(before)))
-        # Two multiplications: the square of unit/scale may overflow where 0 times it must stay 0.
-        factor = unit / after
+        before, after = _split(scale)
+        if self._squares_are_doubles(scale):
+            # Two divisions: the square of the scale may underflow or overflow where they do not.
+            s = self._once(("squares", before), lambda: self._squares(before)) / after
+            s /= after
+            return s
         with np.errstate(over="ignore"):
-            s = squares * factor
-            s *= factor
-        return self.xp.minimum(s, LARGEST_SQUARE) if factor > 1.0 else s
+            return self.xp.clip(self.distance(2.0, scale) ** 2, None, LARGEST_SQUARE)
 
-    def _squares(self, a: Array, b: Array) -> tuple[float, Array]:
+    def _squares_are_doubles(self, scale: Scale) -> bool:
+        """Whether squared distances stay in the range of doubles, before and after scaling."""
+        before, after = _split(scale)
+        with np.errstate(over="ignore"):
+            largest = self._once(("largest", before), lambda: self._largest(before))
+        is_small = min(after, largest or 1.0) < 1.0 / SAFE_SQUARE
+        return not is_small and largest <= SAFE_SQUARE * min(after, 1.0)
+
+    def _largest(self, scale: Scale) -> float:
+        """Return the largest coordinate in units of the scale."""
+        a, b, lengths = self.sides(scale)
         xp = namespace(a)
-        largest = max((float(xp.max(xp.abs(v))) for v in (a, b) if 0 not in v.shape), default=0.0)
-        unit = 1.0
-        if largest > SAFE_SQUARE or 0.0 < largest < 1.0 / SAFE_SQUARE:
-            unit = 2.0 ** np.floor(np.log2(largest))
-            a, b = (a / unit, a / unit if b is a else b / unit)
-        return unit, self._squared(a, b)
+        columns = [xp.max(xp.abs(v), axis=0) / lengths for v in (a, b) if v.shape[0]]
+        return max((float(xp.max(v)) for v in columns), default=0.0)
 
     @abstractmethod
-    def _squared(self, a: Array, b: Array) -> Array:
-        """Return Σ (a_j - b_j)² for pairs of rows whose squares are representable."""
+    def _squares(self, scale: Scale) -> Array:
+        """Return Σ ((x_j - y_j)/scale_j)² for points whose squares are representable."""
+
+    def _roots(self, scale: Scale) -> Array:
+        """Return √Σ ((x_j - y_j)/scale_j)² in units of each pair's largest difference."""
+        xp = self.xp
+        largest = xp.zeros(self.shape, dtype=xp.float64)
+        for gap in self.differences(scale):
+            largest = xp.maximum(largest, xp.abs(gap))
+        unit = xp.where(largest > 0, largest, 1.0)
+        total = xp.zeros(self.shape, dtype=xp.float64)
+        for gap in self.differences(scale):
+            total += (gap / unit) ** 2
+        return largest * xp.sqrt(total)
 
     @abstractmethod
     def differences(self, scale: Scale = 1.0) -> Iterator[Array]:
@@ -176,8 +212,12 @@ class Pairs(ABC):
     def distance(self, norm: float, scale: Scale = 1.0) -> Array:
         """Return (Σ |(x_j - y_j)/scale_j|^norm)^(1/norm)."""
         xp = self.xp
-        if norm == 2.0:
+        if norm == 2.0 and self._squares_are_doubles(scale):
             return xp.sqrt(self.squared_distance(scale))
+        if norm == 2.0:
+            before, after = _split(scale)
+            with np.errstate(over="ignore"):
+                return self._once(("roots", before), lambda: self._roots(before)) / after
         total = xp.zeros(self.shape, dtype=xp.float64)
         for gap in self.differences(scale):
             total += xp.abs(gap) if norm == 1.0 else xp.abs(gap) ** norm
@@ -186,7 +226,8 @@ class Pairs(ABC):
     def mapped(self, psi: Callable[[Points], Points]) -> Pairs:
         """Return the pairs (ψ(x), ψ(y))."""
         return self._once(
-            ("mapped", psi), lambda: type(self)(psi(self.x), None if self.same else psi(self.y))
+            ("mapped", psi),
+            lambda: type(self)(_image(psi, self.x), None if self.same else _image(psi, self.y)),
         )
 
     def left(self) -> Aligned:
@@ -205,7 +246,7 @@ class Table(Pairs):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return len(self.x), len(self.y)
+        return how_many(self.x), how_many(self.y)
 
     def of_x(self, f: Array) -> Array:
         column: Array = f[:, None, ...]
@@ -215,26 +256,26 @@ class Table(Pairs):
         return g[None, ...]
 
     def dot(self, a: Any, b: Any) -> Array:
-        product = a @ (b.conj().T if is_complex(b) else b.T)
+        product = a @ conj(b).T
         dense: Array = product.toarray() if hasattr(product, "toarray") else product
         return dense
 
     def differences(self, scale: Scale = 1.0) -> Iterator[Array]:
-        a, b = self.scaled(scale)
+        a, b, lengths = self.sides(scale)
         for j in range(a.shape[1]):
-            yield a[:, j][:, None] - b[:, j][None, :]
+            yield (a[:, j][:, None] - b[:, j][None, :]) / lengths[j]
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        values = [[function(x, y) for y in members(self.y)] for x in members(self.x)]
-        return np.asarray(values, dtype=_dtype_of(values)).reshape(self.shape)
+        values = [function(x, y) for x in members(self.x) for y in members(self.y)]
+        return _one_number_each(values, self.shape)
 
-    def _squared(self, a: Array, b: Array) -> Array:
+    def _squares(self, scale: Scale) -> Array:
+        a, b, lengths = self.sides(scale)
         if is_numpy_array(a) and a.shape[1] > DIRECT_COLUMNS:
-            return squared_distances(a, b)
+            return squared_distances(a, b, lengths)
         xp = namespace(a)
         total = xp.zeros(self.shape, dtype=a.dtype)
-        for j in range(a.shape[1]):
-            gap = a[:, j][:, None] - b[:, j][None, :]
+        for gap in self.differences(scale):
             gap *= gap
             total += gap
         return total
@@ -243,9 +284,16 @@ class Table(Pairs):
 class Aligned(Pairs):
     """Only the matching pairs: entry i belongs to x[i] and y[i]."""
 
+    def __init__(self, x: Points, y: Points | None = None) -> None:
+        super().__init__(x, y)
+        if how_many(self.x) != how_many(self.y):
+            raise InvalidInput(
+                f"{how_many(self.x)} points cannot be matched with {how_many(self.y)}"
+            )
+
     @property
     def shape(self) -> tuple[int]:
-        return (len(self.x),)
+        return (how_many(self.x),)
 
     def of_x(self, f: Array) -> Array:
         return f
@@ -256,55 +304,21 @@ class Aligned(Pairs):
     def dot(self, a: Any, b: Any) -> Array:
         if hasattr(a, "multiply"):
             return np.asarray(a.multiply(b.conj()).sum(axis=1)).reshape(-1)
-        xp = namespace(a)
-        return xp.sum(a * (xp.conj(b) if is_complex(b) else b), axis=1)
+        return namespace(a).sum(a * conj(b), axis=1)
 
     def differences(self, scale: Scale = 1.0) -> Iterator[Array]:
-        a, b = self.scaled(scale)
-        gaps = a - b
-        for j in range(gaps.shape[1]):
-            yield gaps[:, j]
+        a, b, lengths = self.sides(scale)
+        for j in range(a.shape[1]):
+            yield (a[:, j] - b[:, j]) / lengths[j]
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        values = [function(x, y) for x, y in zip(members(self.x), members(self.y), strict=True)]
-        return np.asarray(values, dtype=_dtype_of([values]))
+        both = zip(members(self.x), members(self.y), strict=True)
+        return _one_number_each([function(x, y) for x, y in both], self.shape)
 
-    def _squared(self, a: Array, b: Array) -> Array:
-        gap = a - b
+    def _squares(self, scale: Scale) -> Array:
+        a, b, lengths = self.sides(scale)
+        gap = (a - b) / lengths
         return namespace(a).sum(gap * gap, axis=1)
-
-
-def squared_distances(a: Array, b: Array) -> Array:
-    r"""Squared Euclidean distances between rows, by one matrix product.
-
-    .. math:: d^2(x, y) = \|x\|^2 + \|y\|^2 - 2\langle x, y\rangle
-
-    loses all digits of distances that are small against the norms, so the data are centred
-    first, and entries whose error could exceed `DISTANCE_ACCURACY` are recomputed from
-    differences; among them the zeros of the diagonal.
-
-    >>> x = 1e8 + np.eye(5)
-    >>> squared_distances(x, x)[0, :2]
-    array([0., 2.])
-    """
-    centre = a.mean(axis=0) if len(a) else 0.0
-    left = a - centre
-    right = left if b is a else b - centre
-    left_norms = np.einsum("ij,ij->i", left, left)
-    right_norms = left_norms if right is left else np.einsum("ij,ij->i", right, right)
-    d: Array = left @ right.T
-    d *= -2.0
-    d += left_norms[:, None]
-    d += right_norms[None, :]
-    # A product of p terms and two additions are off by at most (p+2)u(‖x‖²+‖y‖²).
-    doubt = (a.shape[1] + 2) * np.finfo(np.float64).eps / 2 / DISTANCE_ACCURACY
-    for rows in chunks(len(left), 256):
-        block = d[rows]
-        i, j = np.nonzero(block < doubt * (left_norms[rows, None] + right_norms[None, :]))
-        for part in chunks(len(i), 65536):
-            gap = a[rows][i[part]] - b[j[part]]
-            block[i[part], j[part]] = np.einsum("ij,ij->i", gap, gap)
-    return d
 
 
 def codes(pairs: Pairs) -> tuple[Array, Array]:
@@ -312,27 +326,11 @@ def codes(pairs: Pairs) -> tuple[Array, Array]:
     seen: dict[Hashable, int] = {}
 
     def number(points: Points) -> Array:
-        rows = as_numpy(vectors(points)) if hasattr(points, "ndim") else points
-        keys = (tuple(p.tolist()) if hasattr(p, "tolist") else p for p in members(rows))
-        return np.fromiter((seen.setdefault(_hashable(k), len(seen)) for k in keys), np.intp)
+        keys = (hashable(p) for p in members(listed(points)))
+        return np.fromiter((seen.setdefault(k, len(seen)) for k in keys), np.intp)
 
     left = number(pairs.x)
     return left, left if pairs.same else number(pairs.y)
-
-
-def _hashable(point: Any) -> Hashable:
-    if isinstance(point, list | tuple):
-        return tuple(_hashable(p) for p in point)
-    if isinstance(point, set):
-        return frozenset(point)
-    try:
-        hash(point)
-    except TypeError:
-        raise InvalidInput(
-            f"a point of type {type(point).__name__} cannot be tested for equality; "
-            "use numbers, strings, tuples or frozensets"
-        ) from None
-    return cast(Hashable, point)
 
 
 def _as_real(a: Array, xp: Namespace) -> Array:
@@ -346,6 +344,36 @@ def is_complex(a: Any) -> bool:
     return bool(namespace(a).isdtype(a.dtype, "complex floating"))
 
 
-def _dtype_of(rows: list[list[Any]]) -> type:
-    has_complex = any(isinstance(v, complex | np.complexfloating) for row in rows for v in row)
-    return np.complex128 if has_complex else np.float64
+def _split(scale: Scale) -> tuple[Scale, float]:
+    """Return the lengths to divide by before squaring and after it.
+
+    One length for all coordinates comes after, so that bandwidths share distances.
+    """
+    return (scale, 1.0) if isinstance(scale, tuple) else (1.0, scale)
+
+
+def conj(a: Any) -> Any:
+    """Return the complex conjugate of an array, dense or sparse; real ones as they are."""
+    if not is_complex(a):
+        return a
+    return a.conj() if hasattr(a, "conj") else namespace(a).conj(a)
+
+
+def _image(psi: Callable[[Points], Points], points: Points) -> Points:
+    image = as_points(psi(points), "the image of the points")
+    if how_many(image) != how_many(points):
+        raise InvalidInput(
+            f"the map of points returned {how_many(image)} points for {how_many(points)}; it must "
+            "return one for each"
+        )
+    return image
+
+
+def _one_number_each(values: list[Any], shape: tuple[int, ...]) -> Array:
+    has_complex = any(isinstance(v, complex | np.complexfloating) for v in values)
+    try:
+        return np.asarray(values, np.complex128 if has_complex else np.float64).reshape(shape)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"a function of two points must return one number for each pair: {error}"
+        ) from error

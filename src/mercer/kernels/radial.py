@@ -12,7 +12,6 @@ import numpy as np
 from mercer.check import (
     Array,
     InvalidParameter,
-    Namespace,
     NotPositiveDefinite,
     Points,
     as_numpy,
@@ -70,19 +69,22 @@ class Metric(Kernel):
             return self
         if self.bandwidth == "median":
             distances = as_numpy(Table(sampled(x)).distance(self.norm))
-            return replace(self, bandwidth=median_distance(distances**2, type(self).__name__))  # type: ignore[type-var]
+            unit = float(np.max(distances, initial=0.0)) or 1.0  # squares of shares do not overflow
+            median = median_distance((distances / unit) ** 2, type(self).__name__)
+            return replace(self, bandwidth=unit * median)  # type: ignore[type-var]
         rows = as_numpy(vectors(x))
         return replace(self, bandwidth=positive_scale(rows))  # type: ignore[type-var]
 
 
 def positive_scale(rows: Array) -> float:
     """Return √(p·variance/2), the bandwidth at which γ = 1/(p·variance)."""
-    variance = float(rows.var()) if rows.size else 0.0
-    if variance == 0.0:
+    unit = float(np.max(np.abs(rows), initial=0.0))
+    spread = float((rows / unit).std()) if unit > 0 else 0.0  # in units: squares may overflow
+    if spread == 0.0:
         raise InvalidParameter(
             "the bandwidth 'scale' is undefined: the data do not vary. Give a number"
         )
-    return float(np.sqrt(rows.shape[1] * variance / 2.0))
+    return unit * spread * float(np.sqrt(rows.shape[1] / 2.0))
 
 
 class Radial(Metric):
@@ -114,17 +116,19 @@ class Radial(Metric):
         others = self.profile_partials(s)
         length = self.length
         if isinstance(length, tuple):
-            squares = pairs.difference(length) ** 2
-            in_length = -2.0 * slope[..., None] * squares / pairs.xp.asarray(length)
+            gaps = pairs.difference(length)
+            lengths = pairs.xp.asarray(length, dtype=pairs.xp.float64)
+            # Factor by factor: a square may overflow where the slope is 0, and the other way round.
+            in_length = slope[..., None] * gaps * gaps * -2.0 / lengths
         else:
-            in_length = -2.0 * slope * s / length
+            in_length = slope * s * -2.0 / length
         return {**others, "bandwidth": in_length}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         _, slope = self._slope(pairs)
         xp = pairs.xp
         lengths = xp.asarray(self.length, dtype=xp.float64)
-        return 2.0 * slope[..., None] * pairs.difference(self.length) / lengths
+        return slope[..., None] * pairs.difference(self.length) * 2.0 / lengths
 
 
 @value
@@ -176,19 +180,36 @@ class Matern(Radial):
     }
     theorem: ClassVar[str] = "the characteristic function of a multivariate Student law"
 
-    def _z(self, s: Array) -> Array:
-        return np.sqrt(2.0 * self.nu * as_numpy(s))
+    def _z(self, distance: Array) -> Array:
+        return as_numpy(distance) * float(np.sqrt(2.0) * np.sqrt(self.nu))  # 2ν may overflow
+
+    def _at(self, distance: Array) -> Array:
+        return namespace(distance).asarray(matern(self._z(distance), self.nu))
+
+    def _slope_at(self, distance: Array) -> Array:
+        slope = matern_slope(self._z(distance), self.nu)
+        return namespace(distance).asarray(2.0 * self.nu * slope)
 
     def profile(self, s: Array) -> Array:
-        if self.nu == np.inf:
-            return exp(-0.5 * s)
-        return namespace(s).asarray(matern(self._z(s), self.nu))
+        return exp(-0.5 * s) if self.nu == np.inf else self._at(namespace(s).sqrt(s))
 
     def profile_slope(self, s: Array) -> Array:
         if self.nu == np.inf:
             return -0.5 * exp(-0.5 * s)
-        slope = 2.0 * self.nu * matern_slope(self._z(s), self.nu)
-        return namespace(s).asarray(slope)
+        return self._slope_at(namespace(s).sqrt(s))
+
+    # Through the distance: a small ν changes where the square is no longer a double.
+    def evaluate(self, pairs: Pairs) -> Array:
+        if self.nu == np.inf:
+            return Radial.evaluate(self, pairs)
+        return self._at(pairs.distance(2.0, self.length))
+
+    def _slope(self, pairs: Pairs) -> tuple[Array, Array]:
+        if self.nu == np.inf:
+            return Radial._slope(self, pairs)
+        distance = pairs.distance(2.0, self.length)
+        slope = pairs.xp.where(distance > 0, self._slope_at(distance), 0.0)
+        return pairs.squared_distance(self.length), slope
 
 
 @value
@@ -263,14 +284,14 @@ class Laplacian(Metric):
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         k, gaps, slope = self._distance_slope(pairs)
-        length = pairs.xp.asarray(self.length)
+        length = pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
         each = k[..., None] * slope * gaps / length
         per_column = isinstance(self.length, tuple)
         return {"bandwidth": each if per_column else pairs.xp.sum(each, axis=-1)}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         k, _, slope = self._distance_slope(pairs)
-        return -k[..., None] * slope / pairs.xp.asarray(self.length)
+        return -k[..., None] * slope / pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
 
 
 def _distance_power(v: Any, name: str) -> float:
@@ -306,25 +327,28 @@ class NegativeDistance(Metric):
         return Kind.CONDITIONAL
 
     def evaluate(self, pairs: Pairs) -> Array:
-        return -(pairs.squared_distance(self.length) ** (self.exponent / 2.0))
+        # The distance, not its square: without a profile to bound them, powers need its range.
+        return 0.0 - pairs.distance(2.0, self.length) ** self.exponent
+
+    def _powers(self, pairs: Pairs) -> tuple[Array, Array]:
+        """Return r and β r^β; for r = 0 they are 1, which may be divided by, and 0."""
+        xp = pairs.xp
+        distance = pairs.distance(2.0, self.length)
+        safe = xp.where(distance > 0, distance, 1.0)
+        return safe, xp.where(distance > 0, self.exponent * safe**self.exponent, 0.0)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         xp = pairs.xp
-        s = pairs.squared_distance(self.length)
-        safe = xp.where(s > 0, s, 1.0)
-        log = xp.where(s > 0, xp.log(safe), 0.0)
-        in_exponent = -0.5 * log * s ** (self.exponent / 2.0)
+        safe, growth = self._powers(pairs)
+        in_exponent = -growth * xp.log(safe) / self.exponent
         if isinstance(self.length, tuple):
-            rate = self._rate(s, xp)[..., None]
-            gaps = pairs.difference(self.length)
-            return {"exponent": in_exponent, "bandwidth": rate * gaps**2 / xp.asarray(self.length)}
-        return {"exponent": in_exponent, "bandwidth": self._rate(s, xp) * s / self.length}
-
-    def _rate(self, s: Array, xp: Namespace) -> Array:
-        """Return β s^(β/2 - 1), 0 where s is 0."""
-        safe = xp.where(s > 0, s, 1.0)
-        return xp.where(s > 0, self.exponent * safe ** (self.exponent / 2.0 - 1.0), 0.0)
+            shares = (pairs.difference(self.length) / safe[..., None]) ** 2
+            growth = growth[..., None] * shares
+        lengths = xp.asarray(self.length, dtype=xp.float64)
+        return {"exponent": in_exponent, "bandwidth": growth / lengths}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
-        rate = self._rate(pairs.squared_distance(self.length), pairs.xp)
-        return -rate[..., None] * pairs.difference(self.length) / pairs.xp.asarray(self.length)
+        safe, growth = self._powers(pairs)
+        direction = pairs.difference(self.length) / safe[..., None]
+        lengths = pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
+        return -(growth / safe)[..., None] * direction / lengths

@@ -3,46 +3,65 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from itertools import chain, combinations
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer.check import Array, InvalidInput, InvalidParameter, NoFeatureMap, Points, members
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    NoFeatureMap,
+    Points,
+    as_numpy,
+    members,
+    namespace,
+)
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.features import refuse_too_many
 from mercer.kernels.pairs import Pairs
-
-Universe = frozenset[Hashable]
 
 LARGEST_EXPONENT = 1023
 """2 to a larger power than this is not a double."""
 
 
-def _universe(v: Any, name: str) -> Universe:
+def _universe(v: Any, name: str) -> frozenset[Hashable]:
     if isinstance(v, str) or not isinstance(v, Iterable):
         raise InvalidParameter(f"{name} must be a collection of elements, found {v!r}")
-    return frozenset(v)
+    return _frozen(v, name)
 
 
-def _optional_universe(v: Any, name: str) -> Universe | None:
+def _frozen(elements: Iterable[Any], what: str) -> frozenset[Hashable]:
+    try:
+        return frozenset(elements)
+    except TypeError as error:
+        raise InvalidInput(
+            f"{what} holds an element that cannot be in a set ({error}); use numbers, strings, "
+            "tuples or frozensets"
+        ) from None
+
+
+def _optional_universe(v: Any, name: str) -> frozenset[Hashable] | None:
     return None if v is None else _universe(v, name)
 
 
-def as_sets(points: Points, universe: Universe | None) -> list[frozenset[Hashable]]:
+def as_sets(points: Points, universe: Collection[Hashable] | None) -> list[frozenset[Hashable]]:
     """Return points as frozen sets, each inside the universe if there is one."""
     sets = []
-    for i, point in enumerate(members(points)):
+    rows = as_numpy(points) if hasattr(points, "ndim") else points
+    for i, given in enumerate(members(rows)):
+        point = given.tolist() if hasattr(given, "tolist") else given
         if isinstance(point, str) or not isinstance(point, Iterable):
             raise InvalidInput(
                 f"point {i} is {point!r}, not a set; give sets, frozensets or lists of elements"
             )
-        elements = frozenset(point)
-        if universe is not None and not elements <= universe:
-            stranger = next(iter(elements - universe))
-            raise InvalidInput(f"point {i} holds {stranger!r}, which is not in the universe")
+        elements = _frozen(point, f"point {i}")
+        strangers = in_order(elements.difference(elements if universe is None else universe))
+        if strangers:
+            raise InvalidInput(f"point {i} holds {strangers[0]!r}, which is not in the universe")
         sets.append(elements)
     return sets
 
@@ -68,7 +87,7 @@ class SetKernel(Kernel):
     """A function of |A ∩ B|, |A| and |B|."""
 
     __slots__ = ()
-    universe: Universe | None
+    universe: Collection[Hashable] | None
 
     @abstractmethod
     def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
@@ -81,7 +100,8 @@ class SetKernel(Kernel):
         a = incidence(left, columns)
         b = a if pairs.same else incidence(right, columns)
         sizes = [np.array([float(len(s)) for s in sets]) for sets in (left, right)]
-        return self.of_sizes(pairs.dot(a, b), pairs.of_x(sizes[0]), pairs.of_y(sizes[1]))
+        values = self.of_sizes(pairs.dot(a, b), pairs.of_x(sizes[0]), pairs.of_y(sizes[1]))
+        return namespace(pairs.x, pairs.y).asarray(values)
 
     def known_universe(self) -> list[Hashable]:
         """Return the universe in a fixed order, or say that features need one."""
@@ -110,7 +130,7 @@ class Intersection(SetKernel):
     Gallier and Quaintance, chapter 53 (set kernels).
     """
 
-    universe: Universe | None = None
+    universe: Collection[Hashable] | None = None
     domain: ClassVar[Domain] = {"universe": _optional_universe}
     theorem: ClassVar[str] = "the inner product of the indicators of the elements"
 
@@ -133,7 +153,7 @@ class UnionComplement(SetKernel):
     Gallier and Quaintance, chapter 53 (set kernels).
     """
 
-    universe: Universe
+    universe: Collection[Hashable]
     domain: ClassVar[Domain] = {"universe": _universe}
     theorem: ClassVar[str] = "the intersection kernel of the complements"
 
@@ -156,7 +176,7 @@ class Agreement(SetKernel):
     Gallier and Quaintance, chapter 53 (set kernels).
     """
 
-    universe: Universe
+    universe: Collection[Hashable]
     domain: ClassVar[Domain] = {"universe": _universe}
     theorem: ClassVar[str] = "the intersection kernel plus that of the complements"
 
@@ -183,7 +203,7 @@ class AllSubsets(SetKernel):
     Gallier and Quaintance, Problem 53.3.
     """
 
-    universe: Universe | None = None
+    universe: Collection[Hashable] | None = None
     domain: ClassVar[Domain] = {"universe": _optional_universe}
     theorem: ClassVar[str] = "the inner product of the indicators of all subsets"
 
@@ -203,4 +223,4 @@ class AllSubsets(SetKernel):
         )
         sets = as_sets(x, self.universe)
         columns = [[float(s.issuperset(subset)) for s in sets] for subset in subsets]
-        return np.array(columns).T.reshape(len(sets), -1)
+        return np.array(columns).T

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -14,14 +14,16 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     Points,
+    as_numpy,
     finite,
+    how_many,
     namespace,
     nonnegative,
     numbers,
     vectors,
 )
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.pairs import Pairs, exp
+from mercer.kernels.pairs import Pairs, exp, is_complex
 from mercer.kernels.radial import Bandwidth, Matern, Metric, checked_bandwidth, positive
 
 
@@ -70,6 +72,8 @@ class Coordinatewise(Metric):
         xp = pairs.xp
         gaps = list(pairs.differences(self.length))
         others = self._others([self.factor(t) for t in gaps])
+        if isinstance(self.length, tuple):
+            pairs.difference()  # refuses complex points, whose coordinates have two gaps each
         lengths = self.length if isinstance(self.length, tuple) else (self.length,) * len(gaps)
         by_length = [
             -o * self.factor_slope(t) * t / ell
@@ -90,7 +94,16 @@ class Coordinatewise(Metric):
         gaps = list(pairs.differences(self.length))
         others = self._others([self.factor(t) for t in gaps])
         slopes = [o * self.factor_slope(t) for o, t in zip(others, gaps, strict=True)]
-        return xp.stack(slopes, axis=-1) / xp.asarray(self.length)
+        return xp.stack(slopes, axis=-1) / xp.asarray(self.length, dtype=xp.float64)
+
+
+def _period(v: Any, name: str) -> Any:
+    if isinstance(v, str):
+        raise InvalidParameter(
+            f"{name} must be a number > 0, or one for each coordinate, found {v!r}: no rule finds "
+            "it from data"
+        )
+    return checked_bandwidth(v, name)
 
 
 @value
@@ -107,7 +120,7 @@ class Periodic(Coordinatewise):
 
     period: float | tuple[float, ...] = 1.0
     bandwidth: float = 1.0
-    domain: ClassVar[Domain] = {"period": checked_bandwidth, "bandwidth": positive}
+    domain: ClassVar[Domain] = {"period": _period, "bandwidth": positive}
     theorem: ClassVar[str] = "a Gaussian kernel of points on circles, one for each coordinate"
     length_name: ClassVar[str] = "period"
 
@@ -118,17 +131,27 @@ class Periodic(Coordinatewise):
     def resolve_own(self, x: Points) -> Kernel:
         return self
 
+    def _chord(self, t: Array) -> Array:
+        return namespace(t).sin(np.pi * _within_period(t)) / self.bandwidth
+
     def factor(self, t: Array) -> Array:
-        sine = namespace(t).sin(np.pi * t)
-        return exp(-2.0 * sine * sine / self.bandwidth**2)
+        chord = self._chord(t)
+        return exp(-2.0 * chord * chord)
 
     def factor_slope(self, t: Array) -> Array:
-        sine = namespace(t).sin(2.0 * np.pi * t)
-        return -2.0 * np.pi * sine * self.factor(t) / self.bandwidth**2
+        sine = namespace(t).sin(2.0 * np.pi * _within_period(t)) / self.bandwidth
+        return -2.0 * np.pi * self.factor(t) * sine / self.bandwidth
 
     def factor_partials(self, t: Array) -> dict[str, Array]:
-        sine = namespace(t).sin(np.pi * t)
-        return {"bandwidth": 4.0 * sine * sine / self.bandwidth**3 * self.factor(t)}
+        chord = self._chord(t)
+        return {"bandwidth": 4.0 * self.factor(t) * chord * chord / self.bandwidth}
+
+
+def _within_period(t: Array) -> Array:
+    """Return t less the nearest whole number: π is rounded, and whole periods would show it."""
+    xp: Any = namespace(t)
+    nearest: Array = xp.round(t)
+    return t - nearest
 
 
 def _sinc(t: Array) -> Array:
@@ -138,12 +161,17 @@ def _sinc(t: Array) -> Array:
     return xp.where(t == 0, 1.0, xp.sin(safe) / safe)
 
 
+SERIES_BELOW = 0.2
+"""Below this the two terms of the slope cancel by two digits, and five of its series suffice."""
+
+
 def _sinc_slope(t: Array) -> Array:
     xp = namespace(t)
-    # Below this the difference of the two terms loses digits; -t/3 is exact to 1e-9 of itself.
-    small = xp.abs(t) < 1e-4
-    safe = xp.where(small, 1.0, t)
-    return xp.where(small, -t / 3.0 + t**3 / 30.0, (xp.cos(safe) - _sinc(safe)) / safe)
+    small = xp.abs(t) < SERIES_BELOW
+    near, far = xp.where(small, t, 0.0), xp.where(small, 1.0, t)
+    s = near * near
+    rest = 1.0 - s / 10.0 * (1.0 - s / 28.0 * (1.0 - s / 54.0 * (1.0 - s / 88.0)))
+    return xp.where(small, -near / 3.0 * rest, (xp.cos(far) - _sinc(far)) / far)
 
 
 @value
@@ -252,8 +280,8 @@ class Sobolev(Metric):
     .. math:: k(x, y) = \frac{2^{1-\nu}}{\Gamma(\nu)}\, r^\nu K_\nu(r),
         \quad r = \frac{\|x - y\|}{\sigma},\; \nu = s - \tfrac{p}{2} > 0
 
-    where p is the number of coordinates. It is normalised to 1 at zero, which the text's form is
-    not, and its law is Student's with 2s - p degrees of freedom, rescaled.
+    where p is the number of real coordinates. It is normalised to 1 at zero, which the text's form
+    is not, and its law is Student's with 2s - p degrees of freedom, rescaled.
 
     >>> Sobolev(s=1.0)([[0.0]], [[1.0]])
     array([[0.36787944]])
@@ -268,11 +296,12 @@ class Sobolev(Metric):
 
     def matern(self, pairs: Pairs) -> tuple[Matern, float]:
         """Return the Matérn kernel that equals this one, and its bandwidth over this one's."""
-        nu = self.s - pairs.columns / 2.0
+        p = pairs.columns * (2 if is_complex(pairs.vectors[0]) else 1)
+        nu = self.s - p / 2.0
         if nu <= 0:
             raise InvalidParameter(
-                f"Sobolev(s={self.s!r}) needs s > p/2 and the points have p = {pairs.columns} "
-                f"coordinates; take s > {pairs.columns / 2.0}"
+                f"Sobolev(s={self.s!r}) needs s > p/2 and the points have p = {p} real "
+                f"coordinates; take s > {p / 2.0}"
             )
         stretch = sqrt(2.0 * nu)
         lengths = self.length if isinstance(self.length, tuple) else (self.length,)
@@ -290,15 +319,27 @@ class Sobolev(Metric):
         return self.matern(pairs)[0].evaluate_slopes(pairs)
 
 
+def _map(f: Any, name: str) -> Callable[[Points], Any]:
+    if not callable(f):
+        raise InvalidParameter(f"{name} must be a function of points, found {f!r}")
+    return cast(Callable[[Points], Any], f)
+
+
+def _maps(functions: Any, name: str) -> tuple[Callable[[Points], Any], ...]:
+    if not isinstance(functions, Iterable):
+        raise InvalidParameter(f"{name} must be a sequence of functions, found {functions!r}")
+    return tuple(_map(f, f"{name}[{i}]") for i, f in enumerate(functions))
+
+
 def feature_rows(phi: Callable[[Points], Any], x: Points) -> Array:
     """Return φ(x) with one row for each point, checked."""
     rows: Array = phi(x)
     if not hasattr(rows, "toarray"):
         rows = vectors(rows, "phi(x)")
-    if rows.shape[0] != len(x):
+    if rows.shape[0] != how_many(x):
         raise InvalidInput(
-            f"the feature map returned {rows.shape[0]} rows for {len(x)} points; it must return "
-            "one row for each"
+            f"the feature map returned {rows.shape[0]} rows for {how_many(x)} points; it must "
+            "return one row for each"
         )
     return rows
 
@@ -320,6 +361,7 @@ class FeatureMap(Kernel):
     """
 
     phi: Callable[[Points], Any]
+    domain: ClassVar[Domain] = {"phi": _map}
     theorem: ClassVar[str] = "an inner product of features is positive definite"
 
     def evaluate(self, pairs: Pairs) -> Array:
@@ -352,7 +394,7 @@ class Series(Kernel):
     functions: tuple[Callable[[Points], Array], ...] | Sequence[Callable[[Points], Array]]
     weights: tuple[float, ...] | Sequence[float]
     domain: ClassVar[Domain] = {
-        "functions": lambda f, _: tuple(f),
+        "functions": _maps,
         "weights": lambda w, name: numbers(w, name, nonnegative),
     }
     theorem: ClassVar[str] = "a sum of products f(x) f(y) with nonnegative weights"
@@ -368,20 +410,21 @@ class Series(Kernel):
         return {"weights": self.weights}
 
     def _values(self, x: Points) -> Array:
-        columns = [np.asarray(f(x)).reshape(-1) for f in self.functions]
-        if any(len(c) != len(x) for c in columns):
+        columns = [as_numpy(f(x)).reshape(-1) for f in self.functions]
+        if any(len(c) != how_many(x) for c in columns):
             raise InvalidInput("each function of a series must return one number for each point")
         return finite(np.stack(columns, axis=1), "a function of the series")
 
     def evaluate(self, pairs: Pairs) -> Array:
         left = self.features(pairs.x)
-        return pairs.dot(left, left if pairs.same else self.features(pairs.y))
+        values = pairs.dot(left, left if pairs.same else self.features(pairs.y))
+        return namespace(pairs.x, pairs.y).asarray(values)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         left, right = self._values(pairs.x), self._values(pairs.y)
         columns = range(len(self.weights))
         products = [pairs.outer(left[:, i], right[:, i]) for i in columns]
-        return {"weights": np.stack(products, axis=-1)}
+        return {"weights": namespace(pairs.x, pairs.y).asarray(np.stack(products, axis=-1))}
 
     def features(self, x: Points) -> Array:
         return self._values(x) * np.sqrt(self.weights)

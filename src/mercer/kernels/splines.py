@@ -7,13 +7,15 @@ from typing import ClassVar
 
 from mercer.check import Array, InvalidInput, Points, namespace, vectors
 from mercer.kernels.base import Kernel, value
-from mercer.kernels.pairs import Pairs
+from mercer.kernels.pairs import Pairs, is_complex
 
 
 def half_line(x: Points, name: str = "x") -> Array:
     """Return points of the half line as one column, refusing negative ones by their row."""
     rows = vectors(x, name)
-    if rows.shape[1] != 1 or namespace(rows).isdtype(rows.dtype, "complex floating"):
+    if is_complex(rows):
+        raise InvalidInput(f"a spline kernel reads real numbers, and {name} holds complex ones")
+    if rows.shape[1] != 1:
         raise InvalidInput(
             f"a spline kernel reads points of the line, and {name} has {rows.shape[1]} "
             "coordinates; take one kernel for each coordinate and combine them"

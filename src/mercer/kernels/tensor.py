@@ -30,14 +30,14 @@ class Part:
     index: int
 
     def __call__(self, points: Points) -> Points:
-        if isinstance(points, Paired):
-            return points.parts[self.index]
         try:
+            if isinstance(points, Paired):
+                return points.parts[self.index]
             return [point[self.index] for point in members(points)]
         except (IndexError, KeyError, TypeError):
             raise InvalidInput(
-                f"a tensor kernel reads points that are tuples with at least {self.index + 1} "
-                "parts; build them with mercer.Paired(x, y) or as a list of tuples"
+                f"a tensor kernel reads points that are tuples, and part {self.index} is missing; "
+                "build them with mercer.Paired(x, y) or as a list of tuples"
             ) from None
 
 
@@ -78,7 +78,7 @@ class TensorSum(Tensor):
     """
 
     parts: tuple[Kernel, ...]
-    theorem: ClassVar[str] = "a tensor sum of positive definite kernels is one"
+    theorem: ClassVar[str] = "a tensor sum of (conditionally) positive definite kernels is one"
 
     def combine(self, values: Sequence[Array]) -> Array:
         return sum(values[1:], start=values[0])
@@ -107,7 +107,9 @@ class TensorProduct(Tensor):
     theorem: ClassVar[str] = "a tensor product of positive definite kernels is one"
 
     def __post_init__(self) -> None:
-        refuse_conditional(self.parts, "a tensor product with such a kernel")
+        refuse_conditional(
+            self.parts, "a tensor product with a conditionally positive definite kernel"
+        )
 
     def combine(self, values: Sequence[Array]) -> Array:
         return prod(values[1:], start=values[0])

@@ -5,19 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
+from array_api_compat import is_array_api_obj
+
 from mercer.check import (
     Array,
     InvalidInput,
     InvalidParameter,
     NotDifferentiable,
     Points,
+    as_points,
+    how_many,
+    members,
     namespace,
     numbers,
     vectors,
 )
-from mercer.kernels.base import ATOM, Domain, FrozenArray, Kernel, Kind, Name, literal, value, wrap
+from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
-from mercer.kernels.pairs import Pairs, Table, is_complex
+from mercer.kernels.frozen import FrozenArray
+from mercer.kernels.pairs import Pairs, Table, conj
 
 
 @value
@@ -69,8 +76,10 @@ class Weighted(Kernel):
         f, g = self._weights(pairs)
         inner = self.kernel.evaluate_slopes(pairs)
         values = self.kernel.evaluate(pairs)
-        right = pairs.of_y(namespace(g).conj(g) if is_complex(g) else g)
-        grown = pairs.of_x(vectors(self.slope(pairs.x), "slope(x)")) * (values * right)[..., None]
+        right = pairs.of_y(conj(g))
+        gradient = vectors(self.slope(pairs.x), "slope(x)")
+        _refuse_shape(gradient, (how_many(pairs.x), inner.shape[-1]), "slope(x)")
+        grown = pairs.of_x(gradient) * (values * right)[..., None]
         slopes: Array = grown + pairs.outer(f, g)[..., None] * inner
         return slopes
 
@@ -83,14 +92,13 @@ class Weighted(Kernel):
 
 def one_each(function: Callable[[Points], Array], x: Points) -> Array:
     """Return a function of points, checked to give one number for each."""
-    weights = function(x)
-    shape = getattr(weights, "shape", None)
-    if shape != (len(x),):
+    weights = vectors(function(x), "f(x)")
+    if tuple(weights.shape) != (how_many(x), 1):
         raise InvalidInput(
-            f"the function of k.weighted must return one number for each of the {len(x)} points, "
-            f"found shape {shape}"
+            f"the function of k.weighted must return one number for each of the {how_many(x)} "
+            f"points, found shape {tuple(weights.shape)}"
         )
-    return weights
+    return weights[:, 0]
 
 
 @value
@@ -131,8 +139,10 @@ class PullBack(Kernel):
                 "the slopes of k.on(psi) need the derivative of psi: k.on(psi, jacobian=...)"
             )
         inner = self.kernel.evaluate_slopes(pairs.mapped(self.function))
-        jacobian = pairs.of_x(self.jacobian(pairs.x))
-        return namespace(inner).sum(inner[..., :, None] * jacobian, axis=-2)
+        jacobian = self.jacobian(pairs.x)
+        columns = np.shape(jacobian)[-1] if np.ndim(jacobian) == 3 else "in"
+        _refuse_shape(jacobian, (how_many(pairs.x), inner.shape[-1], columns), "jacobian(x)")
+        return namespace(inner).sum(inner[..., :, None] * pairs.of_x(jacobian), axis=-2)
 
     def features(self, x: Points) -> Array:
         return self.kernel.features(self.function(x))
@@ -141,14 +151,30 @@ class PullBack(Kernel):
         return f"{wrap(self.kernel, name, ATOM)}.on({literal(self.function, name)})", ATOM
 
 
+def _refuse_shape(values: Array, shape: tuple[int | str, ...], what: str) -> None:
+    if np.shape(values) != shape:
+        expected = ", ".join(str(length) for length in shape)
+        raise InvalidInput(f"{what} must have shape ({expected}), found {np.shape(values)}")
+
+
 def frozen_points(points: Any) -> FrozenArray | tuple[Any, ...]:
     """Return points as a value: numbers as an array that hashes, anything else as a tuple."""
     if isinstance(points, FrozenArray):
         return points
+    given = as_points(points, "sample")
     try:
-        return FrozenArray(vectors(points, "sample"))
+        rows = vectors(given, "sample")
     except InvalidInput:
-        return tuple(points)
+        return tuple(frozen(point) for point in members(given))
+    # Points of the line stay numbers, for kernels that read them one at a time.
+    return FrozenArray(rows[:, 0] if np.ndim(points) == 1 else rows)
+
+
+def frozen(point: Any) -> Any:
+    """Return a point that can be hashed, where its type allows it."""
+    if isinstance(point, list | tuple):
+        return tuple(frozen(part) for part in point)
+    return frozenset(point) if isinstance(point, set) else point
 
 
 @value
@@ -176,7 +202,7 @@ class CentredOn(Kernel):
         "sample": lambda s, _: frozen_points(s),
         "weights": lambda w, name: None if w is None else numbers(w, name),
     }
-    theorem: ClassVar[str] = "features minus a fixed vector are features"
+    theorem: ClassVar[str] = "centring makes (conditionally) positive definite kernels positive"
 
     def __post_init__(self) -> None:
         Kernel.__post_init__(self)
@@ -196,6 +222,12 @@ class CentredOn(Kernel):
     def _points(self) -> Points:
         return self.sample.array if isinstance(self.sample, FrozenArray) else self.sample
 
+    def _sample(self, x: Points) -> Points:
+        """Return the sample in the library of other points."""
+        points = self._points()
+        is_foreign = is_array_api_obj(x) and isinstance(points, np.ndarray)
+        return namespace(x).asarray(points) if is_foreign else points
+
     def _mean(self, values: Array) -> Array:
         """Average over the sample, which is the second axis."""
         xp = namespace(values)
@@ -203,41 +235,40 @@ class CentredOn(Kernel):
         w = xp.asarray(self.weights or [1.0 / size] * size, dtype=values.dtype)
         return xp.tensordot(values, w, axes=((1,), (0,)))
 
-    def _centre(self, xy: Array, pairs: Pairs, table: Callable[[Points], Array]) -> Array:
-        left = self._mean(table(pairs.x))
-        right = left if pairs.same else self._mean(table(pairs.y))
-        grand = self._mean(self._mean(table(self._points()))[None, ...])[0]
-        conjugate = namespace(right).conj(right) if is_complex(right) else right
-        centred: Array = xy - pairs.of_x(left) - pairs.of_y(conjugate) + grand
+    def _tables(self, pairs: Pairs) -> list[Table]:
+        """Return the pairs of x, of y and of the sample with the sample."""
+        sample = self._sample(pairs.x)
+        left = Table(pairs.x, sample)
+        return [left, left if pairs.same else Table(pairs.y, sample), Table(sample)]
+
+    def _centred(self, pairs: Pairs, xy: Array, tables: Sequence[Array]) -> Array:
+        left, right, own = (self._mean(table) for table in tables)
+        grand = self._mean(own[None, ...])[0]
+        means = pairs.of_x(left) + pairs.of_y(conj(right))  # first: so the result is symmetric
+        centred: Array = xy - means + grand
         return centred
 
     def evaluate(self, pairs: Pairs) -> Array:
-        return self._centre(
-            self.kernel.evaluate(pairs),
-            pairs,
-            lambda x: self.kernel.evaluate(Table(x, self._points())),
-        )
+        tables = [self.kernel.evaluate(table) for table in self._tables(pairs)]
+        return self._centred(pairs, self.kernel.evaluate(pairs), tables)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        tables = [self.kernel.evaluate_partials(table) for table in self._tables(pairs)]
         inner = self.kernel.evaluate_partials(pairs)
         return {
-            f"kernel__{n}": self._centre(
-                d,
-                pairs,
-                lambda x, n=n: self.kernel.evaluate_partials(Table(x, self._points()))[n],  # type: ignore[misc]
-            )
+            f"kernel__{n}": self._centred(pairs, d, [table[n] for table in tables])
             for n, d in inner.items()
         }
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
-        to_sample = self.kernel.evaluate_slopes(Table(pairs.x, self._points()))
+        to_sample = self.kernel.evaluate_slopes(self._tables(pairs)[0])
         return self.kernel.evaluate_slopes(pairs) - pairs.of_x(self._mean(to_sample))
 
     def own_parameters(self) -> dict[str, Any]:
         return {}
 
     def features(self, x: Points) -> Array:
-        mean = self._mean(self.kernel.features(self._points())[None, ...])
+        mean = self._mean(self.kernel.features(self._sample(x))[None, ...])
         return self.kernel.features(x) - mean
 
     def formula(self, name: Name) -> tuple[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -137,7 +138,7 @@ class Sigmoid(Kernel):
         return slope[..., None] * broadcast_y(pairs, pairs.vectors[1])
 
 
-def _positive_form(B: Any, name: str) -> tuple[tuple[float, ...], ...]:
+def _positive_form(B: Any, name: str) -> tuple[tuple[complex, ...], ...]:
     matrix = square_matrix(B, name)
     asymmetry, (i, j) = worst_asymmetry(matrix)
     if asymmetry > 1e-12:
@@ -167,12 +168,14 @@ class Bilinear(Kernel):
     Gallier and Quaintance, Proposition 53.6.
     """
 
-    B: tuple[tuple[float, ...], ...]
+    B: tuple[tuple[complex, ...], ...] | Sequence[Sequence[complex]] | Array
     domain: ClassVar[Domain] = {"B": _positive_form}
     theorem: ClassVar[str] = "x'By with B positive semidefinite (checked)"
 
     def _form(self, pairs: Pairs) -> Array:
-        form = pairs.xp.asarray(self.B)
+        xp = pairs.xp
+        has_complex = any(isinstance(b, complex) for row in self.B for b in row)
+        form = xp.asarray(self.B, dtype=xp.complex128 if has_complex else xp.float64)
         if form.shape[0] != pairs.columns:
             raise InvalidParameter(
                 f"B is {form.shape[0]} x {form.shape[0]} but the points have {pairs.columns} "

@@ -1,0 +1,43 @@
+"""When two points are the same: points of any kind as keys that compare and hash."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from math import isnan
+from numbers import Number
+from typing import Any, cast
+
+import numpy as np
+
+from mercer.check import InvalidInput, Points, as_numpy, vectors
+
+
+def listed(points: Any) -> Points:
+    """Return arrays as lists, whose members are Python's and compare like any others."""
+    if not hasattr(points, "ndim"):
+        return cast(Points, points)
+    array = as_numpy(points)
+    is_numeric = array.dtype.kind in "biufc"
+    rows: list[Any] = (as_numpy(vectors(points)) if is_numeric else array).tolist()
+    return rows
+
+
+def hashable(point: Any) -> Hashable:
+    """Return a point as a key; a vector of one coordinate is the number it holds."""
+    if isinstance(point, np.ndarray):
+        point = point.tolist()
+    if isinstance(point, list | tuple):
+        items = tuple(hashable(p) for p in point)
+        return items[0] if len(items) == 1 and isinstance(items[0], Number) else items
+    if isinstance(point, set):
+        return frozenset(point)
+    if isinstance(point, float) and isnan(point):
+        raise InvalidInput("a point is not a number (nan), which equals nothing; remove it")
+    try:
+        hash(point)
+    except TypeError:
+        raise InvalidInput(
+            f"a point of type {type(point).__name__} cannot be tested for equality; "
+            "use numbers, strings, tuples or frozensets"
+        ) from None
+    return cast(Hashable, point)

@@ -1,0 +1,124 @@
+"""The evaluation of kernels that nobody vouches for: what fails where, and what is chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_array_api_obj
+
+from mercer.check import Array, InvalidInput, MercerError, Points, as_numpy, finite, how_many
+from mercer.kernels.base import Kernel
+
+DIRECT_POINTS = 1000
+"""Up to this many points the whole Gram matrix is decomposed: a fraction of a second."""
+
+FEWEST_PROBED = 200
+"""Random subsets hold from this many points to `DIRECT_POINTS`."""
+
+REPEATED_POINTS = 50
+"""A kernel is evaluated twice on this many points to see whether chance has a part in it."""
+
+REORDERING = 10.0
+"""Threads may add in another order: two calls differ by less than this times n·u·max|K|."""
+
+
+def unit_roundoff(a: Array) -> float:
+    """Return u of an array's precision, that of double precision for whole numbers.
+
+    >>> unit_roundoff(np.ones(1)) == 2.0**-53, unit_roundoff(np.ones(1, np.float32)) == 2.0**-24
+    (True, True)
+    """
+    double = float(np.finfo(np.float64).eps) / 2.0
+    return max(double, float(np.finfo(a.dtype).eps) / 2.0) if a.dtype.kind in "fc" else double
+
+
+def take(x: Points, chosen: Array) -> Points:
+    """Return some of the points; all of them, in order, are the points themselves."""
+    if np.array_equal(chosen, np.arange(how_many(x))):
+        return x
+    if is_array_api_obj(x):
+        xp = array_namespace(x)
+        some: Points = xp.take(x, xp.asarray(chosen, device=device(x)), axis=0)
+        return some
+    return [x[int(i)] for i in chosen]
+
+
+def cut(x: Points, start: int, stop: int) -> Points:
+    """Return consecutive points; arrays that only follow the standard want all axes named."""
+    rows = slice(start, min(stop, how_many(x)))
+    some: Points = x[(rows, ...) if hasattr(x, "shape") else rows]
+    return some
+
+
+def subsets_of(n: int, count: int, generator: np.random.Generator) -> Iterator[Array]:
+    """Yield the numbers of the points to look at: all, or random subsets of too many."""
+    if n <= DIRECT_POINTS:
+        yield np.arange(n)
+        return
+    for _ in range(count):
+        size = int(generator.integers(FEWEST_PROBED, DIRECT_POINTS, endpoint=True))
+        yield np.sort(generator.choice(n, size, replace=False))
+
+
+def gram_matrix(kernel: Kernel, x: Points, numbers: Array | None = None) -> Array:
+    """Return k(x) as finite numbers, or say for which points, by their numbers, it failed."""
+    try:
+        K = as_numpy(kernel(x))
+    except MercerError:
+        raise
+    except Exception as error:
+        where = _where(kernel, x, numbers)
+        raise InvalidInput(
+            f"{kernel} raised {type(error).__name__}{where}: {error}. A kernel must give a number "
+            "for every pair of points"
+        ) from error
+    n = how_many(x)
+    if K.shape != (n, n) or K.dtype.kind not in "biufc":
+        raise InvalidInput(
+            f"{kernel} gave an array of shape {K.shape} and type {K.dtype} for {n} points; "
+            "expected one number for each pair"
+        )
+    return finite(K, f"the kernel {kernel}")
+
+
+def _where(kernel: Kernel, x: Points, numbers: Array | None) -> str:
+    pair = failing_pair(kernel, x)
+    if pair is None:
+        return ""
+    i, j = pair if numbers is None else (int(numbers[i]) for i in pair)
+    return f" for points {i} and {j}"
+
+
+def failing_pair(kernel: Kernel, x: Points) -> tuple[int, int] | None:
+    """Return a pair for which a kernel raises, by halving; None if it then raises no more."""
+
+    def fails(rows: range, columns: range) -> bool:
+        try:
+            kernel(cut(x, rows.start, rows.stop), cut(x, columns.start, columns.stop))
+        except Exception:
+            return True
+        return False
+
+    rows, columns = range(how_many(x)), range(how_many(x))
+    while len(rows) > 1:
+        first, second = rows[: len(rows) // 2], rows[len(rows) // 2 :]
+        rows = first if fails(first, columns) else second
+    while len(columns) > 1:
+        first, second = columns[: len(columns) // 2], columns[len(columns) // 2 :]
+        columns = first if fails(rows, first) else second
+    return (rows.start, columns.start) if fails(rows, columns) else None
+
+
+def chance(kernel: Kernel, x: Points) -> str:
+    """Return where two evaluations on the same points differ beyond rounding; empty if nowhere."""
+    some = cut(x, 0, REPEATED_POINTS)
+    first, second = gram_matrix(kernel, some), gram_matrix(kernel, some)
+    if first.size == 0:
+        return ""
+    gap = np.abs(first - second)
+    i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+    allowed = REORDERING * len(first) * unit_roundoff(first) * float(np.max(np.abs(first)))
+    if gap[i, j] <= allowed:
+        return ""
+    return f"the value for points {i} and {j} was {first[i, j]:.6g}, then {second[i, j]:.6g}"

@@ -1,0 +1,298 @@
+"""The written form of a kernel, read by a grammar of our own: no text is ever run as code."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from difflib import get_close_matches
+from functools import partial
+from inspect import signature
+from math import inf, isfinite, sqrt
+from operator import add, mul, neg, sub, truediv
+from typing import Any, NamedTuple, NoReturn
+
+from mercer.check import InvalidParameter, WrittenFormError, number
+from mercer.kernels import functions, groups, sets, spectral, splines  # noqa: F401  (read by name)
+from mercer.kernels.base import LONGEST_TEXT, Kernel, snake
+from mercer.kernels.radial import Gaussian, Laplacian
+from mercer.kernels.tensor import tensor_product, tensor_sum
+from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+
+DEEPEST = 50  # brackets or operations: more than people write, too few to exhaust the stack
+LONGEST_NUMBER = 40  # characters; a double needs at most 24
+LARGEST_POWER = 1000  # beyond it only values near 1 keep their powers in the range of doubles
+WINDOW = 60  # characters of the text that an error shows, so that they fit on a line
+TOKEN = re.compile(
+    r"""(?sx)(?P<space>[ \t\r\n]+)
+    |(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
+    |(?P<string>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')
+    |(?P<mark>\*\*|[-+*/.,=()\[\]])
+    |(?P<stray>["'].*|.)
+    |(?P<end>\Z)"""
+)
+SIGN = 3  # a sign binds more tightly than a product and less than a power, as in Python
+BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4, ".": 5}
+OPERATORS: dict[str, Any] = {"+": add, "-": sub, "*": mul, "/": truediv, "**": pow}
+WORDS = {"inf": inf, "None": None, "none": None, "True": True, "False": False}
+OF_KERNELS = (Kernel.exp, Kernel.polynomial, Kernel.normalised, Kernel.gaussian, Kernel.centred)
+METHODS: dict[str, Callable[..., Kernel]] = {m.__name__: m for m in OF_KERNELS}
+NO_FUNCTION = "a Python function, which has no written form"
+
+
+class Token(NamedTuple):
+    """A word or a mark of the text, and where it begins."""
+
+    kind: str
+    text: str
+    at: int
+
+    def __str__(self) -> str:
+        return _short(self.text) if self.text else "the end of the text"
+
+
+def kernel(text: str | Kernel) -> Kernel:
+    """Return the kernel that a text describes; a kernel is returned as it is.
+
+    Kernels are written as in Python, by the names of their classes or in lower case, with ``+``,
+    ``*``, ``/``, ``**``, brackets and methods; scikit-learn's names and parameters are understood.
+
+    >>> kernel("gaussian(bandwidth=0.35) + 0.1 * linear()**2")
+    Gaussian(bandwidth=0.35) + 0.1 * Linear()**2
+    >>> kernel("linear() + gaussain()")
+    Traceback (most recent call last):
+    ...
+    mercer.check.WrittenFormError: expected a kernel, found 'gaussain' (did you mean gaussian?), at character 12
+        linear() + gaussain()
+                   ^
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    if isinstance(text, Kernel):
+        return text
+    if not isinstance(text, str):
+        raise InvalidParameter(f"expected a kernel or its text, found {type(text).__name__}")
+    reader = _Reader(text)
+    value = reader.expression()
+    reader.expect("", "an operator or the end of the text")
+    if not isinstance(value, Kernel):
+        reader.fail(f"expected a kernel, found {_short(value)}", 0)
+    return value
+
+
+class _Reader:
+    """One reading of one text, by precedence climbing; the first error ends it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.nesting = 0
+        if (length := len(text)) > LONGEST_TEXT:
+            self.fail(f"expected at most {LONGEST_TEXT} characters, found {length}", LONGEST_TEXT)
+        found = [Token(m.lastgroup or "", m[0], m.start()) for m in TOKEN.finditer(text)]
+        for kind, mark, at in found:
+            if kind == "stray":
+                self.fail(f"expected a name, number, string or mark, found {_stray(mark)}", at)
+        self.tokens = [token for token in reversed(found) if token.kind != "space"]
+
+    def fail(self, what: str, at: int, cause: Exception | None = None) -> NoReturn:
+        raise WrittenFormError(f"{what}, at character {at + 1}\n{_shown(self.text, at)}") from cause
+
+    def made(self, at: int, make: Callable[..., Any], /, *args: Any, **named: Any) -> Any:
+        try:
+            return make(*args, **named)
+        except Exception as error:  # the class may be a user's own, and raise anything
+            self.fail(str(error) or type(error).__name__, at, error)
+
+    def shallow(self, value: Any, at: int) -> Any:
+        if _depth(value) > DEEPEST:
+            self.fail(f"expected at most {DEEPEST} operations inside each other, found more", at)
+        return value
+
+    def accept(self, mark: str) -> bool:
+        return self.tokens[-1].text == mark and bool(self.tokens.pop())
+
+    def expect(self, mark: str, expected: str) -> None:
+        if not self.accept(mark):
+            token = self.tokens[-1]
+            self.fail(f"expected {expected}, found {token}", token.at)
+
+    def expression(self, looser: int = 0) -> Any:
+        """Read operands joined by marks that bind more tightly than ``looser``."""
+        left = self.operand()
+        while (binds := BINDS.get(self.tokens[-1].text, 0)) > looser:
+            _, mark, at = self.tokens.pop()
+            if mark == ".":
+                left = self.method(left, self.tokens[-1])
+            else:
+                right = self.inner(SIGN) if mark == "**" else self.expression(binds)
+                value = self.made(at, _calculated, mark, left, right)
+                # One more term makes a sum no deeper; measuring all terms again would take long.
+                left = value if type(value) is type(left) else self.shallow(value, at)
+        return left
+
+    def inner(self, looser: int = 0) -> Any:
+        """Read an expression inside something else, not too deep."""
+        self.nesting += 1
+        if self.nesting > DEEPEST:
+            self.fail(f"expected nesting of at most {DEEPEST}, found more", self.tokens[-1].at)
+        value = self.expression(looser)
+        self.nesting -= 1
+        return value
+
+    def operand(self) -> Any:
+        kind, text, at = self.tokens[-1]
+        if kind == "name":
+            return self.named(self.tokens.pop())
+        if kind in ("number", "string"):
+            self.tokens.pop()
+            return self.made(at, _number if kind == "number" else _string, text)
+        if self.accept("-"):
+            return self.made(at, neg, self.inner(SIGN))
+        if self.accept("["):
+            return tuple(self.items("]")[0])
+        self.expect("(", "a kernel or a value")
+        value = self.inner()
+        self.expect(")", "')'")
+        return value
+
+    def items(self, close: str) -> tuple[list[Any], dict[str, Any]]:
+        """Read values up to a closing bracket: those without a name, and those with one."""
+        values: list[Any] = []
+        named: dict[str, Any] = {}
+        while not self.accept(close):
+            kind, key, at = self.tokens[-1]
+            is_named = close == ")" and kind == "name" and self.tokens[-2].text == "="
+            if named and (key in named or not is_named):
+                self.fail(f"expected a new name and '=', found {self.tokens[-1]}", at)
+            if is_named:
+                self.tokens[-2:] = []
+                named[key] = self.inner()
+            else:
+                values.append(self.inner())
+            if self.tokens[-1].text != close:
+                self.expect(",", f"',' or '{close}'")
+        return values, named
+
+    def method(self, receiver: Any, name: Token) -> Any:
+        if not isinstance(receiver, Kernel):
+            self.fail(f"expected a kernel before the dot, found {_short(receiver)}", name.at)
+        if name.text not in METHODS:
+            note = f", which takes {NO_FUNCTION}" if name.text in ("on", "weighted") else ""
+            self.fail(f"expected a method ({', '.join(METHODS)}), found {name}{note}", name.at)
+        return self.call(self.tokens.pop(), partial(METHODS[name.text], receiver))
+
+    def named(self, name: Token) -> Any:
+        if name.text in WORDS:
+            return WORDS[name.text]
+        cls = Kernel.known.get(snake(name.text))
+        makers = [FUNCTIONS.get(name.text) or cls, SCIKIT_LEARN.get(name.text)]
+        if cls is not None and makers[0] is cls and (refusal := _refusal(cls)):
+            self.fail(f"expected a kernel, found {name.text}, which {refusal}", name.at)
+        if not any(makers):
+            names = [n for n, c in Kernel.known.items() if not _refusal(c)]
+            near = get_close_matches(snake(name.text), [*names, *FUNCTIONS, *SCIKIT_LEARN], 1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
+            self.fail(f"expected a kernel, found {_short(name.text)}{hint}", name.at)
+        return self.call(name, *[make for make in makers if make])
+
+    def call(self, name: Token, *makers: Callable[..., Any]) -> Any:
+        """Read arguments, and give them to the first maker that has parameters of their names."""
+        self.expect("(", f"'(' after {name.text}")
+        values, named = self.items(")")
+        make = next((m for m in makers if {*named} <= {*signature(m).parameters}), makers[0])
+        try:
+            bound = signature(make).bind(*values, **named)
+        except TypeError as error:
+            takes = ", ".join(signature(make).parameters) or "nothing"
+            self.fail(f"{name.text} takes {takes}: {error}", name.at, error)
+        value = self.made(name.at, make, *bound.args, **bound.kwargs)
+        if isinstance(make, type) and value.children():
+            self.fail(f"{name.text} takes no kernel, found one", name.at)
+        return self.shallow(value, name.at)
+
+
+def _number(text: str) -> float:
+    if len(text) > LONGEST_NUMBER or (value := float(text)) == inf:
+        raise InvalidParameter(f"{text:.30} is infinite or longer than {LONGEST_NUMBER} characters")
+    return int(text) if text.isdigit() else value
+
+
+def _string(text: str) -> str:
+    if text[0] == "'":
+        swapped = {"\\'": "'", '"': '\\"'}
+        text = '"' + re.sub(r'(?s)\\.|"', lambda m: swapped.get(m[0], m[0]), text[1:-1]) + '"'
+    return str(json.loads(text))
+
+
+def _calculated(mark: str, left: Any, right: Any) -> Any:
+    """Return what a mark makes of kernels and numbers, of which numbers stay finite."""
+    for value in (left, right):
+        if isinstance(value, bool) or not isinstance(value, Kernel | int | float):
+            raise InvalidParameter(f"{mark} joins kernels and numbers, found {_short(value)}")
+    if mark == "**" and not isinstance(left, Kernel):
+        raise InvalidParameter(f"only a kernel can be raised to a power, found {left}")
+    if mark == "**" and (isinstance(right, Kernel) or right > LARGEST_POWER):
+        raise InvalidParameter(f"a power is a number up to {LARGEST_POWER}, found {_short(right)}")
+    value = OPERATORS[mark](left, right)
+    if not isinstance(value, Kernel) and not isfinite(value):
+        raise InvalidParameter(f"{left} {mark} {right} is not a finite number")
+    return value
+
+
+def _depth(value: Any) -> int:
+    children = value.children().values() if isinstance(value, Kernel) else ()
+    return 1 + max(map(_depth, children), default=0)
+
+
+def _refusal(cls: type[Kernel]) -> str:
+    """Return why a kernel cannot be made by the name of its class, empty if it can."""
+    if not is_dataclass(cls):
+        return "is a family of kernels"
+    for f in fields(cls):
+        if re.search(r"\bKernel\b", str(f.type)):
+            return "is an operation: write it with an operator or a method"
+        if f.default is MISSING and "Callable" in str(f.type).split("|")[0]:
+            return f"holds {NO_FUNCTION}"
+    return ""
+
+
+def _stray(mark: str) -> str:
+    is_quote = mark[0] in "\"'"
+    name = "a string without end" if is_quote else unicodedata.name(mark, "unnamed")
+    return f"{_short(mark)} ({NO_FUNCTION if mark == '<' else name})"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= WINDOW else f"{text[: WINDOW // 2]}…"
+
+
+def _shown(text: str, at: int) -> str:
+    """Return the text around a place, and on the next line a caret under it."""
+    start = max(0, min(at - WINDOW // 2, len(text) - WINDOW))
+    before, after = "…" * (start > 0), "…" * (start + WINDOW < len(text))
+    line = "".join(c if c.isprintable() else " " for c in text[start : start + WINDOW])
+    return f"    {before}{line}{after}\n    {' ' * (len(before) + at - start)}^"
+
+
+def _given(gamma: float | None) -> float:
+    """Return scikit-learn's gamma, whose default depends on data that a text does not have."""
+    if gamma is None:
+        raise InvalidParameter('gamma=None needs data: give gamma, or gaussian(bandwidth="median")')
+    return number(gamma, "gamma", above=0.0)
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "tensor_sum": tensor_sum,
+    "tensor_product": tensor_product,
+    "complex": lambda real, imag=0.0: complex(number(real, "real"), number(imag, "imag")),
+}
+SCIKIT_LEARN: dict[str, Callable[..., Kernel]] = {
+    "rbf": lambda gamma=None: Gaussian(sqrt(0.5) / sqrt(_given(gamma))),
+    "laplacian": lambda gamma=None: Laplacian(1.0 / _given(gamma), norm=1.0),
+    "poly": lambda degree=3, gamma=None, coef0=1.0: Polynomial(degree, coef0, _given(gamma)),
+    "sigmoid": lambda gamma=None, coef0=1.0: Sigmoid(_given(gamma), coef0),
+    "cosine": lambda: Linear().normalised(),
+}
+SCIKIT_LEARN["polynomial"] = SCIKIT_LEARN["poly"]

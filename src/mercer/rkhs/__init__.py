@@ -1,0 +1,1 @@
+"""Functions of the reproducing kernel Hilbert space: values, distances, eigenfunctions."""

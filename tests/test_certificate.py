@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mercer.certificate import (
+    Complement,
+    NormProbe,
+    certify,
+    frobenius_complement,
+    trace_complement,
+)
+from mercer.check import Array
+
+
+def problem(seed: int, n: int, b: int, noise: float, *, definite: bool) -> tuple[Array, ...]:
+    """A matrix with a known spectrum and Ritz pairs of a space near its leading axes."""
+    rng = np.random.default_rng(seed)
+    values = np.sort(rng.uniform(0.0 if definite else -1.0, 1.0, n) ** 3)[::-1]
+    axes = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    A = (axes * values) @ axes.T
+    A = (A + A.T) / 2
+    Q = np.linalg.qr(axes[:, :b] + noise * rng.standard_normal((n, b)))[0]
+    theta, y = np.linalg.eigh(Q.T @ A @ Q)
+    Q = Q @ y[:, ::-1]
+    return A, values, theta[::-1], Q
+
+
+@given(
+    st.integers(0, 10_000),
+    st.integers(6, 30),
+    st.integers(1, 5),
+    st.sampled_from([0.0, 1e-6, 1e-3, 0.1, 0.5]),
+    st.booleans(),
+)
+def test_rigorous_certificates_are_always_true(
+    seed: int, n: int, count: int, noise: float, definite: bool
+) -> None:
+    A, values, theta, Q = problem(seed, n, min(count + 2, n), noise, definite=definite)
+    images = A @ Q
+    rounding = 1e-13
+    complements = [frobenius_complement(float(np.sum(A**2)), images, theta)]
+    if definite:
+        complements.append(trace_complement(float(np.trace(A)), theta, rounding, "definite"))
+    proof = certify(theta, images - Q * theta, rounding, count, complements)
+    for k in range(count):
+        if proof.is_ordered[k]:
+            assert proof.lower[k] <= values[k] <= proof.upper[k]
+        else:
+            assert np.any((proof.lower[k] <= values) & (values <= proof.upper[k]))
+    true_axes = np.linalg.eigh(A)[1][:, ::-1]
+    for k in range(count):
+        if proof.sines[k] < 1.0:
+            outside = Q[:, : k + 1] - true_axes[:, : k + 1] @ (
+                true_axes[:, : k + 1].T @ Q[:, : k + 1]
+            )
+            assert np.linalg.norm(outside, 2) <= proof.sines[k] + 1e-9
+
+
+def test_the_quadratic_bound_beats_the_block_bound_where_there_is_a_gap() -> None:
+    theta, residuals = np.array([1.0, 0.9]), np.array([[1e-4, 0.0], [0.0, 1e-4]])
+    proof = certify(theta, residuals, 0.0, 2, [Complement(0.1, "given")])
+    assert np.all(proof.errors < 1.3e-8)
+    assert np.all(proof.is_ordered)
+    assert proof.bounds == ("quadratic, given",) * 2
+    blind = certify(theta, residuals, 0.0, 2, [Complement(2.0, "too large")])
+    assert np.all(blind.errors == pytest.approx(2e-4))
+    assert not np.any(blind.is_ordered)
+    assert blind.bounds == ("block residual",) * 2
+
+
+def test_a_planted_residual_that_is_too_small_is_noticed() -> None:
+    """The negative control: with half of the residual the intervals miss the truth."""
+    A, values, theta, Q = problem(4, 20, 4, 0.3, definite=True)
+    R = A @ Q - Q * theta
+    honest = certify(theta, R, 1e-13, 3, [])
+    cheated = certify(theta, 1e-3 * R, 1e-13, 3, [])
+
+    def covers(proof: object) -> bool:
+        low, high = proof.lower, proof.upper  # type: ignore[attr-defined]
+        return all(np.any((low[k] <= values) & (values <= high[k])) for k in range(3))
+
+    assert covers(honest)
+    assert not covers(cheated)
+
+
+def test_the_norm_probe_bounds_the_norm_in_every_trial() -> None:
+    rng = np.random.default_rng(0)
+    tight = []
+    for seed in range(200):
+        factor = rng.standard_normal((60, 5))
+        rest = rng.standard_normal((60, 60))
+        E = rest @ rest.T / 60
+        probe = NormProbe(factor, seed)
+        for _ in range(4):
+            probe.advance((factor @ factor.T + E) @ probe.vectors)
+        tight.append(probe.norm() / np.linalg.norm(E, 2))
+    assert min(tight) >= 1.0
+    assert np.median(tight) < 8.0
+
+
+def test_the_complement_of_a_probe_bounds_what_is_left_out() -> None:
+    A, values, theta, Q = problem(11, 40, 5, 1e-4, definite=True)
+    approximation = np.linalg.eigh(A)
+    factor = approximation[1][:, -8:] * np.sqrt(approximation[0][-8:])
+    probe = NormProbe(factor, 0)
+    for _ in range(5):
+        probe.advance(A @ probe.vectors)
+    left = A - Q @ (Q.T @ A)
+    left = left - (left @ Q) @ Q.T
+    assert probe.complement(Q, 0.0).tau >= np.linalg.eigvalsh((left + left.T) / 2)[-1]
+    assert values[5] <= probe.complement(Q, 0.0).tau
+    assert len(theta) == 5

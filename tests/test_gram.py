@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.check import Array
+from mercer.engines.base import memory_bytes
+from mercer.engines.compiled import fastest_exponential
+from mercer.engines.cpu import Threads
+from mercer.engines.tiles import Tiles
+from mercer.gram import Gram
+
+RNG = np.random.default_rng(7)
+X = RNG.standard_normal((700, 6))
+V = RNG.standard_normal((700, 3))
+FAST = [
+    mc.Gaussian(2.0),
+    mc.Gaussian(tuple(np.linspace(0.5, 3.0, 6))),
+    mc.Gaussian(2.0) * mc.Linear() + 1.0,
+    (0.3 * mc.Gaussian(2.0) + 0.2 * mc.Gaussian(2.0)).exp(),
+    mc.Polynomial(2) + mc.RationalQuadratic(1.5, 2.0) ** 2,
+    mc.Laplacian(2.0, norm=2.0),
+    mc.Matern(0.5, 1.0) + mc.Matern(2.5, 1.0),
+    mc.Gaussian(1.0).polynomial([0.1, 0.2, 0.3]),
+]
+OTHERS = [mc.Laplacian(2.0), mc.Delta() + mc.Gaussian(1.0), mc.Linear().normalised(), mc.Sinc()]
+
+
+@pytest.mark.parametrize("kernel", [*FAST, *OTHERS], ids=str)
+def test_a_product_is_the_product_with_the_matrix(kernel: mc.Kernel) -> None:
+    gram, K = Gram(kernel, X), kernel(X)
+    size = np.abs(K) @ np.abs(V)
+    assert np.all(np.abs(gram @ V - K @ V) <= 1e-13 * size.max())
+    assert np.all(np.abs(gram.product(V, single=True) - K @ V) <= 1e-5 * size.max())
+    np.testing.assert_allclose(gram.dense(), K, rtol=0, atol=1e-13 * np.abs(K).max())
+    np.testing.assert_allclose(gram.diag(), np.diag(K), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", FAST, ids=str)
+def test_fast_expressions_take_one_product_for_each_scale(
+    kernel: mc.Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiles = Tiles(kernel, X)
+    assert tiles.prepared is not None
+    made = []
+    right = np.matmul
+    monkeypatch.setattr(np, "matmul", lambda *a, **k: made.append(1) or right(*a, **k))  # type: ignore[func-returns-value]
+    tiles.tile(tiles.blocks()[0])
+    assert len(made) == len(tiles.prepared.uses)
+
+
+@pytest.mark.parametrize("kernel", OTHERS, ids=str)
+def test_other_expressions_are_cut_into_tiles_as_they_are(kernel: mc.Kernel) -> None:
+    assert Tiles(kernel, X).prepared is None
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 511, 512, 513])
+def test_sizes_on_both_sides_of_a_tile(n: int) -> None:
+    gram = Gram(mc.Gaussian(1.5), X[:n])
+    K = mc.Gaussian(1.5)(X[:n])
+    np.testing.assert_allclose(gram @ V[:n], K @ V[:n], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(gram.dense(), K, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("tile", [1, 7, 64, 700, 5000])
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_tiles_and_threads_change_nothing_beyond_rounding(tile: int, threads: int) -> None:
+    x = X[:150]
+    gram = Gram(mc.Gaussian(1.5), x, engine=Threads(threads), tile=tile)
+    np.testing.assert_allclose(gram @ V[:150], mc.Gaussian(1.5)(x) @ V[:150], rtol=0, atol=1e-12)
+
+
+def test_a_deterministic_engine_repeats_every_bit() -> None:
+    grams = [
+        Gram(mc.Gaussian(1.5), X, engine=Threads(2, is_deterministic=True), tile=64)
+        for _ in range(3)
+    ]
+    first, *others = [gram @ V for gram in grams]
+    assert all(np.array_equal(first, other) for other in others)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_coincident_and_close_points_keep_their_distance_under_a_kink(single: bool) -> None:
+    x = np.vstack([X[:50], X[:50], X[:50] + 1e-9]) + 1e3
+    kernel = mc.Laplacian(2.0, norm=2.0)
+    values = Tiles(kernel, x, single=single)
+    tile = values.tile(values.blocks()[0])
+    np.testing.assert_allclose(tile, kernel(x), rtol=0, atol=1e-4 if single else 1e-11)
+    assert np.all(np.diag(tile[:50, 50:100]) == 1.0)
+
+
+def test_points_that_are_not_vectors_go_through_the_same_operator() -> None:
+    sets = [set(RNG.choice(8, size, replace=False).tolist()) for size in RNG.integers(0, 8, 40)]
+    kernel = mc.Intersection().gaussian(1.0)
+    gram = Gram(kernel, sets, tile=16)
+    np.testing.assert_allclose(gram @ V[:40], kernel(sets) @ V[:40], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(gram.rows([3, 5]), kernel(sets)[[3, 5]], rtol=0, atol=1e-14)
+
+
+def test_complex_hermitian_kernels_multiply_with_conjugates() -> None:
+    kernel = mc.FeatureMap(lambda x: np.exp(1j * np.asarray(x)))
+    gram = Gram(kernel, X[:90], tile=32)
+    K = kernel(X[:90])
+    np.testing.assert_allclose(gram @ V[:90], K @ V[:90], rtol=0, atol=1e-11)
+    np.testing.assert_allclose(gram.dense(), K, rtol=0, atol=1e-13)
+
+
+def centring(w: Array) -> Array:
+    H = np.eye(len(w)) - np.outer(np.ones(len(w)), w)
+    return np.asarray(np.sqrt(w)[:, None] * H)
+
+
+@pytest.mark.parametrize("weights", [None, RNG.uniform(0.0, 2.0, 700)], ids=["equal", "weighted"])
+def test_the_centred_operator_is_the_centred_matrix(weights: Array | None) -> None:
+    kernel = mc.Gaussian(1.5) + mc.Linear()
+    operator = Gram(kernel, X).centred(weights)
+    w = operator.weights
+    C = centring(w) @ kernel(X) @ centring(w).T
+    np.testing.assert_allclose(operator @ V, C @ V, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(operator.dense(), C, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(operator.diag(), np.diag(C), rtol=0, atol=1e-15)
+    assert operator.trace == pytest.approx(np.trace(C), rel=1e-12)
+    assert operator.square_sum == pytest.approx(np.sum(C**2), rel=1e-10)
+    assert np.abs(operator.dense() @ np.sqrt(w)).max() <= 1e-14
+
+
+def test_new_points_are_centred_with_the_training_means() -> None:
+    kernel, train, new = mc.Gaussian(1.5), X[:60], X[60:75]
+    operator = Gram(kernel, train).centred()
+    centred = operator.cross(kernel(new, train))
+    expected = kernel.centred(train)(new, train)
+    np.testing.assert_allclose(centred, expected, rtol=0, atol=1e-13)
+    alone = np.vstack([operator.cross(kernel(new[i : i + 1], train)) for i in range(15)])
+    np.testing.assert_allclose(alone, centred, rtol=0, atol=1e-13)
+
+
+def test_a_matrix_between_two_data_sets_and_its_refusals() -> None:
+    gram = Gram(mc.Gaussian(1.0), X[:30], X[30:90], tile=16)
+    np.testing.assert_allclose(gram.dense(), mc.Gaussian(1.0)(X[:30], X[30:90]), atol=1e-14)
+    np.testing.assert_allclose(gram @ V[:60], gram.dense() @ V[:60], rtol=0, atol=1e-13)
+    with pytest.raises(mc.InvalidInput, match="no diagonal"):
+        gram.diag()
+    with pytest.raises(mc.InvalidInput, match="symmetric"):
+        gram.centred()
+    with pytest.raises(mc.InvalidInput, match="cannot multiply"):
+        gram @ V[:30]
+
+
+@pytest.mark.parametrize("bad", [[1.0, -1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0]])
+def test_weights_that_are_no_weights_are_refused(bad: list[float]) -> None:
+    with pytest.raises(mc.InvalidInput, match="weights"):
+        Gram(mc.Linear(), X[:3]).centred(bad)
+
+
+def test_progress_counts_the_tiles() -> None:
+    seen: list[tuple[int, int]] = []
+    gram = Gram(
+        mc.Gaussian(1.0), X, tile=100, progress=lambda done, all_: seen.append((done, all_))
+    )
+    gram @ V
+    assert sorted(seen) == [(i, 28) for i in range(1, 29)]
+
+
+@pytest.mark.parametrize(
+    ("text", "count"), [("4GB", 4 * 10**9), ("1.5 mb", 1_500_000), (1000, 1000), (None, None)]
+)
+def test_a_memory_budget_is_read(text: str | int | None, count: int | None) -> None:
+    assert memory_bytes(text) == count
+
+
+@pytest.mark.parametrize("text", ["four", "-1", 0, -5, "4XB"])
+def test_a_memory_budget_that_is_none_is_refused(text: object) -> None:
+    with pytest.raises(mc.InvalidParameter, match="memory"):
+        memory_bytes(text)
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 4e-16), (np.float32, 4e-7)])
+def test_the_fast_exponential_is_the_exponential(dtype: type, error: float) -> None:
+    lowest = -700.0 if dtype is np.float64 else -86.0
+    a = np.linspace(lowest, -lowest, 200_001).astype(dtype)
+    expected = np.exp(a.astype(np.longdouble))
+    found = fastest_exponential()(a.copy())
+    assert np.max(np.abs(found / expected - 1.0)) <= error
+    below = np.full(5000, -1e4, dtype)
+    assert np.all(fastest_exponential()(below) == 0.0)
+
+
+def test_a_product_never_holds_the_matrix() -> None:
+    script = """
+        import resource, sys
+        import numpy as np
+        import mercer as mc
+        from mercer.gram import Gram
+        rng = np.random.default_rng(0)
+        x, v = rng.standard_normal((20_000, 5)), rng.standard_normal((20_000, 4))
+        Gram(mc.Gaussian(1.0), x[:600]) @ v[:600]
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        Gram(mc.Gaussian(1.0), x) @ v
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    """
+    run = [sys.executable, "-c", textwrap.dedent(script)]
+    kilobytes = int(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+    assert kilobytes < 60_000  # the matrix would take 3 200 000
+
+
+def test_ctrl_c_stops_a_long_product_within_two_seconds() -> None:
+    script = """
+        import numpy as np
+        import mercer as mc
+        from mercer.gram import Gram
+        x = np.random.default_rng(0).standard_normal((200_000, 5))
+        gram = Gram(mc.Gaussian(1.0), x)
+        gram.cut()
+        print("ready", flush=True)
+        gram @ np.ones((200_000, 2))
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "ready"
+        time.sleep(1.0)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=20)
+        assert time.monotonic() - begun < 2.0
+        assert "KeyboardInterrupt" in errors

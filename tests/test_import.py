@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+import mercer
+
+HOMES: dict[str, str] = mercer._homes()  # type: ignore[attr-defined]
+MODULES = ["base", "algebra", "composite", "transforms", "metric", "tensor", "pairs", "vectors"]
+
+
+def in_a_new_process(code: str) -> Any:
+    """Return what the code prints as JSON."""
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    return json.loads(done.stdout)
+
+
+def loaded_after(expression: str) -> list[str]:
+    code = f"import sys, json, mercer; {expression}; print(json.dumps([*sys.modules]))"
+    modules: list[str] = in_a_new_process(code)
+    return modules
+
+
+def exists(module: str) -> bool:
+    return find_spec(module) is not None
+
+
+def test_importing_mercer_loads_nothing_that_costs_time() -> None:
+    loaded = loaded_after("dir(mercer), mercer.__version__")
+    assert "mercer" in loaded
+    for heavy in ("numpy", "scipy", "sklearn", "array_api_compat", "narwhals", "mercer.check"):
+        assert heavy not in loaded
+
+
+def test_a_kernel_does_not_load_scikit_learn_nor_its_like() -> None:
+    loaded = loaded_after("mercer.Gaussian()([0.0, 1.0])")
+    assert "mercer.kernels.radial" in loaded
+    for heavy in ("sklearn", "torch", "dask", "matplotlib", "pandas", "numba"):
+        assert heavy not in loaded
+
+
+@pytest.mark.parametrize("name", sorted(HOMES))
+def test_every_public_name_is_found_in_its_module(name: str) -> None:
+    module = HOMES[name]
+    if not exists(module):
+        pytest.skip(f"{module} is not written yet")
+    found = getattr(mercer, name)
+    assert getattr(found, "__name__", name) == name
+    assert name in dir(mercer)
+    assert name in mercer.__all__  # type: ignore[attr-defined]
+    assert getattr(mercer, name) is found
+
+
+def test_the_first_use_of_a_name_imports_only_its_module() -> None:
+    loaded = loaded_after("mercer.InvalidInput")
+    assert "mercer.check" in loaded
+    assert "mercer.kernels.base" not in loaded
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_each_module_can_be_imported_first(module: str) -> None:
+    code = f"import json, mercer.kernels.{module} as m; print(json.dumps(m.__name__))"
+    assert in_a_new_process(code) == f"mercer.kernels.{module}"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'mercer' has no attribute 'NoSuchKernel'"):
+        getattr(mercer, "NoSuchKernel")  # noqa: B009  (a name that no type checker would let pass)
+    assert not hasattr(mercer, "_no_such_name")
+    with pytest.raises(ImportError):
+        exec("from mercer import NoSuchKernel")
+
+
+def test_the_names_are_listed_without_loading_them() -> None:
+    names = in_a_new_process("import json, mercer; print(json.dumps(dir(mercer)))")
+    assert {"Gaussian", "tensor_sum", "Paired", "InvalidInput", "__version__"} <= set(names)
+    assert names == sorted(set(names))

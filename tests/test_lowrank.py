@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mercer as mc
+from mercer.gram import Gram
+from mercer.lowrank import nystrom, pivoted_cholesky
+from tests.strategies import kernels, points
+
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((300, 4))
+GRAM = Gram(mc.Gaussian(2.0), X)
+K = GRAM.dense()
+
+
+@pytest.mark.parametrize("landmarks", ["pivoted", "kmeans", "uniform", X[::10]], ids=str)
+@pytest.mark.parametrize("single", [False, True])
+def test_the_trace_error_is_the_trace_norm_of_what_is_missing(
+    landmarks: object, single: bool
+) -> None:
+    approximation = nystrom(GRAM, 30, landmarks=landmarks, single=single)  # type: ignore[arg-type]
+    missing = K - approximation.dense()
+    rounding = 1e-3 if single else 1e-9
+    assert np.linalg.eigvalsh(missing)[0] >= -rounding
+    assert approximation.trace_error == pytest.approx(np.trace(missing), abs=rounding)
+    assert approximation.trace == pytest.approx(300.0)
+    v = RNG.standard_normal((300, 2))
+    np.testing.assert_allclose(approximation @ v, approximation.dense() @ v, atol=10 * rounding)
+    np.testing.assert_allclose(
+        approximation.diag(), np.diag(approximation.dense()), atol=rounding, rtol=1e-6
+    )
+
+
+def test_pivots_find_more_than_uniform_points_do_on_clustered_data() -> None:
+    x = np.vstack([0.01 * RNG.standard_normal((280, 3)), 5.0 + RNG.standard_normal((20, 3))])
+    gram = Gram(mc.Gaussian(1.0), x)
+    errors = {
+        how: np.mean(
+            [nystrom(gram, 10, landmarks=how, random_state=seed).trace_error for seed in range(10)]
+        )
+        for how in ("pivoted", "uniform")
+    }
+    assert errors["pivoted"] < 0.6 * errors["uniform"]
+
+
+def test_repeated_landmarks_and_ranks_beyond_the_data_are_harmless() -> None:
+    repeated = nystrom(GRAM, 20, landmarks=np.repeat(X[:5], 4, axis=0))
+    once = nystrom(GRAM, 5, landmarks=X[:5])
+    assert repeated.trace_error == pytest.approx(once.trace_error, rel=1e-8)
+    assert np.all(np.isfinite(repeated.factor))
+    full = nystrom(Gram(mc.Linear(), X), 300)
+    assert full.rank <= 5
+    assert full.trace_error <= 1e-8 * full.trace
+
+
+def test_a_kernel_that_is_not_positive_definite_has_no_approximation() -> None:
+    indefinite = K - 3.0 * np.eye(300)
+    with pytest.raises(mc.InvalidInput, match="negative"):
+        nystrom(Gram(mc.Precomputed(indefinite), np.arange(300)), 20, landmarks="uniform")
+    sigmoid = Gram(mc.Sigmoid(1.0, -1.0), X)
+    with pytest.raises(mc.InvalidInput, match="negative"):
+        nystrom(sigmoid, 40, landmarks="uniform")
+
+
+def test_objects_are_approximated_like_vectors() -> None:
+    sets = [set(RNG.choice(9, size, replace=False).tolist()) for size in RNG.integers(1, 9, 80)]
+    gram = Gram(mc.Intersection(), sets)
+    approximation = nystrom(gram, 9)
+    assert approximation.trace_error <= 1e-9 * approximation.trace
+
+
+def test_the_same_seed_gives_the_same_factor_and_another_one_another() -> None:
+    first, again, other = (nystrom(GRAM, 15, random_state=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.factor, again.factor)
+    assert not np.array_equal(first.factor, other.factor)
+
+
+def test_unknown_landmarks_are_refused() -> None:
+    with pytest.raises(mc.InvalidParameter, match="landmarks"):
+        nystrom(GRAM, 5, landmarks="best")
+
+
+@given(kernels(), points(2, 6), st.integers(1, 6))
+def test_an_approximation_never_exceeds_the_matrix(
+    k: mc.Kernel, x: np.ndarray[tuple[int, int], np.dtype[np.float64]], rank: int
+) -> None:
+    try:
+        matrix = k(x)
+    except mc.InvalidInput:
+        return
+    approximation = pivoted_cholesky(Gram(k, x), rank)
+    missing = matrix - approximation.dense()
+    size = max(1.0, float(np.max(np.abs(matrix))))
+    assert np.linalg.eigvalsh((missing + missing.T) / 2)[0] >= -1e-7 * size

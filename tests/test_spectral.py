@@ -1,0 +1,599 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import mpmath  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+from scipy import integrate, optimize
+from scipy.sparse import csr_array
+
+import mercer as mc
+from mercer.check import Array, as_numpy
+from mercer.kernels.spectral import LAWS, Coordinatewise
+from tests.oracles import (
+    LIBRARIES,
+    assert_derivatives,
+    assert_near,
+    assert_positive,
+    assert_same_in,
+    exact_gaps,
+    foreign,
+    smallest_eigenvalue,
+    untouched,
+)
+
+X = np.array([[0.0, 1.0], [0.4, -0.6], [1.1, 0.3], [-0.9, 0.8], [-1.6, -1.3]])
+Y = np.array([[0.2, 0.1], [-0.5, 1.5], [1.7, -0.9], [-1.2, 0.5]])
+PER_COLUMN = (0.7, 1.6)
+
+PRODUCTS: list[Coordinatewise] = [
+    mc.Periodic(2.3, 0.8),
+    mc.Periodic(PER_COLUMN, 1.4),
+    mc.Sinc(0.4),
+    mc.Sinc(PER_COLUMN),
+    *(mc.Characteristic(law, 0.6) for law in LAWS),
+    mc.Characteristic("triangular", PER_COLUMN),
+]
+SOBOLEV = [mc.Sobolev(1.5, 0.8), mc.Sobolev(2.0, PER_COLUMN), mc.Sobolev(3.7, 0.8)]
+BOUNDED: list[mc.Kernel] = [*PRODUCTS, *SOBOLEV]
+
+
+def test_sinc_is_not_that_of_numpy() -> None:
+    found = mc.Sinc()([0.0], [0.0, 1.0, np.pi, -2.0])[0]
+    assert found[0] == 1.0
+    assert f"{found[1]:.6f}" == "0.841471"
+    np.testing.assert_allclose(found[1:], [np.sin(1.0), 0.0, np.sin(2.0) / 2], atol=1e-16)
+    assert abs(float(np.sinc(1.0))) < 1e-15
+
+
+def test_products_run_over_coordinates() -> None:
+    gaps = X[:, None, :] - Y[None, :, :]
+    sinc = np.prod(np.sinc(gaps / 0.4 / np.pi), axis=-1)
+    assert_near(mc.Sinc(0.4)(X, Y), sinc, 1e-14)
+    periodic = np.exp(-2.0 * np.sum(np.sin(np.pi * gaps / PER_COLUMN) ** 2, axis=-1) / 1.4**2)
+    assert_near(mc.Periodic(PER_COLUMN, 1.4)(X, Y), periodic, 1e-14)
+
+
+def test_radial_sinc_is_not_positive_definite_and_the_product_is() -> None:
+    least = float(optimize.minimize_scalar(lambda t: np.sin(t) / t, bounds=(4.0, 5.0)).x)
+    simplex = np.eye(6) * least / np.sqrt(2.0)  # six points at this distance from one another
+    radial = np.sinc(np.linalg.norm(simplex[:, None] - simplex[None], axis=-1) / np.pi)
+    assert smallest_eigenvalue(radial) < -0.08
+    assert_positive(mc.Sinc()(simplex))
+
+
+def test_a_radial_periodic_function_is_not_positive_definite_and_the_product_is() -> None:
+    period, bandwidth = 1.7, 0.9
+    witness = period * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.5]])
+    r = np.linalg.norm(witness[:, None] - witness[None], axis=-1)
+    radial = np.exp(-2.0 * np.sin(np.pi * r / period) ** 2 / bandwidth**2)
+    assert smallest_eigenvalue(radial) < -0.1
+    assert_positive(mc.Periodic(period, bandwidth)(witness))
+
+
+@pytest.mark.parametrize("k", BOUNDED, ids=repr)
+def test_characteristic_functions_are_positive_definite_and_one_at_zero(k: mc.Kernel) -> None:
+    x = np.random.default_rng(17).normal(size=(40, 2))
+    K = k(x)
+    assert_positive(K)
+    assert np.array_equal(np.diag(K), np.ones(40))
+    assert np.all(np.abs(K) <= 1.0)
+    assert k.kind is mc.Kind.POSITIVE
+    assert k.proof.startswith(f"{type(k).__name__}: ")
+
+
+DENSITIES: dict[str, tuple[Callable[[float], float], float]] = {
+    "normal": (lambda x: float(np.exp(-x * x / 2) / np.sqrt(2 * np.pi)), 40.0),
+    "uniform": (lambda x: 0.5, 1.0),
+    "laplace": (lambda x: float(np.exp(-abs(x)) / 2), 40.0),
+    "triangular": (lambda x: 1.0 - abs(x), 1.0),
+}
+
+
+@pytest.mark.parametrize("law", DENSITIES)
+def test_laws_have_their_characteristic_functions(law: str) -> None:
+    density, end = DENSITIES[law]
+    for t in (0.3, 1.0, 4.7):
+        psi, _ = integrate.quad(
+            lambda x, t=t: 2 * np.cos(t * x) * density(x), 0.0, end, epsabs=1e-13
+        )
+        assert mc.Characteristic(law)([0.0], [t])[0, 0] == pytest.approx(psi, rel=1e-9)
+
+
+def test_laws_without_moments_or_density_have_theirs_too() -> None:
+    t = np.array([0.3, 1.0, 4.7])
+    np.testing.assert_allclose(mc.Characteristic("cauchy")([0.0], t)[0], np.exp(-t), rtol=1e-15)
+    np.testing.assert_allclose(mc.Characteristic("signs")([0.0], t)[0], np.cos(t), rtol=1e-15)
+    np.testing.assert_array_equal(mc.Characteristic("uniform")(X, Y), mc.Sinc()(X, Y))
+    np.testing.assert_allclose(mc.Characteristic("normal")(X, Y), mc.Gaussian()(X, Y), rtol=1e-14)
+
+
+def test_a_given_characteristic_function_is_taken_at_its_word() -> None:
+    k = mc.Characteristic(lambda t: np.exp(-np.abs(t)), 0.6)
+    np.testing.assert_array_equal(k(X, Y), mc.Characteristic("cauchy", 0.6)(X, Y))
+    assert k.proof == ""
+    for call in (k.slopes, k.partials):
+        with pytest.raises(mc.NotDifferentiable, match="derivative was not given"):
+            call(X)
+
+
+@pytest.mark.parametrize("law", ["student", None, 3, ("normal",)])
+def test_unknown_laws_are_refused_and_the_known_listed(law: object) -> None:
+    with pytest.raises(mc.InvalidParameter, match="one of normal, uniform, cauchy, laplace"):
+        mc.Characteristic(law)  # type: ignore[arg-type]
+
+
+def text_sobolev(r: float, s: float, p: int) -> Any:
+    """Return the text's ψ, which is not 1 at 0."""
+    s, r = mpmath.mpf(s), mpmath.mpf(r)
+    order = s - mpmath.mpf(p) / 2
+    return 2 ** (1 - s) / mpmath.gamma(s) * r**order * mpmath.besselk(order, r)
+
+
+def text_sobolev_at_zero(s: float, p: int) -> Any:
+    s, half = mpmath.mpf(s), mpmath.mpf(p) / 2
+    return 2**-half * mpmath.gamma(s - half) / mpmath.gamma(s)
+
+
+@pytest.mark.parametrize(("s", "p"), [(0.7, 1), (1.0, 1), (1.3, 2), (2.5, 2), (2.5, 4), (8.0, 5)])
+def test_sobolev_is_the_formula_of_the_text_divided_by_its_value_at_zero(s: float, p: int) -> None:
+    k = mc.Sobolev(s)
+    origin = np.zeros((1, p))
+    assert k(origin)[0, 0] == 1.0
+    with mpmath.workdps(30):
+        assert float(text_sobolev_at_zero(s, p)) != pytest.approx(1.0, abs=0.05)
+        for r in (1e-3, 0.4, 1.0, 6.0):
+            exact = text_sobolev(r, s, p) / text_sobolev_at_zero(s, p)
+            point = np.full((1, p), r / np.sqrt(p))
+            assert k(origin, point)[0, 0] == pytest.approx(float(exact), rel=1e-12)
+
+
+@pytest.mark.parametrize("s", [1.0, 1.8, 3.0])
+def test_sobolev_is_the_transform_of_its_spectral_density(s: float) -> None:
+    whole, _ = integrate.quad(lambda w: (1 + w * w) ** -s, 0, np.inf)
+    for r in (0.5, 2.0):
+        part, _ = integrate.quad(lambda w: (1 + w * w) ** -s, 0, np.inf, weight="cos", wvar=r)
+        assert mc.Sobolev(s)([0.0], [r])[0, 0] == pytest.approx(part / whole, rel=1e-7)
+
+
+@pytest.mark.parametrize(("s", "p"), [(0.5, 1), (1.0, 2), (1.0, 3), (2.5, 5)])
+def test_sobolev_needs_more_smoothness_than_half_the_dimension(s: float, p: int) -> None:
+    k = mc.Sobolev(s)
+    message = rf"needs s > p/2 and the points have p = {p} real coordinates; take s > {p / 2}"
+    for call in (k, k.diag, k.slopes, k.partials):
+        with pytest.raises(mc.InvalidParameter, match=message):
+            call(np.zeros((2, p)))
+    assert mc.Sobolev(p / 2 + 0.01)(np.zeros((1, p))).tolist() == [[1.0]]
+
+
+def test_complex_coordinates_count_twice_for_sobolev() -> None:
+    z = X[:, :1] + 1j * X[:, 1:]
+    np.testing.assert_allclose(mc.Sobolev(1.7)(z), mc.Sobolev(1.7)(X), rtol=1e-13)
+    with pytest.raises(mc.InvalidParameter, match="p = 2 real coordinates"):
+        mc.Sobolev(1.0)(z)
+
+
+@pytest.mark.parametrize("s", [0.0, -1.0, float("nan"), float("inf"), None])
+def test_the_smoothness_of_sobolev_is_positive(s: object) -> None:
+    with pytest.raises(mc.InvalidParameter, match="s must be a number > 0, found"):
+        mc.Sobolev(s)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("k", BOUNDED, ids=repr)
+def test_partials_and_slopes_agree_with_differences(k: mc.Kernel) -> None:
+    assert_derivatives(k, X, Y)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 6])
+@pytest.mark.parametrize("k", [mc.Sinc(0.9), mc.Periodic(4.1, 1.3), mc.Sobolev(4.5)], ids=repr)
+def test_derivatives_are_right_in_any_number_of_coordinates(k: mc.Kernel, columns: int) -> None:
+    rng = np.random.default_rng(columns)
+    x, y = rng.normal(size=(3, columns)), rng.normal(size=(2, columns))
+    assert_derivatives(k, x, y)
+    name = "period" if isinstance(k, mc.Periodic) else "bandwidth"
+    lengths = tuple(mc.parameters(k)[name] * (1.0 + 0.1 * j) for j in range(columns))
+    assert_derivatives(mc.with_parameters(k, {name: lengths}), x, y)
+
+
+ANALYTIC = [k for k in PRODUCTS if "cauchy" not in repr(k)]
+
+
+@pytest.mark.parametrize("k", ANALYTIC, ids=repr)
+def test_factors_agree_with_complex_steps(k: Coordinatewise) -> None:
+    # No smaller t: the step itself divides nearly equal numbers there.
+    t = np.array([0.0, 0.02, 0.05, 0.19, 0.21, 0.4, 1.0, 2.6, 31.0])
+    t, h = np.concatenate([-t, t]), 1e-150
+    steps = k.factor(t + 1j * h).imag / h
+    np.testing.assert_allclose(k.factor_slope(t), steps, rtol=0, atol=1e-12)
+
+
+def test_the_slope_of_sinc_keeps_its_digits_on_both_sides_of_the_switch() -> None:
+    t = np.concatenate([np.geomspace(1e-9, 0.199999, 40), np.geomspace(0.2, 3.0, 20)])
+    with mpmath.workdps(40):
+        exact = [float(mpmath.cos(v) / v - mpmath.sin(v) / mpmath.mpf(v) ** 2) for v in t]
+    np.testing.assert_allclose(mc.Sinc().factor_slope(t), exact, rtol=3e-14)
+
+
+@pytest.mark.parametrize("bandwidth", [0.05, 0.8, 20.0])
+def test_the_partial_in_the_bandwidth_of_periodic_agrees_with_complex_steps(
+    bandwidth: float,
+) -> None:
+    t, h = np.array([0.0, 0.01, 0.3, 0.5, 7.7]), 1e-150
+    k = mc.Periodic(1.0, bandwidth)
+    moved = replace(k)
+    object.__setattr__(moved, "bandwidth", bandwidth + 1j * h)
+    found = k.factor_partials(t)["bandwidth"]
+    np.testing.assert_allclose(found, moved.factor(t).imag / h, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", BOUNDED, ids=repr)
+def test_slopes_vanish_where_points_coincide(k: mc.Kernel) -> None:
+    twice = np.concatenate([X, X])
+    for i in range(10):
+        for j in (i, (i + 5) % 10):
+            assert np.all(k.slopes(twice)[i, j] == 0.0)
+            assert all(np.all(d[i, j] == 0.0) for d in k.partials(twice).values())
+
+
+COMPLEX = [*PRODUCTS, mc.Sobolev(3.7, 0.8), mc.Sobolev(3.7, PER_COLUMN)]
+
+
+@pytest.mark.parametrize("k", COMPLEX, ids=repr)
+def test_derivatives_at_complex_points_are_those_of_their_parts_or_refused(k: mc.Kernel) -> None:
+    z, parts = X + 1j * X[::-1], np.hstack([X, X[::-1]])
+    with pytest.raises(mc.NotDifferentiable, match="real vectors only"):
+        k.slopes(z)
+    if "[" in repr(k):
+        with pytest.raises(mc.NotDifferentiable, match="real vectors only"):
+            k.partials(z)
+        return
+    for name, partial in k.partials(parts).items():
+        assert_near(k.partials(z)[name], partial, 1e-13, name)
+
+
+@pytest.mark.parametrize(
+    ("period", "message"),
+    [
+        (0.0, "period must be a number > 0"),
+        (-1.0, "period must be a number > 0"),
+        (float("nan"), "period must be a number > 0"),
+        ((1.0, 0.0), r"period\[1\] must be a number > 0"),
+        ("median", "period must be a number > 0, or one for each coordinate, found 'median'"),
+        (None, "period must be"),
+    ],
+)
+def test_periods_outside_the_domain_are_refused(period: object, message: str) -> None:
+    with pytest.raises(mc.InvalidParameter, match=message):
+        mc.Periodic(period)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bandwidth", [0.0, -1.0, float("inf"), (1.0, 2.0), "median"])
+def test_periodic_has_one_bandwidth(bandwidth: object) -> None:
+    with pytest.raises(mc.InvalidParameter, match="bandwidth must be a number > 0, found"):
+        mc.Periodic(1.0, bandwidth)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("k", [k for k in BOUNDED if "[" in repr(k)], ids=repr)
+def test_a_wrong_number_of_lengths_is_named(k: mc.Kernel) -> None:
+    for call in (k, k.diag, k.slopes, k.partials):
+        with pytest.raises(mc.InvalidInput, match="2 bandwidths but the points have 3 coordinates"):
+            call(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("k", [mc.Sinc("median"), mc.Sobolev(2.0, "median")], ids=repr)
+def test_rules_find_the_bandwidth(k: mc.Kernel) -> None:
+    with pytest.raises(mc.InvalidParameter, match=r"call k.resolve\(x\) first"):
+        k(X)
+    d = np.linalg.norm(X[:, None] - X[None], axis=-1)[np.triu_indices(5, 1)]
+    expected = np.sqrt(np.median(d**2))
+    assert mc.parameters(k.resolve(X))["bandwidth"] == pytest.approx(expected, rel=1e-13)
+    assert mc.Periodic(2.0, 0.5).resolve(X) == mc.Periodic(2.0, 0.5)
+
+
+def test_whole_periods_do_not_show() -> None:
+    k = mc.Periodic(0.25, 0.8)
+    turns = np.array([0.0, 1.0, -3.0, 1e3, 1e8, 2.0**50])
+    np.testing.assert_array_equal(k([0.0], 0.25 * turns), np.ones((1, 6)))
+    np.testing.assert_array_equal(k.slopes([0.0], 0.25 * turns), np.zeros((1, 6, 1)))
+    np.testing.assert_allclose(k([0.0], 0.25 * 2.0**20 + X[:, 0]), k([0.0], X[:, 0]), rtol=1e-9)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-200, 1e200])
+def test_extreme_bandwidths_of_periodic_give_zero_or_one(bandwidth: float) -> None:
+    k = mc.Periodic(1.0, bandwidth)
+    apart = 1.0 if bandwidth > 1.0 else 0.0
+    assert k([0.0, 0.3]).tolist() == [[1.0, apart], [apart, 1.0]]
+    assert np.all(k.slopes([0.0, 0.3]) == 0.0)
+    assert np.all(k.partials([0.0, 0.3])["bandwidth"] == 0.0)
+
+
+EXACT: list[tuple[mc.Kernel, Callable[[Any], Any]]] = [
+    (mc.Sinc(0.7), lambda g: mpmath.sinc(g / mpmath.mpf(0.7))),
+    (
+        mc.Periodic(1.3, 0.9),
+        lambda g: mpmath.exp(
+            -2 * mpmath.sin(mpmath.pi * g / mpmath.mpf(1.3)) ** 2 / mpmath.mpf(0.9) ** 2
+        ),
+    ),
+    (mc.Characteristic("laplace", 0.7), lambda g: 1 / (1 + (g / mpmath.mpf(0.7)) ** 2)),
+    (mc.Characteristic("cauchy", 0.7), lambda g: mpmath.exp(-abs(g) / mpmath.mpf(0.7))),
+    (mc.Characteristic("triangular", 0.7), lambda g: mpmath.sinc(g / mpmath.mpf(1.4)) ** 2),
+]
+
+
+@pytest.mark.parametrize("columns", [1, 3, 6])
+@pytest.mark.parametrize(("k", "exact"), EXACT, ids=[repr(k) for k, _ in EXACT])
+def test_kernels_keep_their_accuracy_far_from_the_origin(
+    k: mc.Kernel, exact: Callable[[Any], Any], columns: int
+) -> None:
+    x = 1e8 + np.random.default_rng(columns).normal(size=(20, columns))
+    K = k(x)
+    with mpmath.workdps(30):
+        values = [[float(mpmath.fprod(map(exact, p))) for p in row] for row in exact_gaps(x, x)]
+    np.testing.assert_allclose(K, values, rtol=1e-12, atol=1e-15)
+    assert np.array_equal(np.diag(K), np.ones(20))
+    assert np.array_equal(K, K.T)
+    assert_positive(K)
+
+
+@pytest.mark.parametrize("k", BOUNDED, ids=repr)
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_extreme_units_give_finite_values_without_warnings(k: mc.Kernel, unit: float) -> None:
+    x = unit * np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 1.0]])
+    K = k(x)
+    assert np.array_equal(np.diag(K), np.ones(3))
+    assert np.all(np.abs(K) <= 1.0)
+    assert np.all(np.isfinite(k.slopes(x)))
+    if unit < 1.0:
+        assert np.array_equal(K, np.ones((3, 3)))
+    elif "signs" not in repr(k) and not isinstance(k, mc.Periodic):
+        assert np.max(np.abs(K - np.eye(3))) < 1e-190
+
+
+@pytest.mark.parametrize("k", BOUNDED, ids=repr)
+def test_single_precision_is_computed_in_double_and_returned_single(k: mc.Kernel) -> None:
+    x, y = (100.0 + X).astype(np.float32), (100.0 + Y).astype(np.float32)
+    exact = k(x.astype(np.float64), y.astype(np.float64))
+    assert k(x, y).dtype == np.float32
+    np.testing.assert_allclose(k(x, y), exact, rtol=1e-6)
+
+
+@pytest.mark.parametrize("k", BOUNDED, ids=repr)
+def test_arguments_are_left_alone(k: mc.Kernel) -> None:
+    x, y = X.copy(), Y.copy()
+    with untouched(x, y):
+        k(x), k(x, y), k.diag(x), k.slopes(x, y), k.partials(x, y), k.resolve(x)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("k", BOUNDED, ids=repr)
+def test_no_point_one_point_and_two_points(k: mc.Kernel, n: int) -> None:
+    assert k(X[:n]).shape == (n, n)
+    assert k(Y, X[:n]).shape == (4, n)
+    assert k.diag(X[:n]).shape == (n,)
+    np.testing.assert_allclose(k(X[:n], Y), k(X, Y)[:n], rtol=1e-14)
+    np.testing.assert_allclose(k.slopes(X[:n], Y), k.slopes(X, Y)[:n], rtol=1e-13)
+    for whole, part in zip(k.partials(X, Y).values(), k.partials(X[:n], Y).values(), strict=True):
+        np.testing.assert_allclose(part, whole[:n], rtol=1e-13)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("k", BOUNDED, ids=repr)
+def test_other_array_libraries_get_the_same_numbers_in_kind(k: mc.Kernel, library: str) -> None:
+    assert_same_in(library, k, X, Y)
+
+
+def once(x: Any) -> Array:
+    return np.asarray(x)
+
+
+def twice(x: Any) -> Array:
+    return np.asarray(np.hstack([x, x]) / np.sqrt(2))
+
+
+def halves(x: Any) -> Any:
+    return np.maximum(x, 0.0)
+
+
+def sparse_halves(x: Any) -> Any:
+    return csr_array(np.maximum(x, 0.0))
+
+
+def letters(words: Any) -> Any:
+    return np.array([[w.count("a"), len(w)] for w in words])
+
+
+def powers(x: Any) -> Any:
+    return np.stack([x, x**2], axis=1)
+
+
+def inverse(x: Any) -> Any:
+    return 1.0 / np.where(x == 0, np.nan, x)
+
+
+def doubled(x: Any) -> Any:
+    return 2.0 * x
+
+
+def sign_changed(x: Any) -> Any:
+    return -x
+
+
+def test_two_feature_maps_give_one_kernel() -> None:
+    line = X[:, :1]
+    first, second = mc.FeatureMap(once), mc.FeatureMap(twice)
+    np.testing.assert_allclose(first(line), line @ line.T, rtol=1e-15)
+    np.testing.assert_allclose(second(line), first(line), rtol=1e-15)
+    assert first.features(line).shape != second.features(line).shape
+    assert first != second
+
+
+def test_features_may_be_complex_and_sparse() -> None:
+    def waves(x: Any) -> Array:
+        return np.asarray(np.exp(1j * np.asarray(x) @ np.array([[1.0, 2.0], [0.5, -1.0]])))
+
+    K = mc.FeatureMap(waves)(X)
+    assert_near(K, waves(X) @ waves(X).conj().T, 1e-15)
+    assert_positive(K)
+    np.testing.assert_allclose(mc.FeatureMap(waves).diag(X), np.full(5, 2.0), rtol=1e-15)
+    sparse, dense = mc.FeatureMap(sparse_halves), mc.FeatureMap(halves)
+    np.testing.assert_allclose(sparse(X, Y), dense(X, Y), rtol=1e-15)
+    np.testing.assert_allclose(sparse.diag(X), dense.diag(X), rtol=1e-15)
+
+
+def test_features_may_come_from_points_of_any_kind() -> None:
+    k = mc.FeatureMap(letters)
+    assert k(["banana", "cherry"]).tolist() == [[45.0, 36.0], [36.0, 36.0]]
+
+
+@pytest.mark.parametrize(
+    ("phi", "message"),
+    [
+        (lambda x: np.ones((2, 3)), "returned 2 rows for 5 points; it must return one row"),
+        (lambda x: np.full((5, 1), np.nan), r"phi\(x\) has 5 values that are not finite"),
+        (lambda x: [["a"]] * 5, r"phi\(x\), row 0, column 0: 'a' is not a number"),
+    ],
+)
+def test_feature_maps_that_return_something_else_are_refused(
+    phi: Callable[[Any], Any], message: str
+) -> None:
+    for call in (mc.FeatureMap(phi), mc.FeatureMap(phi).features):
+        with pytest.raises(mc.InvalidInput, match=message):
+            call(X)
+
+
+def test_maps_that_cannot_be_called_are_refused() -> None:
+    with pytest.raises(mc.InvalidParameter, match="phi must be a function of points, found 3"):
+        mc.FeatureMap(3)  # type: ignore[arg-type]
+    with pytest.raises(mc.InvalidParameter, match=r"functions\[1\] must be a function of points"):
+        mc.Series([once, "sin"], [1.0, 1.0])  # type: ignore[list-item]
+    with pytest.raises(mc.InvalidParameter, match="functions must be a sequence of functions"):
+        mc.Series(once, [1.0])  # type: ignore[arg-type]
+
+
+FREQUENCIES = range(1, 5)
+WEIGHTS = (1.0, 0.5, 0.25, 0.125)
+
+
+def sine(i: int) -> Callable[[Any], Array]:
+    return lambda x: np.asarray(np.sin(i * np.asarray(x)))
+
+
+SINES = mc.Series([sine(i) for i in FREQUENCIES], WEIGHTS)
+LINE = np.array([0.3, 1.1, 2.0, -0.7])
+
+
+def test_a_series_sums_products_of_its_functions() -> None:
+    expected = sum(
+        w * np.outer(np.sin(i * LINE), np.sin(i * LINE))
+        for i, w in zip(FREQUENCIES, WEIGHTS, strict=True)
+    )
+    assert_near(SINES(LINE), np.asarray(expected), 1e-15)
+    phi = SINES.features(LINE)
+    assert_near(phi @ phi.T, SINES(LINE), 1e-15)
+    assert_positive(SINES(LINE))
+
+
+def test_the_norm_of_a_series_divides_by_its_weights() -> None:
+    a = [3.0, -1.0, 0.5, 2.0]
+    expected = np.sqrt(sum(v * v / w for v, w in zip(a, WEIGHTS, strict=True)))
+    assert SINES.norm(a) == pytest.approx(expected, rel=1e-15)
+    assert SINES.norm([3.0, -1.0j, 0.5, 2.0]) == pytest.approx(expected, rel=1e-15)  # type: ignore[list-item]
+
+
+def test_the_kernel_of_a_series_reproduces_and_has_its_norm() -> None:
+    a = np.array([3.0, -1.0, 0.5, 2.0])
+    for x in LINE:
+        values = np.array([np.sin(i * x) for i in FREQUENCIES])
+        kernel_at_x = np.array(WEIGHTS) * values
+        inner = (SINES.norm(a + kernel_at_x) ** 2 - SINES.norm(a - kernel_at_x) ** 2) / 4
+        assert inner == pytest.approx(a @ values, rel=1e-13)
+        assert SINES.norm(kernel_at_x) ** 2 == pytest.approx(SINES.diag([x])[0], rel=1e-13)
+
+
+def test_a_function_of_weight_zero_is_not_in_the_space() -> None:
+    k = mc.Series([sine(1), sine(2)], [1.0, 0.0])
+    assert k.norm([2.0, 0.0]) == 2.0
+    with pytest.raises(mc.InvalidInput, match="weight 0 is not in the space"):
+        k.norm([2.0, 1e-300])
+    with pytest.raises(mc.InvalidInput, match=r"expected 2 coefficients, found \(3,\)"):
+        k.norm([1.0, 2.0, 3.0])
+
+
+def test_complex_series_are_hermitian() -> None:
+    def wave(x: Any) -> Array:
+        return np.asarray(np.exp(1j * np.asarray(x)))
+
+    k = mc.Series([wave, sine(1)], [2.0, 1.0])
+    K = k(LINE)
+    assert_near(K, 2 * np.exp(1j * (LINE[:, None] - LINE)) + np.outer(*[np.sin(LINE)] * 2), 1e-15)
+    assert_positive(K)
+    assert_near(k.partials(LINE)["weights"][..., 0], np.exp(1j * (LINE[:, None] - LINE)), 1e-15)
+
+
+def test_partials_in_the_weights_are_the_products() -> None:
+    partial = SINES.partials(LINE, LINE[:2])["weights"]
+    assert partial.shape == (4, 2, 4)
+    for i in FREQUENCIES:
+        expected = np.outer(np.sin(i * LINE), np.sin(i * LINE[:2]))
+        assert_near(partial[..., i - 1], expected, 1e-15)
+
+
+@pytest.mark.parametrize(
+    ("functions", "weights", "message"),
+    [
+        ([sine(1)], [-1.0], r"weights\[0\] must be a number > 0 or equal to 0"),
+        ([sine(1)], [1.0, 2.0], "there are 1 functions and 2 weights"),
+        ([], [], "weights must hold at least one number"),
+        ([sine(1)], [float("inf")], r"weights\[0\] must be a number"),
+    ],
+)
+def test_series_outside_the_domain_are_refused(
+    functions: Sequence[Callable[[Any], Array]], weights: Sequence[float], message: str
+) -> None:
+    with pytest.raises(mc.InvalidParameter, match=message):
+        mc.Series(functions, weights)
+
+
+def test_summable_weights_are_not_enough_for_a_series() -> None:
+    k = mc.Series([inverse], [1e-9])
+    assert np.isfinite(k(np.array([1.0]))).all()
+    with pytest.raises(mc.InvalidInput, match=r"a function of the series is not a finite number"):
+        k(np.array([1.0, 0.0]))
+    with pytest.raises(mc.InvalidInput, match="one number for each point"):
+        mc.Series([lambda x: np.ones(7)], [1.0])(LINE)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize("k", [SINES, mc.FeatureMap(powers)], ids=repr)
+def test_explicit_maps_of_no_point_one_point_and_two_points(k: mc.Kernel, n: int) -> None:
+    line = LINE.copy()
+    with untouched(line):
+        assert k(line[:n]).shape == (n, n)
+        assert_near(k(line[:n], line), k(line)[:n], 1e-15)
+        assert k.diag(line[:n]).shape == (n,)
+        assert len(k.features(line[:n])) == n
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_series_answer_other_array_libraries_in_kind(library: str) -> None:
+    k = mc.Series([doubled, sign_changed], [0.5, 2.0])
+    x = foreign(library, LINE)
+    for given, expected in (
+        (k(x), k(LINE)),
+        (k.diag(x), k.diag(LINE)),
+        (k.partials(x)["weights"], k.partials(LINE)["weights"]),
+    ):
+        assert type(given) is type(x)
+        assert_near(as_numpy(given), expected, 1e-15)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_features_of_other_array_libraries_stay_there(library: str) -> None:
+    x = foreign(library, X)
+    k = mc.FeatureMap(doubled)
+    assert type(k(x)) is type(x)
+    assert type(k.features(x)) is type(x)

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer import spectrum as module
+from mercer.check import Array
+from mercer.engines.cpu import Threads
+from mercer.gram import Centred, Gram
+from mercer.spectrum import Spectrum, leading, signs
+
+EPSILON = np.finfo(float).eps
+RNG = np.random.default_rng(5)
+
+
+def reference(name: str) -> dict[str, Any]:
+    path = Path(__file__).parent / "reference" / f"{name}.json"
+    content: dict[str, Any] = json.loads(path.read_text())
+    return content
+
+
+def latent(n: int, d: int = 8) -> Array:
+    """Points near a curved surface of three dimensions, standardised."""
+    rng = np.random.default_rng(0)
+    X = np.tanh(rng.standard_normal((n, 3)) @ rng.standard_normal((3, d)))
+    X = X + 0.1 * rng.standard_normal((n, d))
+    return np.asarray((X - X.mean(axis=0)) / X.std(axis=0))
+
+
+def blobs(n: int) -> Array:
+    """Ten clusters."""
+    rng = np.random.default_rng(1)
+    return np.asarray(3.0 * rng.standard_normal((10, 5))[rng.integers(0, 10, n)]) + (
+        rng.standard_normal((n, 5))
+    )
+
+
+def lapack_ratios(A: Array, spectrum: Spectrum) -> tuple[float, float]:
+    """LAPACK's two test ratios: of the residual, and of orthogonality."""
+    n, norm = len(A), max(float(np.linalg.norm(A, 1)), 1e-300)
+    U, values = spectrum.vectors, spectrum.values
+    first = np.linalg.norm(A @ U - U * values, 1) / (norm * n * EPSILON)
+    second = np.linalg.norm(U.T @ U - np.eye(U.shape[1]), 1) / (n * EPSILON)
+    return float(first), float(second)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 20, 101])
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Linear(), mc.Delta()], ids=str)
+def test_a_dense_spectrum_passes_lapacks_own_tests(n: int, kernel: mc.Kernel) -> None:
+    operator = Gram(kernel, latent(101)[:n]).centred()
+    spectrum = leading(operator, n)
+    assert max(lapack_ratios(operator.dense(), spectrum)) < 60.0
+    assert spectrum.trace == pytest.approx(spectrum.values.sum(), abs=1e-12)
+    assert spectrum.psd == "verified"
+
+
+def test_no_points_have_an_empty_spectrum() -> None:
+    spectrum = leading(Gram(mc.Gaussian(1.0), np.zeros((0, 3))), 4)
+    assert spectrum.values.shape == (0,)
+    assert spectrum.rank == 0
+
+
+def test_fifty_digits_are_met_within_the_contract() -> None:
+    file = reference("spectrum_iris25_gauss_50digits")
+    truth = np.array(file["eigenvalues"])
+    gram = Gram(mc.Gaussian(1.0), np.array(file["X"]))
+    spectrum = leading(gram.centred(), 25)
+    found = 25.0 * spectrum.values
+    norm = np.linalg.norm(gram.dense(), 2)
+    assert np.max(np.abs(found - truth)) <= 10 * 25 * EPSILON * norm
+    assert np.max(np.abs(found[:5] / truth[:5] - 1.0)) <= 1e-13
+    inside = (25.0 * spectrum.certificate.lower <= truth) & (
+        truth <= 25.0 * spectrum.certificate.upper
+    )
+    assert np.all(inside)
+
+
+@pytest.mark.parametrize("data", [latent, blobs])
+@pytest.mark.parametrize("n", [999, 1000, 1001, 1500])
+def test_the_iteration_finds_what_the_dense_solver_finds(data: Any, n: int) -> None:
+    operator = Gram(mc.Gaussian(2.0), data(n)).centred()
+    exact = leading(operator, 6, method="exact", tol=1e-10)
+    dense = leading(operator, 8, method="dense")
+    assert np.max(np.abs(exact.values - dense.values[:6])) <= 1e-12 * dense.values[0]
+    assert np.all(exact.certificate.lower <= dense.values[:6] + dense.errors[:6])
+    assert np.all(exact.certificate.upper >= dense.values[:6] - dense.errors[:6])
+    residual = operator.dense() @ exact.vectors - exact.vectors * exact.values
+    assert np.linalg.norm(residual, axis=0).max() <= 2e-10 * exact.values[0]
+    assert exact.trace == pytest.approx(dense.trace, rel=1e-12)
+    assert exact.psd == "by construction"
+    assert exact.how.single_passes >= 1
+    for k, sine in enumerate(exact.certificate.sines):
+        true = dense.vectors[:, : k + 1]
+        outside = exact.vectors[:, : k + 1] - true @ (true.T @ exact.vectors[:, : k + 1])
+        assert np.linalg.norm(outside, 2) <= sine + 1e-9
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Laplacian(3.0),
+        mc.Matern(1.5, 2.0) + 0.1 * mc.Linear(),
+        mc.Polynomial(2),
+        mc.NegativeDistance(1.0),
+    ],
+    ids=str,
+)
+def test_any_kernel_goes_through_the_iteration(kernel: mc.Kernel) -> None:
+    operator = Gram(kernel, latent(1100)).centred()
+    exact = leading(operator, 4, method="exact")
+    dense = leading(operator, 4, method="dense")
+    np.testing.assert_allclose(exact.values, dense.values, rtol=0, atol=1e-10 * dense.values[0])
+
+
+def test_objects_and_uncentred_operators_go_through_the_iteration() -> None:
+    sets = [set(RNG.choice(30, 6, replace=False).tolist()) for _ in range(1200)]
+    operator = Gram(mc.Intersection().gaussian(2.0), sets)
+    exact = leading(operator, 3, method="exact", tol=1e-8)
+    dense = leading(operator, 3, method="dense")
+    np.testing.assert_allclose(exact.values, dense.values, rtol=1e-9)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("tile", [200, 512])
+def test_threads_and_tiles_change_neither_values_nor_signs(threads: int, tile: int) -> None:
+    def solved(engine: Threads, size: int) -> Spectrum:
+        gram = Gram(mc.Gaussian(2.0), latent(1200), engine=engine, tile=size)
+        return leading(gram.centred(), 4, method="exact", tol=1e-11)
+
+    one, other = solved(Threads(1), 512), solved(Threads(threads), tile)
+    np.testing.assert_allclose(one.values, other.values, rtol=1e-13)
+    np.testing.assert_allclose(one.vectors, other.vectors, atol=1e-8)
+
+
+def test_a_double_eigenvalue_is_a_cluster() -> None:
+    file = reference("beeny_circles_kpca")
+    rings = [
+        np.column_stack([r * np.cos(t), r * np.sin(t)])
+        for r in file["radii_train"]
+        for t in [np.linspace(0.0, 2.0 * np.pi, 15 * r, endpoint=False)]
+    ]
+    operator = Gram(mc.Gaussian(file["sigma"]), np.vstack(rings)).centred()
+    spectrum = leading(operator, 4)
+    np.testing.assert_allclose(90.0 * spectrum.values, file["eigenvalues_top12"][:4], rtol=1e-10)
+    assert 90.0 * spectrum.trace == pytest.approx(file["trace_centred"], rel=1e-12)
+    # The fourth has its twin in the fifth, which was not asked for.
+    assert spectrum.clusters == ((1, 2), (3,))
+
+
+def test_an_indefinite_matrix_shows_its_negative_mass_or_says_it_was_not_verified() -> None:
+    x = latent(1200)
+    K = x @ x.T - 3.0 * np.eye(1200)
+    operator = Gram(mc.Precomputed(K), np.arange(1200))
+    dense = leading(operator, 2, method="dense")
+    assert dense.psd == "not positive semidefinite"
+    assert dense.negative_mass is not None
+    assert dense.negative_mass > 0.1
+    assert dense.values[0] == pytest.approx(np.linalg.eigvalsh(K)[-1], rel=1e-12)
+
+
+def test_negative_eigenvalues_keep_their_sign() -> None:
+    spectrum = leading(Gram(mc.Precomputed(np.diag([3.0, -5.0, 1.0])), np.arange(3)), 3)
+    np.testing.assert_allclose(spectrum.values, [3.0, 1.0, -5.0])
+
+
+def test_a_solver_that_returns_nonsense_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        module, "eigh", lambda K, driver: (np.zeros(len(K)), np.zeros((len(K), len(K))))
+    )
+    with pytest.raises(module.NotConverged, match="use method='exact'"):
+        leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
+
+
+def test_sizes_that_overflow_lapack_are_refused_before_they_allocate() -> None:
+    with pytest.raises(mc.InvalidParameter, match="32766"):
+        leading(Gram(mc.Gaussian(1.0), np.zeros((40_000, 1))), 2, method="dense")
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-10, 1e10, 1e100])
+def test_the_linear_kernel_is_equivariant_under_units(scale: float) -> None:
+    x = latent(60)
+    one = leading(Gram(mc.Linear(), x).centred(), 3)
+    other = leading(Gram(mc.Linear(), scale * x).centred(), 3)
+    np.testing.assert_allclose(other.values / scale / scale, one.values, rtol=1e-12)
+    np.testing.assert_allclose(other.vectors, one.vectors, atol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [1.0, 1e4, 1e8])
+def test_an_offset_changes_a_gaussian_spectrum_by_its_own_rounding_only(offset: float) -> None:
+    x = latent(1100)
+    shifted = (x + offset) - offset  # what is left of x once the offset has been stored
+    one = leading(Gram(mc.Gaussian(2.0), shifted).centred(), 3, method="exact")
+    other = leading(Gram(mc.Gaussian(2.0), x + offset).centred(), 3, method="exact")
+    np.testing.assert_allclose(one.values, other.values, rtol=1e-8)
+
+
+@pytest.mark.parametrize("bandwidth", [1e-10, 1e10])
+def test_extreme_bandwidths_give_a_finite_spectrum(bandwidth: float) -> None:
+    spectrum = leading(Gram(mc.Gaussian(bandwidth), latent(1100)).centred(), 3, method="exact")
+    dense = leading(Gram(mc.Gaussian(bandwidth), latent(1100)).centred(), 3, method="dense")
+    assert np.all(np.isfinite(spectrum.errors))
+    np.testing.assert_allclose(spectrum.values, dense.values, rtol=1e-6, atol=1e-15)
+
+
+def test_an_indefinite_kernel_is_iterated_without_an_approximation() -> None:
+    x = latent(1100)
+    operator = Gram(mc.Sigmoid(0.5, -1.0), x)
+    exact = leading(operator, 2, method="exact", tol=1e-7)
+    assert exact.psd == "not verified"
+    assert "indefinite" in exact.how.method
+    largest = np.linalg.eigvalsh(operator.dense())[::-1][:2]
+    np.testing.assert_allclose(exact.values, largest, rtol=1e-9)
+
+
+def test_rows_in_another_order_give_the_same_axes() -> None:
+    x = latent(400)
+    order = RNG.permutation(400)
+    one = leading(Gram(mc.Gaussian(2.0), x).centred(), 3)
+    other = leading(Gram(mc.Gaussian(2.0), x[order]).centred(), 3)
+    np.testing.assert_allclose(other.vectors, one.vectors[order], atol=1e-10)
+
+
+def test_the_sign_rule_prefers_the_first_of_tied_scores() -> None:
+    tied = np.array([[1.0, -1.0], [-1.0, 1.0 + 1e-12]])
+    assert signs(tied).tolist() == [1.0, -1.0]
+    assert signs(np.array([[2j], [1.0]])).tolist() == [-1j]
+    assert signs(np.zeros((3, 1))).tolist() == [1.0]
+
+
+def test_a_row_of_weight_two_is_a_row_repeated() -> None:
+    x = latent(30)
+    weights = np.ones(30)
+    weights[4] = 2.0
+    weighted = leading(Gram(mc.Gaussian(2.0), x).centred(weights), 3)
+    repeated = leading(Gram(mc.Gaussian(2.0), np.vstack([x, x[4:5]])).centred(), 3)
+    np.testing.assert_allclose(weighted.values, repeated.values, rtol=1e-12)
+    w = Centred(Gram(mc.Gaussian(2.0), x), weights).weights
+    scores = weighted.vectors / np.sqrt(w)[:, None]
+    np.testing.assert_allclose(scores, repeated.vectors[:30] * np.sqrt(31), atol=1e-9)
+
+
+def test_unknown_methods_are_refused() -> None:
+    with pytest.raises(mc.InvalidParameter, match="method"):
+        leading(Gram(mc.Linear(), latent(5)), 1, method="fast")
