@@ -1,0 +1,75 @@
+"""How a claim is measured: peer and mercer in turn, each in a fresh process, medians of several."""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def latent(n: int, d: int = 20, q: int = 5, noise: float = 0.1, seed: int = 0) -> Any:
+    """Standardised points near a curved surface of q dimensions in d."""
+    rng = np.random.default_rng(seed)
+    W, b = rng.standard_normal((q, d)), rng.uniform(-1.0, 1.0, d)
+    Z, noises = rng.standard_normal((n, q)), rng.standard_normal((n, d))
+    X = np.tanh(Z @ W / np.sqrt(q) + b) + noise * noises
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def touch(megabytes: float) -> None:
+    """Touch memory once, so that neither contender pays for the first use of fresh pages."""
+    block = np.ones(int(megabytes * 1e6 / 8))
+    del block
+
+
+def peak_megabytes() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000.0
+
+
+def child(contenders: dict[str, Callable[..., dict[str, Any]]]) -> bool:
+    """In a child process, run the contender that was asked for and print its figures."""
+    if len(sys.argv) < 3 or sys.argv[1] != "--run":
+        return False
+    name, arguments = sys.argv[2], json.loads(sys.argv[3])
+    print(json.dumps(contenders[name](**arguments)))
+    return True
+
+
+def run(script: str, name: str, **arguments: Any) -> dict[str, Any]:
+    """Run one contender in a fresh process."""
+    command = [sys.executable, script, "--run", name, json.dumps(arguments)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    result: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
+    return result
+
+
+def compare(
+    script: str, names: list[str], repetitions: int = 5, **arguments: Any
+) -> dict[str, dict[str, Any]]:
+    """Run contenders in turn, and return for each the median of every figure."""
+    runs: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    for _ in range(repetitions):
+        for name in names:
+            runs[name].append(run(script, name, **arguments))
+    return {
+        name: {
+            key: statistics.median(r[key] for r in results)
+            for key in results[0]
+            if isinstance(results[0][key], int | float)
+        }
+        for name, results in runs.items()
+    }
+
+
+def timed(function: Callable[[], Any]) -> tuple[Any, float]:
+    """Return a function's result and how many seconds it took."""
+    begun = time.perf_counter()
+    result = function()
+    return result, time.perf_counter() - begun

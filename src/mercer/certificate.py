@@ -1,0 +1,216 @@
+"""Proved errors of eigenvalues and axes, from residuals and from what is left over.
+
+Q holds orthonormal Ritz vectors, Θ their values, R = KQ - QΘ; ρ is the norm of R and of all
+rounding in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer.check import Array
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Intervals that hold the true eigenvalues, and what proves each.
+
+    Where ``is_ordered``, ``lower`` and ``upper`` enclose the k-th largest eigenvalue itself, so
+    that none was missed; elsewhere they pair some eigenvalue with the computed one. ``sines``
+    bound the angle between the space of the leading axes up to each one and the true space (1
+    where nothing is proved). ``bounds`` names what proved each interval, ``assumptions`` what it
+    rests on, and ``failure_probability`` is not zero where random vectors were used.
+    """
+
+    lower: Array
+    upper: Array
+    sines: Array
+    is_ordered: Array
+    bounds: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    failure_probability: float = 0.0
+
+    @property
+    def errors(self) -> Array:
+        """How far the true value can be from the computed one, which is inside the interval."""
+        errors: Array = np.maximum(self.upper - self.lower, 0.0)
+        return errors
+
+
+def block_intervals(theta: Array, rho: float) -> tuple[Array, Array]:
+    r"""Return intervals that b eigenvalues of K share out among the b Ritz values.
+
+    .. math:: |\lambda_{\pi(i)} - \theta_i| \le \|R\|_2
+
+    >>> block_intervals(np.array([2.0, 1.0]), 0.25)
+    (array([1.75, 0.75]), array([2.25, 1.25]))
+    """
+    return theta - rho, theta + rho
+
+
+def quadratic_intervals(theta: Array, rho: float, tau: float) -> tuple[Array, Array]:
+    r"""Return intervals for the leading eigenvalues, given a bound τ for all others.
+
+    .. math:: \theta_i \le \lambda_i \le \frac{\theta_i + \tau}{2} +
+        \sqrt{\left(\frac{\theta_i - \tau}{2}\right)^2 + \|R\|_2^2}, \quad \theta_i > \tau
+
+    The right side is the larger eigenvalue of [[θ, ρ], [ρ, τ]]: K is at most that in the two
+    directions of Q and of its complement. It is quadratic in the residual.
+
+    >>> lower, upper = quadratic_intervals(np.array([1.0]), 1e-4, 0.5)
+    >>> bool(upper[0] - lower[0] < 2.1e-8)
+    True
+    """
+    half = np.where(theta > tau, (theta - tau) / 2.0, 1.0)
+    # θ + excess, with the excess formed without cancellation.
+    excess = rho**2 / (half + np.sqrt(half**2 + rho**2))
+    return theta, theta + np.where(theta > tau, excess, np.inf)
+
+
+def sine_bounds(theta: Array, rho: float, tau: float) -> Array:
+    r"""Return bounds for the angle between the space of the first k axes and the true one.
+
+    .. math:: \sin\angle \le \frac{\|R\|_2}{\theta_k - \tau_k}
+
+    where :math:`\tau_k` bounds what lies outside the first k: the next Ritz value or τ, widened by
+    the residual (Davis and Kahan).
+    """
+    following = np.append(theta[1:], -np.inf)
+    outside = np.maximum(following, tau) + rho
+    gaps = theta - outside
+    return np.where(gaps > 0, np.minimum(rho / np.where(gaps > 0, gaps, 1.0), 1.0), 1.0)
+
+
+@dataclass(frozen=True)
+class Complement:
+    """A bound τ for every eigenvalue outside a subspace, and what it rests on."""
+
+    tau: float
+    name: str
+    assumption: str = "none"
+    failure_probability: float = 0.0
+
+
+def certify(
+    theta: Array,
+    residuals: Array,
+    rounding: float,
+    count: int,
+    complements: Sequence[Complement],
+) -> Certificate:
+    """Return for each of the first ``count`` values the narrowest interval that can be proved.
+
+    ``residuals`` holds R for all Ritz vectors; ``complements`` bound what all of them leave out.
+    """
+    rho = prefix_norms(residuals) + rounding
+    lower, upper = block_intervals(theta[:count], float(rho[count]))
+    sines, ordered = np.ones(count), np.zeros(count, bool)
+    bounds, assumptions = ["block residual"] * count, ["none"] * count
+    failure = 0.0
+    for used in range(count, len(theta) + 1):
+        for left_out in complements:
+            outside = _outside(theta, used, left_out.tau, float(rho[-1]))
+            low, high = quadratic_intervals(theta[:count], float(rho[used]), outside)
+            low, high = low - rounding, high + rounding
+            better = high - low < upper - lower
+            lower, upper = np.where(better, low, lower), np.where(better, high, upper)
+            ordered |= better
+            angle = sine_bounds(theta[:used], float(rho[used]), outside)[:count]
+            sines = np.where(np.isfinite(high), np.minimum(sines, angle), sines)
+            for k in np.flatnonzero(better):
+                bounds[k] = f"quadratic, {left_out.name}"
+                assumptions[k] = left_out.assumption
+            if np.any(better):
+                failure = max(failure, left_out.failure_probability)
+    return Certificate(lower, upper, sines, ordered, tuple(bounds), tuple(assumptions), failure)
+
+
+def prefix_norms(residuals: Array) -> Array:
+    """Return ‖R‖₂ of the first 0, 1, 2, … columns."""
+    squares = residuals.conj().T @ residuals
+    largest = [np.linalg.eigvalsh(squares[:c, :c])[-1] for c in range(1, len(squares) + 1)]
+    return np.sqrt(np.maximum([0.0, *largest], 0.0))
+
+
+def _outside(theta: Array, used: int, tau: float, rho: float) -> float:
+    """Return a bound for what the first ``used`` vectors leave out: the others and the rest."""
+    rest = theta[used:]
+    return max(tau, *rest) + rho if len(rest) else tau
+
+
+def trace_complement(trace: float, theta: Array, rounding: float, assumption: str) -> Complement:
+    r"""Return what the trace leaves for any other eigenvalue of a positive semidefinite matrix.
+
+    .. math:: \lambda_{b+1} \le \operatorname{tr} K - \sum_{i \le b} \theta_i
+    """
+    return Complement(max(trace - float(np.sum(theta)), 0.0) + rounding, "trace", assumption)
+
+
+def frobenius_complement(square_sum: float, images: Array, theta: Array) -> Complement:
+    r"""Return the Frobenius norm of what the Ritz vectors leave out, without any assumption.
+
+    .. math:: \|(I-P)K(I-P)\|_F^2 = \|K\|_F^2 - 2\|KP\|_F^2 + \|PKP\|_F^2
+
+    The subtraction can only be trusted down to √u·‖K‖_F, which is added.
+    """
+    left = square_sum - 2.0 * float(np.sum(np.abs(images) ** 2)) + float(np.sum(theta**2))
+    tau = np.sqrt(max(left, 0.0)) + np.sqrt(np.finfo(float).eps * square_sum)
+    return Complement(float(tau), "Frobenius norm")
+
+
+FAILURE = 1e-9
+"""The probability with which a bound from random vectors may be wrong."""
+
+PROBES = 6
+"""Random vectors that accompany the passes to measure a norm."""
+
+
+class NormProbe:
+    r"""The norm of K - K̂ from random vectors that ride along with the passes over K.
+
+    For ω uniform on the sphere and any Hermitian A (Dixon, 1983)
+
+    .. math:: \|A\|_2 \le \theta\, \|A^s \omega\|^{1/s}
+        \quad\text{except with probability } 0.8\, \theta^{-s} \sqrt{n}
+
+    and several independent ω must all fail.
+    """
+
+    def __init__(self, factor: Array, random_state: int | None) -> None:
+        self.factor = factor
+        rng = np.random.default_rng(random_state)
+        block = rng.standard_normal((len(factor), PROBES))
+        self.vectors = block / np.linalg.norm(block, axis=0)
+        self.logs = np.zeros(PROBES)
+        self.steps = 0
+
+    def advance(self, images: Array) -> None:
+        """Take K times the probes, from which the next power follows."""
+        inner = self.factor.conj().T @ self.vectors.astype(self.factor.dtype)
+        images = images - self.factor @ inner
+        norms = np.maximum(np.linalg.norm(images, axis=0), np.finfo(float).tiny)
+        self.vectors = images / norms
+        self.logs += np.log(norms)
+        self.steps += 1
+
+    def norm(self) -> float:
+        """Return a bound for the norm that fails with probability at most `FAILURE`."""
+        if self.steps == 0:
+            return np.inf
+        each = FAILURE ** (1.0 / PROBES)
+        inflation = (0.8 * np.sqrt(len(self.factor)) / each) ** (1.0 / self.steps)
+        return float(inflation * np.exp(self.logs.max() / self.steps))
+
+    def complement(self, ritz: Array, rounding: float) -> Complement:
+        """Return the bound: the approximation's own complement plus the norm of the rest."""
+        inner = ritz.conj().T.astype(self.factor.dtype) @ self.factor
+        small = np.asarray(self.factor.conj().T @ self.factor - inner.conj().T @ inner)
+        top = 0.0
+        if small.size:
+            top = float(eigh(small, eigvals_only=True, subset_by_index=[len(small) - 1] * 2)[0])
+        tau = max(top, 0.0) + self.norm() + rounding
+        return Complement(tau, "low-rank approximation and random probes", "none", FAILURE)

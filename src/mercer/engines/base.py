@@ -1,0 +1,51 @@
+"""The protocol between an operator and the place where its tiles are computed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+
+from mercer.check import Array, InvalidParameter
+from mercer.engines.tiles import Block, Tiles
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""A function of how many tiles are done and how many there are."""
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+class Engine(Protocol):
+    """What computes with the tiles of a Gram matrix that is never stored."""
+
+    def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
+        """Return K V in double precision, from tiles of whatever precision they have."""
+
+    def product_and_squares(
+        self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None
+    ) -> tuple[Array, float]:
+        """Return K V and Σ wᵢwⱼ|Kᵢⱼ|² from the same tiles."""
+
+    def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
+        """Yield every block with its tile, in a fixed order."""
+
+
+def memory_bytes(memory: Any) -> int | None:
+    """Return a memory budget in bytes; None stands for as little as possible.
+
+    >>> memory_bytes("4GB"), memory_bytes("500 MB"), memory_bytes(10**9), memory_bytes(None)
+    (4000000000, 500000000, 1000000000, None)
+    """
+    if memory is None:
+        return None
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", memory.lower())
+        if match:
+            return int(float(match[1]) * UNITS[match[2]])
+    elif isinstance(memory, int | float | np.number) and memory > 0:
+        return int(memory)
+    raise InvalidParameter(
+        f'memory must be a number of bytes or a text like "4GB", found {memory!r}'
+    )

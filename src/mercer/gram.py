@@ -1,0 +1,314 @@
+"""A Gram matrix as an operator: products, diagonals and rows, but no n x n memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, Points, as_numpy, numbers
+from mercer.engines.base import Engine, Progress
+from mercer.engines.cpu import Threads
+from mercer.engines.tiles import TILE, Block, Tiles
+from mercer.kernels.base import Kernel
+
+
+class Gram:
+    r"""The matrix of k(x, y), of which only tiles ever exist.
+
+    .. math:: K_{ij} = k(x_i, y_j)
+
+    ``gram @ V`` is the product with a vector or a block of vectors. Without ``y`` the matrix is
+    Hermitian: each tile above the diagonal is computed once and used twice. Only `dense` needs
+    the memory of the whole matrix.
+
+    >>> from mercer import Gaussian
+    >>> x = np.array([[0.0], [1.0], [3.0]])
+    >>> gram = Gram(Gaussian(bandwidth=1.0), x)
+    >>> np.allclose(gram @ np.ones(3), gram.dense().sum(axis=1))
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        x: Points,
+        y: Points | None = None,
+        *,
+        engine: Engine | None = None,
+        tile: int = TILE,
+        progress: Progress | None = None,
+    ) -> None:
+        self.kernel = kernel.resolve(x)
+        self.x, self.y = x, y
+        self.engine: Engine = Threads() if engine is None else engine
+        self.tile, self.progress = tile, progress
+        self._tiles: dict[bool, Tiles] = {}
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.x), len(self.x if self.y is None else self.y)
+
+    @property
+    def is_symmetric(self) -> bool:
+        return self.y is None
+
+    def cut(self, *, single: bool = False) -> Tiles:
+        """Return the matrix cut into tiles of double or single precision."""
+        if single not in self._tiles:
+            self._tiles[single] = Tiles(self.kernel, self.x, self.y, size=self.tile, single=single)
+        return self._tiles[single]
+
+    def tiles(self) -> Iterator[tuple[Block, Array]]:
+        """Yield the blocks and their values; of a symmetric matrix, the upper triangle."""
+        return self.engine.each(self.cut())
+
+    def product(self, vectors: Array, *, single: bool = False) -> Array:
+        """Return K V for a block of vectors; ``single`` allows tiles in single precision."""
+        self._check(vectors)
+        return self._finite(self.engine.product(self.cut(single=single), vectors, self.progress))
+
+    def product_and_squares(self, vectors: Array, weights: Array) -> tuple[Array, float]:
+        """Return K V and Σ wᵢwⱼ|Kᵢⱼ|² in one pass, in double precision."""
+        self._check(vectors)
+        images, squares = self.engine.product_and_squares(
+            self.cut(), vectors, weights, self.progress
+        )
+        return self._finite(images), squares
+
+    def _finite(self, images: Array) -> Array:
+        """Refuse what overflowed: a kernel on its first rows names it, if it is the kernel's."""
+        if not np.all(np.isfinite(images)):
+            row = int(np.flatnonzero(~np.isfinite(images).all(axis=1))[0])
+            self.rows(row)
+            raise InvalidInput(f"the product with the kernel {self.kernel} overflows at row {row}")
+        return images
+
+    def _check(self, vectors: Array) -> None:
+        if vectors.ndim != 2 or vectors.shape[0] != self.shape[1]:
+            raise InvalidInput(
+                f"the matrix is {self.shape[0]} x {self.shape[1]} and cannot multiply an array of "
+                f"shape {vectors.shape}"
+            )
+
+    def __matmul__(self, vectors: Any) -> Array:
+        block = np.asarray(vectors)
+        if block.ndim == 1:
+            return self.product(block[:, None])[:, 0]
+        return self.product(block)
+
+    def diag(self) -> Array:
+        """Return the diagonal of a symmetric matrix."""
+        if not self.is_symmetric:
+            raise InvalidInput("a Gram matrix between two data sets has no diagonal")
+        return as_numpy(self.kernel.diag(self.x)).astype(np.float64)
+
+    def rows(self, indices: Any) -> Array:
+        """Return some rows of the matrix, by their numbers."""
+        chosen = np.atleast_1d(np.asarray(indices))
+        x = self.x[chosen] if hasattr(self.x, "shape") else [self.x[int(i)] for i in chosen]
+        return as_numpy(self.kernel(x, self.x if self.y is None else self.y))
+
+    def dense(self) -> Array:
+        """Return the whole matrix, for which it takes n x m numbers of memory."""
+        tiles = self.cut()
+        result = np.empty(self.shape, tiles.dtype)
+        for block, values in self.engine.each(tiles):
+            result[block.rows, block.columns] = values
+            if self.is_symmetric and not block.is_diagonal:
+                result[block.columns, block.rows] = values.conj().T
+        return result
+
+    @property
+    def base(self) -> Gram:
+        """The Gram matrix an operator is made of: of this one, itself."""
+        return self
+
+    @property
+    def roots(self) -> Array:
+        """The square roots of the points' weights, which are 1."""
+        return np.ones((self.shape[0], 1))
+
+    @property
+    def trace(self) -> float:
+        return float(self.diag().sum())
+
+    @property
+    def square_sum(self) -> float:
+        """The squared Frobenius norm, by a pass over the tiles."""
+        ones = np.ones(self.shape[0])
+        return self.product_and_squares(ones[:, None], ones)[1]
+
+    def project(self, factor: Array) -> Array:
+        """Return the factor of an approximation of this operator, given one of the Gram matrix."""
+        return factor
+
+    def rounding(self) -> float:
+        """Return a bound for the rounding of a double precision product, as a norm.
+
+        A tile's product sums as many terms as the tile has columns, the tiles of a row are added
+        up, and each entry carries the rounding of its own formula.
+        """
+        terms = self.tile + self.shape[0] // self.tile + 4 * columns(self.x) + 10
+        largest = float(np.max(np.abs(self.diag()), initial=0.0))
+        return self.shape[0] * terms * float(np.finfo(float).eps) * largest
+
+    def against(self, new: Points) -> Gram:
+        """Return the matrix between new points and the points of this one."""
+        return Gram(self.kernel, new, self.x, engine=self.engine, tile=self.tile)
+
+    def centred(self, weights: Sequence[float] | Array | None = None) -> Centred:
+        """Return the Gram matrix of the features minus their weighted mean."""
+        return Centred(self, weights)
+
+
+class Centred:
+    r"""The centred and weighted Gram matrix whose eigenvalues are inertias.
+
+    .. math:: W^{1/2} H K H^\top W^{1/2}, \quad H = I - 1 w^\top,\; W = \mathrm{diag}(w),\;
+        \textstyle\sum_i w_i = 1
+
+    Without weights :math:`w_i = 1/n` and it is :math:`HKH/n`. The mean rows K w are found in the
+    same pass as the first product.
+
+    >>> from mercer import Linear
+    >>> x = np.array([[0.0], [1.0], [5.0]])
+    >>> operator = Gram(Linear(), x).centred()
+    >>> bool(np.isclose(operator.trace, np.var(x)))
+    True
+    """
+
+    def __init__(self, gram: Gram, weights: Sequence[float] | Array | None = None) -> None:
+        if not gram.is_symmetric:
+            raise InvalidInput("only a symmetric Gram matrix can be centred; see Centred.against")
+        self.gram = gram
+        n = gram.shape[0]
+        self.weights = np.full(n, 1.0 / n) if weights is None else shares(weights, n)
+        self._mean_rows: Array | None = None
+        self._square_sum: float | None = None
+
+    @property
+    def base(self) -> Gram:
+        """The Gram matrix that is centred."""
+        return self.gram
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.gram.shape
+
+    def project(self, factor: Array) -> Array:
+        """Return the factor of an approximation of this operator, given one of the Gram matrix."""
+        centred: Array = self.roots * (factor - self.weights @ factor)
+        return centred.astype(factor.dtype)
+
+    def rounding(self) -> float:
+        """Return a bound for the rounding of a double precision product, as a norm."""
+        return self.gram.rounding() * float(self.weights.max())
+
+    @cached_property
+    def roots(self) -> Array:
+        """The square roots of the weights, as a column."""
+        return np.sqrt(self.weights)[:, None]
+
+    def product(self, vectors: Array, *, single: bool = False) -> Array:
+        """Return the operator times a block of vectors."""
+        u = self.roots * vectors
+        u = u - self.weights[:, None] * u.sum(axis=0)
+        if self._mean_rows is None and not single:
+            both, self._square_sum = self.gram.product_and_squares(
+                np.column_stack([u, self.weights]), self.weights
+            )
+            z, self._mean_rows = both[:, :-1], np.ascontiguousarray(both[:, -1])
+        else:
+            z = self.gram.product(u, single=single)
+        images: Array = self.roots * (z - self.weights @ z)
+        return images
+
+    def __matmul__(self, vectors: Any) -> Array:
+        block = np.asarray(vectors)
+        if block.ndim == 1:
+            return self.product(block[:, None])[:, 0]
+        return self.product(block)
+
+    @property
+    def mean_rows(self) -> Array:
+        """K w: the mean of each row."""
+        if self._mean_rows is None:
+            self._mean_rows = self.gram @ self.weights
+        return self._mean_rows
+
+    @property
+    def square_sum(self) -> float:
+        r"""The squared Frobenius norm of the operator.
+
+        .. math:: \|W^{1/2} H K H^\top W^{1/2}\|_F^2 =
+            \sum_{ij} w_i w_j |K_{ij}|^2 - 2 \sum_i w_i |(Kw)_i|^2 + (w^\top K w)^2
+        """
+        if self._square_sum is None:
+            block, self._square_sum = self.gram.product_and_squares(
+                self.weights[:, None], self.weights
+            )
+            self._mean_rows = block[:, 0]
+        means = float(self.weights @ np.abs(self.mean_rows) ** 2)
+        return max(self._square_sum - 2.0 * means + self.grand_mean**2, 0.0)
+
+    @property
+    def grand_mean(self) -> float:
+        """The squared norm of the barycentre, wᵀKw."""
+        return float(np.real(self.weights @ self.mean_rows))
+
+    def squared_norms(self) -> Array:
+        """Return each point's squared distance to the barycentre, never negative by rounding."""
+        raw = self.gram.diag() - 2.0 * np.real(self.mean_rows) + self.grand_mean
+        noise = 8 * np.finfo(float).eps * np.max(np.abs(self.gram.diag()), initial=0.0)
+        return np.where(np.abs(raw) <= noise, 0.0, raw)
+
+    def diag(self) -> Array:
+        """Return the diagonal of the operator: each point's inertia."""
+        return self.weights * self.squared_norms()
+
+    @property
+    def trace(self) -> float:
+        """The total inertia, exact without any eigenvalue."""
+        return float(self.diag().sum())
+
+    def dense(self) -> Array:
+        """Return the whole matrix."""
+        K = self.gram.dense()
+        self._mean_rows = K @ self.weights
+        K -= self._mean_rows[:, None]
+        K -= self._mean_rows.conj()[None, :]
+        K += self.grand_mean
+        K *= self.roots
+        K *= self.roots.T
+        return K
+
+    def cross(self, values: Array) -> Array:
+        r"""Centre the kernel between new points and the training points, with training means.
+
+        .. math:: \tilde\kappa = \kappa - Kw - (w^\top \kappa)\,1 + (w^\top K w)\,1
+        """
+        means: Array = values @ self.weights
+        return values - self.mean_rows.conj()[None, :] - means[:, None] + self.grand_mean
+
+
+def columns(points: Points) -> int:
+    """Return how many coordinates the rows of an array have, 0 for points that are not rows."""
+    shape: tuple[int, ...] = tuple(getattr(points, "shape", ()))
+    return int(shape[1]) if len(shape) == 2 else 0
+
+
+def shares(weights: Any, n: int) -> Array:
+    """Return nonnegative weights of n individuals, divided by their sum."""
+    w = np.array(numbers(weights, "weights"))
+    if len(w) != n:
+        raise InvalidInput(f"there are {len(w)} weights for {n} individuals")
+    if np.any(w < 0) or w.sum() == 0:
+        raise InvalidInput(
+            "weights must be nonnegative and not all zero; the smallest is "
+            f"{w.min():g} at row {int(w.argmin())}"
+        )
+    result: Array = w / w.sum()
+    return result
