@@ -11,7 +11,7 @@ test: $(READY) lint
 	$(BIN)/python -m pytest -q -n 2
 
 test-all: $(READY) lint
-	$(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

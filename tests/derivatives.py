@@ -16,10 +16,11 @@ ACCURACY = 1e-9
 """Error allowed relative to the largest derivative or value."""
 
 
-def slope_of(function: Callable[[float], Array]) -> Array:
-    near = function(STEP) - function(-STEP)
-    far = function(2.0 * STEP) - function(-2.0 * STEP)
-    slope: Array = (8.0 * near - far) / (12.0 * STEP)
+def slope_of(function: Callable[[float], Array], step: float = STEP) -> Array:
+    """Return the derivative at zero."""
+    near = function(step) - function(-step)
+    far = function(2.0 * step) - function(-2.0 * step)
+    slope: Array = (8.0 * near - far) / (12.0 * step)
     return slope
 
 

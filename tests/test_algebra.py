@@ -86,10 +86,10 @@ LEAVING: list[tuple[str, Callable[[], Any], str]] = [
     ("c**2", lambda: conditional**2, "power of a conditionally positive definite kernel"),
     ("c poly", lambda: conditional.polynomial([0, 0, 1]), "power of a conditionally positive"),
     ("c normalised", lambda: conditional.normalised(), "normalised conditionally positive"),
-    ("c weighted", lambda: conditional.weighted(len), "weighted conditionally positive"),  # type: ignore[arg-type]
+    ("c weighted", lambda: conditional.weighted(len), "weighted conditionally positive"),
     ("(c+k)*k", lambda: (conditional + k) * k, r"k\.centred\(x\).*k\.exp\(\)"),
     ("(2c)**2", lambda: (2 * conditional) ** 2, "power of a conditionally positive"),
-    ("c on", lambda: conditional.on(len) * k, "product with a conditionally"),  # type: ignore[arg-type]
+    ("c on", lambda: conditional.on(len) * k, "product with a conditionally"),
 ]
 
 

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator, clone  # type: ignore[import-untyped]
-from sklearn.model_selection import GridSearchCV  # type: ignore[import-untyped]
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV
 
 import mercer
 from mercer import (

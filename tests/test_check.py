@@ -462,7 +462,10 @@ def test_an_empty_matrix_and_one_of_another_library_are_matrices() -> None:
 
 def test_the_worst_asymmetry_is_relative_and_has_a_place() -> None:
     K = np.array([[10.0, 1.0, 0.0], [1.0, 1.0, 2.0], [0.0, 2.5, 1.0]])
-    assert worst_asymmetry(K) == (0.05, (1, 2))
+    size, place = worst_asymmetry(K)
+    assert size == pytest.approx(0.05, rel=1e-14)
+    assert place == (1, 2)
+    assert worst_asymmetry(1e308 * np.array([[1.0, 1.0], [-1.0, 1.0]])) == (2.0, (0, 1))
     assert worst_asymmetry(np.array([[1.0, 1j], [-1j, 1.0]])) == (0.0, (0, 0))
     assert worst_asymmetry(np.zeros((2, 2))) == (0.0, (0, 0))
     assert worst_asymmetry(np.empty((0, 0))) == (0.0, (0, 0))

@@ -140,7 +140,7 @@ def test_kernels_on_vectors_keep_the_contract(k: Kernel) -> None:
         (tensor_sum(Gaussian(), Delta()), Paired(LINE, list("abcabcab"))),
         (tensor_product(Gaussian(), Linear()), [(1.0, 2.0), (2.0, -1.0), (0.5, 0.5)]),
     ],
-    ids=str,
+    ids=lambda v: str(v) if isinstance(v, Kernel) else type(v).__name__,
 )
 def test_kernels_on_points_of_all_kinds_keep_the_contract(k: Kernel, x: Any) -> None:
     result = check_kernel(k, x)

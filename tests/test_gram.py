@@ -184,11 +184,11 @@ def test_a_memory_budget_that_is_none_is_refused(text: object) -> None:
 @pytest.mark.parametrize(("dtype", "error"), [(np.float64, 4e-16), (np.float32, 4e-7)])
 def test_the_fast_exponential_is_the_exponential(dtype: type, error: float) -> None:
     lowest = -700.0 if dtype is np.float64 else -86.0
-    a = np.linspace(lowest, -lowest, 200_001).astype(dtype)
+    a: Array = np.linspace(lowest, -lowest, 200_001).astype(dtype)
     expected = np.exp(a.astype(np.longdouble))
     found = fastest_exponential()(a.copy())
     assert np.max(np.abs(found / expected - 1.0)) <= error
-    below = np.full(5000, -1e4, dtype)
+    below: Array = np.full(5000, -1e4, dtype)
     assert np.all(fastest_exponential()(below) == 0.0)
 
 

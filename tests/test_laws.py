@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import mercer as mc
@@ -23,15 +23,20 @@ from tests.strategies import (
 LARGEST = 1e6
 """Expressions whose values exceed this compare rounding errors, not laws."""
 
-settings.register_profile("laws", deadline=None)
-settings.load_profile("laws")
-
 
 def moderate(k: mc.Kernel, *samples: Points) -> None:
     try:
         assume(all(np.max(np.abs(k(x)), initial=0.0) < LARGEST for x in samples))
     except mc.InvalidInput:
         assume(False)
+
+
+def has_no_zero_norms(k: mc.Kernel, x: Array) -> bool:
+    """Whether no normalisation divides by (nearly) zero, where the cosine jumps."""
+    children = list(k.children().values())
+    if isinstance(k, metric.Normalised) and np.min(children[0].diag(x)) < 1e-3:
+        return False
+    return all(has_no_zero_norms(child, x) for child in children)
 
 
 @given(kernels(), kernels(), kernels(), points())
@@ -93,8 +98,10 @@ def test_the_written_form_and_the_parameters_return_the_kernel(k: mc.Kernel) -> 
 
 @given(smooth_kernels(), distinct_points(), distinct_points())
 def test_partials_and_slopes_are_limits_of_differences(k: mc.Kernel, x: Array, y: Array) -> None:
-    y = y + 1.0 / 32.0  # off the grid of x, so that no coordinates coincide
+    # Off the grid and off zero: no coordinates coincide, and angles have moderate curvature.
+    x, y = x + 0.75 / 16.0, y + 1.25 / 16.0
     moderate(k, x, y)
+    assume(has_no_zero_norms(k, np.vstack([x, y])))
     laws.partials_are_differences(k, x, y)
     laws.slopes_are_differences(k, x, y)
 

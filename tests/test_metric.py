@@ -131,12 +131,30 @@ def test_a_negative_diagonal_cannot_be_normalised() -> None:
 
 
 @pytest.mark.parametrize("x", [[[1e200], [1.0]], [[1.0], [1e200]], [[1e200], [2e200]]], ids=str)
-@pytest.mark.parametrize("kernel", [Linear().normalised(), Linear().gaussian()], ids=str)
-def test_an_overflow_of_the_norm_is_not_hidden_by_the_quotient(kernel: Kernel, x: Points) -> None:
+def test_an_overflow_of_the_norm_is_not_hidden_by_the_quotient(x: Points) -> None:
+    kernel = Linear().normalised()
     with pytest.raises(InvalidInput, match=r"linear\(\) is not a finite number"):
         kernel(x)
     with pytest.raises(InvalidInput, match=r"linear\(\) is not a finite number"):
         kernel([[1.0]], x)
+    with pytest.raises(InvalidInput, match="is not a finite number"):
+        Polynomial(degree=1, offset=0.0).gaussian()(x)
+    assert np.array_equal(Linear().gaussian()(x), np.eye(2))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
+@pytest.mark.parametrize(
+    "kernel",
+    [Linear(), Linear().centred([[0.0, 0.0]]), 2.0 * Linear(), Linear().on(np.negative)],
+    ids=["plain", "centred", "scaled", "mapped"],
+)
+def test_distances_with_a_formula_of_their_own_survive_an_offset(
+    kernel: Kernel, offset: float
+) -> None:
+    x = np.random.default_rng(0).normal(size=(20, 2)) + offset
+    factor = (kernel(x[:1] - x[1:2])[0, 0] / Linear()(x[:1] - x[1:2])[0, 0]) ** 0.5
+    expected = Gaussian(3.0 / factor)(x)
+    np.testing.assert_allclose(kernel.gaussian(3.0)(x), expected, rtol=1e-9)
 
 
 SMOOTH: list[Kernel] = [

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import pairwise  # type: ignore[import-untyped]
+from sklearn.metrics import pairwise
 
 import mercer as mc
 from mercer.check import Array
@@ -288,7 +288,7 @@ SCIKIT_LEARN: list[tuple[str, Callable[[Array, Array], Array]]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "theirs"), SCIKIT_LEARN, ids=lambda p: str(p)[:40])
+@pytest.mark.parametrize(("text", "theirs"), SCIKIT_LEARN, ids=[text for text, _ in SCIKIT_LEARN])
 def test_names_of_scikit_learn_mean_what_they_mean_there(
     text: str, theirs: Callable[[Array, Array], Array]
 ) -> None:

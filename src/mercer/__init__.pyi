@@ -8,6 +8,7 @@ from mercer.check import NotDifferentiable as NotDifferentiable
 from mercer.check import NotPositiveDefinite as NotPositiveDefinite
 from mercer.check import Paired as Paired
 from mercer.check import WrittenFormError as WrittenFormError
+from mercer.gram import Gram as Gram
 from mercer.kernels.algebra import Constant as Constant
 from mercer.kernels.base import Kernel as Kernel
 from mercer.kernels.base import Kind as Kind
@@ -58,6 +59,7 @@ from mercer.kernels.vectors import Bilinear as Bilinear
 from mercer.kernels.vectors import Linear as Linear
 from mercer.kernels.vectors import Polynomial as Polynomial
 from mercer.kernels.vectors import Sigmoid as Sigmoid
+from mercer.pca import KernelPCA as KernelPCA
 from mercer.rkhs.distances import Discrepancy as Discrepancy
 from mercer.rkhs.distances import distance as distance
 from mercer.rkhs.distances import distance_to_set as distance_to_set
@@ -69,3 +71,5 @@ from mercer.rkhs.expansion import mercer_decomposition as mercer_decomposition
 from mercer.rkhs.functions import Function as Function
 from mercer.rkhs.functions import PrincipalFunctions as PrincipalFunctions
 from mercer.rkhs.functions import principal_functions as principal_functions
+from mercer.spectrum import Spectrum as Spectrum
+from mercer.spectrum import leading as leading

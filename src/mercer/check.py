@@ -38,6 +38,7 @@ class Namespace(Protocol):
     conj: Callable[..., Array]
     cos: Callable[..., Array]
     exp: Callable[..., Array]
+    expm1: Callable[..., Array]
     eye: Callable[..., Array]
     full: Callable[..., Array]
     imag: Callable[..., Array]
@@ -138,7 +139,10 @@ def how_many(points: Points) -> int:
 
 def members(points: Points) -> Iterator[Any]:
     """Iterate over points, which need no more than a length and an index."""
-    return iter(points) if isinstance(points, Iterable) else (points[i] for i in range(len(points)))
+    if isinstance(points, Iterable) and (is_numpy_array(points) or not is_array_api_obj(points)):
+        return iter(points)
+    standard: Any = points  # such arrays have a length and an index but refuse to iterate
+    return (standard[i] for i in range(how_many(standard)))
 
 
 def as_numpy(a: Any) -> Array:
@@ -327,12 +331,13 @@ def square_matrix(values: Any, name: str) -> Array:
 
 def worst_asymmetry(matrix: Array) -> tuple[float, tuple[int, int]]:
     """Return the largest |K_ij - conj K_ji| relative to the largest entry, and where it is."""
-    if matrix.size == 0:
+    largest = float(np.max(np.abs(matrix), initial=0.0))
+    if largest == 0.0:
         return 0.0, (0, 0)
-    gap = np.abs(matrix - matrix.conj().T)
+    unit = matrix / largest  # a difference of large entries may overflow
+    gap = np.abs(unit - unit.conj().T)
     i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-    largest = float(np.max(np.abs(matrix)))
-    return (float(gap[i, j]) / largest if largest > 0 else 0.0), (int(i), int(j))
+    return float(gap[i, j]), (int(i), int(j))
 
 
 def chunks(count: int, size: int) -> Iterator[slice]:

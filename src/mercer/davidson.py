@@ -106,10 +106,13 @@ def davidson(
     preconditioner: Preconditioner,
     *,
     tol: float,
+    floor: float = 0.0,
     most_passes: int = 40,
     single: bool = True,
 ) -> Iteration:
     """Return Ritz pairs whose first ``count`` residuals are at most ``tol`` of the largest value.
+
+    Residuals below ``floor``, which is rounding, are as good as zero.
 
     Single precision products are used while they help (``single``), and those of the returned
     pairs are in double precision.
@@ -126,9 +129,8 @@ def davidson(
         while True:
             state = _rayleigh_ritz(basis, images)
             norms = np.linalg.norm(state.residuals[:, :count], axis=0)
-            worst = float(
-                np.max(norms, initial=0.0) / max(abs(state.values[0]), np.finfo(float).tiny)
-            )
+            size = max(abs(float(state.values[0])), floor / tol, float(np.finfo(float).tiny))
+            worst = float(np.max(norms, initial=0.0)) / size
             slow = is_single and bool(history) and worst > SLOW * history[-1]
             history.append(worst)
             if worst <= goal or slow or sum(passes.values()) >= most_passes:

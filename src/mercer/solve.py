@@ -225,7 +225,7 @@ def log_determinant(
 
     >>> from mercer import Delta
     >>> x = np.array([[0.0], [1.0], [2.0]])
-    >>> round(log_determinant(Gram(Delta(), x), 1.0).value, 12) == round(3 * np.log(2.0), 12)
+    >>> bool(np.isclose(log_determinant(Gram(Delta(), x), 1.0).value, 3 * np.log(2.0)))
     True
     """
     n = gram.shape[0]

@@ -203,7 +203,9 @@ def _exact(operator: Operator, count: int, tol: float, random_state: int | None)
     factor = operator.project(approximation.factor)
     preconditioner, probe = Preconditioner(factor), NormProbe(factor, random_state)
     start = _filled(preconditioner.start(block), block, random_state)
-    state = davidson(Probed(operator, probe), count, start, preconditioner, tol=tol)
+    state = davidson(
+        Probed(operator, probe), count, start, preconditioner, tol=tol, floor=operator.rounding()
+    )
     if not state.has_converged:
         raise NotConverged(
             f"the iteration stopped at residual {state.history[-1]:.3g} of the largest eigenvalue, "

@@ -17,7 +17,7 @@ from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, P
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Scale, Table
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
-from mercer.kernels.squares import DISTANCE_ACCURACY
+from mercer.kernels.squares import DISTANCE_ACCURACY, GAPS
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 
 TILE = 512
@@ -196,7 +196,7 @@ class PreparedTable(Table):
         rounding = left.shape[1] * np.finfo(self.dtype).eps / 2
         doubt = rounding / (DISTANCE_ACCURACY if self.dtype == np.float64 else SINGLE_ACCURACY)
         i, j = np.nonzero(s < doubt * (left[:, -2][:, None] + right[:, -1][None, :]))
-        for part in chunks(len(i), 65536):
+        for part in chunks(len(i), max(1, GAPS // left.shape[1])):
             gap = (self.x[i[part]] - self.y[j[part]]) / np.asarray(scale)
             s[i[part], j[part]] = np.einsum("ij,ij->i", gap, gap)
 

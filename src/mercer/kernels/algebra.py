@@ -57,13 +57,16 @@ class Sum(Composite):
     """
 
     terms: tuple[Kernel, ...]
-    theorem: ClassVar[str] = "a sum of (conditionally) positive definite kernels is one"
+    theorem: ClassVar[str] = "a sum of {kind} kernels is one"
 
     def evaluate(self, pairs: Pairs) -> Array:
         total = self.terms[0].evaluate(pairs)
         for term in self.terms[1:]:
             total = total + term.evaluate(pairs)
         return total
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return self.combine([term.evaluate_squares(pairs) for term in self.terms])
 
     def combine(self, values: Sequence[Array]) -> Array:
         return sum(values[1:], start=values[0])
@@ -131,12 +134,13 @@ class Scaled(Composite):
 
     weight: float
     kernel: Kernel
-    theorem: ClassVar[str] = (
-        "a nonnegative multiple of a (conditionally) positive definite kernel is one"
-    )
+    theorem: ClassVar[str] = "a nonnegative multiple of a {kind} kernel is one"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", nonnegative_weight(self.weight))
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return self.weight * self.kernel.evaluate_squares(pairs)
 
     def combine(self, values: Sequence[Array]) -> Array:
         return self.weight * values[0]
@@ -205,7 +209,7 @@ class PolynomialOf(Composite):
     """
 
     kernel: Kernel
-    coefficients: tuple[float, ...]
+    coefficients: tuple[float, ...] | Sequence[float]
     domain: ClassVar[Domain] = {
         "coefficients": lambda c, name: numbers(c, name, nonnegative_weight)
     }

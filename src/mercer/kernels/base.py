@@ -22,13 +22,16 @@ from mercer.check import (
     namespace,
 )
 from mercer.kernels.frozen import FrozenArray as FrozenArray
-from mercer.kernels.pairs import Aligned, Pairs, Table, is_complex
+from mercer.kernels.pairs import Aligned, Pairs, Table, is_complex, real
 
 Domain: TypeAlias = Mapping[str, Callable[[Any, str], Any]]
 Name: TypeAlias = Callable[[str], str]
 
 LONGEST_TEXT = 10_000
 """The longest written form, in characters, that is read or printed."""
+
+ZERO_SQUARE = 8 * float(np.finfo(np.float64).eps)
+"""A squared distance below this share of k(x, x) + k(y, y) is what rounding leaves of zero."""
 
 # How tightly a piece of the written form binds, as in Python.
 SUM, PRODUCT, POWER, ATOM = range(4)
@@ -82,6 +85,8 @@ class Kernel(ABC):
     domain: ClassVar[Domain] = {}
     theorem: ClassVar[str] = ""
     """Why the kernel is positive definite; empty when nothing but a test can tell."""
+    is_vectorial: ClassVar[bool] = False
+    """Whether the formula itself needs points that are rows of numbers."""
     known: ClassVar[dict[str, type[Kernel]]] = {}
     """Every class of kernels by the name it has in the written form."""
 
@@ -101,13 +106,20 @@ class Kernel(ABC):
     @property
     def kind(self) -> Kind:
         """What is known of the kernel's definiteness: of an operation, the least of its parts."""
-        return weakest(list(self.children().values()))
+        parts = list(self.children().values())
+        return weakest(parts) if parts else Kind.POSITIVE
+
+    @property
+    def reads_vectors(self) -> bool:
+        """Whether points must be rows of numbers."""
+        return self.is_vectorial or any(k.reads_vectors for k in self.children().values())
 
     @property
     def proof(self) -> str:
         """The rules by which the kernel is of its kind; empty when it is not proved."""
         parts = [child.proof for child in self.children().values()]
-        rule = self.theorem if parts else f"{type(self).__name__}: {self.theorem}"
+        theorem = self.theorem.replace("{kind}", self.kind.value)
+        rule = theorem if parts else f"{type(self).__name__}: {theorem}"
         rules = [rule, *(r for part in parts for r in part.split("; "))]
         return "; ".join(dict.fromkeys(rules)) if self.theorem and all(parts) else ""
 
@@ -117,8 +129,7 @@ class Kernel(ABC):
 
     def diag(self, x: Points) -> Array:
         """Return the vector of k(x[i], x[i])."""
-        values = self._finished(self.evaluate, Aligned(x))
-        return namespace(values).real(values) if is_complex(values) else values
+        return real(self._finished(self.evaluate, Aligned(x)))
 
     def _finished(self, evaluate: Callable[[Pairs], Array], pairs: Pairs) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -131,6 +142,24 @@ class Kernel(ABC):
         if all(dtype in (xp.float32, xp.complex64) for dtype in given):
             values = xp.astype(values, xp.complex64 if is_complex(values) else xp.float32)
         return finite(values, self)
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        r"""Return the squared distance between the features of each pair.
+
+        .. math:: d^2(x, y) = k(x, x) + k(y, y) - 2\,\Re k(x, y)
+
+        The difference is off by about u·k(x, x); kernels whose distance has a formula of its own
+        override this. What cannot be told from zero is zero.
+        """
+        values = (self.evaluate(p) for p in (pairs.left(), pairs.right(), pairs))
+        left, right, across = (real(finite(v, self)) for v in values)
+        xx, yy = pairs.of_x(left), pairs.of_y(right)
+        xp = namespace(across)
+        squares = xx + yy - 2.0 * across
+        noise = ZERO_SQUARE * (xp.abs(xx) + xp.abs(yy))
+        if pairs.same and across.ndim == 2:
+            squares = xp.where(xp.eye(across.shape[0], dtype=xp.bool), 0.0, squares)
+        return xp.where(xp.abs(squares) > noise, squares, 0.0)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         """Return the derivative in each parameter on each pair; override where there are any."""
@@ -270,20 +299,20 @@ class Kernel(ABC):
 
     def polynomial(self, coefficients: Sequence[float]) -> Kernel:
         """Return Σ cᵢ kⁱ with coefficients cᵢ ≥ 0, the constant first."""
-        return algebra.PolynomialOf(self, tuple(coefficients))
+        return algebra.PolynomialOf(self, coefficients)
 
     def weighted(
         self,
-        function: Callable[[Points], Array],
-        slope: Callable[[Points], Array] | None = None,
+        function: Callable[[Any], Any],
+        slope: Callable[[Any], Any] | None = None,
     ) -> Kernel:
         """Return f(x) k(x, y) conj f(y); ``slope`` gives the gradient of f for `slopes`."""
         return transforms.Weighted(self, function, slope)
 
     def on(
         self,
-        function: Callable[[Points], Points],
-        jacobian: Callable[[Points], Array] | None = None,
+        function: Callable[[Any], Any],
+        jacobian: Callable[[Any], Any] | None = None,
     ) -> Kernel:
         """Return k(ψ(x), ψ(y)); ``jacobian`` gives ψ' (n, out, in) for `slopes`."""
         return transforms.PullBack(self, function, jacobian)
@@ -343,6 +372,8 @@ def with_parameters(
 
 def literal(v: Any, name: Name) -> str:
     """Return a parameter's value as the written form spells it."""
+    if isinstance(v, np.generic):
+        v = v.item()
     if isinstance(v, Kernel):
         return v.formula(name)[0]
     if isinstance(v, str):
@@ -356,7 +387,8 @@ def literal(v: Any, name: Name) -> str:
     if isinstance(v, tuple | list):
         return f"[{', '.join(literal(part, name) for part in v)}]"
     if isinstance(v, frozenset):
-        return f"[{', '.join(sorted(literal(part, name) for part in v))}]"
+        inside = ", ".join(sorted(literal(part, name) for part in v))
+        return f"{{{inside}}}" if v else "frozenset()"
     if v is None or isinstance(v, bool | int | float):
         return repr(v)
     if callable(v):

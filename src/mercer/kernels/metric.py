@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from mercer.check import (
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import join
-from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, Table, conj, exp, is_complex
+from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, Table, conj, exp, is_complex, real
 
 
 class FromDistances(Kernel):
@@ -31,15 +32,12 @@ class FromDistances(Kernel):
     __slots__ = ()
     kernel: Kernel
 
-    def combine(self, xy: Array, xx: Array, yy: Array) -> Array:
-        """Return F."""
-        raise NotImplementedError
+    @abstractmethod
+    def local_slopes(self, pairs: Pairs) -> tuple[Array, Array, Array]:
+        """Return the derivatives of F in k(x, y), k(x, x) and k(y, y)."""
 
-    def local_slopes(self, xy: Array, xx: Array, yy: Array) -> tuple[Array, Array, Array]:
-        """Return the derivatives of F in its three arguments."""
-        raise NotImplementedError
-
-    def local_partials(self, xy: Array, xx: Array, yy: Array) -> dict[str, Array]:
+    def local_partials(self, pairs: Pairs) -> dict[str, Array]:
+        """Return the derivatives of F in this kernel's own parameters."""
         return {}
 
     def three(self, pairs: Pairs) -> tuple[Array, Array, Array]:
@@ -50,15 +48,11 @@ class FromDistances(Kernel):
 
     def _own(self, pairs: Pairs) -> Array:
         """Return k(x, x), refusing overflow at once: a quotient by it would hide it."""
-        return finite(_real(self.kernel.evaluate(pairs)), self.kernel)
-
-    def evaluate(self, pairs: Pairs) -> Array:
-        return self.combine(*self.three(pairs))
+        return finite(real(self.kernel.evaluate(pairs)), self.kernel)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
-        three = self.three(pairs)
-        by_xy, by_xx, by_yy = self.local_slopes(*three)
-        partials = self.local_partials(*three)
+        by_xy, by_xx, by_yy = self.local_slopes(pairs)
+        partials = self.local_partials(pairs)
         xy = self.kernel.evaluate_partials(pairs)
         xx = self.kernel.evaluate_partials(pairs.left())
         yy = self.kernel.evaluate_partials(pairs.right())
@@ -66,15 +60,15 @@ class FromDistances(Kernel):
             last = (...,) if d.ndim == by_xy.ndim else (..., None)
             partials[f"kernel__{name}"] = (
                 by_xy[last] * d
-                + by_xx[last] * pairs.of_x(_real(xx[name]))
-                + by_yy[last] * pairs.of_y(_real(yy[name]))
+                + by_xx[last] * pairs.of_x(real(xx[name]))
+                + by_yy[last] * pairs.of_y(real(yy[name]))
             )
         return partials
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
-        by_xy, by_xx, _ = self.local_slopes(*self.three(pairs))
+        by_xy, by_xx, _ = self.local_slopes(pairs)
         # Both arguments of k(x, x) move with x, and k is Hermitian: twice the real part.
-        own = 2.0 * _real(self.kernel.evaluate_slopes(pairs.left()))
+        own = 2.0 * real(self.kernel.evaluate_slopes(pairs.left()))
         across = by_xy[..., None] * self.kernel.evaluate_slopes(pairs)
         slopes: Array = across + by_xx[..., None] * pairs.of_x(own)
         return slopes
@@ -130,7 +124,8 @@ class Normalised(FromDistances):
             values = xp.where(own, 1.0, values)
         return values
 
-    def local_slopes(self, xy: Array, xx: Array, yy: Array) -> tuple[Array, Array, Array]:
+    def local_slopes(self, pairs: Pairs) -> tuple[Array, Array, Array]:
+        xy, xx, yy = self.three(pairs)
         xp = namespace(xy)
         roots, _ = self._roots(xx, yy)
         inverse = xp.where((xx > 0) & (yy > 0), 1.0 / roots, 0.0)
@@ -140,7 +135,7 @@ class Normalised(FromDistances):
     def features(self, x: Points) -> Array:
         phi = self.kernel.features(x)
         xp = namespace(phi)
-        norms = xp.sqrt(_real(xp.sum(phi * conj(phi), axis=1)))
+        norms = xp.sqrt(real(xp.sum(phi * conj(phi), axis=1)))
         zero = xp.astype(norms == 0, phi.dtype)
         return join([phi / xp.where(norms > 0, norms, 1.0)[:, None], zero[:, None]])
 
@@ -156,9 +151,8 @@ class GaussianOf(FromDistances):
         {2\sigma^2}\right)
 
     With the linear kernel it is the Gaussian kernel; with a kernel on sets, strings or graphs it
-    is a Gaussian kernel on those. The distance is a difference of the kernel's values, whose
-    rounding may change the exponent by 8u(k₁(x, x) + k₁(y, y))/σ²: for vectors far from the
-    origin take `Gaussian`, which has no such loss.
+    is a Gaussian kernel on those. Where the kernel's distance has no formula of its own it is a
+    difference of values, whose rounding may change the exponent by 8u(k₁(x, x) + k₁(y, y))/σ².
 
     >>> from mercer import Linear
     >>> Linear().gaussian(bandwidth=2.0)([[0.0]], [[2.0]])
@@ -187,40 +181,31 @@ class GaussianOf(FromDistances):
             )
         return self.bandwidth
 
-    def _squares(self, xy: Array, xx: Array, yy: Array) -> Array:
-        xp = namespace(xy)
-        squares = xx + yy - 2.0 * _real(xy)
-        # Rounding leaves about u·(k(x,x)+k(y,y)) where the distance is zero.
-        noise = 8.0 * float(np.finfo(np.float64).eps) * (xp.abs(xx) + xp.abs(yy))
-        return xp.where(squares > noise, squares, 0.0)
-
-    def _scaled(self, xy: Array, xx: Array, yy: Array) -> Array:
+    def _scaled(self, pairs: Pairs) -> Array:
         """Return d²/σ², which stops where the Gaussian has long been zero."""
-        squares = self._squares(xy, xx, yy)
+        squares = self.kernel.evaluate_squares(pairs)
         # Two divisions: the square of σ may be 0 or infinite where they are neither.
-        return namespace(squares).clip(
-            squares / self._scale() / self._scale(), None, LARGEST_SQUARE
-        )
+        scaled = squares / self._scale() / self._scale()
+        return namespace(squares).clip(scaled, 0.0, LARGEST_SQUARE)
 
-    def combine(self, xy: Array, xx: Array, yy: Array) -> Array:
-        return exp(-0.5 * self._scaled(xy, xx, yy))
+    def evaluate(self, pairs: Pairs) -> Array:
+        return exp(-0.5 * self._scaled(pairs))
 
-    def local_slopes(self, xy: Array, xx: Array, yy: Array) -> tuple[Array, Array, Array]:
-        by_square = -0.5 * self.combine(xy, xx, yy) / self._scale() / self._scale()
+    def local_slopes(self, pairs: Pairs) -> tuple[Array, Array, Array]:
+        by_square = -0.5 * self.evaluate(pairs) / self._scale() / self._scale()
         return -2.0 * by_square, by_square, by_square
 
-    def local_partials(self, xy: Array, xx: Array, yy: Array) -> dict[str, Array]:
-        scaled = self._scaled(xy, xx, yy)
-        return {"bandwidth": self.combine(xy, xx, yy) * scaled / self._scale()}
+    def local_partials(self, pairs: Pairs) -> dict[str, Array]:
+        return {"bandwidth": self.evaluate(pairs) * self._scaled(pairs) / self._scale()}
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         # A function of the real part of k(x, y): its derivatives are real too.
-        return {n: _real(d) for n, d in FromDistances.evaluate_partials(self, pairs).items()}
+        return {n: real(d) for n, d in FromDistances.evaluate_partials(self, pairs).items()}
 
     def resolve_own(self, x: Points) -> Kernel:
         if self.bandwidth != "median":
             return self
-        squares = self._squares(*self.three(Table(sampled(x))))
+        squares = self.kernel.evaluate_squares(Table(sampled(x)))
         return GaussianOf(self.kernel, median_distance(squares, repr(self.kernel)))
 
     def formula(self, name: Name) -> tuple[str, int]:
@@ -256,7 +241,3 @@ def median_distance(squares: Any, what: str) -> float:
             "Give the bandwidth as a number"
         )
     return float(np.sqrt(np.median(positive)))
-
-
-def _real(a: Array) -> Array:
-    return namespace(a).real(a) if is_complex(a) else a

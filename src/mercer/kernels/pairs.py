@@ -223,7 +223,7 @@ class Pairs(ABC):
             total += xp.abs(gap) if norm == 1.0 else xp.abs(gap) ** norm
         return total if norm == 1.0 else total ** (1.0 / norm)
 
-    def mapped(self, psi: Callable[[Points], Points]) -> Pairs:
+    def mapped(self, psi: Callable[[Any], Any]) -> Pairs:
         """Return the pairs (ψ(x), ψ(y))."""
         return self._once(
             ("mapped", psi),
@@ -302,7 +302,7 @@ class Aligned(Pairs):
         return g
 
     def dot(self, a: Any, b: Any) -> Array:
-        if hasattr(a, "multiply"):
+        if hasattr(a, "toarray"):
             return np.asarray(a.multiply(b.conj()).sum(axis=1)).reshape(-1)
         return namespace(a).sum(a * conj(b), axis=1)
 
@@ -337,6 +337,11 @@ def _as_real(a: Array, xp: Namespace) -> Array:
     return xp.concat([xp.real(a), xp.imag(a)], axis=1) if is_complex(a) else a
 
 
+def real(a: Array) -> Array:
+    """Return the real part, of real arrays the array itself."""
+    return namespace(a).real(a) if is_complex(a) else a
+
+
 def is_complex(a: Any) -> bool:
     """Whether an array, dense or sparse, holds complex numbers."""
     if hasattr(a, "toarray"):
@@ -359,7 +364,7 @@ def conj(a: Any) -> Any:
     return a.conj() if hasattr(a, "conj") else namespace(a).conj(a)
 
 
-def _image(psi: Callable[[Points], Points], points: Points) -> Points:
+def _image(psi: Callable[[Any], Any], points: Points) -> Points:
     image = as_points(psi(points), "the image of the points")
     if how_many(image) != how_many(points):
         raise InvalidInput(

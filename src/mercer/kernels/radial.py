@@ -52,6 +52,7 @@ class Metric(Kernel):
     """A function of the distance ‖(x - y)/bandwidth‖ in some norm."""
 
     __slots__ = ()
+    is_vectorial: ClassVar[bool] = True
     bandwidth: Bandwidth
     norm: float = 2.0
 
@@ -153,6 +154,9 @@ class Gaussian(Radial):
         s *= -0.5
         return exp(s)
 
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return -2.0 * pairs.xp.expm1(-0.5 * pairs.squared_distance(self.length))
+
     def profile_slope(self, s: Array) -> Array:
         return -0.5 * exp(-0.5 * s)
 
@@ -233,6 +237,10 @@ class RationalQuadratic(Radial):
         xp = namespace(s)
         return exp(-self.shape * xp.log1p(s / (2.0 * self.shape)))
 
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        half = pairs.squared_distance(self.length) / (2.0 * self.shape)
+        return -2.0 * pairs.xp.expm1(-self.shape * pairs.xp.log1p(half))
+
     def profile_slope(self, s: Array) -> Array:
         xp = namespace(s)
         return -0.5 * exp(-(self.shape + 1.0) * xp.log1p(s / (2.0 * self.shape)))
@@ -273,6 +281,9 @@ class Laplacian(Metric):
 
     def evaluate(self, pairs: Pairs) -> Array:
         return exp(-pairs.distance(self.norm, self.length))
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return -2.0 * pairs.xp.expm1(-pairs.distance(self.norm, self.length))
 
     def _distance_slope(self, pairs: Pairs) -> tuple[Array, Array, Array]:
         """Return k, the scaled differences, and the gradient of the scaled distance in them."""

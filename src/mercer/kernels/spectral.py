@@ -391,7 +391,7 @@ class Series(Kernel):
     Kroese et al., §6.4.3.
     """
 
-    functions: tuple[Callable[[Points], Array], ...] | Sequence[Callable[[Points], Array]]
+    functions: tuple[Callable[[Any], Any], ...] | Sequence[Callable[[Any], Any]]
     weights: tuple[float, ...] | Sequence[float]
     domain: ClassVar[Domain] = {
         "functions": _maps,

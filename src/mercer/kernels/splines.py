@@ -35,6 +35,7 @@ class SplineKernel(Kernel):
     """A function of the smaller and the larger of two numbers."""
 
     __slots__ = ()
+    is_vectorial: ClassVar[bool] = True
 
     @abstractmethod
     def of_ends(self, least: Array, most: Array) -> Array:

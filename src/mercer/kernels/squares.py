@@ -6,6 +6,9 @@ import numpy as np
 
 from mercer.check import Array, chunks
 
+GAPS = 2**22
+"""Differences of coordinates held at a time, 32 MB of them."""
+
 DISTANCE_ACCURACY = 1e-10
 """Relative error allowed to a squared distance from a matrix product before it is recomputed."""
 
@@ -37,7 +40,7 @@ def squared_distances(a: Array, b: Array, lengths: Array | float = 1.0) -> Array
         norms = left_norms[rows, None] + right_norms[None, :]  # first: so d stays symmetric
         block += norms
         i, j = np.nonzero(block < doubt * norms)
-        for part in chunks(len(i), 65536):
+        for part in chunks(len(i), max(1, GAPS // a.shape[1])):
             gap = (a[rows][i[part]] - b[j[part]]) / lengths
             block[i[part], j[part]] = np.einsum("ij,ij->i", gap, gap)
     return d

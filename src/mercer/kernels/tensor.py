@@ -47,6 +47,10 @@ class Tensor(Composite):
     __slots__ = ()
     parts: tuple[Kernel, ...]
 
+    @property
+    def reads_vectors(self) -> bool:
+        return False  # points are tuples
+
     def pairs_of(self, child: str, pairs: Pairs) -> Pairs:
         return pairs.mapped(Part(int(child)))
 
@@ -82,6 +86,10 @@ class TensorSum(Tensor):
 
     def combine(self, values: Sequence[Array]) -> Array:
         return sum(values[1:], start=values[0])
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        parts = [k.evaluate_squares(self.pairs_of(n, pairs)) for n, k in self.children().items()]
+        return self.combine(parts)
 
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         return Sum(self.parts).local_slopes(values)

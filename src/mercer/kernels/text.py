@@ -30,7 +30,7 @@ TOKEN = re.compile(
     |(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
     |(?P<string>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')
-    |(?P<mark>\*\*|[-+*/.,=()\[\]])
+    |(?P<mark>\*\*|[-+*/.,=()\[\]{}])
     |(?P<stray>["'].*|.)
     |(?P<end>\Z)"""
 )
@@ -151,6 +151,8 @@ class _Reader:
             return self.made(at, neg, self.inner(SIGN))
         if self.accept("["):
             return tuple(self.items("]")[0])
+        if self.accept("{"):
+            return self.made(at, frozenset, self.items("}")[0])
         self.expect("(", "a kernel or a value")
         value = self.inner()
         self.expect(")", "')'")
@@ -284,6 +286,7 @@ def _given(gamma: float | None) -> float:
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "frozenset": lambda: frozenset(),
     "tensor_sum": tensor_sum,
     "tensor_product": tensor_product,
     "complex": lambda real, imag=0.0: complex(number(real, "real"), number(imag, "imag")),

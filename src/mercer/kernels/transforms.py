@@ -46,8 +46,8 @@ class Weighted(Kernel):
     """
 
     kernel: Kernel
-    function: Callable[[Points], Array]
-    slope: Callable[[Points], Array] | None = None
+    function: Callable[[Any], Any]
+    slope: Callable[[Any], Any] | None = None
     theorem: ClassVar[str] = "features times a function of the point are features"
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Weighted(Kernel):
         return f"{wrap(self.kernel, name, ATOM)}.weighted({literal(self.function, name)})", ATOM
 
 
-def one_each(function: Callable[[Points], Array], x: Points) -> Array:
+def one_each(function: Callable[[Any], Any], x: Points) -> Array:
     """Return a function of points, checked to give one number for each."""
     weights = vectors(function(x), "f(x)")
     if tuple(weights.shape) != (how_many(x), 1):
@@ -119,15 +119,23 @@ class PullBack(Kernel):
     """
 
     kernel: Kernel
-    function: Callable[[Points], Points]
-    jacobian: Callable[[Points], Array] | None = None
+    function: Callable[[Any], Any]
+    jacobian: Callable[[Any], Any] | None = None
     theorem: ClassVar[str] = "a kernel of mapped points is of the same kind"
 
+    @property
+    def reads_vectors(self) -> bool:
+        return False  # the map may take anything to vectors
+
     def seen_by(self, child: str, x: Points) -> Points:
-        return self.function(x)
+        mapped: Points = self.function(x)
+        return mapped
 
     def evaluate(self, pairs: Pairs) -> Array:
         return self.kernel.evaluate(pairs.mapped(self.function))
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return self.kernel.evaluate_squares(pairs.mapped(self.function))
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         inner = self.kernel.evaluate_partials(pairs.mapped(self.function))
@@ -263,6 +271,9 @@ class CentredOn(Kernel):
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         to_sample = self.kernel.evaluate_slopes(self._tables(pairs)[0])
         return self.kernel.evaluate_slopes(pairs) - pairs.of_x(self._mean(to_sample))
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return self.kernel.evaluate_squares(pairs)  # distances do not see where the origin is
 
     def own_parameters(self) -> dict[str, Any]:
         return {}

@@ -40,15 +40,20 @@ class Linear(Kernel):
     """
 
     theorem: ClassVar[str] = "an inner product is positive definite"
+    is_vectorial: ClassVar[bool] = True
 
     def evaluate(self, pairs: Pairs) -> Array:
         return pairs.inner()
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        distances = pairs.distance(2.0)  # whose squares may overflow, and then say so
+        return distances * distances
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         return broadcast_y(pairs, pairs.vectors[1])
 
     def features(self, x: Points) -> Array:
-        return vectors(x)
+        return vectors(x) + 0.0
 
 
 def broadcast_y(pairs: Pairs, rows: Array) -> Array:
@@ -77,6 +82,7 @@ class Polynomial(Kernel):
     scale: float = 1.0
     domain: ClassVar[Domain] = {"degree": whole, "offset": nonnegative, "scale": nonnegative}
     theorem: ClassVar[str] = "a power of an inner product plus a nonnegative constant"
+    is_vectorial: ClassVar[bool] = True
 
     def _base(self, pairs: Pairs) -> Array:
         base = self.scale * pairs.inner()
@@ -120,6 +126,7 @@ class Sigmoid(Kernel):
     scale: float = 1.0
     offset: float = 0.0
     domain: ClassVar[Domain] = {"scale": number, "offset": number}
+    is_vectorial: ClassVar[bool] = True
 
     @property
     def kind(self) -> Kind:
@@ -171,6 +178,7 @@ class Bilinear(Kernel):
     B: tuple[tuple[complex, ...], ...] | Sequence[Sequence[complex]] | Array
     domain: ClassVar[Domain] = {"B": _positive_form}
     theorem: ClassVar[str] = "x'By with B positive semidefinite (checked)"
+    is_vectorial: ClassVar[bool] = True
 
     def _form(self, pairs: Pairs) -> Array:
         xp = pairs.xp

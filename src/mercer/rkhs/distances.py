@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -27,21 +26,14 @@ from mercer.check import (
     vectors,
     whole,
 )
-from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, Table
-from mercer.kernels.radial import Gaussian, Laplacian, RationalQuadratic
-from mercer.kernels.transforms import CentredOn, PullBack
-from mercer.kernels.vectors import Linear
 
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 KERNEL_ROUNDING = 1000 * ROUNDOFF
 """How far a kernel's value may be off, relative to the largest: an exponential multiplies the
 rounding of its argument by the argument, which is below 710 in double precision."""
-
-ZERO_SQUARE = 16 * ROUNDOFF
-"""A squared distance below this share of k(x, x) + k(y, y) is what rounding leaves of zero."""
 
 TILE = 2**20
 """Entries of a matrix of kernel values held at a time: 8 MB, which most caches hold."""
@@ -80,6 +72,7 @@ def distance(kernel: Kernel, x: Points, y: Points | None = None) -> Array:
     Gaussian, Laplacian and rational quadratic kernels, their sums and multiples, and those of
     mapped or centred points, are computed without the difference and keep their digits.
 
+    >>> from mercer import Gaussian
     >>> distance(Gaussian(bandwidth=2.0), [[0.0]], [[1.0]])
     array([[0.48477438]])
     >>> float(np.sqrt(2 * (1 - np.exp(-1 / 8))))
@@ -96,71 +89,17 @@ def distance(kernel: Kernel, x: Points, y: Points | None = None) -> Array:
 def squared_distance(kernel: Kernel, pairs: Pairs) -> Array:
     """Return d² on each pair, never negative."""
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = _squares(kernel, pairs)
-    return np.maximum(finite(squares, f"a squared distance of {kernel}"), 0.0)
-
-
-@singledispatch
-def _squares(kernel: Kernel, pairs: Pairs) -> Array:
-    left, right, across = (
-        as_numpy(kernel.evaluate(p)).real for p in (pairs.left(), pairs.right(), pairs)
-    )
-    xx, yy = pairs.of_x(left), pairs.of_y(right)
-    squares, size = xx + yy - 2.0 * across, np.abs(xx) + np.abs(yy)
-    if np.any(squares < -2.0 * KERNEL_ROUNDING * size):
-        raise NotPositiveDefinite(
-            f"{kernel} gives two points the squared distance {np.min(squares):.6g} < 0, so it is "
-            "not a positive definite kernel and has no Hilbert space"
-        )
-    squares = np.where(squares > ZERO_SQUARE * size, squares, 0.0)
-    if pairs.same and squares.ndim == 2:
-        np.fill_diagonal(squares, 0.0)
-    return squares
-
-
-@_squares.register
-def _(kernel: Sum, pairs: Pairs) -> Array:
-    if not kernel.proof:  # the sum may be a kernel though one of its terms is none
-        return _squares.dispatch(Kernel)(kernel, pairs)
-    squares = [_squares(term, pairs) for term in kernel.terms]
-    return sum(squares[1:], start=squares[0])
-
-
-@_squares.register
-def _(kernel: Scaled, pairs: Pairs) -> Array:
-    return kernel.weight * _squares(kernel.kernel, pairs)
-
-
-@_squares.register
-def _(kernel: PullBack, pairs: Pairs) -> Array:
-    return _squares(kernel.kernel, pairs.mapped(kernel.function))
-
-
-@_squares.register
-def _(kernel: CentredOn, pairs: Pairs) -> Array:
-    return _squares(kernel.kernel, pairs)
-
-
-@_squares.register
-def _(kernel: Linear, pairs: Pairs) -> Array:
-    distances = as_numpy(pairs.distance(2.0))  # whose squares may overflow, and then say so
-    return distances * distances
-
-
-@_squares.register
-def _(kernel: Gaussian, pairs: Pairs) -> Array:
-    return -2.0 * np.expm1(-0.5 * as_numpy(pairs.squared_distance(kernel.length)))
-
-
-@_squares.register
-def _(kernel: Laplacian, pairs: Pairs) -> Array:
-    return -2.0 * np.expm1(-as_numpy(pairs.distance(kernel.norm, kernel.length)))
-
-
-@_squares.register
-def _(kernel: RationalQuadratic, pairs: Pairs) -> Array:
-    half = as_numpy(pairs.squared_distance(kernel.length)) / (2.0 * kernel.shape)
-    return -2.0 * np.expm1(-kernel.shape * np.log1p(half))
+        squares = as_numpy(kernel.evaluate_squares(pairs))
+    least = float(np.min(finite(squares, f"a squared distance of {kernel}"), initial=0.0))
+    if least < 0.0:
+        sizes = [np.abs(evaluated(kernel, p)) for p in (pairs.left(), pairs.right())]
+        size = sum(float(np.max(values, initial=0.0)) for values in sizes)
+        if least < -2.0 * KERNEL_ROUNDING * size:
+            raise NotPositiveDefinite(
+                f"{kernel} gives two points the squared distance {least:.6g} < 0, so it is not a "
+                "positive definite kernel and has no Hilbert space"
+            )
+    return np.maximum(squares, 0.0)
 
 
 def distance_to_set(
@@ -175,6 +114,7 @@ def distance_to_set(
     It equals k(x, x) - 2 Re Σ wᵢ k(x, pᵢ) + Σ wᵢwⱼ k(pᵢ, pⱼ), whose terms cancel where the set is
     far from the origin of H.
 
+    >>> from mercer import Linear
     >>> distance_to_set(Linear(), [[4.0]], [[0.0], [2.0]])
     array([3.])
 
@@ -237,6 +177,7 @@ def mean_discrepancy(
     bandwidth that is a rule is resolved on the pooled sample. With the kernel -‖x - y‖ it is the
     energy distance. One matrix of (n + m)² numbers is held and never recomputed.
 
+    >>> from mercer import Linear
     >>> value = mean_discrepancy(Linear(), [[0.0], [2.0]], [[4.0], [6.0]], permutations=99)
     >>> value.squared, value.unbiased, value.distance
     (16.0, 14.0, 4.0)
