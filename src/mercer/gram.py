@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, Points, as_numpy, numbers
+from mercer.check import Array, InvalidInput, Points, as_numpy
 from mercer.engines.base import Engine, Progress
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import TILE, Block, Tiles
@@ -302,12 +302,12 @@ def columns(points: Points) -> int:
 
 def shares(weights: Any, n: int) -> Array:
     """Return nonnegative weights of n individuals, divided by their sum."""
-    w = np.array(numbers(weights, "weights"))
-    if len(w) != n:
-        raise InvalidInput(f"there are {len(w)} weights for {n} individuals")
-    if np.any(w < 0) or w.sum() == 0:
+    w = np.asarray(weights, dtype=np.float64)
+    if w.shape != (n,):
+        raise InvalidInput(f"there are weights of shape {w.shape} for {n} individuals")
+    if not np.all(np.isfinite(w)) or np.any(w < 0) or w.sum() == 0:
         raise InvalidInput(
-            "weights must be nonnegative and not all zero; the smallest is "
+            "weights must be finite, nonnegative and not all zero; the smallest is "
             f"{w.min():g} at row {int(w.argmin())}"
         )
     result: Array = w / w.sum()

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, InvalidParameter, whole
+from mercer.check import Array, InvalidParameter, NotPositiveDefinite, whole
 from mercer.engines.base import Engine
 from mercer.engines.cpu import Threads
 from mercer.estimator import KernelModel, as_kernel
@@ -18,6 +18,9 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.vectors import Linear
 from mercer.spectrum import STORED, Spectrum, leading
+
+MOST_NEGATIVE = 1e-8
+"""The share of negative eigenvalues in Σ|λ| above which a Gram matrix is not one by rounding."""
 
 
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
@@ -86,7 +89,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
         points = self._read(X, reset=True)
         gram = self._gram(points)
         centred = gram.centred(sample_weight)
-        total = 1.0 if sample_weight is None else float(np.sum(sample_weight))
         spectrum = leading(
             centred,
             self._count(len(points)),
@@ -94,20 +96,23 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
             method=self._method(len(points)),
             random_state=self.random_state,
         )
-        self._keep(spectrum, centred, len(points) if sample_weight is None else total)
-        self.kernel_, self.X_fit_, self._centred = gram.kernel, points, centred
-        self._dtype = getattr(X, "dtype", None)
+        _refuse_negative(spectrum)
+        total = len(points) if sample_weight is None else float(np.asarray(sample_weight).sum())
+        self.kernel_, self.X_fit_ = gram.kernel, points
+        self._keep(spectrum, centred, total)
         return self
 
-    def _gram(self, points: Any) -> Gram:
-        engine = (
-            Threads(is_deterministic=self.deterministic) if self.engine == "auto" else self.engine
-        )
-        if isinstance(engine, str):
+    def _threads(self) -> Engine:
+        if self.engine == "auto":
+            return Threads(is_deterministic=self.deterministic)
+        if isinstance(self.engine, str):
             raise InvalidParameter(f"engine must be 'auto' or an engine, found {self.engine!r}")
+        return self.engine
+
+    def _gram(self, points: Any) -> Gram:
         if not self._is_precomputed:
-            return Gram(as_kernel(self.kernel), points, engine=engine)
-        return Gram(Precomputed(points), np.arange(len(points)), engine=engine)
+            return Gram(as_kernel(self.kernel), points, engine=self._threads())
+        return Gram(Precomputed(points), np.arange(len(points)), engine=self._threads())
 
     def _count(self, n: int) -> int:
         if self.n_components is not None:
@@ -139,6 +144,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
         axes = centred.roots * self.eigenvectors_ / np.sqrt(self.inertias_)
         self._axes = axes - centred.weights[:, None] * axes.sum(axis=0)
         self._origin = centred.mean_rows.conj() @ self._axes
+        self._roots = centred.roots
         self._n_features_out = kept
 
     def transform(self, X: Any) -> Array:
@@ -146,26 +152,18 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
         check_is_fitted(self)
         points = self._read(X, reset=False)
         if self._is_precomputed:
-            values = np.asarray(points)
-            if values.shape[1] != len(self.X_fit_):
-                raise InvalidInput(
-                    f"a precomputed kernel needs one column for each of the {len(self.X_fit_)} "
-                    f"training individuals, found {values.shape[1]}"
-                )
-            scores = values @ self._axes - self._origin
+            scores = np.asarray(points) @ self._axes - self._origin
         else:
-            cross = self._centred.gram.against(points)
+            cross = Gram(self.kernel_, points, self.X_fit_, engine=self._threads())
             scores = cross.product(self._axes) - self._origin
         return self._in_dtype(scores, X)
 
     def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Array:
         """Fit, and return the coordinates of the same individuals."""
         self.fit(X, y, sample_weight=sample_weight)
-        centred = self._centred
-        if np.all(centred.weights > 0):
-            scores = self.eigenvectors_ * np.sqrt(self.inertias_) / centred.roots
-            return self._in_dtype(scores, X)
-        return self.transform(X)
+        if not np.all(self._roots > 0):
+            return self.transform(X)  # individuals without weight are supplementary
+        return self._in_dtype(self.eigenvectors_ * np.sqrt(self.inertias_) / self._roots, X)
 
     def _in_dtype(self, scores: Array, X: Any) -> Array:
         is_single = getattr(X, "dtype", None) == np.float32
@@ -175,3 +173,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _refuse_negative(spectrum: Spectrum) -> None:
+    mass = spectrum.negative_mass
+    if mass is not None and mass > MOST_NEGATIVE:
+        raise NotPositiveDefinite(
+            f"the centred Gram matrix is not positive semidefinite: {100 * mass:.3g} % of its "
+            "eigenvalues, by modulus, are negative. Choose a positive definite kernel; from "
+            "distances, raise them to mercer.largest_euclidean_power first"
+        )

@@ -181,8 +181,8 @@ def norm_bound(A: Array) -> float:
 
 
 def _dense_sines(values: Array, rho: float) -> Array:
-    gaps = values - np.append(values[1:], -np.inf)
-    sines: Array = np.minimum(rho / np.maximum(gaps - rho, rho), 1.0)
+    gaps = values - np.append(values[1:], -np.inf) - rho
+    sines: Array = np.where(gaps > rho, rho / np.where(gaps > rho, gaps, 1.0), 1.0)
     return sines
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from functools import cache
 from threading import Event, Lock
 from typing import TypeVar
 
@@ -21,6 +22,12 @@ from mercer.kernels.pairs import exponential
 T = TypeVar("T")
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """Return the handle of the linear algebra libraries, found once."""
+    return ThreadpoolController()
+
+
 class Threads:
     """An engine that shares tiles among threads.
 
@@ -31,7 +38,6 @@ class Threads:
     def __init__(self, count: int | None = None, *, is_deterministic: bool = False) -> None:
         self.count = count or len(os.sched_getaffinity(0))
         self.is_deterministic = is_deterministic
-        self._blas = ThreadpoolController()
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
         return self.product_and_squares(tiles, vectors, None, progress)[0]
@@ -96,7 +102,7 @@ class Threads:
             mine = iter(blocks[index::count]) if self.is_deterministic else next_free()
             return work(watched(mine))
 
-        with self._blas.limit(limits=1, user_api="blas"), ThreadPoolExecutor(count) as pool:
+        with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(count) as pool:
             try:
                 futures = [pool.submit(copy_context().run, run, i) for i in range(count)]
                 return [future.result() for future in futures]
