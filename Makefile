@@ -2,6 +2,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
+# Two pytest workers share two cores: more threads inside each would only wait for one another.
+export OPENBLAS_NUM_THREADS ?= 1
+
 .PHONY: demo test test-all lint clean
 
 demo: $(READY)

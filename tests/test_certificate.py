@@ -13,6 +13,7 @@ from mercer.certificate import (
     trace_complement,
 )
 from mercer.check import Array
+from mercer.davidson import LowRankInverse
 
 
 def problem(seed: int, n: int, b: int, noise: float, *, definite: bool) -> tuple[Array, ...]:
@@ -93,7 +94,7 @@ def test_the_norm_probe_bounds_the_norm_in_every_trial() -> None:
         factor = rng.standard_normal((60, 5))
         rest = rng.standard_normal((60, 60))
         E = rest @ rest.T / 60
-        probe = NormProbe(factor, seed)
+        probe = NormProbe(LowRankInverse(factor), 60, seed)
         for _ in range(4):
             probe.advance((factor @ factor.T + E) @ probe.vectors)
         tight.append(probe.norm() / np.linalg.norm(E, 2))
@@ -105,7 +106,7 @@ def test_the_complement_of_a_probe_bounds_what_is_left_out() -> None:
     A, values, theta, Q = problem(11, 40, 5, 1e-4, definite=True)
     approximation = np.linalg.eigh(A)
     factor = approximation[1][:, -8:] * np.sqrt(approximation[0][-8:])
-    probe = NormProbe(factor, 0)
+    probe = NormProbe(LowRankInverse(factor), 40, 0)
     for _ in range(5):
         probe.advance(A @ probe.vectors)
     left = A - Q @ (Q.T @ A)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import eigh
@@ -169,6 +170,16 @@ PROBES = 6
 """Random vectors that accompany the passes to measure a norm."""
 
 
+class Approximation(Protocol):
+    """A low-rank matrix UΛU*: its values, and products with it and with U*."""
+
+    values: Array
+
+    def product(self, vectors: Array) -> Array: ...
+
+    def shares(self, vectors: Array) -> Array: ...
+
+
 class NormProbe:
     r"""The norm of K - K̂ from random vectors that ride along with the passes over K.
 
@@ -180,18 +191,17 @@ class NormProbe:
     and several independent ω must all fail.
     """
 
-    def __init__(self, factor: Array, random_state: int | None) -> None:
-        self.factor = factor
+    def __init__(self, approximation: Approximation, n: int, random_state: int | None) -> None:
+        self.approximation, self.n = approximation, n
         rng = np.random.default_rng(random_state)
-        block = rng.standard_normal((len(factor), PROBES))
+        block = rng.standard_normal((n, PROBES))
         self.vectors = block / np.linalg.norm(block, axis=0)
         self.logs = np.zeros(PROBES)
         self.steps = 0
 
     def advance(self, images: Array) -> None:
         """Take K times the probes, from which the next power follows."""
-        inner = self.factor.conj().T @ self.vectors.astype(self.factor.dtype)
-        images = images - self.factor @ inner
+        images = images - self.approximation.product(self.vectors)
         norms = np.maximum(np.linalg.norm(images, axis=0), np.finfo(float).tiny)
         self.vectors = images / norms
         self.logs += np.log(norms)
@@ -202,15 +212,20 @@ class NormProbe:
         if self.steps == 0:
             return np.inf
         each = FAILURE ** (1.0 / PROBES)
-        inflation = (0.8 * np.sqrt(len(self.factor)) / each) ** (1.0 / self.steps)
+        inflation = (0.8 * np.sqrt(self.n) / each) ** (1.0 / self.steps)
         return float(inflation * np.exp(self.logs.max() / self.steps))
 
     def complement(self, ritz: Array, rounding: float) -> Complement:
-        """Return the bound: the approximation's own complement plus the norm of the rest."""
-        inner = ritz.conj().T.astype(self.factor.dtype) @ self.factor
-        small = np.asarray(self.factor.conj().T @ self.factor - inner.conj().T @ inner)
+        r"""Return the bound: the approximation's own complement plus the norm of the rest.
+
+        With K̂ = UΛU* and C = Q*U, what Q leaves of K̂ has the eigenvalues of
+        :math:`\Lambda - \Lambda^{1/2} C^* C \Lambda^{1/2}`.
+        """
+        values = self.approximation.values
+        seen = self.approximation.shares(ritz).conj().T * np.sqrt(values)
+        left = np.diag(values) - seen.conj().T @ seen
         top = 0.0
-        if small.size:
-            top = float(eigh(small, eigvals_only=True, subset_by_index=[len(small) - 1] * 2)[0])
+        if left.size:
+            top = float(eigh(left, eigvals_only=True, subset_by_index=[len(left) - 1] * 2)[0])
         tau = max(top, 0.0) + self.norm() + rounding
         return Complement(tau, "low-rank approximation and random probes", "none", FAILURE)

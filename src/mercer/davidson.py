@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import eigh, qr
+from scipy.linalg import eigh
 
 from mercer.check import Array
 
@@ -19,6 +19,9 @@ MOST_BLOCKS = 4
 
 SINGLE_FLOOR = 3e-6
 """Residuals relative to the largest value below which single precision products are noise."""
+
+DEPENDENT = 1e-14
+"""Squared relative size below which a direction of a block is rounding."""
 
 SLOW = 0.5
 """A pass that does not halve the residual in single precision is the last of its kind."""
@@ -30,7 +33,7 @@ class Multiplies(Protocol):
     def product(self, vectors: Array, *, single: bool = False) -> Array: ...
 
 
-class Preconditioner:
+class LowRankInverse:
     r"""The inverse of a shifted low-rank matrix, by its eigenpairs (Woodbury).
 
     .. math:: (F F^* - \theta I)^{-1} r = -\frac{1}{\theta} \left( r -
@@ -46,6 +49,17 @@ class Preconditioner:
         self.values = values[keep][::-1]
         self._to_axes = (axes[:, keep] / np.sqrt(values[keep]))[:, ::-1].astype(factor.dtype)
 
+    def shares(self, vectors: Array) -> Array:
+        """Return the coordinates of vectors on the eigenvectors of the low-rank matrix."""
+        inner = self.factor.conj().T @ vectors.astype(self.factor.dtype)
+        coordinates: Array = self._to_axes.conj().T @ inner
+        return coordinates
+
+    def product(self, vectors: Array) -> Array:
+        """Return the low-rank matrix times a block of vectors."""
+        image: Array = self.factor @ (self.factor.conj().T @ vectors.astype(self.factor.dtype))
+        return image
+
     def start(self, count: int) -> Array:
         """Return the leading eigenvectors of the low-rank matrix."""
         axes: Array = self.factor @ self._to_axes[:, :count]
@@ -58,8 +72,7 @@ class Preconditioner:
         matrix, whose inverse alone would return the Ritz vector itself.
         """
         b = len(theta)
-        both = np.hstack([ritz, residuals]).astype(self.factor.dtype)
-        shares = self._to_axes.conj().T @ (self.factor.conj().T @ both)
+        shares = self.shares(np.hstack([ritz, residuals]))
         gaps = self.values[:, None] - theta[None, :]
         smallest = 1e-6 * np.abs(theta)[None, :]
         gaps = np.where(np.abs(gaps) < smallest, np.where(gaps < 0, -smallest, smallest), gaps)
@@ -103,7 +116,7 @@ def davidson(
     operator: Multiplies,
     count: int,
     start: Array,
-    preconditioner: Preconditioner,
+    preconditioner: LowRankInverse,
     *,
     tol: float,
     floor: float = 0.0,
@@ -152,16 +165,21 @@ def davidson(
 
 
 def _orthonormal(block: Array, against: Array | None = None) -> Array:
-    """Return an orthonormal basis of a block, orthogonal to another; dependent columns fall out."""
+    """Return an orthonormal basis of a block, orthogonal to another; dependent columns fall out.
+
+    By the eigenvectors of the block's own Gram matrix, which costs matrix products only; the
+    second round repairs what the squared condition number of the first has lost.
+    """
     norms = np.linalg.norm(block, axis=0)
     block = block[:, norms > 0] / norms[norms > 0]
-    for _ in range(2):  # twice is enough
+    for _ in range(2):
         if against is not None:
             block = block - against @ (against.conj().T @ block)
-        q, r, _ = qr(block, mode="economic", pivoting=True)
-        sizes = np.abs(np.diag(r))
-        block = q[:, sizes > 1e-12 * max(sizes[0], 1e-300)] if len(sizes) else q
-    return np.asarray(block)
+        squares = block.conj().T @ block
+        values, axes = eigh(squares) if squares.size else (np.zeros(0), squares)
+        keep = values > DEPENDENT * values.max(initial=0.0)
+        block = block @ (axes[:, keep] / np.sqrt(values[keep]))
+    return block
 
 
 def _rayleigh_ritz(basis: Array, images: Array) -> Iteration:

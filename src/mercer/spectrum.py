@@ -16,7 +16,7 @@ from mercer.certificate import (
     trace_complement,
 )
 from mercer.check import Array, InvalidInput, InvalidParameter, MercerError, whole
-from mercer.davidson import Iteration, Preconditioner, davidson
+from mercer.davidson import Iteration, LowRankInverse, davidson
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, nystrom
@@ -201,7 +201,8 @@ def _exact(operator: Operator, count: int, tol: float, random_state: int | None)
     rank = min(max(n // POINTS_PER_LANDMARK, 4 * block), MOST_LANDMARKS, n)
     approximation = _approximation(operator, rank, random_state)
     factor = operator.project(approximation.factor)
-    preconditioner, probe = Preconditioner(factor), NormProbe(factor, random_state)
+    preconditioner = LowRankInverse(factor)
+    probe = NormProbe(preconditioner, n, random_state)
     start = _filled(preconditioner.start(block), block, random_state)
     state = davidson(
         Probed(operator, probe), count, start, preconditioner, tol=tol, floor=operator.rounding()

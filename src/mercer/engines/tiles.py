@@ -26,6 +26,9 @@ TILE = 512
 SINGLE_ACCURACY = 1e-3
 """Relative error allowed to a squared distance of a single precision tile with a kink at 0."""
 
+SMOOTH = (Gaussian, RationalQuadratic)
+"""Kernels that are smooth functions of the squared distance, also where rounding makes it < 0."""
+
 OF_DISTANCES = (Gaussian, RationalQuadratic, Matern, Laplacian, NegativeDistance)
 OF_INNER_PRODUCTS = (Linear, Polynomial, Sigmoid)
 ENTRYWISE = (Sum, Product, Scaled, Power, PolynomialOf, Exponential)
@@ -97,6 +100,7 @@ class Prepared:
     def __init__(self, kernel: Kernel, x: Array, y: Array, dtype: Any) -> None:
         self.uses = Counter(_statistics(kernel))
         self.dtype = np.dtype(dtype)
+        self.needs_square_roots = any(not isinstance(k, SMOOTH) for k in _leaves(kernel))
         self.has_kink = any(_is_steep(leaf) for leaf in _leaves(kernel))
         self.local = threading.local()
         self.x, self.y = x, y
@@ -176,7 +180,8 @@ class PreparedTable(Table):
         fresh = scale not in self._known
         s = self._product(scale, *self.prepared.sides[scale])
         if fresh:
-            np.maximum(s, 0.0, out=s)
+            if self.prepared.needs_square_roots:
+                np.maximum(s, 0.0, out=s)
             if self.same:
                 np.fill_diagonal(s, 0.0)
             if self.prepared.has_kink:
