@@ -11,6 +11,7 @@ import pytest
 
 import mercer as mc
 from mercer.check import Array
+from mercer.engines import compiled
 from mercer.engines.base import memory_bytes
 from mercer.engines.compiled import fastest_exponential
 from mercer.engines.cpu import Threads
@@ -190,6 +191,13 @@ def test_the_fast_exponential_is_the_exponential(dtype: type, error: float) -> N
     assert np.max(np.abs(found / expected - 1.0)) <= error
     below: Array = np.full(5000, -1e4, dtype)
     assert np.all(fastest_exponential()(below) == 0.0)
+
+
+def test_without_the_compiler_the_exponential_is_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "find_spec", lambda name: None)
+    found = compiled.fastest_exponential.__wrapped__()
+    a = np.linspace(-5.0, 0.0, 9000)
+    assert np.array_equal(found(a.copy()), np.exp(a))
 
 
 def test_a_product_never_holds_the_matrix() -> None:
