@@ -84,6 +84,90 @@ def _grown(smaller: st.SearchStrategy[mc.Kernel]) -> st.SearchStrategy[mc.Kernel
     )
 
 
+def bump(x: Array) -> Array:
+    """A function of points, of both signs, for `weighted`."""
+    return np.asarray(np.cos(x[:, 0]) - 0.3 * x[:, 1])
+
+
+def bump_slope(x: Array) -> Array:
+    return np.column_stack([-np.sin(x[:, 0]), np.full(len(x), -0.3)])
+
+
+def wave(x: Array) -> Array:
+    """A complex function of points."""
+    return np.asarray(np.exp(1j * x[:, 0]) * (1.0 + 0.5 * x[:, 1] ** 2))
+
+
+def wave_slope(x: Array) -> Array:
+    return np.column_stack([1j * wave(x), np.exp(1j * x[:, 0]) * x[:, 1]])
+
+
+def bend(x: Array) -> Array:
+    """A map of the plane into itself, for `on`."""
+    return np.column_stack([x[:, 0] + 0.2 * x[:, 1] ** 2, np.sin(x[:, 1])])
+
+
+def bend_jacobian(x: Array) -> Array:
+    one, zero = np.ones(len(x)), np.zeros(len(x))
+    rows = [[one, 0.4 * x[:, 1]], [zero, np.cos(x[:, 1])]]
+    return np.moveaxis(np.array(rows), -1, 0)
+
+
+def first(x: Array) -> Array:
+    return np.asarray(x[:, 0])
+
+
+def one(x: Array) -> Array:
+    return np.ones(len(x))
+
+
+def functional_kernels() -> st.SearchStrategy[mc.Kernel]:
+    """Differentiable expressions that hold Python functions."""
+    return st.one_of(
+        st.builds(lambda k: k.weighted(bump, bump_slope), smooth_kernels()),
+        st.builds(lambda k: k.on(bend, bend_jacobian), smooth_kernels()),
+        st.builds(
+            lambda a, b: a.weighted(bump, bump_slope) * b.on(bend, bend_jacobian) + a,
+            smooth_atoms(),
+            smooth_atoms(),
+        ),
+    )
+
+
+def undifferentiable_kernels() -> st.SearchStrategy[mc.Kernel]:
+    """Kernels from functions of points, mixed with others."""
+    atoms = st.one_of(
+        st.just(mc.FeatureMap(bend)),
+        st.builds(lambda a, b: mc.Series([one, first], [a, b]), positive, positive),
+        st.just(mc.FromFunction(lambda a, b: float(a @ b))),
+    )
+    return st.builds(lambda a, b: a * b + a, atoms, smooth_atoms())
+
+
+def complex_kernels() -> st.SearchStrategy[mc.Kernel]:
+    """Hermitian expressions with complex values."""
+    return st.one_of(
+        st.builds(lambda k: k.weighted(wave, wave_slope), smooth_atoms()),
+        st.builds(lambda a, b: a.weighted(wave, wave_slope) * b, smooth_atoms(), smooth_atoms()),
+        st.builds(lambda k, b: k.weighted(wave, wave_slope).gaussian(b), bounded_atoms(), positive),
+        st.builds(lambda k: k.weighted(wave, wave_slope).normalised(), bounded_atoms()),
+        st.builds(
+            lambda k: k.weighted(wave, wave_slope).centred([[0.0, 1.0], [1.0, 0.5]]),
+            bounded_atoms(),
+        ),
+    )
+
+
+def conditional_kernels() -> st.SearchStrategy[mc.Kernel]:
+    """Conditionally positive definite sums."""
+    return st.builds(
+        lambda exponent, c, k: mc.NegativeDistance(exponent) + c * k,
+        st.sampled_from([0.5, 1.0, 1.7, 2.0]),
+        weights,
+        smooth_atoms(),
+    )
+
+
 def smooth_kernels() -> st.SearchStrategy[mc.Kernel]:
     """Differentiable expressions of a few operations."""
     return st.recursive(smooth_atoms(), _grown, max_leaves=4)

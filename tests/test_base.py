@@ -43,8 +43,9 @@ from mercer import (
     with_parameters,
 )
 from mercer.check import Array, Points, nonnegative
-from mercer.kernels.base import LONGEST_TEXT, FrozenArray
+from mercer.kernels.base import FrozenArray
 from mercer.kernels.pairs import Pairs
+from mercer.kernels.written import LONGEST_TEXT
 
 X = np.random.default_rng(0).normal(size=(6, 2))
 
@@ -245,7 +246,7 @@ def test_a_written_form_is_never_longer_than_can_be_read(kernel: Any) -> None:
 
 def test_a_formula_too_long_to_read_is_named_instead_of_printed() -> None:
     long = sum([Gaussian(1.0 + i) for i in range(500)], start=Linear())
-    assert repr(long) == "<Sum: its written form is longer than 10000 characters>"
+    assert repr(long) == "<Sum: longer than 10000 characters>"
 
 
 def test_parameters_are_named_by_their_path() -> None:
@@ -535,3 +536,39 @@ def test_kernels_do_not_write_into_the_callers_points() -> None:
         kernel.diag(x)
         kernel(x, x[:3])
     np.testing.assert_array_equal(x, X)
+
+
+def test_what_cannot_be_written_says_so() -> None:
+    deep: Kernel = Linear()
+    for _ in range(60):
+        deep = deep.normalised()
+    for kernel in (
+        deep,
+        Gaussian() ** 2000,
+        mercer.Intersection({b"bytes"}),
+        mercer.Intersection({10**50}),
+    ):
+        assert "<" in repr(kernel)
+        with pytest.raises(mercer.WrittenFormError):
+            mercer.kernel(repr(kernel))
+
+
+def test_a_class_with_the_name_of_another_does_not_print_as_that_one() -> None:
+    namespace = {"__module__": "elsewhere", "evaluate": lambda self, pairs: pairs.inner()}
+    other: Any = mercer.value(type("Gaussian", (Kernel,), namespace))
+    assert "elsewhere.Gaussian" in repr(other())
+    assert type(mercer.kernel("gaussian()")) is Gaussian
+
+
+def test_a_class_that_is_no_value_says_what_to_do() -> None:
+    class Plain(Kernel):
+        def evaluate(self, pairs: Any) -> Array:
+            return np.asarray(pairs.inner())
+
+    with pytest.raises(mercer.InvalidParameter, match="@mercer.value"):
+        repr(Plain())
+
+
+def test_numbers_without_axes_are_numbers() -> None:
+    assert np.array(2.0) * Linear() == 2.0 * Linear()
+    assert Linear() + np.array(1.0) == Linear() + 1.0

@@ -17,6 +17,7 @@ from mercer.kernels.bessel import (
     SMOOTH_FROM,
     VANISHED,
     matern,
+    matern_descent,
     matern_slope,
 )
 
@@ -199,3 +200,11 @@ def test_accuracy_at_random_orders_and_distances(seed: int) -> None:
 @pytest.mark.slow
 def test_accuracy_at_order_ten_thousand() -> None:
     assert_accurate(np.sqrt(2e4) * np.array([1e-200, 1e-3, 0.4, 3.0, 12.0, 30.0]), 1e4 + 0.25)
+
+
+@pytest.mark.parametrize("nu", [nu for nu in ORDERS if nu <= 1.0])
+def test_descents_are_slopes_in_the_distance(nu: float) -> None:
+    z = np.array([1e-3, 0.1, *EDGES[EDGES > NEAR], 1.0, 5.0, 50.0])
+    np.testing.assert_allclose(matern_descent(z, nu), -2.0 * z * matern_slope(z, nu), rtol=1e-14)
+    assert matern_descent(np.zeros(2), nu).tolist() == [0.0, 0.0]
+    assert matern_descent(np.array([5e-324]), 0.001)[0] == LARGEST

@@ -42,6 +42,9 @@ from mercer.check import (
     nonnegative,
     number,
     numbers,
+    part_of,
+    real_array,
+    rows_of,
     square_matrix,
     vectors,
     whole,
@@ -493,3 +496,66 @@ def test_every_error_can_be_caught_as_one() -> None:
     for error in (InvalidInput, InvalidParameter):
         assert issubclass(error, MercerError)
         assert issubclass(error, ValueError)
+
+
+class Labelled:
+    """As much of a data frame as matters here: its rows are an array, the rest goes by label."""
+
+    def __init__(self, **columns: list[float]) -> None:
+        self.columns = columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __getitem__(self, label: Any, /) -> Any:
+        return np.array(self.columns[label])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.array(list(self.columns.values()), dtype=dtype).T
+
+
+FRAME = Labelled(a=[0.0, 1.0, 3.0], b=[2.0, 2.5, -1.0])
+ROWS = np.asarray(FRAME)
+
+
+def test_a_data_frame_has_rows_not_labels() -> None:
+    np.testing.assert_array_equal(list(members(FRAME)), ROWS)
+    np.testing.assert_array_equal(vectors(FRAME), ROWS)
+    assert rows_of(["a"]) == ["a"]
+    pairs = Paired(FRAME, ["u", "v", "w"])
+    np.testing.assert_array_equal(pairs[1][0], ROWS[1])
+    np.testing.assert_array_equal(pairs[1:].parts[0], ROWS[1:])
+
+
+def test_parts_of_a_data_frame_keep_its_columns_where_it_has_places() -> None:
+    class Placed(Labelled):
+        @property
+        def iloc(self) -> Any:
+            class Places:
+                def __getitem__(_, rows: slice) -> Placed:  # noqa: N805
+                    return Placed(**{name: c[rows] for name, c in self.columns.items()})
+
+            return Places()
+
+    assert part_of(FRAME, slice(0, 3)) is FRAME
+    np.testing.assert_array_equal(part_of(FRAME, slice(1, 2)), ROWS[1:2])
+    np.testing.assert_array_equal(part_of(Placed(**FRAME.columns), slice(1, 2))["b"], [2.5])
+    assert part_of("abc", slice(1, 2)) == "b"
+
+
+def test_pandas_frames_are_read_by_rows() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(FRAME.columns, index=["u", "v", "w"])
+    np.testing.assert_array_equal(list(members(frame)), ROWS)
+    assert list(part_of(frame, slice(1, 3))["a"]) == [1.0, 3.0]
+
+
+def test_arrays_of_any_shape_are_real_numbers_or_refused() -> None:
+    np.testing.assert_array_equal(real_array([[[1]]], "t"), np.ones((1, 1, 1)))
+    with pytest.raises(InvalidInput, match="t must hold real numbers, found complex"):
+        real_array([1j], "t")
+    with pytest.raises(InvalidInput, match=r"t is not a finite number but inf"):
+        real_array(np.inf, "t")

@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 import array_api_strict
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 
+from mercer import FeatureMap, Series
 from mercer.check import Array, InvalidInput, Paired, Points
 from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Domain, Kernel, value
@@ -29,9 +30,7 @@ from mercer.kernels.sets import Agreement, AllSubsets, Intersection, UnionComple
 from mercer.kernels.spectral import (
     LAWS,
     Characteristic,
-    FeatureMap,
     Periodic,
-    Series,
     Sinc,
     Sobolev,
 )
@@ -39,6 +38,7 @@ from mercer.kernels.splines import Brownian, CubicSpline
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.vectors import Bilinear, Linear, Polynomial, Sigmoid
 from tests.strategies import distinct_points, smooth_kernels
+from tests.test_check import FRAME
 
 RNG = np.random.default_rng(0)
 PLANE = RNG.normal(size=(13, 2))
@@ -147,7 +147,6 @@ def test_kernels_on_points_of_all_kinds_keep_the_contract(k: Kernel, x: Any) -> 
     assert result, explain(result)
 
 
-@settings(deadline=None, max_examples=50)
 @given(smooth_kernels(), distinct_points(least=3))
 def test_random_expressions_keep_the_contract(k: Kernel, x: Array) -> None:
     assume(is_moderate(k, x) and not is_broken_off(k, x))
@@ -407,3 +406,13 @@ def test_points_that_cannot_be_copied_are_still_points() -> None:
     result = check_kernel(k, [Handle(1.0), Handle(2.0)])
     assert result, explain(result)
     assert outcomes(result)["points untouched"] == "skipped"
+
+
+def test_a_text_and_a_data_frame_are_put_through_the_contract() -> None:
+    result = check_kernel("gaussian(bandwidth=2)", FRAME)
+    assert result, explain(result)
+    assert result.kernel == "Gaussian(bandwidth=2.0)"
+    by_column = check_kernel(Gaussian().on(lambda d: d["a"]), FRAME)
+    assert by_column.checks[0].outcome == "passed", explain(by_column)
+    with pytest.raises(InvalidInput, match="expected a kernel"):
+        check_kernel("gaussain()", FRAME)

@@ -6,20 +6,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.linalg import hilbert
 
+from mercer import FeatureMap
 from mercer.check import Array, InvalidInput, InvalidParameter, NotPositiveDefinite, Paired
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Verdict, factor, form, positive_definite
 from mercer.kernels.functions import FromFunction, Precomputed
 from mercer.kernels.probing import subsets_of
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance
-from mercer.kernels.spectral import Characteristic, FeatureMap
+from mercer.kernels.spectral import Characteristic
 from mercer.kernels.tensor import tensor_product
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+from tests.test_check import FRAME, ROWS, Labelled
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -233,7 +235,6 @@ def test_a_matrix_takes_its_points_for_the_witness() -> None:
         positive_definite(np.eye(2), x=[1, 2, 3])
 
 
-@settings(deadline=None)
 @given(real_matrices(), real_matrices())
 def test_gram_matrices_are_positive_and_their_witnesses_true(a: Array, b: Array) -> None:
     assert positive_definite(a @ a.T)
@@ -245,7 +246,6 @@ def test_gram_matrices_are_positive_and_their_witnesses_true(a: Array, b: Array)
         assert recomputed(verdict, b + b.T) < 0
 
 
-@settings(deadline=None)
 @given(real_matrices(4), real_matrices(4))
 def test_complex_gram_matrices_are_positive_with_real_eigenvalues(a: Array, b: Array) -> None:
     z = a + 1j * b
@@ -254,7 +254,6 @@ def test_complex_gram_matrices_are_positive_with_real_eigenvalues(a: Array, b: A
     assert isinstance(verdict.smallest, float)
 
 
-@settings(deadline=None)
 @given(real_matrices(4), real_matrices(4))
 def test_schur_products_stay_positive(a: Array, b: Array) -> None:
     assert positive_definite((a @ a.T) * (b @ b.T))
@@ -269,7 +268,6 @@ def test_matrix_products_need_not_stay_positive() -> None:
     assert positive_definite(A * B)
 
 
-@settings(deadline=None)
 @given(hnp.arrays(np.float64, (5, 2), elements=st.integers(-8, 8).map(lambda i: i / 8)))
 def test_a_pointwise_limit_of_kernels_is_a_kernel(x: Array) -> None:
     limit = Linear().exp()
@@ -283,7 +281,6 @@ def test_a_pointwise_limit_of_kernels_is_a_kernel(x: Array) -> None:
     assert positive_definite(Matern(np.inf), x)
 
 
-@settings(deadline=None)
 @given(real_matrices(3), st.lists(st.integers(-4, 4), min_size=9, max_size=9))
 def test_the_form_of_a_matrix_is_symmetric_and_bilinear(a: Array, numbers: list[int]) -> None:
     K = a + a.T
@@ -299,7 +296,6 @@ def test_the_form_of_an_indefinite_matrix_takes_both_signs() -> None:
     assert form(HERMITIAN, [1.0, 1.0j]).imag == 0.0
 
 
-@settings(deadline=None)
 @given(real_matrices(5), real_matrices(5))
 def test_a_factor_reproduces_the_gram_matrix(a: Array, b: Array) -> None:
     for rows in (a[:, :2], a[:, :2] + 1j * b[:, :2]):
@@ -465,3 +461,76 @@ def test_parameters_of_the_probe_are_checked() -> None:
         positive_definite(Gaussian(), np.zeros((3, 1)), subsets=0)
     with pytest.raises(InvalidInput, match="sequence of points"):
         positive_definite(Gaussian(), 3.0)  # type: ignore[arg-type]
+
+
+def test_data_frames_are_judged_by_their_rows(small_probes: None) -> None:
+    assert positive_definite(Gaussian(), FRAME) == positive_definite(Gaussian(), ROWS)
+    assert positive_definite(Gaussian().on(lambda d: d["a"]), FRAME)
+    verdict = positive_definite(NegativeDistance(), FRAME)
+    assert verdict.witness is not None
+    assert verdict.witness.points == tuple(tuple(ROWS[i]) for i in verdict.witness.indices)
+    many = Labelled(a=np.linspace(0.0, 1.0, 70).tolist())
+    assert positive_definite(Gaussian(), many, subsets=2)
+
+
+def test_pandas_frames_are_judged_whatever_their_index(small_probes: None) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": np.linspace(0.0, 1.0, 70)}, index=np.arange(70)[::-1] * 3)
+    assert positive_definite(Gaussian(), frame, subsets=2)
+    assert positive_definite(Gaussian().on(lambda d: d["a"]), frame, subsets=2)
+
+
+def test_the_smallest_eigenvalue_is_that_of_the_whole_matrix(small_probes: None) -> None:
+    K = np.full((4, 4), 2.0)
+    np.fill_diagonal(K, [1.0, 1.0, 1.0, -1.0])
+    for matrix in (K, K[:3, :3]):
+        verdict = positive_definite(matrix)
+        assert verdict.witness is not None
+        assert len(verdict.witness.indices) < len(matrix)
+        assert verdict.smallest == pytest.approx(np.linalg.eigvalsh(matrix)[0])
+        assert verdict.margin is not None
+        assert verdict.margin < 0
+    many = np.full((61, 61), 2.0)
+    np.fill_diagonal(many, 1.0)
+    assert positive_definite(many).smallest == pytest.approx(-1.0)
+
+
+@pytest.mark.parametrize("k", [NegativeDistance(), 2.0 * (3.0 * NegativeDistance(2.0))])
+def test_negative_distances_are_refused_by_two_points(k: Kernel) -> None:
+    verdict = positive_definite(k)
+    assert not verdict
+    assert "k(x, x) = 0 > k(x, y)" in verdict.reason
+    assert "k.centred(x)" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    "k",
+    [NegativeDistance(2.0) + Polynomial(degree=2, offset=1.0), 0.0 * NegativeDistance()],
+)
+def test_conditional_kernels_that_may_be_positive_definite_need_points(k: Kernel) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"positive_definite\(k, x\); .*conditionally"
+    ) as refusal:
+        positive_definite(k)
+    assert "no proof by rule" in str(refusal.value)
+    # -(x - y)² + (1 + xy)² = (1 - x²)(1 - y²) + 4xy is positive definite on the line.
+    assert positive_definite(k, np.linspace(-2.0, 3.0, 7))
+
+
+def test_matrices_and_vectors_that_are_none_are_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match="row 1 of the matrix has 2 coordinates"):
+        positive_definite([[1.0], [1.0, 2.0]])
+    masked = np.ma.masked_equal(np.eye(2), 0.0)
+    with pytest.raises(InvalidInput, match="the matrix has masked entries"):
+        positive_definite(masked)
+    with pytest.raises(InvalidInput, match=r"found shapes \(2, 2\), \(3,\) and \(3,\)"):
+        form(np.eye(2), [1, 2, 3])
+    with pytest.raises(InvalidInput, match="'a' is not a number"):
+        form(np.eye(2), ["a", "b"])
+
+
+def test_a_text_is_judged_as_the_kernel_it_describes() -> None:
+    assert positive_definite("linear()") == positive_definite(Linear())
+    assert positive_definite("gaussian(bandwidth=2)", [0.0, 1.0])
+    with pytest.raises(InvalidInput, match="expected a kernel"):
+        positive_definite("gaussain()")

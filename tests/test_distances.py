@@ -1,18 +1,18 @@
 from __future__ import annotations
 
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array, Points
 from mercer.rkhs.distances import distance, distance_to_set, joined, mean_discrepancy
 from tests.strategies import kernels, points, set_kernels, sets_of_letters
-
-LAW = settings(deadline=None, max_examples=50)
+from tests.test_check import FRAME, ROWS
 
 WAVES = mc.FeatureMap(lambda x: np.exp(1j * np.asarray(x) @ np.array([[1.0, -2.0], [0.3, 1.0]])))
 TINY = [1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 1.0, 30.0]
@@ -27,7 +27,6 @@ def largest(k: mc.Kernel, *samples: Points) -> float:
     return value
 
 
-@LAW
 @given(st.one_of(kernels(), st.just(WAVES)), points(), points())
 def test_the_distance_is_the_kernel_trick(k: mc.Kernel, x: Array, y: Array) -> None:
     size = largest(k, x, y)
@@ -35,7 +34,6 @@ def test_the_distance_is_the_kernel_trick(k: mc.Kernel, x: Array, y: Array) -> N
     np.testing.assert_allclose(distance(k, x, y) ** 2, squares, rtol=0, atol=1e-11 * size + 1e-300)
 
 
-@LAW
 @given(st.one_of(kernels(), st.just(WAVES)), points(3, 6))
 def test_distances_are_a_metric(k: mc.Kernel, x: Array) -> None:
     size = largest(k, x)
@@ -46,7 +44,6 @@ def test_distances_are_a_metric(k: mc.Kernel, x: Array) -> None:
     assert np.all(through + 1e-6 * np.sqrt(size) + 1e-150 >= D)
 
 
-@LAW
 @given(set_kernels(), sets_of_letters())
 def test_distances_of_sets(k: mc.Kernel, x: list[frozenset[str]]) -> None:
     D = distance(k, [*x, x[0]])
@@ -106,7 +103,6 @@ def test_what_is_not_a_kernel_has_no_distances() -> None:
         distance(mc.Linear(), [[0.0], [1e200]])
 
 
-@LAW
 @given(kernels(), points(), points(1, 5), st.data())
 def test_the_distance_to_a_set_is_that_to_its_mean(
     k: mc.Kernel, x: Array, members: Array, data: st.DataObject
@@ -135,9 +131,16 @@ def test_the_distance_to_a_set_in_tiles_of_sets_and_of_complex_features(
     assert distance_to_set(WAVES, np.zeros((0, 2)), x).shape == (0,)
 
 
-@pytest.mark.parametrize("weights", [[1.0], [1.0, -1.0], [0.0, 0.0], [1.0, np.nan]])
-def test_barycentres_refuse_their_weights(weights: list[float]) -> None:
-    with pytest.raises(mc.InvalidInput, match="one weight >= 0 for each"):
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        *(([1.0], "one weight >= 0 for each"), ([1.0, -1.0], "one weight >= 0 for each")),
+        *(([0.0, 0.0], "not all zero"), ([1e308, 1e308], "one weight >= 0 for each")),
+        *(([1.0, np.nan], "not a finite number"), (["a", "b"], "'a' is not a number")),
+    ],
+)
+def test_barycentres_refuse_their_weights(weights: Any, message: str) -> None:
+    with pytest.raises(mc.InvalidInput, match=message):
         distance_to_set(mc.Linear(), [[0.0]], [[0.0], [1.0]], weights)
 
 
@@ -215,3 +218,25 @@ def test_joined_points_keep_their_type() -> None:
     both = joined(mc.Paired([[0.0]], ["a"]), mc.Paired([[1.0]], ["b"]))
     assert isinstance(both, mc.Paired)
     assert both[1] == ([1.0], "b")
+
+
+def test_data_frames_are_measured_by_their_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    k = mc.Gaussian()
+    np.testing.assert_array_equal(distance(k, FRAME), distance(k, ROWS))
+    monkeypatch.setattr("mercer.rkhs.distances.TILE", 3)
+    np.testing.assert_array_equal(distance_to_set(k, FRAME, FRAME), distance_to_set(k, ROWS, ROWS))
+    np.testing.assert_array_equal(joined(FRAME, FRAME), joined(ROWS, ROWS))
+    np.testing.assert_array_equal(joined(FRAME, ROWS), joined(ROWS, ROWS))
+    found = mean_discrepancy(k, FRAME, ROWS + 1.0, permutations=9)
+    assert found.squared == mean_discrepancy(k, ROWS, ROWS + 1.0, permutations=9).squared
+
+
+def test_texts_measure_as_the_kernels_they_describe() -> None:
+    text, k = "gaussian(bandwidth=2)", mc.Gaussian(2.0)
+    np.testing.assert_array_equal(distance(text, ROWS), distance(k, ROWS))
+    np.testing.assert_array_equal(distance_to_set(text, ROWS, ROWS), distance_to_set(k, ROWS, ROWS))
+    found = mean_discrepancy(text, ROWS, ROWS + 1.0, permutations=9)
+    assert found.squared == mean_discrepancy(k, ROWS, ROWS + 1.0, permutations=9).squared
+    for measure in (distance, distance_to_set, mean_discrepancy):
+        with pytest.raises(mc.InvalidParameter, match="expected a kernel or its text, found int"):
+            measure(3, ROWS, ROWS)  # type: ignore[arg-type]

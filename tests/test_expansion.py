@@ -12,6 +12,7 @@ from scipy.special import eval_hermite, factorial
 import mercer as mc
 from mercer.check import Array
 from mercer.rkhs.expansion import Interval, Normal, mercer_decomposition
+from tests.test_check import FRAME, ROWS
 
 REFERENCE = Path(__file__).parent / "reference"
 BRIDGE = mc.FromFunction(lambda x, y: min(x, y) - x * y)
@@ -245,3 +246,13 @@ def test_measures_and_counts_are_checked() -> None:
     line = mercer_decomposition(mc.Gaussian(), Interval(0, 1), 1)
     with pytest.raises(mc.InvalidInput, match="functions on the line"):
         line.family([[0.0, 1.0]])
+
+
+def test_data_frames_and_texts_are_decomposed() -> None:
+    found, expected = (mercer_decomposition(mc.Gaussian(2.0), x, 2) for x in (FRAME, ROWS))
+    written = mercer_decomposition("gaussian(bandwidth=2)", ROWS, 2)
+    for other in (found, written):
+        np.testing.assert_array_equal(other.values, expected.values)
+        np.testing.assert_array_equal(other.features(FRAME), expected.features(ROWS))
+    with pytest.raises(mc.InvalidParameter, match="expected a kernel or its text"):
+        mercer_decomposition(3, ROWS, 2)  # type: ignore[arg-type]

@@ -13,12 +13,23 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
-from mercer import FeatureMap, Linear, NoFeatureMap, Polynomial
+from mercer import (
+    Bilinear,
+    FeatureMap,
+    InvalidInput,
+    Kernel,
+    Linear,
+    NoFeatureMap,
+    Polynomial,
+)
 from mercer.check import Array, as_numpy
 from mercer.kernels.features import (
     MOST_FACTORS,
     MOST_FEATURES,
+    MOST_NUMBERS,
+    dense,
     join,
     monomials,
     outer_rows,
@@ -146,3 +157,55 @@ def test_standard_arrays_stay_in_their_library() -> None:
     ):
         assert isinstance(made, type(a))
         np.testing.assert_allclose(as_numpy(made), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Linear() ** 3,
+        Linear() * Linear(),
+        Polynomial(2),
+        Polynomial(1, scale=1e300),
+        Bilinear([[1e300, 0.0], [0.0, 0.0]]),
+    ],
+    ids=str,
+)
+def test_features_that_overflow_are_refused_by_name(kernel: Kernel) -> None:
+    with pytest.raises(InvalidInput, match=r"feature.* is not a finite number at \(0, "):
+        kernel.features([[1e200, 1.0]])
+
+
+def halves(x: Any) -> Array:
+    positive: Array = np.maximum(np.asarray(x), 0.0)
+    return positive
+
+
+SPARSE, DENSE = FeatureMap(lambda x: csr_array(halves(x))), FeatureMap(halves)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda k: k + 1.0,
+        lambda k: k * k,
+        lambda k: k**2,
+        lambda k: k.polynomial([1.0, 0.0, 2.0]),
+        lambda k: k.normalised(),
+        lambda k: k.centred(A),
+        lambda k: k.weighted(lambda x: x[:, 0]),
+    ],
+    ids=["sum", "product", "power", "polynomial", "normalised", "centred", "weighted"],
+)
+def test_sparse_features_are_made_dense_where_an_operation_needs_it(
+    operation: Callable[[Kernel], Kernel],
+) -> None:
+    np.testing.assert_allclose(
+        operation(SPARSE).features(A), operation(DENSE).features(A), rtol=1e-15
+    )
+
+
+def test_sparse_features_that_would_not_fit_are_refused() -> None:
+    large = csr_array((MOST_NUMBERS // 1000 + 1, 1000))
+    for make in (dense, lambda phi: join([phi]), lambda phi: monomials(phi, 1)):
+        with pytest.raises(NoFeatureMap, match="sparse features of shape .* would be dense here"):
+            make(large)

@@ -250,3 +250,12 @@ def test_an_empty_matrix_is_a_kernel_on_no_points() -> None:
     assert k([]).shape == (0, 0)
     with pytest.raises(mc.InvalidInput, match="row numbers"):
         k([0])
+
+
+def test_neighbouring_whole_numbers_beyond_doubles_differ() -> None:
+    x = np.array([2**53, 2**53 + 1])
+    assert mc.Delta()(x).tolist() == mc.Delta()(x[:, None]).tolist() == np.eye(2).tolist()
+    assert mc.Delta()(x, [2**53 + 1]).tolist() == [[0.0], [1.0]]
+    masked = np.ma.masked_equal([1, 2], 2)
+    with pytest.raises(mc.InvalidInput, match="masked"):
+        mc.Delta()(masked)

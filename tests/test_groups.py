@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mercer as mc
@@ -103,7 +103,6 @@ def test_features_are_a_vector_of_the_representation(k: mc.Group, elements: Any)
     assert k.proof == "Group: p was tested on the whole group"
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(0.0, 3.0), min_size=1, max_size=9))
 def test_transforms_of_positive_measures_are_kernels(spectrum: list[float]) -> None:
     n = len(spectrum)
@@ -249,3 +248,13 @@ def test_equal_functions_make_equal_kernels() -> None:
     assert hash(mc.Group(np.array([2.0, 1.0, 1.0]))) == hash(CYCLIC)  # type: ignore[arg-type]
     assert mc.Group([2.0, 0.5, 0.5]) != CYCLIC
     assert "complex(1.0, -1.0)" in repr(TURNS)
+
+
+def test_a_group_of_ones_own_is_made_from_the_public_class() -> None:
+    assert issubclass(mc.Cyclic, mc.FiniteGroup)
+    assert issubclass(mc.Permutations, mc.FiniteGroup)
+
+
+def test_the_written_form_of_a_group_is_read_again() -> None:
+    for k in (CYCLIC, TURNS):
+        assert mc.kernel(str(k)) == k

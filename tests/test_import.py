@@ -4,9 +4,12 @@ import json
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 import mercer
 
@@ -81,3 +84,22 @@ def test_the_names_are_listed_without_loading_them() -> None:
     names = in_a_new_process("import json, mercer; print(json.dumps(dir(mercer)))")
     assert {"Gaussian", "tensor_sum", "Paired", "InvalidInput", "__version__"} <= set(names)
     assert names == sorted(set(names))
+
+
+def test_the_worked_example_runs_and_prints_its_numbers() -> None:
+    example = Path(__file__).parent.parent / "examples" / "first_steps.py"
+    run = subprocess.run([sys.executable, str(example)], capture_output=True, text=True, check=True)
+    assert "trace 144.0000" in run.stdout
+    assert "-0.207107" in run.stdout
+    assert "eigenvalue 0.666666666667" in run.stdout
+    assert run.stderr == ""
+
+
+def test_a_support_vector_machine_takes_a_kernel_as_it_is() -> None:
+    x = np.random.default_rng(0).standard_normal((40, 2))
+    y = (x[:, 0] * x[:, 1] > 0).astype(int)
+    ours = SVC(kernel=mercer.Gaussian(bandwidth=0.5**0.5), C=2.0).fit(x, y)
+    theirs = SVC(kernel="rbf", gamma=1.0, C=2.0).fit(x, y)
+    np.testing.assert_allclose(
+        ours.decision_function(x), theirs.decision_function(x), rtol=0, atol=1e-3
+    )

@@ -11,12 +11,16 @@ from mercer.kernels import algebra, metric
 from mercer.kernels.pairs import Pairs
 from tests import laws
 from tests.strategies import (
+    complex_kernels,
+    conditional_kernels,
     distinct_points,
+    functional_kernels,
     kernels,
     points,
     set_kernels,
     sets_of_letters,
     smooth_kernels,
+    undifferentiable_kernels,
     weights,
 )
 
@@ -79,6 +83,40 @@ def test_every_expression_is_hermitian_and_positive(k: mc.Kernel, x: Array, y: A
     laws.features_give_the_kernel(k, x)
 
 
+@given(st.one_of(functional_kernels(), undifferentiable_kernels(), complex_kernels()), points())
+def test_kernels_of_functions_obey_the_same_laws(k: mc.Kernel, x: Array) -> None:
+    moderate(k, x)
+    laws.matrix_is_hermitian(k, x, x[::-1])
+    laws.matrix_is_positive(k, x)
+    laws.diagonal_is_the_matrix_diagonal(k, x)
+    laws.slices_are_blocks(k, x)
+    laws.features_give_the_kernel(k, x)
+
+
+@given(kernels(), set_kernels(), points(2, 5), sets_of_letters())
+def test_tensor_kernels_obey_the_same_laws(
+    a: mc.Kernel, b: mc.Kernel, x: Array, sets: list[frozenset[str]]
+) -> None:
+    count = min(len(x), len(sets))
+    both = mc.Paired(x[:count], sets[:count])
+    for k in (mc.tensor_sum(a, b), mc.tensor_product(a, b)):
+        moderate(k, both)
+        laws.matrix_is_hermitian(k, both, both)
+        laws.matrix_is_positive(k, both)
+        laws.diagonal_is_the_matrix_diagonal(k, both)
+        laws.slices_are_blocks(k, both)
+        laws.written_form_returns(k)
+
+
+@given(conditional_kernels(), points(), st.integers(1, 3))
+def test_sums_with_conditional_kernels_are_conditional(k: mc.Kernel, x: Array, count: int) -> None:
+    moderate(k, x)
+    assert k.kind is mc.Kind.CONDITIONAL
+    laws.matrix_is_hermitian(k, x, x[::-1])
+    laws.matrix_is_positive(k.centred(x[:count]), x)
+    laws.written_form_returns(k)
+
+
 @given(set_kernels(), sets_of_letters())
 def test_expressions_on_sets_obey_the_same_laws(k: mc.Kernel, x: list[frozenset[str]]) -> None:
     moderate(k, x)
@@ -96,7 +134,11 @@ def test_the_written_form_and_the_parameters_return_the_kernel(k: mc.Kernel) -> 
     laws.parameters_return(k)
 
 
-@given(smooth_kernels(), distinct_points(), distinct_points())
+@given(
+    st.one_of(smooth_kernels(), functional_kernels(), complex_kernels()),
+    distinct_points(),
+    distinct_points(),
+)
 def test_partials_and_slopes_are_limits_of_differences(k: mc.Kernel, x: Array, y: Array) -> None:
     # Off the grid and off zero: no coordinates coincide, and angles have moderate curvature.
     x, y = x + 0.75 / 16.0, y + 1.25 / 16.0

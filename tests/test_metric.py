@@ -27,12 +27,16 @@ from mercer import (
     NotDifferentiable,
     Paired,
     Polynomial,
+    Precomputed,
     Sigmoid,
     parameters,
+    positive_definite,
     tensor_sum,
 )
+from mercer import kernel as read
 from mercer.check import Array, Points, as_numpy
 from mercer.kernels.metric import MEDIAN_SAMPLE, median_distance, sampled
+from mercer.kernels.pairs import Table
 from tests.derivatives import assert_close, assert_partials, assert_slopes, differences_in
 
 RNG = np.random.default_rng(0)
@@ -395,3 +399,41 @@ def test_standard_arrays_stay_in_their_library(kernel: Kernel, imaginary: comple
     for values, expected in results:
         assert isinstance(values, type(theirs))
         np.testing.assert_allclose(as_numpy(values), expected, rtol=1e-12, atol=1e-13)
+
+
+def double_unless_equal(a: float, b: float) -> float:
+    return 1.0 if a == b else 2.0
+
+
+def test_an_indefinite_similarity_is_not_clipped_into_a_kernel() -> None:
+    for kernel in (
+        Precomputed(np.array([[1.0, 2.0], [2.0, 1.0]])),
+        FromFunction(double_unless_equal),
+    ):
+        np.testing.assert_allclose(kernel.normalised()([0, 1]), [[1.0, 2.0], [2.0, 1.0]])
+        assert not positive_definite(kernel.normalised(), [0, 1])
+        np.testing.assert_allclose(kernel.gaussian()([0, 1])[0, 1], np.exp(1.0))
+        assert not positive_definite(kernel.gaussian(), [0, 1])
+
+
+@pytest.mark.parametrize("step", [".gaussian()", ".normalised()", ".gaussian().normalised()"])
+def test_deep_expressions_take_time_in_proportion_to_their_depth(step: str) -> None:
+    count = 40 // step.count(".")
+    deep = read("linear()" + step * count)
+    calls: list[int] = []
+
+    class Counted(Table):
+        def dot(self, a: Any, b: Any) -> Array:
+            calls.append(1)
+            return Table.dot(self, a, b)
+
+    values = deep.evaluate(Counted(X))
+    assert np.all(np.isfinite(values))
+    assert len(calls) <= 1
+    assert deep.diag(X).shape == (len(X),)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e200])
+def test_the_gaussian_of_the_linear_kernel_keeps_the_range_of_doubles(unit: float) -> None:
+    x = np.array([[0.0], [unit]])
+    np.testing.assert_allclose(Linear().gaussian(unit)(x)[0, 1], np.exp(-0.5), rtol=1e-14)

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import gamma
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -62,7 +63,6 @@ def test_the_integral_representation(transform: str, t: float) -> None:
     assert np.isfinite(far)
 
 
-@settings(deadline=None)
 @given(grids, st.sampled_from(sorted(TRANSFORMS)), st.floats(0.05, 1.0), st.floats(0.1, 10.0))
 def test_transforms_keep_squared_distances(
     x: Array, transform: str, p: float, scale: float
@@ -89,7 +89,6 @@ def test_one_matrix_may_be_kept_by_other_functions_too() -> None:
     assert negative_definite(simplex**2)
 
 
-@settings(deadline=None)
 @given(grids, st.floats(0.01, 4.0))
 def test_exponentials_of_squared_distances_are_positive_definite(x: Array, rate: float) -> None:
     assert positive_definite(np.exp(-rate * between(x)))
@@ -122,13 +121,11 @@ def test_the_largest_power_of_a_square_path() -> None:
     assert largest_euclidean_power(SQUARE) <= 0.5
 
 
-@settings(deadline=None)
 @given(grids)
 def test_euclidean_distances_need_no_power(x: Array) -> None:
     assert largest_euclidean_power(np.sqrt(between(x))) == 1.0
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.floats(1.0, 9.0), min_size=10, max_size=10))
 def test_all_smaller_powers_are_euclidean_and_larger_ones_are_not(sides: list[float]) -> None:
     d = np.zeros((5, 5))
@@ -184,3 +181,23 @@ def test_squared_distances_are_checked() -> None:
         schoenberg([[np.inf]])
     with pytest.raises(InvalidInput, match="transform logarithm"):
         schoenberg([[1e300]], "logarithm", 1e-300)
+
+
+@pytest.mark.parametrize(
+    ("squares", "message"),
+    [
+        ([["a"]], "'a' is not a number"),
+        ([[1.0], [1.0, 2.0]], "row 1 of the array of squared distances has 2 coordinates"),
+        ([[1.0 + 2.0j]], "must hold real numbers, found complex"),
+        ([[None]], "not a finite number"),
+    ],
+)
+def test_what_is_not_an_array_of_real_numbers_is_refused(squares: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        schoenberg(squares)
+
+
+@pytest.mark.parametrize("tol", [1e-13, 1e-17, 5e-324])
+def test_a_tolerance_below_rounding_ends(tol: float) -> None:
+    assert largest_euclidean_power(SQUARE, tol=tol) == pytest.approx(0.5, abs=1e-12)
+    assert largest_euclidean_power(cities(), tol=tol) == pytest.approx(CITIES_POWER, abs=5e-6)

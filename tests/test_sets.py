@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mercer as mc
@@ -42,7 +42,6 @@ def test_the_sets_of_the_text_have_their_rows(name: str) -> None:
     assert_positive(K)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.frozensets(st.sampled_from(sorted(D))), max_size=5),
     st.lists(st.frozensets(st.sampled_from(sorted(D))), min_size=1, max_size=5),

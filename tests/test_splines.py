@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate
 
@@ -30,14 +30,12 @@ Y = np.array([0.1, 0.9, 2.0])
 REFERENCE = Path(__file__).parent / "reference" / "mercer_min_kernel.json"
 
 
-@settings(deadline=None)
 @given(st.floats(0.0, 5.0), st.floats(0.0, 5.0))
 def test_the_cubic_kernel_is_the_inner_product_of_truncated_lines(x: float, y: float) -> None:
     whole, _ = integrate.quad(lambda t: (x - t) * (y - t), 0.0, min(x, y), epsabs=1e-14)
     assert mc.CubicSpline()([x], [y])[0, 0] == pytest.approx(whole, rel=1e-12, abs=1e-15)
 
 
-@settings(deadline=None)
 @given(st.floats(0.0, 5.0), st.floats(0.0, 5.0))
 def test_the_kernel_of_brownian_motion_is_the_smaller_of_the_two(x: float, y: float) -> None:
     assert mc.Brownian()([x], [y])[0, 0] == min(x, y)

@@ -22,9 +22,15 @@ import mercer as mc
 from mercer.check import Array
 from mercer.kernels import text as written
 from mercer.kernels.algebra import Sum
-from mercer.kernels.base import LONGEST_TEXT, snake
 from mercer.kernels.pairs import Pairs
-from mercer.kernels.text import DEEPEST, LARGEST_POWER, LONGEST_NUMBER, kernel
+from mercer.kernels.text import kernel
+from mercer.kernels.written import (
+    DEEPEST,
+    LARGEST_POWER,
+    LONGEST_NUMBER,
+    LONGEST_TEXT,
+    snake,
+)
 from tests.strategies import kernels, set_kernels
 
 PATIENCE = 5.0

@@ -29,8 +29,10 @@ from mercer import (
     Paired,
     Polynomial,
     Precomputed,
+    positive_definite,
     tensor_product,
 )
+from mercer import kernel as read
 from mercer.check import Array, Points, as_numpy, members, namespace
 from tests.derivatives import assert_close, assert_partials, assert_slopes, differences_in_x
 
@@ -431,3 +433,102 @@ def test_standard_arrays_stay_in_their_library(kernel: Kernel) -> None:
     ):
         assert isinstance(values, type(theirs))
         np.testing.assert_allclose(as_numpy(values), expected, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e6, 1e8])
+@pytest.mark.parametrize("weights", [None, SIGNED])
+@pytest.mark.parametrize("columns", [3, 7])
+def test_centring_does_not_cancel_far_from_the_origin(
+    columns: int, weights: list[float] | None, mean: float
+) -> None:
+    rng = np.random.default_rng(1)
+    sample, x = (mean + rng.normal(size=(n, columns)) for n in (5, 8))
+    w = np.full(5, 0.2) if weights is None else np.array(weights)
+    # In units where the differences of these doubles are exact.
+    moved = (x - sample[0]) - w @ (sample - sample[0])
+    for kernel in (Linear(), 2.0 * Linear() + 0.5, Linear().on(np.asarray)):
+        scale = 2.0 if isinstance(kernel, type(2.0 * Linear() + 0.5)) else 1.0
+        centred = kernel.centred(sample, weights)
+        K = centred(x)
+        np.testing.assert_allclose(K, scale * moved @ moved.T, atol=1e-12)
+        np.testing.assert_array_equal(K, K.T)
+        np.testing.assert_allclose(centred.diag(x), np.diag(K), atol=1e-12)
+        assert positive_definite(centred, x)
+
+
+def test_centring_of_complex_kernels_does_not_cancel_in_the_real_part() -> None:
+    z = 2.0**20 + Z  # whose differences from the first are nearly exact
+    K = (Linear() + Gaussian()).centred(z)(z)
+    moved = (z - z[0]) - np.mean(z - z[0], axis=0)
+    expected = moved @ moved.conj().T + Gaussian().centred(z)(z)
+    np.testing.assert_allclose(K.real, expected.real, atol=1e-9)
+    np.testing.assert_allclose(K, expected, atol=1e-2)  # the imaginary part comes from values
+    np.testing.assert_array_equal(K.real, K.real.T)
+
+
+def test_a_sum_with_a_complex_function_keeps_its_imaginary_part() -> None:
+    turned = FromFunction(lambda a, b: complex(0.0, a - b) if a != b else 0.0) + Linear()
+    points = [1.0, 2.0, 4.0]
+    H = centring(3)
+    np.testing.assert_allclose(turned.centred(points)(points), H @ turned(points) @ H, atol=1e-13)
+
+
+def test_centring_evaluates_no_table_twice() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    class Counted(Gaussian):
+        __slots__ = ()
+
+        def evaluate_squares(self, pairs: Any) -> Array:
+            seen.append(pairs.shape)
+            return Gaussian.evaluate_squares(self, pairs)
+
+    Counted().centred(SAMPLE)(X)
+    assert sorted(seen) == [(5, 5), (6, 5), (6, 6)]
+
+
+def test_weights_are_divided_by_their_sum() -> None:
+    rounded = [0.333333333, 0.333333333, 0.333333333]
+    centred = Linear().centred([0.0, 1.0, 2.0], rounded)
+    assert abs(sum(centred.weights) - 1.0) <= 2e-16  # type: ignore[attr-defined]
+    np.testing.assert_allclose(
+        centred([[1e6]]), Linear().centred([0.0, 1.0, 2.0])([[1e6]]), rtol=1e-14
+    )
+    assert read(str(centred)) == centred
+    for w in (rounded, [0.1] * 10, [7.0 / 3.0, -5.0 / 3.0, 1.0 / 3.0]):
+        once = Linear().centred(np.arange(float(len(w))), w)
+        assert Linear().centred(np.arange(float(len(w))), once.weights) == once  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("k", "name"),
+    [
+        (Gaussian().weighted(lambda x: x[:, 0]), "f"),
+        (Gaussian().on(lambda x: 2.0 * x), "psi"),
+        (Gaussian("median").on(lambda x: 2.0 * x), "psi"),
+    ],
+)
+def test_a_function_that_cannot_read_a_list_says_that_it_got_one(k: Kernel, name: str) -> None:
+    message = f"^{name} cannot read points given as a list .* pass an array"
+    for call in (k, k.resolve) if name == "psi" else (k, k.diag):
+        with pytest.raises(InvalidInput, match=message) as e:
+            call([[1.0], [2.0]])
+        assert isinstance(e.value.__cause__, TypeError)
+
+
+def test_errors_of_mercer_inside_a_function_are_not_renamed() -> None:
+    with pytest.raises(NoFeatureMap):
+        Linear().on(lambda x: Gaussian().features(x))([[1.0]])
+
+
+@pytest.mark.parametrize(
+    "k",
+    [
+        Linear().weighted(lambda x: np.full(len(x), 1e200)),
+        Linear().centred([[-1.7e308]]),
+    ],
+    ids=["weighted", "centred"],
+)
+def test_features_that_overflow_are_refused_by_name(k: Kernel) -> None:
+    with pytest.raises(InvalidInput, match="a feature of linear.* is not a finite number"):
+        k.features([[1.7e308]])

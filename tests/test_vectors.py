@@ -6,7 +6,7 @@ from math import comb, sqrt
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import mercer as mc
@@ -83,7 +83,6 @@ def test_features_of_a_power_are_its_monomials(degree: int, offset: float) -> No
     assert_near(phi @ phi.T, k(X), 1e-14)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 6), st.floats(0.0, 3.0), st.floats(0.0, 3.0))
 def test_a_polynomial_is_what_its_formula_says(degree: int, offset: float, scale: float) -> None:
     expected = (scale * (X @ Y.T) + offset) ** degree

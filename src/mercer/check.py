@@ -116,8 +116,9 @@ class Paired:
         return how_many(self.parts[0])
 
     def __getitem__(self, index: Any, /) -> Any:
-        members = tuple(part[index] for part in self.parts)
-        return Paired(*members) if isinstance(index, slice) else members
+        if isinstance(index, slice):
+            return Paired(*(part_of(part, index) for part in self.parts))
+        return tuple(rows_of(part)[index] for part in self.parts)
 
 
 def namespace(*arrays: Any) -> Namespace:
@@ -137,8 +138,27 @@ def how_many(points: Points) -> int:
     return int(cast(Array, points).shape[0]) if is_array_api_obj(points) else len(points)
 
 
+def rows_of(points: Points) -> Points:
+    """Return points that are indexed by their number: a data frame is indexed by its labels."""
+    is_frame = hasattr(points, "__array__") and not is_array_api_obj(points)
+    return cast(Points, np.asarray(points)) if is_frame else points
+
+
+def part_of(points: Points, rows: slice) -> Points:
+    """Return consecutive points, those of a data frame as one, whose columns have their names."""
+    if rows.indices(how_many(points)) == (0, how_many(points), 1):
+        return points
+    by_place = getattr(points, "iloc", None)
+    if by_place is not None:
+        return cast(Points, by_place[rows])
+    given = rows_of(points)
+    # Arrays that only follow the standard want all axes named.
+    return cast(Points, given[(rows, ...) if is_array_api_obj(given) else rows])
+
+
 def members(points: Points) -> Iterator[Any]:
     """Iterate over points, which need no more than a length and an index."""
+    points = rows_of(points)
     if isinstance(points, Iterable) and (is_numpy_array(points) or not is_array_api_obj(points)):
         return iter(points)
     standard: Any = points  # such arrays have a length and an index but refuse to iterate
@@ -166,7 +186,7 @@ def vectors(x: Points, name: str = "x") -> Array:
     ...
     mercer.check.InvalidInput: x has 1 value that is not finite, the first at row 0, column 1: nan. Remove or impute it before calling a kernel.
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
-    a = x if is_array_api_obj(x) and not isinstance(x, np.ndarray) else _as_array(x, name)
+    a = x if is_array_api_obj(x) and not isinstance(x, np.ndarray) else plain_array(x, name)
     xp = namespace(a)
     if a.ndim == 1:
         a = xp.reshape(a, (-1, 1))
@@ -183,9 +203,11 @@ def vectors(x: Points, name: str = "x") -> Array:
     return a
 
 
-def _as_array(x: Any, name: str) -> Array:
-    """Return points as a plain array of numpy's, whose entries may still be anything."""
+def plain_array(x: Any, name: str) -> Array:
+    """Return an array of numpy's without mask, whose entries may still be anything."""
     _refuse_sparse(x, name)
+    if is_array_api_obj(x) and not isinstance(x, np.ndarray):
+        return as_numpy(x)
     if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
         place = _place(np.argwhere(np.ma.getmaskarray(x))[0].tolist())
         raise InvalidInput(f"{name} has masked entries, the first at {place}; fill them first")
@@ -239,6 +261,20 @@ def _numbers(a: Array, name: str) -> Array:
         raise InvalidInput(f"{name} cannot be read as numbers: {error}") from error
 
 
+def number_array(values: Any, name: str) -> Array:
+    """Return an array of numbers, real or complex, of any shape."""
+    return _numbers(plain_array(values, name), name)
+
+
+def real_array(values: Any, name: str) -> Array:
+    """Return an array of finite real numbers, of any shape, in double precision."""
+    a = number_array(values, name)
+    if a.dtype.kind == "c":
+        raise InvalidInput(f"{name} must hold real numbers, found complex ones")
+    with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused
+        return finite(a.astype(np.float64), name)
+
+
 def _refuse_non_finite(a: Array, xp: Namespace, name: str) -> None:
     finite = xp.isfinite(a)
     if bool(xp.all(finite)):
@@ -260,8 +296,9 @@ def finite(matrix: Array, what: object) -> Array:
     if not bool(xp.all(xp.isfinite(matrix))):
         values = as_numpy(matrix)
         index = tuple(int(i) for i in np.argwhere(~np.isfinite(values))[0])
+        where = f" at {index}" if index else ""
         raise InvalidInput(
-            f"{what} is not a finite number at {index} but {values[index].item()}. If its values "
+            f"{what} is not a finite number{where} but {values[index].item()}. If its values "
             f"are too large for {values.dtype}, rescale the data or the kernel's parameters"
         )
     return matrix

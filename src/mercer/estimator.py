@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from mercer.check import Array, InvalidInput, InvalidParameter, Points, as_points
-from mercer.kernels.base import Kernel, parameters, with_parameters
+from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
+from mercer.kernels.parameters import parameters, with_parameters
 from mercer.kernels.text import kernel as parsed
 
 PRECOMPUTED = "precomputed"

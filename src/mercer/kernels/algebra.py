@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod, sqrt
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
 
 from mercer.check import (
     Array,
@@ -19,19 +21,7 @@ from mercer.check import (
     number,
     numbers,
 )
-from mercer.kernels.base import (
-    ATOM,
-    POWER,
-    PRODUCT,
-    SUM,
-    Domain,
-    Kernel,
-    Kind,
-    Name,
-    literal,
-    value,
-    wrap,
-)
+from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.composite import (
     Composite,
     nonnegative_weight,
@@ -41,6 +31,7 @@ from mercer.kernels.composite import (
 )
 from mercer.kernels.features import join, monomials, outer_rows
 from mercer.kernels.pairs import Aligned, Pairs, exp
+from mercer.kernels.written import ATOM, LARGEST_POWER, POWER, PRODUCT, SUM, Name, literal, wrap
 
 
 @value
@@ -192,6 +183,8 @@ class Power(Composite):
         return monomials(self.kernel.features(x), self.power)
 
     def formula(self, name: Name) -> tuple[str, int]:
+        if self.power > LARGEST_POWER:
+            return f"<a power of more than {LARGEST_POWER}: no written form>", ATOM
         return f"{wrap(self.kernel, name, ATOM)}**{self.power}", POWER
 
 
@@ -288,6 +281,11 @@ def is_number(operand: object) -> bool:
     return isinstance(operand, Real) and not isinstance(operand, bool)
 
 
+def plain(operand: Any) -> Any:
+    """Return the number in an array without axes, anything else as it is."""
+    return operand.item() if isinstance(operand, np.ndarray) and operand.ndim == 0 else operand
+
+
 def as_kernel(other: object) -> Kernel:
     """Return an operand as a kernel: a nonnegative number is a constant kernel."""
     if isinstance(other, Kernel):
@@ -299,6 +297,7 @@ def as_kernel(other: object) -> Kernel:
 
 def add(left: Kernel, right: Kernel | float) -> Kernel:
     """Return left + right, nested sums flattened; adding 0 changes nothing."""
+    right = plain(right)
     if is_number(right) and right == 0:
         return left
     terms: list[Kernel] = []
@@ -309,6 +308,7 @@ def add(left: Kernel, right: Kernel | float) -> Kernel:
 
 def multiply(left: Kernel, right: Kernel | float) -> Kernel:
     """Return left * right, nested products flattened; a number is a weight."""
+    right = plain(right)
     if is_number(right):
         weight = nonnegative_weight(right)
         if isinstance(left, Scaled):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import FrozenInstanceError, dataclass, fields, replace
+from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass, replace
 from enum import Enum
 from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
@@ -23,18 +21,17 @@ from mercer.check import (
 )
 from mercer.kernels.frozen import FrozenArray as FrozenArray
 from mercer.kernels.pairs import Aligned, Pairs, Table, is_complex, real
+from mercer.kernels.written import ATOM as ATOM
+from mercer.kernels.written import DEEPEST, LONGEST_TEXT
+from mercer.kernels.written import Name as Name
+from mercer.kernels.written import literal as literal
+from mercer.kernels.written import snake as snake
+from mercer.kernels.written import wrap as wrap
 
 Domain: TypeAlias = Mapping[str, Callable[[Any, str], Any]]
-Name: TypeAlias = Callable[[str], str]
-
-LONGEST_TEXT = 10_000
-"""The longest written form, in characters, that is read or printed."""
 
 ZERO_SQUARE = 8 * float(np.finfo(np.float64).eps)
 """A squared distance below this share of k(x, x) + k(y, y) is what rounding leaves of zero."""
-
-# How tightly a piece of the written form binds, as in Python.
-SUM, PRODUCT, POWER, ATOM = range(4)
 
 
 class Kind(Enum):
@@ -151,15 +148,25 @@ class Kernel(ABC):
         The difference is off by about u·k(x, x); kernels whose distance has a formula of its own
         override this. What cannot be told from zero is zero.
         """
-        values = (self.evaluate(p) for p in (pairs.left(), pairs.right(), pairs))
-        left, right, across = (real(finite(v, self)) for v in values)
-        xx, yy = pairs.of_x(left), pairs.of_y(right)
+        xx = pairs.of_x(self.evaluate_own(pairs.left()))
+        yy = pairs.of_y(self.evaluate_own(pairs.right()))
+        across = real(finite(self.evaluate(pairs), self))
         xp = namespace(across)
+        if pairs.same and across.ndim == 1:
+            return 0.0 * across
         squares = xx + yy - 2.0 * across
         noise = ZERO_SQUARE * (xp.abs(xx) + xp.abs(yy))
-        if pairs.same and across.ndim == 2:
+        if pairs.same:
             squares = xp.where(xp.eye(across.shape[0], dtype=xp.bool), 0.0, squares)
         return xp.where(xp.abs(squares) > noise, squares, 0.0)
+
+    def scaled_squares(self, pairs: Pairs, scale: float) -> Array:
+        """Return d²/scale², in which neither square need be a double where d itself can be told."""
+        return finite(self.evaluate_squares(pairs), self) / scale / scale
+
+    def evaluate_own(self, pairs: Aligned) -> Array:
+        """Return k(x, x), found once for a whole expression, and refused if it overflows."""
+        return pairs.value_of(self, lambda: finite(real(self.evaluate(pairs)), self))
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         """Return the derivative in each parameter on each pair; override where there are any."""
@@ -201,29 +208,34 @@ class Kernel(ABC):
     def children(self) -> dict[str, Kernel]:
         """Return the kernels this one is made of, by name."""
         found: dict[str, Kernel] = {}
-        for f in fields(self):  # type: ignore[arg-type]  # every concrete kernel is a dataclass
-            v = getattr(self, f.name)
+        for name, v in self.fields().items():
             if isinstance(v, Kernel):
-                found[f.name] = v
-            elif isinstance(v, tuple) and v and isinstance(v[0], Kernel):
+                found[name] = v
+            elif _are_kernels(v):
                 found.update({str(i): k for i, k in enumerate(v)})
         return found
 
     def with_children(self, children: Mapping[str, Kernel]) -> Kernel:
         """Return the same operation applied to other kernels."""
         changes: dict[str, Any] = {}
-        for f in fields(self):  # type: ignore[arg-type]
-            v = getattr(self, f.name)
+        for name, v in self.fields().items():
             if isinstance(v, Kernel):
-                changes[f.name] = children[f.name]
-            elif isinstance(v, tuple) and v and isinstance(v[0], Kernel):
-                changes[f.name] = tuple(children[str(i)] for i in range(len(v)))
+                changes[name] = children[name]
+            elif _are_kernels(v):
+                changes[name] = tuple(children[str(i)] for i in range(len(v)))
         return replace(self, **changes) if changes else self  # type: ignore[type-var]
+
+    def fields(self) -> dict[str, Any]:
+        """Return what the kernel was made of, by name."""
+        if not is_dataclass(self):
+            raise InvalidParameter(
+                f"the class {type(self).__name__} is not a value: decorate it with @mercer.value"
+            )
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     def own_parameters(self) -> dict[str, Any]:
         """Return this kernel's own parameters, those of its children and functions left out."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return {n: v for n, v in values.items() if _is_parameter(v)}
+        return {n: v for n, v in self.fields().items() if _is_parameter(v)}
 
     def parameters(self) -> dict[str, Any]:
         """Return all parameters of the expression by their path, as `parameters` does."""
@@ -247,9 +259,11 @@ class Kernel(ABC):
 
     def formula(self, name: Name) -> tuple[str, int]:
         """Return the written form and how tightly it binds."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        arguments = ", ".join(f"{n}={literal(v, name)}" for n, v in values.items())
-        return f"{name(type(self).__name__)}({arguments})", ATOM
+        own = type(self).__name__
+        if Kernel.known.get(snake(own)) is not type(self):
+            return f"<{type(self).__module__}.{own}: another kernel has this name>", ATOM
+        arguments = ", ".join(f"{n}={literal(v, name)}" for n, v in self.fields().items())
+        return f"{name(own)}({arguments})", ATOM
 
     def __repr__(self) -> str:
         """The formula as code, which `mercer.kernel` reads too."""
@@ -260,10 +274,16 @@ class Kernel(ABC):
         return self._written(snake)
 
     def _written(self, name: Name) -> str:
+        if self.depth() > DEEPEST:
+            return f"<{type(self).__name__}: more than {DEEPEST} operations inside each other>"
         text = self.formula(name)[0]
-        if len(text) <= LONGEST_TEXT:
-            return text
-        return f"<{type(self).__name__}: its written form is longer than {LONGEST_TEXT} characters>"
+        if len(text) > LONGEST_TEXT:
+            return f"<{type(self).__name__}: longer than {LONGEST_TEXT} characters>"
+        return text
+
+    def depth(self) -> int:
+        """Return how many operations stand inside each other, the kernel itself included."""
+        return 1 + max((k.depth() for k in self.children().values()), default=0)
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return algebra.add(self, other)
@@ -334,92 +354,18 @@ STRUCTURAL = frozenset({"nu", "degree", "power", "norm", "universe", "law", "gro
 """Parameters that choose a formula rather than tune it: no derivative is taken in them."""
 
 
-def parameters(kernel: Kernel) -> dict[str, Any]:
-    """Return the parameters of a kernel expression as a flat mapping from path to value.
-
-    >>> from mercer import Gaussian, Linear
-    >>> parameters(Gaussian(bandwidth=0.5) + 0.1 * Linear())
-    {'0__bandwidth': 0.5, '1__weight': 0.1}
-    """
-    return kernel.parameters()
-
-
-def with_parameters(
-    kernel: Kernel, values: Mapping[str, Any] | None = None, /, **more: Any
-) -> Kernel:
-    """Return the kernel with some parameters changed, named as in `parameters`.
-
-    >>> from mercer import Gaussian, Linear
-    >>> with_parameters(Gaussian(bandwidth=0.5) + 0.1 * Linear(), {"0__bandwidth": 2.0})
-    Gaussian(bandwidth=2.0) + 0.1 * Linear()
-    """
-    changes = {**(values or {}), **more}
-    own = {n: changes.pop(n) for n in list(changes) if n in kernel.own_parameters()}
-    children = kernel.children()
-    for name, child in children.items():
-        prefix = f"{name}__"
-        part = {n[len(prefix) :]: changes.pop(n) for n in list(changes) if n.startswith(prefix)}
-        if part:
-            children[name] = with_parameters(child, part)
-    if changes:
-        raise InvalidParameter(
-            f"{kernel} has no parameter {', '.join(sorted(changes))}; it has "
-            f"{', '.join(kernel.parameters()) or 'none'}"
-        )
-    changed = kernel.with_children(children)
-    return replace(changed, **own) if own else changed  # type: ignore[type-var]
-
-
-def literal(v: Any, name: Name) -> str:
-    """Return a parameter's value as the written form spells it."""
-    if isinstance(v, np.generic):
-        v = v.item()
-    if isinstance(v, Kernel):
-        return v.formula(name)[0]
-    if isinstance(v, str):
-        return json.dumps(v, ensure_ascii=False)
-    if isinstance(v, complex):
-        return f"complex({v.real!r}, {v.imag!r})"
-    if isinstance(v, FrozenArray):
-        if v.array.size > LONGEST_TEXT:  # each number takes at least one character
-            return f"<array of shape {v.array.shape}: too long to write>"
-        return literal(v.array.tolist(), name)
-    if isinstance(v, tuple | list):
-        return f"[{', '.join(literal(part, name) for part in v)}]"
-    if isinstance(v, frozenset):
-        inside = ", ".join(sorted(literal(part, name) for part in v))
-        return f"{{{inside}}}" if v else "frozenset()"
-    if v is None or isinstance(v, bool | int | float):
-        return repr(v)
-    if callable(v):
-        return f"<function {getattr(v, '__name__', type(v).__name__)}: no written form>"
-    return repr(v)
-
-
-def wrap(kernel: Kernel, name: Name, tightness: int) -> str:
-    """Return a kernel's written form, in brackets if it binds less tightly than asked."""
-    text, binds = kernel.formula(name)
-    return text if binds >= tightness else f"({text})"
-
-
-def snake(name: str) -> str:
-    """Return a class name in lower case with underscores.
-
-    >>> snake("RationalQuadratic")
-    'rational_quadratic'
-    """
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-
-
 def weakest(kernels: Sequence[Kernel]) -> Kind:
     """Return the least that is known of any of the kernels."""
     order = list(Kind)
     return max((k.kind for k in kernels), key=order.index, default=Kind.POSITIVE)
 
 
+def _are_kernels(v: Any) -> bool:
+    return isinstance(v, tuple) and bool(v) and isinstance(v[0], Kernel)
+
+
 def _is_parameter(v: Any) -> bool:
-    holds_kernels = isinstance(v, tuple) and bool(v) and isinstance(v[0], Kernel)
-    return not (isinstance(v, Kernel) or holds_kernels or callable(v) or v is None)
+    return not (isinstance(v, Kernel) or _are_kernels(v) or callable(v) or v is None)
 
 
 # The operators of a kernel build nodes that are kernels themselves: the one cycle of this package.

@@ -24,10 +24,11 @@ from mercer.check import (
     namespace,
     vectors,
 )
-from mercer.kernels.base import STRUCTURAL, Kernel, Kind, with_parameters
+from mercer.kernels.base import STRUCTURAL, Kernel, Kind
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.differences import Disagreement, NoRoom, compare_slope
 from mercer.kernels.euclidean import negative_definite
+from mercer.kernels.parameters import with_parameters
 from mercer.kernels.probing import chance, cut, gram_matrix, take, unit_roundoff
 from mercer.kernels.text import kernel as read
 
@@ -104,9 +105,9 @@ class _Skipped(Exception):
 
 
 def check_kernel(
-    k: Kernel, x: Points, *, random_state: int | np.random.Generator = 0
+    k: Kernel | str, x: Points, *, random_state: int | np.random.Generator = 0
 ) -> KernelCheck:
-    """Put a kernel through the contract that all kernels keep, on some points.
+    """Put a kernel, or its text, through the contract that all kernels keep, on some points.
 
     Its values are finite, Hermitian, repeatable, the same in slices and on the diagonal, and
     positive definite on the points (conditionally where it says so); it leaves the points alone;
@@ -123,10 +124,11 @@ def check_kernel(
 
     The last is not a kernel: Kroese et al., Example 6.8.
     """
-    if not isinstance(k, Kernel):
+    if not isinstance(k, Kernel | str):
         raise InvalidInput(
             f"{k!r} is not a kernel; a function of two points becomes one through FromFunction"
         )
+    kernel = read(k)
     n = how_many(as_points(x, "x"))
     if n == 0:
         raise InvalidInput("a kernel cannot be checked on no points")
@@ -135,7 +137,7 @@ def check_kernel(
     subjects: list[_Subject] = []
 
     def evaluate() -> str:
-        subjects.append(_subject(k, original))
+        subjects.append(_subject(kernel, original))
         return " x ".join(str(size) for size in subjects[0].K.shape) + " numbers"
 
     lines = [_line("finite values", evaluate)]
@@ -144,7 +146,7 @@ def check_kernel(
             lines.append(_line(name, partial(examine, subjects[0])))
         else:
             lines.append(Check(name, "skipped", "the kernel could not be evaluated"))
-    return KernelCheck(_name(k), tuple(lines))
+    return KernelCheck(_name(kernel), tuple(lines))
 
 
 def _line(name: str, examine: Callable[[], str]) -> Check:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_array_api_obj
 from scipy.linalg import eigh
 
 from mercer.check import (
@@ -14,14 +13,16 @@ from mercer.check import (
     InvalidInput,
     NotPositiveDefinite,
     Points,
-    as_numpy,
     as_points,
     chunks,
     how_many,
+    number_array,
+    plain_array,
     square_matrix,
     whole,
     worst_asymmetry,
 )
+from mercer.kernels.algebra import Scaled
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.probing import (
     DIRECT_POINTS,
@@ -31,7 +32,10 @@ from mercer.kernels.probing import (
     subsets_of,
     take,
     unit_roundoff,
+    values_at,
 )
+from mercer.kernels.radial import NegativeDistance
+from mercer.kernels.text import kernel as read
 
 ROUNDING = 10.0
 """Computed eigenvalues are within this times n·u·‖K‖₂ of the true ones (Weyl; 0.06 is usual)."""
@@ -64,9 +68,10 @@ class Witness:
 class Verdict:
     """An answer that is true or false, with the numbers it rests on.
 
-    ``smallest`` is the smallest eigenvalue that was examined (None where nothing was computed),
-    ``tolerance`` what rounding may have done to it, ``proof`` the rules by which a kernel
-    expression is of its kind.
+    ``smallest`` is the smallest eigenvalue of the whole matrix, even where the witness has only
+    one or two points; beyond a thousand points, which one or two of them refuse, it is theirs
+    (None where nothing was computed). ``tolerance`` is what rounding may have done to it,
+    ``proof`` the rules by which a kernel expression is of its kind.
 
     >>> verdict = positive_definite([[1.0, 2.0], [2.0, 1.0]])
     >>> bool(verdict), verdict.smallest, verdict.witness.indices
@@ -107,9 +112,9 @@ def positive_definite(
 
     A matrix is decomposed, after the cheap necessary conditions :math:`K_{ii} \ge 0` and
     :math:`|K_{ij}|^2 \le K_{ii} K_{jj}`. An eigenvalue above :math:`-10\,n\,u\,\|K\|_2`, with u
-    the unit roundoff of the matrix's precision, is not called negative. A kernel without points
-    is judged by the rules it was made with; with points, by its Gram matrix on them, or on random
-    ``subsets`` of them when there are more than a thousand.
+    the unit roundoff of the matrix's precision, is not called negative. A kernel, or its text,
+    is judged without points by the rules it was made with; with points, by its Gram matrix on
+    them, or on random ``subsets`` of them when there are more than a thousand.
 
     >>> uniform = [[0.5, 0.5, 0.0], [0.5, 0.5, 0.5], [0.0, 0.5, 0.5]]
     >>> positive_definite(uniform).smallest
@@ -121,12 +126,13 @@ def positive_definite(
     Kroese et al., Definition 6.1 and Example 6.8; Gallier and Quaintance, Definition 53.3 and
     Proposition 53.4.
     """
-    if isinstance(kernel_or_matrix, Kernel):
+    if isinstance(kernel_or_matrix, Kernel | str):
+        kernel = read(kernel_or_matrix)
         if x is None:
-            return _by_rule(kernel_or_matrix)
+            return _by_rule(kernel)
         count = whole(subsets, "subsets", least=1)
         generator = np.random.default_rng(random_state)
-        return _on_points(kernel_or_matrix, as_points(x, "x"), count, generator)
+        return _on_points(kernel, as_points(x, "x"), count, generator)
     if callable(kernel_or_matrix):
         raise InvalidInput(
             f"{kernel_or_matrix!r} is neither a matrix nor a kernel; a function of two points "
@@ -150,9 +156,14 @@ def form(matrix: Any, v: Any, w: Any = None) -> complex:
 
     Beeny, Definition 3.10.
     """
-    left = np.asarray(v)
-    right = left if w is None else np.asarray(w)
-    result: complex = (left.conj() @ np.asarray(matrix) @ right).item()
+    K, left = number_array(matrix, "the matrix"), number_array(v, "v")
+    right = left if w is None else number_array(w, "w")
+    if K.ndim != 2 or (left.shape, right.shape) != (K.shape[:1], K.shape[1:]):
+        raise InvalidInput(
+            "a form needs a matrix and one number for each of its rows and columns, found shapes "
+            f"{K.shape}, {left.shape} and {right.shape}"
+        )
+    result: complex = (left.conj() @ K @ right).item()
     return result
 
 
@@ -182,7 +193,7 @@ def factor(gram: Any) -> Array:
 
 def checked_matrix(values: Any, name: str) -> tuple[Array, float]:
     """Return a square finite matrix in double precision, and the unit roundoff it came with."""
-    given = as_numpy(values)
+    given = plain_array(values, name)
     if given.ndim == 2 and len(given) > LARGEST_MATRIX:
         raise InvalidInput(
             f"{name} has {len(given)} rows, too many to decompose (at most {LARGEST_MATRIX}); "
@@ -269,8 +280,10 @@ class _Subject:
         # ‖K‖_F >= ‖K‖₂, so what is refused here would be refused by its eigenvalues too.
         tolerance = allowance * (float(np.linalg.norm(K)) + evaluation)
         if smallest >= -tolerance:
+            rows, why = np.arange(len(K)), ""
+        if smallest >= -tolerance or len(K) <= DIRECT_POINTS:
             values = eigenvalues(K)
-            smallest, rows, why = float(values[0]), np.arange(len(K)), ""
+            smallest = float(values[0])
             tolerance = allowance * (float(np.max(np.abs(values))) + evaluation)
         if smallest >= -tolerance:
             reason = outcome("positive definite", smallest * unit, tolerance * unit)
@@ -282,7 +295,7 @@ class _Subject:
     def _witness(self, part: Array, unit: float, rows: Array) -> Witness:
         c = lowest_axis(part)
         value = float(np.real(form(part, c))) * unit
-        points = None if self.points is None else _values_at(self.points, rows)
+        points = None if self.points is None else values_at(self.points, rows)
         return Witness(tuple(self.numbers[rows].tolist()), tuple(c.tolist()), value, points)
 
 
@@ -316,15 +329,28 @@ CONDITIONAL = (
 
 
 def _by_rule(kernel: Kernel) -> Verdict:
-    if kernel.kind is Kind.CONDITIONAL:
-        return Verdict(False, f"not positive definite: {CONDITIONAL}", proof=kernel.proof)
     if kernel.kind is Kind.POSITIVE and kernel.proof:
         reason = f"positive definite by rule: {kernel.proof}"
         return Verdict(True, reason, proof=kernel.proof)
+    is_conditional = kernel.kind is Kind.CONDITIONAL
+    if is_conditional and _is_negative_distance(kernel):
+        reason = (
+            "not positive definite: k(x, x) = 0 > k(x, y) for different points x and y, so "
+            f"c = (1, 1) has c*Kc = 2 k(x, y) < 0; {CONDITIONAL}"
+        )
+        return Verdict(False, reason, proof=kernel.proof)
     what = "is a similarity" if kernel.kind is Kind.SIMILARITY else "has no proof by rule"
     raise InvalidInput(
         f"{kernel} {what}, so only a test on points can tell: call positive_definite(k, x)"
+        f"{f'; {CONDITIONAL}' if is_conditional else ''}"
     )
+
+
+def _is_negative_distance(kernel: Kernel) -> bool:
+    """Whether a kernel is a positive multiple of minus a power of the distance."""
+    while isinstance(kernel, Scaled) and kernel.weight > 0.0:
+        kernel = kernel.kernel
+    return isinstance(kernel, NegativeDistance)
 
 
 def _on_points(kernel: Kernel, x: Points, count: int, generator: np.random.Generator) -> Verdict:
@@ -365,11 +391,3 @@ def _standing(verdict: Verdict, kernel: Kernel) -> str:
     if not is_proved:
         return ""
     return "; the rules say otherwise, so a rule is broken or the values have lost their accuracy"
-
-
-def _values_at(points: Points, rows: Array) -> tuple[Any, ...]:
-    """Return some points as values to compare and print: rows of numbers as tuples."""
-    if not is_array_api_obj(points):
-        return tuple(points[int(i)] for i in rows)
-    chosen = as_numpy(points)[rows].tolist()
-    return tuple(tuple(p) if isinstance(p, list) else p for p in chosen)

@@ -9,16 +9,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from mercer.check import InvalidInput, Points, as_numpy, vectors
+from mercer.check import InvalidInput, Points, as_numpy, rows_of, vectors
 
 
 def listed(points: Any) -> Points:
     """Return arrays as lists, whose members are Python's and compare like any others."""
+    points = rows_of(points)
     if not hasattr(points, "ndim"):
         return cast(Points, points)
     array = as_numpy(points)
-    is_numeric = array.dtype.kind in "biufc"
-    rows: list[Any] = (as_numpy(vectors(points)) if is_numeric else array).tolist()
+    checked = as_numpy(vectors(points)) if array.dtype.kind in "biufc" else array
+    # Whole numbers remain what they are: beyond 2⁵³ doubles cannot tell neighbours apart.
+    rows: list[Any] = (checked if array.dtype.kind in "fc" else array).tolist()
     return rows
 
 

@@ -12,8 +12,8 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     NotPositiveDefinite,
-    as_numpy,
     numbers,
+    plain_array,
 )
 from mercer.kernels.definite import (
     ASYMMETRY,
@@ -195,7 +195,7 @@ def centre_of(centre: Sequence[float] | Array | None, n: int) -> Array:
     """Return weights that sum to 1 as exactly as they can."""
     if centre is None:
         return np.full(n, 1.0 / max(n, 1))
-    alpha = np.array(numbers(as_numpy(centre).reshape(-1).tolist(), "centre"))
+    alpha = np.array(numbers(plain_array(centre, "centre").reshape(-1).tolist(), "centre"))
     if len(alpha) != n:
         raise InvalidParameter(f"centre has {len(alpha)} weights for {n} points")
     total = float(np.sum(alpha))

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations_with_replacement
 from math import comb, factorial, prod
+from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, NoFeatureMap, namespace
+from mercer.check import Array, NoFeatureMap, finite, namespace
 
 MOST_FEATURES = 100_000
 """More columns than this are never what an explicit feature map is wanted for."""
 
 MOST_FACTORS = 1_000_000
 """More multiplications than this, for each point, are not either: they come of huge degrees."""
+
+
+MOST_NUMBERS = 100_000_000
+"""Sparse features are made dense up to this many numbers, 800 MB of them."""
 
 
 def refuse_too_many(columns: int) -> None:
@@ -26,21 +31,39 @@ def refuse_too_many(columns: int) -> None:
         )
 
 
-def join(parts: Sequence[Array]) -> Array:
+def dense(features: Any) -> Array:
+    """Return features as an array, for operations that leave few zeros; sparse ones may not fit."""
+    if hasattr(features, "toarray"):
+        rows, columns = features.shape
+        if rows * columns > MOST_NUMBERS:
+            raise NoFeatureMap(
+                f"sparse features of shape {features.shape} would be dense here, and hold more "
+                f"than {MOST_NUMBERS} numbers; use the kernel itself, or fewer points at a time"
+            )
+        features = features.toarray()
+    result: Array = features
+    return result
+
+
+def join(parts: Sequence[Any]) -> Array:
     """Return the features of a sum: those of its terms side by side."""
     refuse_too_many(sum(part.shape[1] for part in parts))
-    return namespace(*parts).concat(list(parts), axis=1)
+    arrays = [dense(part) for part in parts]
+    return namespace(*arrays).concat(arrays, axis=1)
 
 
-def outer_rows(left: Array, right: Array) -> Array:
+def outer_rows(left: Any, right: Any) -> Array:
     """Return the features of a product: all products of a left and a right feature."""
     columns = left.shape[1] * right.shape[1]
     refuse_too_many(columns)
-    xp = namespace(left, right)
-    return xp.reshape(left[:, :, None] * right[:, None, :], (left.shape[0], columns))
+    a, b = dense(left), dense(right)
+    xp = namespace(a, b)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = xp.reshape(a[:, :, None] * b[:, None, :], (a.shape[0], columns))
+    return finite(products, "a product of features")
 
 
-def monomials(features: Array, degree: int) -> Array:
+def monomials(features: Any, degree: int) -> Array:
     r"""Return the features of the m-th power of a kernel with given features.
 
     .. math:: \sqrt{\tfrac{m!}{i_1! \cdots i_d!}}\; \varphi_1^{i_1} \cdots \varphi_d^{i_d},
@@ -51,7 +74,6 @@ def monomials(features: Array, degree: int) -> Array:
     >>> monomials(np.array([[1.0, 2.0]]), 2)
     array([[1.        , 2.82842712, 4.        ]])
     """
-    xp = namespace(features)
     n, d = features.shape
     count = comb(d + degree - 1, degree) if d else int(degree == 0)
     refuse_too_many(count)
@@ -60,6 +82,8 @@ def monomials(features: Array, degree: int) -> Array:
             f"the explicit feature map of degree {degree} needs {count * degree} multiplications "
             f"for each point, more than {MOST_FACTORS}; use the kernel itself"
         )
+    features = dense(features)
+    xp = namespace(features)
     if count == 0:
         return xp.zeros((n, 0), dtype=features.dtype)
     columns = []
@@ -67,7 +91,8 @@ def monomials(features: Array, degree: int) -> Array:
         repeats = np.bincount(indices, minlength=d) if indices else np.zeros(d, int)
         weight = (factorial(degree) / prod(factorial(int(i)) for i in repeats)) ** 0.5
         column = xp.full((n,), weight, dtype=features.dtype)
-        for j in indices:
-            column = column * features[:, j]
+        with np.errstate(over="ignore", invalid="ignore"):
+            for j in indices:
+                column = column * features[:, j]
         columns.append(column)
-    return xp.stack(columns, axis=1)
+    return finite(xp.stack(columns, axis=1), "a monomial of features")

@@ -26,11 +26,17 @@ from mercer.check import (
     numbers,
     whole,
 )
-from mercer.kernels.base import Domain, Kernel, Name, value
+from mercer.kernels.base import ATOM, Domain, Kernel, Name, literal, value
 from mercer.kernels.pairs import Pairs
 
 MOST_ELEMENTS = 1000
 """A group up to this size is small enough to test p on all of it when the kernel is made."""
+
+MOST_ASYMMETRY = 1e-12
+"""Values of p at s and s⁻¹ that were computed apart differ by rounding, thousands of times less."""
+
+ROUNDING = 10 * float(np.finfo(np.float64).eps)
+"""Eigenvalues of an n x n matrix are off by at most n times this share of its norm."""
 
 
 class FiniteGroup(ABC):
@@ -200,10 +206,11 @@ class Group(Kernel):
         values = np.array([_finite(self._value(e), f"p at {e!r}") for e in elements])
         gram = values[group.quotients()]
         largest = float(np.max(np.abs(values)))
-        if not np.allclose(gram, gram.conj().T, rtol=0.0, atol=1e-12 * largest):
+        if not np.allclose(gram, gram.conj().T, rtol=0.0, atol=MOST_ASYMMETRY * largest):
             raise NotPositiveDefinite("p is not a kernel on the group: p(s⁻¹) must be conj p(s)")
         eigenvalues, axes = np.linalg.eigh(gram)
-        if eigenvalues[0] < -10 * len(elements) * np.finfo(float).eps * largest * len(elements):
+        norm = largest * len(elements)  # at most: that of a matrix whose entries are all as large
+        if eigenvalues[0] < -ROUNDING * len(elements) * norm:
             raise NotPositiveDefinite(
                 f"p is not positive definite on the group: its Gram matrix has the eigenvalue "
                 f"{eigenvalues[0]:.6g}"
@@ -240,7 +247,7 @@ class Group(Kernel):
     def formula(self, name: Name) -> tuple[str, int]:
         if callable(self.p):
             return Kernel.formula(self, name)
-        return f"{name('Group')}(p=[{', '.join(_written(v) for v in self.p)}])", 3
+        return f"{name('Group')}(p={literal(self.p, name)})", ATOM
 
 
 def _finite(v: Any, name: str) -> Any:
@@ -256,7 +263,3 @@ def _element(point: Any) -> Hashable:
         return tuple(_element(part) for part in point)
     is_whole = isinstance(point, Real) and float(point).is_integer()
     return int(point) if is_whole else cast(Hashable, point)
-
-
-def _written(v: complex) -> str:
-    return f"complex({v.real!r}, {v.imag!r})" if isinstance(v, complex) else repr(v)

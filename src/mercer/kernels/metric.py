@@ -15,7 +15,6 @@ from mercer.check import (
     Points,
     as_numpy,
     as_points,
-    finite,
     how_many,
     namespace,
     number,
@@ -42,20 +41,17 @@ class FromDistances(Kernel):
 
     def three(self, pairs: Pairs) -> tuple[Array, Array, Array]:
         """Return k(x, y), k(x, x) and k(y, y) in shapes that broadcast together."""
-        xx = self._own(pairs.left())
-        yy = xx if pairs.same else self._own(pairs.right())
+        xx = self.kernel.evaluate_own(pairs.left())
+        yy = self.kernel.evaluate_own(pairs.right())
         return self.kernel.evaluate(pairs), pairs.of_x(xx), pairs.of_y(yy)
-
-    def _own(self, pairs: Pairs) -> Array:
-        """Return k(x, x), refusing overflow at once: a quotient by it would hide it."""
-        return finite(real(self.kernel.evaluate(pairs)), self.kernel)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         by_xy, by_xx, by_yy = self.local_slopes(pairs)
         partials = self.local_partials(pairs)
+        left, right = pairs.left(), pairs.right()
         xy = self.kernel.evaluate_partials(pairs)
-        xx = self.kernel.evaluate_partials(pairs.left())
-        yy = self.kernel.evaluate_partials(pairs.right())
+        xx = xy if left is pairs else self.kernel.evaluate_partials(left)
+        yy = xx if right is left else self.kernel.evaluate_partials(right)
         for name, d in xy.items():
             last = (...,) if d.ndim == by_xy.ndim else (..., None)
             partials[f"kernel__{name}"] = (
@@ -72,6 +68,10 @@ class FromDistances(Kernel):
         across = by_xy[..., None] * self.kernel.evaluate_slopes(pairs)
         slopes: Array = across + by_xx[..., None] * pairs.of_x(own)
         return slopes
+
+
+MOST_EXCESS = 1e-8
+"""A cosine above 1 by no more than this is rounding; above, the kernel breaks Cauchy–Schwarz."""
 
 
 @value
@@ -110,9 +110,8 @@ class Normalised(FromDistances):
         xp = namespace(xy)
         roots, both_zero = self._roots(xx, yy)
         cosine = xy / roots
-        if not is_complex(cosine):
-            # Cauchy–Schwarz holds up to rounding; the excess is rounding.
-            cosine = xp.clip(cosine, -1.0, 1.0) if self.kind is Kind.POSITIVE else cosine
+        if not is_complex(cosine) and bool(xp.all(xp.abs(cosine) <= 1.0 + MOST_EXCESS)):
+            cosine = xp.clip(cosine, -1.0, 1.0)
         return xp.where(both_zero, 1.0, cosine)
 
     def evaluate(self, pairs: Pairs) -> Array:
@@ -183,10 +182,8 @@ class GaussianOf(FromDistances):
 
     def _scaled(self, pairs: Pairs) -> Array:
         """Return d²/σ², which stops where the Gaussian has long been zero."""
-        squares = self.kernel.evaluate_squares(pairs)
-        # Two divisions: the square of σ may be 0 or infinite where they are neither.
-        scaled = squares / self._scale() / self._scale()
-        return namespace(squares).clip(scaled, 0.0, LARGEST_SQUARE)
+        squares = self.kernel.scaled_squares(pairs, self._scale())
+        return namespace(squares).clip(squares, None, LARGEST_SQUARE)
 
     def evaluate(self, pairs: Pairs) -> Array:
         return exp(-0.5 * self._scaled(pairs))
@@ -201,6 +198,9 @@ class GaussianOf(FromDistances):
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         # A function of the real part of k(x, y): its derivatives are real too.
         return {n: real(d) for n, d in FromDistances.evaluate_partials(self, pairs).items()}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        return real(FromDistances.evaluate_slopes(self, pairs))
 
     def resolve_own(self, x: Points) -> Kernel:
         if self.bandwidth != "median":

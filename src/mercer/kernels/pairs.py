@@ -230,6 +230,11 @@ class Pairs(ABC):
             lambda: type(self)(_image(psi, self.x), None if self.same else _image(psi, self.y)),
         )
 
+    def value_of(self, kernel: object, make: Callable[[], T]) -> T:
+        """Return what is remembered of a kernel on these pairs, by the kernel's identity."""
+        # The kernel is kept too: its number in memory could otherwise pass to another one.
+        return self._once(("kernel", id(kernel)), lambda: (kernel, make()))[1]
+
     def left(self) -> Aligned:
         """Return the pairs (x, x)."""
         return self._once("left", lambda: Aligned(self.x))
@@ -290,6 +295,12 @@ class Aligned(Pairs):
             raise InvalidInput(
                 f"{how_many(self.x)} points cannot be matched with {how_many(self.y)}"
             )
+
+    def left(self) -> Aligned:
+        return self if self.same else Pairs.left(self)
+
+    def right(self) -> Aligned:
+        return self if self.same else Pairs.right(self)
 
     @property
     def shape(self) -> tuple[int]:

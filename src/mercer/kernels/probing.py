@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from mercer.check import Array, InvalidInput, MercerError, Points, as_numpy, finite, how_many
+from mercer.check import (
+    Array,
+    InvalidInput,
+    MercerError,
+    Points,
+    as_numpy,
+    finite,
+    how_many,
+    part_of,
+    rows_of,
+)
 from mercer.kernels.base import Kernel
 
 DIRECT_POINTS = 1000
@@ -37,18 +48,29 @@ def take(x: Points, chosen: Array) -> Points:
     """Return some of the points; all of them, in order, are the points themselves."""
     if np.array_equal(chosen, np.arange(how_many(x))):
         return x
-    if is_array_api_obj(x):
-        xp = array_namespace(x)
-        some: Points = xp.take(x, xp.asarray(chosen, device=device(x)), axis=0)
+    if hasattr(x, "iloc"):  # some rows of a data frame are one, and its columns have their names
+        frame: Points = x.iloc[chosen]
+        return frame
+    rows = rows_of(x)
+    if is_array_api_obj(rows):
+        xp = array_namespace(rows)
+        some: Points = xp.take(rows, xp.asarray(chosen, device=device(rows)), axis=0)
         return some
-    return [x[int(i)] for i in chosen]
+    return [rows[int(i)] for i in chosen]
+
+
+def values_at(points: Points, rows: Array) -> tuple[Any, ...]:
+    """Return some points as values to compare and print: rows of numbers as tuples."""
+    points = rows_of(points)
+    if not is_array_api_obj(points):
+        return tuple(points[int(i)] for i in rows)
+    chosen = as_numpy(points)[rows].tolist()
+    return tuple(tuple(p) if isinstance(p, list) else p for p in chosen)
 
 
 def cut(x: Points, start: int, stop: int) -> Points:
-    """Return consecutive points; arrays that only follow the standard want all axes named."""
-    rows = slice(start, min(stop, how_many(x)))
-    some: Points = x[(rows, ...) if hasattr(x, "shape") else rows]
-    return some
+    """Return the points from one number to another, or to the last."""
+    return part_of(x, slice(start, min(stop, how_many(x))))
 
 
 def subsets_of(n: int, count: int, generator: np.random.Generator) -> Iterator[Array]:

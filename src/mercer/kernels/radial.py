@@ -1,91 +1,18 @@
-"""Kernels on vectors that are functions of a distance, with bandwidths that data may choose."""
+"""Kernels on vectors that are functions of a distance."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
-from numbers import Real
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidParameter,
-    NotPositiveDefinite,
-    Points,
-    as_numpy,
-    namespace,
-    number,
-    numbers,
-    vectors,
-)
-from mercer.kernels.base import Domain, Kernel, Kind, value
-from mercer.kernels.bessel import matern, matern_slope
-from mercer.kernels.metric import median_distance, sampled
-from mercer.kernels.pairs import Pairs, Scale, Table, exp
-
-Bandwidth: TypeAlias = float | tuple[float, ...] | str
-"""A length, one length for each coordinate, or the rule that finds it from data."""
-
-RULES = ("median", "scale")
-"""Rules for a bandwidth: the median distance; √(p·variance/2), scikit-learn's gamma="scale"."""
-
-
-def positive(v: Any, name: str) -> float:
-    """Return a parameter that is greater than zero."""
-    return number(v, name, above=0.0)
-
-
-def checked_bandwidth(v: Any, name: str) -> Bandwidth:
-    """Return a bandwidth: positive, one per coordinate, or the name of a rule."""
-    if isinstance(v, str):
-        if v in RULES:
-            return v
-        raise InvalidParameter(f"{name} knows the rules {', '.join(RULES)}, found {v!r}")
-    if isinstance(v, Real):
-        return positive(v, name)
-    return numbers(v, name, positive)
-
-
-class Metric(Kernel):
-    """A function of the distance ‖(x - y)/bandwidth‖ in some norm."""
-
-    __slots__ = ()
-    is_vectorial: ClassVar[bool] = True
-    bandwidth: Bandwidth
-    norm: float = 2.0
-
-    @property
-    def length(self) -> Scale:
-        """The bandwidth as numbers."""
-        if isinstance(self.bandwidth, str):
-            raise InvalidParameter(
-                f"the bandwidth {self.bandwidth!r} depends on data: call k.resolve(x) first"
-            )
-        return self.bandwidth
-
-    def resolve_own(self, x: Points) -> Kernel:
-        if not isinstance(self.bandwidth, str):
-            return self
-        if self.bandwidth == "median":
-            distances = as_numpy(Table(sampled(x)).distance(self.norm))
-            unit = float(np.max(distances, initial=0.0)) or 1.0  # squares of shares do not overflow
-            median = median_distance((distances / unit) ** 2, type(self).__name__)
-            return replace(self, bandwidth=unit * median)  # type: ignore[type-var]
-        rows = as_numpy(vectors(x))
-        return replace(self, bandwidth=positive_scale(rows))  # type: ignore[type-var]
-
-
-def positive_scale(rows: Array) -> float:
-    """Return √(p·variance/2), the bandwidth at which γ = 1/(p·variance)."""
-    unit = float(np.max(np.abs(rows), initial=0.0))
-    spread = float((rows / unit).std()) if unit > 0 else 0.0  # in units: squares may overflow
-    if spread == 0.0:
-        raise InvalidParameter(
-            "the bandwidth 'scale' is undefined: the data do not vary. Give a number"
-        )
-    return unit * spread * float(np.sqrt(rows.shape[1] / 2.0))
+from mercer.check import Array, NotPositiveDefinite, as_numpy, namespace, number
+from mercer.kernels.bandwidth import Bandwidth, Metric, checked_bandwidth
+from mercer.kernels.bandwidth import positive as positive
+from mercer.kernels.base import Domain, Kind, value
+from mercer.kernels.bessel import matern, matern_descent, matern_slope
+from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, exp
 
 
 class Radial(Metric):
@@ -132,6 +59,41 @@ class Radial(Metric):
         return slope[..., None] * pairs.difference(self.length) * 2.0 / lengths
 
 
+class Descending(Metric):
+    """A function of the Euclidean distance that still changes where its square is no double."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def descents(self, pairs: Pairs, r: Array) -> tuple[Array, Array]:
+        """Return minus the derivatives in r and in log r, at distances that are 1 in place of 0."""
+
+    def other_partials(self, pairs: Pairs, r: Array) -> dict[str, Array]:
+        """Return the derivatives in parameters other than the bandwidth."""
+        return {}
+
+    def _apart(self, pairs: Pairs) -> tuple[Array, Array]:
+        """Return where the scaled distance is not 0, and the distance, 1 in place of 0."""
+        distance = pairs.distance(2.0, self.length)
+        return distance > 0, pairs.xp.where(distance > 0, distance, 1.0)
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        xp = pairs.xp
+        is_apart, r = self._apart(pairs)
+        growth = xp.where(is_apart, self.descents(pairs, r)[1], 0.0)
+        if isinstance(self.length, tuple):
+            growth = growth[..., None] * (pairs.difference(self.length) / r[..., None]) ** 2
+        lengths = xp.asarray(self.length, dtype=xp.float64)
+        return {**self.other_partials(pairs, r), "bandwidth": growth / lengths}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        xp = pairs.xp
+        is_apart, r = self._apart(pairs)
+        descent = xp.where(is_apart, self.descents(pairs, r)[0], 0.0)
+        direction = pairs.difference(self.length) / r[..., None]
+        return -descent[..., None] * direction / xp.asarray(self.length, dtype=xp.float64)
+
+
 @value
 class Gaussian(Radial):
     r"""The Gaussian kernel with one bandwidth, or one for each coordinate.
@@ -162,7 +124,7 @@ class Gaussian(Radial):
 
 
 @value
-class Matern(Radial):
+class Matern(Descending, Radial):
     r"""The Matérn kernel of smoothness ν; the exponential at ν = 1/2, the Gaussian at ν = ∞.
 
     .. math:: k(x, y) = \frac{2^{1-\nu}}{\Gamma(\nu)}\, z^\nu K_\nu(z),
@@ -208,16 +170,19 @@ class Matern(Radial):
             return Radial.evaluate(self, pairs)
         return self._at(pairs.distance(2.0, self.length))
 
-    def _slope(self, pairs: Pairs) -> tuple[Array, Array]:
-        if self.nu == np.inf:
-            return Radial._slope(self, pairs)
-        distance = pairs.distance(2.0, self.length)
-        slope = pairs.xp.where(distance > 0, self._slope_at(distance), 0.0)
-        return pairs.squared_distance(self.length), slope
+    def descents(self, pairs: Pairs, r: Array) -> tuple[Array, Array]:
+        xp = pairs.xp
+        if self.nu <= 1.0:
+            rate = matern_descent(self._z(r), self.nu) * float(np.sqrt(2.0 * self.nu))
+            descent = xp.asarray(rate)
+        else:
+            slope = exp(-0.5 * r * r) if self.nu == np.inf else -2.0 * self._slope_at(r)
+            descent = xp.where(slope > 0, slope * r, 0.0)
+        return descent, xp.where(descent > 0, descent * r, 0.0)  # r may be infinite
 
 
 @value
-class RationalQuadratic(Radial):
+class RationalQuadratic(Descending, Radial):
     r"""A mixture of Gaussians over all bandwidths.
 
     .. math:: k(x, y) = \left(1 + \frac{\|x - y\|^2}{2 a \sigma^2}\right)^{-a}, \quad a > 0
@@ -234,22 +199,54 @@ class RationalQuadratic(Radial):
     theorem: ClassVar[str] = "a mixture of Gaussians with nonnegative weights"
 
     def profile(self, s: Array) -> Array:
-        xp = namespace(s)
-        return exp(-self.shape * xp.log1p(s / (2.0 * self.shape)))
-
-    def evaluate_squares(self, pairs: Pairs) -> Array:
-        half = pairs.squared_distance(self.length) / (2.0 * self.shape)
-        return -2.0 * pairs.xp.expm1(-self.shape * pairs.xp.log1p(half))
+        return exp(-self.shape * self._log(s))
 
     def profile_slope(self, s: Array) -> Array:
-        xp = namespace(s)
-        return -0.5 * exp(-(self.shape + 1.0) * xp.log1p(s / (2.0 * self.shape)))
+        return -0.5 * exp(-(self.shape + 1.0) * self._log(s))
 
     def profile_partials(self, s: Array) -> dict[str, Array]:
-        xp = namespace(s)
-        ratio = s / (2.0 * self.shape)
-        in_shape = ratio / (1.0 + ratio) - xp.log1p(ratio)
-        return {"shape": in_shape * self.profile(s)}
+        return {"shape": self._in_shape(self._log(s))}
+
+    def _log(self, s: Array) -> Array:
+        """Return log(1 + s/2a)."""
+        return namespace(s).log1p(s / (2.0 * self.shape))
+
+    def _in_shape(self, log: Array) -> Array:
+        xp = namespace(log)
+        in_shape: Array = exp(-self.shape * log) * (-xp.expm1(-log) - log)
+        return in_shape
+
+    # Through logarithms of distances: a small a changes where the square is no longer a double.
+    def _log_at(self, pairs: Pairs) -> Array:
+        xp = pairs.xp
+        s = pairs.squared_distance(self.length)
+        with np.errstate(over="ignore", divide="ignore"):
+            near = self._log(s)
+            is_far = (s >= LARGEST_SQUARE) | ~xp.isfinite(near)
+            if not bool(xp.any(is_far)):
+                return near
+            before, after = (
+                (self.length, 1.0) if isinstance(self.length, tuple) else (1.0, self.length)
+            )
+            half = xp.log(pairs.distance(2.0, before)) - float(np.log(after))
+        return xp.where(is_far, 2.0 * half - float(np.log(2.0) + np.log(self.shape)), near)
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return exp(-self.shape * self._log_at(pairs))
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return -2.0 * pairs.xp.expm1(-self.shape * self._log_at(pairs))
+
+    def other_partials(self, pairs: Pairs, r: Array) -> dict[str, Array]:
+        return {"shape": self._in_shape(self._log_at(pairs))}
+
+    def descents(self, pairs: Pairs, r: Array) -> tuple[Array, Array]:
+        xp = pairs.xp
+        log = self._log_at(pairs)
+        k, root = exp(-self.shape * log), exp(-0.5 * log)
+        # √(2a) is the limit of the product. Its factors: root² may be 0 where r is huge.
+        reach = xp.where(xp.isfinite(r), root * r, float(np.sqrt(2.0 * self.shape)))
+        return k * root * reach, k * reach * reach
 
 
 def _norm(v: Any, name: str) -> float:
@@ -271,7 +268,8 @@ class Laplacian(Metric):
     >>> Laplacian(bandwidth=2.0)([[0.0, 0.0]], [[1.0, 1.0]])
     array([[0.36787944]])
 
-    Its slope at x = y does not exist; 0 is returned there.
+    Of complex points, real and imaginary parts count as coordinates. Its slope at x = y does not
+    exist; 0 is returned there.
     """
 
     bandwidth: Bandwidth = 1.0
@@ -316,7 +314,7 @@ def _distance_power(v: Any, name: str) -> float:
 
 
 @value
-class NegativeDistance(Metric):
+class NegativeDistance(Descending):
     r"""Minus a power of the distance: conditionally positive definite, not positive definite.
 
     .. math:: k(x, y) = -\|x - y\|^\beta, \quad 0 < \beta \le 2
@@ -341,25 +339,9 @@ class NegativeDistance(Metric):
         # The distance, not its square: without a profile to bound them, powers need its range.
         return 0.0 - pairs.distance(2.0, self.length) ** self.exponent
 
-    def _powers(self, pairs: Pairs) -> tuple[Array, Array]:
-        """Return r and β r^β; for r = 0 they are 1, which may be divided by, and 0."""
-        xp = pairs.xp
-        distance = pairs.distance(2.0, self.length)
-        safe = xp.where(distance > 0, distance, 1.0)
-        return safe, xp.where(distance > 0, self.exponent * safe**self.exponent, 0.0)
+    def descents(self, pairs: Pairs, r: Array) -> tuple[Array, Array]:
+        growth: Array = self.exponent * r**self.exponent
+        return growth / r, growth
 
-    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
-        xp = pairs.xp
-        safe, growth = self._powers(pairs)
-        in_exponent = -growth * xp.log(safe) / self.exponent
-        if isinstance(self.length, tuple):
-            shares = (pairs.difference(self.length) / safe[..., None]) ** 2
-            growth = growth[..., None] * shares
-        lengths = xp.asarray(self.length, dtype=xp.float64)
-        return {"exponent": in_exponent, "bandwidth": growth / lengths}
-
-    def evaluate_slopes(self, pairs: Pairs) -> Array:
-        safe, growth = self._powers(pairs)
-        direction = pairs.difference(self.length) / safe[..., None]
-        lengths = pairs.xp.asarray(self.length, dtype=pairs.xp.float64)
-        return -(growth / safe)[..., None] * direction / lengths
+    def other_partials(self, pairs: Pairs, r: Array) -> dict[str, Array]:
+        return {"exponent": -(r**self.exponent) * pairs.xp.log(r)}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from mercer.check import Array, InvalidInput, InvalidParameter, as_numpy, finite, number
+from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array
 from mercer.kernels.definite import ASYMMETRY, eigenvalues
 from mercer.kernels.euclidean import (
     across,
@@ -21,6 +21,9 @@ from mercer.kernels.euclidean import (
 )
 
 Transform = Callable[[Array, float], Array]
+
+FINEST_POWER = 1e-14
+"""No power is known more exactly: rounding moves the eigenvalue whose sign decides by some u."""
 
 TRANSFORMS: dict[str, tuple[Transform, str]] = {
     "identity": (lambda t, _: t + 0.0, ""),
@@ -67,8 +70,7 @@ def schoenberg(squared_distances: Any, transform: str = "power", parameter: floa
             f"the parameter p of power must be a number in (0, 1], found {parameter!r}: powers "
             "greater than 1 do not keep distances Euclidean"
         )
-    t = as_numpy(squared_distances).astype(np.float64)
-    finite(t, "the array of squared distances")
+    t = real_array(squared_distances, "the array of squared distances")
     if np.any(t < 0):
         place = tuple(int(i) for i in np.argwhere(t < 0)[0])
         raise InvalidInput(
@@ -85,8 +87,8 @@ def largest_euclidean_power(distances: Any, tol: float = 1e-10) -> float:
 
     The powers that do form an interval (0, p*], because powers below 1 keep squared distances
     what they are (`schoenberg`), and small ones bring distinct points near the corners of a
-    simplex. The result is right to ``tol``, from below. Points at distance 0 must have equal
-    rows: no power could make them Euclidean otherwise.
+    simplex. The result is right to ``tol``, or to 1e-14 if that is more, from below. Points at
+    distance 0 must have equal rows: no power could make them Euclidean otherwise.
 
     >>> square = np.array([[0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
     >>> largest_euclidean_power(square)
@@ -95,7 +97,7 @@ def largest_euclidean_power(distances: Any, tol: float = 1e-10) -> float:
     The two squared diagonals of that square, 2·4^p, may not exceed its four squared sides.
     """
     d, roundoff = real_matrix(distances, "the matrix of distances")
-    tol = number(tol, "tol", above=0.0)
+    tol = max(number(tol, "tol", above=0.0), FINEST_POWER)
     broken = not_distances(d, roundoff)
     if broken:
         raise InvalidInput(f"these are not distances: {broken}")
@@ -111,9 +113,11 @@ def largest_euclidean_power(distances: Any, tol: float = 1e-10) -> float:
     low = 0.5
     while smallest(low) <= 0.0:
         low /= 2.0
-    p = float(brentq(smallest, low, 1.0, xtol=tol, rtol=1e-14))
-    while smallest(p) < 0.0:
-        p -= tol
+    p = float(brentq(smallest, low, 1.0, xtol=tol, rtol=FINEST_POWER))
+    step = max(tol, float(np.spacing(p)))
+    while p > low and smallest(p) < 0.0:
+        p -= step
+        step *= 2.0  # few steps lead out of what rounding made negative
     return max(p, low)
 
 

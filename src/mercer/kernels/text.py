@@ -15,15 +15,13 @@ from operator import add, mul, neg, sub, truediv
 from typing import Any, NamedTuple, NoReturn
 
 from mercer.check import InvalidParameter, WrittenFormError, number
-from mercer.kernels import functions, groups, sets, spectral, splines  # noqa: F401  (read by name)
-from mercer.kernels.base import LONGEST_TEXT, Kernel, snake
+from mercer.kernels import functions, groups, series, sets, spectral, splines  # noqa: F401  (by name)
+from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian, Laplacian
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+from mercer.kernels.written import DEEPEST, LARGEST_POWER, LONGEST_NUMBER, LONGEST_TEXT, snake
 
-DEEPEST = 50  # brackets or operations: more than people write, too few to exhaust the stack
-LONGEST_NUMBER = 40  # characters; a double needs at most 24
-LARGEST_POWER = 1000  # beyond it only values near 1 keep their powers in the range of doubles
 WINDOW = 60  # characters of the text that an error shows, so that they fit on a line
 TOKEN = re.compile(
     r"""(?sx)(?P<space>[ \t\r\n]+)
@@ -105,7 +103,7 @@ class _Reader:
             self.fail(str(error) or type(error).__name__, at, error)
 
     def shallow(self, value: Any, at: int) -> Any:
-        if _depth(value) > DEEPEST:
+        if isinstance(value, Kernel) and value.depth() > DEEPEST:
             self.fail(f"expected at most {DEEPEST} operations inside each other, found more", at)
         return value
 
@@ -240,11 +238,6 @@ def _calculated(mark: str, left: Any, right: Any) -> Any:
     if not isinstance(value, Kernel) and not isfinite(value):
         raise InvalidParameter(f"{left} {mark} {right} is not a finite number")
     return value
-
-
-def _depth(value: Any) -> int:
-    children = value.children().values() if isinstance(value, Kernel) else ()
-    return 1 + max(map(_depth, children), default=0)
 
 
 def _refusal(cls: type[Kernel]) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from math import fsum
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -12,9 +14,11 @@ from mercer.check import (
     Array,
     InvalidInput,
     InvalidParameter,
+    MercerError,
     NotDifferentiable,
     Points,
     as_points,
+    finite,
     how_many,
     members,
     namespace,
@@ -23,8 +27,39 @@ from mercer.check import (
 )
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
+from mercer.kernels.features import dense
 from mercer.kernels.frozen import FrozenArray
-from mercer.kernels.pairs import Pairs, Table, conj
+from mercer.kernels.pairs import Pairs, Table, conj, is_complex
+
+T = TypeVar("T")
+
+MOST_EXCESS = 1e-8
+"""Weights whose sum is farther from 1 are a mistake; nearer ones were rounded when written down."""
+
+
+@dataclass(frozen=True)
+class OfPoints:
+    """A user's function of points, whose type errors say what it was called with.
+
+    >>> OfPoints(lambda x: 2.0 * x, "f")([1.0])
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: f cannot read points given as a list (can't multiply sequence by non-int of type 'float'); a function gets the points as they are passed: pass an array
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+
+    function: Callable[[Any], Any]
+    name: str
+
+    def __call__(self, x: Points) -> Any:
+        try:
+            return self.function(x)
+        except TypeError as error:
+            if is_array_api_obj(x) or isinstance(error, MercerError):
+                raise
+            raise InvalidInput(
+                f"{self.name} cannot read points given as a {type(x).__name__} ({error}); a "
+                "function gets the points as they are passed: pass an array"
+            ) from error
 
 
 @value
@@ -34,7 +69,8 @@ class Weighted(Kernel):
     .. math:: k(x, y) = f(x)\, k_1(x, y)\, \overline{f(y)}
 
     Any real or complex f will do (the text asks for f ≥ 0, which is not needed). f takes points
-    and returns one number each; for `slopes` its gradient, shape (n, d), must be given too.
+    as you pass them (a list stays a list) and returns one number each; for `slopes` its gradient,
+    shape (n, d), must be given too.
 
     >>> import numpy as np
     >>> from mercer import Linear
@@ -77,14 +113,16 @@ class Weighted(Kernel):
         inner = self.kernel.evaluate_slopes(pairs)
         values = self.kernel.evaluate(pairs)
         right = pairs.of_y(conj(g))
-        gradient = vectors(self.slope(pairs.x), "slope(x)")
+        gradient = vectors(OfPoints(self.slope, "slope")(pairs.x), "slope(x)")
         _refuse_shape(gradient, (how_many(pairs.x), inner.shape[-1]), "slope(x)")
         grown = pairs.of_x(gradient) * (values * right)[..., None]
         slopes: Array = grown + pairs.outer(f, g)[..., None] * inner
         return slopes
 
     def features(self, x: Points) -> Array:
-        return one_each(self.function, x)[:, None] * self.kernel.features(x)
+        weights = one_each(self.function, x)[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(weights * dense(self.kernel.features(x)), f"a feature of {self}")
 
     def formula(self, name: Name) -> tuple[str, int]:
         return f"{wrap(self.kernel, name, ATOM)}.weighted({literal(self.function, name)})", ATOM
@@ -92,7 +130,7 @@ class Weighted(Kernel):
 
 def one_each(function: Callable[[Any], Any], x: Points) -> Array:
     """Return a function of points, checked to give one number for each."""
-    weights = vectors(function(x), "f(x)")
+    weights = vectors(OfPoints(function, "f")(x), "f(x)")
     if tuple(weights.shape) != (how_many(x), 1):
         raise InvalidInput(
             f"the function of k.weighted must return one number for each of the {how_many(x)} "
@@ -107,8 +145,8 @@ class PullBack(Kernel):
 
     .. math:: k(x, y) = k_1(\psi(x), \psi(y))
 
-    ψ takes points and returns points, of whatever type the kernel reads; for `slopes` its
-    Jacobian, shape (n, out, in), must be given too.
+    ψ takes points as you pass them (a list stays a list) and returns points, of whatever type the
+    kernel reads; for `slopes` its Jacobian, shape (n, out, in), must be given too.
 
     >>> import numpy as np
     >>> from mercer import Linear
@@ -127,18 +165,22 @@ class PullBack(Kernel):
     def reads_vectors(self) -> bool:
         return False  # the map may take anything to vectors
 
+    @property
+    def _psi(self) -> OfPoints:
+        return OfPoints(self.function, "psi")
+
     def seen_by(self, child: str, x: Points) -> Points:
-        mapped: Points = self.function(x)
+        mapped: Points = self._psi(x)
         return mapped
 
     def evaluate(self, pairs: Pairs) -> Array:
-        return self.kernel.evaluate(pairs.mapped(self.function))
+        return self.kernel.evaluate(pairs.mapped(self._psi))
 
     def evaluate_squares(self, pairs: Pairs) -> Array:
-        return self.kernel.evaluate_squares(pairs.mapped(self.function))
+        return self.kernel.evaluate_squares(pairs.mapped(self._psi))
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
-        inner = self.kernel.evaluate_partials(pairs.mapped(self.function))
+        inner = self.kernel.evaluate_partials(pairs.mapped(self._psi))
         return {f"kernel__{n}": d for n, d in inner.items()}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
@@ -146,14 +188,14 @@ class PullBack(Kernel):
             raise NotDifferentiable(
                 "the slopes of k.on(psi) need the derivative of psi: k.on(psi, jacobian=...)"
             )
-        inner = self.kernel.evaluate_slopes(pairs.mapped(self.function))
-        jacobian = self.jacobian(pairs.x)
+        inner = self.kernel.evaluate_slopes(pairs.mapped(self._psi))
+        jacobian = OfPoints(self.jacobian, "jacobian")(pairs.x)
         columns = np.shape(jacobian)[-1] if np.ndim(jacobian) == 3 else "in"
         _refuse_shape(jacobian, (how_many(pairs.x), inner.shape[-1], columns), "jacobian(x)")
         return namespace(inner).sum(inner[..., :, None] * pairs.of_x(jacobian), axis=-2)
 
     def features(self, x: Points) -> Array:
-        return self.kernel.features(self.function(x))
+        return self.kernel.features(self._psi(x))
 
     def formula(self, name: Name) -> tuple[str, int]:
         return f"{wrap(self.kernel, name, ATOM)}.on({literal(self.function, name)})", ATOM
@@ -183,6 +225,22 @@ def frozen(point: Any) -> Any:
     if isinstance(point, list | tuple):
         return tuple(frozen(part) for part in point)
     return frozenset(point) if isinstance(point, set) else point
+
+
+def _on_each(evaluate: Callable[[Pairs], T], tables: Sequence[Table]) -> list[T]:
+    """Return a function of each table, computed once for tables that are one object."""
+    known = {table: evaluate(table) for table in dict.fromkeys(tables)}
+    return [known[table] for table in tables]
+
+
+def _summing_to_one(weights: Sequence[float]) -> tuple[float, ...]:
+    """Return weights divided by their sum, unless rounding alone keeps it from being 1."""
+    total = fsum(weights)
+    if abs(total - 1.0) > MOST_EXCESS:
+        raise InvalidParameter(f"the weights must sum to 1, found {total!r}")
+    # Weights that were divided once are left alone: to make a kernel again must not change it.
+    is_rounding = abs(total - 1.0) <= np.finfo(np.float64).eps * fsum(abs(w) for w in weights)
+    return tuple(weights) if is_rounding else tuple(w / total for w in weights)
 
 
 @value
@@ -220,8 +278,8 @@ class CentredOn(Kernel):
             raise InvalidParameter(
                 f"there are {len(self.weights)} weights for {len(self._points())} points"
             )
-        if self.weights is not None and abs(sum(self.weights) - 1.0) > 1e-8:
-            raise InvalidParameter(f"the weights must sum to 1, found {sum(self.weights)!r}")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _summing_to_one(self.weights))
 
     @property
     def kind(self) -> Kind:
@@ -243,25 +301,39 @@ class CentredOn(Kernel):
         w = xp.asarray(self.weights or [1.0 / size] * size, dtype=values.dtype)
         return xp.tensordot(values, w, axes=((1,), (0,)))
 
-    def _tables(self, pairs: Pairs) -> list[Table]:
+    def _tables(self, pairs: Pairs) -> tuple[Table, Table, Table]:
         """Return the pairs of x, of y and of the sample with the sample."""
         sample = self._sample(pairs.x)
         left = Table(pairs.x, sample)
-        return [left, left if pairs.same else Table(pairs.y, sample), Table(sample)]
+        return left, left if pairs.same else Table(pairs.y, sample), Table(sample)
 
     def _centred(self, pairs: Pairs, xy: Array, tables: Sequence[Array]) -> Array:
         left, right, own = (self._mean(table) for table in tables)
-        grand = self._mean(own[None, ...])[0]
-        means = pairs.of_x(left) + pairs.of_y(conj(right))  # first: so the result is symmetric
-        centred: Array = xy - means + grand
+        half = 0.5 * self._mean(own[None, ...])[0]
+        # The means first: so the result is symmetric.
+        centred: Array = xy - (pairs.of_x(left - half) + pairs.of_y(conj(right - half)))
         return centred
 
     def evaluate(self, pairs: Pairs) -> Array:
-        tables = [self.kernel.evaluate(table) for table in self._tables(pairs)]
-        return self._centred(pairs, self.kernel.evaluate(pairs), tables)
+        k, tables = self.kernel, self._tables(pairs)
+        if type(k).evaluate_squares is Kernel.evaluate_squares:  # a difference of values
+            return self._centred(pairs, k.evaluate(pairs), _on_each(k.evaluate, tables))
+        # The weights sum to 1, so -d²/2 may stand for k, and does not cancel far from the origin.
+        squares = _on_each(k.evaluate_squares, tables)
+        centred = self._centred(pairs, k.evaluate_squares(pairs), squares)
+        centred *= -0.5
+        values = [k.evaluate(pairs), *_on_each(k.evaluate, tables[:2])]
+        return centred + self._twist(pairs, values) if any(map(is_complex, values)) else centred
+
+    def _twist(self, pairs: Pairs, values: Sequence[Array]) -> Array:
+        """Return the imaginary part, which distances do not see; its grand mean is zero."""
+        xp = namespace(*values)
+        xy, left, right = (xp.imag(xp.astype(v, xp.complex128)) for v in values)
+        means = pairs.of_x(self._mean(left)) - pairs.of_y(self._mean(right))
+        return 1j * xp.astype(xy - means, xp.complex128)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
-        tables = [self.kernel.evaluate_partials(table) for table in self._tables(pairs)]
+        tables = _on_each(self.kernel.evaluate_partials, self._tables(pairs))
         inner = self.kernel.evaluate_partials(pairs)
         return {
             f"kernel__{n}": self._centred(pairs, d, [table[n] for table in tables])
@@ -279,8 +351,9 @@ class CentredOn(Kernel):
         return {}
 
     def features(self, x: Points) -> Array:
-        mean = self._mean(self.kernel.features(self._sample(x))[None, ...])
-        return self.kernel.features(x) - mean
+        own, phi = (dense(self.kernel.features(points)) for points in (self._sample(x), x))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(phi - self._mean(own[None, ...]), f"a feature of {self}")
 
     def formula(self, name: Name) -> tuple[str, int]:
         sample = literal(self.sample, name)

@@ -14,6 +14,7 @@ from mercer.check import (
     NotDifferentiable,
     NotPositiveDefinite,
     Points,
+    finite,
     namespace,
     nonnegative,
     number,
@@ -24,7 +25,10 @@ from mercer.check import (
 )
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.features import join, monomials
-from mercer.kernels.pairs import Pairs, is_complex
+from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, is_complex
+
+MOST_ASYMMETRY = 1e-12
+"""A form computed as A'A differs from its transpose by rounding, thousands of times less."""
 
 
 @value
@@ -46,11 +50,17 @@ class Linear(Kernel):
         return pairs.inner()
 
     def evaluate_squares(self, pairs: Pairs) -> Array:
+        squares = pairs.squared_distance()
+        if not bool(pairs.xp.any(squares >= LARGEST_SQUARE)):
+            return squares
         distances = pairs.distance(2.0)  # whose squares may overflow, and then say so
         return distances * distances
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         return broadcast_y(pairs, pairs.vectors[1])
+
+    def scaled_squares(self, pairs: Pairs, scale: float) -> Array:
+        return pairs.squared_distance(scale)
 
     def features(self, x: Points) -> Array:
         return vectors(x) + 0.0
@@ -107,7 +117,9 @@ class Polynomial(Kernel):
     def features(self, x: Points) -> Array:
         rows = vectors(x)
         ones = 0.0 * rows[:, :1] + sqrt(self.offset)
-        return monomials(join([sqrt(self.scale) * rows, ones]), self.degree)
+        with np.errstate(over="ignore"):
+            scaled = finite(sqrt(self.scale) * rows, f"a feature of {self}")
+        return monomials(join([scaled, ones]), self.degree)
 
 
 @value
@@ -148,7 +160,7 @@ class Sigmoid(Kernel):
 def _positive_form(B: Any, name: str) -> tuple[tuple[complex, ...], ...]:
     matrix = square_matrix(B, name)
     asymmetry, (i, j) = worst_asymmetry(matrix)
-    if asymmetry > 1e-12:
+    if asymmetry > MOST_ASYMMETRY:
         raise NotPositiveDefinite(
             f"{name} must be symmetric for x'By to be a kernel: entries ({i}, {j}) and ({j}, {i}) "
             "differ"
@@ -208,4 +220,5 @@ class Bilinear(Kernel):
     def features(self, x: Points) -> Array:
         values, axes = np.linalg.eigh(np.asarray(self.B))
         root = axes * np.sqrt(np.maximum(values, 0.0))
-        return vectors(x) @ namespace(x).asarray(root)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(vectors(x) @ namespace(x).asarray(root), f"a feature of {self}")

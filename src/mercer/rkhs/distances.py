@@ -21,13 +21,18 @@ from mercer.check import (
     as_points,
     chunks,
     finite,
+    how_many,
     members,
     namespace,
+    part_of,
+    real_array,
+    rows_of,
     vectors,
     whole,
 )
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, Table
+from mercer.kernels.text import kernel as read
 
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
@@ -55,6 +60,7 @@ def joined(x: Points, y: Points) -> Points:
     """
     if isinstance(x, Paired) and isinstance(y, Paired) and len(x.parts) == len(y.parts):
         return Paired(*(joined(a, b) for a, b in zip(x.parts, y.parts, strict=True)))
+    x, y = rows_of(x), rows_of(y)
     if not (is_array_api_obj(x) or is_array_api_obj(y)):
         return (*members(x), *members(y))
     if getattr(x, "ndim", 0) != getattr(y, "ndim", 0):
@@ -62,7 +68,7 @@ def joined(x: Points, y: Points) -> Points:
     return namespace(x, y).concat([x, y], axis=0)
 
 
-def distance(kernel: Kernel, x: Points, y: Points | None = None) -> Array:
+def distance(kernel: Kernel | str, x: Points, y: Points | None = None) -> Array:
     r"""The distances between points in the Hilbert space of a kernel.
 
     .. math:: d(x, y) = \sqrt{k(x, x) + k(y, y) - 2\,\Re k(x, y)}
@@ -83,7 +89,7 @@ def distance(kernel: Kernel, x: Points, y: Points | None = None) -> Array:
 
     Martin, Proposition 7.
     """
-    return np.sqrt(squared_distance(kernel, Table(x, y)))
+    return np.sqrt(squared_distance(read(kernel), Table(x, y)))
 
 
 def squared_distance(kernel: Kernel, pairs: Pairs) -> Array:
@@ -103,7 +109,10 @@ def squared_distance(kernel: Kernel, pairs: Pairs) -> Array:
 
 
 def distance_to_set(
-    kernel: Kernel, x: Points, points: Points, weights: Sequence[float] | Array | None = None
+    kernel: Kernel | str,
+    x: Points,
+    points: Points,
+    weights: Sequence[float] | Array | None = None,
 ) -> Array:
     r"""The distances of points to the barycentre of a set, whose members have weights s ≥ 0.
 
@@ -120,24 +129,27 @@ def distance_to_set(
 
     Martin, §2, Example 2.
     """
-    w = _shares(weights, len(as_points(points, "points")))
+    kernel = read(kernel)
+    w = _shares(weights, how_many(as_points(points, "points")))
     spread = w @ _mean_squares(kernel, points, points, w)
     return np.sqrt(np.maximum(_mean_squares(kernel, x, points, w) - 0.5 * spread, 0.0))
 
 
 def _shares(weights: Sequence[float] | Array | None, count: int) -> Array:
-    s = np.ones(count) if weights is None else np.asarray(weights, dtype=np.float64)
-    if s.shape != (count,) or not np.all(s >= 0) or not 0 < np.sum(s) < np.inf:
+    s = np.ones(count) if weights is None else real_array(weights, "weights")
+    with np.errstate(over="ignore"):
+        total = np.sum(s)
+    if s.shape != (count,) or not np.all(s >= 0) or not 0 < total < np.inf:
         raise InvalidInput(
             f"a barycentre of {count} points needs one weight >= 0 for each, not all zero; found "
             f"weights of shape {s.shape}"
         )
-    return s / np.sum(s)
+    return np.asarray(s / total)
 
 
 def _mean_squares(kernel: Kernel, x: Points, points: Points, w: Array) -> Array:
-    rows = chunks(len(as_points(x, "x")), max(1, TILE // len(w)))
-    parts = [squared_distance(kernel, Table(x[r], points)) @ w for r in rows]
+    rows = chunks(how_many(as_points(x, "x")), max(1, TILE // len(w)))
+    parts = [squared_distance(kernel, Table(part_of(x, r), points)) @ w for r in rows]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
@@ -160,7 +172,7 @@ class Discrepancy:
 
 
 def mean_discrepancy(
-    kernel: Kernel,
+    kernel: Kernel | str,
     x: Points,
     y: Points,
     *,
@@ -184,7 +196,8 @@ def mean_discrepancy(
 
     Gretton et al. (2012), Journal of Machine Learning Research 13, §2.2 and Lemma 6.
     """
-    n, m = len(as_points(x, "x")), len(as_points(y, "y"))
+    kernel = read(kernel)
+    n, m = how_many(as_points(x, "x")), how_many(as_points(y, "y"))
     if min(n, m) < 2:
         raise InvalidInput(f"two samples of at least 2 points are needed, found {n} and {m}")
     pooled = joined(x, y)

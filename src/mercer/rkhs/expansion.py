@@ -20,12 +20,14 @@ from mercer.check import (
     as_numpy,
     as_points,
     chunks,
+    how_many,
     number,
     vectors,
     whole,
 )
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table, is_complex
+from mercer.kernels.text import kernel as read
 from mercer.rkhs.distances import KERNEL_ROUNDING, ROUNDOFF, evaluated
 from mercer.rkhs.functions import combined, kept, oriented, refuse_negative
 
@@ -141,7 +143,7 @@ class MercerDecomposition:
 
 
 def mercer_decomposition(
-    kernel: Kernel, measure: Measure | Points, count: int
+    kernel: Kernel | str, measure: Measure | Points, count: int
 ) -> MercerDecomposition:
     r"""The leading eigenvalues and eigenfunctions of a kernel's integral operator.
 
@@ -173,7 +175,7 @@ def mercer_decomposition(
 
     Kroese et al., Theorem 6.4 and Example 6.9; Beeny, Theorem 3.21.
     """
-    wanted = whole(count, "count", least=1)
+    kernel, wanted = read(kernel), whole(count, "count", least=1)
     if kernel.kind is Kind.CONDITIONAL:
         raise NotPositiveDefinite(
             f"{kernel} is conditionally positive definite and has no Mercer decomposition; centre "
@@ -185,7 +187,7 @@ def mercer_decomposition(
 
 
 def _on_a_sample(kernel: Kernel, points: Points, count: int) -> MercerDecomposition:
-    n = len(points)
+    n = how_many(points)
     if count > n:
         raise InvalidParameter(f"a sample of {n} points has {n} eigenvalues, found count = {count}")
     kernel = kernel.resolve(points)

@@ -10,10 +10,11 @@ that grows beyond all bounds with n (Kroese et al., chapter 6, without those two
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from numbers import Complex
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -28,28 +29,50 @@ from mercer.check import (
     as_numpy,
     as_points,
     chunks,
+    finite,
+    how_many,
     members,
+    namespace,
+    part_of,
+    rows_of,
     vectors,
     whole,
 )
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table
+from mercer.kernels.text import kernel as read
 from mercer.rkhs.distances import KERNEL_ROUNDING, ROUNDOFF, TILE, evaluated, joined
 
 TIED = 1e-8
 """Moduli closer than this, relatively, are equal where a sign is chosen: rounding has no say."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def unwarned(compute: Callable[P, T]) -> Callable[P, T]:
+    """Return the function without numpy's warnings of overflow, which `finite` refuses by name."""
+
+    @wraps(compute)
+    def quiet(*args: P.args, **named: P.kwargs) -> T:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return compute(*args, **named)
+
+    return quiet
+
 
 def tables(kernel: Kernel, x: Points, y: Points) -> Iterator[tuple[slice, Array]]:
     """Yield the matrix of k(x[i], y[j]) some rows at a time."""
-    for rows in chunks(len(as_points(x, "x")), max(1, TILE // len(y))):
-        yield rows, evaluated(kernel, Table(x[rows], y))
+    for rows in chunks(how_many(as_points(x, "x")), max(1, TILE // how_many(y))):
+        yield rows, evaluated(kernel, Table(part_of(x, rows), y))
 
 
+@unwarned
 def combined(kernel: Kernel, x: Points, points: Points, weights: Array) -> Array:
     """Return Σⱼ k(x, pⱼ) wⱼ for one column of weights or several."""
     parts = [values @ weights for _, values in tables(kernel, x, points)]
-    return np.concatenate(parts) if parts else np.zeros((0, *weights.shape[1:]))
+    values = np.concatenate(parts) if parts else np.zeros((0, *weights.shape[1:]))
+    return finite(values, f"a function of {kernel}")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
@@ -81,26 +104,27 @@ class Function:
     points: Points
     weights: Array
 
-    def __init__(self, kernel: Kernel, points: Points, weights: Sequence[complex] | Array) -> None:
-        if not isinstance(kernel, Kernel):
-            raise InvalidParameter(f"a function of H needs a kernel, found {kernel!r}")
-        object.__setattr__(self, "kernel", kernel)
+    def __init__(
+        self, kernel: Kernel | str, points: Points, weights: Sequence[complex] | Array
+    ) -> None:
+        object.__setattr__(self, "kernel", read(kernel))
         object.__setattr__(self, "points", kept(points))
-        object.__setattr__(self, "weights", _one_each(weights, len(self.points)))
+        object.__setattr__(self, "weights", _one_each(weights, how_many(self.points)))
 
     @classmethod
-    def at(cls, kernel: Kernel, point: Any) -> Function:
+    def at(cls, kernel: Kernel | str, point: Any) -> Function:
         """Return k(·, x), the function with which an inner product is the value at x."""
         return cls(kernel, (point,), [1.0])
 
     def __repr__(self) -> str:
-        count = len(self.points)
+        count = how_many(self.points)
         return f"<Function: {self.kernel!r} at {count} point{'' if count == 1 else 's'}>"
 
     def __call__(self, x: Points) -> Array:
         """Return f(x[i]) for every point."""
         return combined(self.kernel, x, self.points, self.weights)
 
+    @unwarned
     def __add__(self, other: Function) -> Function:
         if not isinstance(other, Function):
             return NotImplemented
@@ -111,12 +135,25 @@ class Function:
         weights = np.concatenate([self.weights, other.weights])
         return Function(self.kernel, joined(self.points, other.points), weights)
 
+    def __radd__(self, other: object) -> Function:
+        """Return f for 0 + f, with which `sum` begins."""
+        return self if isinstance(other, Complex) and other == 0 else NotImplemented
+
+    @unwarned
     def __mul__(self, factor: complex) -> Function:
         if not isinstance(factor, Complex):
             return NotImplemented
         return Function(self.kernel, self.points, factor * self.weights)
 
     __rmul__ = __mul__
+
+    @unwarned
+    def __truediv__(self, divisor: complex) -> Function:
+        if not isinstance(divisor, Complex):
+            return NotImplemented
+        if divisor == 0:
+            raise InvalidParameter("a function cannot be divided by 0")
+        return Function(self.kernel, self.points, self.weights / divisor)
 
     def __neg__(self) -> Function:
         return -1.0 * self
@@ -130,6 +167,7 @@ class Function:
         return self._form(other)[0]
 
     @property
+    @unwarned
     def norm(self) -> float:
         """‖f‖; a squared norm that rounding made negative counts as zero."""
         squared, largest = self._form(self)
@@ -144,8 +182,10 @@ class Function:
 
     def distance(self, other: Function) -> float:
         """Return ‖f - g‖."""
+        self._refuse_other_space(other)
         return (self - other).norm
 
+    @unwarned
     def bound(self, x: Points) -> Array:
         """Return ‖f‖ √k(x, x), which |f(x)| does not exceed."""
         if self.kernel.kind is Kind.CONDITIONAL:
@@ -154,8 +194,10 @@ class Function:
                 "and y bounds f(x) - f(y), and nothing bounds f(x)"
             )
         own = np.maximum(evaluated(self.kernel, Aligned(x)).real, 0.0)
-        return np.asarray(self.norm * np.sqrt(own))
+        bounds = np.asarray(self.norm * np.sqrt(own))
+        return finite(bounds, f"a bound of a function of {self.kernel}")
 
+    @unwarned
     def _form(self, other: Function) -> tuple[Any, float]:
         """Return ⟨f, g⟩ as a Python number and the largest |k| in it."""
         self._refuse_unbalanced()
@@ -164,9 +206,12 @@ class Function:
         for rows, values in tables(self.kernel, other.points, self.points):
             total += other.weights[rows].conj() @ (values @ self.weights)
             largest = max(largest, float(np.max(np.abs(values))))
-        return np.asarray(total).item(), largest
+        product = finite(np.asarray(total), f"an inner product of functions of {self.kernel}")
+        return product.item(), largest
 
     def _refuse_other_space(self, other: Function) -> None:
+        if not isinstance(other, Function):
+            raise InvalidParameter(f"expected a Function, found {type(other).__name__}")
         if self.kernel != other.kernel:
             raise InvalidParameter(
                 f"a function of {self.kernel} and one of {other.kernel} lie in different spaces; "
@@ -187,16 +232,31 @@ class Function:
 
 def kept(points: Points) -> Points:
     """Return points that the caller can no longer change, where their type allows it."""
+    points = rows_of(points)
     if isinstance(points, np.ndarray):
-        if points.base is None and not points.flags.writeable:
+        if points.base is None and not (points.flags.writeable or points.dtype.kind == "O"):
             return points
         copy = points.copy()
+        if copy.dtype.kind == "O":
+            for index, member in np.ndenumerate(points):
+                copy[index] = _frozen(member)
         copy.flags.writeable = False
         return copy
     if isinstance(points, Paired):
         return Paired(*(kept(part) for part in points.parts))
-    array: bool = is_array_api_obj(points)
-    return points if array else tuple(members(as_points(points, "points")))
+    if is_array_api_obj(points):
+        copied: Points = namespace(points).asarray(points, copy=True)
+        return copied
+    return tuple(_frozen(point) for point in members(as_points(points, "points")))
+
+
+def _frozen(point: Any) -> Any:
+    """Return a point that does not change with the caller's, where its type allows it."""
+    if isinstance(point, np.ndarray):
+        return kept(point)
+    if type(point) in (list, tuple):  # named tuples have names to keep
+        return tuple(_frozen(part) for part in point)
+    return frozenset(point) if isinstance(point, set) else point
 
 
 def _one_each(weights: Any, count: int) -> Array:
@@ -212,8 +272,8 @@ def _one_each(weights: Any, count: int) -> Array:
 
 
 def _same(x: Points, y: Points) -> bool:
-    arrays = isinstance(x, np.ndarray) and isinstance(y, np.ndarray)
-    return x is y or (arrays and np.array_equal(np.asarray(x), np.asarray(y)))
+    arrays = is_array_api_obj(x) and is_array_api_obj(y)
+    return x is y or (arrays and np.array_equal(as_numpy(x), as_numpy(y)))
 
 
 def oriented(columns: Array) -> Array:
@@ -240,7 +300,7 @@ class PrincipalFunctions:
     """Eigenfunctions, orthonormal in H: one for each value that is not 0."""
 
 
-def principal_functions(kernel: Kernel, x: Points, count: int) -> PrincipalFunctions:
+def principal_functions(kernel: Kernel | str, x: Points, count: int) -> PrincipalFunctions:
     r"""The leading eigenfunctions of the centred covariance operator of a sample.
 
     .. math:: \Gamma f = \frac1n \sum_i \langle f, \tilde\varphi_i \rangle\, \tilde\varphi_i,
@@ -258,7 +318,7 @@ def principal_functions(kernel: Kernel, x: Points, count: int) -> PrincipalFunct
 
     Martin, §3 (Yao's operator is not centred).
     """
-    n = len(as_points(x, "x"))
+    kernel, n = read(kernel), how_many(as_points(x, "x"))
     if whole(count, "count", least=1) > n:
         raise InvalidParameter(f"{n} points have at most {n} axes, found count = {count!r}")
     kernel = kernel.resolve(x)

@@ -1,0 +1,94 @@
+"""Bandwidths of kernels on vectors: numbers, or rules that find them from data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Real
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from mercer.check import Array, InvalidParameter, Points, as_numpy, number, numbers, vectors
+from mercer.kernels.base import Kernel
+from mercer.kernels.metric import median_distance, sampled
+from mercer.kernels.pairs import LARGEST_SQUARE, Scale, Table
+
+Bandwidth: TypeAlias = float | tuple[float, ...] | str
+"""A length, one length for each coordinate, or the rule that finds it from data."""
+
+RULES = ("median", "scale")
+"""Rules for a bandwidth: the median distance; √(p·variance/2), scikit-learn's gamma="scale"."""
+
+
+def positive(v: Any, name: str) -> float:
+    """Return a parameter that is greater than zero."""
+    return number(v, name, above=0.0)
+
+
+def checked_bandwidth(v: Any, name: str) -> Bandwidth:
+    """Return a bandwidth: positive, one per coordinate, or the name of a rule."""
+    if isinstance(v, str):
+        if v in RULES:
+            return v
+        raise InvalidParameter(f"{name} knows the rules {', '.join(RULES)}, found {v!r}")
+    if getattr(v, "ndim", None) == 0:
+        v = as_numpy(v).item()
+    if isinstance(v, Real):
+        return positive(v, name)
+    return numbers(v, name, positive)
+
+
+class Metric(Kernel):
+    """A function of the distance ‖(x - y)/bandwidth‖ in some norm."""
+
+    __slots__ = ()
+    is_vectorial: ClassVar[bool] = True
+    bandwidth: Bandwidth
+    norm: float = 2.0
+
+    @property
+    def length(self) -> Scale:
+        """The bandwidth as numbers."""
+        if isinstance(self.bandwidth, str):
+            raise InvalidParameter(
+                f"the bandwidth {self.bandwidth!r} depends on data: call k.resolve(x) first"
+            )
+        return self.bandwidth
+
+    def resolve_own(self, x: Points) -> Kernel:
+        if not isinstance(self.bandwidth, str):
+            return self
+        if self.bandwidth == "median":
+            bandwidth = self._median(vectors(sampled(x)))
+        else:
+            bandwidth = positive_scale(as_numpy(vectors(x)))
+        if bandwidth == np.inf:
+            raise InvalidParameter(
+                f"the bandwidth {self.bandwidth!r} of these data is too large for a double; "
+                "rescale the data or give a number"
+            )
+        return replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
+
+    def _median(self, rows: Array) -> float:
+        """Return the median distance of rows, which may be finite where the largest is not."""
+        largest = float(np.max(np.abs(as_numpy(rows)), initial=0.0))
+        # A distance is at most the sum over real coordinates of twice the largest of them.
+        unit = 2.0 ** (4 * rows.shape[1]).bit_length() if largest > LARGEST_SQUARE else 1.0
+        with np.errstate(over="ignore"):
+            distances = as_numpy(Table(rows / unit).distance(self.norm))
+        most = float(np.max(distances, initial=0.0)) or 1.0
+        if most == np.inf:
+            return most
+        shares = (distances / most) ** 2  # of the largest: so that squares do not overflow
+        return unit * (most * median_distance(shares, type(self).__name__))
+
+
+def positive_scale(rows: Array) -> float:
+    """Return √(p·variance/2), the bandwidth at which γ = 1/(p·variance)."""
+    unit = float(np.max(np.abs(rows), initial=0.0))
+    spread = float((rows / unit).std()) if unit > 0 else 0.0  # in units: squares may overflow
+    if spread == 0.0:
+        raise InvalidParameter(
+            "the bandwidth 'scale' is undefined: the data do not vary. Give a number"
+        )
+    return unit * spread * float(np.sqrt(rows.shape[1] / 2.0))
