@@ -15,7 +15,7 @@ from mercer.engines import compiled
 from mercer.engines.base import memory_bytes
 from mercer.engines.compiled import fastest_exponential
 from mercer.engines.cpu import Threads
-from mercer.engines.tiles import Tiles
+from mercer.engines.tiles import PreparedTable, Tiles
 from mercer.gram import Gram
 
 RNG = np.random.default_rng(7)
@@ -55,6 +55,17 @@ def test_fast_expressions_take_one_product_for_each_scale(
     monkeypatch.setattr(np, "matmul", lambda *a, **k: made.append(1) or right(*a, **k))  # type: ignore[func-returns-value]
     tiles.tile(tiles.blocks()[0])
     assert len(made) == len(tiles.prepared.uses)
+
+
+def test_a_statistic_asked_for_again_is_not_what_somebody_wrote_into() -> None:
+    tiles = Tiles(mc.Gaussian(2.0), X[:30])
+    assert tiles.prepared is not None
+    pairs = PreparedTable(tiles.prepared, tiles.blocks()[0], is_symmetric=True)
+    first = pairs.squared_distance(2.0)
+    kept = first.copy()
+    first *= -1.0
+    np.testing.assert_allclose(pairs.squared_distance(2.0), kept, rtol=1e-12, atol=1e-14)
+    assert np.array_equal(first, -kept)
 
 
 @pytest.mark.parametrize("kernel", OTHERS, ids=str)

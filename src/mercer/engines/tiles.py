@@ -166,7 +166,10 @@ class PreparedTable(Table):
 
     def _product(self, key: Any, left: Array, right: Array) -> Array:
         if key not in self._known:
-            out = self.prepared.buffer(key, self.shape)
+            # A buffer that its last user may have written to is not used again for this tile.
+            given_away = self.left_to_use[key] <= 0
+            out = np.empty(self.shape, self.dtype) if given_away else None
+            out = self.prepared.buffer(key, self.shape) if out is None else out
             np.matmul(left[self.block.rows], right[self.block.columns].T, out=out)
             self._known[key] = out
         self.left_to_use[key] -= 1
@@ -186,8 +189,10 @@ class PreparedTable(Table):
                 np.fill_diagonal(s, 0.0)
             if self.prepared.has_kink:
                 self._recompute_small(s, scale)
-        # The last one to ask may write into the buffer.
-        return s if self.left_to_use[scale] == 0 else s.copy()
+        if self.left_to_use[scale] > 0:
+            return s.copy()
+        del self._known[scale]  # the last one to ask may write into it
+        return s
 
     def distance(self, norm: float, scale: Scale = 1.0) -> Array:
         s = self.squared_distance(scale)  # only the Euclidean norm is asked of prepared points
