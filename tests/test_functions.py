@@ -259,3 +259,8 @@ def test_neighbouring_whole_numbers_beyond_doubles_differ() -> None:
     masked = np.ma.masked_equal([1, 2], 2)
     with pytest.raises(mc.InvalidInput, match="masked"):
         mc.Delta()(masked)
+
+
+def test_a_function_that_forgets_to_return_is_told_so() -> None:
+    with pytest.raises(InvalidInput, match="forget to return"):
+        FromFunction(lambda a, b: None)(["cat", "dog"])

@@ -433,6 +433,22 @@ def test_deep_expressions_take_time_in_proportion_to_their_depth(step: str) -> N
     assert deep.diag(X).shape == (len(X),)
 
 
+@pytest.mark.parametrize("step", [".gaussian(3.0)", ".normalised()"])
+def test_derivatives_of_deep_expressions_take_a_moderate_time_too(step: str) -> None:
+    deep = read("linear()" + step * 30)
+    evaluations: list[int] = []
+
+    class Counted(Table):
+        def of_x(self, f: Array) -> Array:
+            evaluations.append(1)
+            return Table.of_x(self, f)
+
+    assert np.all(np.isfinite(deep.evaluate_slopes(Counted(X))))
+    deep.evaluate_partials(Counted(X))
+    # A handful for each pair of levels; twice as many at each level would be a thousand million.
+    assert len(evaluations) <= 20 * 30**2
+
+
 @pytest.mark.parametrize("unit", [1e-200, 1e200])
 def test_the_gaussian_of_the_linear_kernel_keeps_the_range_of_doubles(unit: float) -> None:
     x = np.array([[0.0], [unit]])

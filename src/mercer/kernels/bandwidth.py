@@ -35,6 +35,11 @@ def checked_bandwidth(v: Any, name: str) -> Bandwidth:
         v = as_numpy(v).item()
     if isinstance(v, Real):
         return positive(v, name)
+    if v is None:
+        raise InvalidParameter(
+            f"{name} must be a number > 0, a sequence of them or a rule ({', '.join(RULES)}), "
+            "found None"
+        )
     return numbers(v, name, positive)
 
 

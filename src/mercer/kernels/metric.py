@@ -64,9 +64,10 @@ class FromDistances(Kernel):
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         by_xy, by_xx, _ = self.local_slopes(pairs)
         # Both arguments of k(x, x) move with x, and k is Hermitian: twice the real part.
-        own = 2.0 * real(self.kernel.evaluate_slopes(pairs.left()))
-        across = by_xy[..., None] * self.kernel.evaluate_slopes(pairs)
-        slopes: Array = across + by_xx[..., None] * pairs.of_x(own)
+        inner = self.kernel.evaluate_slopes(pairs)
+        left = pairs.left()
+        own = 2.0 * real(inner if left is pairs else self.kernel.evaluate_slopes(left))
+        slopes: Array = by_xy[..., None] * inner + by_xx[..., None] * pairs.of_x(own)
         return slopes
 
 
