@@ -262,5 +262,5 @@ def test_neighbouring_whole_numbers_beyond_doubles_differ() -> None:
 
 
 def test_a_function_that_forgets_to_return_is_told_so() -> None:
-    with pytest.raises(InvalidInput, match="forget to return"):
-        FromFunction(lambda a, b: None)(["cat", "dog"])
+    with pytest.raises(mc.InvalidInput, match="did it forget to"):
+        mc.FromFunction(lambda a, b: None)(["cat", "dog"])

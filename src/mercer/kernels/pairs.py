@@ -387,7 +387,9 @@ def _image(psi: Callable[[Any], Any], points: Points) -> Points:
 
 def _one_number_each(values: list[Any], shape: tuple[int, ...]) -> Array:
     if any(v is None for v in values):
-        raise InvalidInput("a function of two points returned None: does it forget to return?")
+        raise InvalidInput(
+            "a function of two points must return a number and returned None: did it forget to?"
+        )
     has_complex = any(isinstance(v, complex | np.complexfloating) for v in values)
     try:
         return np.asarray(values, np.complex128 if has_complex else np.float64).reshape(shape)
