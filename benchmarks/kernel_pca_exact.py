@@ -66,8 +66,9 @@ def main(n: int, repetitions: int) -> None:
         f"scikit-learn with ARPACK: {ratio:.1f} times faster, 1/{memory:.0f} of the memory; "
         f"eigenvalues agree to {difference:.1e}, proved to {once['mercer']['error']:.1e}."
     )
-    figures = {"n": n, "ratio": ratio, "memory": memory, "difference": difference}
-    print(json.dumps({**figures, **medians["mercer"], "peer_seconds": medians["peer"]["seconds"]}))
+    figures = {"n": n, "ratio": ratio, "memory_ratio": memory, "difference": difference}
+    seconds = {f"{name}_seconds": medians[name]["seconds"] for name in medians}
+    print(json.dumps({**figures, **seconds, "error": once["mercer"]["error"]}))
 
 
 if __name__ == "__main__" and not child({"peer": peer, "mercer": mercer}):
