@@ -179,7 +179,8 @@ def test_matrices_that_are_not_gram_matrices_are_refused(matrix: Any, message: s
 
 
 def test_rounding_is_not_asymmetry() -> None:
-    mc.Precomputed(np.array([[1.0, 1.0 + 1e-9], [1.0, 1.0]]))
+    k = mc.Precomputed(np.array([[1.0, 1.0 + 1e-9], [1.0, 1.0]]))
+    assert k([0], [1])[0, 0] == 1.0 + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Proved errors of eigenvalues and axes, from residuals and from what is left over.
 
-Q holds orthonormal Ritz vectors, Θ their values, R = KQ - QΘ; ρ is the norm of R and of all
-rounding in it.
+Q holds orthonormal Ritz vectors, Θ their values, R = KQ - QΘ; ρ is the norm of R plus an
+allowance for rounding. The bounds are theorems; the allowance is an estimate (`Gram.rounding`).
 """
 
 from __future__ import annotations

@@ -146,10 +146,11 @@ class Gram:
         return factor
 
     def rounding(self) -> float:
-        """Return a bound for the rounding of a double precision product, as a norm.
+        """Return an allowance for the rounding of a double precision product, as a norm.
 
         A tile's product sums as many terms as the tile has columns, the tiles of a row are added
-        up, and each entry carries the rounding of its own formula.
+        up, and each entry carries the rounding of its own formula. It is an estimate, not a proof:
+        an expression that cancels may lose more.
         """
         terms = self.tile + self.shape[0] // self.tile + 4 * columns(self.x) + 10
         largest = float(np.max(np.abs(self.diag()), initial=0.0))
@@ -204,7 +205,7 @@ class Centred:
         return centred.astype(factor.dtype)
 
     def rounding(self) -> float:
-        """Return a bound for the rounding of a double precision product, as a norm."""
+        """Return an allowance for the rounding of a double precision product, as a norm."""
         return self.gram.rounding() * float(self.weights.max())
 
     @cached_property

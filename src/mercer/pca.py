@@ -29,8 +29,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
     .. math:: W^{1/2} H K H^\top W^{1/2} = U \Lambda U^\top, \quad
         F = H K H^\top W^{1/2} U \Lambda^{-1/2}
 
-    with weights w that sum to 1, H = I - 1wᵀ and W = diag(w); without weights F = √λ·u. The matrix
-    K is never stored beyond a few thousand individuals.
+    with weights w that sum to 1, H = I - 1wᵀ and W = diag(w); without weights F = √λ·u. Beyond a
+    thousand individuals K is not stored, unless ``method="dense"`` or more axes than a fifth of
+    the individuals are asked for. Axes below the numerical rank are left out.
 
     Parameters
     ----------

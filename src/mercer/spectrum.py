@@ -25,7 +25,7 @@ DENSE = 1_000
 """Up to this size the whole matrix is decomposed at once."""
 
 STORED = 3_000
-"""Up to this size the matrix is stored and multiplied from memory."""
+"""Up to this size all axes may be asked for, which takes the whole matrix."""
 
 MOST_DENSE = 32_766
 """LAPACK's work size for a larger matrix overflows 32 bits (numpy issue 25564)."""
