@@ -41,10 +41,10 @@ def test_rigorous_certificates_are_always_true(
 ) -> None:
     A, values, theta, Q = problem(seed, n, min(count + 2, n), noise, definite=definite)
     images = A @ Q
-    rounding = 1e-13
-    complements = [frobenius_complement(float(np.sum(A**2)), images, theta)]
+    rounding = np.full(len(theta), 1e-13)
+    complements = [frobenius_complement(float(np.sum(A**2)), images, theta, rounding)]
     if definite:
-        complements.append(trace_complement(float(np.trace(A)), theta, rounding, "definite"))
+        complements.append(trace_complement(float(np.trace(A)), theta, 1e-13, "definite"))
     proof = certify(theta, images - Q * theta, rounding, count, complements)
     for k in range(count):
         if proof.is_ordered[k]:
@@ -62,11 +62,11 @@ def test_rigorous_certificates_are_always_true(
 
 def test_the_quadratic_bound_beats_the_block_bound_where_there_is_a_gap() -> None:
     theta, residuals = np.array([1.0, 0.9]), np.array([[1e-4, 0.0], [0.0, 1e-4]])
-    proof = certify(theta, residuals, 0.0, 2, [Complement(0.1, "given")])
+    proof = certify(theta, residuals, np.zeros(2), 2, [Complement(0.1, "given")])
     assert np.all(proof.errors < 1.3e-8)
     assert np.all(proof.is_ordered)
     assert proof.bounds == ("quadratic, given",) * 2
-    blind = certify(theta, residuals, 0.0, 2, [Complement(2.0, "too large")])
+    blind = certify(theta, residuals, np.zeros(2), 2, [Complement(2.0, "too large")])
     assert np.all(blind.errors == pytest.approx(2e-4))
     assert not np.any(blind.is_ordered)
     assert blind.bounds == ("block residual",) * 2
@@ -76,8 +76,8 @@ def test_a_planted_residual_that_is_too_small_is_noticed() -> None:
     """The negative control: with half of the residual the intervals miss the truth."""
     A, values, theta, Q = problem(4, 20, 4, 0.3, definite=True)
     R = A @ Q - Q * theta
-    honest = certify(theta, R, 1e-13, 3, [])
-    cheated = certify(theta, 1e-3 * R, 1e-13, 3, [])
+    honest = certify(theta, R, np.full(4, 1e-13), 3, [])
+    cheated = certify(theta, 1e-3 * R, np.full(4, 1e-13), 3, [])
 
     def covers(proof: object) -> bool:
         low, high = proof.lower, proof.upper  # type: ignore[attr-defined]

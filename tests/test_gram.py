@@ -198,17 +198,17 @@ def test_the_fast_exponential_is_the_exponential(dtype: type, error: float) -> N
     lowest = -700.0 if dtype is np.float64 else -86.0
     a: Array = np.linspace(lowest, -lowest, 200_001).astype(dtype)
     expected = np.exp(a.astype(np.longdouble))
-    found = fastest_exponential()(a.copy())
+    found = fastest_exponential()(a.copy(), 1.0)
     assert np.max(np.abs(found / expected - 1.0)) <= error
     below: Array = np.full(5000, -1e4, dtype)
-    assert np.all(fastest_exponential()(below) == 0.0)
+    assert np.all(fastest_exponential()(below, 1.0) == 0.0)
 
 
 def test_without_the_compiler_the_exponential_is_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "find_spec", lambda name: None)
     found = compiled.fastest_exponential.__wrapped__()
     a = np.linspace(-5.0, 0.0, 9000)
-    assert np.array_equal(found(a.copy()), np.exp(a))
+    assert np.array_equal(found(a.copy(), 1.0), np.exp(a))
 
 
 def test_a_product_never_holds_the_matrix() -> None:

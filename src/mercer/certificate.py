@@ -1,7 +1,7 @@
 """Proved errors of eigenvalues and axes, from residuals and from what is left over.
 
-Q holds orthonormal Ritz vectors, Θ their values, R = KQ - QΘ; ρ is the norm of R plus an
-allowance for rounding. The bounds are theorems; the allowance is an estimate (`Gram.rounding`).
+Q holds orthonormal Ritz vectors, Θ their values, R = KQ - QΘ; ρ is the norm of R plus a bound for
+the rounding of the products (`Gram.rounding`).
 """
 
 from __future__ import annotations
@@ -99,15 +99,17 @@ class Complement:
 def certify(
     theta: Array,
     residuals: Array,
-    rounding: float,
+    noise: Array,
     count: int,
     complements: Sequence[Complement],
 ) -> Certificate:
     """Return for each of the first ``count`` values the narrowest interval that can be proved.
 
-    ``residuals`` holds R for all Ritz vectors; ``complements`` bound what all of them leave out.
+    ``residuals`` holds R for all Ritz vectors and ``noise`` a bound for the rounding in each of
+    its columns; ``complements`` bound what all of them leave out.
     """
-    rho = prefix_norms(residuals) + rounding
+    rho = prefix_norms(residuals) + np.sqrt(np.append(0.0, np.cumsum(noise**2)))
+    rounding = noise[:count]
     lower, upper = block_intervals(theta[:count], float(rho[count]))
     sines, ordered = np.ones(count), np.zeros(count, bool)
     bounds, assumptions = ["block residual"] * count, ["none"] * count
@@ -151,15 +153,20 @@ def trace_complement(trace: float, theta: Array, rounding: float, assumption: st
     return Complement(max(trace - float(np.sum(theta)), 0.0) + rounding, "trace", assumption)
 
 
-def frobenius_complement(square_sum: float, images: Array, theta: Array) -> Complement:
+def frobenius_complement(
+    square_sum: float, images: Array, theta: Array, noise: Array
+) -> Complement:
     r"""Return the Frobenius norm of what the Ritz vectors leave out, without any assumption.
 
     .. math:: \|(I-P)K(I-P)\|_F^2 = \|K\|_F^2 - 2\|KP\|_F^2 + \|PKP\|_F^2
 
-    The subtraction can only be trusted down to √u·‖K‖_F, which is added.
+    The subtraction can only be trusted down to √u·‖K‖_F, which is added, as is what the rounding
+    of the images can have taken away.
     """
-    left = square_sum - 2.0 * float(np.sum(np.abs(images) ** 2)) + float(np.sum(theta**2))
-    tau = np.sqrt(max(left, 0.0)) + np.sqrt(np.finfo(float).eps * square_sum)
+    known = float(np.sum(np.abs(images) ** 2))
+    left = square_sum - 2.0 * known + float(np.sum(theta**2))
+    rounding = 4.0 * np.sqrt(known) * float(np.linalg.norm(noise))
+    tau = np.sqrt(max(left, 0.0) + rounding) + np.sqrt(np.finfo(float).eps * square_sum)
     return Complement(float(tau), "Frobenius norm")
 
 

@@ -96,6 +96,34 @@ class WrittenFormError(InvalidInput):
     """A text that is not a kernel; the message points at the position."""
 
 
+class UnreadableFile(InvalidInput):
+    """A file that is not what it should be; the message names the file and the place."""
+
+
+class TooLarge(UnreadableFile):
+    """A file that would take more memory than allowed, found before the memory was taken."""
+
+
+class CorruptFile(UnreadableFile):
+    """A stored model that is damaged, cut short, or not one at all."""
+
+
+class NotStorable(MercerError, TypeError):
+    """A model that holds what cannot be written as plain data, such as a Python function."""
+
+
+class NotSaved(MercerError, OSError):
+    """A file that could not be written; what was there before is still there."""
+
+
+class MissingExtra(MercerError, ImportError):
+    """An optional library that is not installed; the message names the extra that brings it."""
+
+
+class DataWarning(UserWarning):
+    """Something in the data was guessed or changed that the user should know of."""
+
+
 class Paired:
     """Points of a product space: the i-th point is ``(x[i], y[i], ...)``.
 
@@ -385,6 +413,15 @@ def chunks(count: int, size: int) -> Iterator[slice]:
     """
     for start in range(0, count, size):
         yield slice(start, min(start + size, count))
+
+
+def lies_on_disk(points: Any) -> bool:
+    """Whether points are read from a file part by part: a memory map, or what says so itself."""
+    while isinstance(points, np.ndarray):
+        if isinstance(points, np.memmap):
+            return True
+        points = points.base
+    return getattr(points, "lies_on_disk", False) is True
 
 
 def as_points(values: Any, name: str) -> Points:

@@ -6,25 +6,40 @@ products are taken in single precision, and the last ones in double.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from enum import Enum
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.linalg import eigh
 
 from mercer.check import Array
 
+T = TypeVar("T")
+OverRows: TypeAlias = Callable[[Callable[[slice], T], int], list[T]]
+"""A way to work on consecutive parts of many rows, perhaps in parallel."""
+
 MOST_BLOCKS = 4
 """The basis is restarted from the Ritz vectors when it holds this many blocks."""
 
 SINGLE_FLOOR = 3e-6
-"""Residuals relative to the largest value below which single precision products are noise."""
+"""Residuals relative to the largest value below which single precision products help no more."""
+
+SINGLE_ERROR = 1e-7
+"""The residual that axes of the single precision matrix usually have for the matrix itself."""
 
 DEPENDENT = 1e-14
 """Squared relative size below which a direction of a block is rounding."""
 
 SLOW = 0.5
 """A pass that does not halve the residual in single precision is the last of its kind."""
+
+FIRST_GAIN = 0.01
+"""By how much the first correction is expected to lower the residual."""
+
+CORRECTION = 12.0
+"""A residual r, relative to the largest value, asks for corrections whose sizes add up to 12r."""
 
 
 class Multiplies(Protocol):
@@ -40,30 +55,50 @@ class LowRankInverse:
         U \,\mathrm{diag}\Bigl(\frac{\lambda}{\lambda - \theta}\Bigr) U^* r \right)
     """
 
-    def __init__(self, factor: Array) -> None:
+    def __init__(self, factor: Array, over_rows: OverRows[Any] | None = None) -> None:
         self.factor = factor
-        squares = np.asarray(factor.conj().T @ factor, np.result_type(factor, float))
+        self.over_rows = _at_once if over_rows is None else over_rows
+        squares = self._adjoint(factor)
         values, axes = eigh(squares) if squares.size else (np.zeros(0), squares)
         largest = values.max(initial=0.0)
         keep = values > len(values) * np.finfo(factor.dtype).eps * largest
         self.values = values[keep][::-1]
         self._to_axes = (axes[:, keep] / np.sqrt(values[keep]))[:, ::-1].astype(factor.dtype)
 
+    def _adjoint(self, vectors: Array) -> Array:
+        """Return F* V in double precision, each part's product in the factor's own."""
+        dtype = np.result_type(self.factor, float)
+
+        def part(rows: slice) -> Array:
+            product: Array = self.factor[rows].conj().T @ vectors[rows].astype(self.factor.dtype)
+            return product.astype(dtype)
+
+        parts = self.over_rows(part, len(self.factor))
+        return np.asarray(sum(parts[1:], start=parts[0]))
+
+    def _times(self, small: Array) -> Array:
+        """Return F times a small matrix, in double precision."""
+        result = np.empty((len(self.factor), small.shape[1]), np.result_type(self.factor, float))
+        small = small.astype(self.factor.dtype)
+
+        def part(rows: slice) -> None:
+            result[rows] = self.factor[rows] @ small
+
+        self.over_rows(part, len(self.factor))
+        return result
+
     def shares(self, vectors: Array) -> Array:
         """Return the coordinates of vectors on the eigenvectors of the low-rank matrix."""
-        inner = self.factor.conj().T @ vectors.astype(self.factor.dtype)
-        coordinates: Array = self._to_axes.conj().T @ inner
+        coordinates: Array = self._to_axes.conj().T @ self._adjoint(vectors)
         return coordinates
 
     def product(self, vectors: Array) -> Array:
         """Return the low-rank matrix times a block of vectors."""
-        image: Array = self.factor @ (self.factor.conj().T @ vectors.astype(self.factor.dtype))
-        return image
+        return self._times(self._adjoint(vectors))
 
     def start(self, count: int) -> Array:
         """Return the leading eigenvectors of the low-rank matrix."""
-        axes: Array = self.factor @ self._to_axes[:, :count]
-        return axes.astype(np.result_type(axes, float))
+        return self._times(self._to_axes[:, :count])
 
     def correct(self, ritz: Array, residuals: Array, theta: Array) -> Array:
         """Return Jacobi and Davidson's correction, orthogonal to each Ritz vector.
@@ -77,7 +112,7 @@ class LowRankInverse:
         smallest = 1e-6 * np.abs(theta)[None, :]
         gaps = np.where(np.abs(gaps) < smallest, np.where(gaps < 0, -smallest, smallest), gaps)
         weights = np.tile(self.values[:, None] / gaps, 2)
-        inside = self.factor @ (self._to_axes @ (weights * shares).astype(self.factor.dtype))
+        inside = self._times(self._to_axes @ (weights * shares))
         solved = (np.hstack([ritz, residuals]) - inside) / -np.tile(theta, 2)
         along, across = solved[:, :b], solved[:, b:]
         ratio = _dots(ritz, across) / _dots(ritz, along)
@@ -90,13 +125,21 @@ def _dots(a: Array, b: Array) -> Array:
     return dots
 
 
+def _at_once(work: Callable[[slice], T], n: int) -> list[T]:
+    return [work(slice(0, n))]
+
+
 @dataclass
 class Iteration:
-    """Where the iteration stands: Ritz pairs, their images, and how it came there."""
+    """Where the iteration stands: Ritz pairs, their images, and how it came there.
+
+    ``noise`` bounds, for each image, what the rounding of products has added to it.
+    """
 
     values: Array
     vectors: Array
     images: Array
+    noise: Array
     single_passes: int = 0
     double_passes: int = 0
     history: list[float] = field(default_factory=list)
@@ -109,7 +152,20 @@ class Iteration:
 
     def leading(self, count: int) -> Iteration:
         """Return the same with the first Ritz pairs only."""
-        return Iteration(self.values[:count], self.vectors[:, :count], self.images[:, :count])
+        return Iteration(
+            self.values[:count], self.vectors[:, :count], self.images[:, :count], self.noise[:count]
+        )
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Bounds for what rounding adds to a product with a unit vector, in each precision."""
+
+    single: float = 0.0
+    double: float = 0.0
+
+    def of(self, is_single: bool) -> float:
+        return self.single if is_single else self.double
 
 
 def davidson(
@@ -119,49 +175,88 @@ def davidson(
     preconditioner: LowRankInverse,
     *,
     tol: float,
-    floor: float = 0.0,
+    noise: Noise = Noise(),  # noqa: B008  (a value)
     most_passes: int = 40,
-    single: bool = True,
 ) -> Iteration:
     """Return Ritz pairs whose first ``count`` residuals are at most ``tol`` of the largest value.
 
-    Residuals below ``floor``, which is rounding, are as good as zero.
-
-    Single precision products are used while they help (``single``), and those of the returned
-    pairs are in double precision.
+    The rounding of products counts: pairs have converged when residual and noise together are
+    within tol, or within twice the rounding of double precision. Passes are made in single
+    precision while they help. If that cannot meet ``tol``, one pass takes the Ritz vectors in
+    double precision; later corrections are small, and so is what single precision adds to them.
     """
-    state: Iteration | None = None
-    passes = {True: 0, False: 0}
-    history: list[float] = []
     block = start.shape[1]
-    for is_single in (True, False) if single else (False,):
-        goal = max(tol, SINGLE_FLOOR) if is_single else tol
-        basis = _orthonormal(start if state is None else state.vectors[:, :block])
-        images = operator.product(basis, single=is_single)
-        passes[is_single] += 1
-        while True:
-            state = _rayleigh_ritz(basis, images)
-            norms = np.linalg.norm(state.residuals[:, :count], axis=0)
-            size = max(abs(float(state.values[0])), floor / tol, float(np.finfo(float).tiny))
-            worst = float(np.max(norms, initial=0.0)) / size
-            slow = is_single and bool(history) and worst > SLOW * history[-1]
-            history.append(worst)
-            if worst <= goal or slow or sum(passes.values()) >= most_passes:
-                break
-            first = state.leading(block)
-            if basis.shape[1] + block > MOST_BLOCKS * block:
-                basis, images = first.vectors, first.images
-            fresh = preconditioner.correct(first.vectors, first.residuals, first.values)
-            fresh = _orthonormal(fresh, against=basis)
-            if fresh.shape[1] == 0:
-                break
+    basis = _orthonormal(start)
+    images = operator.product(basis, single=True)
+    errors = np.full(basis.shape[1], noise.single)
+    passes, history, is_double = {True: 1, False: 0}, [], False
+    while True:
+        state = _rayleigh_ritz(basis, images, errors)
+        norms = np.linalg.norm(state.residuals[:, :count], axis=0)
+        tiny = float(np.finfo(float).tiny)
+        size = max(abs(float(state.values[0])), 2.0 * noise.double / tol, tiny)
+        residual = float(np.max(norms, initial=0.0)) / size
+        history.append(residual)
+        reached = float(np.max(norms + state.noise[:count], initial=0.0)) / size
+        if reached <= tol or sum(passes.values()) >= most_passes:
+            break
+        first = state.leading(block)
+        if basis.shape[1] + block > MOST_BLOCKS * block:
+            basis, images, errors = first.vectors, first.images, first.noise
+        fresh = preconditioner.correct(first.vectors, first.residuals, first.values)
+        fresh = _orthonormal(fresh, against=basis)
+        if fresh.shape[1] == 0 and is_double:
+            break
+        step = _next(history, tol, noise.single / size, is_double)
+        is_single = step is Step.SINGLE
+        if step is Step.REPEAT or (step is Step.DOUBLE and not is_double):
+            kept = [first.vectors] if step is Step.REPEAT else [first.vectors, fresh]
+            basis = _orthonormal(np.hstack(kept))
+            images, errors = operator.product(basis), np.full(basis.shape[1], noise.double)
+            is_double = True
+        else:
             basis = np.hstack([basis, fresh])
             images = np.hstack([images, operator.product(fresh, single=is_single)])
-            passes[is_single] += 1
-    assert state is not None
+            errors = np.append(errors, np.full(fresh.shape[1], noise.of(is_single)))
+        passes[is_single] += 1
     state.single_passes, state.double_passes = passes[True], passes[False]
-    state.history, state.has_converged = history, history[-1] <= tol
+    state.history, state.has_converged = history, reached <= tol
     return state
+
+
+class Step(Enum):
+    """What the next pass multiplies, and in which precision."""
+
+    SINGLE = "corrections, in single precision"
+    DOUBLE = "Ritz vectors and corrections, in double precision"
+    REPEAT = "Ritz vectors, in double precision"
+
+
+def _next(history: list[float], tol: float, noise: float, is_double: bool) -> Step:
+    """Return the cheapest pass that leads to ``tol``; ``noise`` is that of single precision.
+
+    A residual r calls for a correction of about `CORRECTION` r, whose image alone is rounded once
+    the Ritz vectors have images in double precision.
+    """
+    residual = history[-1]
+
+    def may_be_single(r: float) -> bool:
+        return CORRECTION * r * noise <= 0.7 * tol
+
+    if residual <= tol / 2.0:
+        return Step.REPEAT  # the residual is met, only rounding is in the way
+    if is_double:
+        return Step.SINGLE if may_be_single(residual) else Step.DOUBLE
+    if noise <= tol / 2.0:
+        return Step.SINGLE
+    gain = residual / history[-2] if len(history) > 1 else FIRST_GAIN
+    is_next_last = residual * gain <= tol / 2.0
+    if is_next_last and may_be_single(residual):
+        return Step.REPEAT
+    after = max(residual * gain, SINGLE_ERROR)
+    is_near = after * gain <= tol / 2.0 and may_be_single(after)
+    is_stuck = residual <= SINGLE_FLOOR or gain >= SLOW
+    return Step.DOUBLE if is_next_last or is_near or is_stuck else Step.SINGLE
 
 
 def _orthonormal(block: Array, against: Array | None = None) -> Array:
@@ -182,7 +277,16 @@ def _orthonormal(block: Array, against: Array | None = None) -> Array:
     return block
 
 
-def _rayleigh_ritz(basis: Array, images: Array) -> Iteration:
+def _rayleigh_ritz(basis: Array, images: Array, errors: Array) -> Iteration:
+    """Return the Ritz pairs of a basis from its images, of which some are more accurate.
+
+    K is Hermitian: q*(Kt) = (Kq)*t, and of the two the one with the better image is taken. With
+    the mean of both, the rounding of a correction's image would come back into the Ritz vectors.
+    """
     small = basis.conj().T @ images
-    values, axes = eigh((small + small.conj().T) / 2)
-    return Iteration(values[::-1], basis @ axes[:, ::-1], images @ axes[:, ::-1])
+    other = small.conj().T
+    is_better = errors[None, :] < errors[:, None]
+    small = np.where(is_better, small, np.where(is_better.T, other, (small + other) / 2))
+    values, axes = eigh(small)
+    axes = axes[:, ::-1]
+    return Iteration(values[::-1], basis @ axes, images @ axes, errors @ np.abs(axes))

@@ -11,6 +11,7 @@ import numpy as np
 from mercer.check import Array, InvalidInput, Points, as_numpy
 from mercer.engines.base import Engine, Progress
 from mercer.engines.cpu import Threads
+from mercer.engines.rounding import Rounding, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.kernels.base import Kernel
 
@@ -46,6 +47,7 @@ class Gram:
         self.engine: Engine = Threads() if engine is None else engine
         self.tile, self.progress = tile, progress
         self._tiles: dict[bool, Tiles] = {}
+        self._rounding: dict[bool, Rounding] = {}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -135,6 +137,9 @@ class Gram:
     def trace(self) -> float:
         return float(self.diag().sum())
 
+    square_sum_is_known = False
+    means_are_single = False
+
     @property
     def square_sum(self) -> float:
         """The squared Frobenius norm, by a pass over the tiles."""
@@ -142,19 +147,23 @@ class Gram:
         return self.product_and_squares(ones[:, None], ones)[1]
 
     def project(self, factor: Array) -> Array:
-        """Return the factor of an approximation of this operator, given one of the Gram matrix."""
+        """Turn the factor of an approximation of the Gram matrix into one of this operator's."""
         return factor
 
-    def rounding(self) -> float:
-        """Return an allowance for the rounding of a double precision product, as a norm.
+    def rounding(self, *, single: bool = False) -> float:
+        """Return a bound for the norm of what rounding adds to a product with a unit vector."""
+        return self.shape[0] * self.entry_rounding(single=single).product
 
-        A tile's product sums as many terms as the tile has columns, the tiles of a row are added
-        up, and each entry carries the rounding of its own formula. It is an estimate, not a proof:
-        an expression that cancels may lose more.
+    def entry_rounding(self, *, single: bool = False) -> Rounding:
+        """Return bounds for the rounding of entries and products, and whether they are proved.
+
+        They are proved for expressions of inner products and distances, and an estimate for other
+        kernels, whose values are taken to be right to a few units of the last place.
         """
-        terms = self.tile + self.shape[0] // self.tile + 4 * columns(self.x) + 10
-        largest = float(np.max(np.abs(self.diag()), initial=0.0))
-        return self.shape[0] * terms * float(np.finfo(float).eps) * largest
+        if single not in self._rounding:
+            largest = float(np.max(np.abs(self.diag()), initial=0.0))
+            self._rounding[single] = rounding(self.cut(single=single), largest)
+        return self._rounding[single]
 
     def against(self, new: Points) -> Gram:
         """Return the matrix between new points and the points of this one."""
@@ -188,6 +197,7 @@ class Centred:
         n = gram.shape[0]
         self.weights = np.full(n, 1.0 / n) if weights is None else shares(weights, n)
         self._mean_rows: Array | None = None
+        self.means_are_single = False
         self._square_sum: float | None = None
 
     @property
@@ -200,13 +210,17 @@ class Centred:
         return self.gram.shape
 
     def project(self, factor: Array) -> Array:
-        """Return the factor of an approximation of this operator, given one of the Gram matrix."""
-        centred: Array = self.roots * (factor - self.weights @ factor)
-        return centred.astype(factor.dtype)
+        """Turn the factor of an approximation of the Gram matrix into one of this operator's."""
+        factor -= self.weights.astype(factor.real.dtype) @ factor
+        factor *= self.roots.astype(factor.real.dtype)
+        return factor
 
-    def rounding(self) -> float:
-        """Return an allowance for the rounding of a double precision product, as a norm."""
-        return self.gram.rounding() * float(self.weights.max())
+    def rounding(self, *, single: bool = False) -> float:
+        """Return a bound for the norm of what rounding adds to a product with a unit vector.
+
+        The operator is W^½KW^½ between two orthogonal projections, and weights sum to 1.
+        """
+        return self.gram.entry_rounding(single=single).product
 
     @cached_property
     def roots(self) -> Array:
@@ -216,16 +230,24 @@ class Centred:
     def product(self, vectors: Array, *, single: bool = False) -> Array:
         """Return the operator times a block of vectors."""
         u = self.roots * vectors
-        u = u - self.weights[:, None] * u.sum(axis=0)
-        if self._mean_rows is None and not single:
-            both, self._square_sum = self.gram.product_and_squares(
-                np.column_stack([u, self.weights]), self.weights
-            )
-            z, self._mean_rows = both[:, :-1], np.ascontiguousarray(both[:, -1])
+        u -= self.weights[:, None] * u.sum(axis=0)
+        if self._mean_rows is None or (self.means_are_single and not single):
+            z = self._with_means(u, single)
         else:
             z = self.gram.product(u, single=single)
-        images: Array = self.roots * (z - self.weights @ z)
-        return images
+        z -= self.weights @ z
+        z *= self.roots
+        return z
+
+    def _with_means(self, u: Array, single: bool) -> Array:
+        """Return K u, and find the means of the rows of K in the same pass."""
+        both = np.column_stack([u, self.weights])
+        if single:
+            images = self.gram.product(both, single=True)
+        else:
+            images, self._square_sum = self.gram.product_and_squares(both, self.weights)
+        self._mean_rows, self.means_are_single = np.ascontiguousarray(images[:, -1]), single
+        return images[:, :-1]
 
     def __matmul__(self, vectors: Any) -> Array:
         block = np.asarray(vectors)
@@ -235,10 +257,15 @@ class Centred:
 
     @property
     def mean_rows(self) -> Array:
-        """K w: the mean of each row."""
+        """K w: the mean of each row, in the precision of the passes made so far."""
         if self._mean_rows is None:
             self._mean_rows = self.gram @ self.weights
         return self._mean_rows
+
+    @property
+    def square_sum_is_known(self) -> bool:
+        """Whether a pass in double precision has found the Frobenius norm already."""
+        return self._square_sum is not None
 
     @property
     def square_sum(self) -> float:
@@ -251,7 +278,7 @@ class Centred:
             block, self._square_sum = self.gram.product_and_squares(
                 self.weights[:, None], self.weights
             )
-            self._mean_rows = block[:, 0]
+            self._mean_rows, self.means_are_single = block[:, 0], False
         means = float(self.weights @ np.abs(self.mean_rows) ** 2)
         return max(self._square_sum - 2.0 * means + self.grand_mean**2, 0.0)
 
@@ -263,7 +290,8 @@ class Centred:
     def squared_norms(self) -> Array:
         """Return each point's squared distance to the barycentre, never negative by rounding."""
         raw = self.gram.diag() - 2.0 * np.real(self.mean_rows) + self.grand_mean
-        noise = 8 * np.finfo(float).eps * np.max(np.abs(self.gram.diag()), initial=0.0)
+        unit = np.finfo(np.float32 if self.means_are_single else float).eps
+        noise = 8 * unit * np.max(np.abs(self.gram.diag()), initial=0.0)
         return np.where(np.abs(raw) <= noise, 0.0, raw)
 
     def diag(self) -> Array:
@@ -278,7 +306,7 @@ class Centred:
     def dense(self) -> Array:
         """Return the whole matrix."""
         K = self.gram.dense()
-        self._mean_rows = K @ self.weights
+        self._mean_rows, self.means_are_single = K @ self.weights, False
         K -= self._mean_rows[:, None]
         K -= self._mean_rows.conj()[None, :]
         K += self.grand_mean

@@ -20,11 +20,9 @@ from mercer.check import (
     vectors,
     whole,
 )
+from mercer.engines.tiles import Block
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-
-ROWS = 4096
-"""Rows of the factor computed at a time."""
 
 SAMPLE_PER_CENTRE = 10
 """k-means centres are found on this many points for each centre: more does not improve them."""
@@ -123,18 +121,22 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
 
 
 def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowRank:
-    root = inverse_root(gram.kernel, landmarks)
-    n, dtype = gram.shape[0], np.float32 if single else np.float64
-    factor = np.empty(
-        (n, root.shape[1]), np.result_type(root.dtype, dtype) if not single else dtype
-    )
-    for rows in chunks(n, ROWS):
-        block = as_numpy(gram.kernel(gram.x[rows], landmarks))
-        factor[rows] = block @ root
+    root = inverse_root(gram.kernel, landmarks, single=single)
+    tiles = Gram(gram.kernel, gram.x, landmarks, engine=gram.engine).cut(single=single)
+    n, m = tiles.shape
+    dtype = np.result_type(root.dtype, tiles.dtype) if not single else tiles.dtype
+    factor, root = np.empty((n, root.shape[1]), dtype), root.astype(dtype)
+
+    def fill(rows: slice) -> None:
+        for part in chunks(rows.stop - rows.start, tiles.size):
+            here = slice(rows.start + part.start, rows.start + part.stop)
+            np.matmul(tiles.tile(Block(here, slice(0, m))), root, out=factor[here])
+
+    gram.engine.over_rows(fill, n)
     return _finished(gram, factor, f"Nyström on {root.shape[0]} landmarks ({how})")
 
 
-def inverse_root(kernel: Kernel, landmarks: Points) -> Array:
+def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> Array:
     """Return R with R Rᴴ = (K + εI)⁻¹ for the landmarks' Gram matrix and ε at rounding level.
 
     The small shift makes repeated landmarks harmless and the approximation smaller, never larger.
@@ -143,7 +145,8 @@ def inverse_root(kernel: Kernel, landmarks: Points) -> Array:
     m = len(K)
     if np.min(np.diag(K).real, initial=0.0) < 0:
         raise InvalidInput("the kernel is negative for a point with itself: it has no Nyström form")
-    shift = 10 * m * np.finfo(float).eps * max(float(np.trace(K).real), np.finfo(float).tiny)
+    unit = float(np.finfo(np.float32).eps) if single else 10 * m * float(np.finfo(float).eps)
+    shift = unit * max(float(np.trace(K).real), float(np.finfo(float).tiny))
     try:
         lower = cholesky(K + shift * np.eye(m), lower=True)
     except np.linalg.LinAlgError:

@@ -16,7 +16,7 @@ from mercer.certificate import (
     trace_complement,
 )
 from mercer.check import Array, InvalidInput, InvalidParameter, MercerError, whole
-from mercer.davidson import Iteration, LowRankInverse, davidson
+from mercer.davidson import Iteration, LowRankInverse, Noise, davidson
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, nystrom
@@ -36,9 +36,6 @@ POINTS_PER_LANDMARK = 40
 
 PROBE_STEPS = 4
 """Passes that carry the probes along: later ones would sharpen the bound by little."""
-
-SINGLE_ROUNDING = 1e-5
-"""Relative error allowed to the single precision products in which the probes ride along."""
 
 ILL_SOLVED = 60.0
 """LAPACK's own test threshold for residual and orthogonality, in units of n·u·norm."""
@@ -199,24 +196,9 @@ def _rank_threshold(operator: Operator) -> float:
 def _exact(operator: Operator, count: int, tol: float, random_state: int | None) -> Spectrum:
     """Iterate on the operator; nothing larger than the low-rank factor is stored."""
     begun = perf_counter()
-    n = operator.shape[0]
-    block = min(count + max(2, -(-count // 5)), n)
-    rank = min(max(n // POINTS_PER_LANDMARK, 4 * block), MOST_LANDMARKS, n)
-    approximation = _approximation(operator, rank, random_state)
-    factor = operator.project(approximation.factor)
-    preconditioner = LowRankInverse(factor)
-    probe = NormProbe(preconditioner, n, random_state)
-    start = _filled(preconditioner.start(block), block, random_state)
-    state = davidson(
-        Probed(operator, probe), count, start, preconditioner, tol=tol, floor=operator.rounding()
-    )
-    if not state.has_converged:
-        raise NotConverged(
-            f"the iteration stopped at residual {state.history[-1]:.3g} of the largest eigenvalue, "
-            f"above tol = {tol:g}. Ask for fewer axes or a larger tol; a very small bandwidth "
-            "makes all eigenvalues alike, and then there are no leading axes"
-        )
-    proof = _certified(operator, state, count, probe)
+    with operator.base.engine.session():
+        state, probe, approximation = _iterated(operator, count, tol, random_state)
+        proof = _certified(operator, state, count, probe)
     kernel = operator.base.kernel
     is_proved = kernel.kind is Kind.POSITIVE and bool(kernel.proof)
     return Spectrum(
@@ -229,7 +211,7 @@ def _exact(operator: Operator, count: int, tol: float, random_state: int | None)
         negative_mass=None,
         psd="by construction" if is_proved else "not verified",
         how=How(
-            f"block Davidson on tiles, {approximation.how}",
+            f"block Davidson on tiles, {approximation}",
             state.single_passes,
             state.double_passes,
             perf_counter() - begun,
@@ -238,6 +220,28 @@ def _exact(operator: Operator, count: int, tol: float, random_state: int | None)
         ),
         clusters=_clusters(state.values, float(proof.errors.max()), count),
     )
+
+
+def _iterated(
+    operator: Operator, count: int, tol: float, random_state: int | None
+) -> tuple[Iteration, NormProbe, str]:
+    """Return converged Ritz pairs, the probes that rode along, and what the start was."""
+    n, engine = operator.shape[0], operator.base.engine
+    block = min(count + max(2, -(-count // 5)), n)
+    rank = min(max(n // POINTS_PER_LANDMARK, 4 * block), MOST_LANDMARKS, n)
+    approximation = _approximation(operator, rank, random_state)
+    preconditioner = LowRankInverse(operator.project(approximation.factor), engine.over_rows)
+    probe = NormProbe(preconditioner, n, random_state)
+    start = _filled(preconditioner.start(block), block, random_state)
+    noise = Noise(operator.rounding(single=True), operator.rounding())
+    state = davidson(Probed(operator, probe), count, start, preconditioner, tol=tol, noise=noise)
+    if not state.has_converged:
+        raise NotConverged(
+            f"the iteration stopped at residual {state.history[-1]:.3g} of the largest eigenvalue, "
+            f"above tol = {tol:g}. Ask for fewer axes or a larger tol; a very small bandwidth "
+            "makes all eigenvalues alike, and then there are no leading axes"
+        )
+    return state, probe, approximation.how
 
 
 def _approximation(operator: Operator, rank: int, random_state: int | None) -> LowRank:
@@ -270,14 +274,14 @@ def _filled(start: Array, block: int, random_state: int | None) -> Array:
 
 
 class Probed:
-    """An operator whose first passes carry the probes of the certificate along."""
+    """An operator whose passes in single precision carry the probes of the certificate along."""
 
     def __init__(self, operator: Operator, probe: NormProbe) -> None:
         self.operator, self.probe = operator, probe
         self.shape = operator.shape
 
     def product(self, vectors: Array, *, single: bool = False) -> Array:
-        if self.probe.steps >= PROBE_STEPS:
+        if self.probe.steps >= PROBE_STEPS or not single:
             return self.operator.product(vectors, single=single)
         both = self.operator.product(np.hstack([vectors, self.probe.vectors]), single=single)
         self.probe.advance(both[:, vectors.shape[1] :])
@@ -286,17 +290,20 @@ class Probed:
 
 def _certified(operator: Operator, state: Iteration, count: int, probe: NormProbe) -> Certificate:
     """Prove what can be proved of the Ritz values, by every bound on what they leave out."""
-    rounding = operator.rounding()
     kernel = operator.base.kernel
-    complements = [frobenius_complement(operator.square_sum, state.images, state.values)]
+    complements = []
+    if operator.square_sum_is_known:
+        complements.append(
+            frobenius_complement(operator.square_sum, state.images, state.values, state.noise)
+        )
     if kernel.kind is Kind.POSITIVE:
         proved = "by construction" if kernel.proof else "assumed"
         assumption = f"positive semidefinite {proved}"
+        rounding = float(state.noise.sum()) + operator.rounding(single=operator.means_are_single)
         complements.append(trace_complement(operator.trace, state.values, rounding, assumption))
     if probe.steps:
-        noise = SINGLE_ROUNDING * abs(float(state.values[0]))
-        complements.append(probe.complement(state.vectors, noise))
-    return certify(state.values, state.residuals, rounding, count, complements)
+        complements.append(probe.complement(state.vectors, operator.rounding(single=True)))
+    return certify(state.values, state.residuals, state.noise, count, complements)
 
 
 def _clusters(values: Array, error: float, count: int) -> tuple[tuple[int, ...], ...]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol, TypeAlias
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidParameter
 from mercer.engines.tiles import Block, Tiles
+
+T = TypeVar("T")
 
 Progress: TypeAlias = Callable[[int, int], None]
 """A function of how many tiles are done and how many there are."""
@@ -18,7 +21,13 @@ UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 class Engine(Protocol):
-    """What computes with the tiles of a Gram matrix that is never stored."""
+    """What computes with the tiles of a Gram matrix that is never stored.
+
+    ``memory`` is the budget in bytes for everything a computation holds, None for as little as it
+    can do with.
+    """
+
+    memory: int | None
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
         """Return K V in double precision, from tiles of whatever precision they have."""
@@ -30,6 +39,12 @@ class Engine(Protocol):
 
     def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
         """Yield every block with its tile, in a fixed order."""
+
+    def over_rows(self, work: Callable[[slice], T], n: int) -> list[T]:
+        """Call ``work`` on consecutive parts of n rows, in parallel; results in their order."""
+
+    def session(self) -> AbstractContextManager[None]:
+        """Return a context for many passes with small algebra between them."""
 
 
 def memory_bytes(memory: Any) -> int | None:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from contextvars import copy_context
 from functools import cache
 from threading import Event, Lock
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from mercer.check import Array
-from mercer.engines.base import Progress
+from mercer.check import Array, chunks
+from mercer.engines.base import Progress, memory_bytes
 from mercer.engines.compiled import fastest_exponential
 from mercer.engines.tiles import Block, Tiles
 from mercer.kernels.pairs import exponential
 
 T = TypeVar("T")
+Item = TypeVar("Item")
+
+ROWS = 2048
+"""Rows of a tall matrix that a thread takes at a time."""
 
 
 @cache
@@ -28,16 +33,46 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _squares(weights: Array) -> Callable[[Array, Block], float]:
+    """Return the function that sums wᵢwⱼ|Kᵢⱼ|² over a tile."""
+    if np.ptp(weights) == 0.0:
+        share = float(weights[0]) ** 2
+
+        def plain(tile: Array, block: Block) -> float:
+            flat = tile.reshape(-1)
+            return share * float(np.vdot(flat, flat).real)
+
+        return plain
+
+    def weighted(tile: Array, block: Block) -> float:
+        return float(weights[block.rows] @ (np.abs(tile) ** 2) @ weights[block.columns])
+
+    return weighted
+
+
 class Threads:
     """An engine that shares tiles among threads.
 
     With ``is_deterministic`` each thread has its own fixed tiles, so that sums are formed in the
-    same order every time; without it threads take the next tile when they are free.
+    same order every time; without it threads take the next tile when they are free. ``memory`` is
+    a budget such as ``"4GB"``: what a computation does not need is used to keep tiles.
     """
 
-    def __init__(self, count: int | None = None, *, is_deterministic: bool = False) -> None:
+    def __init__(
+        self, count: int | None = None, *, memory: Any = None, is_deterministic: bool = False
+    ) -> None:
         self.count = count or len(os.sched_getaffinity(0))
+        self.memory = memory_bytes(memory)
         self.is_deterministic = is_deterministic
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Keep BLAS to one thread between passes too.
+
+        Its idle threads spin for some time after every call, on the cores the tiles need.
+        """
+        with _blas().limit(limits=1, user_api="blas"):
+            yield
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
         return self.product_and_squares(tiles, vectors, None, progress)[0]
@@ -52,15 +87,15 @@ class Threads:
 
         def work(mine: Iterator[Block]) -> tuple[Array, float]:
             total, squares = np.zeros((n, vectors.shape[1]), dtype), 0.0
+            square = _squares(weights) if weights is not None else None
             for block in mine:
                 tile = tiles.tile(block)
                 is_used_twice = tiles.is_symmetric and not block.is_diagonal
                 total[block.rows] += tile @ operand[block.columns]
                 if is_used_twice:
                     total[block.columns] += tile.conj().T @ operand[block.rows]
-                if weights is not None:
-                    part = weights[block.rows] @ (np.abs(tile) ** 2) @ weights[block.columns]
-                    squares += float(part) * (2.0 if is_used_twice else 1.0)
+                if square is not None:
+                    squares += square(tile, block) * (2.0 if is_used_twice else 1.0)
             return total, squares
 
         parts = self._share(work, blocks, progress)
@@ -71,35 +106,46 @@ class Threads:
         for block in tiles.blocks():
             yield block, tiles.tile(block)
 
-    def _share(
-        self, work: Callable[[Iterator[Block]], T], blocks: list[Block], progress: Progress | None
-    ) -> list[T]:
-        """Run one worker in each thread over its share of the blocks; results in thread order."""
-        count = max(1, min(self.count, len(blocks)))
-        stop, lock = Event(), Lock()
-        queue, done = iter(blocks), [0]
+    def over_rows(self, work: Callable[[slice], T], n: int) -> list[T]:
+        parts = list(chunks(n, ROWS))
+        results: dict[int, T] = {}
 
-        def watched(mine: Iterator[Block]) -> Iterator[Block]:
-            for block in mine:
+        def run(mine: Iterator[tuple[int, slice]]) -> None:
+            for i, rows in mine:
+                results[i] = work(rows)
+
+        self._share(run, list(enumerate(parts)), None)
+        return [results[i] for i in range(len(parts))]
+
+    def _share(
+        self, work: Callable[[Iterator[Item]], T], items: Sequence[Item], progress: Progress | None
+    ) -> list[T]:
+        """Run one worker in each thread over its share of the items; results in thread order."""
+        count = max(1, min(self.count, len(items)))
+        stop, lock = Event(), Lock()
+        queue, done = iter(items), [0]
+
+        def watched(mine: Iterator[Item]) -> Iterator[Item]:
+            for item in mine:
                 if stop.is_set():
                     return
-                yield block
+                yield item
                 if progress is not None:
                     with lock:
                         done[0] += 1
-                        progress(done[0], len(blocks))
+                        progress(done[0], len(items))
 
-        def next_free() -> Iterator[Block]:
+        def next_free() -> Iterator[Item]:
             while True:
                 with lock:
-                    block = next(queue, None)
-                if block is None:
+                    item = next(queue, None)
+                if item is None:
                     return
-                yield block
+                yield item
 
         def run(index: int) -> T:
             exponential.set(fastest_exponential())
-            mine = iter(blocks[index::count]) if self.is_deterministic else next_free()
+            mine = iter(items[index::count]) if self.is_deterministic else next_free()
             return work(watched(mine))
 
         with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(count) as pool:

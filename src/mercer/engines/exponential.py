@@ -1,6 +1,6 @@
 r"""Loops that numba compiles: the exponential in place, by a polynomial and a power of two.
 
-.. math:: e^x = 2^k\, e^r, \quad k = \mathrm{round}(x / \ln 2), \quad |r| \le \tfrac{1}{2} \ln 2
+.. math:: e^{cx} = 2^k\, e^r, \quad k = \mathrm{round}(cx / \ln 2), \quad |r| \le \tfrac{1}{2} \ln 2
 
 Adding 1.5 times two to the number of mantissa bits rounds to a whole number and leaves it in the
 low bits, where the same memory seen as whole numbers can move it to the exponent: hence the loops
@@ -37,17 +37,17 @@ compiled = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"co
 
 
 @compiled
-def exp_double(a: Array) -> None:
-    """Exponentiate an array of doubles in place; below -708 the result is 0."""
+def exp_double(a: Array, factor: float) -> None:
+    """Replace doubles by the exponential of a multiple of them; below exp(-708) it is 0."""
     scratch = np.empty(STRETCH, np.float64)
     bits = scratch.view(np.int64)
     for start in range(0, a.size, STRETCH):
         part = a[start : start + STRETCH]
         for i in range(part.size):
-            x = min(max(part[i], LOWEST_DOUBLE), HIGHEST_DOUBLE)
+            x = min(max(factor * part[i], LOWEST_DOUBLE), HIGHEST_DOUBLE)
             scratch[i] = x * INVERSE_LN2 + ROUNDER
         for i in range(part.size):
-            x = min(max(part[i], LOWEST_DOUBLE), HIGHEST_DOUBLE)
+            x = min(max(factor * part[i], LOWEST_DOUBLE), HIGHEST_DOUBLE)
             k = scratch[i] - ROUNDER
             r = (x - k * LN2_HIGH) - k * LN2_LOW
             p = 1.0 / 6227020800.0
@@ -64,7 +64,7 @@ def exp_double(a: Array) -> None:
             p = p * r + 0.5
             p = p * r + 1.0
             p = p * r + 1.0
-            part[i] = p if part[i] > LOWEST_DOUBLE else 0.0
+            part[i] = p if factor * part[i] > LOWEST_DOUBLE else 0.0
         for i in range(part.size):
             bits[i] = (bits[i] + 1023) << 52
         for i in range(part.size):
@@ -72,17 +72,17 @@ def exp_double(a: Array) -> None:
 
 
 @compiled
-def exp_single(a: Array) -> None:
-    """Exponentiate an array of singles in place; below -87 the result is 0."""
+def exp_single(a: Array, factor: np.float32) -> None:
+    """Replace singles by the exponential of a multiple of them; below exp(-87) it is 0."""
     scratch = np.empty(STRETCH, np.float32)
     bits = scratch.view(np.int32)
     for start in range(0, a.size, STRETCH):
         part = a[start : start + STRETCH]
         for i in range(part.size):
-            x = min(max(part[i], LOWEST_SINGLE), HIGHEST_SINGLE)
+            x = min(max(factor * part[i], LOWEST_SINGLE), HIGHEST_SINGLE)
             scratch[i] = x * SINGLE_INVERSE_LN2 + SINGLE_ROUNDER
         for i in range(part.size):
-            x = min(max(part[i], LOWEST_SINGLE), HIGHEST_SINGLE)
+            x = min(max(factor * part[i], LOWEST_SINGLE), HIGHEST_SINGLE)
             k = scratch[i] - SINGLE_ROUNDER
             r = (x - k * SINGLE_HIGH) - k * SINGLE_LOW
             p = S6 * r + S5
@@ -91,7 +91,7 @@ def exp_single(a: Array) -> None:
             p = p * r + S2
             p = p * r + S1
             p = p * r + S0
-            part[i] = p if part[i] > LOWEST_SINGLE else ZERO
+            part[i] = p if factor * part[i] > LOWEST_SINGLE else ZERO
         for i in range(part.size):
             bits[i] = (bits[i] + np.int32(127)) << np.int32(23)
         for i in range(part.size):

@@ -8,30 +8,22 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, Points, as_numpy, chunks, vectors
-from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
+from mercer.check import Array, Points, as_numpy, chunks
+from mercer.engines.prepared import Prepared
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Scale, Table
-from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
 from mercer.kernels.squares import DISTANCE_ACCURACY, GAPS
-from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 
 TILE = 512
 """Rows of a tile: 512 x 512 numbers stay in a core's cache; half and double were slower."""
 
 SINGLE_ACCURACY = 1e-3
 """Relative error allowed to a squared distance of a single precision tile with a kink at 0."""
-
-SMOOTH = (Gaussian, RationalQuadratic)
-"""Kernels that are smooth functions of the squared distance, also where rounding makes it < 0."""
-
-OF_DISTANCES = (Gaussian, RationalQuadratic, Matern, Laplacian, NegativeDistance)
-OF_INNER_PRODUCTS = (Linear, Polynomial, Sigmoid)
-ENTRYWISE = (Sum, Product, Scaled, Power, PolynomialOf, Exponential)
 
 
 class Block(NamedTuple):
@@ -48,7 +40,8 @@ class Block(NamedTuple):
 class Tiles:
     """The matrix k(x, y), or k(x) of which only the upper triangle is computed.
 
-    ``single`` asks for tiles in single precision, at which fast expressions are computed.
+    ``single`` asks for tiles in single precision, at which fast expressions are computed. Tiles
+    are computed again for every pass, except those that `keep` found room for.
     """
 
     def __init__(
@@ -65,6 +58,9 @@ class Tiles:
         self.shape = len(x), len(self.y)
         self.single = single
         self.prepared = Prepared.of(kernel, x, y, np.float32 if single else np.float64)
+        self.room = 0
+        self._kept: dict[tuple[int, int], Array] = {}
+        self._lock = threading.Lock()
         self.dtype = self._dtype()
 
     def _dtype(self) -> Any:
@@ -83,8 +79,27 @@ class Tiles:
             if not self.is_symmetric or columns.start >= rows.start
         ]
 
+    def keep(self, room: int) -> None:
+        """Let computed tiles be kept for later passes, up to so many bytes in all."""
+        with self._lock:
+            self.room = room - sum(tile.nbytes for tile in self._kept.values())
+
     def tile(self, block: Block) -> Array:
         """Return the values of a block, valid until this thread asks for the next one."""
+        place = block.rows.start, block.columns.start
+        kept = self._kept.get(place) if self._kept else None
+        if kept is not None and kept.shape == _extent(block):
+            return kept
+        values = self._computed(block)
+        if self.room >= values.nbytes:
+            with self._lock:
+                has_room = self.room >= values.nbytes
+                self.room -= values.nbytes if has_room else 0
+            if has_room:
+                self._kept[place] = values.copy()
+        return values
+
+    def _computed(self, block: Block) -> Array:
         if self.prepared is not None:
             return self.kernel.evaluate(PreparedTable(self.prepared, block, self.is_symmetric))
         diagonal = self.is_symmetric and block.is_diagonal
@@ -94,60 +109,9 @@ class Tiles:
         return values.astype(np.float32) if self.single and values.dtype == np.float64 else values
 
 
-class Prepared:
-    """Points made ready for matrix products: centred, with their squared norms as columns."""
-
-    def __init__(self, kernel: Kernel, x: Array, y: Array, dtype: Any) -> None:
-        self.uses = Counter(_statistics(kernel))
-        self.dtype = np.dtype(dtype)
-        self.needs_square_roots = any(not isinstance(k, SMOOTH) for k in _leaves(kernel))
-        self.has_kink = any(_is_steep(leaf) for leaf in _leaves(kernel))
-        self.local = threading.local()
-        self.x, self.y = x, y
-        self.inner = (
-            [np.ascontiguousarray(v, dtype) for v in (x, y)] if "inner" in self.uses else []
-        )
-        self.sides = {s: self._augmented(s) for s in self.uses if s != "inner"}
-
-    @staticmethod
-    def of(kernel: Kernel, x: Points, y: Points | None, dtype: Any) -> Prepared | None:
-        """Return the prepared points of a fast expression, or None for any other."""
-        if not _is_fast(kernel):
-            return None
-        left = as_numpy(vectors(x, "x"))
-        right = left if y is None else as_numpy(vectors(y, "y"))
-        if np.iscomplexobj(left) or np.iscomplexobj(right):
-            return None
-        Table(left[:1], right[:1]).vectors  # noqa: B018  (refuses different numbers of columns)
-        with np.errstate(over="ignore", invalid="ignore"):
-            prepared = Prepared(kernel, left, right, dtype)
-        sides = [side for pair in [prepared.inner, *prepared.sides.values()] for side in pair]
-        # Squares that overflow are left to the general path, which scales them first.
-        return prepared if all(np.isfinite(side).all() for side in sides) else None
-
-    def _augmented(self, scale: Scale) -> tuple[Array, Array]:
-        r"""Return rows whose inner products are squared distances.
-
-        .. math:: (a, \|a\|^2, 1) \cdot (-2b, 1, \|b\|^2) = \|a - b\|^2
-        """
-        centre = self.x.mean(axis=0) if len(self.x) else 0.0
-        sides = []
-        for points in (self.x, self.y):
-            a = (points - centre) / np.asarray(scale)
-            norms = np.einsum("ij,ij->i", a, a)[:, None]
-            sides.append((a, norms, np.ones_like(norms)))
-        (a, p, one), (b, q, two) = sides
-        left = np.hstack([a, p, one]).astype(self.dtype)
-        right = np.hstack([-2.0 * b, two, q]).astype(self.dtype)
-        return left, right
-
-    def buffer(self, key: Any, shape: tuple[int, int]) -> Array:
-        """Return this thread's memory for one statistic of a tile."""
-        kept = self.local.__dict__.setdefault("buffers", {})
-        size = shape[0] * shape[1]
-        if key not in kept or kept[key].size < size:
-            kept[key] = np.empty(size, self.dtype)
-        return kept[key][:size].reshape(shape)  # type: ignore[no-any-return]
+def _extent(block: Block) -> tuple[int, int]:
+    rows, columns = block
+    return rows.stop - rows.start, columns.stop - columns.start
 
 
 class PreparedTable(Table):
@@ -155,33 +119,49 @@ class PreparedTable(Table):
 
     def __init__(self, prepared: Prepared, block: Block, is_symmetric: bool) -> None:
         self.prepared, self.block = prepared, block
-        self.x, self.y = prepared.x[block.rows], prepared.y[block.columns]
         self.same = is_symmetric and block.is_diagonal
         self.left_to_use = Counter(prepared.uses)
         self._known = {}
+
+    @cached_property
+    def x(self) -> Array:  # type: ignore[override]
+        return self.prepared.x.at(self.block.rows)
+
+    @cached_property
+    def y(self) -> Array:  # type: ignore[override]
+        return self.prepared.y.at(self.block.columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return _extent(self.block)
 
     @property
     def dtype(self) -> Any:
         return self.prepared.dtype
 
-    def _product(self, key: Any, left: Array, right: Array) -> Array:
+    def _sides(self, key: Any) -> tuple[Array, Array]:
+        prepared, block = self.prepared, self.block
+        return prepared.x.part(block.rows, key), prepared.y.part(block.columns, key)
+
+    def _product(self, key: Any) -> Array:
         if key not in self._known:
             # A buffer that its last user may have written to is not used again for this tile.
             given_away = self.left_to_use[key] <= 0
             out = np.empty(self.shape, self.dtype) if given_away else None
             out = self.prepared.buffer(key, self.shape) if out is None else out
-            np.matmul(left[self.block.rows], right[self.block.columns].T, out=out)
+            left, right = self._sides(key)
+            np.matmul(left, right.T, out=out)
             self._known[key] = out
         self.left_to_use[key] -= 1
         kept: Array = self._known[key]
         return kept
 
     def inner(self) -> Array:
-        return self._product("inner", *self.prepared.inner)
+        return self._product("inner")
 
     def squared_distance(self, scale: Scale = 1.0) -> Array:
         fresh = scale not in self._known
-        s = self._product(scale, *self.prepared.sides[scale])
+        s = self._product(scale)
         if fresh:
             if self.prepared.needs_square_roots:
                 np.maximum(s, 0.0, out=s)
@@ -200,41 +180,10 @@ class PreparedTable(Table):
 
     def _recompute_small(self, s: Array, scale: Scale) -> None:
         """Replace squared distances that cancellation has spoilt by sums of squares."""
-        left, right = (
-            side[part] for side, part in zip(self.prepared.sides[scale], self.block, strict=True)
-        )
+        left, right = self._sides(scale)
         rounding = left.shape[1] * np.finfo(self.dtype).eps / 2
         doubt = rounding / (DISTANCE_ACCURACY if self.dtype == np.float64 else SINGLE_ACCURACY)
         i, j = np.nonzero(s < doubt * (left[:, -2][:, None] + right[:, -1][None, :]))
         for part in chunks(len(i), max(1, GAPS // left.shape[1])):
             gap = (self.x[i[part]] - self.y[j[part]]) / np.asarray(scale)
             s[i[part], j[part]] = np.einsum("ij,ij->i", gap, gap)
-
-
-def _is_fast(kernel: Kernel) -> bool:
-    if isinstance(kernel, ENTRYWISE):
-        return all(_is_fast(k) for k in kernel.children().values())
-    if isinstance(kernel, Laplacian):
-        return kernel.norm == 2.0
-    return isinstance(kernel, (*OF_DISTANCES, *OF_INNER_PRODUCTS, Constant))
-
-
-def _statistics(kernel: Kernel) -> list[Any]:
-    """Return what an expression asks of a pair of points, once for each time it asks."""
-    if isinstance(kernel, OF_INNER_PRODUCTS):
-        return ["inner"]
-    if isinstance(kernel, OF_DISTANCES):
-        return [kernel.length]
-    return [s for k in kernel.children().values() for s in _statistics(k)]
-
-
-def _is_steep(kernel: Kernel) -> bool:
-    """Whether the derivative in d² is infinite at 0, so that rounding of d² would show."""
-    if isinstance(kernel, Matern):
-        return kernel.nu <= 1.0
-    return isinstance(kernel, Laplacian | NegativeDistance)
-
-
-def _leaves(kernel: Kernel) -> list[Kernel]:
-    children = kernel.children().values()
-    return [leaf for k in children for leaf in _leaves(k)] if children else [kernel]

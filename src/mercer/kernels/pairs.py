@@ -43,17 +43,22 @@ LARGEST_SQUARE = 1e300
 """Scaled squared distances stop here: every decreasing profile has long been zero."""
 
 
-def _numpy_exp(a: Array) -> Array:
+def numpy_exponential(a: Array, factor: float) -> Array:
+    """Replace an array by exp(factor·a)."""
+    if factor != 1.0:
+        np.multiply(a, factor, out=a)
     return np.exp(a, out=a)
 
 
-exponential: ContextVar[Callable[[Array], Array]] = ContextVar("exponential", default=_numpy_exp)
+exponential: ContextVar[Callable[[Array, float], Array]] = ContextVar(
+    "exponential", default=numpy_exponential
+)
 """How numpy arrays are exponentiated in place; an engine's threads may know a faster way."""
 
 
-def exp(a: Array) -> Array:
-    """Return the entrywise exponential, in the memory of ``a`` where its library allows."""
-    return exponential.get()(a) if is_numpy_array(a) else namespace(a).exp(a)
+def exp(a: Array, factor: float = 1.0) -> Array:
+    """Return exp(factor·a) entrywise, in the memory of ``a`` where its library allows."""
+    return exponential.get()(a, factor) if is_numpy_array(a) else namespace(a).exp(factor * a)
 
 
 class Pairs(ABC):

@@ -113,8 +113,7 @@ class Gaussian(Radial):
     theorem: ClassVar[str] = "the Gaussian is positive definite on every Hilbert space"
 
     def profile(self, s: Array) -> Array:
-        s *= -0.5
-        return exp(s)
+        return exp(s, -0.5)
 
     def evaluate_squares(self, pairs: Pairs) -> Array:
         return -2.0 * pairs.xp.expm1(-0.5 * pairs.squared_distance(self.length))
@@ -157,7 +156,7 @@ class Matern(Descending, Radial):
         return namespace(distance).asarray(2.0 * self.nu * slope)
 
     def profile(self, s: Array) -> Array:
-        return exp(-0.5 * s) if self.nu == np.inf else self._at(namespace(s).sqrt(s))
+        return exp(s, -0.5) if self.nu == np.inf else self._at(namespace(s).sqrt(s))
 
     def profile_slope(self, s: Array) -> Array:
         if self.nu == np.inf:
@@ -278,7 +277,7 @@ class Laplacian(Metric):
     theorem: ClassVar[str] = "the p-norm is conditionally negative definite for 1 <= p <= 2"
 
     def evaluate(self, pairs: Pairs) -> Array:
-        return exp(-pairs.distance(self.norm, self.length))
+        return exp(pairs.distance(self.norm, self.length), -1.0)
 
     def evaluate_squares(self, pairs: Pairs) -> Array:
         return -2.0 * pairs.xp.expm1(-pairs.distance(self.norm, self.length))

@@ -1,0 +1,189 @@
+"""Points made ready for matrix products: centred, scaled, with their squared norms as columns.
+
+Data in memory are prepared once. Data on disk are prepared part by part, when a tile asks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, Points, as_numpy, chunks, lies_on_disk, vectors
+from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
+from mercer.kernels.base import Kernel
+from mercer.kernels.pairs import Scale, Table
+from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
+from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+
+SMOOTH = (Gaussian, RationalQuadratic)
+"""Kernels that are smooth functions of the squared distance, also where rounding makes it < 0."""
+
+OF_DISTANCES = (Gaussian, RationalQuadratic, Matern, Laplacian, NegativeDistance)
+OF_INNER_PRODUCTS = (Linear, Polynomial, Sigmoid)
+ENTRYWISE = (Sum, Product, Scaled, Power, PolynomialOf, Exponential)
+
+ROWS_READ = 4096
+"""Rows of data on disk that are read at a time when they are surveyed."""
+
+
+class Prepared:
+    """Both sides of a table of pairs, and what an expression asks of them."""
+
+    def __init__(self, kernel: Kernel, x: Points, y: Points | None, dtype: Any) -> None:
+        self.uses = Counter(statistics(kernel))
+        self.dtype = np.dtype(dtype)
+        self.needs_square_roots = any(not isinstance(k, SMOOTH) for k in leaves(kernel))
+        self.has_kink = any(is_steep(leaf) for leaf in leaves(kernel))
+        self.local = threading.local()
+        survey = Survey(x, "x")
+        other = survey if y is None else Survey(y, "y")
+        self.x = Side(survey.points, survey.centre, self.uses, self.dtype)
+        self.y = Side(other.points, survey.centre, self.uses, self.dtype, is_right=True)
+        self.columns = survey.columns
+        self.largest_norm = {s: max(self.x.largest(s), self.y.largest(s)) for s in self.uses}
+
+    @staticmethod
+    def of(kernel: Kernel, x: Points, y: Points | None, dtype: Any) -> Prepared | None:
+        """Return the prepared points of a fast expression, or None for any other."""
+        if not is_fast(kernel) or 0 in (len(x), 1 if y is None else len(y)):
+            return None
+        first = [as_numpy(vectors(points[:1])) for points in (x, x if y is None else y)]
+        if np.iscomplexobj(first[0]) or np.iscomplexobj(first[1]):
+            return None
+        Table(*first).vectors  # noqa: B018  (refuses different numbers of columns)
+        with np.errstate(over="ignore", invalid="ignore"):
+            prepared = Prepared(kernel, x, y, dtype)
+        # Squares that overflow are left to the general path, which scales them first.
+        largest = max(prepared.largest_norm.values(), default=0.0)
+        return prepared if largest < float(np.finfo(prepared.dtype).max) / 8 else None
+
+    def buffer(self, key: Any, shape: tuple[int, int]) -> Array:
+        """Return this thread's memory for one statistic of a tile."""
+        kept = self.local.__dict__.setdefault("buffers", {})
+        size = shape[0] * shape[1]
+        if key not in kept or kept[key].size < size:
+            kept[key] = np.empty(size, self.dtype)
+        return kept[key][:size].reshape(shape)  # type: ignore[no-any-return]
+
+
+class Survey:
+    """Vectors that were checked once, how many coordinates they have, and their mean."""
+
+    def __init__(self, points: Points, name: str) -> None:
+        self.points = points if lies_on_disk(points) else as_numpy(vectors(points, name))
+        n = len(points)
+        total: Array | float = 0.0
+        for rows in chunks(n, ROWS_READ if lies_on_disk(points) else n):
+            total = total + vectors_at(self.points, rows, name).sum(axis=0)
+        self.centre = np.asarray(total) / n
+        self.columns = self.centre.size
+
+
+def vectors_at(points: Points, rows: slice, name: str = "x") -> Array:
+    """Return some rows as doubles; those read from disk are checked, and refused by their row."""
+    if not lies_on_disk(points):
+        return np.asarray(points[rows])
+    try:
+        return as_numpy(vectors(np.asarray(points[rows]), name))
+    except InvalidInput as error:
+        raise InvalidInput(f"in the part that begins at row {rows.start}: {error}") from error
+
+
+class Side:
+    r"""One side of a matrix product whose entries are inner products or squared distances.
+
+    .. math:: (a, \|a\|^2, 1) \cdot (-2b, 1, \|b\|^2) = \|a - b\|^2
+
+    with a and b centred and in units of the scale.
+    """
+
+    def __init__(
+        self,
+        points: Points,
+        centre: Array,
+        statistics: Counter[Any],
+        dtype: Any,
+        *,
+        is_right: bool = False,
+    ) -> None:
+        self.points, self.centre, self.dtype, self.is_right = points, centre, dtype, is_right
+        self.local = threading.local()
+        self.held: dict[Any, Array] | None = None
+        if not lies_on_disk(points):
+            everything = slice(0, len(points))
+            self.held = {s: self._made(points[everything], s) for s in statistics}
+
+    def at(self, rows: slice) -> Array:
+        """Return the points themselves, as doubles."""
+        return vectors_at(self.points, rows)
+
+    def part(self, rows: slice, statistic: Any) -> Array:
+        """Return what these rows contribute to the products of a statistic."""
+        if self.held is not None:
+            return self.held[statistic][rows]
+        kept = self.local.__dict__.setdefault("parts", {})
+        if kept.get("rows") != rows:
+            kept.clear()
+            kept["rows"] = rows
+        if statistic not in kept:
+            kept[statistic] = self._made(self.at(rows), statistic)
+        made: Array = kept[statistic]
+        return made
+
+    def _made(self, points: Array, statistic: Any) -> Array:
+        if statistic == "inner":
+            return np.ascontiguousarray(points, self.dtype)
+        a, norms = self._scaled(points, statistic)
+        one = np.ones_like(norms)
+        sides = (-2.0 * a, one, norms) if self.is_right else (a, norms, one)
+        return np.hstack(sides).astype(self.dtype)
+
+    def _scaled(self, points: Array, scale: Scale) -> tuple[Array, Array]:
+        a = (points - self.centre) / np.asarray(scale)
+        return a, np.einsum("ij,ij->i", a, a)[:, None]
+
+    def largest(self, statistic: Any) -> float:
+        """Return the largest squared norm among the points, as the statistic measures it."""
+        result = 0.0
+        for rows in chunks(len(self.points), ROWS_READ):
+            points = self.at(rows)
+            if statistic == "inner":
+                norms = np.einsum("ij,ij->i", points, points)
+            else:
+                norms = self._scaled(points, statistic)[1]
+            result = max(result, float(np.max(norms, initial=0.0)))
+        return result
+
+
+def is_fast(kernel: Kernel) -> bool:
+    """Whether a kernel is made of inner products and Euclidean distances alone."""
+    if isinstance(kernel, ENTRYWISE):
+        return all(is_fast(k) for k in kernel.children().values())
+    if isinstance(kernel, Laplacian):
+        return kernel.norm == 2.0
+    return isinstance(kernel, (*OF_DISTANCES, *OF_INNER_PRODUCTS, Constant))
+
+
+def statistics(kernel: Kernel) -> list[Any]:
+    """Return what an expression asks of a pair of points, once for each time it asks."""
+    if isinstance(kernel, OF_INNER_PRODUCTS):
+        return ["inner"]
+    if isinstance(kernel, OF_DISTANCES):
+        return [kernel.length]
+    return [s for k in kernel.children().values() for s in statistics(k)]
+
+
+def is_steep(kernel: Kernel) -> bool:
+    """Whether the derivative in d² is infinite at 0, so that rounding of d² would show."""
+    if isinstance(kernel, Matern):
+        return kernel.nu <= 1.0
+    return isinstance(kernel, Laplacian | NegativeDistance)
+
+
+def leaves(kernel: Kernel) -> list[Kernel]:
+    """Return the kernels an expression is made of."""
+    children = kernel.children().values()
+    return [leaf for k in children for leaf in leaves(k)] if children else [kernel]

@@ -1,0 +1,178 @@
+r"""How far the entries of a tile can be from the kernel's values, proved from the formula.
+
+Every node of an expression has a bound for its values and one for their error, from the bounds of
+its parts: an inner product of d terms is off by at most :math:`\gamma_d \sum |a_i b_i|` with
+:math:`\gamma_d = du/(1 - du)`, in whatever order a library adds them.
+"""
+
+from __future__ import annotations
+
+from math import exp, expm1, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer.engines.prepared import Prepared, is_steep
+from mercer.engines.tiles import SINGLE_ACCURACY, Tiles
+from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
+from mercer.kernels.base import Kernel
+from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
+from mercer.kernels.squares import DISTANCE_ACCURACY
+from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+
+FUNCTION = 8
+"""Units of rounding allowed to an elementary function, its argument's scaling included."""
+
+BESSEL = 1e-12
+"""Relative error allowed to the Matérn profile beside its argument's; 3e-13 was the worst seen."""
+
+UNPROVED = 64
+"""Units of rounding assumed of a kernel without a bound of its own, relative to its largest."""
+
+
+class Entry(NamedTuple):
+    """Bounds for a value's modulus and for its error."""
+
+    value: float
+    error: float
+
+
+class Rounding(NamedTuple):
+    """A bound for the error of each entry of K, one for K V per unit of weight, and its standing.
+
+    The matrix of errors has a norm of at most n times ``product``, and at most ``product`` where
+    rows and columns carry weights that sum to 1.
+    """
+
+    entry: float
+    product: float
+    is_proved: bool
+
+
+def gamma(terms: int, unit: float) -> float:
+    """Return Higham's bound for the relative error of a sum of products, in any order.
+
+    >>> gamma(2, 0.125)
+    0.3333333333333333
+    """
+    return terms * unit / (1.0 - terms * unit)
+
+
+def rounding(tiles: Tiles, largest: float) -> Rounding:
+    """Return what rounding can do to the entries of tiles and to products with them.
+
+    ``largest`` bounds the kernel's values; it is used where no bound follows from the formula.
+    """
+    unit = float(np.finfo(tiles.dtype).eps) / 2
+    if tiles.prepared is None:
+        entry, is_proved = Entry(largest, UNPROVED * unit * largest), False
+    else:
+        entry, is_proved = bound(tiles.kernel, tiles.prepared), True
+    inside = min(tiles.size, tiles.shape[1]) + 1
+    across = -(-tiles.shape[1] // tiles.size) + 16  # sums of tiles, and centring
+    sums = gamma(inside, unit) + gamma(across, float(np.finfo(float).eps) / 2)
+    value = entry.value if is_proved and entry.value < np.inf else largest
+    return Rounding(entry.error, entry.error + sums * value, is_proved)
+
+
+def bound(kernel: Kernel, prepared: Prepared) -> Entry:
+    """Return bounds for the values of an expression on prepared points, and for their error."""
+    unit = float(np.finfo(prepared.dtype).eps) / 2
+    if isinstance(kernel, Gaussian | RationalQuadratic | Matern | Laplacian | NegativeDistance):
+        return _of_distance(kernel, prepared, unit)
+    if isinstance(kernel, Linear | Polynomial | Sigmoid):
+        size = prepared.largest_norm["inner"]
+        inner = Entry(size, gamma(prepared.columns + 2, unit) * size)
+        return _of_inner_product(kernel, inner, unit)
+    if isinstance(kernel, Constant):
+        return Entry(kernel.constant, unit * kernel.constant)
+    parts = [bound(part, prepared) for part in kernel.children().values()]
+    return _of_parts(kernel, parts, unit)
+
+
+def _of_distance(kernel: Kernel, prepared: Prepared, unit: float) -> Entry:
+    """Bound a function of the distance by its slope in d², or in d where it has a kink at 0."""
+    largest = prepared.largest_norm[kernel.length]  # type: ignore[attr-defined]
+    squares = gamma(prepared.columns + 8, unit) * 4.0 * largest
+    accuracy = SINGLE_ACCURACY if unit > 1e-10 else DISTANCE_ACCURACY
+    # d² is right to `accuracy` or was recomputed, so d² >= squares/accuracy where it was not.
+    roots = 0.5 * sqrt(squares * accuracy) + FUNCTION * unit * 2.0 * sqrt(largest)
+    if isinstance(kernel, Gaussian | RationalQuadratic):
+        return Entry(1.0, 0.5 * squares + FUNCTION * unit)
+    if isinstance(kernel, Laplacian):
+        return Entry(1.0, roots + FUNCTION * unit)
+    if isinstance(kernel, NegativeDistance):
+        return _of_power(2.0 * sqrt(largest), kernel.exponent, roots, accuracy, unit)
+    assert isinstance(kernel, Matern)
+    if not is_steep(kernel):
+        slope = 0.5 if kernel.nu == np.inf else kernel.nu / (2.0 * (kernel.nu - 1.0))
+        return Entry(1.0, slope * squares + FUNCTION * unit + BESSEL)
+    # |d k'(d)| <= 1 at every smoothness.
+    return Entry(1.0, accuracy / 2.0 + FUNCTION * unit + BESSEL)
+
+
+def _of_power(
+    distance: float, exponent: float, roots: float, accuracy: float, unit: float
+) -> Entry:
+    value = distance**exponent
+    if exponent >= 1.0:
+        error = exponent * distance ** (exponent - 1.0) * roots
+    else:
+        error = exponent * value * (accuracy / 2.0 + FUNCTION * unit)
+    return Entry(value, error + FUNCTION * unit * value)
+
+
+def _of_inner_product(kernel: Kernel, inner: Entry, unit: float) -> Entry:
+    if isinstance(kernel, Linear):
+        return inner
+    if isinstance(kernel, Polynomial):
+        base = Entry(
+            kernel.scale * inner.value + kernel.offset,
+            kernel.scale * inner.error
+            + 2 * unit * (kernel.scale * inner.value + abs(kernel.offset)),
+        )
+        return _power(base, kernel.degree, unit)
+    assert isinstance(kernel, Sigmoid)
+    argument = abs(kernel.scale) * inner.value + abs(kernel.offset)
+    return Entry(1.0, abs(kernel.scale) * inner.error + (2 * argument + FUNCTION) * unit)
+
+
+def _of_parts(kernel: Kernel, parts: list[Entry], unit: float) -> Entry:
+    if isinstance(kernel, Sum):
+        value = sum(part.value for part in parts)
+        return Entry(value, sum(part.error for part in parts) + len(parts) * unit * value)
+    if isinstance(kernel, Product):
+        total = parts[0]
+        for part in parts[1:]:
+            total = _times(total, part, unit)
+        return total
+    (part,) = parts
+    if isinstance(kernel, Scaled):
+        value = kernel.weight * part.value
+        return Entry(value, kernel.weight * part.error + unit * value)
+    if isinstance(kernel, Power):
+        return _power(part, kernel.power, unit)
+    if isinstance(kernel, PolynomialOf):
+        powers = [_power(part, i, unit) for i in range(len(kernel.coefficients))]
+        value = sum(c * p.value for c, p in zip(kernel.coefficients, powers, strict=True))
+        error = sum(c * p.error for c, p in zip(kernel.coefficients, powers, strict=True))
+        return Entry(value, error + 2 * len(powers) * unit * value)
+    assert isinstance(kernel, Exponential)
+    if part.value > 700.0:
+        return Entry(np.inf, np.inf)
+    value = exp(part.value)
+    return Entry(value, value * (expm1(part.error) + FUNCTION * unit))
+
+
+def _times(a: Entry, b: Entry, unit: float) -> Entry:
+    value = a.value * b.value
+    error = a.value * b.error + b.value * a.error + a.error * b.error
+    return Entry(value, error + unit * value)
+
+
+def _power(base: Entry, exponent: int, unit: float) -> Entry:
+    if exponent == 0:
+        return Entry(1.0, 0.0)
+    value = base.value**exponent
+    error = exponent * (base.value + base.error) ** (exponent - 1) * base.error
+    return Entry(value, error + (exponent + FUNCTION) * unit * value)
