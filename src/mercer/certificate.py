@@ -24,7 +24,8 @@ class Certificate:
     that none was missed; elsewhere they pair some eigenvalue with the computed one. ``sines``
     bound the angle between the space of the leading axes up to each one and the true space (1
     where nothing is proved). ``bounds`` names what proved each interval, ``assumptions`` what it
-    rests on, and ``failure_probability`` is not zero where random vectors were used.
+    rests on, and ``failure_probability`` is not zero where random vectors were used. Rounding is
+    part of every bound; ``rounding`` says whether it was bounded or estimated.
     """
 
     lower: Array
@@ -34,6 +35,7 @@ class Certificate:
     bounds: tuple[str, ...]
     assumptions: tuple[str, ...]
     failure_probability: float = 0.0
+    rounding: str = "bounded"
 
     @property
     def errors(self) -> Array:
@@ -173,7 +175,7 @@ def frobenius_complement(
 FAILURE = 1e-9
 """The probability with which a bound from random vectors may be wrong."""
 
-PROBES = 6
+PROBES = 4
 """Random vectors that accompany the passes to measure a norm."""
 
 

@@ -147,14 +147,48 @@ class Iteration:
 
     @property
     def residuals(self) -> Array:
-        residuals: Array = self.images - self.vectors * self.values
+        residuals: Array = self.vectors * self.values
+        np.subtract(self.images, residuals, out=residuals)
         return residuals
 
-    def leading(self, count: int) -> Iteration:
-        """Return the same with the first Ritz pairs only."""
-        return Iteration(
-            self.values[:count], self.vectors[:, :count], self.images[:, :count], self.noise[:count]
+
+@dataclass
+class Subspace:
+    """An orthonormal basis with its images and a bound for the error of each."""
+
+    basis: Array
+    images: Array
+    errors: Array
+
+    @property
+    def size(self) -> int:
+        return int(self.basis.shape[1])
+
+    def extended(self, basis: Array, images: Array, error: float) -> Subspace:
+        """Return the space with more directions."""
+        return Subspace(
+            np.hstack([self.basis, basis]),
+            np.hstack([self.images, images]),
+            np.append(self.errors, np.full(basis.shape[1], error)),
         )
+
+    def rayleigh_ritz(self) -> tuple[Array, Array]:
+        """Return the Ritz values, largest first, and the coordinates of the Ritz vectors.
+
+        K is Hermitian: q*(Kt) = (Kq)*t, and of the two the one with the better image is taken.
+        With the mean of both, the rounding of a correction's image would come back into the Ritz
+        vectors.
+        """
+        small = self.basis.conj().T @ self.images
+        other = small.conj().T
+        is_better = self.errors[None, :] < self.errors[:, None]
+        small = np.where(is_better, small, np.where(is_better.T, other, (small + other) / 2))
+        values, axes = eigh(small)
+        return values[::-1], axes[:, ::-1]
+
+    def pairs(self, values: Array, axes: Array) -> Iteration:
+        """Return Ritz pairs from their coordinates."""
+        return Iteration(values, self.basis @ axes, self.images @ axes, self.errors @ np.abs(axes))
 
 
 @dataclass(frozen=True)
@@ -187,24 +221,25 @@ def davidson(
     """
     block = start.shape[1]
     basis = _orthonormal(start)
-    images = operator.product(basis, single=True)
-    errors = np.full(basis.shape[1], noise.single)
-    passes, history, is_double = {True: 1, False: 0}, [], False
+    is_single = bool(np.isfinite(noise.single))
+    errors = np.full(basis.shape[1], noise.of(is_single))
+    space = Subspace(basis, operator.product(basis, single=is_single), errors)
+    passes, history, is_double = {is_single: 1, not is_single: 0}, list[float](), not is_single
     while True:
-        state = _rayleigh_ritz(basis, images, errors)
-        norms = np.linalg.norm(state.residuals[:, :count], axis=0)
+        values, axes = space.rayleigh_ritz()
+        first = space.pairs(values[:block], axes[:, :block])
+        residuals = first.residuals
+        norms = np.linalg.norm(residuals[:, :count], axis=0)
         tiny = float(np.finfo(float).tiny)
-        size = max(abs(float(state.values[0])), 2.0 * noise.double / tol, tiny)
-        residual = float(np.max(norms, initial=0.0)) / size
-        history.append(residual)
-        reached = float(np.max(norms + state.noise[:count], initial=0.0)) / size
+        size = max(abs(float(values[0])), 2.0 * noise.double / tol, tiny)
+        history.append(float(np.max(norms, initial=0.0)) / size)
+        reached = float(np.max(norms + first.noise[:count], initial=0.0)) / size
         if reached <= tol or sum(passes.values()) >= most_passes:
             break
-        first = state.leading(block)
-        if basis.shape[1] + block > MOST_BLOCKS * block:
-            basis, images, errors = first.vectors, first.images, first.noise
-        fresh = preconditioner.correct(first.vectors, first.residuals, first.values)
-        fresh = _orthonormal(fresh, against=basis)
+        if space.size + block > MOST_BLOCKS * block:
+            space = Subspace(first.vectors, first.images, first.noise)
+        fresh = preconditioner.correct(first.vectors, residuals, first.values)
+        fresh = _orthonormal(fresh, against=space.basis)
         if fresh.shape[1] == 0 and is_double:
             break
         step = _next(history, tol, noise.single / size, is_double)
@@ -212,13 +247,13 @@ def davidson(
         if step is Step.REPEAT or (step is Step.DOUBLE and not is_double):
             kept = [first.vectors] if step is Step.REPEAT else [first.vectors, fresh]
             basis = _orthonormal(np.hstack(kept))
-            images, errors = operator.product(basis), np.full(basis.shape[1], noise.double)
-            is_double = True
+            errors = np.full(basis.shape[1], noise.double)
+            space, is_double = Subspace(basis, operator.product(basis), errors), True
         else:
-            basis = np.hstack([basis, fresh])
-            images = np.hstack([images, operator.product(fresh, single=is_single)])
-            errors = np.append(errors, np.full(fresh.shape[1], noise.of(is_single)))
+            images = operator.product(fresh, single=is_single)
+            space = space.extended(fresh, images, noise.of(is_single))
         passes[is_single] += 1
+    state = space.pairs(values, axes)
     state.single_passes, state.double_passes = passes[True], passes[False]
     state.history, state.has_converged = history, reached <= tol
     return state
@@ -275,18 +310,3 @@ def _orthonormal(block: Array, against: Array | None = None) -> Array:
         keep = values > DEPENDENT * values.max(initial=0.0)
         block = block @ (axes[:, keep] / np.sqrt(values[keep]))
     return block
-
-
-def _rayleigh_ritz(basis: Array, images: Array, errors: Array) -> Iteration:
-    """Return the Ritz pairs of a basis from its images, of which some are more accurate.
-
-    K is Hermitian: q*(Kt) = (Kq)*t, and of the two the one with the better image is taken. With
-    the mean of both, the rounding of a correction's image would come back into the Ritz vectors.
-    """
-    small = basis.conj().T @ images
-    other = small.conj().T
-    is_better = errors[None, :] < errors[:, None]
-    small = np.where(is_better, small, np.where(is_better.T, other, (small + other) / 2))
-    values, axes = eigh(small)
-    axes = axes[:, ::-1]
-    return Iteration(values[::-1], basis @ axes, images @ axes, errors @ np.abs(axes))

@@ -211,9 +211,7 @@ class Centred:
 
     def project(self, factor: Array) -> Array:
         """Turn the factor of an approximation of the Gram matrix into one of this operator's."""
-        factor -= self.weights.astype(factor.real.dtype) @ factor
-        factor *= self.roots.astype(factor.real.dtype)
-        return factor
+        return centre(factor, self.weights)
 
     def rounding(self, *, single: bool = False) -> float:
         """Return a bound for the norm of what rounding adds to a product with a unit vector.
@@ -327,6 +325,17 @@ def columns(points: Points) -> int:
     """Return how many coordinates the rows of an array have, 0 for points that are not rows."""
     shape: tuple[int, ...] = tuple(getattr(points, "shape", ()))
     return int(shape[1]) if len(shape) == 2 else 0
+
+
+def centre(factor: Array, weights: Array) -> Array:
+    """Turn F, in its own memory, into W^½(F - 1wᵀF): rows centred and weighted.
+
+    >>> centre(np.array([[0.0], [2.0]]), np.array([0.25, 0.75])).tolist()
+    [[-0.75], [0.4330127018922193]]
+    """
+    factor -= weights.astype(factor.real.dtype) @ factor
+    factor *= np.sqrt(weights)[:, None].astype(factor.real.dtype)
+    return factor
 
 
 def shares(weights: Any, n: int) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +22,7 @@ from mercer.check import (
     whole,
 )
 from mercer.engines.tiles import Block
-from mercer.gram import Gram
+from mercer.gram import Gram, centre, shares
 from mercer.kernels.base import Kernel
 
 SAMPLE_PER_CENTRE = 10
@@ -29,19 +30,39 @@ SAMPLE_PER_CENTRE = 10
 
 
 @dataclass(frozen=True)
-class LowRank:
-    r"""The approximation F Fᴴ of a Gram matrix, never larger than it.
+class Features:
+    r"""The features of a Nyström approximation, for any points.
 
-    .. math:: \hat K = F F^*, \quad 0 \preceq K - \hat K, \quad
-        \|K - \hat K\|_1 = \operatorname{tr} K - \|F\|_F^2
+    .. math:: \varphi(x) = R^* k(z, x), \quad R R^* = k(z, z)^{-1}, \quad
+        \hat k(x, y) = \langle \varphi(x), \varphi(y) \rangle
+    """
 
-    ``trace_error`` is that trace norm, exact up to rounding because the diagonal of K is known.
+    kernel: Kernel
+    landmarks: Points
+    root: Array
+
+    def __call__(self, x: Points) -> Array:
+        """Return one row of features for each point."""
+        return np.asarray(Gram(self.kernel, x, self.landmarks) @ self.root)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factored:
+    r"""An approximation F Fᴴ of a positive semidefinite matrix, and how far off it can be.
+
+    .. math:: \hat\lambda_i - b \le \lambda_i \le \hat\lambda_i + a
+
+    for ``below`` b and ``above`` a, except with ``failure_probability``. ``features`` extends the
+    rows of F to other points. It multiplies like the operator it stands for.
     """
 
     factor: Array
-    trace: float
-    trace_error: float
     how: str
+    features: Callable[[Points], Array]
+    below: float
+    above: float
+    failure_probability: float = 0.0
+    roots: Array
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -60,11 +81,74 @@ class LowRank:
         return self.product(np.asarray(block))
 
     def diag(self) -> Array:
-        squares: Array = np.einsum("ij,ij->i", self.factor.conj(), self.factor).real
-        return squares.astype(np.float64)
+        return row_squares(self.factor)
 
     def dense(self) -> Array:
         return np.asarray(self.factor @ self.factor.conj().T)
+
+    def centred(
+        self, weights: Sequence[float] | Array | None = None, *, copy: bool = True
+    ) -> Factored:
+        """Return the approximation of the centred and weighted operator, `Centred`.
+
+        Without ``copy`` it takes the memory of this one, which is of no use afterwards.
+        """
+        n = len(self.factor)
+        w = np.full(n, 1.0 / n) if weights is None else shares(weights, n)
+        below, above = self.bounds(w)
+        return Factored(
+            factor=centre(self.factor.copy() if copy else self.factor, w),
+            how=self.how,
+            features=self.features,
+            below=below,
+            above=above,
+            failure_probability=self.failure_probability,
+            roots=np.sqrt(w)[:, None],
+        )
+
+    def bounds(self, weights: Array) -> tuple[float, float]:
+        """Return how far eigenvalues can be off once rows and columns carry weights."""
+        largest = float(np.max(weights, initial=0.0))
+        return largest * self.below, largest * self.above
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowRank(Factored):
+    r"""The approximation F Fᴴ of a Gram matrix, never larger than it.
+
+    .. math:: \hat K = F F^*, \quad 0 \preceq K - \hat K, \quad
+        \|K - \hat K\|_1 = \operatorname{tr} K - \|F\|_F^2
+
+    ``missing`` is the diagonal of K - K̂ and ``trace_error`` its sum, that trace norm: exact up to
+    rounding, because the diagonal of K is known.
+    """
+
+    features: Features
+    trace: float
+    missing: Array
+
+    @property
+    def trace_error(self) -> float:
+        return max(float(self.missing.sum()), 0.0)
+
+    def bounds(self, weights: Array) -> tuple[float, float]:
+        largest = float(np.max(weights, initial=0.0))
+        return largest * self.below, max(float(weights @ self.missing), 0.0) + largest * self.below
+
+
+def row_squares(factor: Array) -> Array:
+    """Return the squared norm of each row, in double precision.
+
+    >>> row_squares(np.array([[3.0, 4.0], [0.0, 1.0]]))
+    array([25.,  1.])
+    """
+    squares = [np.einsum("ij,ij->i", part.conj(), part) for part in _parts(factor)]
+    return np.concatenate(squares).real if squares else np.zeros(0)
+
+
+def _parts(factor: Array) -> list[Array]:
+    wide = np.result_type(factor, float)
+    return [factor[rows].astype(wide) for rows in chunks(len(factor), 4096)]
 
 
 def nystrom(
@@ -122,9 +206,10 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
 
 def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowRank:
     root = inverse_root(gram.kernel, landmarks, single=single)
+    features = Features(gram.kernel, landmarks, root)
     tiles = Gram(gram.kernel, gram.x, landmarks, engine=gram.engine).cut(single=single)
     n, m = tiles.shape
-    dtype = np.result_type(root.dtype, tiles.dtype) if not single else tiles.dtype
+    dtype = tiles.dtype if single else np.result_type(root.dtype, tiles.dtype)
     factor, root = np.empty((n, root.shape[1]), dtype), root.astype(dtype)
 
     def fill(rows: slice) -> None:
@@ -133,7 +218,7 @@ def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowR
             np.matmul(tiles.tile(Block(here, slice(0, m))), root, out=factor[here])
 
     gram.engine.over_rows(fill, n)
-    return _finished(gram, factor, f"Nyström on {root.shape[0]} landmarks ({how})")
+    return _finished(gram, factor, f"Nyström on {m} landmarks ({how})", features)
 
 
 def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> Array:
@@ -181,7 +266,7 @@ def pivoted_cholesky(
         raise InvalidInput(
             "the kernel is negative for a point with itself: it has no Cholesky form"
         )
-    factor = np.zeros((n, 0))
+    factor, pivots = np.zeros((n, 0)), np.zeros(0, int)
     floor = max(tol, n * np.finfo(float).eps) * trace
     block = max(1, min(rank, rank // 10 + 1))
     while factor.shape[1] < rank and remaining.sum() > floor:
@@ -194,10 +279,15 @@ def pivoted_cholesky(
             continue
         new = solve_triangular(small, columns[:, accepted].conj().T, lower=True).conj().T
         factor = np.hstack([factor, new])
-        remaining = np.maximum(remaining - np.einsum("ij,ij->i", new.conj(), new).real, 0.0)
+        pivots = np.append(pivots, proposed[accepted])
+        remaining = np.maximum(remaining - row_squares(new), 0.0)
         remaining[proposed[accepted]] = 0.0
+    # The rows of the pivots are the triangular factor of their own Gram matrix.
+    root = np.asarray(solve_triangular(factor[pivots], np.eye(len(pivots)), lower=True)).conj().T
+    features = Features(gram.kernel, take(gram.x, pivots), root)
     result = factor.astype(np.float32) if single else factor
-    return _finished(gram, result, f"randomly pivoted Cholesky of rank {factor.shape[1]}")
+    how = f"randomly pivoted Cholesky of rank {factor.shape[1]}"
+    return _finished(gram, result, how, features)
 
 
 def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[int], Array]:
@@ -215,7 +305,29 @@ def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[in
     return accepted, lower[np.ix_(accepted, range(len(accepted)))]
 
 
-def _finished(gram: Gram, factor: Array, how: str) -> LowRank:
-    trace = float(gram.diag().sum())
-    explained = float(np.einsum("ij,ij->", factor.conj(), factor, dtype=np.float64).real)
-    return LowRank(factor, trace, max(trace - explained, 0.0), how)
+def _finished(gram: Gram, factor: Array, how: str, features: Features) -> LowRank:
+    diagonal, squares = gram.diag(), row_squares(factor)
+    missing = diagonal - squares
+    rounding = _rounding(gram, features.root, float(squares.sum()))
+    return LowRank(
+        factor=factor,
+        how=how,
+        features=features,
+        below=rounding,
+        above=max(float(missing.sum()), 0.0) + rounding,
+        roots=np.ones((len(factor), 1)),
+        trace=float(diagonal.sum()),
+        missing=missing,
+    )
+
+
+def _rounding(gram: Gram, root: Array, trace: float) -> float:
+    r"""Bound what rounding does to F Fᴴ: an error of F is that of k(x, z) times the root's norm.
+
+    .. math:: \|\hat F \hat F^* - F F^*\| \le 2 \|F\| \|E\|, \quad
+        \|E\| \le \sqrt{nm}\, \eta\, \|R\|
+    """
+    n, m = gram.shape[0], len(root)
+    entry = gram.entry_rounding().entry + m * float(np.finfo(float).eps)
+    error = np.sqrt(n * m) * entry * np.linalg.norm(root, 2) if root.size else 0.0
+    return float(2.0 * np.sqrt(max(trace, 0.0)) * error)

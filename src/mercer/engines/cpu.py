@@ -33,6 +33,14 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _padded(vectors: Array, dtype: Any) -> Array:
+    """Return the vectors with columns of zeros up to a multiple of four, which BLAS prefers."""
+    n, columns = vectors.shape
+    result = np.zeros((n, columns + -columns % 4), dtype)
+    result[:, :columns] = vectors
+    return result
+
+
 def _squares(weights: Array) -> Callable[[Array, Block], float]:
     """Return the function that sums wᵢwⱼ|Kᵢⱼ|² over a tile."""
     if np.ptp(weights) == 0.0:
@@ -81,26 +89,30 @@ class Threads:
         self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None
     ) -> tuple[Array, float]:
         n, _ = tiles.shape
-        operand = np.ascontiguousarray(vectors, np.float32 if tiles.single else None)
+        operand = _padded(vectors, np.float32 if tiles.single else vectors.dtype)
+        adjoint = np.ascontiguousarray(operand.conj().T) if tiles.is_symmetric else operand
         blocks = tiles.blocks()
         dtype = np.result_type(vectors.dtype, np.float64, tiles.dtype)
 
         def work(mine: Iterator[Block]) -> tuple[Array, float]:
-            total, squares = np.zeros((n, vectors.shape[1]), dtype), 0.0
+            total, squares = np.zeros((n, operand.shape[1]), dtype), 0.0
             square = _squares(weights) if weights is not None else None
             for block in mine:
                 tile = tiles.tile(block)
                 is_used_twice = tiles.is_symmetric and not block.is_diagonal
                 total[block.rows] += tile @ operand[block.columns]
                 if is_used_twice:
-                    total[block.columns] += tile.conj().T @ operand[block.rows]
+                    # (V* K)* rather than K* V: a tile's columns lie far apart in memory.
+                    total[block.columns] += (adjoint[:, block.rows] @ tile).conj().T
                 if square is not None:
                     squares += square(tile, block) * (2.0 if is_used_twice else 1.0)
             return total, squares
 
         parts = self._share(work, blocks, progress)
-        products = [part[0] for part in parts]
-        return sum(products[1:], start=products[0]), sum(part[1] for part in parts)
+        total = parts[0][0]
+        for other, _ in parts[1:]:
+            total += other
+        return total[:, : vectors.shape[1]], sum(part[1] for part in parts)
 
     def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
         for block in tiles.blocks():

@@ -71,8 +71,9 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
     inside = min(tiles.size, tiles.shape[1]) + 1
     across = -(-tiles.shape[1] // tiles.size) + 16  # sums of tiles, and centring
     sums = gamma(inside, unit) + gamma(across, float(np.finfo(float).eps) / 2)
-    value = entry.value if is_proved and entry.value < np.inf else largest
-    return Rounding(entry.error, entry.error + sums * value, is_proved)
+    if entry.value > float(np.finfo(tiles.dtype).max) / tiles.shape[1]:
+        return Rounding(np.inf, np.inf, is_proved)  # a product could overflow
+    return Rounding(entry.error, entry.error + sums * entry.value, is_proved)
 
 
 def bound(kernel: Kernel, prepared: Prepared) -> Entry:
@@ -158,7 +159,7 @@ def _of_parts(kernel: Kernel, parts: list[Entry], unit: float) -> Entry:
         error = sum(c * p.error for c, p in zip(kernel.coefficients, powers, strict=True))
         return Entry(value, error + 2 * len(powers) * unit * value)
     assert isinstance(kernel, Exponential)
-    if part.value > 700.0:
+    if part.value > 700.0 or part.error > 700.0:
         return Entry(np.inf, np.inf)
     value = exp(part.value)
     return Entry(value, value * (expm1(part.error) + FUNCTION * unit))

@@ -100,11 +100,11 @@ class Tiles:
         return values
 
     def _computed(self, block: Block) -> Array:
-        if self.prepared is not None:
-            return self.kernel.evaluate(PreparedTable(self.prepared, block, self.is_symmetric))
-        diagonal = self.is_symmetric and block.is_diagonal
-        pairs = Table(self.x[block.rows], None if diagonal else self.y[block.columns])
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # `Gram` looks at what comes out
+            if self.prepared is not None:
+                return self.kernel.evaluate(PreparedTable(self.prepared, block, self.is_symmetric))
+            diagonal = self.is_symmetric and block.is_diagonal
+            pairs = Table(self.x[block.rows], None if diagonal else self.y[block.columns])
             values = as_numpy(self.kernel.evaluate(pairs))
         return values.astype(np.float32) if self.single and values.dtype == np.float64 else values
 

@@ -1,0 +1,16 @@
+"""The leading eigenpairs of a Gram operator, with proved errors and the story of how."""
+
+from mercer.spectrum.dense import ILL_SOLVED as ILL_SOLVED
+from mercer.spectrum.dense import MOST_DENSE as MOST_DENSE
+from mercer.spectrum.dense import dense_sines as dense_sines
+from mercer.spectrum.dense import norm_bound as norm_bound
+from mercer.spectrum.leading import DENSE as DENSE
+from mercer.spectrum.leading import STORED as STORED
+from mercer.spectrum.leading import leading as leading
+from mercer.spectrum.values import DEGENERATE as DEGENERATE
+from mercer.spectrum.values import How as How
+from mercer.spectrum.values import NotConverged as NotConverged
+from mercer.spectrum.values import Operator as Operator
+from mercer.spectrum.values import Spectrum as Spectrum
+from mercer.spectrum.values import clusters as clusters
+from mercer.spectrum.values import signs as signs

@@ -1,0 +1,99 @@
+"""The spectrum of a matrix that is small enough to be stored."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mercer.certificate import Certificate
+from mercer.check import Array, InvalidParameter
+from mercer.spectrum.values import (
+    How,
+    NotConverged,
+    Operator,
+    Spectrum,
+    clusters,
+    oriented,
+    rank_threshold,
+)
+
+MOST_DENSE = 32_766
+"""LAPACK's work size for a larger matrix overflows 32 bits (numpy issue 25564)."""
+
+ILL_SOLVED = 60.0
+"""LAPACK's own test threshold for residual and orthogonality, in units of n·u·norm."""
+
+
+def dense(operator: Operator, count: int) -> Spectrum:
+    """Decompose the whole matrix, and check what came back."""
+    n = operator.shape[0]
+    if n > MOST_DENSE:
+        raise InvalidParameter(
+            f"a dense decomposition of {n} points would overflow LAPACK's work size (more than "
+            f"{MOST_DENSE}) and take {8e-9 * n * n:.0f} GB; use method='exact'"
+        )
+    begun = perf_counter()
+    K = operator.dense()
+    if n == 0:
+        empty = np.zeros(0)
+        proof = Certificate(empty, empty, empty, empty.astype(bool), (), ())
+        return Spectrum(empty, np.zeros((0, 0)), proof, 0.0, 0.0, 0, 0.0, "verified", How("dense"))
+    values, vectors = eigh(K, driver="evd")
+    values, vectors = values[::-1], vectors[:, ::-1]
+    norm = float(np.max(np.abs(values)))
+    scale = n * np.finfo(float).eps * norm
+    orthogonality = norm_bound(vectors.conj().T @ vectors - np.eye(n))
+    rho = norm_bound(K @ vectors - vectors * values)
+    if (
+        rho > ILL_SOLVED * max(scale, np.finfo(float).tiny)
+        or orthogonality > ILL_SOLVED * n * 2e-16
+    ):
+        raise NotConverged(
+            f"the dense eigensolver returned residual {rho:.3g} for a matrix of norm {norm:.3g}; "
+            "this is a fault of the linear algebra library: use method='exact'"
+        )
+    rounding, threshold = rho + scale, rank_threshold(operator)
+    proof = Certificate(
+        values[:count] - rounding,
+        values[:count] + rounding,
+        dense_sines(values, rounding)[:count],
+        np.ones(count, bool),
+        ("block residual of all axes",) * count,
+        ("none",) * count,
+    )
+    negative = float(np.sum(np.abs(values[values < -scale])) / max(np.sum(np.abs(values)), 1e-300))
+    return Spectrum(
+        values=values[:count],
+        vectors=oriented(vectors[:, :count], operator),
+        certificate=proof,
+        trace=float(np.trace(K).real),
+        threshold=threshold,
+        rank=int(np.sum(values > threshold)),
+        negative_mass=negative,
+        psd="verified" if negative == 0.0 else "not positive semidefinite",
+        how=How("dense", seconds=perf_counter() - begun, memory=dense_bytes(n)),
+        clusters=clusters(values, rounding, count),
+    )
+
+
+def norm_bound(A: Array) -> float:
+    r"""Return an upper bound for the spectral norm: :math:`\sqrt{\|A\|_1 \|A\|_\infty}`.
+
+    >>> norm_bound(np.array([[3.0, 0.0], [0.0, -4.0]]))
+    4.0
+    """
+    return float(np.sqrt(np.linalg.norm(A, 1)) * np.sqrt(np.linalg.norm(A, np.inf)))
+
+
+def dense_sines(values: Array, rho: float) -> Array:
+    """Return bounds for the angles of leading spaces when all eigenvalues are known within ρ."""
+    gaps = values - np.append(values[1:], -np.inf) - rho
+    sines: Array = np.where(gaps > rho, rho / np.where(gaps > rho, gaps, 1.0), 1.0)
+    return sines
+
+
+def dense_bytes(n: int) -> int:
+    """Return the memory of a dense decomposition: the matrix, its vectors and LAPACK's work."""
+    return 40 * n * n

@@ -1,0 +1,212 @@
+"""The exact leading eigenpairs of an operator that is never stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from mercer.certificate import (
+    PROBES,
+    Certificate,
+    NormProbe,
+    certify,
+    frobenius_complement,
+    trace_complement,
+)
+from mercer.check import Array, InvalidInput
+from mercer.davidson import MOST_BLOCKS, Iteration, LowRankInverse, Noise, davidson
+from mercer.engines.tiles import TILE
+from mercer.gram import columns
+from mercer.kernels.base import Kind
+from mercer.lowrank import nystrom
+from mercer.spectrum.values import (
+    How,
+    NotConverged,
+    Operator,
+    Spectrum,
+    clusters,
+    oriented,
+    positive_base,
+    rank_threshold,
+)
+
+MOST_LANDMARKS = 400
+POINTS_PER_LANDMARK = 40
+"""One landmark for so many points: more cost more than the passes they save."""
+
+SINGLE_ENOUGH = 1e-4
+"""From this ``tol`` on, single precision is enough and its rounding estimated, not bounded."""
+
+SINGLE_ROUNDING = 1e-5
+"""That estimate, relative to the largest eigenvalue: a few times the largest that was seen."""
+
+PROBE_STEPS = 4
+"""Passes that carry the probes along: later ones would sharpen the bound by little."""
+
+
+def exact(operator: Operator, count: int, tol: float, random_state: int | None) -> Spectrum:
+    """Iterate on the operator; nothing larger than the low-rank factor is stored."""
+    begun = perf_counter()
+    needed, budget = exact_bytes(operator, count), operator.base.engine.memory
+    if budget is not None:
+        operator.base.cut(single=True).keep(budget - needed)
+    with operator.base.engine.session():
+        state, probe, approximation = _iterated(operator, count, tol, random_state)
+        proof = _certified(operator, state, count, probe, tol)
+    kernel = operator.base.kernel
+    is_proved = kernel.kind is Kind.POSITIVE and bool(kernel.proof)
+    return Spectrum(
+        values=state.values[:count],
+        vectors=oriented(state.vectors[:, :count], operator),
+        certificate=proof,
+        trace=operator.trace,
+        threshold=rank_threshold(operator),
+        rank=None,
+        negative_mass=None,
+        psd="by construction" if is_proved else "not verified",
+        how=How(
+            f"block Davidson on tiles, {approximation}",
+            state.single_passes,
+            state.double_passes,
+            perf_counter() - begun,
+            random_state,
+            tuple(state.history),
+            needed if budget is None else max(needed, budget),
+        ),
+        clusters=clusters(state.values, float(proof.errors.max()), count),
+    )
+
+
+def sizes(n: int, count: int) -> tuple[int, int]:
+    """Return how many vectors are iterated at once, and the rank of the preconditioner.
+
+    >>> sizes(10_000, 10), sizes(10**6, 10)
+    ((12, 250), (12, 1000))
+    """
+    block = min(count + max(2, -(-count // 5)), n)
+    return block, min(max(n // POINTS_PER_LANDMARK, 4 * block), MOST_LANDMARKS, n)
+
+
+def exact_bytes(operator: Operator, count: int) -> int:
+    """Return the memory that the iteration holds beside the data and the tiles it may keep."""
+    return needed_bytes(
+        operator.shape[0],
+        columns(operator.base.x),
+        count,
+        getattr(operator.base.engine, "count", 1),
+    )
+
+
+def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
+    """Return the memory of an iteration on n points of d coordinates with so many threads.
+
+    It holds the points prepared in both precisions, the low-rank factor, basis and images with
+    the temporaries of one step, an accumulator and a few tiles for each thread, and the squared
+    factor with its eigenvectors.
+    """
+    block, rank = sizes(n, count)
+    points = 24 * n * (d + 2)
+    factor = 4 * n * rank
+    vectors = 8 * n * block * (2 * MOST_BLOCKS + 8)
+    accumulators = threads * (8 * n * (2 * block + PROBES + 1) + 4 * 8 * TILE * TILE)
+    return points + factor + vectors + accumulators + 40 * rank * rank
+
+
+def _iterated(
+    operator: Operator, count: int, tol: float, random_state: int | None
+) -> tuple[Iteration, NormProbe, str]:
+    """Return converged Ritz pairs, the probes that rode along, and what the start was."""
+    n, engine = operator.shape[0], operator.base.engine
+    block, rank = sizes(n, count)
+    factor, how = _approximation(operator, rank, random_state)
+    preconditioner = LowRankInverse(operator.project(factor), engine.over_rows)
+    probe = NormProbe(preconditioner, n, random_state)
+    start = _filled(preconditioner.start(block), block, random_state)
+    noise = Noise(operator.rounding(single=True), operator.rounding())
+    if tol >= SINGLE_ENOUGH and len(preconditioner.values):
+        noise = Noise(SINGLE_ROUNDING * float(preconditioner.values[0]), noise.double)
+    state = davidson(Probed(operator, probe), count, start, preconditioner, tol=tol, noise=noise)
+    if not state.has_converged:
+        raise NotConverged(
+            f"the iteration stopped at residual {state.history[-1]:.3g} of the largest eigenvalue, "
+            f"above tol = {tol:g}. Ask for fewer axes or a larger tol; a very small bandwidth "
+            "makes all eigenvalues alike, and then there are no leading axes"
+        )
+    return state, probe, how
+
+
+def _approximation(operator: Operator, rank: int, random_state: int | None) -> tuple[Array, str]:
+    """Return the factor of a low-rank approximation, of rank 0 if there is none, and its name."""
+    base = positive_base(operator)
+    try:
+        approximation = nystrom(
+            base,
+            rank,
+            landmarks="kmeans" if columns(base.x) else "pivoted",
+            random_state=random_state,
+            single=bool(np.isfinite(base.entry_rounding(single=True).entry)),
+        )
+    except InvalidInput:  # not positive definite: the iteration works without
+        empty = np.zeros((base.shape[0], 0), np.float32)
+        return empty, "no approximation: the kernel is indefinite"
+    return approximation.factor, approximation.how
+
+
+def _filled(start: Array, block: int, random_state: int | None) -> Array:
+    """Return a starting block of full width, random where the approximation has no more axes."""
+    missing = block - start.shape[1]
+    if missing <= 0:
+        return start
+    rng = np.random.default_rng(random_state)
+    return np.hstack([start, rng.standard_normal((len(start), missing))])
+
+
+class Probed:
+    """An operator whose passes in single precision carry the probes of the certificate along."""
+
+    def __init__(self, operator: Operator, probe: NormProbe) -> None:
+        self.operator, self.probe = operator, probe
+        self.shape = operator.shape
+
+    def product(self, vectors: Array, *, single: bool = False) -> Array:
+        if self.probe.steps >= PROBE_STEPS or not single:
+            return self.operator.product(vectors, single=single)
+        both = self.operator.product(np.hstack([vectors, self.probe.vectors]), single=single)
+        self.probe.advance(both[:, vectors.shape[1] :])
+        return both[:, : vectors.shape[1]]
+
+
+def _certified(
+    operator: Operator, state: Iteration, count: int, probe: NormProbe, tol: float
+) -> Certificate:
+    """Prove what can be proved of the Ritz values, by every bound on what they leave out."""
+    kernel = operator.base.kernel
+    rounding = operator.rounding(single=True)
+    if tol >= SINGLE_ENOUGH:
+        rounding = SINGLE_ROUNDING * abs(float(state.values[0]))
+    complements = []
+    if operator.square_sum_is_known:
+        complements.append(
+            frobenius_complement(operator.square_sum, state.images, state.values, state.noise)
+        )
+    if kernel.kind is Kind.POSITIVE:
+        proved = "by construction" if kernel.proof else "assumed"
+        of_trace = rounding if operator.means_are_single else operator.rounding()
+        of_trace += float(state.noise.sum())
+        assumption = f"positive semidefinite {proved}"
+        complements.append(trace_complement(operator.trace, state.values, of_trace, assumption))
+    if probe.steps:
+        complements.append(probe.complement(state.vectors, rounding))
+    proof = certify(state.values, state.residuals, state.noise, count, complements)
+    return replace(proof, rounding=_standing(operator, state, tol))
+
+
+def _standing(operator: Operator, state: Iteration, tol: float) -> str:
+    """Say what the bounds for rounding rest on."""
+    if not operator.base.entry_rounding().is_proved:
+        return "estimated: the kernel has no bound of its own"
+    if tol >= SINGLE_ENOUGH and state.double_passes == 0:
+        return "estimated: single precision"
+    return "bounded"

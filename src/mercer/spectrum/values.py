@@ -1,0 +1,127 @@
+"""What a spectrum is: eigenpairs, their proved errors, and the story of how they were found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from mercer.certificate import Certificate
+from mercer.check import Array, MercerError, Points
+from mercer.gram import Centred, Gram
+from mercer.kernels.base import Kind
+from mercer.lowrank import Factored
+
+DEGENERATE = 1e-8
+"""Eigenvalues closer than this share of the largest are one cluster, whatever the errors say."""
+
+Operator = Gram | Centred
+
+
+class NotConverged(MercerError, RuntimeError):
+    """An iteration or a decomposition whose residual is larger than was asked for."""
+
+
+@dataclass(frozen=True)
+class How:
+    """How a spectrum was computed.
+
+    ``memory`` is the number of bytes planned for it beside the data, ``history`` the largest
+    residual after each pass, relative to the largest eigenvalue.
+    """
+
+    method: str
+    single_passes: int = 0
+    double_passes: int = 0
+    seconds: float = 0.0
+    random_state: int | None = None
+    history: tuple[float, ...] = ()
+    memory: int = 0
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Leading eigenvalues and unit eigenvectors of a Hermitian operator, and how far to trust them.
+
+    ``errors`` bounds the distance of each true eigenvalue from the computed one. ``clusters``
+    lists the axes, counted from 0, that only mean something together. ``trace`` is that of the
+    whole operator; of an approximation it may be ``trace_error`` below the truth.
+    ``rank`` counts the eigenvalues above ``threshold`` and ``negative_mass`` is the share of
+    negative ones in Σ|λ|; both are known only when all eigenvalues were computed. ``features``
+    are those of the approximation that was decomposed in the operator's place, if one was.
+    """
+
+    values: Array
+    vectors: Array
+    certificate: Certificate
+    trace: float
+    threshold: float
+    rank: int | None
+    negative_mass: float | None
+    psd: str
+    how: How
+    clusters: tuple[tuple[int, ...], ...] = field(default=())
+    trace_error: float = 0.0
+    features: Callable[[Points], Array] | None = None
+
+    @property
+    def errors(self) -> Array:
+        return self.certificate.errors
+
+    @property
+    def is_approximate(self) -> bool:
+        """Whether another operator was decomposed in place of the one asked for."""
+        return self.features is not None
+
+
+def positive_base(operator: Operator) -> Gram:
+    """Return a positive definite Gram matrix that is the operator's own once it is centred."""
+    base = operator.base
+    if base.kernel.kind is Kind.CONDITIONAL and isinstance(operator, Centred):
+        # Features seen from one of the points: positive definite, and the same once centred.
+        return Gram(base.kernel.centred(base.x[:1]), base.x, engine=base.engine)
+    return base
+
+
+def rank_threshold(operator: Operator) -> float:
+    """Return n·u·‖K‖ with K before centring, below which an eigenvalue counts as zero."""
+    n = operator.shape[0]
+    norm = float(np.sum(np.abs(operator.base.diag()))) * float(np.max(operator.roots) ** 2)
+    return n * float(np.finfo(float).eps) * norm
+
+
+def clusters(values: Array, error: float, count: int) -> tuple[tuple[int, ...], ...]:
+    """Return groups of axes whose eigenvalues cannot be told apart, the next one after included."""
+    width = max(2.0 * error, DEGENERATE * float(np.max(np.abs(values), initial=0.0)))
+    groups: list[list[int]] = [[0]]
+    for i in range(1, min(count + 1, len(values))):
+        if values[i - 1] - values[i] <= width:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+    kept = [tuple(i for i in g if i < count) for g in groups if len(g) > 1]
+    return tuple(g for g in kept if g)
+
+
+def oriented(vectors: Array, operator: Operator | Factored) -> Array:
+    """Give each axis the sign that makes its largest score positive."""
+    active = operator.roots[:, 0] > 0
+    oriented: Array = vectors * signs(vectors[active] / operator.roots[active])
+    return oriented
+
+
+def signs(scores: Array) -> Array:
+    """Return the factors that make the score of largest modulus on each axis real and positive.
+
+    Moduli within 1e-8 of the largest are tied, and the first of them decides.
+
+    >>> signs(np.array([[1.0, -2.0], [-3.0, 2.0]]))
+    array([-1., -1.])
+    """
+    sizes = np.abs(scores)
+    tied = sizes >= (1.0 - 1e-8) * sizes.max(axis=0, initial=0.0)
+    first = np.argmax(tied, axis=0)
+    chosen = scores[first, np.arange(scores.shape[1])] if scores.size else np.ones(scores.shape[1])
+    moduli = np.where(np.abs(chosen) > 0, np.abs(chosen), 1.0)
+    return np.where(np.abs(chosen) > 0, np.conj(chosen) / moduli, 1.0)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.check import InvalidInput, InvalidParameter
+from mercer.fourier import fourier_features, random_fourier
+from mercer.gram import Gram
+from mercer.spectrum import leading
+
+RNG = np.random.default_rng(2)
+X = RNG.standard_normal((200, 4))
+
+KERNELS = [
+    mc.Gaussian(1.5),
+    mc.Gaussian((1.0, 2.0, 3.0, 4.0)),
+    mc.Matern(nu=1.5, bandwidth=2.0),
+    mc.Matern(nu=np.inf, bandwidth=2.0),
+    mc.Laplacian(3.0, norm=2.0),
+    mc.RationalQuadratic(shape=2.0, bandwidth=1.5),
+    2.0 * mc.Gaussian(1.0) + mc.Matern(nu=2.5, bandwidth=1.0),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_features_reproduce_the_kernel_on_average(kernel: mc.Kernel) -> None:
+    features = fourier_features(kernel, 4, 40_000, np.random.default_rng(0))
+    phi = features(X[:30])
+    np.testing.assert_allclose(phi @ phi.T, kernel(X[:30]), atol=0.04)
+    np.testing.assert_allclose(np.sum(phi**2, axis=1), kernel.diag(X[:30]), rtol=1e-12)
+
+
+def test_orthogonal_frequencies_are_orthogonal_in_blocks() -> None:
+    features = fourier_features(mc.Gaussian(1.0), 4, 10, np.random.default_rng(0))
+    block = features.frequencies[:4]
+    products = block @ block.T
+    assert np.max(np.abs(products - np.diag(np.diag(products)))) < 1e-12
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_sampled_bound_holds_and_eigenvalues_stay_inside(seed: int) -> None:
+    gram = Gram(mc.Gaussian(1.5), X)
+    approximation = random_fourier(gram, 300, random_state=seed)
+    missing = gram.dense() - approximation.dense()
+    assert np.linalg.norm(missing, 2) <= approximation.above
+    assert approximation.sampled_error == pytest.approx(np.sqrt(np.mean(missing**2)), rel=0.2)
+    spectrum = leading(approximation.centred(), 5)
+    truth = leading(gram.centred(), 5).values
+    assert np.all(spectrum.certificate.lower <= truth)
+    assert np.all(truth <= spectrum.certificate.upper)
+    assert spectrum.certificate.failure_probability > 0.0
+    assert spectrum.is_approximate
+
+
+def test_more_frequencies_are_more_accurate_and_landmarks_more_so() -> None:
+    gram = Gram(mc.Gaussian(2.0), X)
+    errors = [random_fourier(gram, m).sampled_error for m in (50, 5000)]
+    assert errors[1] < errors[0] / 3
+
+
+def test_kernels_without_such_features_are_refused() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(InvalidParameter, match="Use nystrom"):
+        fourier_features(mc.Linear(), 3, 10, rng)
+    with pytest.raises(InvalidParameter, match="norm=2"):
+        fourier_features(mc.Laplacian(1.0, norm=1.0), 3, 10, rng)
+    with pytest.raises(InvalidInput, match="2 bandwidths for 3"):
+        fourier_features(mc.Gaussian((1.0, 2.0)), 3, 10, rng)
