@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import importlib
 import json
+import subprocess
+import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ import pytest
 import mercer as mc
 from mercer.check import Array
 from mercer.engines.cpu import Threads
+from mercer.engines.tiles import Tiles
 from mercer.gram import Centred, Gram
 from mercer.spectrum import NotConverged, Spectrum, leading, signs
 
@@ -248,3 +252,122 @@ def test_a_row_of_weight_two_is_a_row_repeated() -> None:
 def test_unknown_methods_are_refused() -> None:
     with pytest.raises(mc.InvalidParameter, match="method"):
         leading(Gram(mc.Linear(), latent(5)), 1, method="fast")
+
+
+@pytest.mark.parametrize("tol", [1e-3, 3e-4])
+@pytest.mark.parametrize("data", [latent, blobs])
+def test_single_precision_is_enough_for_a_coarse_residual(data: Any, tol: float) -> None:
+    operator = Gram(mc.Gaussian(2.0), data(1200)).centred()
+    spectrum = leading(operator, 5, method="exact", tol=tol)
+    assert spectrum.how.double_passes == 0
+    assert spectrum.certificate.rounding == "estimated: single precision"
+    dense = leading(Gram(mc.Gaussian(2.0), data(1200)).centred(), 6, method="dense")
+    residual = operator.dense() @ spectrum.vectors - spectrum.vectors * spectrum.values
+    assert np.linalg.norm(residual, axis=0).max() <= tol * dense.values[0]
+    assert np.max(np.abs(spectrum.values - dense.values[:5])) <= 1e-5 * dense.values[0]
+    assert np.all(np.abs(spectrum.values - dense.values[:5]) <= spectrum.errors)
+    assert spectrum.trace == pytest.approx(dense.trace, rel=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("tol", [1e-6, 1e-8, 1e-10])
+@pytest.mark.parametrize(
+    "kernel",
+    [mc.Gaussian(1.0), mc.Laplacian(3.0, norm=2.0), mc.Linear() + mc.Gaussian(2.0)],
+    ids=str,
+)
+def test_true_residuals_are_within_tol_and_intervals_hold(
+    kernel: mc.Kernel, tol: float, seed: int
+) -> None:
+    """Rounding is counted: the residual against the matrix itself is what was promised."""
+    x = np.random.default_rng(seed).standard_normal((1100, 3)) ** 3
+    operator = Gram(kernel, x).centred()
+    spectrum = leading(operator, 4, method="exact", tol=tol, random_state=seed)
+    K = operator.dense()
+    residual = np.linalg.norm(K @ spectrum.vectors - spectrum.vectors * spectrum.values, axis=0)
+    assert residual.max() <= 2.0 * tol * spectrum.values[0]
+    values = np.linalg.eigvalsh(K)[::-1]
+    proof, slack = spectrum.certificate, 1e-13 * values[0]
+    assert np.all(proof.lower[proof.is_ordered] <= values[:4][proof.is_ordered] + slack)
+    assert np.all(values[:4][proof.is_ordered] <= proof.upper[proof.is_ordered] + slack)
+    assert proof.rounding == "bounded"
+
+
+@pytest.mark.parametrize("landmarks", [None, 30, latent(800)[::20]], ids=["rule", "30", "given"])
+def test_intervals_of_an_approximation_hold_the_truth(landmarks: Any) -> None:
+    weights = RNG.uniform(0.5, 2.0, 800)
+    for operator in (
+        Gram(mc.Gaussian(2.0), latent(800)).centred(),
+        Gram(mc.Gaussian(2.0), latent(800)).centred(weights),
+        Gram(mc.Gaussian(2.0), latent(800)),
+        Gram(mc.NegativeDistance(1.0), latent(800)).centred(),
+    ):
+        found = leading(operator, 4, method="nystrom", landmarks=landmarks)
+        truth = np.linalg.eigvalsh(operator.dense())[::-1]
+        assert np.all(found.certificate.lower <= truth[:4])
+        assert np.all(truth[:4] <= found.certificate.upper)
+        assert found.trace <= truth.sum() * (1 + 1e-12) <= found.trace + found.trace_error + 1e-9
+        assert found.is_approximate
+        assert "approximate" in found.how.method
+        np.testing.assert_allclose(found.vectors.T @ found.vectors, np.eye(4), atol=1e-8)
+
+
+def test_an_approximation_of_an_indefinite_matrix_is_refused() -> None:
+    K = np.diag([3.0, 2.0, -1.0, 1.0])
+    gram = Gram(mc.Precomputed(K), np.arange(4))
+    with pytest.raises(mc.InvalidInput, match="no (Nyström|Cholesky)"):
+        leading(gram, 2, method="nystrom")
+
+
+def test_kept_tiles_change_nothing_and_are_not_computed_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts: list[bool] = []
+    computed = Tiles._computed
+
+    def counted(self: Tiles, block: Any) -> Array:
+        counts.append(self.single)
+        return computed(self, block)
+
+    monkeypatch.setattr(Tiles, "_computed", counted)
+
+    def solved(memory: str | None) -> tuple[Spectrum, int]:
+        counts.clear()
+        gram = Gram(mc.Gaussian(2.0), latent(2000), engine=Threads(2, memory=memory))
+        return leading(gram.centred(), 4, method="exact"), sum(counts)
+
+    (plain, many), (kept, few) = solved(None), solved("1GB")
+    np.testing.assert_allclose(kept.values, plain.values, rtol=1e-12)
+    assert few < many
+
+
+def test_a_budget_that_is_too_small_names_what_fits() -> None:
+    def operator(memory: str) -> Centred:
+        return Gram(mc.Gaussian(1.0), latent(2000), engine=Threads(1, memory=memory)).centred()
+
+    with pytest.raises(MemoryError, match=r"method='exact' takes .* MB"):
+        leading(operator("40MB"), 3, method="dense")
+    with pytest.raises(MemoryError, match=r"method='nystrom' with landmarks=\d+ takes"):
+        leading(operator("3MB"), 3, method="exact")
+    with pytest.raises(MemoryError, match="fewer points"):
+        leading(operator("50kB"), 3, method="exact")
+
+
+@pytest.mark.parametrize("n", [3_000, 8_000])
+def test_planned_memory_is_what_is_used(n: int) -> None:
+    script = f"""
+        import resource
+        import numpy as np
+        import mercer as mc
+        from mercer.gram import Gram
+        from mercer.spectrum import leading
+        x = np.random.default_rng(0).standard_normal(({n}, 10))
+        leading(Gram(mc.Gaussian(3.0), x[:1100]).centred(), 5, method="exact")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        spectrum = leading(Gram(mc.Gaussian(3.0), x).centred(), 5, method="exact", tol=1e-6)
+        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(used * 1000, spectrum.how.memory)
+    """
+    run = [sys.executable, "-c", textwrap.dedent(script)]
+    used, planned = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
+    assert int(used) <= 1.25 * int(planned)

@@ -415,6 +415,10 @@ def chunks(count: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, count))
 
 
+READ_AT_ONCE = 2**21
+"""Numbers that are read from disk at a time, 16 MB of them."""
+
+
 def lies_on_disk(points: Any) -> bool:
     """Whether points are read from a file part by part: a memory map, or what says so itself."""
     while isinstance(points, np.ndarray):
@@ -422,6 +426,31 @@ def lies_on_disk(points: Any) -> bool:
             return True
         points = points.base
     return getattr(points, "lies_on_disk", False) is True
+
+
+def readings(points: Points) -> Iterator[slice]:
+    """Cut points on disk into parts small enough to be read at once."""
+    shape: tuple[int, ...] = tuple(getattr(points, "shape", (len(points),)))
+    return chunks(len(points), max(1, READ_AT_ONCE // max(1, int(np.prod(shape[1:])))))
+
+
+def take(points: Points, indices: Any) -> Points:
+    """Return some of the points by their numbers; those on disk are read in one walk over them.
+
+    >>> take(["a", "b", "c"], [2, 0])
+    ['c', 'a']
+    """
+    chosen = np.atleast_1d(np.asarray(indices))
+    if isinstance(points, np.ndarray) or not lies_on_disk(points):
+        return points[chosen] if hasattr(points, "shape") else [points[int(i)] for i in chosen]
+    found: Array | None = None
+    for rows in readings(points):
+        here = np.flatnonzero((chosen >= rows.start) & (chosen < rows.stop))
+        if here.size:
+            part = np.asarray(points[rows])[chosen[here] - rows.start]
+            found = np.empty((len(chosen), *part.shape[1:]), part.dtype) if found is None else found
+            found[here] = part
+    return [] if found is None else found
 
 
 def as_points(values: Any, name: str) -> Points:

@@ -38,6 +38,9 @@ SLOW = 0.5
 FIRST_GAIN = 0.01
 """By how much the first correction is expected to lower the residual."""
 
+SEEN = 0.05
+"""The share of its bound that rounding usually reaches: residuals can be lowered so far."""
+
 CORRECTION = 12.0
 """A residual r, relative to the largest value, asks for corrections whose sizes add up to 12r."""
 
@@ -215,7 +218,7 @@ def davidson(
     """Return Ritz pairs whose first ``count`` residuals are at most ``tol`` of the largest value.
 
     The rounding of products counts: pairs have converged when residual and noise together are
-    within tol, or within twice the rounding of double precision. Passes are made in single
+    within tol, or within what double precision can do. Passes are made in single
     precision while they help. If that cannot meet ``tol``, one pass takes the Ritz vectors in
     double precision; later corrections are small, and so is what single precision adds to them.
     """
@@ -230,11 +233,14 @@ def davidson(
         first = space.pairs(values[:block], axes[:, :block])
         residuals = first.residuals
         norms = np.linalg.norm(residuals[:, :count], axis=0)
-        tiny = float(np.finfo(float).tiny)
-        size = max(abs(float(values[0])), 2.0 * noise.double / tol, tiny)
+        size = max(abs(float(values[0])), float(np.finfo(float).tiny))
+        floor = noise.double / size
         history.append(float(np.max(norms, initial=0.0)) / size)
         reached = float(np.max(norms + first.noise[:count], initial=0.0)) / size
-        if reached <= tol or sum(passes.values()) >= most_passes:
+        has_converged = history[-1] <= max(tol, SEEN * floor) and reached <= max(
+            tol, 2.0 * np.sqrt(space.size) * floor
+        )
+        if has_converged or sum(passes.values()) >= most_passes:
             break
         if space.size + block > MOST_BLOCKS * block:
             space = Subspace(first.vectors, first.images, first.noise)
@@ -242,7 +248,7 @@ def davidson(
         fresh = _orthonormal(fresh, against=space.basis)
         if fresh.shape[1] == 0 and is_double:
             break
-        step = _next(history, tol, noise.single / size, is_double)
+        step = _next(history, max(tol, SEEN * floor), noise.single / size, is_double)
         is_single = step is Step.SINGLE
         if step is Step.REPEAT or (step is Step.DOUBLE and not is_double):
             kept = [first.vectors] if step is Step.REPEAT else [first.vectors, fresh]
@@ -255,7 +261,7 @@ def davidson(
         passes[is_single] += 1
     state = space.pairs(values, axes)
     state.single_passes, state.double_passes = passes[True], passes[False]
-    state.history, state.has_converged = history, reached <= tol
+    state.history, state.has_converged = history, has_converged
     return state
 
 

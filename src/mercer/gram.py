@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, Points, as_numpy
+from mercer.check import (
+    Array,
+    InvalidInput,
+    Points,
+    as_numpy,
+    lies_on_disk,
+    readings,
+    take,
+)
 from mercer.engines.base import Engine, Progress
 from mercer.engines.cpu import Threads
 from mercer.engines.rounding import Rounding, rounding
@@ -105,13 +113,17 @@ class Gram:
         """Return the diagonal of a symmetric matrix."""
         if not self.is_symmetric:
             raise InvalidInput("a Gram matrix between two data sets has no diagonal")
-        return as_numpy(self.kernel.diag(self.x)).astype(np.float64)
+        if not lies_on_disk(self.x):
+            return as_numpy(self.kernel.diag(self.x)).astype(np.float64)
+        diagonals = [as_numpy(self.kernel.diag(self.x[rows])) for rows in readings(self.x)]
+        return np.concatenate(diagonals).astype(np.float64)
 
     def rows(self, indices: Any) -> Array:
         """Return some rows of the matrix, by their numbers."""
-        chosen = np.atleast_1d(np.asarray(indices))
-        x = self.x[chosen] if hasattr(self.x, "shape") else [self.x[int(i)] for i in chosen]
-        return as_numpy(self.kernel(x, self.x if self.y is None else self.y))
+        x, y = take(self.x, indices), self.x if self.y is None else self.y
+        if not lies_on_disk(y):
+            return as_numpy(self.kernel(x, y))
+        return np.hstack([as_numpy(self.kernel(x, y[rows])) for rows in readings(y)])
 
     def dense(self) -> Array:
         """Return the whole matrix, for which it takes n x m numbers of memory."""

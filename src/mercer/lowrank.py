@@ -18,6 +18,7 @@ from mercer.check import (
     Points,
     as_numpy,
     chunks,
+    take,
     vectors,
     whole,
 )
@@ -185,11 +186,6 @@ def nystrom(
         chosen = np.sort(rng.choice(n, rank, replace=False))
         return _on_landmarks(gram, take(gram.x, chosen), "uniform", single)
     return _on_landmarks(gram, landmarks, "given landmarks", single)
-
-
-def take(points: Points, indices: Array) -> Points:
-    """Return some of the points, whatever they are."""
-    return points[indices] if hasattr(points, "shape") else [points[int(i)] for i in indices]
 
 
 def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, Points, as_numpy, chunks, lies_on_disk, vectors
+from mercer.check import (
+    Array,
+    InvalidInput,
+    Points,
+    as_numpy,
+    lies_on_disk,
+    readings,
+    vectors,
+)
 from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Scale, Table
@@ -24,9 +32,6 @@ SMOOTH = (Gaussian, RationalQuadratic)
 OF_DISTANCES = (Gaussian, RationalQuadratic, Matern, Laplacian, NegativeDistance)
 OF_INNER_PRODUCTS = (Linear, Polynomial, Sigmoid)
 ENTRYWISE = (Sum, Product, Scaled, Power, PolynomialOf, Exponential)
-
-ROWS_READ = 4096
-"""Rows of data on disk that are read at a time when they are surveyed."""
 
 
 class Prepared:
@@ -74,11 +79,10 @@ class Survey:
 
     def __init__(self, points: Points, name: str) -> None:
         self.points = points if lies_on_disk(points) else as_numpy(vectors(points, name))
-        n = len(points)
         total: Array | float = 0.0
-        for rows in chunks(n, ROWS_READ if lies_on_disk(points) else n):
+        for rows in readings(self.points):
             total = total + vectors_at(self.points, rows, name).sum(axis=0)
-        self.centre = np.asarray(total) / n
+        self.centre = np.asarray(total) / len(points)
         self.columns = self.centre.size
 
 
@@ -148,7 +152,7 @@ class Side:
     def largest(self, statistic: Any) -> float:
         """Return the largest squared norm among the points, as the statistic measures it."""
         result = 0.0
-        for rows in chunks(len(self.points), ROWS_READ):
+        for rows in readings(self.points):
             points = self.at(rows)
             if statistic == "inner":
                 norms = np.einsum("ij,ij->i", points, points)

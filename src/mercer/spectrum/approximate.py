@@ -22,6 +22,7 @@ from mercer.spectrum.values import (
     oriented,
     positive_base,
     rank_threshold,
+    rounding_standing,
 )
 
 LANDMARKS_PER_AXIS = 40
@@ -54,7 +55,8 @@ def approximate(
             found = found.centred(operator.weights, copy=False)
         spectrum = of_factor(found, count, engine.over_rows, is_proved=is_proved)
     how = replace(spectrum.how, seconds=perf_counter() - begun, random_state=random_state)
-    return replace(spectrum, how=how, threshold=rank_threshold(operator))
+    proof = replace(spectrum.certificate, rounding=rounding_standing(operator))
+    return replace(spectrum, how=how, certificate=proof, threshold=rank_threshold(operator))
 
 
 def of_factor(

@@ -17,6 +17,7 @@ from mercer.certificate import (
 )
 from mercer.check import Array, InvalidInput
 from mercer.davidson import MOST_BLOCKS, Iteration, LowRankInverse, Noise, davidson
+from mercer.engines.base import Engine
 from mercer.engines.tiles import TILE
 from mercer.gram import columns
 from mercer.kernels.base import Kind
@@ -30,6 +31,7 @@ from mercer.spectrum.values import (
     oriented,
     positive_base,
     rank_threshold,
+    rounding_standing,
 )
 
 MOST_LANDMARKS = 400
@@ -83,7 +85,7 @@ def sizes(n: int, count: int) -> tuple[int, int]:
     """Return how many vectors are iterated at once, and the rank of the preconditioner.
 
     >>> sizes(10_000, 10), sizes(10**6, 10)
-    ((12, 250), (12, 1000))
+    ((12, 250), (12, 400))
     """
     block = min(count + max(2, -(-count // 5)), n)
     return block, min(max(n // POINTS_PER_LANDMARK, 4 * block), MOST_LANDMARKS, n)
@@ -91,12 +93,13 @@ def sizes(n: int, count: int) -> tuple[int, int]:
 
 def exact_bytes(operator: Operator, count: int) -> int:
     """Return the memory that the iteration holds beside the data and the tiles it may keep."""
-    return needed_bytes(
-        operator.shape[0],
-        columns(operator.base.x),
-        count,
-        getattr(operator.base.engine, "count", 1),
-    )
+    base = operator.base
+    return needed_bytes(base.shape[0], columns(base.x), count, threads_of(base.engine))
+
+
+def threads_of(engine: Engine) -> int:
+    """Return how many tiles an engine computes at once."""
+    return int(getattr(engine, "count", 1))
 
 
 def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
@@ -200,13 +203,5 @@ def _certified(
     if probe.steps:
         complements.append(probe.complement(state.vectors, rounding))
     proof = certify(state.values, state.residuals, state.noise, count, complements)
-    return replace(proof, rounding=_standing(operator, state, tol))
-
-
-def _standing(operator: Operator, state: Iteration, tol: float) -> str:
-    """Say what the bounds for rounding rest on."""
-    if not operator.base.entry_rounding().is_proved:
-        return "estimated: the kernel has no bound of its own"
-    if tol >= SINGLE_ENOUGH and state.double_passes == 0:
-        return "estimated: single precision"
-    return "bounded"
+    is_single = tol >= SINGLE_ENOUGH and state.double_passes == 0
+    return replace(proof, rounding=rounding_standing(operator, is_single=is_single))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
-from mercer.check import InvalidParameter, MercerError, Points, whole
+from mercer.check import InvalidParameter, Points, whole
 from mercer.lowrank import Factored
-from mercer.spectrum.approximate import approximate, approximate_bytes, of_factor
-from mercer.spectrum.dense import MOST_DENSE, dense, dense_bytes
-from mercer.spectrum.exact import exact, exact_bytes
+from mercer.spectrum.approximate import approximate, of_factor
+from mercer.spectrum.budget import refuse_beyond_budget
+from mercer.spectrum.dense import dense
+from mercer.spectrum.exact import exact
 from mercer.spectrum.values import Operator, Spectrum
 
 DENSE = 1_000
@@ -49,7 +48,7 @@ def leading(
     if isinstance(operator, Factored):
         return of_factor(operator, count)
     chosen = chosen_method(n, count, method)
-    _refuse_beyond_budget(operator, count, chosen)
+    refuse_beyond_budget(operator, count, chosen)
     if chosen == "dense":
         return dense(operator, count)
     if chosen == "nystrom":
@@ -68,53 +67,3 @@ def chosen_method(n: int, count: int, method: str = "auto") -> str:
     if method != "auto":
         return method
     return "dense" if n <= DENSE or 5 * count > n else "exact"
-
-
-class NotEnoughMemory(MercerError, MemoryError):
-    """A computation that would take more memory than it may; the message names a smaller one."""
-
-
-def _refuse_beyond_budget(operator: Operator, count: int, method: str) -> None:
-    n, budget = operator.shape[0], operator.base.engine.memory
-    if method == "nystrom" or (method == "dense" and n > MOST_DENSE):  # which refuses it itself
-        return
-    needed = dense_bytes(n) if method == "dense" else exact_bytes(operator, count)
-    allowed = budget if budget is not None else machine_bytes()
-    if needed <= allowed:
-        return
-    raise NotEnoughMemory(
-        f"{method!r} for {count} axes of {n} points takes {readable(needed)}, and "
-        f"{readable(allowed)} may be used: {smaller(operator, count, method, allowed)}"
-    )
-
-
-def smaller(operator: Operator, count: int, method: str, allowed: int) -> str:
-    """Return in words the largest computation that fits."""
-    n = operator.shape[0]
-    if method == "dense" and (needed := exact_bytes(operator, count)) <= allowed:
-        return f"method='exact' takes {readable(needed)}"
-    rank = min(n, (allowed // 8) // n - 8) if n else 0
-    while rank > 0 and approximate_bytes(n, rank) > allowed:
-        rank -= max(1, rank // 50)
-    if rank >= 1:
-        return (
-            f"method='nystrom' with landmarks={rank} takes {readable(approximate_bytes(n, rank))}"
-        )
-    return "use fewer points"
-
-
-def machine_bytes() -> int:
-    """Return the memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def readable(count: int) -> str:
-    """Return a number of bytes as a person would say it.
-
-    >>> readable(3_200_000_000), readable(45_000)
-    ('3.2 GB', '45 kB')
-    """
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count} bytes"

@@ -91,6 +91,13 @@ def rank_threshold(operator: Operator) -> float:
     return n * float(np.finfo(float).eps) * norm
 
 
+def rounding_standing(operator: Operator, *, is_single: bool = False) -> str:
+    """Say what the bounds for rounding rest on."""
+    if not operator.base.entry_rounding().is_proved:
+        return "estimated: the kernel has no bound of its own"
+    return "estimated: single precision" if is_single else "bounded"
+
+
 def clusters(values: Array, error: float, count: int) -> tuple[tuple[int, ...], ...]:
     """Return groups of axes whose eigenvalues cannot be told apart, the next one after included."""
     width = max(2.0 * error, DEGENERATE * float(np.max(np.abs(values), initial=0.0)))

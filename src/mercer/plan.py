@@ -1,0 +1,131 @@
+"""What a computation will cost, before it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.check import InvalidParameter, whole
+from mercer.engines.base import Engine
+from mercer.engines.cpu import Threads
+from mercer.engines.prepared import is_fast
+from mercer.kernels.base import Kernel
+from mercer.spectrum.approximate import approximate_bytes, landmarks_for
+from mercer.spectrum.budget import machine_bytes, readable, smaller
+from mercer.spectrum.dense import dense_bytes
+from mercer.spectrum.exact import needed_bytes, sizes, threads_of
+from mercer.spectrum.leading import chosen_method
+
+FLOPS = 25e9
+"""Operations that a core does in a second on matrices of this shape, in double precision."""
+
+EXPONENTIALS = 1e9
+"""Exponentials that a core does in a second, in double precision."""
+
+SLOW_PAIRS = 2e6
+"""Pairs of points that a kernel without a fast path takes in a second, at the least."""
+
+SINGLE_PASSES, DOUBLE_PASSES = 3, 1
+"""Passes of a usual iteration to a residual of 1e-8."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a model will do with n individuals: how, at what cost, and why.
+
+    ``memory`` counts bytes beside the data, ``seconds`` is an order of magnitude for this
+    machine, and ``passes`` the times that all pairs of individuals are looked at.
+    """
+
+    method: str
+    reason: str
+    memory: int
+    passes: int
+    seconds: float
+    fits: bool
+    alternative: str
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.method}: {self.reason}",
+            f"memory {readable(self.memory)}, {self.passes} passes over all pairs, "
+            f"about {_duration(self.seconds)}",
+        ]
+        if not self.fits:
+            lines.append(f"more than may be used: {self.alternative}")
+        return "\n".join(lines)
+
+
+def plan(model: Any, n: int, d: int) -> Plan:
+    """Return what ``model`` will cost on n individuals of d variables.
+
+    >>> from mercer import Gaussian, KernelPCA
+    >>> cost = plan(KernelPCA(10, kernel=Gaussian(1.0)), 100_000, 20)
+    >>> cost.method, cost.fits, cost.memory < 10**9
+    ('exact', True, True)
+    """
+    n, d = whole(n, "n", least=1), whole(d, "d", least=0)
+    if not all(hasattr(model, name) for name in ("n_components", "kernel", "method")):
+        raise InvalidParameter(
+            f"a plan is made for models with a kernel and a number of axes, found {model!r}"
+        )
+    count = n if model.n_components is None else min(model.n_components, n)
+    engine = model.engine if not isinstance(model.engine, str) else Threads(memory=model.memory)
+    method = "dense" if model.n_components is None else chosen_method(n, count, model.method)
+    memory, passes, reason = _cost(method, n, d, count, model, engine)
+    seconds = _seconds(method, model.kernel, n, d, count, engine)
+    allowed = engine.memory if engine.memory is not None else machine_bytes()
+    alternative = (
+        ""
+        if memory <= allowed
+        else smaller(n, d, count, method, allowed, threads=threads_of(engine))
+    )
+    return Plan(method, reason, memory, passes, seconds, memory <= allowed, alternative)
+
+
+def _cost(
+    method: str, n: int, d: int, count: int, model: Any, engine: Engine
+) -> tuple[int, int, str]:
+    threads = threads_of(engine)
+    if method == "dense":
+        return dense_bytes(n), 1, "few individuals or many axes: the whole matrix is decomposed"
+    if method == "nystrom":
+        rank = landmarks_for(n, count, getattr(model, "landmarks", None))
+        return approximate_bytes(n, rank), 0, f"an approximation on {rank} landmarks was asked for"
+    needed = needed_bytes(n, d, count, threads)
+    passes = SINGLE_PASSES + DOUBLE_PASSES
+    return needed, passes, "many individuals, few axes: the matrix is never stored"
+
+
+def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engine) -> float:
+    """Estimate the time from the operations on each pair of individuals."""
+    threads = threads_of(engine)
+    block, rank = sizes(n, count)
+    pairs = n * n / 2.0
+    if isinstance(kernel, Kernel) and not is_fast(kernel):
+        evaluation = pairs / (SLOW_PAIRS * threads)
+    else:
+        evaluation = pairs * (2.0 * (d + 2) / FLOPS + 1.0 / EXPONENTIALS) / threads
+    if method == "dense":
+        return evaluation + 9.0 * float(n) ** 3 / (FLOPS * threads)
+    if method == "nystrom":
+        return 2.0 * evaluation * rank / n + 3.0 * n * float(rank) ** 2 / (FLOPS * threads)
+    product = pairs * 4.0 * (block + 6) / (FLOPS * threads)
+    passes = DOUBLE_PASSES + 0.5 * SINGLE_PASSES
+    return passes * (evaluation + product) + 4.0 * n * float(rank) ** 2 / (FLOPS * threads)
+
+
+def _duration(seconds: float) -> str:
+    """Return a time as a person would say it.
+
+    >>> _duration(0.02), _duration(42.0), _duration(7200.0)
+    ('less than a second', '42 s', '2 h')
+    """
+    if seconds < 1.0:
+        return "less than a second"
+    for unit, size in (("h", 3600.0), ("min", 60.0)):
+        if seconds >= 1.5 * size:
+            return f"{np.round(seconds / size, 1):g} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,69 @@
+"""How much memory a computation may use, and what fits when it asks for more."""
+
+from __future__ import annotations
+
+import os
+
+from mercer.check import MercerError
+from mercer.gram import columns
+from mercer.spectrum.approximate import approximate_bytes
+from mercer.spectrum.dense import MOST_DENSE, dense_bytes
+from mercer.spectrum.exact import exact_bytes, needed_bytes, threads_of
+from mercer.spectrum.values import Operator
+
+
+class NotEnoughMemory(MercerError, MemoryError):
+    """A computation that would take more memory than it may; the message names a smaller one."""
+
+
+def refuse_beyond_budget(operator: Operator, count: int, method: str) -> None:
+    """Refuse a method that needs more than the engine's budget, or than the machine has."""
+    n, budget = operator.shape[0], operator.base.engine.memory
+    if method == "nystrom" or (method == "dense" and n > MOST_DENSE):  # which refuses it itself
+        return
+    needed = dense_bytes(n) if method == "dense" else exact_bytes(operator, count)
+    allowed = budget if budget is not None else machine_bytes()
+    if needed > allowed:
+        threads = threads_of(operator.base.engine)
+        option = smaller(n, columns(operator.base.x), count, method, allowed, threads=threads)
+        raise NotEnoughMemory(
+            f"method={method!r} for {count} axes of {n} points takes {readable(needed)}, and "
+            f"{readable(allowed)} may be used: {option}"
+        )
+
+
+def smaller(n: int, d: int, count: int, method: str, allowed: int, *, threads: int = 1) -> str:
+    """Return in words the largest computation that fits.
+
+    >>> smaller(20_000, 10, 5, "dense", 10**9)
+    "method='exact' takes 73.5 MB"
+    >>> smaller(20_000, 10, 5, "exact", 20 * 10**6)
+    "method='nystrom' with landmarks=108 takes 19 MB"
+    """
+    needed = needed_bytes(n, d, count, threads)
+    if method == "dense" and needed <= allowed:
+        return f"method='exact' takes {readable(needed)}"
+    rank = min(n, (allowed // 8) // n - 8)
+    while rank > 0 and approximate_bytes(n, rank) > allowed:
+        rank -= max(1, rank // 50)
+    if rank >= 1:
+        size = readable(approximate_bytes(n, rank))
+        return f"method='nystrom' with landmarks={rank} takes {size}"
+    return "use fewer points"
+
+
+def machine_bytes() -> int:
+    """Return the memory of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def readable(count: int) -> str:
+    """Return a number of bytes as a person would say it.
+
+    >>> readable(3_200_000_000), readable(45_000), readable(12)
+    ('3.2 GB', '45 kB', '12 bytes')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"
