@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+BANDWIDTH = float(np.sqrt(10.0))
+"""Of the Gaussian kernel in all claims on `latent`: gamma = 1/20."""
+
 
 def latent(n: int, d: int = 20, q: int = 5, noise: float = 0.1, seed: int = 0) -> Any:
     """Standardised points near a curved surface of q dimensions in d."""
@@ -21,6 +24,37 @@ def latent(n: int, d: int = 20, q: int = 5, noise: float = 0.1, seed: int = 0) -
     Z, noises = rng.standard_normal((n, q)), rng.standard_normal((n, d))
     X = np.tanh(Z @ W / np.sqrt(q) + b) + noise * noises
     return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def iso(n: int, d: int = 20) -> Any:
+    """Standard normal points, which have no structure at all."""
+    return np.random.default_rng(0).standard_normal((n, d))
+
+
+def blobs(n: int, d: int = 20) -> Any:
+    """Ten clusters, standardised."""
+    rng = np.random.default_rng(0)
+    centres = 3.0 * rng.standard_normal((10, d))
+    X = centres[rng.integers(0, 10, n)] + rng.standard_normal((n, d))
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def wide(n: int) -> Any:
+    """The curved surface in a hundred dimensions."""
+    return latent(n, d=100)
+
+
+DATA: dict[str, Callable[[int], Any]] = {
+    "latent": latent,
+    "iso": iso,
+    "blobs": blobs,
+    "wide": wide,
+}
+
+
+def bandwidth(points: Any) -> float:
+    """Return the bandwidth of gamma = 1/d."""
+    return float(np.sqrt(points.shape[1] / 2.0))
 
 
 def touch(megabytes: float) -> None:
@@ -45,8 +79,10 @@ def child(contenders: dict[str, Callable[..., dict[str, Any]]]) -> bool:
 def run(script: str, name: str, **arguments: Any) -> dict[str, Any]:
     """Run one contender in a fresh process."""
     command = [sys.executable, script, "--run", name, json.dumps(arguments)]
-    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    result: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{name} failed:\n{done.stderr}")
+    result: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return result
 
 
@@ -66,6 +102,11 @@ def compare(
         }
         for name, results in runs.items()
     }
+
+
+def exponent(sizes: list[int], figures: list[float]) -> float:
+    """Return the power of the size with which a figure grows, by least squares on logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(figures), 1)[0])
 
 
 def timed(function: Callable[[], Any]) -> tuple[Any, float]:

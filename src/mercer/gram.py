@@ -113,6 +113,10 @@ class Gram:
         """Return the diagonal of a symmetric matrix."""
         if not self.is_symmetric:
             raise InvalidInput("a Gram matrix between two data sets has no diagonal")
+        return self._diagonal.copy()
+
+    @cached_property
+    def _diagonal(self) -> Array:
         if not lies_on_disk(self.x):
             return as_numpy(self.kernel.diag(self.x)).astype(np.float64)
         diagonals = [as_numpy(self.kernel.diag(self.x[rows])) for rows in readings(self.x)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -25,6 +26,10 @@ Item = TypeVar("Item")
 
 ROWS = 2048
 """Rows of a tall matrix that a thread takes at a time."""
+
+
+_sessions = threading.local()
+"""The pools of the sessions that a thread is in, by how many threads they have."""
 
 
 @cache
@@ -75,12 +80,26 @@ class Threads:
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        """Keep BLAS to one thread between passes too.
+        """Keep the threads, and keep BLAS to one of its own between passes too.
 
         Its idle threads spin for some time after every call, on the cores the tiles need.
         """
-        with _blas().limit(limits=1, user_api="blas"):
+        with self._pool():
             yield
+
+    @contextmanager
+    def _pool(self) -> Iterator[ThreadPoolExecutor]:
+        """Return the threads of the session this thread is in, or fresh ones."""
+        pools = _sessions.__dict__.setdefault("pools", dict[int, ThreadPoolExecutor]())
+        if self.count in pools:
+            yield pools[self.count]
+            return
+        with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(self.count) as pool:
+            pools[self.count] = pool
+            try:
+                yield pool
+            finally:
+                del pools[self.count]
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
         return self.product_and_squares(tiles, vectors, None, progress)[0]
@@ -160,7 +179,7 @@ class Threads:
             mine = iter(items[index::count]) if self.is_deterministic else next_free()
             return work(watched(mine))
 
-        with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(count) as pool:
+        with self._pool() as pool:
             try:
                 futures = [pool.submit(copy_context().run, run, i) for i in range(count)]
                 return [future.result() for future in futures]
