@@ -70,10 +70,11 @@ class LowRankInverse:
 
     def _adjoint(self, vectors: Array) -> Array:
         """Return F* V in double precision, each part's product in the factor's own."""
-        dtype = np.result_type(self.factor, float)
+        dtype = np.result_type(self.factor, vectors, float)
+        inner = _beside(vectors, self.factor)
 
         def part(rows: slice) -> Array:
-            product: Array = self.factor[rows].conj().T @ vectors[rows].astype(self.factor.dtype)
+            product: Array = self.factor[rows].conj().T @ vectors[rows].astype(inner)
             return product.astype(dtype)
 
         parts = self.over_rows(part, len(self.factor))
@@ -81,8 +82,9 @@ class LowRankInverse:
 
     def _times(self, small: Array) -> Array:
         """Return F times a small matrix, in double precision."""
-        result = np.empty((len(self.factor), small.shape[1]), np.result_type(self.factor, float))
-        small = small.astype(self.factor.dtype)
+        dtype = np.result_type(self.factor, small, float)
+        result = np.empty((len(self.factor), small.shape[1]), dtype)
+        small = small.astype(_beside(small, self.factor))
 
         def part(rows: slice) -> None:
             result[rows] = self.factor[rows] @ small
@@ -121,6 +123,12 @@ class LowRankInverse:
         ratio = _dots(ritz, across) / _dots(ritz, along)
         corrections: Array = across - along * ratio
         return corrections
+
+
+def _beside(vectors: Array, factor: Array) -> Any:
+    """Return the factor's type, made complex for complex vectors."""
+    is_complex = np.iscomplexobj(vectors) and not np.iscomplexobj(factor)
+    return np.result_type(factor, np.complex64) if is_complex else factor.dtype
 
 
 def _dots(a: Array, b: Array) -> Array:

@@ -13,15 +13,22 @@ from mercer.check import (
     InvalidInput,
     Points,
     as_numpy,
+    as_points,
+    finite,
     lies_on_disk,
     readings,
     take,
+    worst_asymmetry,
 )
 from mercer.engines.base import Engine, Progress
 from mercer.engines.cpu import Threads
 from mercer.engines.rounding import Rounding, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.kernels.base import Kernel
+from mercer.kernels.functions import MOST_ASYMMETRY
+
+FEW = 32
+"""Points on which a function is looked at before it is trusted to be a kernel."""
 
 
 class Gram:
@@ -50,8 +57,9 @@ class Gram:
         tile: int = TILE,
         progress: Progress | None = None,
     ) -> None:
+        self.x = as_points(x, "x")
+        self.y = None if y is None else as_points(y, "y")
         self.kernel = kernel.resolve(x)
-        self.x, self.y = x, y
         self.engine: Engine = Threads() if engine is None else engine
         self.tile, self.progress = tile, progress
         self._tiles: dict[bool, Tiles] = {}
@@ -133,11 +141,30 @@ class Gram:
         """Return the whole matrix, for which it takes n x m numbers of memory."""
         tiles = self.cut()
         result = np.empty(self.shape, tiles.dtype)
+        is_doubtful = self.is_symmetric and not self.kernel.proof
         for block, values in self.engine.each(tiles):
             result[block.rows, block.columns] = values
+            if is_doubtful and block.is_diagonal:
+                self._refuse_asymmetric(values, block.rows.start)
             if self.is_symmetric and not block.is_diagonal:
                 result[block.columns, block.rows] = values.conj().T
-        return result
+        return finite(result, self.kernel)
+
+    def refuse_no_kernel(self) -> None:
+        """Look at a few points of a function without a proof, before much is made of it."""
+        if self.is_symmetric and not self.kernel.proof:
+            few = self.x[: min(FEW, self.shape[0])]
+            self._refuse_asymmetric(as_numpy(self.kernel(few)), 0)
+
+    def _refuse_asymmetric(self, values: Array, first: int) -> None:
+        """Refuse a function that is not a kernel; those with a proof are symmetric by theorem."""
+        asymmetry, (i, j) = worst_asymmetry(finite(values, self.kernel))
+        if asymmetry > MOST_ASYMMETRY:
+            raise InvalidInput(
+                f"{self.kernel} is not symmetric, or not the same at every call: for points "
+                f"{first + i} and {first + j} it is {values[i, j]:.6g}, the other way round "
+                f"{values[j, i]:.6g}. A kernel has k(x, y) = conj k(y, x)"
+            )
 
     @property
     def base(self) -> Gram:

@@ -30,6 +30,10 @@ SAMPLE_PER_CENTRE = 10
 """k-means centres are found on this many points for each centre: more does not improve them."""
 
 
+NEGATIVE = 1e-8
+"""How far below zero, relative to the largest diagonal entry, rounding may take what is left."""
+
+
 @dataclass(frozen=True)
 class Features:
     r"""The features of a Nyström approximation, for any points.
@@ -281,7 +285,8 @@ def pivoted_cholesky(
     # The rows of the pivots are the triangular factor of their own Gram matrix.
     root = np.asarray(solve_triangular(factor[pivots], np.eye(len(pivots)), lower=True)).conj().T
     features = Features(gram.kernel, take(gram.x, pivots), root)
-    result = factor.astype(np.float32) if single else factor
+    small = np.complex64 if np.iscomplexobj(factor) else np.float32
+    result = factor.astype(small) if single else factor
     how = f"randomly pivoted Cholesky of rank {factor.shape[1]}"
     return _finished(gram, result, how, features)
 
@@ -305,6 +310,15 @@ def _finished(gram: Gram, factor: Array, how: str, features: Features) -> LowRan
     diagonal, squares = gram.diag(), row_squares(factor)
     missing = diagonal - squares
     rounding = _rounding(gram, features.root, float(squares.sum()))
+    worst = int(np.argmin(missing)) if len(missing) else 0
+    if np.finfo(factor.dtype).eps < NEGATIVE and np.min(missing, initial=0.0) < -max(
+        rounding, NEGATIVE * float(np.max(diagonal, initial=0.0))
+    ):
+        raise InvalidInput(
+            f"what the approximation leaves of point {worst}'s squared norm is negative, "
+            f"{missing[worst]:.6g}: the kernel is not positive definite, so it has no Nyström "
+            "approximation"
+        )
     return LowRank(
         factor=factor,
         how=how,

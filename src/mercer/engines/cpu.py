@@ -38,6 +38,13 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def _precision(vectors: Any, tiles: Any) -> Any:
+    """Return the type in which vectors meet tiles: single where the tiles are."""
+    if tiles != np.float32:
+        return vectors
+    return np.complex64 if np.issubdtype(vectors, np.complexfloating) else np.float32
+
+
 def _padded(vectors: Array, dtype: Any) -> Array:
     """Return the vectors with columns of zeros up to a multiple of four, which BLAS prefers."""
     n, columns = vectors.shape
@@ -108,7 +115,7 @@ class Threads:
         self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None
     ) -> tuple[Array, float]:
         n, _ = tiles.shape
-        operand = _padded(vectors, np.float32 if tiles.single else vectors.dtype)
+        operand = _padded(vectors, _precision(vectors.dtype, tiles.dtype))
         adjoint = np.ascontiguousarray(operand.conj().T) if tiles.is_symmetric else operand
         blocks = tiles.blocks()
         dtype = np.result_type(vectors.dtype, np.float64, tiles.dtype)

@@ -83,9 +83,10 @@ def _gram(v: Any, name: str) -> FrozenArray:
     if asymmetry > MOST_ASYMMETRY:
         raise InvalidInput(
             f"{name} is not symmetric: entry ({i}, {j}) is {matrix[i, j]:.6g} and entry ({j}, {i}) "
-            f"is {matrix[j, i]:.6g}. A kernel has k(x, y) = conj k(y, x)"
+            f"is {matrix[j, i]:.6g}, a relative difference of {asymmetry:.2g}. A kernel has "
+            "k(x, y) = conj k(y, x)"
         )
-    return FrozenArray(matrix)
+    return FrozenArray(matrix if asymmetry == 0.0 else matrix / 2 + matrix.conj().T / 2)
 
 
 @value

@@ -17,6 +17,7 @@ from array_api_compat import is_numpy_array
 from mercer.check import (
     Array,
     InvalidInput,
+    MercerError,
     Namespace,
     NotDifferentiable,
     Points,
@@ -276,7 +277,11 @@ class Table(Pairs):
             yield (a[:, j][:, None] - b[:, j][None, :]) / lengths[j]
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        values = [function(x, y) for x in members(self.x) for y in members(self.y)]
+        values = [
+            _called(function, x, y, (i, j))
+            for i, x in enumerate(members(self.x))
+            for j, y in enumerate(members(self.y))
+        ]
         return _one_number_each(values, self.shape)
 
     def _squares(self, scale: Scale) -> Array:
@@ -328,8 +333,9 @@ class Aligned(Pairs):
             yield (a[:, j] - b[:, j]) / lengths[j]
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        both = zip(members(self.x), members(self.y), strict=True)
-        return _one_number_each([function(x, y) for x, y in both], self.shape)
+        both = enumerate(zip(members(self.x), members(self.y), strict=True))
+        values = [_called(function, x, y, (i, i)) for i, (x, y) in both]
+        return _one_number_each(values, self.shape)
 
     def _squares(self, scale: Scale) -> Array:
         a, b, lengths = self.sides(scale)
@@ -388,6 +394,19 @@ def _image(psi: Callable[[Any], Any], points: Points) -> Points:
             "return one for each"
         )
     return image
+
+
+def _called(function: Callable[[Any, Any], Any], x: Any, y: Any, place: tuple[int, int]) -> Any:
+    try:
+        return function(x, y)
+    except MercerError:
+        raise
+    except Exception as error:
+        shown = ", ".join(f"{str(p)[:40]}" for p in (x, y))
+        raise InvalidInput(
+            f"the function of two points failed on the points {place[0]} and {place[1]} of the "
+            f"part at hand ({shown}): {type(error).__name__}: {error}"
+        ) from error
 
 
 def _one_number_each(values: list[Any], shape: tuple[int, ...]) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.certificate import Certificate
-from mercer.check import Array, Points, whole
+from mercer.check import Array, Points, as_points, whole
 from mercer.davidson import LowRankInverse, OverRows
 from mercer.gram import Centred, columns
 from mercer.kernels.base import Kind
@@ -98,9 +98,9 @@ def landmarks_for(n: int, count: int, landmarks: int | Points | None) -> int:
     """
     if landmarks is None:
         return min(n, max(FEWEST_LANDMARKS, LANDMARKS_PER_AXIS * count))
-    if isinstance(landmarks, int | np.integer):
+    if isinstance(landmarks, float | int | np.number):
         return min(n, whole(landmarks, "landmarks", least=1))
-    return len(landmarks)
+    return len(as_points(landmarks, "landmarks"))
 
 
 def approximate_bytes(n: int, rank: int) -> int:

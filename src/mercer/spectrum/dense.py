@@ -40,41 +40,62 @@ def dense(operator: Operator, count: int) -> Spectrum:
         empty = np.zeros(0)
         proof = Certificate(empty, empty, empty, empty.astype(bool), (), ())
         return Spectrum(empty, np.zeros((0, 0)), proof, 0.0, 0.0, 0, 0.0, "verified", How("dense"))
+    unit = power_of_two(float(np.max(np.abs(K))))
+    K /= unit  # so that no product of large or small entries leaves the range of doubles
+    values, vectors, rho = _decomposed(K)
+    size = n * float(np.finfo(float).eps) * float(np.max(np.abs(values)))
+    is_negative = values < -size
+    mass = float(np.sum(np.abs(values[is_negative])) / max(float(np.sum(np.abs(values))), 1e-300))
+    values, rounding, trace = unit * values, unit * (rho + size), unit * float(np.trace(K).real)
+    threshold = rank_threshold(operator)
+    return Spectrum(
+        values=values[:count],
+        vectors=oriented(vectors[:, :count], operator),
+        certificate=_certified(values, count, rounding),
+        trace=trace,
+        threshold=threshold,
+        rank=int(np.sum(values > threshold)),
+        negative_mass=mass,
+        psd="verified" if mass == 0.0 else "not positive semidefinite",
+        how=How("dense", seconds=perf_counter() - begun, memory=dense_bytes(n)),
+        clusters=clusters(values, rounding, count),
+    )
+
+
+def power_of_two(size: float) -> float:
+    """Return the power of two nearest below a positive number, and 1 for zero.
+
+    >>> power_of_two(5.0), power_of_two(0.3), power_of_two(0.0)
+    (4.0, 0.25, 1.0)
+    """
+    return 2.0 ** float(np.clip(np.floor(np.log2(size)), -1000, 1000)) if size > 0 else 1.0
+
+
+def _decomposed(K: Array) -> tuple[Array, Array, float]:
+    """Return eigenvalues, largest first, vectors, and the norm of the residual of all of them."""
+    n = len(K)
     values, vectors = eigh(K, driver="evd")
     values, vectors = values[::-1], vectors[:, ::-1]
     norm = float(np.max(np.abs(values)))
-    scale = n * np.finfo(float).eps * norm
+    unit = float(np.finfo(float).eps)
     orthogonality = norm_bound(vectors.conj().T @ vectors - np.eye(n))
     rho = norm_bound(K @ vectors - vectors * values)
-    if (
-        rho > ILL_SOLVED * max(scale, np.finfo(float).tiny)
-        or orthogonality > ILL_SOLVED * n * 2e-16
-    ):
+    if rho > ILL_SOLVED * n * unit * max(norm, unit) or orthogonality > ILL_SOLVED * n * unit:
         raise NotConverged(
-            f"the dense eigensolver returned residual {rho:.3g} for a matrix of norm {norm:.3g}; "
-            "this is a fault of the linear algebra library: use method='exact'"
+            f"the dense eigensolver returned a residual of {rho / max(norm, unit):.3g} of the "
+            "largest eigenvalue; this is a fault of the linear algebra library: use method='exact'"
         )
-    rounding, threshold = rho + scale, rank_threshold(operator)
-    proof = Certificate(
+    return values, vectors, rho
+
+
+def _certified(values: Array, count: int, rounding: float) -> Certificate:
+    return Certificate(
         values[:count] - rounding,
         values[:count] + rounding,
         dense_sines(values, rounding)[:count],
         np.ones(count, bool),
         ("block residual of all axes",) * count,
         ("none",) * count,
-    )
-    negative = float(np.sum(np.abs(values[values < -scale])) / max(np.sum(np.abs(values)), 1e-300))
-    return Spectrum(
-        values=values[:count],
-        vectors=oriented(vectors[:, :count], operator),
-        certificate=proof,
-        trace=float(np.trace(K).real),
-        threshold=threshold,
-        rank=int(np.sum(values > threshold)),
-        negative_mass=negative,
-        psd="verified" if negative == 0.0 else "not positive semidefinite",
-        how=How("dense", seconds=perf_counter() - begun, memory=dense_bytes(n)),
-        clusters=clusters(values, rounding, count),
     )
 
 

@@ -51,6 +51,7 @@ PROBE_STEPS = 4
 def exact(operator: Operator, count: int, tol: float, random_state: int | None) -> Spectrum:
     """Iterate on the operator; nothing larger than the low-rank factor is stored."""
     begun = perf_counter()
+    operator.base.refuse_no_kernel()
     needed, budget = exact_bytes(operator, count), operator.base.engine.memory
     if budget is not None:
         operator.base.cut(single=True).keep(budget - needed)

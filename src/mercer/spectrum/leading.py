@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mercer.check import InvalidParameter, Points, whole
+from mercer.check import InvalidParameter, Points, number, whole
 from mercer.lowrank import Factored
 from mercer.spectrum.approximate import approximate, of_factor
 from mercer.spectrum.budget import refuse_beyond_budget
@@ -45,6 +45,8 @@ def leading(
     """
     n = operator.shape[0]
     count = min(whole(count, "count", least=1), n)
+    tol = number(tol, "tol", above=0.0)
+    random_state = None if random_state is None else whole(random_state, "random_state")
     if isinstance(operator, Factored):
         return of_factor(operator, count)
     chosen = chosen_method(n, count, method)

@@ -87,7 +87,7 @@ def positive_base(operator: Operator) -> Gram:
 def rank_threshold(operator: Operator) -> float:
     """Return n·u·‖K‖ with K before centring, below which an eigenvalue counts as zero."""
     n = operator.shape[0]
-    norm = float(np.sum(np.abs(operator.base.diag()))) * float(np.max(operator.roots) ** 2)
+    norm = float(np.abs(operator.base.diag()) @ operator.roots[:, 0] ** 2)
     return n * float(np.finfo(float).eps) * norm
 
 
