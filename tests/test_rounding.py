@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array
+from mercer.engines import prepared
 from mercer.engines import rounding as module
 from mercer.engines.rounding import bound, rounding
 from mercer.engines.tiles import Tiles
@@ -91,7 +92,7 @@ def test_bounds_are_not_idle() -> None:
 
 def test_a_bound_that_is_too_small_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: with a hundredth of the unit the bound fails."""
-    monkeypatch.setattr(module, "gamma", lambda terms, unit: 1e-2 * unit)
+    monkeypatch.setattr(prepared, "gamma", lambda terms, unit: 1e-2 * unit)
     monkeypatch.setattr(module, "FUNCTION", 0.0)
     x = RNG.standard_normal((500, 4))
     tiles, values = tile(mc.Gaussian(1.0), x, single=True)

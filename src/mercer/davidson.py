@@ -38,6 +38,9 @@ SLOW = 0.5
 FIRST_GAIN = 0.01
 """By how much the first correction is expected to lower the residual."""
 
+SMALLEST = 1e-14
+"""Ritz values below this share of the largest are rounding, and no shift to divide by."""
+
 SEEN = 0.05
 """The share of its bound that rounding usually reaches: residuals can be lowered so far."""
 
@@ -112,6 +115,8 @@ class LowRankInverse:
         matrix, whose inverse alone would return the Ritz vector itself.
         """
         b = len(theta)
+        largest = float(np.max(np.abs(theta), initial=0.0)) or 1.0
+        theta = np.where(np.abs(theta) > SMALLEST * largest, theta, SMALLEST * largest)
         shares = self.shares(np.hstack([ritz, residuals]))
         gaps = self.values[:, None] - theta[None, :]
         smallest = 1e-6 * np.abs(theta)[None, :]
@@ -120,7 +125,8 @@ class LowRankInverse:
         inside = self._times(self._to_axes @ (weights * shares))
         solved = (np.hstack([ritz, residuals]) - inside) / -np.tile(theta, 2)
         along, across = solved[:, :b], solved[:, b:]
-        ratio = _dots(ritz, across) / _dots(ritz, along)
+        lengths = _dots(ritz, along)
+        ratio = _dots(ritz, across) / np.where(lengths == 0, 1.0, lengths)
         corrections: Array = across - along * ratio
         return corrections
 

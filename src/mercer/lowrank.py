@@ -285,8 +285,8 @@ def pivoted_cholesky(
     # The rows of the pivots are the triangular factor of their own Gram matrix.
     root = np.asarray(solve_triangular(factor[pivots], np.eye(len(pivots)), lower=True)).conj().T
     features = Features(gram.kernel, take(gram.x, pivots), root)
-    small = np.complex64 if np.iscomplexobj(factor) else np.float32
-    result = factor.astype(small) if single else factor
+    half = np.complex64 if np.iscomplexobj(factor) else np.float32
+    result = factor.astype(half) if single else factor
     how = f"randomly pivoted Cholesky of rank {factor.shape[1]}"
     return _finished(gram, result, how, features)
 

@@ -24,6 +24,7 @@ from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, P
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Scale, Table
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
+from mercer.kernels.squares import DISTANCE_ACCURACY
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 
 SMOOTH = (Gaussian, RationalQuadratic)
@@ -32,6 +33,19 @@ SMOOTH = (Gaussian, RationalQuadratic)
 OF_DISTANCES = (Gaussian, RationalQuadratic, Matern, Laplacian, NegativeDistance)
 OF_INNER_PRODUCTS = (Linear, Polynomial, Sigmoid)
 ENTRYWISE = (Sum, Product, Scaled, Power, PolynomialOf, Exponential)
+
+
+SINGLE_ACCURACY = 1e-3
+"""Relative error allowed to a squared distance of a single precision tile with a kink at 0."""
+
+
+def gamma(terms: int, unit: float) -> float:
+    """Return Higham's bound for the relative error of a sum of products, in any order.
+
+    >>> gamma(2, 0.125)
+    0.3333333333333333
+    """
+    return terms * unit / (1.0 - terms * unit)
 
 
 class Prepared:
@@ -49,6 +63,19 @@ class Prepared:
         self.y = Side(other.points, survey.centre, self.uses, self.dtype, is_right=True)
         self.columns = survey.columns
         self.largest_norm = {s: max(self.x.largest(s), self.y.largest(s)) for s in self.uses}
+        if any(self.squares_error(s) > 2.0 * self.accuracy for s in self.uses if s != "inner"):
+            # Points many bandwidths apart: what rounding leaves of d² would show in any function.
+            self.has_kink = self.needs_square_roots = True
+
+    @property
+    def accuracy(self) -> float:
+        """The relative error allowed to a squared distance where a function has a kink."""
+        return DISTANCE_ACCURACY if self.dtype == np.float64 else SINGLE_ACCURACY
+
+    def squares_error(self, scale: Scale) -> float:
+        """Return a bound for the error of a squared distance from a matrix product."""
+        unit = float(np.finfo(self.dtype).eps) / 2
+        return gamma(self.columns + 8, unit) * 4.0 * self.largest_norm[scale]
 
     @staticmethod
     def of(kernel: Kernel, x: Points, y: Points | None, dtype: Any) -> Prepared | None:
@@ -61,9 +88,11 @@ class Prepared:
         Table(*first).vectors  # noqa: B018  (refuses different numbers of columns)
         with np.errstate(over="ignore", invalid="ignore"):
             prepared = Prepared(kernel, x, y, dtype)
-        # Squares that overflow are left to the general path, which scales them first.
-        largest = max(prepared.largest_norm.values(), default=0.0)
-        return prepared if largest < float(np.finfo(prepared.dtype).max) / 8 else None
+        # Squares that overflow or underflow are left to the general path, which scales them first.
+        limits = np.finfo(prepared.dtype)
+        norms = [norm for norm in prepared.largest_norm.values() if norm != 0.0]
+        is_safe = all(1e8 * limits.tiny < norm < limits.max / 8 for norm in norms)
+        return prepared if is_safe else None
 
     def buffer(self, key: Any, shape: tuple[int, int]) -> Array:
         """Return this thread's memory for one statistic of a tile."""

@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.engines.prepared import Prepared, is_steep
-from mercer.engines.tiles import SINGLE_ACCURACY, Tiles
+from mercer.engines.prepared import Prepared, gamma, is_steep
+from mercer.engines.tiles import Tiles
 from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
-from mercer.kernels.squares import DISTANCE_ACCURACY
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 
 FUNCTION = 8
@@ -49,15 +48,6 @@ class Rounding(NamedTuple):
     is_proved: bool
 
 
-def gamma(terms: int, unit: float) -> float:
-    """Return Higham's bound for the relative error of a sum of products, in any order.
-
-    >>> gamma(2, 0.125)
-    0.3333333333333333
-    """
-    return terms * unit / (1.0 - terms * unit)
-
-
 def rounding(tiles: Tiles, largest: float) -> Rounding:
     """Return what rounding can do to the entries of tiles and to products with them.
 
@@ -71,8 +61,9 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
     inside = min(tiles.size, tiles.shape[1]) + 1
     across = -(-tiles.shape[1] // tiles.size) + 16  # sums of tiles, and centring
     sums = gamma(inside, unit) + gamma(across, float(np.finfo(float).eps) / 2)
-    if entry.value > float(np.finfo(tiles.dtype).max) / tiles.shape[1]:
-        return Rounding(np.inf, np.inf, is_proved)  # a product could overflow
+    limits = np.finfo(tiles.dtype)
+    if not 1e8 * float(limits.tiny) < entry.value < float(limits.max) / tiles.shape[1]:
+        return Rounding(np.inf, np.inf, is_proved)  # a product could overflow or underflow
     return Rounding(entry.error, entry.error + sums * entry.value, is_proved)
 
 
@@ -94,22 +85,26 @@ def bound(kernel: Kernel, prepared: Prepared) -> Entry:
 def _of_distance(kernel: Kernel, prepared: Prepared, unit: float) -> Entry:
     """Bound a function of the distance by its slope in d², or in d where it has a kink at 0."""
     largest = prepared.largest_norm[kernel.length]  # type: ignore[attr-defined]
-    squares = gamma(prepared.columns + 8, unit) * 4.0 * largest
-    accuracy = SINGLE_ACCURACY if unit > 1e-10 else DISTANCE_ACCURACY
+    squares, accuracy = prepared.squares_error(kernel.length), prepared.accuracy  # type: ignore[attr-defined]
     # d² is right to `accuracy` or was recomputed, so d² >= squares/accuracy where it was not.
     roots = 0.5 * sqrt(squares * accuracy) + FUNCTION * unit * 2.0 * sqrt(largest)
+    smooth = 0.5 * squares
+    if prepared.has_kink:  # d² is right to `accuracy`, and s|k'(s)| <= 1/2
+        smooth = min(smooth, accuracy)
     if isinstance(kernel, Gaussian | RationalQuadratic):
-        return Entry(1.0, 0.5 * squares + FUNCTION * unit)
+        return Entry(1.0, smooth + FUNCTION * unit)
     if isinstance(kernel, Laplacian):
         return Entry(1.0, roots + FUNCTION * unit)
     if isinstance(kernel, NegativeDistance):
         return _of_power(2.0 * sqrt(largest), kernel.exponent, roots, accuracy, unit)
     assert isinstance(kernel, Matern)
-    if not is_steep(kernel):
-        slope = 0.5 if kernel.nu == np.inf else kernel.nu / (2.0 * (kernel.nu - 1.0))
-        return Entry(1.0, slope * squares + FUNCTION * unit + BESSEL)
-    # |d k'(d)| <= 1 at every smoothness.
-    return Entry(1.0, accuracy / 2.0 + FUNCTION * unit + BESSEL)
+    slope = np.inf if is_steep(kernel) else 0.5
+    if slope == 0.5 and kernel.nu < np.inf:
+        slope = kernel.nu / (2.0 * (kernel.nu - 1.0))
+    error = slope * squares
+    if prepared.has_kink:  # |d k'(d)| <= 1 at every smoothness
+        error = min(error, accuracy)
+    return Entry(1.0, error + FUNCTION * unit + BESSEL)
 
 
 def _of_power(

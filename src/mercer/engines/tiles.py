@@ -16,14 +16,12 @@ import numpy as np
 from mercer.check import Array, Points, as_numpy, chunks
 from mercer.engines.prepared import Prepared
 from mercer.kernels.base import Kernel
+from mercer.kernels.counts import is_counted, remembered
 from mercer.kernels.pairs import Scale, Table
-from mercer.kernels.squares import DISTANCE_ACCURACY, GAPS
+from mercer.kernels.squares import GAPS
 
 TILE = 512
 """Rows of a tile: 512 x 512 numbers stay in a core's cache; half and double were slower."""
-
-SINGLE_ACCURACY = 1e-3
-"""Relative error allowed to a squared distance of a single precision tile with a kink at 0."""
 
 
 class Block(NamedTuple):
@@ -53,8 +51,11 @@ class Tiles:
         size: int = TILE,
         single: bool = False,
     ) -> None:
-        self.kernel, self.x, self.y, self.size = kernel, x, (x if y is None else y), size
         self.is_symmetric = y is None
+        if is_counted(kernel):
+            x, other = remembered(x, y)  # what points count is found once, not for every tile
+            y = None if y is None else other
+        self.kernel, self.x, self.y, self.size = kernel, x, (x if y is None else y), size
         self.shape = len(x), len(self.y)
         self.single = single
         self.prepared = Prepared.of(kernel, x, y, np.float32 if single else np.float64)
@@ -182,7 +183,7 @@ class PreparedTable(Table):
         """Replace squared distances that cancellation has spoilt by sums of squares."""
         left, right = self._sides(scale)
         rounding = left.shape[1] * np.finfo(self.dtype).eps / 2
-        doubt = rounding / (DISTANCE_ACCURACY if self.dtype == np.float64 else SINGLE_ACCURACY)
+        doubt = rounding / self.prepared.accuracy
         i, j = np.nonzero(s < doubt * (left[:, -2][:, None] + right[:, -1][None, :]))
         for part in chunks(len(i), max(1, GAPS // left.shape[1])):
             gap = (self.x[i[part]] - self.y[j[part]]) / np.asarray(scale)

@@ -44,10 +44,10 @@ def dense(operator: Operator, count: int) -> Spectrum:
     K /= unit  # so that no product of large or small entries leaves the range of doubles
     values, vectors, rho = _decomposed(K)
     size = n * float(np.finfo(float).eps) * float(np.max(np.abs(values)))
-    is_negative = values < -size
+    threshold = rank_threshold(operator)
+    is_negative = values < -max(size, threshold / unit)  # of K before centring: the rest is zero
     mass = float(np.sum(np.abs(values[is_negative])) / max(float(np.sum(np.abs(values))), 1e-300))
     values, rounding, trace = unit * values, unit * (rho + size), unit * float(np.trace(K).real)
-    threshold = rank_threshold(operator)
     return Spectrum(
         values=values[:count],
         vectors=oriented(vectors[:, :count], operator),

@@ -6,15 +6,18 @@ from mercer.check import InvalidParameter, Points, number, whole
 from mercer.lowrank import Factored
 from mercer.spectrum.approximate import approximate, of_factor
 from mercer.spectrum.budget import refuse_beyond_budget
-from mercer.spectrum.dense import dense
+from mercer.spectrum.dense import MOST_DENSE, dense
 from mercer.spectrum.exact import exact
-from mercer.spectrum.values import Operator, Spectrum
+from mercer.spectrum.values import NotConverged, Operator, Spectrum
 
 DENSE = 1_000
 """Up to this size the whole matrix is decomposed at once."""
 
 STORED = 3_000
 """Up to this size all axes may be asked for, which takes the whole matrix."""
+
+AXES_SHARE = 10
+"""When more than one axis in ten is asked for, the iteration's basis is almost the whole space."""
 
 METHODS = ("auto", "dense", "exact", "nystrom")
 
@@ -55,17 +58,23 @@ def leading(
         return dense(operator, count)
     if chosen == "nystrom":
         return approximate(operator, count, landmarks=landmarks, random_state=random_state)
-    return exact(operator, count, tol, random_state)
+    try:
+        return exact(operator, count, tol, random_state)
+    except NotConverged:
+        if method == "auto" and n <= STORED:
+            return dense(operator, count)
+        raise
 
 
 def chosen_method(n: int, count: int, method: str = "auto") -> str:
     """Return the method that is used for so many points and axes.
 
-    >>> chosen_method(500, 10), chosen_method(50_000, 10), chosen_method(5_000, 4_000)
+    >>> chosen_method(500, 10), chosen_method(50_000, 10), chosen_method(2_000, 300)
     ('dense', 'exact', 'dense')
     """
     if method not in METHODS:
         raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, found {method!r}")
     if method != "auto":
         return method
-    return "dense" if n <= DENSE or 5 * count > n else "exact"
+    has_many_axes = AXES_SHARE * count > n
+    return "dense" if n <= DENSE or (has_many_axes and n <= MOST_DENSE) else "exact"

@@ -4,7 +4,7 @@ import pytest
 
 import mercer as mc
 from mercer.check import InvalidParameter
-from mercer.plan import plan
+from mercer.planning import plan
 
 
 def test_the_method_is_the_one_that_fit_uses() -> None:
