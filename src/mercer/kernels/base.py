@@ -274,16 +274,16 @@ class Kernel(ABC):
         return self._written(snake)
 
     def _written(self, name: Name) -> str:
-        if self.depth() > DEEPEST:
+        if self.nesting() > DEEPEST:
             return f"<{type(self).__name__}: more than {DEEPEST} operations inside each other>"
         text = self.formula(name)[0]
         if len(text) > LONGEST_TEXT:
             return f"<{type(self).__name__}: longer than {LONGEST_TEXT} characters>"
         return text
 
-    def depth(self) -> int:
+    def nesting(self) -> int:
         """Return how many operations stand inside each other, the kernel itself included."""
-        return 1 + max((k.depth() for k in self.children().values()), default=0)
+        return 1 + max((k.nesting() for k in self.children().values()), default=0)
 
     def __add__(self, other: Kernel | float) -> Kernel:
         return algebra.add(self, other)

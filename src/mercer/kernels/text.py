@@ -15,8 +15,23 @@ from operator import add, mul, neg, sub, truediv
 from typing import Any, NamedTuple, NoReturn
 
 from mercer.check import InvalidParameter, WrittenFormError, number
-from mercer.kernels import functions, groups, series, sets, spectral, splines  # noqa: F401  (by name)
+from mercer.kernels import (  # noqa: F401  (by name)
+    abundances,
+    aligned,
+    alignments,
+    functions,
+    graphs,
+    groups,
+    nodes,
+    series,
+    sets,
+    spectral,
+    splines,
+    strings,
+    walks,
+)
 from mercer.kernels.base import Kernel
+from mercer.kernels.graph import Graph
 from mercer.kernels.radial import Gaussian, Laplacian
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
@@ -103,7 +118,7 @@ class _Reader:
             self.fail(str(error) or type(error).__name__, at, error)
 
     def shallow(self, value: Any, at: int) -> Any:
-        if isinstance(value, Kernel) and value.depth() > DEEPEST:
+        if isinstance(value, Kernel) and value.nesting() > DEEPEST:
             self.fail(f"expected at most {DEEPEST} operations inside each other, found more", at)
         return value
 
@@ -278,7 +293,16 @@ def _given(gamma: float | None) -> float:
     return number(gamma, "gamma", above=0.0)
 
 
+def graph(
+    edges: Any, labels: Any = None, weights: Any = None, n: Any = None, directed: Any = False
+) -> Graph:
+    """Return a graph that is the parameter of a kernel between its nodes."""
+    return Graph(edges, labels, weights, n, directed)
+
+
 FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "graph": graph,
+    "Graph": graph,
     "frozenset": lambda: frozenset(),
     "tensor_sum": tensor_sum,
     "tensor_product": tensor_product,

@@ -1,0 +1,114 @@
+"""Kernels on abundances and compositions: what ecologists and omics compare samples by."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, Points, as_numpy, finite, namespace, vectors
+from mercer.kernels.base import Kernel, value
+from mercer.kernels.pairs import Pairs, is_complex
+
+
+@value
+class BrayCurtis(Kernel):
+    r"""The Bray–Curtis similarity of abundances, which are not negative.
+
+    .. math:: k(x, y) = \frac{2 \sum_j \min(x_j, y_j)}{\sum_j (x_j + y_j)}
+
+    It is the product of two kernels: min, and 1/(a + b) of totals
+    (:math:`\int_0^\infty e^{-ta} e^{-tb}\, dt`). Samples without any abundance share one unit
+    vector of their own: 1 among themselves, 0 with all others.
+
+    >>> BrayCurtis()([[2.0, 0.0, 4.0]], [[1.0, 1.0, 0.0], [2.0, 0.0, 4.0]])
+    array([[0.25, 1.  ]])
+    """
+
+    is_vectorial: ClassVar[bool] = True
+    theorem: ClassVar[str] = "the product of the kernels min and 1/(a + b) of totals"
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        a, b = pairs.vectors
+        xp = pairs.xp
+        shared = xp.zeros(pairs.shape, dtype=xp.float64)
+        left, right = (xp.zeros(v.shape[0], dtype=xp.float64) for v in (a, b))
+        _refuse_below(a, "x", "negative", 0.0)
+        _refuse_below(b, "y", "negative", 0.0)
+        # Totals are added up in the order of the minima, so that k(x, x) is exactly 1.
+        for j in range(pairs.columns):
+            shared = shared + xp.minimum(pairs.of_x(a[:, j]), pairs.of_y(b[:, j]))
+            left, right = left + a[:, j], right + b[:, j]
+        totals = finite(pairs.of_x(left) + pairs.of_y(right), "the total of two samples")
+        return xp.where(totals > 0, 2.0 * shared / xp.where(totals > 0, totals, 1.0), 1.0)
+
+
+def _refuse_below(a: Array, name: str, what: str, least: float, *, equal: bool = False) -> None:
+    if is_complex(a):
+        raise InvalidInput(f"{name} must hold real numbers, found complex ones")
+    wrong = as_numpy(a <= least if equal else a < least)
+    if np.any(wrong):
+        i, j = (int(v) for v in np.argwhere(wrong)[0])
+        raise InvalidInput(
+            f"{name} has a value that is {what} at row {i}, column {j}: {as_numpy(a)[i, j]:g}"
+        )
+
+
+def centred_log_ratio(x: Points) -> Array:
+    r"""Return the logarithms of positive parts minus their mean over each row.
+
+    .. math:: \operatorname{clr}(x)_j = \ln x_j - \frac{1}{p} \sum_i \ln x_i
+
+    >>> centred_log_ratio([[1.0, np.e ** 2]])
+    array([[-1.,  1.]])
+    """
+    rows = vectors(x, "x")
+    _refuse_below(
+        rows,
+        "x",
+        "not positive (replace zeros by a small part before taking logarithms)",
+        0.0,
+        equal=True,
+    )
+    xp = namespace(rows)
+    logs = xp.log(rows)
+    ratios: Array = logs - xp.sum(logs, axis=1, keepdims=True) / rows.shape[1]
+    return ratios
+
+
+@value
+class Aitchison(Kernel):
+    r"""The inner product of compositions, of which only the ratios of parts matter.
+
+    .. math:: k(x, y) = \langle \operatorname{clr}(x), \operatorname{clr}(y) \rangle, \quad
+        \operatorname{clr}(x)_j = \ln x_j - \tfrac{1}{p} \textstyle\sum_i \ln x_i
+
+    It is the linear kernel on centred log-ratios, ``Linear().on(centred_log_ratio)``; any kernel
+    on vectors may stand in its place.
+
+    >>> k = Aitchison()
+    >>> bool(np.isclose(k([[1.0, 2.0]], [[1.0, 8.0]])[0, 0], 1.5 * np.log(2.0) ** 2))
+    True
+    >>> bool(np.isclose(k([[1.0, 2.0]], [[5.0, 40.0]])[0, 0], k([[1.0, 2.0]], [[1.0, 8.0]])[0, 0]))
+    True
+
+    Aitchison, The statistical analysis of compositional data, 1986.
+    """
+
+    is_vectorial: ClassVar[bool] = True
+    theorem: ClassVar[str] = "the inner product of centred log-ratios"
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return pairs.mapped(centred_log_ratio).inner()
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return pairs.mapped(centred_log_ratio).squared_distance()
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        # The log-ratios of y sum to 0, so that the mean of those of x does not matter.
+        ratios = pairs.mapped(centred_log_ratio).vectors[1]
+        slopes: Array = pairs.of_y(ratios) / pairs.of_x(pairs.vectors[0])
+        return slopes
+
+    def features(self, x: Points) -> Array:
+        return centred_log_ratio(x)

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csr_array, csr_matrix
+
+import mercer as mc
+from mercer import Graph
+from mercer.kernels.batch import Batch, as_graphs
+from tests.structures import graphs, many
+
+LIST: Any = ["a"]
+
+
+def test_a_graph_is_its_nodes_edges_labels_and_weights() -> None:
+    g = Graph([(2, 1), (0, 1)], labels="aba", weights=[2.0, 3.0])
+    assert g.n == 3
+    assert g.edges.tolist() == [[0, 1], [1, 2]]
+    assert g.weights.tolist() == [3.0, 2.0]
+    assert g.labels == ("a", "b", "a")
+    assert g.adjacency().toarray().tolist() == [[0, 3, 0], [3, 0, 2], [0, 2, 0]]
+    assert g.laplacian().tolist() == [[3, -3, 0], [-3, 5, -2], [0, -2, 2]]
+
+
+def test_how_many_nodes_there_are() -> None:
+    assert Graph([]).n == 0
+    assert Graph([(0, 3)]).n == 4
+    assert Graph([], n=3).n == 3
+    assert Graph([(0, 1)], labels=["a", "b", "c"]).n == 3
+    assert Graph(np.zeros((0, 2), int), labels=[]).n == 0
+    assert Graph(np.array([[0, 1]], dtype=np.uint8)).n == 2
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_equal"),
+    [
+        (Graph([(0, 1), (1, 2)]), Graph([(2, 1), (1, 0)]), True),
+        (Graph([(0, 1)], labels={1: "b", 0: "a"}), Graph([(0, 1)], labels=["a", "b"]), True),
+        (Graph([(0, 1)], weights=[1.0]), Graph([(0, 1)]), True),
+        (Graph([(0, 1)], labels=[None, None]), Graph([(0, 1)]), True),
+        (Graph([(0, 1)], labels=np.array([1, 2])), Graph([(0, 1)], labels=[1, 2]), True),
+        (Graph([(0, 1)]), Graph([(0, 1)], n=3), False),
+        (Graph([(0, 1)]), Graph([(0, 1)], labels="aa"), False),
+        (Graph([(0, 1)]), Graph([(0, 1)], weights=[2.0]), False),
+        (Graph([(0, 1)]), Graph([(0, 1)], directed=True), False),
+        (Graph([(0, 1)], directed=True), Graph([(1, 0)], directed=True), False),
+    ],
+)
+def test_equal_graphs_hash_alike(left: Graph, right: Graph, is_equal: bool) -> None:
+    assert (left == right) is is_equal
+    assert (len({left, right}) == 1) is is_equal
+    assert left != "a graph"
+
+
+@given(graphs(weighted=True), graphs(directed=True))
+@settings(max_examples=50)
+def test_a_graph_survives_copies_and_its_written_form(g: Graph, d: Graph) -> None:
+    for graph in (g, d):
+        assert copy.deepcopy(graph) == graph
+        assert pickle.loads(pickle.dumps(graph)) == graph
+        assert eval(repr(graph), {"Graph": Graph}) == graph
+
+
+def test_a_large_graph_says_that_it_is() -> None:
+    g = Graph([(i, i + 1) for i in range(5000)])
+    assert repr(g) == "<Graph of 5001 nodes, 5000 edges: too long to write>"
+    assert "too long to write" in repr(mc.CommuteTime(g))
+
+
+def test_a_graph_cannot_be_changed() -> None:
+    edges, weights = np.array([[0, 1]]), np.array([2.0])
+    g = Graph(edges, weights=weights)
+    edges[0, 1], weights[0] = 5, 7.0
+    assert g == Graph([(0, 1)], weights=[2.0])
+    with pytest.raises(AttributeError, match="a graph is a value"):
+        g.n = 3
+    with pytest.raises(AttributeError, match="a graph is a value"):
+        del g.n
+    for array in (g.edges, g.weights):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Graph([(0, 3)], n=3), r"edge \(0, 3\) leads outside .* 0 to 2"),
+        (lambda: Graph([(-1, 0)]), r"edge \(-1, 0\) leads outside"),
+        (lambda: Graph([(0, 1)], n=0), r"edge \(0, 1\) leads outside a graph without nodes"),
+        (lambda: Graph([], n=-1), "n must be a whole number >= 0, found -1"),
+        (lambda: Graph([(0, 1), (2, 2)]), "node 2 has an edge to itself"),
+        (lambda: Graph([(0, 1), (1, 2), (1, 0)]), r"edge \(0, 1\) is given twice; an undirected"),
+        (lambda: Graph([(1, 0), (1, 0)], directed=True), r"edge \(1, 0\) is given twice$"),
+        (lambda: Graph([(0, 1)], weights=[np.nan]), r"edge \(0, 1\) has the weight nan"),
+        (lambda: Graph([(0, 1)], weights=[np.inf]), r"edge \(0, 1\) has the weight inf"),
+        (lambda: Graph([(0, 1)], weights=[0.0]), "weight 0 is left out"),
+        (lambda: Graph([(0, 1)], weights=[1.0, 2.0]), r"weights of shape \(2,\) for 1 edges"),
+        (lambda: Graph([(0, 1)], weights=["a"]), "weights must be real numbers"),
+        (lambda: Graph([(0, 1)], weights=[1j]), "weights must be real"),
+        (lambda: Graph([(0, 1)], labels="abc", n=2), "3 labels for 2 nodes"),
+        (lambda: Graph([(0, 1)], labels={0: "a"}), "node 1 has none"),
+        (lambda: Graph([(0, 1)], labels={0: "a", 1: "b", "2": "c"}), "'2' is not a node"),
+        (lambda: Graph([(0, 1)], labels=[LIST, "b"]), r"label \['a'\] of node 0 cannot be"),
+        (lambda: Graph([(0, 1)], labels=["a", np.nan]), "label of node 1 is not a number"),
+        (lambda: Graph([(0, 1, 2)]), "edges must be pairs of node numbers"),
+        (lambda: Graph([(0, 1), (2,)]), "edges must be pairs of node numbers"),
+        (lambda: Graph([("a", "b")]), "edges must be pairs of node numbers"),
+        (lambda: Graph([(0.5, 1.0)]), "edges must be pairs of node numbers"),
+        (lambda: Graph([(np.inf, 1.0)]), "edges must be pairs of node numbers"),
+        (lambda: Graph([(0, 1)], labels=5), "labels must be one for each node, found 5"),  # type: ignore[arg-type]
+        (lambda: Graph(3), "edges must be pairs of node numbers"),
+        (lambda: Graph([(0, 1)], directed=True).laplacian(), "found a directed one"),
+        (lambda: Graph([(0, 1)]).relabelled([0, 0]), "each of the 2 nodes once"),
+    ],
+)
+def test_graphs_that_are_none_are_refused_by_name(make: Callable[[], Graph], message: str) -> None:
+    with pytest.raises((mc.InvalidInput, mc.InvalidParameter), match=message):
+        make()
+
+
+MATRIX = np.array([[0.0, 2.0, 0.0], [2.0, 0.0, -1.0], [0.0, -1.0, 0.0]])
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array, coo_array, csr_matrix, np.ndarray.tolist])
+def test_a_graph_is_read_from_its_adjacency(form: Callable[[Any], Any]) -> None:
+    g = Graph.from_adjacency(form(MATRIX), labels="abc")
+    assert g == Graph([(0, 1), (1, 2)], labels="abc", weights=[2.0, -1.0])
+    assert g.adjacency().toarray().tolist() == MATRIX.tolist()
+
+
+@given(graphs(weighted=True, labels=""), graphs(directed=True, labels=""))
+@settings(max_examples=50)
+def test_adjacency_there_and_back(g: Graph, d: Graph) -> None:
+    assert Graph.from_adjacency(g.adjacency()) == g
+    assert Graph.from_adjacency(g.adjacency().toarray().reshape(g.n, g.n)) == g
+    assert Graph.from_adjacency(d.adjacency(), directed=True) == d
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[0.0, 1.0], [0.0, 0.0]], r"not symmetric at row 0, column 1; .* directed=True"),
+        ([[0.0, 1.0], [2.0, 0.0]], "not symmetric at row 0, column 1"),
+        ([[1.0, 0.0], [0.0, 0.0]], "node 0 has an edge to itself"),
+        ([[0.0, np.nan], [np.nan, 0.0]], "not a finite number"),
+        ([[0.0, 1.0]], "must be square, found 1 x 2"),
+        ([0.0, 1.0], "has two axes"),
+    ],
+)
+def test_matrices_that_are_no_graph_are_refused(matrix: Any, message: str) -> None:
+    with pytest.raises(mc.InvalidInput, match=message):
+        Graph.from_adjacency(matrix)
+    if np.ndim(matrix) == 2:
+        with pytest.raises(mc.InvalidInput, match=f"(?s)point 1: .*{message}"):
+            mc.VertexHistogram()([Graph([]), np.array(matrix)])
+
+
+class Networkx:
+    """What mercer reads of networkx: nodes with data, edges with data, and a direction."""
+
+    def __init__(self, nodes: dict[Any, dict[str, Any]], edges: list[Any], directed: bool) -> None:
+        self._nodes, self._edges, self._directed = nodes, edges, directed
+
+    class _View:
+        def __init__(self, rows: list[tuple[Any, ...]]) -> None:
+            self.rows = rows
+
+        def __iter__(self) -> Any:
+            return iter(row[0] if len(row) == 2 else row[:2] for row in self.rows)
+
+        def __call__(self, data: bool = False) -> list[tuple[Any, ...]]:
+            return self.rows if data else list(self)
+
+    @property
+    def nodes(self) -> Networkx._View:
+        return self._View(list(self._nodes.items()))
+
+    @property
+    def edges(self) -> Networkx._View:
+        return self._View(self._edges)
+
+    def is_directed(self) -> bool:
+        return self._directed
+
+
+def test_graphs_of_networkx_are_read_by_what_they_offer() -> None:
+    nodes = {"x": {"label": "a"}, "y": {"label": "b"}, "z": {"label": "a"}}
+    edges = [("x", "y", {"weight": 2.0}), ("z", "x", {"weight": 0.5})]
+    expected = Graph([(0, 1), (0, 2)], labels="aba", weights=[2.0, 0.5])
+    assert Graph.read(Networkx(nodes, edges, False)) == expected
+    directed = Graph.read(Networkx(nodes, edges, True))
+    assert directed == Graph([(0, 1), (2, 0)], labels="aba", weights=[2.0, 0.5], directed=True)
+    plain = Networkx({"x": {}, "y": {}}, [("x", "y", {})], False)
+    assert Graph.read(plain) == Graph([(0, 1)])
+    assert Graph.read(Networkx(nodes, edges, False), label="kind", weight="length") == Graph(
+        [(0, 1), (0, 2)]
+    )
+
+
+def test_attributes_that_only_some_have_are_refused() -> None:
+    given = Networkx({"x": {"label": "a"}, "y": {}}, [("x", "y", {})], False)
+    with pytest.raises(mc.InvalidInput, match="node 1 has no 'label', which others have"):
+        Graph.read(given)
+    loop = Networkx({"x": {}}, [("x", "x", {})], False)
+    with pytest.raises(mc.InvalidInput, match="point 1: node 0 has an edge to itself"):
+        mc.ShortestPath()([Graph([]), loop])
+
+
+def test_graphs_of_igraph_are_read_by_what_they_offer() -> None:
+    def part(**attributes: Any) -> Any:
+        return SimpleNamespace(attributes=lambda: attributes)
+
+    given = SimpleNamespace(
+        vs=[part(label="a"), part(label="b")],
+        es=[part(weight=3.0)],
+        get_edgelist=lambda: [(1, 0)],
+        is_directed=lambda: False,
+    )
+    assert Graph.read(given) == Graph([(0, 1)], labels="ab", weights=[3.0])
+
+
+def test_networkx_itself() -> None:
+    networkx = pytest.importorskip("networkx")
+    given = networkx.path_graph(4)
+    assert Graph.read(given) == Graph([(0, 1), (1, 2), (2, 3)])
+    assert mc.ShortestPath()([given]).shape == (1, 1)
+
+
+def test_igraph_itself() -> None:
+    igraph = pytest.importorskip("igraph")
+    assert Graph.read(igraph.Graph.Ring(4)) == Graph([(0, 1), (1, 2), (2, 3), (3, 0)])
+
+
+@pytest.mark.parametrize("point", [3, "abc", [(0, 1), (1, 2)], None, np.zeros(3)])
+def test_points_that_are_not_graphs_are_named(point: Any) -> None:
+    with pytest.raises(mc.InvalidInput, match=r"point 1: .* is not a graph; give a mercer.Graph"):
+        as_graphs([Graph([]), point])
+
+
+@given(many(graphs(weighted=True)))
+@settings(max_examples=50)
+def test_a_batch_holds_every_graph(x: list[Graph]) -> None:
+    batch = Batch.of(x)
+    starts = np.cumsum([0, *(g.n for g in x)])
+    for i, g in enumerate(x):
+        inside = (batch.sources >= starts[i]) & (batch.sources < starts[i + 1])
+        matrix = np.zeros((g.n, g.n))
+        u, v = batch.sources[inside] - starts[i], batch.targets[inside] - starts[i]
+        matrix[u, v] = batch.weights[inside]
+        assert np.array_equal(matrix, g.adjacency().toarray().reshape(g.n, g.n))
+        names = [batch.names[j] for j in batch.labels[batch.owners == i]]
+        assert names == list(g.labels or [])
+    assert np.array_equal(np.diff(batch.ends), np.bincount(batch.sources, minlength=starts[-1]))
+
+
+@given(st.data())
+@settings(max_examples=50)
+def test_renamed_nodes_keep_labels_and_edges(data: st.DataObject) -> None:
+    g = data.draw(graphs(weighted=True))
+    order = data.draw(st.permutations(range(g.n)))
+    renamed = g.relabelled(order)
+    A, B = g.adjacency().toarray(), renamed.adjacency().toarray()
+    if g.labels is not None:
+        assert [renamed.labels[i] for i in order] == list(g.labels)  # type: ignore[index]
+    for u in range(g.n):
+        for v in range(g.n):
+            assert A[u, v] == B[order[u], order[v]]
