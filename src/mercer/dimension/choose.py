@@ -1,0 +1,130 @@
+"""The number of axes of a fitted model, by one rule or by all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from mercer.check import InvalidInput, InvalidParameter, number
+from mercer.dimension.horn import parallel_analysis
+from mercer.dimension.rules import Choice, by_kaiser, by_scree, by_share
+from mercer.engines.base import Progress
+
+Rule = Literal["inertia", "kaiser", "scree", "horn"]
+
+
+@overload
+def choose_dimension(
+    model: Any,
+    rule: Rule = ...,
+    *,
+    share: float = ...,
+    level: float = ...,
+    permutations: Any = ...,
+    random_state: int | None = ...,
+    progress: Progress | None = ...,
+) -> Choice: ...
+
+
+@overload
+def choose_dimension(
+    model: Any,
+    rule: Literal["all"],
+    *,
+    share: float = ...,
+    level: float = ...,
+    permutations: Any = ...,
+    random_state: int | None = ...,
+    progress: Progress | None = ...,
+) -> dict[str, Choice]: ...
+
+
+def choose_dimension(
+    model: Any,
+    rule: str = "inertia",
+    *,
+    share: float = 0.95,
+    level: float = 0.05,
+    permutations: Any = 999,
+    random_state: int | None = None,
+    progress: Progress | None = None,
+) -> Choice | dict[str, Choice]:
+    """Return how many axes of a fitted model to keep, with the evidence in words.
+
+    Parameters
+    ----------
+    model : fitted model
+        Its ``inertias_`` and ``inertia_`` are read; by Kaiser's rule ``standardize`` and
+        ``n_features_in_`` too, or the length of ``X_fit_`` where there is a ``kernel_``; by Horn's
+        what `parallel_analysis` reads.
+    rule : {"inertia", "kaiser", "scree", "horn", "all"}
+        A share of the inertia (`by_share`), Kaiser's mean (`by_kaiser`), Cattell's scree test
+        (`by_scree`), Horn's `parallel_analysis`, or a mapping of each of these names to its choice.
+    share : float
+        The share of the inertia to carry.
+    level, permutations, random_state, progress
+        Those of `parallel_analysis`.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> model = mc.KernelPCA(kernel=mc.Linear()).fit(x)
+    >>> print(choose_dimension(model, share=0.75))
+    1 axis carries 80 % of the inertia, at least the 75 % asked for
+    """
+    inertias, total = _inertias(model)
+    q = number(share, "share", above=0.0)
+    if q > 1.0:
+        raise InvalidParameter(f"share must be a number in (0, 1], found {share!r}")
+
+    def horn() -> Choice:
+        return parallel_analysis(
+            model, permutations, level=level, random_state=random_state, progress=progress
+        )
+
+    rules: dict[str, Callable[[], Choice]] = {
+        "inertia": lambda: by_share(inertias, total, q),
+        "kaiser": lambda: by_kaiser(inertias, total, _axes_there_can_be(model)),
+        "scree": lambda: by_scree(inertias, total),
+        "horn": horn,
+    }
+    if rule == "all":
+        return {name: _or_why_not(name, choice) for name, choice in rules.items()}
+    if rule not in rules:
+        raise InvalidParameter(f"rule must be one of {', '.join(rules)} or all, found {rule!r}")
+    return rules[rule]()
+
+
+def _or_why_not(rule: str, choice: Callable[[], Choice]) -> Choice:
+    """Return a choice, or why the data of this model do not allow the rule."""
+    try:
+        return choice()
+    except InvalidInput as error:
+        return Choice(rule, 0, f"not decided: {error}", False)
+
+
+def _inertias(model: Any) -> tuple[np.ndarray[Any, Any], float]:
+    inertias, total = getattr(model, "inertias_", None), getattr(model, "inertia_", None)
+    if inertias is None or total is None:
+        raise InvalidInput(
+            f"{type(model).__name__} has no inertias_ and inertia_: pass a fitted PCA or KernelPCA"
+        )
+    return np.asarray(inertias, dtype=np.float64), float(total)
+
+
+def _axes_there_can_be(model: Any) -> int:
+    """Return over how many axes Kaiser's mean is taken: columns, or individuals less one."""
+    if getattr(model, "kernel_", None) is not None:
+        return len(model.X_fit_) - 1
+    if getattr(model, "standardize", False) and getattr(model, "column_weight", None) is None:
+        return round(float(model.inertia_))  # 1 for each column that is not constant
+    count = getattr(model, "n_features_in_", None)
+    if count is None:
+        raise InvalidInput(
+            f"Kaiser's mean needs n_features_in_ or kernel_, of which {type(model).__name__} has "
+            "neither"
+        )
+    return int(count)

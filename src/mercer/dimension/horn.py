@@ -1,0 +1,378 @@
+"""Horn's parallel analysis: the axes of the data beside those of the same columns permuted."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import closing
+from dataclasses import dataclass
+from threading import Event
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, as_points, chunks, number, whole
+from mercer.dimension.null import Subject, kernel_subject, linear_subject
+from mercer.dimension.permuting import Drawn, Permutations, as_permutations, in_order
+from mercer.dimension.rules import ROUNDING, Choice, is_complete
+from mercer.dimension.rules import axes as in_words
+from mercer.engines.base import Progress
+from mercer.estimator import as_kernel
+from mercer.kernels.base import Kernel
+from mercer.kernels.functions import Precomputed
+from mercer.kernels.vectors import Linear
+from mercer.spectrum import leading
+
+STATISTICS = ("eigenvalue", "share")
+
+DENSE = 1_000
+"""Up to this size a matrix is decomposed whole, which gives all its axes."""
+
+BATCH = 16
+"""Permutations decomposed by one call: enough to make the call's own time negligible."""
+
+BATCH_ENTRIES = 2**21
+"""Numbers in the matrices of one batch: 16 MB for each thread."""
+
+LARGE_AXES = 10
+"""Axes tested of a larger matrix, when no number was asked for."""
+
+SAME_AXES = 1e-4
+"""How far, relative to the first, a model's inertias may be from those of its data computed here:
+single precision leaves less, and weights that matter leave more."""
+
+
+@dataclass(frozen=True, eq=False)
+class ParallelAnalysis(Choice):
+    """The axes of the data beside those of permuted data.
+
+    ``observed`` holds the statistic of each axis and ``null`` that of each permutation, one row
+    for each. ``p_values`` decide; ``raw_p_values``, #{null > observed}/R, can be 0 and promise too
+    much. ``draws`` counts the permutations behind each p-value, of the ``asked`` ones. ``seed``
+    repeats the draws, and is None for permutations that were given.
+    """
+
+    statistic: str
+    level: float
+    observed: Array
+    null: Array
+    p_values: Array
+    raw_p_values: Array
+    draws: Array
+    asked: int
+    seed: int | None
+
+    def quantiles(self, q: float = 0.95) -> Array:
+        """Return the q-quantile of the null on each axis: the line beside a scree plot."""
+        result: Array = np.quantile(self.null, q, axis=0)
+        return result
+
+
+def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    data_or_model: Any,
+    permutations: Any = 999,
+    *,
+    kernel: Any = None,
+    standardize: bool | None = None,
+    statistic: str | None = None,
+    level: float = 0.05,
+    axes: int | None = None,
+    stop_after: int | None = None,
+    random_state: int | None = None,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> ParallelAnalysis:
+    r"""Keep the axes that are larger than those of the same columns made independent.
+
+    Each column is permuted by itself, R times, and the axes are computed anew:
+
+    .. math:: p_k = \frac{1 + \#\{r : \lambda_k^{(r)} \ge \lambda_k\}}{R + 1}
+
+    Axes are kept while p ≤ ``level``, up to the first that fails. The first p-value is exact under
+    the independence of all columns. From the second axis on the test still speaks only of this
+    global independence, not of what is left beside the first axes; near a curved surface of few
+    dimensions it is conservative.
+
+    Parameters
+    ----------
+    data_or_model : table, list of sets, or fitted model
+        Of a model ``inertias_``, ``inertia_``, ``X_fit_``, and ``kernel`` and ``kernel_`` or
+        ``standardize`` are read; without ``X_fit_`` the data are rebuilt where all axes were
+        kept. It must have been fitted with equal weights.
+    permutations : int or array
+        How many to draw, or an array R x n x p whose entry r, i, j is the row, counted from 0,
+        from which entry i, j of the r-th table comes.
+    kernel : Kernel, str or function, optional
+        Test the axes of a kernel PCA. A rule for its bandwidth is applied to every table anew.
+        Sets are permuted element by element: each stays in as many sets.
+    standardize : bool, optional
+        By default a table is standardised, but not under a kernel; a model knows its own.
+    statistic : {"eigenvalue", "share"}, optional
+        The inertia of an axis, or its share of the total, which varies under permutation when
+        there is a kernel. By default shares for kernels and eigenvalues for tables.
+    axes : int, optional
+        How many axes to test. By default all, those of the model, or 10 for matrices of more than
+        a thousand rows, which are never stored.
+    stop_after : int, optional
+        Stop an axis after so many exceedances h, at the draw ℓ, with p = h/ℓ (Besag and Clifford,
+        1991), and all sampling when every axis has stopped.
+    random_state : int, optional
+        The seed; the r-th permutation depends on nothing else but r.
+    threads : int, optional
+        How many threads to use, by default one for each core. The result is the same.
+    progress : function, optional
+        Called with how many permutations are done and how many there are.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((50, 1)) + 0.5 * rng.standard_normal((50, 4))
+    >>> horn = parallel_analysis(X, 99, random_state=0)
+    >>> horn.n_components, float(horn.p_values[0]), float(horn.raw_p_values[0])
+    (1, 0.01, 0.0)
+    """
+    level = _between(level, "level")
+    h = None if stop_after is None else whole(stop_after, "stop_after", least=1)
+    workers = None if threads is None else whole(threads, "threads", least=1)
+    source = _source(data_or_model, kernel, standardize)
+    p, n = source.subject.columns.shape
+    sample = as_permutations(permutations, n, p, random_state)
+    measure = Measure(source.subject, _tested(axes, source), _named(statistic, source))
+    observed = measure.observed()
+    _refuse_weighted(source, measure, observed)
+    slack = ROUNDING * abs(float(observed[0]))
+    null = _sampled(measure.null(sample, workers), observed - slack, h, sample.count, progress)
+    p_values, draws = _p_values(null >= observed - slack, sample.count, h)
+    null = null[: draws.max()]
+    kept = first_failure(p_values, level)
+    can_decide = 1.0 / (sample.count + 1) <= level
+    return ParallelAnalysis(
+        rule="horn",
+        n_components=kept,
+        evidence=_evidence(kept, p_values, level, draws, sample.count, measure),
+        is_decided=can_decide and (kept < len(observed) or kept == source.subject.rank),
+        statistic=measure.statistic,
+        level=level,
+        observed=observed,
+        null=null,
+        p_values=p_values,
+        raw_p_values=np.mean(null > observed + slack, axis=0),
+        draws=draws,
+        asked=sample.count,
+        seed=sample.seed if isinstance(sample, Drawn) else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """The statistic of the first axes of a table and of its permutations."""
+
+    subject: Subject
+    axes: int
+    statistic: str
+
+    def observed(self) -> Array:
+        """Return the statistic of the data as they are, by the arithmetic of the permuted ones."""
+        columns = self.subject.columns
+        return self._of_operator(columns) if self._is_large else self._of([columns])[0]
+
+    def null(self, sample: Permutations, threads: int | None) -> Generator[Array, None, None]:
+        """Yield the statistics of all permutations, a batch at a time."""
+        if self._is_large:  # whose products have threads of their own
+            buffer = np.empty_like(self.subject.columns)
+            for r in range(sample.count):
+                yield self._of_operator(sample.apply(r, self.subject.columns, buffer))[None]
+            return
+
+        def work(piece: slice, stop: Event) -> Array:
+            buffer = np.empty_like(self.subject.columns)
+            numbers = (r for r in range(piece.start, piece.stop) if not stop.is_set())
+            return self._of(sample.apply(r, self.subject.columns, buffer) for r in numbers)
+
+        size = max(1, min(BATCH, BATCH_ENTRIES // self.subject.side**2))
+        yield from in_order(work, list(chunks(sample.count, size)), threads)
+
+    @property
+    def _is_large(self) -> bool:
+        return self.subject.side > DENSE and 5 * self.axes <= self.subject.side
+
+    def _of(self, tables: Any) -> Array:
+        matrices = [self.subject.matrix(columns) for columns in tables]
+        if not matrices:  # interrupted
+            return np.zeros((0, self.axes))
+        stack = np.stack(matrices)
+        values = np.linalg.eigvalsh(stack)[:, ::-1][:, : self.axes]
+        return self._scaled(values, np.trace(stack, axis1=1, axis2=2).real[:, None])
+
+    def _of_operator(self, columns: Array) -> Array:
+        spectrum = leading(self.subject.operator(columns), self.axes)
+        return self._scaled(spectrum.values, spectrum.trace)
+
+    def _scaled(self, values: Array, total: Any) -> Array:
+        result: Array = values / total if self.statistic == "share" else values
+        return result
+
+
+def first_failure(p_values: Array, level: float) -> int:
+    """Return how many axes come before the first whose p-value exceeds the level.
+
+    >>> first_failure(np.array([0.01, 0.2, 0.01]), 0.05)
+    1
+    """
+    fails = np.flatnonzero(p_values > level)
+    return int(fails[0]) if len(fails) else len(p_values)
+
+
+def _p_values(exceeds: Array, asked: int, h: int | None) -> tuple[Array, Array]:
+    """Return the p-value of each axis and the number of draws it is made of."""
+    counts = np.cumsum(exceeds, axis=0)
+    p_values = (1.0 + counts[-1]) / (asked + 1.0)
+    draws = np.full(len(p_values), asked)
+    if h is None:
+        return p_values, draws
+    is_settled = counts[-1] >= h
+    stopped = np.argmax(counts >= h, axis=0) + 1
+    return np.where(is_settled, h / stopped, p_values), np.where(is_settled, stopped, draws)
+
+
+def _sampled(
+    batches: Generator[Array, None, None],
+    threshold: Array,
+    h: int | None,
+    asked: int,
+    progress: Progress | None,
+) -> Array:
+    """Return the statistics of the permutations, up to those that settle every axis."""
+    rows: list[Array] = []
+    counts, done = np.zeros(len(threshold), int), 0
+    with closing(batches):  # also when interrupted: it ends its threads
+        for batch in batches:
+            rows.append(batch)
+            counts += np.sum(batch >= threshold, axis=0)
+            done += len(batch)
+            if progress is not None:
+                progress(done, asked)
+            if h is not None and np.all(counts >= h):
+                break
+    return np.vstack(rows)
+
+
+class Source(NamedTuple):
+    """What is permuted, whether through a kernel, and the inertias and their total of a model."""
+
+    subject: Subject
+    is_kernel: bool
+    inertias: Array | None = None
+    inertia: float = 0.0
+
+
+def _source(data_or_model: Any, kernel: Any, standardize: Any) -> Source:
+    if not isinstance(standardize, bool | np.bool_ | None):
+        raise InvalidParameter(f"standardize must be True, False or None, found {standardize!r}")
+    if hasattr(data_or_model, "fit"):
+        if kernel is not None or standardize is not None:
+            raise InvalidParameter(
+                "a fitted model has its own kernel and standardisation; pass the data to choose "
+                "others"
+            )
+        return _of_model(data_or_model)
+    if kernel is None:
+        return Source(linear_subject(data_or_model, standardize=standardize is not False), False)
+    return Source(_seen_through(as_kernel(kernel), data_or_model, bool(standardize)), True)
+
+
+def _of_model(model: Any) -> Source:
+    name = type(model).__name__
+    inertias = getattr(model, "inertias_", None)
+    if inertias is None:
+        raise InvalidInput(f"{name} has no inertias_: fit it first")
+    X = _data_of(model)
+    if X is None:
+        raise InvalidInput(
+            f"{name} keeps neither its data as X_fit_ nor all axes, of which to rebuild them: pass "
+            "the data themselves"
+        )
+    resolved = getattr(model, "kernel_", None)
+    if resolved is None:
+        is_standardised = bool(getattr(model, "standardize", False))
+        subject: Subject = linear_subject(X, standardize=is_standardised, drops_constant=True)
+    else:
+        given = resolved if isinstance(resolved, Precomputed) else model.kernel
+        subject = _seen_through(as_kernel(given), X, False)
+    return Source(subject, resolved is not None, np.asarray(inertias), float(model.inertia_))
+
+
+def _data_of(model: Any) -> Any:
+    """Return the data a model keeps, or rebuilds from all its axes, or None."""
+    X = getattr(model, "X_fit_", None)
+    can_rebuild = hasattr(model, "inverse_transform") and hasattr(model, "individuals_")
+    if X is None and can_rebuild and is_complete(model.inertias_, model.inertia_):
+        return model.inverse_transform(model.individuals_.coordinates)
+    return X
+
+
+def _seen_through(kernel: Kernel, X: Any, standardize: bool) -> Subject:
+    if kernel == Linear():  # whose smaller side is known
+        return linear_subject(X, standardize=standardize)
+    return kernel_subject(kernel, as_points(X, "X"), standardize=standardize)
+
+
+def _refuse_weighted(source: Source, measure: Measure, observed: Array) -> None:
+    """Refuse a model whose axes are not those of its data with equal weights."""
+    if source.inertias is None:
+        return
+    known = source.inertias / (source.inertia if measure.statistic == "share" else 1.0)
+    count = min(len(known), len(observed))
+    if np.any(np.abs(known[:count] - observed[:count]) > SAME_AXES * abs(observed[0])):
+        raise InvalidInput(
+            "the model's axes are not those of its data with equal weights. Values can only be "
+            "exchanged among individuals and columns of equal weight: fit without weights, or pass "
+            "the data themselves"
+        )
+
+
+def _tested(axes: int | None, source: Source) -> int:
+    rank, side = source.subject.rank, source.subject.side
+    if axes is not None:
+        return min(whole(axes, "axes", least=1), rank)
+    if source.inertias is not None:
+        return min(max(len(source.inertias), 1), rank)
+    return rank if side <= DENSE else min(LARGE_AXES, rank)
+
+
+def _named(statistic: str | None, source: Source) -> str:
+    if statistic is None:
+        return "share" if source.is_kernel else "eigenvalue"
+    if statistic not in STATISTICS:
+        raise InvalidParameter(f"statistic must be 'eigenvalue' or 'share', found {statistic!r}")
+    return statistic
+
+
+def _between(value: Any, name: str) -> float:
+    result = number(value, name, above=0.0)
+    if result >= 1.0:
+        raise InvalidParameter(f"{name} must be a number between 0 and 1, found {value!r}")
+    return result
+
+
+def _evidence(
+    kept: int, p_values: Array, level: float, draws: Array, asked: int, measure: Measure
+) -> str:
+    tested = len(p_values)
+    if 1.0 / (asked + 1) > level:
+        needed = int(np.ceil(1.0 / level - ROUNDING)) - 1
+        return (
+            f"{asked} permutations cannot tell: no p-value can be as small as {level:g}; at least "
+            f"{needed} are needed"
+        )
+    parts = [f"the largest p is {p_values[:kept].max():.3g}"] if kept else []
+    if kept < tested:
+        parts.append(f"axis {kept + 1} has p = {p_values[kept]:.3g}")
+    unknown = kept == tested < measure.subject.rank
+    count = f"at least {in_words(kept)}, all that were tested" if unknown else in_words(kept)
+    made = int(draws.max())
+    how = f"{made} permutations" + (
+        f" of {asked}, stopped early by Besag and Clifford" if made < asked else ""
+    )
+    conditions = f"{how}, by {measure.statistic}, level {level:g}"
+    scope = "; from the second axis on the test speaks only of the independence of all columns"
+    return f"{count}: {', '.join(parts)} ({conditions})" + (scope if tested > 1 else "")

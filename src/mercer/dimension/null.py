@@ -1,0 +1,215 @@
+"""What parallel analysis permutes: columns of numbers or of sets, and the axes made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, Points, as_numpy, members, vectors
+from mercer.engines.cpu import Threads
+from mercer.gram import Centred, Gram
+from mercer.kernels.base import Kernel
+from mercer.kernels.functions import Precomputed
+from mercer.kernels.sets import as_sets, in_order, incidence
+from mercer.kernels.vectors import Linear
+
+CONSTANT = 1e-14
+"""A column that varies by less than this share of its largest entry is constant up to rounding."""
+
+NULLS = (
+    "the null of parallel analysis permutes each column of a table of numbers, or each element's "
+    "presences in a list of sets"
+)
+
+
+class Subject(Protocol):
+    """Data whose columns can be permuted, and the matrix whose eigenvalues are their inertias."""
+
+    @property
+    def columns(self) -> Array:
+        """The data by columns: one row for each variable, one column for each individual."""
+
+    @property
+    def rank(self) -> int:
+        """How many axes there can be."""
+
+    @property
+    def side(self) -> int:
+        """The size of the matrix."""
+
+    def matrix(self, columns: Array) -> Array:
+        """Return a Hermitian matrix whose eigenvalues are the inertias of the columns."""
+
+    def operator(self, columns: Array) -> Centred:
+        """Return an operator with the same eigenvalues, of which only tiles exist."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearSubject:
+    r"""A table of numbers, decomposed on its smaller side.
+
+    .. math:: \tfrac{1}{n} \tilde X^\top \tilde X \quad\text{or}\quad
+        \tfrac{1}{n} \tilde X \tilde X^\top
+
+    Both have the same nonzero eigenvalues. Centring and standardising a column commute with
+    permuting it, so they are done once.
+    """
+
+    columns: Array
+    """Centred, and standardised if so wanted, over √n."""
+
+    @property
+    def rank(self) -> int:
+        p, n = self.columns.shape
+        return int(min(n - 1, p))
+
+    @property
+    def side(self) -> int:
+        return int(min(self.columns.shape))
+
+    def matrix(self, columns: Array) -> Array:
+        p, n = columns.shape
+        product: Array = columns @ columns.T if p <= n else columns.T @ columns
+        return product
+
+    def operator(self, columns: Array) -> Centred:
+        points = np.sqrt(columns.shape[1]) * columns.T
+        return Gram(Linear(), points, engine=Threads(is_deterministic=True)).centred()
+
+
+@dataclass(frozen=True, eq=False)
+class KernelSubject:
+    """Points with columns, seen through a kernel.
+
+    A rule such as ``bandwidth="median"`` is applied anew to every permuted table: then the
+    statistic is one function of the data, and its p-value exact.
+    """
+
+    kernel: Kernel
+    columns: Array
+    points: Callable[[Array], Points]
+    """How permuted columns become points."""
+
+    @property
+    def rank(self) -> int:
+        return self.side - 1
+
+    @property
+    def side(self) -> int:
+        return int(self.columns.shape[1])
+
+    def operator(self, columns: Array) -> Centred:
+        points = self.points(columns)
+        return Gram(self.kernel, points, engine=Threads(is_deterministic=True)).centred()
+
+    def matrix(self, columns: Array) -> Array:
+        return self.operator(columns).dense()
+
+
+@dataclass(frozen=True, eq=False)
+class Incidence:
+    """Sets as columns: the presences of one element in all sets."""
+
+    elements: tuple[Any, ...]
+
+    def __call__(self, columns: Array) -> list[frozenset[Any]]:
+        return [frozenset(self.elements[j] for j in np.flatnonzero(one)) for one in columns.T]
+
+
+def linear_subject(X: Any, *, standardize: bool, drops_constant: bool = False) -> LinearSubject:
+    """Return a table of numbers, centred and perhaps standardised.
+
+    A constant column cannot be standardised; it is refused, or left out as a model did.
+    """
+    columns = _table(X)
+    n = columns.shape[1]
+    largest = np.max(np.abs(columns), axis=1, keepdims=True)
+    unit = columns / np.where(largest > 0, largest, 1.0)  # no square overflows
+    unit -= unit.mean(axis=1, keepdims=True)
+    if not standardize:
+        return LinearSubject(_finite_inertia(unit * largest / np.sqrt(n)))
+    deviations = np.sqrt(np.mean(unit**2, axis=1, keepdims=True))
+    is_constant = deviations[:, 0] <= CONSTANT
+    if drops_constant:
+        kept = _permutable(unit[~is_constant] / deviations[~is_constant], "column")
+        return LinearSubject(kept / np.sqrt(n))
+    if np.any(is_constant):
+        j = int(np.argmax(is_constant))
+        names = getattr(X, "columns", range(len(columns)))
+        raise InvalidInput(
+            f"column {names[j]!r} is constant and cannot be standardised; leave it out, or pass "
+            "standardize=False"
+        )
+    return LinearSubject(unit / deviations / np.sqrt(n))
+
+
+def kernel_subject(kernel: Kernel, X: Any, *, standardize: bool) -> KernelSubject:
+    """Return points with columns seen through a kernel, or say why they have no columns."""
+    if isinstance(kernel, Precomputed):
+        raise InvalidInput(
+            f"a precomputed matrix has no columns to permute: {NULLS}. Give the data and their "
+            "kernel instead"
+        )
+    if not kernel.reads_vectors and _are_sets(X):
+        if standardize:
+            raise InvalidParameter("sets have no columns of numbers: pass standardize=False")
+        return _sets_subject(kernel, X)
+    if not kernel.reads_vectors and len(getattr(X, "shape", ())) != 2:
+        kind = type(next(members(X), None)).__name__
+        raise InvalidInput(
+            f"points of type {kind} have no columns to permute: {NULLS}. For other data choose by "
+            "'inertia', 'kaiser' or 'scree'"
+        )
+    if standardize:
+        subject = linear_subject(X, standardize=True)
+        columns = subject.columns * np.sqrt(subject.columns.shape[1])
+    else:
+        columns = _table(X)
+    return KernelSubject(kernel, columns, np.transpose)
+
+
+def _sets_subject(kernel: Kernel, X: Points) -> KernelSubject:
+    sets = as_sets(X, None)
+    elements = tuple(in_order(frozenset().union(*sets)))
+    table = incidence(sets, {e: j for j, e in enumerate(elements)}).toarray().astype(bool).T
+    return KernelSubject(kernel, _permutable(table, "element"), Incidence(elements))
+
+
+def _are_sets(X: Any) -> bool:
+    return not hasattr(X, "dtype") and len(X) > 0 and all(isinstance(a, Set) for a in members(X))
+
+
+def _table(X: Any) -> Array:
+    """Return the columns of a table of real numbers as rows, contiguous."""
+    rows = as_numpy(vectors(X, "X"))
+    if rows.dtype.kind == "c":
+        raise InvalidInput("X must hold real numbers, found complex ones")
+    return _permutable(rows.T, "column")
+
+
+def _permutable(columns: Array, what: str) -> Array:
+    """Return columns as contiguous rows if permuting them can change anything."""
+    p, n = columns.shape
+    if n < 2:
+        raise InvalidInput(f"parallel analysis needs at least two individuals, found {n}")
+    if p < 2:
+        raise InvalidInput(
+            f"parallel analysis needs at least two {what}s, found {p}: permuting one {what} "
+            "changes nothing"
+        )
+    if np.all(columns == columns[:, :1]):
+        raise InvalidInput("all individuals are equal: there is no inertia and there are no axes")
+    return np.ascontiguousarray(columns)
+
+
+def _finite_inertia(columns: Array) -> Array:
+    with np.errstate(over="ignore", under="ignore"):
+        total = float(np.sum(columns**2))
+    if not np.finfo(float).tiny / CONSTANT < total < np.inf:
+        raise InvalidInput(
+            "the inertia of X is not a double precision number; rescale X, or pass standardize=True"
+        )
+    return columns
