@@ -1,0 +1,336 @@
+"""Classical multidimensional scaling: coordinates of points from the distances between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.check import Array, InvalidInput, InvalidParameter, finite, whole
+from mercer.estimator import in_dtype_of
+from mercer.gram import Gram, shares
+from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
+from mercer.kernels.functions import Precomputed
+from mercer.mds.corrections import CORRECTIONS, constant_of, corrected_cross, corrected_square
+from mercer.mds.distances import (
+    WHOLE,
+    CentredDistances,
+    read_cross,
+    read_points,
+    read_square,
+    unit_of,
+)
+from mercer.mds.krylov import ends
+from mercer.mds.points import PointAxes
+from mercer.spectrum import STORED, NotConverged, Spectrum, leading
+
+METHODS = ("auto", "dense", "exact")
+METRICS = ("precomputed", "euclidean")
+
+FEW = 5
+"""Beyond one axis for so many points, decomposing the whole matrix is the shorter way."""
+
+
+class Goodness(NamedTuple):
+    """The share of the kept axes in all eigenvalues, by two denominators.
+
+    ``absolute`` divides by Σ|λ| and ``positive`` by Σ max(λ, 0). Both are between 0 and 1; they
+    are equal exactly when no eigenvalue is negative.
+    """
+
+    absolute: float
+    positive: float
+
+
+@dataclass(frozen=True)
+class DistanceAxes:
+    """Axes found from distances, and where a point with given distances lies on them."""
+
+    spectrum: Spectrum
+    projection: Array
+    origin: Array
+    unit: float
+
+    def coordinates(self, distances: Array) -> Array:
+        r"""Return Gower's coordinates of points with given distances to the fitted ones.
+
+        .. math:: f(x) = \tfrac{1}{2} \Lambda^{-1/2} U^\top W^{1/2}
+            \left( b - d^2_x \right), \quad b = D^2 w - \tfrac{1}{2} w^\top D^2 w
+
+        with D² the squared distances of the fitted points and w their weights.
+        """
+        d = distances / self.unit
+        on_axes: Array = (-0.5 * d * d) @ self.projection - self.origin
+        return self.unit * on_axes
+
+
+class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""Coordinates whose inner products come nearest to those that the distances define.
+
+    .. math:: B = -\tfrac{1}{2} H (d_{ij}^2) H^\top, \quad H = I - 1w^\top, \quad
+        W^{1/2} B W^{1/2} = U \Lambda U^\top, \quad F = B W^{1/2} U \Lambda^{-1/2}
+
+    with weights w that sum to 1; without weights F = √λ·u for the eigenpairs of B. D holds
+    distances, not their squares. Axes exist for positive eigenvalues only: distances that are not
+    Euclidean have negative ones too, which ``eigenvalues_``, ``negative_mass_`` and ``goodness_``
+    keep in view and ``correction`` removes.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many axes, fewer if there are fewer positive eigenvalues; None keeps them all.
+    metric : {"precomputed", "euclidean"}
+        Whether distances are given, or points, whose Euclidean distances are never formed.
+    correction : {None, "lingoes", "cailliez", "power", "clip"}
+        What makes the distances Euclidean: √(d² + 2c), d + c or d^p with the smallest c or the
+        largest p that will do, found on the whole matrix. "clip" sets negative eigenvalues to 0.
+        Copies of a point, at distance 0 from it, remain copies.
+    method : {"auto", "dense", "exact"}
+        Whether to decompose the whole matrix (up to 1 000 points) or to find only the leading
+        axes by products with it.
+    tol : float
+        The residual ‖B·u - λ·u‖ allowed to an iteration, as a share of the largest eigenvalue.
+    random_state : int or None
+        The seed of the iteration's first vectors.
+
+    Attributes
+    ----------
+    embedding_ : the coordinates, individuals in rows
+    eigenvalues_ : all n eigenvalues of B, decreasing, before correction; with weights s those of
+        Σs·W^½BW^½. After an iteration they are computed when first read, by a decomposition of the
+        whole matrix that takes n³ operations; ``spectrum_`` holds what is known without
+    corrected_eigenvalues_ : the same after correction
+    correction_constant_ : c of Lingoes or Cailliez, the exponent of "power", else 0
+    goodness_ : `Goodness` of the axes, after a correction that changes distances
+    negative_mass_ : the share of negative eigenvalues in Σ|λ|, before correction
+    smallest_eigenvalue_ : of the distances the axes are made from; after an iteration the
+        smallest is at most this, which is known without all the others
+    spectrum_ : the leading eigenvalues divided by Σs, with proved errors
+    dissimilarity_matrix_ : the distances, as they were given
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> square = np.array([[0.0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
+    >>> model = mc.ClassicalMDS(2).fit(square)
+    >>> model.eigenvalues_
+    array([ 2.,  2.,  0., -1.])
+    >>> model.goodness_
+    Goodness(absolute=0.8, positive=1.0)
+    >>> model = mc.ClassicalMDS(2, correction="lingoes").fit(square)
+    >>> np.abs(model.corrected_eigenvalues_.round(9))
+    array([3., 3., 0., 0.])
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        metric: str = "precomputed",
+        correction: str | None = None,
+        method: str = "auto",
+        tol: float = 1e-9,
+        random_state: int | None = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.correction = correction
+        self.method = method
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, D: Any, y: Any = None, *, sample_weight: Any = None) -> ClassicalMDS:
+        """Find the axes of the individuals whose distances, or coordinates, are given."""
+        self._check_parameters()
+        is_square = self.metric == "precomputed"
+        rows = read_square(self, D) if is_square else read_points(self, D, reset=True)
+        n = len(rows)
+        s = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        self._weights = shares(s, n)
+        self._total = float(s.sum())
+        self._all: dict[str, Array] = {}
+        self._rows = rows
+        scores = self._fit_distances(rows) if is_square else self._fit_points(rows)
+        self.embedding_ = in_dtype_of(D, scores)
+        self._n_features_out = self.n_components_ = self.embedding_.shape[1]
+        return self
+
+    def _check_parameters(self) -> None:
+        allowed = {
+            "metric": METRICS,
+            "method": METHODS,
+            "correction": (None, "clip", *CORRECTIONS),
+        }
+        for name, values in allowed.items():
+            if getattr(self, name) not in values:
+                listed = ", ".join(map(repr, values))
+                raise InvalidParameter(
+                    f"{name} must be one of {listed}, found {getattr(self, name)!r}"
+                )
+        if self.n_components is not None:
+            whole(self.n_components, "n_components", least=1)
+
+    def _fit_distances(self, d: Array) -> Array:
+        self.correction_constant_, moved = 0.0, d
+        if self.correction in CORRECTIONS:
+            active = np.flatnonzero(self._weights > 0)
+            self.correction_constant_ = constant_of(d[np.ix_(active, active)], self.correction)
+            moved = corrected_square(d, self.correction, self.correction_constant_)
+        operator = CentredDistances(moved, self._weights)
+        spectrum = self._spectrum(operator, "after")
+        self._axes: DistanceAxes | PointAxes = _axes_of(operator, spectrum, self.n_components)
+        self.spectrum_ = spectrum
+        self._trace = operator.trace
+        if not np.all(self._weights > 0):  # individuals without weight are supplementary
+            return self._axes.coordinates(moved)
+        kept = self._axes.projection.shape[1]
+        scores: Array = spectrum.vectors[:, :kept] * np.sqrt(spectrum.values[:kept])
+        return self._axes.unit * scores / operator.roots
+
+    def _fit_points(self, x: Array) -> Array:
+        count = min(len(x), x.shape[1]) if self.n_components is None else self.n_components
+        self._axes = PointAxes.of(x, self._weights, count, self.tol, self.random_state)
+        self.spectrum_ = self._axes.spectrum
+        self.correction_constant_ = 1.0 if self.correction == "power" else 0.0
+        self._smallest = 0.0
+        return self._axes.coordinates(x)
+
+    def _spectrum(self, operator: CentredDistances, when: str) -> Spectrum:
+        """Return the eigenpairs, all of them or the leading ones, and keep what was found out."""
+        n, threshold = operator.shape[0], operator.threshold
+        count = n if self.n_components is None else min(self.n_components, n)
+        is_small = n <= WHOLE or FEW * count > n
+        if self.method == "exact" or (self.method == "auto" and not is_small):
+            try:
+                found = ends(operator, count, tol=self.tol, random_state=self.random_state)
+                self._smallest = found.smallest
+                return found.leading
+            except NotConverged:
+                if self.method == "exact" or n > STORED:
+                    raise
+        gram = Gram(Precomputed(operator.gram()), np.arange(n)).centred(self._weights)
+        spectrum = leading(gram, n, method="dense")
+        self._all[when] = spectrum.values
+        self._smallest = float(spectrum.values[-1])
+        rank = int(np.sum(spectrum.values > threshold))
+        return replace(spectrum, threshold=threshold, rank=rank)
+
+    def _in_units(self, values: Any, unit: float) -> Any:
+        """Return eigenvalues of the operator as those of B, in squared units of the distances."""
+        with np.errstate(over="ignore"):
+            scaled = self._total * values * unit * unit
+        if not np.all(np.isfinite(scaled)):
+            raise InvalidInput(
+                "the eigenvalues are squares of distances too large for double precision; "
+                "divide the distances by their maximum to read them"
+            )
+        return scaled
+
+    @property
+    def eigenvalues_(self) -> Array:
+        check_is_fitted(self)
+        return self._values("before" if self.correction in CORRECTIONS else "after")
+
+    @property
+    def corrected_eigenvalues_(self) -> Array:
+        check_is_fitted(self)
+        values = self._values("after")
+        return np.maximum(values, 0.0) if self.correction == "clip" else values
+
+    @property
+    def smallest_eigenvalue_(self) -> float:
+        check_is_fitted(self)
+        return float(self._in_units(self._smallest, self._axes.unit))
+
+    def _values(self, when: str) -> Array:
+        """Return all n eigenvalues before or after correction, computed now if they must be."""
+        unit = self._axes.unit
+        if when not in self._all:
+            if isinstance(self._axes, PointAxes):
+                self._all[when] = self._axes.all_values(self._rows, self._weights)
+            else:
+                self._all[when] = eigenvalues(self._dense(when))[::-1]
+        if when == "before" and isinstance(self._axes, DistanceAxes):
+            unit = unit_of(float(np.max(self._rows)))
+        values: Array = self._in_units(self._all[when], unit)
+        return values
+
+    def _dense(self, when: str) -> Array:
+        """Return the whole centred matrix of the distances, if they are still the same."""
+        n = len(self._rows)
+        if n > LARGEST_MATRIX:
+            raise InvalidInput(
+                f"all eigenvalues of {n} points would take {8e-9 * n * n:.0f} GB; spectrum_ holds "
+                "the leading ones, and smallest_eigenvalue_ the smallest"
+            )
+        d = self._rows
+        if when == "after" and self.correction in CORRECTIONS:
+            d = corrected_square(d, self.correction, self.correction_constant_)
+        operator = CentredDistances(d, self._weights)
+        if when == "after" and not np.isclose(operator.trace, self._trace, rtol=1e-12, atol=0):
+            raise InvalidInput(
+                "the distances have been written to since `fit`, so that their eigenvalues are "
+                "not those of the axes; fit again"
+            )
+        return operator.dense()
+
+    @property
+    def goodness_(self) -> Goodness:
+        check_is_fitted(self)
+        values = self._values("after")
+        kept = float(np.sum(values[: self.n_components_]))
+        sums = float(np.sum(np.abs(values))), float(np.sum(np.maximum(values, 0.0)))
+        return Goodness(*(min(kept / total, 1.0) if total > 0 else 0.0 for total in sums))
+
+    @property
+    def negative_mass_(self) -> float:
+        values = self.eigenvalues_
+        rounding = len(values) * float(np.finfo(float).eps) * float(np.max(np.abs(values)))
+        negative = float(np.sum(np.abs(values[values < -rounding])))
+        return negative / float(np.sum(np.abs(values))) if negative > 0 else 0.0
+
+    @property
+    def dissimilarity_matrix_(self) -> Array:
+        check_is_fitted(self)
+        is_points = isinstance(self._axes, PointAxes)
+        return cdist(self._rows, self._rows) if is_points else self._rows
+
+    def transform(self, D: Any) -> Array:
+        """Return coordinates of new individuals, given their distances to the fitted ones.
+
+        Of points (``metric="euclidean"``) it takes the points. New distances are corrected as the
+        fitted ones were; one that is exactly 0 says that the individual is a fitted one.
+        """
+        check_is_fitted(self)
+        if isinstance(self._axes, PointAxes):
+            rows = read_points(self, D, reset=False)
+        else:
+            rows = read_cross(self, D)
+            if self.correction in CORRECTIONS:
+                rows = corrected_cross(rows, self._rows, self.correction, self.correction_constant_)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused
+            scores = finite(self._axes.coordinates(rows), "a coordinate of the new individuals")
+        return in_dtype_of(D, scores)
+
+    def fit_transform(self, D: Any, y: Any = None, *, sample_weight: Any = None) -> Array:
+        """Fit, and return the coordinates of the same individuals."""
+        return self.fit(D, y, sample_weight=sample_weight).embedding_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _axes_of(operator: CentredDistances, spectrum: Spectrum, most: int | None) -> DistanceAxes:
+    """Return the axes of positive eigenvalues, ready for distances that are not centred."""
+    kept = int(np.sum(spectrum.values[:most] > spectrum.threshold))
+    axes = operator.roots * spectrum.vectors[:, :kept] / np.sqrt(spectrum.values[:kept])
+    # What is left of the centring of a row once D²w is subtracted: A - w(1'A).
+    projection = axes - operator.weights[:, None] * axes.sum(axis=0)
+    return DistanceAxes(spectrum, projection, operator.mean_rows @ projection, operator.unit)

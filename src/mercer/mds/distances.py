@@ -1,0 +1,271 @@
+"""Matrices of distances: how they are read, refused, squared, and multiplied without a copy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from mercer.check import Array, InvalidInput, chunks
+from mercer.estimator import numbers_of, refuse_infinite, register
+from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY, power_of_two
+
+WHOLE = 1_000
+"""Up to this many points the whole matrix is decomposed at once."""
+
+TILE = 512
+"""Rows and columns examined at a time, together with their mirror image."""
+
+PANEL = 80_000
+"""Numbers of a panel of rows that is squared and multiplied while it is in a core's cache."""
+
+SAFE_FOURTH = 1e70
+"""Fourth powers of distances below this, and of distances above its inverse, are doubles."""
+
+NEGATIVE = "is {value}. Negative values in data are no distances"
+
+LISTED = 5
+"""How many members of a separate group a message names."""
+
+
+def read_square(model: Any, D: Any, *, missing: bool = False) -> Array:
+    """Return a matrix of distances between the same points, or say which entry is wrong.
+
+    Where ``missing`` is allowed, NaN stands for a distance that nobody measured.
+    """
+    d = numbers_of(D, "D")
+    if d.shape[0] != d.shape[1]:
+        refuse_infinite(d, "D")
+        raise InvalidInput(
+            f"D must be a square matrix of distances, found shape {d.shape}; give points with "
+            "metric='euclidean'"
+        )
+    _refuse(d if d.dtype.kind == "f" else d.astype(np.float64), missing)
+    register(model, D, d, reset=True)
+    return d.astype(np.float64, copy=False)
+
+
+def read_cross(model: Any, D: Any) -> Array:
+    """Return the distances of new points, one row each, to all the fitted ones."""
+    d = numbers_of(D, "D")
+    refuse_infinite(d, "D")
+    register(model, D, d, reset=False)
+    if np.any(d < 0):
+        _refuse_entry(d, d < 0, NEGATIVE)
+    return d.astype(np.float64, copy=False)
+
+
+def read_points(model: Any, X: Any, *, reset: bool) -> Array:
+    """Return points as the rows of an array, what is not finite refused by its place."""
+    x = numbers_of(X)
+    refuse_infinite(x)
+    register(model, X, x, reset=reset)
+    return x.astype(np.float64, copy=False)
+
+
+def _refuse_entry(d: Array, wrong: Array, why: str, first: tuple[int, int] = (0, 0)) -> None:
+    """Refuse the first wrong entry of a tile whose own first entry has the given place."""
+    i, j = (int(k) for k in np.argwhere(wrong)[0])
+    value = "NaN" if np.isnan(d[i, j]) else f"{d[i, j]:.6g}"
+    raise InvalidInput(
+        f"D, row {first[0] + i}, column {first[1] + j}: the entry {why.format(value=value)}"
+    )
+
+
+def _refuse(d: Array, missing: bool) -> None:
+    """Refuse entries that are no distances, in one pass over tiles and their mirror images."""
+    largest, worst, place, has_missing = 0.0, 0.0, (0, 0), False
+    for rows in chunks(len(d), TILE):
+        for columns in chunks(len(d), TILE):
+            if columns.start < rows.start:
+                continue
+            upper, lower = d[rows, columns], d[columns, rows].T
+            size = float(upper.max())
+            low = min(float(upper.min()), float(lower.min()))
+            if not np.isfinite(size + low) or low < 0:
+                has_missing = _judge(d, rows, columns, missing) or has_missing
+                size = float(np.nanmax(upper, initial=0.0))
+            gaps = np.abs(upper - lower)
+            gap = float(np.nanmax(gaps, initial=0.0))
+            largest = max(largest, size)
+            if gap > worst:
+                worst = gap
+                row, column = np.unravel_index(int(np.nanargmax(gaps)), gaps.shape)
+                place = (rows.start + int(row), columns.start + int(column))
+    if has_missing and not np.array_equal(np.isnan(d), np.isnan(d.T)):
+        i, j = np.argwhere(np.isnan(d) & ~np.isnan(d.T))[0].tolist()
+        raise InvalidInput(f"D, row {i}, column {j}: missing, but entry ({j}, {i}) is {d[j, i]:g}")
+    allowed = max(ASYMMETRY, SINGLE_ASYMMETRY * float(np.finfo(d.dtype).eps))
+    diagonal = np.abs(np.nan_to_num(np.diag(d)))
+    if np.any(diagonal > allowed * largest):
+        i = int(np.argmax(diagonal))
+        raise InvalidInput(
+            f"D, row {i}, column {i}: the entry is {d[i, i]:.6g}, and the distance of a point to "
+            "itself is 0. Similarities must be turned into distances first"
+        )
+    if worst > allowed * largest:
+        i, j = place
+        raise InvalidInput(
+            f"D is not symmetric: entry ({i}, {j}) is {d[i, j]:.6g} and entry ({j}, {i}) is "
+            f"{d[j, i]:.6g}. Average them, (D + D.T) / 2, if either is as good as the other"
+        )
+
+
+def _judge(d: Array, rows: slice, columns: slice, missing: bool) -> bool:
+    """Refuse a tile with entries that are no distances; tell whether some are missing."""
+    advice = "" if missing else "; StressMDS takes NaN for a missing one"
+    for a, b in ((rows, columns), (columns, rows)):
+        tile, first = d[a, b], (a.start, b.start)
+        wrong = np.isinf(tile) if missing else ~np.isfinite(tile)
+        if wrong.any():
+            _refuse_entry(tile, wrong, "is {value}; a distance is a finite number" + advice, first)
+        if np.any(tile < 0):
+            _refuse_entry(tile, tile < 0, NEGATIVE, first)
+    return bool(np.isnan(d[rows, columns]).any())
+
+
+def refuse_groups(known: Array) -> None:
+    """Refuse points between which no chain of known distances leads."""
+    count, group = connected_components(known, directed=False)
+    if count > 1:
+        sizes = np.bincount(group)
+        names = [_members(np.flatnonzero(group == g)) for g in range(min(count, LISTED))]
+        raise InvalidInput(
+            f"the missing distances leave {count} separate groups of points, of sizes "
+            f"{', '.join(map(str, sizes[:LISTED]))}{', …' if count > LISTED else ''}: points "
+            f"{' | '.join(names)}. How far they are from each other cannot be told; fit them apart"
+        )
+
+
+def _members(indices: Array) -> str:
+    more = ", …" if len(indices) > LISTED else ""
+    return ", ".join(map(str, indices[:LISTED])) + more
+
+
+def unit_of(largest: float) -> float:
+    """Return the unit in which sums of fourth powers of distances can be represented."""
+    if largest == 0.0 or 1.0 / SAFE_FOURTH <= largest <= SAFE_FOURTH:
+        return 1.0
+    return power_of_two(np.array([largest]))
+
+
+def over_threads(work: Callable[[slice], float], count: int) -> list[float]:
+    """Return what a function returns for consecutive parts of many rows, one for each thread."""
+    threads = len(os.sched_getaffinity(0)) if count > WHOLE else 1
+    parts = list(chunks(count, -(-count // threads)))
+    if len(parts) == 1:
+        return [work(parts[0])]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        return list(pool.map(work, parts))
+
+
+class CentredDistances:
+    r"""Distances as an operator: the inner products they define about the weighted barycentre.
+
+    .. math:: W^{1/2} B W^{1/2}, \quad B = -\tfrac{1}{2} H (d_{ij}^2) H^\top, \quad
+        H = I - 1w^\top,\; W = \mathrm{diag}(w),\; \textstyle\sum_i w_i = 1
+
+    The distances are read where they are, a few rows at a time, and divided by ``unit`` first.
+
+    >>> d = np.array([[0.0, 2.0], [2.0, 0.0]])
+    >>> CentredDistances(d, np.array([0.5, 0.5])).product(np.array([[1.0], [-1.0]]))
+    array([[ 1.],
+           [-1.]])
+    """
+
+    def __init__(self, distances: Array, weights: Array) -> None:
+        self.distances, self.weights = distances, weights
+        largest = float(np.max(distances, initial=0.0))
+        self.unit = unit_of(largest)
+        self.largest = largest / self.unit
+        self.roots: Array = np.sqrt(weights)[:, None]
+        images, self._squares = self._product(weights[:, None], with_squares=True)
+        self.mean_rows: Array = images[:, 0]
+        self.grand_mean = float(weights @ self.mean_rows)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.distances.shape[0], self.distances.shape[0]
+
+    def _panels(self, part: slice) -> Iterator[tuple[slice, Array]]:
+        """Yield consecutive rows of d², in memory that is used again."""
+        n = len(self.distances)
+        size = max(1, PANEL // n)
+        memory = np.empty((min(size, n), n))
+        for rows in chunks(part.stop - part.start, size):
+            rows = slice(part.start + rows.start, part.start + rows.stop)
+            d = self.distances[rows]
+            panel = memory[: len(d)]
+            d = d if self.unit == 1.0 else d / self.unit
+            np.multiply(d, d, out=panel)
+            panel[np.arange(len(d)), np.arange(rows.start, rows.stop)] = 0.0
+            yield rows, panel
+
+    def _product(self, vectors: Array, *, with_squares: bool = False) -> tuple[Array, float]:
+        """Return K V for K = -½d², and Σ wᵢwⱼ K²ᵢⱼ if that is asked for."""
+        n = len(self.distances)
+        images = np.empty((n, vectors.shape[1]))
+
+        def work(part: slice) -> float:
+            squares = 0.0
+            for rows, panel in self._panels(part):
+                np.matmul(panel, vectors, out=images[rows])
+                if with_squares:
+                    np.multiply(panel, panel, out=panel)
+                    squares += 0.25 * float(self.weights[rows] @ (panel @ self.weights))
+            return squares
+
+        total = sum(over_threads(work, n))
+        images *= -0.5
+        return images, total
+
+    def product(self, vectors: Array) -> Array:
+        """Return the operator times a block of vectors."""
+        u = self.roots * vectors
+        u -= self.weights[:, None] * u.sum(axis=0)
+        z, _ = self._product(u)
+        z -= self.weights @ z
+        z *= self.roots
+        return z
+
+    @property
+    def trace(self) -> float:
+        """The total inertia, ½ ΣΣ wᵢwⱼd²ᵢⱼ."""
+        return -self.grand_mean
+
+    @property
+    def square_sum(self) -> float:
+        """The squared Frobenius norm of the operator, by that of W^½KW^½ and the means."""
+        means = float(self.weights @ self.mean_rows**2)
+        return max(self._squares - 2.0 * means + self.grand_mean**2, 0.0)
+
+    def gram(self) -> Array:
+        """Return the whole matrix -½d²."""
+        K = np.empty(self.shape)
+        for rows, panel in self._panels(slice(0, len(K))):
+            K[rows] = panel
+        return -0.25 * (K + K.T)
+
+    def dense(self) -> Array:
+        """Return the whole operator."""
+        B = self.gram()
+        B -= self.mean_rows[:, None]
+        B -= self.mean_rows[None, :]
+        B += self.grand_mean
+        B *= self.roots
+        B *= self.roots.T
+        return B
+
+    def rounding(self) -> float:
+        """Return an allowance for the rounding of a product, as a norm: no |K| exceeds ½L²."""
+        terms = 10.0 + len(self.distances) ** 0.5
+        return float(terms * np.finfo(float).eps * 0.5 * self.largest**2)
+
+    @property
+    def threshold(self) -> float:
+        """n·u·‖W^½KW^½‖ bounded by n·u·½L², below which an eigenvalue counts as zero."""
+        return len(self.distances) * float(np.finfo(float).eps) * 0.5 * self.largest**2

@@ -1,0 +1,234 @@
+"""Multidimensional scaling by minimising a loss: metric, Sammon's, and ordinal."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.distance import cdist, pdist
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array, whole
+from mercer.estimator import in_dtype_of
+from mercer.mds.descent import End, Pairs, descended, start_maps
+from mercer.mds.distances import read_points, read_square
+from mercer.mds.losses import LOSSES, TIES, loss_of
+from mercer.spectrum import signs
+
+Progress = Callable[[int, int], None]
+
+MANY_STARTS = 4
+FEW_POINTS = 300
+"""Up to this many points several starts cost next to nothing, and find more than one does."""
+
+
+class StressNotConverged(ConvergenceWarning):
+    """A map whose loss could still be lowered when the iterations were used up."""
+
+
+class Shepard(NamedTuple):
+    """The values of a Shepard diagram, one of each for every known pair i < j, row after row."""
+
+    dissimilarities: Array
+    distances: Array
+    disparities: Array
+
+
+class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    r"""A map whose distances d come as near as they can to dissimilarities δ, or to their order.
+
+    .. math:: \sqrt{1 - \frac{(\sum d\,\delta)^2}{\sum d^2 \sum \delta^2}}, \quad
+        \sum (d^2 - \delta^2)^2, \quad
+        \frac{1}{\sum\delta} \sum \frac{(d - \delta)^2}{\delta}, \qquad \text{over } i < j
+
+    are the losses "stress" (Kruskal's stress-1), "sstress" and "sammon"; "ordinal" is stress-1
+    with δ replaced by the disparities that fit best among those in the order of δ. L-BFGS runs
+    from the classical solution and from random maps, and the best end is kept. The map is
+    centred, on its principal axes, in the unit of the dissimilarities.
+
+    Parameters
+    ----------
+    n_components : int
+        The dimension of the map.
+    metric : {"precomputed", "euclidean"}
+        Whether dissimilarities are given, or points. NaN stands for a missing dissimilarity.
+    loss : {"stress", "sstress", "sammon", "ordinal"}
+        What is minimised.
+    ties : {"primary", "secondary"}
+        Whether equal dissimilarities may have different disparities (ordinal only).
+    n_starts : int or None
+        The classical solution first, the others random; None takes 4 up to 300 points, else 1.
+    max_iter : int
+        Iterations allowed to each start.
+    tol : float
+        The largest derivative in a coordinate that counts as zero, in units in which the loss
+        has about unit curvature and the dissimilarities the root mean square 1.
+    random_state : int or None
+        The seed of the random maps.
+    progress : function or None
+        Called after each iteration with how many were made and how many there may be.
+
+    Attributes
+    ----------
+    embedding_ : the map, individuals in rows
+    stress_ : the loss of ``embedding_``, by the formulas above
+    shepard_ : dissimilarities, distances and disparities of the known pairs
+    has_converged_, n_iter_ : of the start that was kept
+    stresses_ : the loss reached from each start
+    dissimilarity_matrix_ : the dissimilarities that were fitted
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> square = np.array([[0.0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
+    >>> model = mc.StressMDS(2).fit(square)
+    >>> bool(model.has_converged_), model.stress_
+    (True, 0.16910198)
+    >>> mc.StressMDS(2, loss="ordinal").fit(square).stress_ < 1e-6
+    True
+    """
+
+    def __init__(  # noqa: PLR0913  (the settings of a model, all but one by name)
+        self,
+        n_components: int = 2,
+        *,
+        metric: str = "precomputed",
+        loss: str = "stress",
+        ties: str = "primary",
+        n_starts: int | None = None,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.metric = metric
+        self.loss = loss
+        self.ties = ties
+        self.n_starts = n_starts
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.progress = progress
+
+    def fit(self, D: Any, y: Any = None, *, pair_weight: Any = None) -> StressMDS:
+        """Find the map; ``pair_weight`` is a symmetric matrix of nonnegative weights of pairs."""
+        count = self._check_parameters()
+        delta = self._read(D)
+        if self.loss == "sammon":
+            _refuse_zeros(delta)
+        pairs = Pairs(delta, _pair_weights(pair_weight, delta))
+        loss = loss_of(self.loss, pairs.target, pairs.weights, self.ties)
+        starts = self._starts(len(delta))
+        rng = np.random.default_rng(self.random_state)
+        with threadpool_limits(1, user_api="blas"):  # two columns leave more threads nothing to do
+            ends = [
+                descended(pairs, loss, start, self.max_iter, self.tol, self._watch(i, starts))
+                for i, start in enumerate(start_maps(pairs, count, starts, rng))
+            ]
+        best = min(ends, key=lambda end: end.value)
+        final = best.coordinates * loss.scale(pairs.distances(best.coordinates))
+        self.embedding_ = in_dtype_of(D, pairs.unit * _on_principal_axes(final))
+        self.dissimilarity_matrix_ = delta
+        self.has_converged_, self.n_iter_ = best.has_converged, best.iterations
+        self._report(pairs, ends)
+        self._n_features_out = count
+        return self
+
+    def _check_parameters(self) -> int:
+        allowed = {"metric": ("precomputed", "euclidean"), "loss": LOSSES, "ties": TIES}
+        for name, values in allowed.items():
+            if getattr(self, name) not in values:
+                raise InvalidParameter(
+                    f"{name} must be one of {', '.join(values)}, found {getattr(self, name)!r}"
+                )
+        whole(self.max_iter, "max_iter", least=1)
+        number(self.tol, "tol", above=0.0)
+        return whole(self.n_components, "n_components", least=1)
+
+    def _read(self, D: Any) -> Array:
+        if self.metric == "precomputed":
+            return read_square(self, D, missing=True)
+        x = read_points(self, D, reset=True)
+        return cdist(x, x)
+
+    def _starts(self, n: int) -> int:
+        if self.n_starts is None:
+            return MANY_STARTS if n <= FEW_POINTS else 1
+        return whole(self.n_starts, "n_starts", least=1)
+
+    def _watch(self, start: int, starts: int) -> Callable[[int], None]:
+        def tell(iteration: int) -> None:
+            if self.progress is not None:
+                self.progress(start * self.max_iter + iteration, starts * self.max_iter)
+
+        return tell
+
+    def _report(self, pairs: Pairs, ends: list[End]) -> None:
+        """Keep what the returned coordinates say, and warn if they could be better."""
+        target = pairs.target * pairs.unit
+        d = pdist(self.embedding_)[pairs.known]
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            loss = loss_of(self.loss, target, pairs.weights, self.ties)
+            self.shepard_ = Shepard(target, d, loss.disparities(d))
+            self.stress_ = loss.reported(d)
+        finite(np.array(self.stress_), "the loss, in the units of the dissimilarities,")
+        reached = [pairs.unit * pairs.distances(end.coordinates) for end in ends]
+        self.stresses_ = np.array([loss.reported(loss.scale(d) * d) for d in reached])
+        if not self.has_converged_:
+            warnings.warn(
+                f"after {self.n_iter_} iterations the loss still falls (it is "
+                f"{self.stress_:.6g}); raise max_iter = {self.max_iter} or tol = {self.tol:g}",
+                StressNotConverged,
+                stacklevel=3,
+            )
+
+    def fit_transform(self, D: Any, y: Any = None, *, pair_weight: Any = None) -> Array:
+        """Fit, and return the map."""
+        return self.fit(D, y, pair_weight=pair_weight).embedding_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self.metric == "precomputed"
+        tags.input_tags.allow_nan = self.metric == "precomputed"
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _refuse_zeros(delta: Array) -> None:
+    """Refuse a dissimilarity of 0, by which Sammon's error divides, unless there are no others."""
+    zeros = np.argwhere(np.triu(delta == 0.0, 1))
+    if len(zeros) and np.nansum(delta) > 0.0:
+        i, j = zeros[0].tolist()
+        raise InvalidInput(
+            f"D, row {i}, column {j}: Sammon's error divides by the dissimilarities, and this one "
+            "is 0; leave out repeated points or choose loss='stress'"
+        )
+
+
+def _pair_weights(pair_weight: Any, delta: Array) -> Array | None:
+    if pair_weight is None:
+        return None
+    weights = real_array(pair_weight, "pair_weight")
+    if weights.shape != delta.shape or not np.array_equal(weights, weights.T):
+        raise InvalidInput(
+            f"pair_weight must be a symmetric matrix of shape {delta.shape}, found shape "
+            f"{weights.shape}"
+        )
+    if np.any(weights < 0):
+        i, j = (int(k) for k in np.argwhere(weights < 0)[0])
+        raise InvalidInput(f"pair_weight, row {i}, column {j}: a weight is not negative")
+    return weights
+
+
+def _on_principal_axes(x: Array) -> Array:
+    """Return a map centred and turned to its principal axes, with the signs of every model."""
+    centred = x - x.mean(axis=0)
+    is_wide = x.shape[0] < x.shape[1]
+    turned = centred @ np.linalg.svd(centred, full_matrices=is_wide)[2].T
+    oriented: Array = turned * signs(turned)
+    return oriented
