@@ -1,222 +1,541 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.decomposition import PCA
-from sklearn.decomposition import KernelPCA as Peer
-from sklearn.model_selection import GridSearchCV
-from sklearn.neighbors import KNeighborsClassifier
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn import config_context, decomposition
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.check import Array
+from mercer.pca import axes, tables
+from mercer.reading import ConstantColumns, DegenerateAxes, ReadingWarning
 from mercer.spectrum import signs
+from tests.oracles import untouched
+from tests.references import aligned, near, reference
 
-RNG = np.random.default_rng(8)
-X = RNG.standard_normal((80, 4))
-NEW = RNG.standard_normal((13, 4))
 EPSILON = float(np.finfo(float).eps)
+RNG = np.random.default_rng(3)
+X = RNG.standard_normal((60, 5)) @ RNG.standard_normal((5, 5)) + 2.0
+NEW = RNG.standard_normal((7, 5))
+WEIGHTS = RNG.uniform(0.5, 2.0, 60)
 
 
-def latent(n: int) -> Array:
-    rng = np.random.default_rng(0)
-    surface = np.tanh(rng.standard_normal((n, 3)) @ rng.standard_normal((3, 6)))
-    return np.asarray(surface + 0.1 * rng.standard_normal((n, 6)))
-
-
+@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [mc.KernelPCA(2, kernel=mc.Gaussian(1.0)), mc.KernelPCA(2), mc.KernelPCA(kernel="laplacian()")]
+    [mc.PCA(), mc.PCA(2, standardize=True)]
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)
 
 
-@pytest.mark.parametrize("gamma", [0.05, 0.5, 2.0])
-def test_eigenvalues_and_scores_are_those_of_scikit_learn(gamma: float) -> None:
-    ours = mc.KernelPCA(5, kernel=f"rbf(gamma={gamma})").fit(X)
-    theirs = Peer(5, kernel="rbf", gamma=gamma, eigen_solver="dense").fit(X)
-    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-11)
-    expected = theirs.transform(NEW)
-    found = ours.transform(NEW)
-    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-10)
+FACTOMINER = {
+    "pca_decathlon_scaled_sup": True,
+    "pca_decathlon_unscaled_indsup": False,
+    "pca_iris_scaled": True,
+    "pca_iris_unscaled": False,
+}
 
 
-def test_the_linear_kernel_gives_pca() -> None:
-    ours, pca = mc.KernelPCA(kernel=mc.Linear()).fit(X), PCA().fit(X)
-    np.testing.assert_allclose(ours.explained_variance_, pca.explained_variance_, rtol=1e-11)
+@pytest.mark.parametrize("name", FACTOMINER)
+def test_individuals_and_variables_are_those_of_factominer(name: str) -> None:
+    content = reference(name)
+    table, expected = np.array(content["X"])[:, :10], content["result"]
+    weights = np.ones(len(table))
+    weights[np.array(content.get("ind_sup_rows_1based", []), int) - 1] = 0.0
+    model = mc.PCA(standardize=FACTOMINER[name]).fit(table, sample_weight=weights)
+    active = weights > 0
+    near(model.inertias_, expected["eigenvalues"])
+    near(100 * model.explained_variance_ratio_, expected["percent"])
+    near(model.mean_, expected["centre"])
+    near(model.scale_, expected["ecart_type"])
+    people, theirs = model.individuals_, expected["ind"]
+    near(aligned(people.coordinates[active], theirs["coord"]), theirs["coord"])
+    near(people.cos2[active], theirs["cos2"])
+    near(100 * people.contributions[active], theirs["contrib_percent"])
+    near(people.distances[active], theirs["dist"])
+    variables, theirs = model.variables_, expected["var"]
+    near(aligned(variables.coordinates, theirs["coord"]), theirs["coord"])
+    near(aligned(variables.correlations, theirs["cor"]), theirs["cor"])
+    near(variables.cos2, theirs["cos2"])
+    near(100 * variables.contributions, theirs["contrib_percent"])
+
+
+def test_standardising_with_divisor_n_minus_one_is_another_analysis() -> None:
+    """R's prcomp divides by the deviation with n - 1: the negative control of the divisor."""
+    theirs = reference("pca_iris_prcomp_nminus1")
+    table = np.array(reference("pca_iris_scaled")["X"])
+    model = mc.PCA(standardize=True).fit(table)
+    near(model.explained_variance_ * 149 / 150, np.array(theirs["sdev"]) ** 2)
+    scores = model.individuals_.coordinates * np.sqrt(149 / 150)
+    near(aligned(scores, theirs["x"]), theirs["x"])
+    assert model.inertia_ == pytest.approx(4.0, rel=1e-13)
+
+
+def test_beenys_matrix_has_its_printed_figures() -> None:
+    content = reference("beeny_ex2_4")
+    A = np.array(content["A"], dtype=int)  # whole numbers, on which the printed listing fails
+    model = mc.PCA().fit(A)
+    near(5 * model.inertias_, content["eigenvalues"][:4])
+    near(model.singular_values_**2, content["eigenvalues"][:4])
+    near(model.explained_variance_, [66.2114448, 6.9941481, 2.3299422, 0.3644649], 1e-9)
+    near(model.mean_, content["mean"])
+    errors = [model.reconstruction_error(k) for k in range(1, 5)]
+    np.testing.assert_allclose(errors, [6.2253, 3.2829, 1.2074, 0.0], atol=5e-5)
+    assert errors[2] == pytest.approx(content["E3"], rel=1e-12)
+    assert errors[3] == 0.0
     np.testing.assert_allclose(
-        ours.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-11
+        np.abs(model.individuals_.coordinates[0]), [1.9469, 4.3453, 0.8756, 0.2039], atol=5e-5
     )
-    np.testing.assert_allclose(np.abs(ours.transform(NEW)), np.abs(pca.transform(NEW)), atol=1e-11)
-    assert ours.inertias_.shape == (4,)  # the numerical rank, not the number of individuals
-    assert ours.inertia_ == pytest.approx(X.var(axis=0).sum(), rel=1e-12)
+    for k, error in enumerate(errors, start=1):
+        few = mc.PCA(k).fit(A)
+        rebuilt = few.inverse_transform(few.transform(A))
+        assert np.linalg.norm(A - rebuilt) == pytest.approx(error, abs=1e-10)
 
 
-@pytest.mark.parametrize("kernel", [mc.Gaussian(2.0), mc.Linear(), mc.Laplacian(3.0)], ids=str)
-@pytest.mark.parametrize("method", ["dense", "exact"])
-def test_training_points_transform_to_their_scores(kernel: mc.Kernel, method: str) -> None:
-    x = latent(1100)
-    model = mc.KernelPCA(4, kernel=kernel, method=method, tol=1e-11, random_state=0)
-    scores = model.fit_transform(x)
-    again = model.transform(x)
-    ratio = np.sqrt(model.inertias_[0] / model.inertias_)
-    allowed = np.maximum(1e-8, 10 * 1100 * EPSILON * ratio) * np.max(np.abs(scores))
-    assert np.all(np.max(np.abs(scores - again), axis=0) <= allowed)
+def test_beenys_experiment_has_its_errors_and_none_where_columns_depend_exactly() -> None:
+    content = reference("beeny_ex2_5")
+    A = np.random.default_rng(12).standard_normal((30, 3))
+    B = A.copy()
+    B[:, 0] += 4 * B[:, 1] + 2 * B[:, 2]
+    exact = A.copy()
+    exact[:, 0] = 4 * A[:, 1] + 2 * A[:, 2]
+    assert mc.PCA(2).fit(A).reconstruction_error() == pytest.approx(content["err_uncorrelated"])
+    assert mc.PCA(2).fit(B).reconstruction_error() == pytest.approx(content["err_correlated"])
+    near(mc.PCA().fit(B).explained_variance_, content["eig_correlated"])
+    assert mc.PCA(2).fit(exact).reconstruction_error() == 0.0
 
 
-@pytest.mark.parametrize("count", [1, 13, 300])
-def test_a_point_alone_is_the_point_in_any_batch(count: int) -> None:
-    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.5)).fit(X)
-    new = np.random.default_rng(1).standard_normal((count, 4))
-    together = model.transform(new)
-    alone = np.vstack([model.transform(new[i : i + 1]) for i in range(count)])
-    np.testing.assert_allclose(alone, together, rtol=0, atol=1e-13)
+def test_components_and_variances_are_those_of_scikit_learn() -> None:
+    ours, theirs = mc.PCA(3).fit(X), decomposition.PCA(3).fit(X)
+    near(aligned(ours.components_.T, theirs.components_.T), theirs.components_.T, 1e-12)
+    for name in (
+        "explained_variance_",
+        "explained_variance_ratio_",
+        "singular_values_",
+        "mean_",
+        "noise_variance_",
+    ):
+        near(getattr(ours, name), getattr(theirs, name), 1e-12)
+    near(np.abs(ours.transform(NEW)), np.abs(theirs.transform(NEW)), 1e-12)
+    near(
+        ours.inverse_transform(ours.transform(NEW)), theirs.inverse_transform(theirs.transform(NEW))
+    )
 
 
-def test_new_points_are_not_centred_with_their_own_mean() -> None:
-    """The negative control of Beeny's listing 4, by which one point alone is always at 0."""
-    model = mc.KernelPCA(2, kernel=mc.Gaussian(1.5)).fit(X)
-    assert np.abs(model.transform(NEW[:1])).max() > 1e-3
-    cross = mc.Gaussian(1.5)(NEW, X)
-    wrong = (cross - cross.mean(axis=0)) @ model.eigenvectors_ / np.sqrt(model.eigenvalues_)
-    assert np.abs(wrong - model.transform(NEW)).max() > 1e-3
+def test_standardising_is_scikit_learns_scaler_before() -> None:
+    ours = mc.PCA(3, standardize=True).fit(X)
+    theirs = make_pipeline(StandardScaler(), decomposition.PCA(3)).fit(X)
+    near(np.abs(ours.transform(NEW)), np.abs(theirs.transform(NEW)), 1e-12)
+    near(
+        ours.inverse_transform(ours.transform(NEW)),
+        theirs.inverse_transform(theirs.transform(NEW)),
+        1e-12,
+    )
 
 
-def test_a_precomputed_gram_matrix_is_the_kernel() -> None:
-    kernel = mc.Gaussian(1.5)
-    given = mc.KernelPCA(3, kernel="precomputed").fit(kernel(X))
-    model = mc.KernelPCA(3, kernel=kernel).fit(X)
-    np.testing.assert_allclose(given.inertias_, model.inertias_, rtol=1e-12)
-    np.testing.assert_allclose(given.transform(kernel(NEW, X)), model.transform(NEW), atol=1e-12)
-    with pytest.raises(ValueError, match="expecting 80 features"):
-        given.transform(kernel(NEW, X)[:, :-1])
+def test_weighted_axes_diagonalise_the_weighted_covariance() -> None:
+    m = np.array([1.0, 2.0, 0.5, 3.0, 1.5])
+    model = mc.PCA(standardize=True, column_weight=m).fit(X, sample_weight=WEIGHTS)
+    w = WEIGHTS / WEIGHTS.sum()
+    centred = X - w @ X
+    Z = centred / np.sqrt(w @ centred**2) * np.sqrt(m)
+    V = model.components_.T
+    near(Z.T @ (w[:, None] * Z) @ V, V * model.inertias_, 1e-12)
+    near(V.T @ V, np.eye(5), 1e-12)
+    near(model.transform(X), Z @ V, 1e-12)
+    assert model.inertia_ == pytest.approx(m.sum(), rel=1e-12)  # each column has inertia m
+    near(model.inverse_transform(model.transform(NEW)), NEW, 1e-12)
+    near(model.variables_.contributions.sum(axis=0), np.ones(5), 1e-12)
+    near(model.individuals_.distances**2, (Z**2).sum(axis=1), 1e-12)
+    r = model.variables_.correlations
+    near(r, Z.T @ (w[:, None] * Z @ V) / np.sqrt(m)[:, None] / np.sqrt(model.inertias_), 1e-11)
 
 
-def test_a_precomputed_matrix_is_left_alone() -> None:
-    K = mc.Gaussian(1.5)(X)
-    before = K.copy()
-    mc.KernelPCA(3, kernel="precomputed").fit_transform(K)
-    assert np.array_equal(K, before)
+def test_principal_components_have_their_norms() -> None:
+    """Martin: Var c_k = λ_k, the component has norm √(nλ_k) and the factor √n."""
+    model = mc.PCA().fit(X)
+    F = model.individuals_.coordinates
+    near(F.T @ F, np.diag(60 * model.inertias_), 1e-12)
+    near(np.linalg.norm(F / np.sqrt(model.inertias_), axis=0), np.full(5, np.sqrt(60)), 1e-12)
 
 
-def test_an_asymmetric_matrix_is_refused_by_its_entry() -> None:
-    K = mc.Gaussian(1.5)(X)
-    K[2, 7] += 5.0
-    with pytest.raises(mc.InvalidInput, match=r"\(2, 7\)"):
-        mc.KernelPCA(2, kernel="precomputed").fit(K)
+def test_the_generalised_variance_is_a_determinant() -> None:
+    expected = np.linalg.det(np.cov(X, rowvar=False, bias=True))
+    assert mc.PCA().fit(X).generalised_variance_ == pytest.approx(expected, rel=1e-11)
+    flat = np.column_stack([X, X[:, 0] + X[:, 1]])
+    assert mc.PCA().fit(flat).generalised_variance_ == 0.0
+    wide = RNG.standard_normal((2000, 450))
+    with pytest.raises(mc.InvalidParameter, match="n_components=None"):
+        _ = mc.PCA(2).fit(wide).generalised_variance_
 
 
-@pytest.mark.parametrize(
-    "model",
-    [
-        mc.KernelPCA(2, kernel=mc.Sigmoid(1.0, -2.0)),
-        mc.KernelPCA(2, kernel=mc.FromFunction(lambda a, b: 0.5 * (abs(a[0] - b[0]) <= 1.0))),
-    ],
-    ids=["sigmoid", "uniform density"],
-)
-def test_an_indefinite_kernel_is_refused_with_its_negative_mass(model: mc.KernelPCA) -> None:
-    with pytest.raises(mc.NotPositiveDefinite, match="% of its eigenvalues"):
-        model.fit(X)
+@pytest.fixture
+def small_limits(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """Make every route reachable by small tables, read in many pieces."""
+    monkeypatch.setattr(axes, "SMALL_ENTRIES", 0.0)
+    monkeypatch.setattr("mercer.estimator.CHUNK", 64)
+    monkeypatch.setattr(tables, "CHUNK", 64)
+    return monkeypatch
+
+
+ROUTES = {
+    "covariances": (60, 5, 5, 3000),
+    "inner products": (12, 40, 11, 3000),
+    "Lanczos": (60, 40, 3, 10),
+}
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+@pytest.mark.parametrize("is_sparse", [False, True], ids=["dense", "sparse"])
+def test_every_route_finds_the_singular_values(
+    route: str, offset: float, is_sparse: bool, small_limits: pytest.MonkeyPatch
+) -> None:
+    if is_sparse and offset:
+        pytest.skip("a sparse table is never centred: it has no offset")
+    n, p, count, side = ROUTES[route]
+    small_limits.setattr(axes, "SIDE", side)
+    table = RNG.standard_normal((n, p)) * (RNG.uniform(size=(n, p)) < 0.4) + offset
+    weights = RNG.uniform(0.5, 2.0, n)
+    model = mc.PCA(count).fit(
+        sparse.csr_array(table) if is_sparse else table, sample_weight=weights
+    )
+    assert route in model.spectrum_.how.method
+    w = weights / weights.sum()
+    Z = np.sqrt(w)[:, None] * ((table - offset) - w @ (table - offset))
+    _, sizes, rows = np.linalg.svd(Z, full_matrices=False)
+    near(model.inertias_, sizes[:count] ** 2, 1e-13)
+    near(np.abs(model.components_), np.abs(rows[:count]), 1e-10)
+    assert np.all(model.spectrum_.errors >= np.abs(model.inertias_ - sizes[:count] ** 2))
+    assert model.inertia_ == pytest.approx((Z**2).sum(), rel=1e-12)
+    near(model.components_ @ model.components_.T, np.eye(count), 1e-12)
+    scores = model.individuals_.coordinates
+    assert np.array_equal(signs(scores), np.ones(count))
+    near(model.transform(table), scores, 1e-10)
+
+
+def test_lapacks_ratios_are_kept() -> None:
+    for n, p in [(2, 1), (3, 2), (5, 5), (20, 3), (3, 20), (101, 20)]:
+        table = RNG.standard_normal((n, p))
+        model = mc.PCA().fit(table)
+        centred = table - table.mean(axis=0)
+        C, V = centred.T @ centred / n, model.components_.T
+        norm = np.linalg.norm(C, 1)
+        residual = np.linalg.norm(C @ V - V * model.inertias_, 1) / (norm * p * EPSILON)
+        orthogonality = np.linalg.norm(V.T @ V - np.eye(V.shape[1]), 1) / (p * EPSILON)
+        assert max(residual, orthogonality) < 60.0
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e8, 1e12])
+@pytest.mark.parametrize("is_small", [True, False])
+def test_an_offset_costs_no_digit(
+    offset: float, is_small: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not is_small:
+        monkeypatch.setattr(axes, "SMALL_ENTRIES", 0.0)
+    moved = X + offset
+    model, expected = mc.PCA().fit(moved), mc.PCA().fit(moved - offset)
+    near(model.inertias_, expected.inertias_, 1e-13)
+    near(model.individuals_.coordinates, expected.individuals_.coordinates, 1e-12)
+    near(model.individuals_.cos2, expected.individuals_.cos2, 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-100, 1e100, 1e200, 1e305])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_units_change_nothing_but_units(scale: float, standardize: bool) -> None:
+    model = mc.PCA(standardize=standardize).fit(X * scale)
+    expected = mc.PCA(standardize=standardize).fit(X)
+    unit = 1.0 if standardize else scale
+    near(model.explained_variance_ratio_, expected.explained_variance_ratio_, 1e-13)
+    near(model.individuals_.coordinates / unit, expected.individuals_.coordinates, 1e-12)
+    near(model.individuals_.cos2, expected.individuals_.cos2, 1e-12)
+    near(model.individuals_.contributions, expected.individuals_.contributions, 1e-12)
+    near(model.variables_.correlations, expected.variables_.correlations, 1e-12)
+    near(model.inverse_transform(model.transform(X * scale)) / scale, X, 1e-12)
+    if standardize or 1e-150 < scale < 1e150:
+        near(model.inertias_ / unit / unit, expected.inertias_, 1e-12)
+    else:
+        with pytest.raises(mc.InvalidInput, match="no double precision number"):
+            _ = model.inertias_
+
+
+def test_columns_of_very_different_units_are_standardised() -> None:
+    scales = np.array([1e-200, 1e-50, 1.0, 1e50, 1e200])
+    model, expected = mc.PCA(standardize=True).fit(X * scales), mc.PCA(standardize=True).fit(X)
+    near(model.inertias_, expected.inertias_, 1e-12)
+    near(model.scale_ / scales, expected.scale_, 1e-12)
+
+
+def test_a_table_on_disk_is_read_in_pieces_and_gives_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_disk = np.memmap(tmp_path / "table", dtype=np.float64, mode="w+", shape=(20_000, 20))
+    on_disk[:] = RNG.standard_normal((20_000, 20))
+    expected = mc.PCA(3).fit_transform(np.array(on_disk))
+    monkeypatch.setattr("mercer.estimator.CHUNK", 2**14)
+    monkeypatch.setattr(axes, "SMALL_ENTRIES", 0.0)
+    tracemalloc.start()
+    model = mc.PCA(3).fit(on_disk)
+    scores = model.individuals_.coordinates
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < on_disk.nbytes / 2  # of which the scores are a third
+    near(scores, expected, 1e-12)
+
+
+def test_a_sparse_table_is_never_made_dense(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = sparse.random_array((300, 2000), density=0.01, rng=np.random.default_rng(0))
+
+    dense = mc.PCA(3).fit(table.toarray())
+    original = sparse.csr_array.toarray
+
+    def watched(self: Any, *args: Any, **kwargs: Any) -> Any:
+        assert self.shape != table.shape, "the table was made dense"
+        return original(self, *args, **kwargs)
+
+    monkeypatch.setattr(sparse.csr_array, "toarray", watched)
+    model = mc.PCA(3).fit(table)
+    near(model.inertias_, dense.inertias_, 1e-12)
+    near(model.individuals_.coordinates, dense.individuals_.coordinates, 1e-10)
+    near(model.individuals_.cos2, dense.individuals_.cos2, 1e-10)
+    near(model.transform(table[:5]), model.individuals_.coordinates[:5], 1e-12)
+
+
+def test_a_sparse_table_is_standardised_like_a_dense_one() -> None:
+    table = sparse.random_array((80, 9), density=0.4, rng=np.random.default_rng(1))
+    found, expected = (mc.PCA(standardize=True).fit(t) for t in (table, table.toarray()))
+    near(found.inertias_, expected.inertias_, 1e-12)
+    near(found.variables_.correlations, expected.variables_.correlations, 1e-11)
+    near(found.transform(table.toarray()), expected.transform(table), 1e-11)
+
+
+def test_few_individuals_of_many_variables() -> None:
+    table = RNG.standard_normal((24, 20_000))
+    model = mc.PCA().fit(table)
+    assert model.components_.shape == (23, 20_000)
+    assert model.inertias_.sum() == pytest.approx(model.inertia_, rel=1e-12)
+    near(model.individuals_.cos2.sum(axis=1), np.ones(24), 1e-11)
 
 
 def test_rank_deficient_data_keep_the_axes_they_have() -> None:
     flat = np.column_stack([X[:, :2], X[:, 0] + X[:, 1]])
-    model = mc.KernelPCA(kernel=mc.Linear())
-    scores = model.fit_transform(flat)
-    assert scores.shape == (80, 2)
-    assert model.spectrum_.rank == 2
-    np.testing.assert_allclose(scores, model.transform(flat), atol=1e-12)
+    model = mc.PCA().fit(flat)
+    assert len(model.inertias_) == model.spectrum_.rank == 2
+    near(model.inverse_transform(model.transform(flat)), flat, 1e-13)
 
 
-def test_constant_data_have_no_inertia_and_no_axes() -> None:
-    model = mc.KernelPCA(kernel=mc.Gaussian(1.0)).fit(np.ones((5, 2)))
+@pytest.mark.parametrize("table", [np.ones((1, 3)), np.full((5, 2), 0.1), np.zeros((4, 1))])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_data_in_one_point_have_no_inertia_and_no_axes(table: Array, standardize: bool) -> None:
+    with pytest.warns(ReadingWarning):
+        model = mc.PCA(standardize=standardize).fit(table)
     assert model.inertia_ == 0.0
-    assert model.transform(np.ones((3, 2))).shape == (3, 0)
+    assert model.explained_variance_ratio_.shape == (0,)
+    assert model.transform(table).shape == (len(table), 0)
+    near(model.inverse_transform(model.transform(table)), table, 1e-15)
+    assert model.reconstruction_error() == 0.0
 
 
-def test_signs_follow_the_rule_for_every_solver() -> None:
-    x = latent(1100)
-    for method in ("dense", "exact"):
-        scores = mc.KernelPCA(3, kernel=mc.Gaussian(2.0), method=method).fit_transform(x)
-        assert np.array_equal(signs(scores), np.ones(3))
+def test_a_constant_column_is_named_and_left_out_or_refused() -> None:
+    table = np.column_stack([X, np.full(60, 0.1)])
+    with pytest.warns(ConstantColumns, match="cannot be standardised: x5"):
+        model = mc.PCA(standardize=True).fit(table)
+    near(model.inertias_, mc.PCA(standardize=True).fit(X).inertias_, 1e-13)
+    moved = table.copy()
+    moved[:, 5] = 9.0
+    near(model.transform(moved), model.transform(table), 1e-15)
+    near(model.inverse_transform(model.transform(moved)), table, 1e-12)
+    with pytest.warns(ConstantColumns, match="x5"):
+        variables = model.variables_
+    assert np.all(np.isnan(variables.correlations[5]))
+    assert np.all(variables.coordinates[5] == 0.0)
+    with pytest.raises(mc.InvalidInput, match="x5"):
+        mc.PCA(standardize=True, constant_columns="error").fit(table)
+    with pytest.raises(mc.InvalidParameter, match="'exclude' or 'error'"):
+        mc.PCA(standardize=True, constant_columns="nonsense").fit(table)
+    assert len(mc.PCA().fit(table).inertias_) == 5  # harmless where it is not divided by 0
 
 
-def test_conditionally_positive_kernels_are_valid_here() -> None:
-    model = mc.KernelPCA(3, kernel=mc.NegativeDistance(1.0)).fit(X)
-    centred = mc.KernelPCA(3, kernel=mc.NegativeDistance(1.0).centred(X[:1])).fit(X)
-    np.testing.assert_allclose(model.inertias_, centred.inertias_, rtol=1e-10)
-    np.testing.assert_allclose(model.transform(NEW), centred.transform(NEW), atol=1e-10)
+def test_degenerate_axes_are_flagged() -> None:
+    corners = np.array([[1.0, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0], [0, 0, 0.5], [0, 0, -0.5]])
+    with pytest.warns(DegenerateAxes, match="1 and 2"):
+        model = mc.PCA(2).fit(corners)
+    assert model.spectrum_.clusters == ((0, 1),)
+    assert mc.PCA().fit(corners).spectrum_.clusters == ((0, 1),)  # all axes: nothing was chosen
 
 
-def test_a_row_of_weight_two_is_a_row_repeated_and_of_weight_zero_supplementary() -> None:
-    weights = np.ones(80)
-    weights[3], weights[5] = 2.0, 0.0
-    kernel = mc.Gaussian(1.5)
-    weighted = mc.KernelPCA(3, kernel=kernel).fit(X, sample_weight=weights)
-    rows = np.repeat(np.arange(80), weights.astype(int))
-    repeated = mc.KernelPCA(3, kernel=kernel).fit(X[rows])
-    np.testing.assert_allclose(weighted.inertias_, repeated.inertias_, rtol=1e-11)
-    np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, rtol=1e-11)
-    np.testing.assert_allclose(weighted.transform(NEW), repeated.transform(NEW), atol=1e-10)
-    scores = mc.KernelPCA(3, kernel=kernel).fit_transform(X, sample_weight=weights)
-    np.testing.assert_allclose(scores[5], repeated.transform(X[5:6])[0], atol=1e-10)
+def test_the_sign_rule_never_deletes_an_axis_whose_extremes_are_opposite() -> None:
+    """Beeny's rule sign(min + max) is 0 for the axes of [[2, 1], [1, 2]]."""
+    table = np.array([[2.0, 1.0], [1.0, 2.0], [-2.0, -1.0], [-1.0, -2.0]])
+    model = mc.PCA().fit(table)
+    assert np.all(np.linalg.norm(model.components_, axis=1) > 0.999)
+    assert np.array_equal(signs(model.individuals_.coordinates), np.ones(2))
 
 
-def test_objects_are_analysed_like_vectors() -> None:
-    baskets = [{"a", "b"}, {"b"}, {"a", "c"}, {"d"}, {"a", "b", "d"}]
-    model = mc.KernelPCA(2, kernel=mc.Intersection()).fit(baskets)
-    scores = model.transform(baskets)
-    np.testing.assert_allclose(scores, model.fit_transform(baskets), atol=1e-12)
-    assert model.transform([set()]).shape == (1, 2)
+def test_signs_are_the_same_whether_axes_or_scores_are_asked_for_first() -> None:
+    first, second = mc.PCA().fit(X), mc.PCA().fit(X)
+    components = first.components_
+    scores = second.individuals_.coordinates
+    near(second.components_, components, 1e-15)
+    near(first.individuals_.coordinates, scores, 1e-15)
+    assert np.array_equal(signs(scores), np.ones(5))
 
 
-def test_parameters_of_the_kernel_are_searched_in_a_grid() -> None:
-    labels = (X[:, 0] ** 2 + X[:, 1] ** 2 > 1.5).astype(int)
-    pipeline = make_pipeline(mc.KernelPCA(3, kernel=mc.Gaussian(1.0)), KNeighborsClassifier(3))
-    grid = {"kernelpca__kernel__bandwidth": [0.1, 1.0, 3.0]}
-    search = GridSearchCV(pipeline, grid, cv=3).fit(X, labels)
-    assert search.best_params_["kernelpca__kernel__bandwidth"] in (0.1, 1.0, 3.0)
-    model = clone(mc.KernelPCA(kernel=mc.Gaussian(1.0))).set_params(kernel__bandwidth=2.5)
-    assert model.kernel == mc.Gaussian(2.5)
+def test_weightless_rows_do_not_decide_signs() -> None:
+    weights = np.ones(60)
+    largest = int(np.argmax(mc.PCA(1).fit_transform(X)))
+    weights[largest] = 0.0
+    scores = mc.PCA(1).fit_transform(X, sample_weight=weights)
+    active = scores[weights > 0]
+    assert active[np.argmax(np.abs(active))] > 0
+
+
+def test_data_changed_after_the_fit_are_noticed() -> None:
+    table = X.copy()
+    model = mc.PCA().fit(table)
+    table[0] += 100.0
+    with pytest.raises(mc.InvalidInput, match="changed since"):
+        _ = model.individuals_
+
+
+def test_the_caller_keeps_his_data() -> None:
+    table, weights = X.copy(), WEIGHTS.copy()
+    fortran = np.asfortranarray(X)
+    with untouched(table, weights, fortran):
+        model = mc.PCA(standardize=True).fit(table, sample_weight=weights)
+        model.transform(table)
+        _ = model.individuals_.cos2, model.variables_
+        near(mc.PCA().fit(fortran).inertias_, mc.PCA().fit(table[:, :]).inertias_, 1e-14)
+        mc.PCA().fit(table[::2])
+
+
+def test_the_raw_route_leaves_data_alone_too(small_limits: pytest.MonkeyPatch) -> None:
+    table = X - X.mean(axis=0)
+    with untouched(table):
+        model = mc.PCA().fit(table)
+        _ = model.individuals_.cos2
+    assert "covariances" in model.spectrum_.how.method
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int64, np.float16, object])
+def test_numbers_of_any_type_are_read(dtype: Any) -> None:
+    table = RNG.integers(0, 2, (30, 4)).astype(dtype)
+    near(mc.PCA().fit(table).inertias_, mc.PCA().fit(table.astype(float)).inertias_, 1e-14)
+
+
+def test_single_precision_in_gives_single_precision_out() -> None:
+    x = X.astype(np.float32)
+    model = mc.PCA(2)
+    assert model.fit_transform(x).dtype == np.float32
+    assert model.transform(x).dtype == np.float32
+    assert model.inverse_transform(model.transform(x)).dtype == np.float32
+    near(model.inertias_, mc.PCA(2).fit(x.astype(float)).inertias_, 1e-14)
+
+
+def test_a_point_alone_is_the_point_in_any_batch() -> None:
+    model = mc.PCA(3).fit(X)
+    alone = np.vstack([model.transform(NEW[i : i + 1]) for i in range(len(NEW))])
+    near(alone, model.transform(NEW), 1e-14)
+    near(model.transform(X), model.individuals_.coordinates, 1e-14)
+
+
+def test_weights_are_routed_through_a_pipeline() -> None:
+    direct = mc.PCA(2).fit_transform(X, sample_weight=WEIGHTS)
+    with config_context(enable_metadata_routing=True):
+        routed = make_pipeline(mc.PCA(2).set_fit_request(sample_weight=True)).fit_transform(
+            X, sample_weight=WEIGHTS
+        )
+    near(routed, direct, 1e-14)
+    assert mc.PCA(2).fit(X).get_feature_names_out().tolist() == ["pca0", "pca1"]
 
 
 def test_a_fitted_model_survives_pickling() -> None:
-    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.5)).fit(X)
+    model = mc.PCA(3).fit(X)
     again = pickle.loads(pickle.dumps(model))
     assert np.array_equal(again.transform(NEW), model.transform(NEW))
+    near(again.individuals_.cos2, model.individuals_.cos2, 1e-15)
 
 
-def test_the_rule_of_a_bandwidth_is_frozen_at_fit() -> None:
-    model = mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(X)
-    assert model.kernel == mc.Gaussian("median")
-    assert isinstance(mc.parameters(model.kernel_)["bandwidth"], float)
-    np.testing.assert_allclose(
-        model.transform(NEW), mc.KernelPCA(2, kernel=model.kernel_).fit(X).transform(NEW)
+@pytest.mark.parametrize("count", [0, -1, 2.5, "all"])
+def test_what_is_no_number_of_axes_is_refused(count: Any) -> None:
+    with pytest.raises(mc.InvalidParameter, match="n_components"):
+        mc.PCA(count).fit(X)
+
+
+@pytest.mark.parametrize("weight", [[1.0], [1.0, 2.0, 3.0, 4.0, 0.0], [1, 1, 1, 1, -1]])
+def test_column_weights_are_positive_and_one_for_each(weight: Any) -> None:
+    with pytest.raises(mc.InvalidParameter, match="column_weight must hold 5 positive"):
+        mc.PCA(column_weight=weight).fit(X)
+
+
+def test_more_axes_than_there_are_cannot_be_rebuilt_from() -> None:
+    model = mc.PCA(2).fit(X)
+    with pytest.raises(mc.InvalidParameter, match="there are 2 axes, not 3"):
+        model.reconstruction_error(3)
+    with pytest.raises(mc.InvalidInput, match="coordinates on 2 axes"):
+        model.inverse_transform(np.ones((3, 4)))
+
+
+def matrices(least: int = 3, most: int = 12) -> st.SearchStrategy[Array]:
+    """Tables of different shapes and correlations, without repeated eigenvalues."""
+
+    def table(n: int, p: int, seed: int) -> Array:
+        rng = np.random.default_rng(seed)
+        return np.asarray(rng.standard_normal((n, p)) * np.linspace(1, 3, p) + rng.uniform(-9, 9))
+
+    return st.builds(table, st.integers(least, most), st.integers(1, 6), st.integers(0, 10**6))
+
+
+@settings(max_examples=40)
+@given(matrices(), st.integers(0, 10**6))
+def test_permuting_moving_and_turning_change_nothing(x: Array, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(x))
+    turn = np.linalg.qr(rng.standard_normal((x.shape[1], x.shape[1])))[0]
+    base = mc.PCA().fit(x)
+    near(
+        mc.PCA().fit(x[order]).individuals_.coordinates, base.individuals_.coordinates[order], 1e-9
     )
+    near(mc.PCA().fit(x + 17.0).individuals_.coordinates, base.individuals_.coordinates, 1e-9)
+    near(mc.PCA().fit(x @ turn).individuals_.coordinates, base.individuals_.coordinates, 1e-9)
 
 
-def test_large_data_ask_for_a_number_of_axes() -> None:
-    with pytest.raises(mc.InvalidParameter, match="n_components=10"):
-        mc.KernelPCA(kernel=mc.Gaussian(1.0)).fit(np.zeros((3001, 1)))
+@settings(max_examples=40)
+@given(matrices(), st.integers(0, 10**6))
+def test_inertia_adds_up_over_orthogonal_subspaces(x: Array, seed: int) -> None:
+    basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((x.shape[1],) * 2))[0]
+    cut = x.shape[1] // 2
+    parts = [b for b in (basis[:, :cut], basis[:, cut:]) if b.shape[1]]
+    total = sum(mc.PCA().fit(x @ b @ b.T).inertia_ for b in parts)
+    assert total == pytest.approx(mc.PCA().fit(x).inertia_, rel=1e-10)
 
 
-@pytest.mark.parametrize("bad", ["nonsense(", 3, None])
-def test_what_is_no_kernel_is_refused(bad: object) -> None:
-    with pytest.raises(mc.MercerError):
-        mc.KernelPCA(2, kernel=bad).fit(X)  # type: ignore[arg-type]
+@settings(max_examples=40)
+@given(matrices(), st.integers(0, 10**6))
+def test_a_row_of_weight_two_is_a_row_repeated(x: Array, seed: int) -> None:
+    weights = np.random.default_rng(seed).integers(0, 3, len(x))
+    weights[:2] = 1, 2
+    weighted = mc.PCA().fit(x, sample_weight=weights)
+    repeated = mc.PCA().fit(np.repeat(x, weights, axis=0))
+    near(weighted.inertias_, repeated.inertias_, 1e-10)
+    near(weighted.singular_values_, repeated.singular_values_, 1e-10)
+    near(weighted.transform(x), repeated.transform(x), 1e-8)
 
 
-def test_deterministic_fits_repeat_every_bit() -> None:
-    x = latent(1500)
-    fits = [
-        mc.KernelPCA(
-            3, kernel=mc.Gaussian(2.0), method="exact", deterministic=True, random_state=4
-        ).fit_transform(x)
-        for _ in range(2)
-    ]
-    assert np.array_equal(fits[0], fits[1])
+@settings(max_examples=40)
+@given(matrices())
+def test_rows_and_columns_give_the_same_axes(x: Array) -> None:
+    """The dual route: eigenvalues of XXᵀ, the linear kernel, are those of XᵀX."""
+    pca, kernel = mc.PCA().fit(x), mc.KernelPCA().fit(x)
+    near(kernel.inertias_, pca.inertias_, 1e-11)
+    near(kernel.individuals_.coordinates, pca.individuals_.coordinates, 1e-8)

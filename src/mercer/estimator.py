@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from numbers import Number
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, as_points
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    as_points,
+    chunks,
+    number_array,
+    plain_array,
+)
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
 from mercer.kernels.parameters import parameters, with_parameters
 from mercer.kernels.text import kernel as parsed
 
 PRECOMPUTED = "precomputed"
+
+CHUNK = 2**20
+"""Numbers of a table that are in memory at a time where it is read piece by piece."""
+
+
+class NotANumber(InvalidInput, TypeError):
+    """An entry of a table of numbers that is text or another object."""
 
 
 def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
@@ -32,6 +51,128 @@ def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
         "kernel must be a kernel, its written form, a function of two points or 'precomputed', "
         f"found {kernel!r}"
     )
+
+
+def pieces(shape: tuple[int, int]) -> Iterator[slice]:
+    """Yield consecutive rows of a table, as many at a time as a piece of memory holds."""
+    return chunks(shape[0], max(1, CHUNK // max(shape[1], 1)))
+
+
+def numbers_of(X: Any, name: str = "X", *, is_complex: bool = False) -> Array:
+    """Return a table as rows of numbers, or say which entry is none.
+
+    Its entries may still be of any numeric type, and infinite: see `refuse_infinite`.
+
+    >>> numbers_of([[1.0, 2.0], [3.0, "four"]])
+    Traceback (most recent call last):
+    ...
+    mercer.estimator.NotANumber: X, row 1, column 1: 'four' is not a number. The argument must be a table without strings or other objects, every entry a number; encode this column, or give it to supplementary(categories=...)
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    a = plain_array(X, name)
+    if a.ndim < 2:
+        raise InvalidInput(
+            f"{name} must be a table of individuals in rows, found shape {a.shape}. Reshape your "
+            f"data: {name}.reshape(-1, 1) if it is one variable, {name}.reshape(1, -1) if it is "
+            "one individual"
+        )
+    if a.ndim > 2:
+        raise InvalidInput(f"{name} must be a table of two dimensions, found shape {a.shape}")
+    for count, what in zip(a.shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise InvalidInput(
+                f"{name} has 0 {what}(s) (shape={a.shape}) while a minimum of 1 is required."
+            )
+    if a.dtype.kind == "O":
+        _refuse_objects(a, name, column_names(X))
+    a = number_array(a, name)
+    if a.dtype.kind == "c" and not is_complex:
+        raise InvalidInput(
+            f"{name} is complex. Complex data not supported: give real and imaginary parts as "
+            "columns, or the Gram matrix with kernel='precomputed'"
+        )
+    return a
+
+
+def column_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of the columns of a data frame or of a `mercer.data` table, else None.
+
+    >>> column_names([[1.0, 2.0]]) is None
+    True
+    """
+    names = getattr(X, "active", None) or getattr(X, "columns", None)
+    return None if names is None or callable(names) else tuple(str(name) for name in names)
+
+
+def _refuse_objects(a: Array, name: str, columns: tuple[str, ...] | None) -> None:
+    for (i, j), entry in np.ndenumerate(a):
+        if entry is None or isinstance(entry, Number | np.bool_):
+            continue
+        column = f"{j}" if columns is None else f"{j} ({columns[j]!r})"
+        raise NotANumber(
+            f"{name}, row {i}, column {column}: {entry!r} is not a number. The argument must be a "
+            "table without strings or other objects, every entry a number; encode this column, "
+            "or give it to supplementary(categories=...)"
+        )
+
+
+def refuse_infinite(values: Array, name: str = "X", first: int = 0) -> None:
+    """Refuse rows with a missing or infinite entry, by its place; ``first`` numbers the first row.
+
+    >>> refuse_infinite(np.array([[1.0, np.nan]]))
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: X, row 0, column 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    if values.dtype.kind not in "fc":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_clean = np.isfinite(values.sum())
+    if is_clean or np.all(np.isfinite(values)):
+        return
+    i, j = np.argwhere(~np.isfinite(values))[0]
+    found = "NaN" if np.isnan(values[i, j]) else "inf"
+    raise InvalidInput(
+        f"{name}, row {first + i}, column {j} holds {found}. Remove or impute what is missing or "
+        "infinite (NaN, inf) first"
+    )
+
+
+def register(model: BaseEstimator, X: Any, table: Any, *, reset: bool) -> None:
+    """Note the names and the number of columns, or compare them with those seen at `fit`."""
+    counts = Counter(column_names(X) or ())
+    twice = next((name for name, count in counts.items() if count > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"two columns of X are named {twice!r}; rename one")
+    is_frame = hasattr(X, "columns") and not callable(X.columns)
+    validate_data(model, X if is_frame else table, reset=reset, skip_check_array=True)
+
+
+def require_fit(model: Any) -> None:
+    """Refuse a question that only a fitted model can answer."""
+    check_is_fitted(model)
+
+
+def sparse_rows(X: Any, name: str = "X") -> Any:
+    """Return a sparse matrix by rows in double precision, refused if an entry is not finite."""
+    if X.shape[0] == 0 or X.shape[1] == 0:
+        numbers_of(np.empty(X.shape), name)  # which says so
+    if np.dtype(X.dtype).kind == "c":
+        numbers_of(np.empty((1, 1), X.dtype), name)
+    rows = sparse.csr_array(X, dtype=np.float64)
+    if not np.all(np.isfinite(rows.data)):
+        entry = int(np.argmin(np.isfinite(rows.data)))
+        i = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
+        found = "NaN" if np.isnan(rows.data[entry]) else "inf"
+        raise InvalidInput(
+            f"{name}, row {i}, column {rows.indices[entry]} holds {found}. Remove or impute what "
+            "is missing or infinite (NaN, inf) first"
+        )
+    return rows
+
+
+def in_dtype_of(X: Any, values: Array) -> Array:
+    """Return values in single precision where the data came in it."""
+    return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
 
 
 class KernelModel(BaseEstimator):
@@ -63,10 +204,14 @@ class KernelModel(BaseEstimator):
             if len(points) == 0:
                 raise InvalidInput("X holds no points")
             return points
-        rows: Array = validate_data(
-            self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_samples=1
-        )
-        return rows
+        table = numbers_of(X, is_complex=self._is_precomputed)
+        if table.dtype not in (np.float32, np.float64, np.complex128):
+            with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused
+                table = table.astype(np.complex128 if table.dtype.kind == "c" else np.float64)
+        for rows in pieces(table.shape):
+            refuse_infinite(table[rows], first=rows.start)
+        register(self, X, table, reset=reset)
+        return table
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,0 +1,367 @@
+"""Principal component analysis in the space of a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    NotPositiveDefinite,
+    as_numpy,
+    real_array,
+    whole,
+)
+from mercer.engines.base import Engine
+from mercer.engines.cpu import Threads
+from mercer.estimator import KernelModel, as_kernel, in_dtype_of
+from mercer.gram import Centred, Gram, columns, shares
+from mercer.kernels.base import Kernel
+from mercer.kernels.functions import Precomputed
+from mercer.kernels.vectors import Linear
+from mercer.reading import Readable, Variables
+from mercer.spectrum import STORED, Spectrum, leading
+
+CANCELLED = 8.0 * float(np.finfo(float).eps)
+"""What differences leave of their terms, as a share, where they leave nothing but rounding."""
+
+SMALLEST, LARGEST = 1e-150, 1e150
+"""Coordinates whose squares are doubles."""
+
+MOST_NEGATIVE = 1e-8
+"""The share of negative eigenvalues in Σ|λ| above which a Gram matrix is not one by rounding."""
+
+MOST_NEGATIVE_SINGLE = 1e-5
+"""The same for a Gram matrix given in single precision."""
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, KernelModel):
+    r"""Principal component analysis of the features of a kernel, by exact eigenpairs.
+
+    .. math:: W^{1/2} H K H^\top W^{1/2} = U \Lambda U^\top, \quad
+        F = H K H^\top W^{1/2} U \Lambda^{-1/2}
+
+    with weights w that sum to 1, H = I - 1wᵀ and W = diag(w); without weights F = √λ·u. Beyond a
+    thousand individuals K is not stored, unless ``method="dense"`` or more axes than a fifth of
+    the individuals are asked for. Axes below the numerical rank are left out.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many axes; None keeps all above the numerical rank, up to 3 000 individuals.
+    kernel : Kernel, str or function
+        A kernel, its written form, a Python function of two points, or ``"precomputed"``.
+    tol : float
+        The residual ‖Ku - λu‖ allowed, as a share of the largest eigenvalue.
+    method : {"auto", "dense", "exact", "nystrom"}
+        Whether to decompose the whole matrix, to iterate without it, or to decompose an
+        approximation on ``landmarks``, whose intervals say what it may have missed.
+    landmarks : int or None
+        How many points the approximation rests on; None takes 40 for each axis.
+    engine : Engine or "auto"
+        Where tiles are computed.
+    memory : int, str or None
+        A budget such as ``"4GB"``; what is not needed keeps tiles, which makes passes faster.
+        None takes as little as possible.
+    deterministic : bool
+        Whether to add in the same order every time, bit for bit.
+    random_state : int or None
+        The seed of the landmarks and probes.
+
+    Attributes
+    ----------
+    inertias_ : the inertia of each axis; weights sum to 1
+    inertia_ : the total inertia, exact even when few axes were computed
+    eigenvalues_, eigenvectors_ : those of the centred Gram matrix, as in scikit-learn
+    explained_variance_, explained_variance_ratio_ : with divisor n - 1; shares of the true total
+    individuals_, variables_ : coordinates, cos2, contributions; correlations
+    spectrum_ : values, vectors, proved errors, degenerate axes, and how they were found
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> model = mc.KernelPCA(2, kernel=mc.Linear()).fit(x)
+    >>> model.inertias_, model.inertia_
+    (array([1.  , 0.25]), 1.25)
+    """
+
+    _anchors: Any
+
+    def __init__(  # noqa: PLR0913  (every setting is an argument, as scikit-learn asks)
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Kernel | str | Callable[[Any, Any], Any] = Linear(),  # noqa: B008  (a value)
+        tol: float = 1e-9,
+        method: str = "auto",
+        landmarks: int | None = None,
+        engine: Engine | str = "auto",
+        memory: int | str | None = None,
+        deterministic: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.tol = tol
+        self.method = method
+        self.landmarks = landmarks
+        self.engine = engine
+        self.memory = memory
+        self.deterministic = deterministic
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> KernelPCA:
+        """Find the axes of the individuals X."""
+        points = self._read(X, reset=True)
+        n = len(points)
+        given = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        self._note(X, shares(given, n), columns(points))
+        self._shift = self._origin_of(points)
+        gram = self._gram(points)
+        centred = gram.centred(self._weights)
+        spectrum = self._leading(centred)
+        _refuse_negative(spectrum, is_single=getattr(points, "dtype", None) == np.float32)
+        self.kernel_, self.X_fit_ = gram.kernel, points
+        self._keep(spectrum, centred, float(given.sum()))
+        self._warn(self.n_components)
+        return self
+
+    def _threads(self) -> Engine:
+        if self.engine == "auto":
+            return Threads(memory=self.memory, is_deterministic=self.deterministic)
+        if isinstance(self.engine, str) or not hasattr(self.engine, "product_and_squares"):
+            raise InvalidParameter(f"engine must be 'auto' or an engine, found {self.engine!r}")
+        if self.memory is not None:
+            raise InvalidParameter("give the memory budget to the engine: Threads(memory=...)")
+        return self.engine
+
+    def _gram(self, points: Any) -> Gram:
+        if not self._is_precomputed:
+            return Gram(as_kernel(self.kernel), self._placed(points), engine=self._threads())
+        kernel = Precomputed(points)
+        _refuse_negative_diagonal(kernel.matrix)
+        return Gram(kernel, np.arange(len(points)), engine=self._threads())
+
+    def _leading(self, centred: Centred) -> Spectrum:
+        n, seed = centred.shape[0], self.random_state
+        return leading(
+            centred,
+            self._count(n),
+            tol=self.tol,
+            method=self._method(n),
+            landmarks=self.landmarks,
+            random_state=0 if self.deterministic and seed is None else seed,
+        )
+
+    def _origin_of(self, points: Any) -> Array | None:
+        """Return the point from which the linear kernel is seen.
+
+        Its centred Gram matrix is the same from everywhere; from the mean no digits are lost.
+        """
+        if self._is_precomputed or as_kernel(self.kernel) != Linear():
+            return None
+        size = float(np.max(np.abs(points), initial=0.0))
+        if size != 0.0 and not SMALLEST < size < LARGEST:
+            raise InvalidInput(
+                f"the data reach {size:.3g}, and their inner products leave the range of doubles: "
+                "divide them by their unit first, or use PCA, which does"
+            )
+        origin: Array = self._weights @ points
+        return origin
+
+    def _placed(self, points: Any) -> Any:
+        return points if self._shift is None else points - self._shift
+
+    def _count(self, n: int) -> int:
+        if self.n_components is not None:
+            return whole(self.n_components, "n_components", least=1)
+        if n > STORED:
+            raise InvalidParameter(
+                f"n_components=None keeps every axis, which takes the whole matrix of {n} "
+                f"individuals; beyond {STORED} give a number, for example n_components=10"
+            )
+        return n
+
+    def _method(self, n: int) -> str:
+        return "dense" if self.n_components is None and n <= STORED else self.method
+
+    def _keep(self, spectrum: Spectrum, centred: Centred, total: float) -> None:
+        floor = spectrum.threshold
+        kept = int(np.sum(spectrum.values > floor))
+        self.spectrum_, self._total = spectrum, total
+        self.inertias_ = spectrum.values[:kept]
+        total_inertia = spectrum.trace + spectrum.trace_error  # of which shares are not too large
+        self.inertia_ = total_inertia if total_inertia > floor else 0.0
+        self.eigenvalues_ = total * self.inertias_
+        self.eigenvectors_ = spectrum.vectors[:, :kept]
+        n = int(np.sum(self._weights > 0))
+        self.explained_variance_ = self.inertias_ * (n / (n - 1) if n > 1 else 0.0)
+        self.explained_variance_ratio_ = self.inertias_ / (self.inertia_ or 1.0)
+        if spectrum.is_approximate:
+            self._keep_features(spectrum, centred)
+        else:
+            self._keep_means(centred)
+        self._n_features_out = kept
+
+    def _keep_means(self, centred: Centred) -> None:
+        """Keep what new individuals are multiplied with, and the means they are centred with."""
+        # A' = A - w(1ᵀA): what is left of the centring once K w has been subtracted.
+        axes = centred.roots * self.eigenvectors_ / np.sqrt(self.inertias_)
+        self._axes = axes - centred.weights[:, None] * axes.sum(axis=0)
+        self._origin = centred.mean_rows.conj() @ self._axes
+        self._anchors, self._barycentre = self.X_fit_, centred.weights
+        self._grand_mean, self._squares = centred.grand_mean, centred.squared_norms()
+
+    def _keep_features(self, spectrum: Spectrum, centred: Centred) -> None:
+        r"""Keep the same in the features of the approximation.
+
+        .. math:: \varphi(x) = R^* k(z, x), \quad V = \Phi^* W^{1/2} U \Lambda^{-1/2}, \quad
+            F(x) = (\varphi(x) - \bar\varphi)^* V
+        """
+        features: Any = spectrum.features
+        axes = centred.roots * self.eigenvectors_ / np.sqrt(self.inertias_)
+        gram = centred.gram.against(features.landmarks)
+        images = gram.product(np.column_stack([axes, centred.weights]))
+        small = features.root.conj().T @ images
+        V, mean = small[:, :-1], small[:, -1]
+        self._axes, self._origin = features.root @ V, mean.conj() @ V
+        self._anchors, self._barycentre = features.landmarks, features.root @ mean
+        self._grand_mean = float(np.real(np.vdot(mean, mean)))
+        means = np.real(self._against_fit(self.X_fit_, self._barycentre[:, None])[:, 0])
+        diagonal = centred.gram.diag()
+        self._squares = _cleared(diagonal - 2.0 * means + self._grand_mean, np.abs(diagonal))
+
+    def transform(self, X: Any) -> Array:
+        """Return the coordinates of individuals, centred with the means of the training ones."""
+        check_is_fitted(self)
+        points = self._read(X, reset=False)
+        return in_dtype_of(X, self._against_fit(points, self._axes) - self._origin)
+
+    def _against_fit(self, points: Any, block: Array) -> Array:
+        """Return the kernel between points and those of the fit, times a block."""
+        if self._is_precomputed:
+            values = np.asarray(points)
+            return (values[:, self._anchors] if self.spectrum_.is_approximate else values) @ block
+        anchors = self._anchors if self.spectrum_.is_approximate else self._placed(self._anchors)
+        cross = Gram(self.kernel_, self._placed(points), anchors, engine=self._threads())
+        return cross.product(block)
+
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Array:
+        """Fit, and return the coordinates of the same individuals."""
+        self.fit(X, y, sample_weight=sample_weight)
+        return in_dtype_of(X, self._scores()[0])
+
+    @property
+    def _axis_inertias(self) -> Array:
+        return self.inertias_
+
+    def _scores(self) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        if np.all(self._weights > 0):
+            roots = np.sqrt(self._weights)[:, None]
+            return self.eigenvectors_ * np.sqrt(self.inertias_) / roots, self._squares
+        # Individuals without weight are supplementary.
+        return self._against_fit(self.X_fit_, self._axes) - self._origin, self._squares
+
+    def _passive(self, X: Any, squares: Any) -> tuple[Array, Array | None]:
+        points = self._read(X, reset=False)
+        block = np.column_stack([self._axes, self._barycentre])
+        images = self._against_fit(points, block)
+        scores, means = images[:, :-1] - self._origin, np.real(images[:, -1])
+        if not self._is_precomputed:
+            squares = as_numpy(self.kernel_.diag(self._placed(points)))
+        if squares is None:
+            return scores, None
+        squares = real_array(squares, "squares")
+        if squares.shape != (len(points),):
+            raise InvalidInput(f"squares must hold k(x, x) of {len(points)} individuals")
+        distances = squares - 2.0 * means + self._grand_mean
+        return scores, _cleared(distances, np.abs(squares) + np.abs(self._grand_mean))
+
+    def _squares_of(self, shares_of: Array) -> Array:
+        block = shares_of - self._weights[:, None]
+        size = np.max(np.abs(self._squares) + np.abs(self._grand_mean))
+        if self.spectrum_.is_approximate:
+            return _cleared(self._approximate_squares(block), size)
+        images = self._against_fit(self.X_fit_, block)
+        return _cleared(np.real(np.sum(block.conj() * images, axis=0)), size)
+
+    def _approximate_squares(self, block: Array) -> Array:
+        """Return the squared norms of combinations of the features of the approximation."""
+        if self._is_precomputed:
+            images = np.asarray(self.X_fit_)[self._anchors] @ block
+        else:
+            fitted = self._placed(self.X_fit_)
+            images = Gram(self.kernel_, self._anchors, fitted, engine=self._threads()).product(
+                block
+            )
+        root = cast(Any, self.spectrum_.features).root
+        squares: Array = np.sum(np.abs(root.conj().T @ images) ** 2, axis=0)
+        return squares
+
+    @cached_property
+    def variables_(self) -> Variables:
+        """The correlations of the original variables with the axes, and their squares.
+
+        With the linear kernel also their coordinates and contributions, as in PCA.
+        """
+        check_is_fitted(self)
+        if self._is_precomputed or not self.kernel_.reads_vectors:
+            raise InvalidParameter(
+                "these individuals are not rows of variables; give some to "
+                "supplementary(variables=...)"
+            )
+        found = self._correlated(np.asarray(self.X_fit_, float), self._columns, self._library)
+        if self.kernel_ == Linear():
+            return replace(found, weights=np.ones(len(found)))
+        return replace(found, deviations=None)
+
+    def _refit(self, weights: Array) -> KernelPCA:
+        model: KernelPCA = clone(self)
+        if not self._is_precomputed:
+            kept = np.flatnonzero(weights)
+            points: Any = self.X_fit_
+            active = points[kept] if hasattr(points, "shape") else [points[i] for i in kept]
+            model.kernel = as_kernel(self.kernel).resolve(active)
+        model.fit(self.X_fit_, sample_weight=weights)
+        self._name_alike(model)
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _cleared(squares: Array, size: Array | float) -> Array:
+    """Return squared distances with 0 where what is left of differences is their rounding."""
+    return np.where(np.abs(squares) <= CANCELLED * size, 0.0, squares)
+
+
+def _refuse_negative_diagonal(K: Array) -> None:
+    diagonal = np.diag(K).real
+    if np.any(diagonal < -MOST_NEGATIVE * np.abs(K).max()):
+        i = int(np.argmin(diagonal))
+        raise NotPositiveDefinite(
+            f"entry ({i}, {i}) of the Gram matrix is {diagonal[i]:.6g}: k(x, x) is a squared norm "
+            "and not negative. From distances, give mercer.gram_of of their squares"
+        )
+
+
+def _refuse_negative(spectrum: Spectrum, *, is_single: bool) -> None:
+    mass = spectrum.negative_mass
+    if mass is not None and mass > (MOST_NEGATIVE_SINGLE if is_single else MOST_NEGATIVE):
+        raise NotPositiveDefinite(
+            f"the centred Gram matrix is not positive semidefinite: {100 * mass:.3g} % of its "
+            "eigenvalues, by modulus, are negative. Choose a positive definite kernel; from "
+            "distances, raise them to mercer.largest_euclidean_power first"
+        )

@@ -1,0 +1,368 @@
+"""Principal component analysis of a table of numbers."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from mercer.check import Array, InvalidInput, InvalidParameter, real_array, whole
+from mercer.estimator import (
+    in_dtype_of,
+    numbers_of,
+    pieces,
+    refuse_infinite,
+    register,
+    sparse_rows,
+)
+from mercer.gram import shares
+from mercer.pca.axes import Oriented, principal, wants_scatter
+from mercer.pca.tables import ROUNDING, DenseTable, Table, noise_of, read
+from mercer.reading import ConstantColumns, Readable, Variables
+from mercer.reading.model import warn_constant
+from mercer.reading.remarks import named
+
+CONSTANT_COLUMNS = ("exclude", "error")
+
+
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, BaseEstimator):
+    r"""Principal component analysis, read as statisticians read it.
+
+    .. math:: Z = (X - 1\mu^\top)\,\mathrm{diag}(m_j^{1/2} / s_j), \quad
+        Z^\top W Z = V \Lambda V^\top, \quad F = Z V
+
+    with row weights w that sum to 1, W = diag(w), μ the weighted mean, s the weighted standard
+    deviations (divisor n) or 1, and m the weights of columns. The axes are exact: singular values
+    of a small table, else eigenvalues of the inner products of its columns or of its rows,
+    whichever are fewer. Data may be an array, a data frame, a `numpy.memmap` (read piece by piece,
+    never whole) or a sparse matrix (never made dense). Axes below the numerical rank are left out.
+
+    Parameters
+    ----------
+    n_components : int or None
+        How many axes; None keeps all above the numerical rank.
+    standardize : bool
+        Whether to divide each column by its weighted standard deviation.
+    column_weight : sequence of float or None
+        Positive weights of the columns, used as given.
+    constant_columns : {"exclude", "error"}
+        What to do with a constant column, which cannot be standardised.
+
+    Attributes
+    ----------
+    inertias_, inertia_ : the inertia of each axis and in total; weights of rows sum to 1
+    individuals_, variables_ : coordinates, cos2, contributions, correlations
+    components_ : the axes as rows, orthonormal; `transform` is Z times them
+    explained_variance_, explained_variance_ratio_, singular_values_ : as in scikit-learn
+    mean_, scale_ : what is subtracted from the columns, and what they are divided by
+    spectrum_ : eigenvalues of the covariances, their proved errors, degenerate axes
+
+    Notes
+    -----
+    `individuals_`, and the signs of axes, are found from the data of the fit when they are first
+    asked for: do not write to those data in between.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> model = mc.PCA().fit(x)
+    >>> model.inertias_, model.inertia_
+    (array([1.  , 0.25]), 1.25)
+    >>> model.individuals_.contributions.sum(axis=0)
+    array([1., 1.])
+
+    Martin, chapter 1; Beeny, §2; Yao, lecture 1.
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        standardize: bool = False,
+        column_weight: Any = None,
+        constant_columns: str = "exclude",
+    ) -> None:
+        self.n_components = n_components
+        self.standardize = standardize
+        self.column_weight = column_weight
+        self.constant_columns = constant_columns
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> PCA:
+        """Find the axes of the individuals X."""
+        data = self._read(X, reset=True)
+        n, p = data.shape
+        count = self._count(min(n, p))
+        given = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        weights = shares(given, n)
+        self._note(X, weights, p)
+        table = read(
+            data,
+            weights,
+            by_column=self.standardize,
+            has_scatter=wants_scatter(n, p, count),
+        )
+        table = self._standardised(table)
+        self._keep(table, count, float(given.sum()))
+        self._warn(self.n_components)
+        return self
+
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return the data as an array of any numeric type, or as a sparse matrix by rows."""
+        data = sparse_rows(X) if sparse.issparse(X) else numbers_of(X)
+        register(self, X, data, reset=reset)
+        return data
+
+    def _count(self, side: int) -> int:
+        if self.n_components is None:
+            return side
+        return min(whole(self.n_components, "n_components", least=1), side)
+
+    def _standardised(self, table: Table) -> Table:
+        """Return the table with the factors of its columns, and note them."""
+        m = self._column_weights(len(table.centre))
+        deviations = np.sqrt(table.variances)
+        is_constant = deviations <= ROUNDING * table.largest
+        divisors = np.where(is_constant | (not self.standardize), 1.0, deviations)
+        factors = np.sqrt(m) / divisors
+        if self.standardize and np.any(is_constant):
+            self._exclude([self._columns[j] for j in np.flatnonzero(is_constant)])
+            factors[is_constant] = 0.0
+        self.mean_ = table.centre * table.units
+        self.scale_ = divisors * table.units if self.standardize else divisors
+        self._metric = m
+        self._deviations = np.where(is_constant, 0.0, deviations / divisors)
+        return table.scaled(factors)
+
+    def _exclude(self, names: list[str]) -> None:
+        if self.constant_columns not in CONSTANT_COLUMNS:
+            raise InvalidParameter(
+                f"constant_columns must be 'exclude' or 'error', found {self.constant_columns!r}"
+            )
+        message = f"these columns are constant and cannot be standardised: {named(names)}"
+        if self.constant_columns == "error":
+            raise InvalidInput(f"{message}. Remove them, or exclude them by constant_columns")
+        warnings.warn(f"{message}; they are left out", ConstantColumns, stacklevel=4)
+
+    def _column_weights(self, p: int) -> Array:
+        if self.column_weight is None:
+            return np.ones(p)
+        m = real_array(self.column_weight, "column_weight")
+        if m.shape != (p,) or np.any(m <= 0):
+            raise InvalidParameter(
+                f"column_weight must hold {p} positive numbers, found {self.column_weight!r}; "
+                "variables without weight are for supplementary(variables=...)"
+            )
+        return m
+
+    def _keep(self, table: Table, count: int, total: float) -> None:
+        spectrum = principal(table, count)
+        kept = int(np.sum(spectrum.values > spectrum.threshold))
+        self.spectrum_, self._total = spectrum, total
+        # Standardised columns have no unit; else all columns have one, which inertias carry.
+        self._unit = 1.0 if self.standardize else float(table.units[0])
+        self._axes = Oriented(table, spectrum, kept)
+        self._n_features_out = self.n_components_ = kept
+
+    @property
+    def _axis_inertias(self) -> Array:
+        """The inertias in units in which they neither overflow nor vanish."""
+        return self._axes.values
+
+    @property
+    def _whole(self) -> float:
+        """The total inertia, in the same units; 0 where it is rounding only."""
+        spectrum = self.spectrum_
+        return spectrum.trace if spectrum.values[0] > spectrum.threshold else 0.0
+
+    def _in_units(self, values: Any) -> Any:
+        """Return inertias in the units of the data, squared, or say that no double can."""
+        with np.errstate(over="ignore"):
+            result = values * self._unit * self._unit
+        is_lost = (np.isinf(result) | (result == 0.0)) & (values != 0.0)
+        if np.any(is_lost):
+            raise InvalidInput(
+                f"the inertia of data of size {self._unit:.0e} is no double precision number; "
+                "shares, coordinates and cos2 are right: rescale the data for the rest"
+            )
+        return result
+
+    @property
+    def inertias_(self) -> Array:
+        check_is_fitted(self)
+        values: Array = self._in_units(self._axis_inertias)
+        return values
+
+    @property
+    def inertia_(self) -> float:
+        check_is_fitted(self)
+        return float(self._in_units(self._whole))
+
+    @property
+    def explained_variance_(self) -> Array:
+        """The variance of each axis, with scikit-learn's divisor n - 1."""
+        return self.inertias_ * self._unbiased
+
+    @property
+    def _unbiased(self) -> float:
+        n = int(np.sum(self._weights > 0))
+        return n / (n - 1) if n > 1 else 0.0
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """The share of each axis in the total inertia."""
+        check_is_fitted(self)
+        return self._axis_inertias / self._whole if self._whole > 0 else self._axis_inertias
+
+    @property
+    def singular_values_(self) -> Array:
+        """The norms of the scores, each row counted by its weight as given."""
+        check_is_fitted(self)
+        return self._unit * np.sqrt(self._total * self._axis_inertias)
+
+    @property
+    def noise_variance_(self) -> float:
+        """The mean variance of the axes that were left out, as in scikit-learn."""
+        rest = min(self._axes.table.shape) - len(self._axis_inertias)
+        return self._unbiased * self._left_out(len(self._axis_inertias)) / rest if rest else 0.0
+
+    @property
+    def generalised_variance_(self) -> float:
+        """The determinant of the covariances: the product of the inertias of all axes."""
+        check_is_fitted(self)
+        p = self._axes.table.shape[1]
+        if self.spectrum_.rank is None:
+            raise InvalidParameter("the generalised variance needs all axes: n_components=None")
+        return float(np.prod(self.inertias_)) if len(self._axis_inertias) == p else 0.0
+
+    def _left_out(self, count: int) -> float:
+        """Return the inertia beyond some axes, from what remains where all are known."""
+        if self.spectrum_.rank is not None and self.spectrum_.rank == len(self._axis_inertias):
+            return float(self._in_units(self._axis_inertias[count:].sum()))
+        rest = max(self._whole - float(self._axis_inertias[:count].sum()), 0.0)
+        return float(self._in_units(rest))
+
+    def reconstruction_error(self, n_components: int | None = None) -> float:
+        r"""Return the distance of the data from what some axes rebuild of them.
+
+        .. math:: \|X - \hat X\|_F = \sqrt{\textstyle\sum_{j > p} \sigma_j^2}
+
+        with the singular values of the centred table; rows count by their weights as given.
+
+        >>> import mercer as mc
+        >>> x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+        >>> mc.PCA().fit(x).reconstruction_error(1)
+        1.0
+
+        Beeny, (26) and (27).
+        """
+        check_is_fitted(self)
+        kept = len(self._axis_inertias)
+        count = kept if n_components is None else whole(n_components, "n_components")
+        if count > kept:
+            raise InvalidParameter(f"there are {kept} axes, not {count}")
+        return float(np.sqrt(self._total * self._left_out(count)))
+
+    @property
+    def components_(self) -> Array:
+        check_is_fitted(self)
+        return self._axes.vectors.T
+
+    def _scores(self) -> tuple[Array, Array]:
+        check_is_fitted(self)
+        scores, squares = self._axes.scores
+        return (scores if self._unit == 1.0 else scores * self._unit), squares
+
+    def _project(self, X: Any) -> tuple[Array, Array]:
+        data = self._read(X, reset=False)
+        if not sparse.issparse(data):
+            for rows in pieces(data.shape):
+                refuse_infinite(np.asarray(data[rows]), first=rows.start)
+        table = self._axes.table
+        if sparse.issparse(data) == isinstance(table, DenseTable):
+            data = data.toarray() if hasattr(data, "toarray") else sparse_rows(data)
+        scores, squares = table.like(data).product(self._axes.vectors)
+        return self._unit * scores, squares
+
+    def transform(self, X: Any) -> Array:
+        """Return the coordinates of individuals."""
+        check_is_fitted(self)
+        return in_dtype_of(X, self._project(X)[0])
+
+    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Array:
+        """Fit, and return the coordinates of the same individuals."""
+        self.fit(X, y, sample_weight=sample_weight)
+        return in_dtype_of(X, self._scores()[0].copy())
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Return the rows that the coordinates X stand for, on the axes kept.
+
+        >>> import mercer as mc
+        >>> x = np.array([[0.0, 0.0], [2.0, 1.0], [4.0, 2.0]])
+        >>> model = mc.PCA(1).fit(x)
+        >>> np.allclose(model.inverse_transform(model.transform(x)), x)
+        True
+        """
+        check_is_fitted(self)
+        scores = numbers_of(X, "the coordinates") if self._n_features_out else np.asarray(X)
+        if scores.ndim != 2 or scores.shape[1] != self._n_features_out:
+            raise InvalidInput(
+                f"coordinates on {self._n_features_out} axes are needed, found shape {scores.shape}"
+            )
+        table = self._axes.table
+        used = table.factors > 0
+        back = np.where(used, table.units / np.where(used, table.factors, 1.0), 0.0)
+        rows: Array = (scores / self._unit) @ (self._axes.vectors.T * back) + self.mean_
+        return in_dtype_of(X, rows)
+
+    @cached_property
+    def variables_(self) -> Variables:
+        """The variables: coordinates, correlations, cos2, contributions."""
+        check_is_fitted(self)
+        used = self._axes.table.factors > 0
+        warn_constant([c for c, s in zip(self._columns, self._deviations, strict=True) if s == 0])
+        roots = np.sqrt(self._metric)[:, None]
+        coordinates = np.where(used[:, None], self._axes.vectors / roots, 0.0)
+        coordinates = coordinates * np.sqrt(self._axis_inertias)
+        s = np.where(self._deviations > 0, self._deviations, np.nan)[:, None]
+        return Variables(
+            np.clip(coordinates / s, -1.0, 1.0),
+            self._columns,
+            self._axis_inertias,
+            self._unit * self._deviations,
+            self._metric,
+            self._library,
+            self._unit,
+        )
+
+    def _analysed(self, deviations: Array) -> Array:
+        return np.where(deviations > 0, 1.0, 0.0) if self.standardize else deviations
+
+    def _passive(self, X: Any, squares: Any) -> tuple[Array, Array | None]:
+        return self._project(X)
+
+    def _squares_of(self, shares_of: Array) -> Array:
+        squares: Array = np.sum(self._axes.table.adjoint(shares_of) ** 2, axis=0)
+        return np.where(squares <= noise_of(self._axes.table), 0.0, squares)
+
+    def _refit(self, weights: Array) -> PCA:
+        model: PCA = clone(self)
+        model.fit(self._axes.table.values, sample_weight=weights)
+        self._name_alike(model)
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,316 @@
+"""A table seen centred, scaled and weighted, of which only a piece is ever in memory twice.
+
+In memory, on disk or sparse, a table answers the same few questions: products with the centred
+table from both sides, and the two matrices of inner products.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from mercer.check import Array, chunks
+from mercer.estimator import CHUNK, pieces, refuse_infinite
+
+EPSILON = float(np.finfo(float).eps)
+
+ROUNDING = 4.0 * EPSILON
+"""A centred entry is wrong by so much of the largest entry of its column: it and its mean round."""
+
+DRIFT = 1e-13
+"""A mean of centred values below this share of their deviation need not be subtracted."""
+
+NEAR = 4.0
+"""Means within two deviations of 0 cost less than a digit where squares are not centred first."""
+
+SAFE = (2.0**-400, 2.0**400)
+"""Sizes whose squares, summed over any table, neither overflow nor underflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    r"""The centred table whose inner products, weighted, are inertias.
+
+    .. math:: Z = (X / t - 1 \mu^\top)\, \mathrm{diag}(f), \quad \mu = X^\top w / t,\;
+        \textstyle\sum_i w_i = 1
+
+    The units t are powers of two, 1 unless the data are so large or small that squares would
+    overflow. The factors f hold the standard deviations and the weights of columns. ``variances``
+    and ``largest``, the largest modulus of each column, are those of X / t.
+    """
+
+    values: Any
+    weights: Array
+    units: Array
+    centre: Array
+    variances: Array
+    largest: Array
+    factors: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        n, p = self.values.shape
+        return n, p
+
+    def scaled(self, factors: Array) -> Self:
+        """Return the table with other factors."""
+        return replace(self, factors=factors)
+
+    def like(self, X: Any) -> Self:
+        """Return new rows, centred and scaled as these are."""
+        return replace(self, values=X, weights=np.zeros(X.shape[0]))
+
+    def sizes_and_mean(self) -> tuple[Array, Array]:
+        """Return the largest modulus and the mean of each column; refuse what is not finite."""
+        raise NotImplementedError
+
+    def measured(self, has_scatter: bool) -> Table:
+        """Return the table with the variances of its columns."""
+        raise NotImplementedError
+
+    def centred(self, rows: slice) -> Array:
+        """Return some rows of X / t - 1μᵀ, as a copy."""
+        raise NotImplementedError
+
+    def product(self, V: Array) -> tuple[Array, Array]:
+        """Return Z V and the squared norm of each row of Z, in one pass."""
+        raise NotImplementedError
+
+    def adjoint(self, U: Array) -> Array:
+        """Return Zᵀ U."""
+        raise NotImplementedError
+
+    def covariance(self) -> Array:
+        """Return Zᵀ W Z, whose trace is the inertia."""
+        raise NotImplementedError
+
+    def gram(self) -> Array:
+        """Return W^½ Z Zᵀ W^½, which has the same eigenvalues."""
+        raise NotImplementedError
+
+
+def read(X: Any, weights: Array, *, by_column: bool = False, has_scatter: bool = False) -> Table:
+    """Return a table with factors 1, after two passes for means and variances.
+
+    ``by_column`` allows every column its own unit, which is right where it will be divided by its
+    standard deviation; ``has_scatter`` finds the variances as the diagonal of all covariances.
+
+    >>> table = read(np.array([[1e8 + 1.0], [1e8 + 3.0]]), np.array([0.5, 0.5]))
+    >>> table.centre, table.variances
+    (array([1.00000002e+08]), array([1.]))
+    """
+    p = X.shape[1]
+    kind: type[Table] = SparseTable if sparse.issparse(X) else DenseTable
+    raw = kind(X, weights, np.ones(p), np.zeros(p), np.zeros(p), np.zeros(p), np.ones(p))
+    largest, centre = raw.sizes_and_mean()
+    units = _units(largest, by_column)
+    if np.any(units != 1.0):
+        raw = replace(raw, units=units)
+        largest, centre = largest / units, raw.sizes_and_mean()[1]
+    return replace(raw, centre=centre, largest=largest).measured(has_scatter)
+
+
+def noise_of(table: Table) -> float:
+    """Return the squared norm that the rounding of centred entries can give a row."""
+    return float(table.factors**2 @ (ROUNDING * table.largest) ** 2)
+
+
+def _units(largest: Array, by_column: bool) -> Array:
+    sizes = largest if by_column else np.full_like(largest, largest.max())
+    is_safe = (sizes >= SAFE[0]) & (sizes <= SAFE[1]) | (sizes == 0.0)
+    exponents = np.where(is_safe, 1, np.frexp(sizes)[1])
+    units: Array = np.ldexp(1.0, exponents - 1)
+    return units
+
+
+@dataclass(frozen=True, eq=False)
+class DenseTable(Table):
+    """Rows of an array, which may lie on disk: only a piece of it is copied at a time."""
+
+    drift: Array | None = None
+    scatter: Array | None = None
+
+    def sizes_and_mean(self) -> tuple[Array, Array]:
+        largest, mean = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+        for rows in pieces(self.shape):
+            piece = np.asarray(self.values[rows], dtype=np.float64)
+            np.maximum(largest, piece.max(axis=0), out=largest)
+            np.maximum(largest, -piece.min(axis=0), out=largest)
+            if not np.all(np.isfinite(largest)):
+                refuse_infinite(piece, first=rows.start)
+            with np.errstate(over="ignore", invalid="ignore"):  # `read` then chooses other units
+                mean += self.weights[rows] @ (piece if self._is_plain else piece / self.units)
+        return largest, mean
+
+    @cached_property
+    def _is_plain(self) -> bool:
+        return bool(np.all(self.units == 1.0))
+
+    def centred(self, rows: slice) -> Array:
+        piece = np.asarray(self.values[rows], dtype=np.float64)
+        piece = (piece if self._is_plain else piece / self.units) - self.centre
+        if self.drift is not None:
+            piece -= self.drift
+        return piece
+
+    def measured(self, has_scatter: bool) -> DenseTable:
+        """Return the table with its variances, and with its mean corrected.
+
+        Rounding leaves a mean in the centred values, which are small, so that theirs is accurate.
+        Where it is too small to be added to the centre it is subtracted on its own.
+        """
+        if has_scatter and self._is_near_origin(self._variances_of_first()):
+            table = self._measured_from_origin()
+            if self._is_near_origin(table.variances):
+                return table
+        p = self.shape[1]
+        mean, squares = np.zeros(p), np.zeros((p, p) if has_scatter else p)
+        for rows in pieces(self.shape):
+            piece = self.centred(rows)
+            mean += self.weights[rows] @ piece
+            if has_scatter:
+                squares += self._inner(piece, rows)
+            else:
+                squares += self.weights[rows] @ np.square(piece, out=piece)
+        squares -= np.outer(mean, mean) if has_scatter else mean**2
+        variances = np.maximum(np.diag(squares) if has_scatter else squares, 0.0)
+        centre = self.centre + mean
+        drift = mean - (centre - self.centre)
+        is_lost = np.any(np.abs(drift) > DRIFT * np.sqrt(variances))
+        return replace(
+            self,
+            centre=centre,
+            drift=drift if is_lost else None,
+            variances=variances,
+            scatter=squares if has_scatter else None,
+        )
+
+    def _is_near_origin(self, variances: Array) -> bool:
+        """Whether all means are so small that squares need no centring before they are summed."""
+        return self._is_plain and bool(np.all(self.centre**2 <= NEAR * variances))
+
+    def _variances_of_first(self) -> Array:
+        first = next(iter(pieces(self.shape)))
+        variances: Array = np.asarray(self.values[first], dtype=np.float64).var(axis=0)
+        return variances
+
+    def _measured_from_origin(self) -> DenseTable:
+        """Return the table with its variances and covariances, without a centred copy."""
+        scatter = -np.outer(self.centre, self.centre)
+        for rows in pieces(self.shape):
+            scatter += self._inner(np.asarray(self.values[rows], dtype=np.float64), rows)
+        return replace(self, variances=np.maximum(np.diag(scatter), 0.0), scatter=scatter)
+
+    def _inner(self, piece: Array, rows: slice) -> Array:
+        """Return Σ wᵢ zᵢ zᵢᵀ over some rows; equal weights are taken out of the sum."""
+        weights = self.weights[rows]
+        if np.all(weights == weights[0]):
+            inner: Array = weights[0] * (piece.T @ piece)
+        else:
+            piece = np.sqrt(weights)[:, None] * piece
+            inner = piece.T @ piece
+        return inner
+
+    def product(self, V: Array) -> tuple[Array, Array]:
+        scores, squares = np.empty((self.shape[0], V.shape[1])), np.empty(self.shape[0])
+        axes, metric = self.factors[:, None] * V, self.factors**2
+        for rows in pieces(self.shape):
+            piece = self.centred(rows)
+            np.matmul(piece, axes, out=scores[rows])
+            squares[rows] = np.square(piece, out=piece) @ metric
+        return scores, squares
+
+    def adjoint(self, U: Array) -> Array:
+        total = np.zeros((self.shape[1], U.shape[1]))
+        for rows in pieces(self.shape):
+            total += self.centred(rows).T @ U[rows]
+        images: Array = self.factors[:, None] * total
+        return images
+
+    def covariance(self) -> Array:
+        scatter: Any = self.scatter
+        if scatter is None:
+            scatter = self.measured(has_scatter=True).scatter
+        scaled: Array = self.factors[:, None] * scatter * self.factors
+        return scaled
+
+    def gram(self) -> Array:
+        n, p = self.shape
+        total, roots = np.zeros((n, n)), np.sqrt(self.weights)[:, None]
+        for columns in chunks(p, max(1, CHUNK // n)):
+            piece = np.asarray(self.values[:, columns], dtype=np.float64) / self.units[columns]
+            piece -= self.centre[columns]
+            if self.drift is not None:
+                piece -= self.drift[columns]
+            piece *= self.factors[columns]
+            piece *= roots
+            total += piece @ piece.T
+        return total
+
+    def whole(self) -> Array:
+        """Return W^½ Z, which is as large as the table."""
+        Z = self.centred(slice(None)) * self.factors
+        weighted: Array = np.sqrt(self.weights)[:, None] * Z
+        return weighted
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable(Table):
+    """Rows of a sparse matrix, whose centring is carried along and never written out."""
+
+    def sizes_and_mean(self) -> tuple[Array, Array]:
+        largest = np.zeros(self.shape[1])
+        np.maximum.at(largest, self.values.indices, np.abs(self.values.data))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean: Array = self._in_units().T @ self.weights
+        return largest, mean
+
+    def _in_units(self, factors: Array | float = 1.0) -> Any:
+        """Return the sparse matrix X / t, its columns multiplied by factors."""
+        if np.all(factors == self.units):
+            return self.values
+        return self.values @ sparse.diags_array(factors / self.units, format="csr")
+
+    def centred(self, rows: slice) -> Array:
+        piece: Array = self.values[rows].toarray() / self.units - self.centre
+        return piece
+
+    def measured(self, has_scatter: bool) -> SparseTable:  # noqa: ARG002  (as for dense tables)
+        """Return the table with its variances, formed without cancellation."""
+        p, entries = self.shape[1], self._in_units().tocoo()
+        j, w = entries.coords[1], self.weights[entries.coords[0]]
+        gaps = entries.data - self.centre[j]
+        rest = np.maximum(1.0 - np.bincount(j, w, p), 0.0)  # the weight of rows whose entry is 0
+        squares = np.bincount(j, w * gaps**2, p) + rest * self.centre**2
+        return replace(self, variances=squares)
+
+    def product(self, V: Array) -> tuple[Array, Array]:
+        axes, metric = self.factors[:, None] * V, self.factors**2
+        X = self._in_units()
+        scores: Array = X @ axes - self.centre @ axes
+        raw = X.multiply(X) @ metric
+        squares = raw - 2.0 * (X @ (metric * self.centre)) + metric @ self.centre**2
+        noise = 8 * EPSILON * (raw + metric @ self.centre**2)
+        return scores, np.where(squares <= noise, 0.0, squares)
+
+    def adjoint(self, U: Array) -> Array:
+        total: Array = self._in_units(self.factors).T @ U
+        return total - np.outer(self.factors * self.centre, U.sum(axis=0))
+
+    def covariance(self) -> Array:
+        X = sparse.diags_array(np.sqrt(self.weights), format="csr") @ self._in_units(self.factors)
+        middle = self.factors * self.centre
+        total: Array = (X.T @ X).toarray() - np.outer(middle, middle)
+        return total
+
+    def gram(self) -> Array:
+        X, middle = self._in_units(self.factors), self.factors * self.centre
+        cross = X @ middle
+        total: Array = (X @ X.T).toarray() - cross[:, None] - cross + middle @ middle
+        roots = np.sqrt(self.weights)
+        total *= roots[:, None] * roots
+        return total

@@ -1,0 +1,257 @@
+"""What every model with axes can be asked: its individuals, supplementary elements, outliers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, number, real_array, whole
+from mercer.estimator import column_names, require_fit
+from mercer.reading.remarks import (
+    ConstantColumns,
+    DegenerateAxes,
+    NoInertia,
+    ReadingWarning,
+    named,
+)
+from mercer.reading.tidy import columns_of, library_of, row_names
+from mercer.reading.values import (
+    Categories,
+    Individuals,
+    Outliers,
+    Supplementary,
+    Variables,
+    correlations,
+)
+from mercer.spectrum import Spectrum
+
+
+class Readable:
+    """A model whose axes are read: it knows its scores and distances, this class the rest."""
+
+    spectrum_: Spectrum
+    _weights: Array
+    _total: float
+    _names: tuple[str, ...] | None
+    _columns: tuple[str, ...]
+    _library: str | None
+    _unit: float = 1.0
+    _n_features_out: int
+
+    @property
+    def _axis_inertias(self) -> Array:
+        """The inertias in units squared."""
+        raise NotImplementedError
+
+    def _scores(self) -> tuple[Array, Array]:
+        """Return the coordinates of individuals, and squared distances in units squared."""
+        raise NotImplementedError
+
+    def _passive(self, X: Any, squares: Any) -> tuple[Array, Array | None]:
+        """Return the same of other individuals."""
+        raise NotImplementedError
+
+    def _squares_of(self, shares: Array) -> Array:
+        """Return the squared norms of Σ sᵢ(φᵢ - μ), one for each column of shares."""
+        raise NotImplementedError
+
+    def _refit(self, weights: Array) -> Any:
+        """Return the same model of the same data with other weights."""
+        raise NotImplementedError
+
+    def _note(self, X: Any, weights: Array, count: int) -> None:
+        """Remember what the data were called, and forget what was read of others."""
+        for name in ("individuals_", "variables_"):
+            vars(self).pop(name, None)
+        self._weights = weights
+        self._names, self._library = row_names(X), library_of(X)
+        self._columns = column_names(X) or tuple(f"x{j}" for j in range(count))
+
+    def _warn(self, n_components: int | None) -> None:
+        """Warn of axes that do not exist or do not mean what they seem to."""
+        if not self._n_features_out:
+            warnings.warn(
+                f"all {len(self._weights)} individuals coincide: the inertia is 0 and there are "
+                "no axes",
+                NoInertia,
+                stacklevel=3,
+            )
+        kept = [[k + 1 for k in c if k < self._n_features_out] for c in self.spectrum_.clusters]
+        kept = [c for c in kept if c]
+        if n_components is not None and kept:
+            axes = "; ".join(" and ".join(map(str, c)) for c in kept)
+            warnings.warn(
+                f"eigenvalues that cannot be told apart make these axes arbitrary within the "
+                f"space they span (with an axis not asked for where one stands alone): {axes}. "
+                "Read sums over such axes only; see spectrum_.clusters",
+                DegenerateAxes,
+                stacklevel=3,
+            )
+
+    @cached_property
+    def individuals_(self) -> Individuals:
+        """The individuals: coordinates, cos2, contributions, distances."""
+        scores, squares = self._scores()
+        return self._located(scores, squares, self._weights, self._names, self._library)
+
+    def _located(
+        self,
+        scores: Array,
+        squares: Array | None,
+        weights: Array,
+        names: tuple[str, ...] | None,
+        library: str | None,
+    ) -> Individuals:
+        return Individuals(
+            scores, squares, weights, self._axis_inertias, names, library, self._unit
+        )
+
+    def supplementary(
+        self,
+        individuals: Any = None,
+        variables: Any = None,
+        categories: Any = None,
+        *,
+        squares: Any = None,
+    ) -> Supplementary:
+        """Project elements on axes they did not help to find.
+
+        Parameters
+        ----------
+        individuals
+            New individuals, in the form that `transform` takes.
+        variables
+            Numbers for the individuals of the fit: a data frame, a mapping from names, an array.
+        categories
+            Labels for the individuals of the fit, in the same forms.
+        squares
+            k(x, x) of new individuals; needed for their cos2 with a precomputed kernel only.
+        """
+        require_fit(self)
+        return Supplementary(
+            None if individuals is None else self._supplementary_individuals(individuals, squares),
+            None if variables is None else self._supplementary_variables(variables),
+            None if categories is None else self._supplementary_categories(categories),
+        )
+
+    def _supplementary_individuals(self, X: Any, squares: Any) -> Individuals:
+        scores, distances = self._passive(X, squares)
+        library = library_of(X) or self._library
+        return self._located(scores, distances, np.zeros(len(scores)), row_names(X), library)
+
+    def _supplementary_variables(self, given: Any) -> Variables:
+        columns = columns_of(given, len(self._weights), "variables")
+        table = np.column_stack([real_array(v, f"variable {n!r}") for n, v in columns.items()])
+        return self._correlated(table, tuple(columns), library_of(given) or self._library)
+
+    def _correlated(self, table: Array, names: tuple[str, ...], library: str | None) -> Variables:
+        r, deviations = correlations(table, self.individuals_.coordinates, self._weights)
+        warn_constant([n for n, s in zip(names, deviations, strict=True) if s == 0])
+        deviations = self._analysed(deviations)
+        return Variables(
+            r, names, self._axis_inertias, deviations, library=library, unit=self._unit
+        )
+
+    def _analysed(self, deviations: Array) -> Array:
+        """Return the deviations of supplementary variables as they would be once active."""
+        return deviations
+
+    def _supplementary_categories(self, given: Any) -> Categories:
+        columns = columns_of(given, len(self._weights), "categories")
+        pairs = [(name, level) for name, labels in columns.items() for level in _levels(labels)]
+        members = np.column_stack(
+            [_texts(columns[name], name) == level for name, level in pairs]
+        ).astype(np.float64)
+        pairs, members = self._with_weight(pairs, members)
+        weights = self._weights @ members
+        shares = self._weights[:, None] * members / weights
+        active = self._weights > 0
+        return Categories(
+            coordinates=shares.T @ self.individuals_.coordinates,
+            squared_distances=self._squares_of(shares),
+            levels=tuple(level for _, level in pairs),
+            variables_of=tuple(name for name, _ in pairs),
+            counts=members[active].sum(axis=0).astype(int),
+            weights=weights,
+            inertias=self._axis_inertias,
+            unit=self._unit,
+            total=int(active.sum()),
+            library=library_of(given) or self._library,
+        )
+
+    def _with_weight(
+        self, pairs: list[tuple[str, str]], members: Array
+    ) -> tuple[list[tuple[str, str]], Array]:
+        """Leave out categories of weightless individuals only, which have no barycentre."""
+        has_weight = self._weights @ members > 0
+        without = [f"{v}={g}" for (v, g), w in zip(pairs, has_weight, strict=True) if not w]
+        if without:
+            warnings.warn(
+                f"no individual with a weight has these categories, which are left out: "
+                f"{named(without)}",
+                ReadingWarning,
+                stacklevel=5,
+            )
+        return [p for p, w in zip(pairs, has_weight, strict=True) if w], members[:, has_weight]
+
+    def outliers(self, deviations: float = 3.0) -> Outliers:
+        """Return the individuals that stand apart on the axes, or away from them.
+
+        An outlier exceeds the mean of all individuals by more than so many standard deviations in
+        its contribution to an axis, its distance to the barycentre, or its distance to the space
+        of the axes.
+        """
+        return Outliers(self.individuals_, number(deviations, "deviations", above=0.0))
+
+    def without(self, rows: Iterable[int]) -> Any:
+        """Return the model fitted without some rows, which are projected as supplementary.
+
+        The rows stay in their place with weight 0; the new model's ``removed_`` holds them.
+        """
+        require_fit(self)
+        n = len(self._weights)
+        chosen = np.unique([whole(row, "a row to remove") for row in rows]).astype(int)
+        if chosen.size and chosen[-1] >= n:
+            raise InvalidInput(f"there is no row {chosen[-1]}: rows are 0 to {n - 1}")
+        weights = self._total * self._weights
+        weights[chosen] = 0.0
+        if not weights.any():
+            raise InvalidInput("no individual with a weight would remain")
+        model = self._refit(weights)
+        model.removed_ = model.individuals_.take(chosen)
+        return model
+
+    def _name_alike(self, model: Any) -> None:
+        """Give a model of the same data the same names."""
+        model._names, model._columns, model._library = self._names, self._columns, self._library
+        if hasattr(self, "feature_names_in_"):
+            model.feature_names_in_ = self.feature_names_in_
+
+
+def warn_constant(names: list[str]) -> None:
+    """Warn of columns that have no correlation with anything."""
+    if names:
+        warnings.warn(
+            f"these columns are constant and have no correlations (NaN): {named(names)}",
+            ConstantColumns,
+            stacklevel=4,
+        )
+
+
+def _texts(labels: Array, name: str) -> Array:
+    """Return labels as text; a missing one is refused by its row."""
+    for i, label in enumerate(labels.tolist()):
+        if label is None or (isinstance(label, float) and np.isnan(label)):
+            raise InvalidInput(
+                f"categories: {name!r} has no label in row {i}; give the missing ones a level of "
+                "their own"
+            )
+    return np.array([str(label) for label in labels.tolist()], dtype=object)
+
+
+def _levels(labels: Array) -> list[str]:
+    return sorted({str(label) for label in labels.tolist()})

@@ -1,0 +1,137 @@
+"""Tables that leave and enter a reading: tidy columns out, named columns in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+
+from mercer.check import Array, InvalidInput, InvalidParameter
+
+SHOWN = 10
+"""Rows that a printed table shows."""
+
+LIBRARIES = {
+    "pandas": nw.dependencies.is_pandas_dataframe,
+    "polars": nw.dependencies.is_polars_dataframe,
+    "pyarrow": nw.dependencies.is_pyarrow_table,
+}
+
+
+class Tidy(Mapping[str, Array]):
+    """Named columns of equal length, one row for each observation.
+
+    It is a mapping, so that ``pandas.DataFrame(table)`` and ``polars.DataFrame(table)`` take it.
+
+    >>> table = Tidy({"axis": np.array([1, 2]), "cos2": np.array([0.25, 0.5])})
+    >>> table
+    axis  cos2
+       1  0.25
+       2   0.5
+    >>> table["cos2"].tolist(), table.rows
+    ([0.25, 0.5], 2)
+    """
+
+    def __init__(self, columns: Mapping[str, Array]) -> None:
+        self._columns = {name: frozen(values) for name, values in columns.items()}
+
+    def __getitem__(self, name: str) -> Array:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def __repr__(self) -> str:
+        texts = [[n, *(_text(v) for v in c[:SHOWN])] for n, c in self._columns.items()]
+        widths = [max(map(len, column)) for column in texts]
+        lines = ["  ".join(map(str.rjust, row, widths)) for row in zip(*texts, strict=True)]
+        more = self.rows - SHOWN
+        return "\n".join([*lines, *([f"... {more} more rows"] if more > 0 else [])])
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def frozen(values: Array) -> Array:
+    """Return a read-only view of an array."""
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view
+
+
+def library_of(X: Any) -> str | None:
+    """Return the library a data frame comes from, None for what is no data frame."""
+    return next((name for name, is_one in LIBRARIES.items() if is_one(X)), None)
+
+
+def as_frame(columns: dict[str, Array], library: str | None) -> Any:
+    """Return columns as a data frame of a library that is installed, or as a `Tidy` table."""
+    if library is None:
+        return Tidy(columns)
+    if library not in LIBRARIES:
+        raise InvalidParameter(f"library must be one of {', '.join(LIBRARIES)}, found {library!r}")
+    try:
+        return nw.from_dict(dict(columns), backend=cast(Any, library)).to_native()
+    except ImportError as error:
+        raise InvalidParameter(f"{library} is not installed") from error
+
+
+def row_names(X: Any) -> tuple[str, ...] | None:
+    """Return the names of rows: the index of a data frame unless it only counts.
+
+    >>> row_names([[1.0], [2.0]]) is None
+    True
+    """
+    names = getattr(X, "row_names", None)
+    if names is None and library_of(X) == "pandas":
+        names = None if type(X.index).__name__ == "RangeIndex" else X.index
+    return None if names is None else tuple(str(name) for name in names)
+
+
+def columns_of(given: Any, count: int, what: str) -> dict[str, Array]:
+    """Return columns by name from a mapping, a data frame, one column or an array of several.
+
+    >>> columns_of({"points": [3, 1]}, 2, "variables")
+    {'points': array([3, 1])}
+    >>> columns_of([[1, 2], [3, 4]], 2, "variables")
+    {'x0': array([1, 3]), 'x1': array([2, 4])}
+    """
+    columns = {str(name): np.asarray(values) for name, values in _named(given, what)}
+    for name, values in columns.items():
+        if values.shape != (count,):
+            raise InvalidInput(
+                f"{what}: {name!r} has shape {values.shape} for {count} individuals; every column "
+                "needs one entry for each individual of the fit"
+            )
+    return columns
+
+
+def _named(given: Any, what: str) -> Iterator[tuple[Any, Any]]:
+    if isinstance(given, Mapping):
+        yield from given.items()
+    elif library_of(given) is not None:
+        try:
+            frame = nw.from_native(given, eager_only=True)
+            yield from ((c.name, c.to_numpy()) for c in frame.iter_columns())
+        except DuplicateError as error:
+            raise InvalidInput(f"{what}: two columns have the same name; rename one") from error
+    else:
+        name = getattr(given, "name", None)
+        values = np.asarray(getattr(given, "values", given))
+        if values.ndim == 1:
+            yield ("x0" if name is None else name), values
+        elif values.ndim == 2:
+            yield from ((f"x{j}", values[:, j]) for j in range(values.shape[1]))
+        else:
+            raise InvalidInput(f"{what} must be columns, found an array of shape {values.shape}")

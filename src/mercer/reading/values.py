@@ -1,0 +1,396 @@
+"""What is read on axes, as values: each formula stands here once."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidParameter, NotPositiveDefinite
+from mercer.reading.remarks import AtBarycentre, named
+from mercer.reading.tidy import as_frame, frozen
+
+CONSTANT = 4.0 * float(np.finfo(float).eps)
+"""A standard deviation below this share of the largest entry is the rounding of a constant."""
+
+CANCELLED = 1e-12
+"""What is left of a squared distance below this share of it is rounding."""
+
+
+def _labels(names: tuple[str, ...] | None, count: int) -> Array:
+    return np.arange(count) if names is None else np.array(names, dtype=object)
+
+
+def _tidy(what: str, labels: Array, columns: dict[str, Array]) -> dict[str, Array]:
+    """Return one row for each element and axis; axes are counted from 1, as on a graph."""
+    count = next(iter(columns.values())).shape[1]
+    long = {name: values.ravel() for name, values in columns.items()}
+    axes = np.tile(np.arange(1, count + 1), len(labels))
+    return {what: np.repeat(labels, count), "axis": axes, **long}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Individuals:
+    r"""Individuals on the axes.
+
+    .. math:: \cos^2_{ik} = \frac{|F_{ik}|^2}{\|\varphi_i - \mu\|^2}, \quad
+        \gamma_{ik} = \frac{w_i |F_{ik}|^2}{\lambda_k}
+
+    ``coordinates`` are F, one row for each individual. The squared cosines add up to 1 over all
+    axes, the contributions over all active individuals; supplementary ones weigh and contribute
+    nothing. cos2 is NaN, with a warning, for an individual at the barycentre. Squared distances and
+    inertias are in the square of ``unit``, which is 1 unless data are too large or small to square.
+
+    >>> one = Individuals(np.array([[3.0, 0.0]]), np.array([25.0]), np.array([1.0]), np.ones(2))
+    >>> one.cos2, one.distances
+    (array([[0.36, 0.  ]]), array([5.]))
+    """
+
+    coordinates: Array
+    squared_distances: Array | None
+    weights: Array
+    inertias: Array
+    names: tuple[str, ...] | None = None
+    library: str | None = None
+    unit: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "coordinates", frozen(self.coordinates))
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    def __repr__(self) -> str:
+        count, axes = self.coordinates.shape
+        return f"<Individuals: {count} on {axes} axes>"
+
+    @property
+    def labels(self) -> Array:
+        """The names of the individuals, or their row numbers."""
+        return _labels(self.names, len(self))
+
+    def _squares(self) -> Array:
+        if self.squared_distances is None:
+            raise InvalidParameter(
+                "the distance of these individuals to the barycentre is not known: with a "
+                "precomputed kernel give k(x, x) as supplementary(individuals=K, squares=...)"
+            )
+        if np.any(self.squared_distances < 0):
+            row = int(np.argmin(self.squared_distances))
+            raise NotPositiveDefinite(
+                f"the squared distance of individual {self.labels[row]} to the barycentre is "
+                f"{self.squared_distances[row]:.3g}: the kernel is not positive definite, and "
+                "cos2 and distances do not exist"
+            )
+        return self.squared_distances
+
+    @cached_property
+    def distances(self) -> Array:
+        """The distance of each individual to the barycentre, in the space of the features."""
+        return frozen(self.unit * np.sqrt(self._squares()))
+
+    @cached_property
+    def cos2(self) -> Array:
+        """How well each axis shows each individual, between 0 and 1."""
+        squares = self._squares()
+        away = squares > 0
+        if not np.all(away):
+            at = [str(label) for label in self.labels[~away]]
+            warnings.warn(
+                f"cos2 is not defined (NaN) at the barycentre, where these individuals are: "
+                f"{named(at)}",
+                AtBarycentre,
+                stacklevel=3,
+            )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cos2 = _squared(self.coordinates, self.unit)
+            cos2 /= squares[:, None]
+        np.minimum(cos2, 1.0, out=cos2)
+        cos2[~away] = np.nan
+        return frozen(cos2)
+
+    @cached_property
+    def contributions(self) -> Array:
+        """The share of each individual in the inertia of each axis."""
+        shares = _squared(self.coordinates, self.unit)
+        shares *= self.weights[:, None]
+        shares /= self.inertias
+        return frozen(shares)
+
+    @cached_property
+    def plane_distances(self) -> Array:
+        """The distance of each individual to the space of the axes: what they do not show."""
+        squares = self._squares()
+        rest = squares - _squared(self.coordinates, self.unit).sum(axis=1)
+        return frozen(self.unit * np.sqrt(np.where(rest <= CANCELLED * squares, 0.0, rest)))
+
+    def take(self, rows: Array) -> Individuals:
+        """Return some of the individuals."""
+        squares, names = self.squared_distances, self.names
+        return Individuals(
+            self.coordinates[rows],
+            None if squares is None else squares[rows],
+            self.weights[rows],
+            self.inertias,
+            tuple(names[i] for i in rows) if names else tuple(str(i) for i in rows),
+            self.library,
+            self.unit,
+        )
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each individual and axis.
+
+        It is a data frame of the library given, else of the one the data came in, else a `Tidy`
+        table.
+        """
+        columns = {"coordinate": self.coordinates}
+        if self.squared_distances is not None:
+            columns["cos2"] = self.cos2
+        columns["contribution"] = self.contributions
+        return as_frame(_tidy("individual", self.labels, columns), library or self.library)
+
+
+def _squared(values: Array, unit: float = 1.0) -> Array:
+    if unit != 1.0:
+        values = values / unit
+    return np.square(np.abs(values)) if np.iscomplexobj(values) else np.square(values)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Variables:
+    r"""Variables on the axes.
+
+    .. math:: r_{jk} = \mathrm{corr}(x^j, F_k), \quad G_{jk} = s_j r_{jk}, \quad
+        \cos^2_{jk} = r_{jk}^2, \quad \gamma_{jk} = \frac{m_j G_{jk}^2}{\lambda_k}
+
+    with s the standard deviation of the variable as it was analysed (1 once standardised) and m
+    its weight. Coordinates and contributions exist where axes are combinations of variables: in
+    PCA, and with the linear kernel.
+    """
+
+    correlations: Array
+    names: tuple[str, ...]
+    inertias: Array
+    deviations: Array | None = None
+    weights: Array | None = None
+    library: str | None = None
+    unit: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.correlations)
+
+    def __repr__(self) -> str:
+        count, axes = self.correlations.shape
+        return f"<Variables: {count} on {axes} axes>"
+
+    @cached_property
+    def coordinates(self) -> Array:
+        if self.deviations is None:
+            raise InvalidParameter(
+                "variables have coordinates only where axes are combinations of them: in PCA and "
+                "with the linear kernel. Their .correlations exist for every kernel"
+            )
+        r = np.where(self.deviations[:, None] > 0, self.correlations, 0.0)
+        return frozen(self.deviations[:, None] * r)
+
+    @cached_property
+    def cos2(self) -> Array:
+        return frozen(np.abs(self.correlations) ** 2)
+
+    @cached_property
+    def contributions(self) -> Array:
+        """The share of each variable in the inertia of each axis; they add up to 1."""
+        if self.weights is None:
+            raise InvalidParameter(
+                "only active variables in PCA, or with the linear kernel, contribute to the axes"
+            )
+        squares = _squared(self.coordinates, self.unit)
+        return frozen(self.weights[:, None] * squares / self.inertias)
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each variable and axis."""
+        columns = {"correlation": self.correlations, "cos2": self.cos2}
+        if self.deviations is not None:
+            columns = {"coordinate": self.coordinates, **columns}
+        if self.weights is not None:
+            columns["contribution"] = self.contributions
+        labels = _labels(self.names, len(self))
+        return as_frame(_tidy("variable", labels, columns), library or self.library)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Categories:
+    r"""The categories of categorical variables on the axes: each at the barycentre of its members.
+
+    .. math:: v_{gk} = \frac{\bar F_{gk}}{\sqrt{\lambda_k \frac{N - n_g}{(N - 1)\, n_g}}}, \quad
+        \eta^2_k = \sum_g \frac{w_g \bar F_{gk}^2}{\lambda_k}
+
+    A v-test beyond ±1.96 says that members drawn at random would seldom lie so far from the
+    origin. η² has one row for each categorical variable, in the order of ``variables``; counts are
+    of individuals with a weight.
+
+    >>> table = Categories(
+    ...     np.array([[1.0], [-1.0]]), np.array([1.0, 1.0]), ("a", "b"), ("q", "q"),
+    ...     np.array([2, 2]), np.array([0.5, 0.5]), np.array([1.0]))
+    >>> table.v_test.ravel(), table.eta2
+    (array([ 1.73205081, -1.73205081]), array([[1.]]))
+    """
+
+    coordinates: Array
+    squared_distances: Array
+    levels: tuple[str, ...]
+    variables_of: tuple[str, ...]
+    counts: Array
+    weights: Array
+    inertias: Array
+    total: int = 0
+    library: str | None = None
+    unit: float = 1.0
+
+    def __len__(self) -> int:
+        return len(self.levels)
+
+    def __repr__(self) -> str:
+        return f"<Categories: {named([f'{v}={g}' for v, g in self._pairs()])}>"
+
+    def _pairs(self) -> list[tuple[str, str]]:
+        return list(zip(self.variables_of, self.levels, strict=True))
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The categorical variables, in the order of the rows of `eta2`."""
+        return tuple(dict.fromkeys(self.variables_of))
+
+    @cached_property
+    def v_test(self) -> Array:
+        N = self.total or int(self.counts.sum())
+        n = self.counts[:, None].astype(np.float64)
+        spread = np.sqrt(self.inertias * (N - n) / (max(N - 1, 1) * n))
+        # A category of all individuals has its barycentre at the origin.
+        lies = spread > 0
+        return frozen(np.where(lies, self.coordinates / self.unit / np.where(lies, spread, 1), 0.0))
+
+    @cached_property
+    def cos2(self) -> Array:
+        away = self.squared_distances > 0
+        squares = np.where(away, self.squared_distances, 1.0)[:, None]
+        cos2 = np.minimum(_squared(self.coordinates, self.unit) / squares, 1.0)
+        if not np.all(away):
+            at = [g for g, is_away in zip(self.levels, away, strict=True) if not is_away]
+            warnings.warn(
+                f"cos2 is not defined (NaN) at the barycentre, where these categories are: "
+                f"{named(at)}",
+                AtBarycentre,
+                stacklevel=3,
+            )
+            cos2[~away] = np.nan
+        return frozen(cos2)
+
+    @cached_property
+    def eta2(self) -> Array:
+        shares = self.weights[:, None] * _squared(self.coordinates, self.unit) / self.inertias
+        members = np.array([[v == w for w in self.variables_of] for v in self.variables], float)
+        return frozen(members.reshape(len(self.variables), len(self)) @ shares)
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each category and axis."""
+        columns = {"coordinate": self.coordinates, "cos2": self.cos2, "v_test": self.v_test}
+        tidy = _tidy("category", _labels(self.levels, len(self)), columns)
+        variables = np.repeat(np.array(self.variables_of, object), len(self.inertias))
+        return as_frame({"variable": variables, **tidy}, library or self.library)
+
+
+@dataclass(frozen=True, eq=False)
+class Supplementary:
+    """What was projected on axes it did not help to find; None where nothing was given."""
+
+    individuals: Individuals | None = None
+    variables: Variables | None = None
+    categories: Categories | None = None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outliers:
+    """Individuals that stand apart, and by which of three measures.
+
+    ``rows`` are the row numbers of those whose contribution to an axis, distance to the
+    barycentre or distance to the space of the axes exceeds the mean of all by more than
+    ``deviations`` standard deviations.
+    """
+
+    individuals: Individuals
+    deviations: float
+
+    def __repr__(self) -> str:
+        labels = [str(label) for label in self.individuals.labels[self.rows]]
+        return f"<Outliers: {named(labels) or 'none'}>"
+
+    @property
+    def contributions(self) -> Array:
+        return self.individuals.contributions
+
+    @property
+    def distances(self) -> Array:
+        """Distances to the barycentre, in the space of the features."""
+        return self.individuals.distances
+
+    @property
+    def plane_distances(self) -> Array:
+        """Distances to the space of the axes, in the space of the features."""
+        return self.individuals.plane_distances
+
+    @cached_property
+    def rows(self) -> Array:
+        measures = np.column_stack([self.contributions, self.distances, self.plane_distances])
+        active = self.individuals.weights > 0
+        mean, deviation = measures[active].mean(axis=0), measures[active].std(axis=0)
+        limit = mean + self.deviations * deviation
+        return frozen(np.flatnonzero(active & (measures > limit).any(axis=1)))
+
+    def table(self, library: str | None = None) -> Any:
+        """Return one row for each individual, with its largest contribution and its axis."""
+        contributions = self.contributions
+        count = len(contributions)
+        axis = contributions.argmax(axis=1) if contributions.shape[1] else np.zeros(count, int)
+        columns = {
+            "individual": self.individuals.labels,
+            "contribution": contributions.max(axis=1, initial=0.0),
+            "axis": axis + 1,
+            "distance": self.distances,
+            "plane_distance": self.plane_distances,
+            "is_outlier": np.isin(np.arange(count), self.rows),
+        }
+        return as_frame(columns, library or self.individuals.library)
+
+
+def correlations(columns: Array, scores: Array, weights: Array) -> tuple[Array, Array]:
+    r"""Return the weighted correlations of columns with scores, and the columns' deviations.
+
+    .. math:: r_{jk} = \frac{\sum_i w_i (x_{ij} - \bar x_j)(F_{ik} - \bar F_k)}{s_j\, s(F_k)}
+
+    A constant column has deviation 0 and correlation NaN.
+
+    >>> x = np.array([[1.0], [2.0], [3.0]])
+    >>> correlations(x, np.array([[-1.0], [0.0], [1.0]]), np.full(3, 1 / 3))[0]
+    array([[1.]])
+    """
+    largest = np.abs(columns).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of very large or small columns exist
+    centred = columns / unit
+    for _ in range(2):  # the second time removes what rounding left of the mean
+        centred = centred - weights @ centred
+    deviations = np.sqrt(weights @ centred**2)
+    deviations = np.where(deviations <= CONSTANT, 0.0, deviations)
+    size = np.abs(scores).max(initial=0.0)
+    scores = scores / size if size > 0 else scores
+    scores = scores - weights @ scores
+    spreads = np.sqrt(weights @ _squared(scores))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        r = (centred.T @ (weights[:, None] * scores)) / deviations[:, None] / spreads
+    r[deviations == 0] = np.nan
+    if not np.iscomplexobj(r):
+        np.clip(r, -1.0, 1.0, out=r)
+    return r, deviations * unit

@@ -1,0 +1,506 @@
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn import config_context, decomposition
+from sklearn.base import clone
+from sklearn.decomposition import KernelPCA as Peer
+from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.check import Array
+from mercer.reading import DegenerateAxes, NoInertia
+from mercer.spectrum import signs
+from tests.references import aligned, near, reference
+
+RNG = np.random.default_rng(8)
+X = RNG.standard_normal((80, 4))
+NEW = RNG.standard_normal((13, 4))
+EPSILON = float(np.finfo(float).eps)
+
+
+def latent(n: int) -> Array:
+    rng = np.random.default_rng(0)
+    surface = np.tanh(rng.standard_normal((n, 3)) @ rng.standard_normal((3, 6)))
+    return np.asarray(surface + 0.1 * rng.standard_normal((n, 6)))
+
+
+@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [mc.KernelPCA(2, kernel=mc.Gaussian(1.0)), mc.KernelPCA(2), mc.KernelPCA(kernel="laplacian()")]
+)
+def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+NO_GRAM = "random numbers are no Gram matrix: some k(x, x) is negative"
+ROUNDED = "a Gram matrix cut to single precision, or to whole numbers, is none in double precision"
+HERMITIAN = "a Hermitian Gram matrix is one of complex numbers"
+
+
+@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [mc.KernelPCA(2, kernel="precomputed")],
+    expected_failed_checks=lambda _: {
+        "check_positive_only_tag_during_fit": NO_GRAM,
+        "check_complex_data": HERMITIAN,
+        "check_estimators_dtypes": ROUNDED,
+    },
+    xfail_strict=True,
+)
+def test_the_protocol_is_kept_with_a_gram_matrix(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.5, 2.0])
+def test_eigenvalues_and_scores_are_those_of_scikit_learn(gamma: float) -> None:
+    ours = mc.KernelPCA(5, kernel=f"rbf(gamma={gamma})").fit(X)
+    theirs = Peer(5, kernel="rbf", gamma=gamma, eigen_solver="dense").fit(X)
+    np.testing.assert_allclose(ours.eigenvalues_, theirs.eigenvalues_, rtol=1e-11)
+    expected = theirs.transform(NEW)
+    found = ours.transform(NEW)
+    np.testing.assert_allclose(np.abs(found), np.abs(expected), atol=1e-10)
+
+
+def test_the_linear_kernel_gives_pca() -> None:
+    ours, pca = mc.KernelPCA(kernel=mc.Linear()).fit(X), decomposition.PCA().fit(X)
+    np.testing.assert_allclose(ours.explained_variance_, pca.explained_variance_, rtol=1e-11)
+    np.testing.assert_allclose(
+        ours.explained_variance_ratio_, pca.explained_variance_ratio_, rtol=1e-11
+    )
+    np.testing.assert_allclose(np.abs(ours.transform(NEW)), np.abs(pca.transform(NEW)), atol=1e-11)
+    assert ours.inertias_.shape == (4,)  # the numerical rank, not the number of individuals
+    assert ours.inertia_ == pytest.approx(X.var(axis=0).sum(), rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(2.0), mc.Linear(), mc.Laplacian(3.0)], ids=str)
+@pytest.mark.parametrize("method", ["dense", "exact"])
+def test_training_points_transform_to_their_scores(kernel: mc.Kernel, method: str) -> None:
+    x = latent(1100)
+    model = mc.KernelPCA(4, kernel=kernel, method=method, tol=1e-11, random_state=0)
+    scores = model.fit_transform(x)
+    again = model.transform(x)
+    ratio = np.sqrt(model.inertias_[0] / model.inertias_)
+    allowed = np.maximum(1e-8, 10 * 1100 * EPSILON * ratio) * np.max(np.abs(scores))
+    assert np.all(np.max(np.abs(scores - again), axis=0) <= allowed)
+
+
+@pytest.mark.parametrize("count", [1, 13, 300])
+def test_a_point_alone_is_the_point_in_any_batch(count: int) -> None:
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.5)).fit(X)
+    new = np.random.default_rng(1).standard_normal((count, 4))
+    together = model.transform(new)
+    alone = np.vstack([model.transform(new[i : i + 1]) for i in range(count)])
+    np.testing.assert_allclose(alone, together, rtol=0, atol=1e-13)
+
+
+def test_new_points_are_not_centred_with_their_own_mean() -> None:
+    """The negative control of Beeny's listing 4, by which one point alone is always at 0."""
+    model = mc.KernelPCA(2, kernel=mc.Gaussian(1.5)).fit(X)
+    assert np.abs(model.transform(NEW[:1])).max() > 1e-3
+    cross = mc.Gaussian(1.5)(NEW, X)
+    wrong = (cross - cross.mean(axis=0)) @ model.eigenvectors_ / np.sqrt(model.eigenvalues_)
+    assert np.abs(wrong - model.transform(NEW)).max() > 1e-3
+
+
+def test_a_precomputed_gram_matrix_is_the_kernel() -> None:
+    kernel = mc.Gaussian(1.5)
+    given = mc.KernelPCA(3, kernel="precomputed").fit(kernel(X))
+    model = mc.KernelPCA(3, kernel=kernel).fit(X)
+    np.testing.assert_allclose(given.inertias_, model.inertias_, rtol=1e-12)
+    np.testing.assert_allclose(given.transform(kernel(NEW, X)), model.transform(NEW), atol=1e-12)
+    with pytest.raises(ValueError, match="expecting 80 features"):
+        given.transform(kernel(NEW, X)[:, :-1])
+
+
+def test_a_precomputed_matrix_is_left_alone() -> None:
+    K = mc.Gaussian(1.5)(X)
+    before = K.copy()
+    mc.KernelPCA(3, kernel="precomputed").fit_transform(K)
+    assert np.array_equal(K, before)
+
+
+def test_an_asymmetric_matrix_is_refused_by_its_entry() -> None:
+    K = mc.Gaussian(1.5)(X)
+    K[2, 7] += 5.0
+    with pytest.raises(mc.InvalidInput, match=r"\(2, 7\)"):
+        mc.KernelPCA(2, kernel="precomputed").fit(K)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mc.KernelPCA(2, kernel=mc.Sigmoid(1.0, -2.0)),
+        mc.KernelPCA(2, kernel=mc.FromFunction(lambda a, b: 0.5 * (abs(a[0] - b[0]) <= 1.0))),
+    ],
+    ids=["sigmoid", "uniform density"],
+)
+def test_an_indefinite_kernel_is_refused_with_its_negative_mass(model: mc.KernelPCA) -> None:
+    with pytest.raises(mc.NotPositiveDefinite, match="% of its eigenvalues"):
+        model.fit(X)
+
+
+def test_rank_deficient_data_keep_the_axes_they_have() -> None:
+    flat = np.column_stack([X[:, :2], X[:, 0] + X[:, 1]])
+    model = mc.KernelPCA(kernel=mc.Linear())
+    scores = model.fit_transform(flat)
+    assert scores.shape == (80, 2)
+    assert model.spectrum_.rank == 2
+    np.testing.assert_allclose(scores, model.transform(flat), atol=1e-12)
+
+
+def test_constant_data_have_no_inertia_and_no_axes() -> None:
+    for kernel in (mc.Gaussian(1.0), mc.Linear()):
+        with pytest.warns(NoInertia, match="all 5 individuals coincide"):
+            model = mc.KernelPCA(kernel=kernel).fit(np.full((5, 2), 0.1))
+        assert model.inertia_ == 0.0
+        assert model.explained_variance_ratio_.shape == (0,)
+        assert model.transform(np.ones((3, 2))).shape == (3, 0)
+
+
+def test_signs_follow_the_rule_for_every_solver() -> None:
+    x = latent(1100)
+    for method in ("dense", "exact"):
+        scores = mc.KernelPCA(3, kernel=mc.Gaussian(2.0), method=method).fit_transform(x)
+        assert np.array_equal(signs(scores), np.ones(3))
+
+
+def test_conditionally_positive_kernels_are_valid_here() -> None:
+    model = mc.KernelPCA(3, kernel=mc.NegativeDistance(1.0)).fit(X)
+    centred = mc.KernelPCA(3, kernel=mc.NegativeDistance(1.0).centred(X[:1])).fit(X)
+    np.testing.assert_allclose(model.inertias_, centred.inertias_, rtol=1e-10)
+    np.testing.assert_allclose(model.transform(NEW), centred.transform(NEW), atol=1e-10)
+
+
+def test_a_row_of_weight_two_is_a_row_repeated_and_of_weight_zero_supplementary() -> None:
+    weights = np.ones(80)
+    weights[3], weights[5] = 2.0, 0.0
+    kernel = mc.Gaussian(1.5)
+    weighted = mc.KernelPCA(3, kernel=kernel).fit(X, sample_weight=weights)
+    rows = np.repeat(np.arange(80), weights.astype(int))
+    repeated = mc.KernelPCA(3, kernel=kernel).fit(X[rows])
+    np.testing.assert_allclose(weighted.inertias_, repeated.inertias_, rtol=1e-11)
+    np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, rtol=1e-11)
+    np.testing.assert_allclose(weighted.transform(NEW), repeated.transform(NEW), atol=1e-10)
+    scores = mc.KernelPCA(3, kernel=kernel).fit_transform(X, sample_weight=weights)
+    np.testing.assert_allclose(scores[5], repeated.transform(X[5:6])[0], atol=1e-10)
+
+
+def test_objects_are_analysed_like_vectors() -> None:
+    baskets = [{"a", "b"}, {"b"}, {"a", "c"}, {"d"}, {"a", "b", "d"}]
+    model = mc.KernelPCA(2, kernel=mc.Intersection()).fit(baskets)
+    scores = model.transform(baskets)
+    np.testing.assert_allclose(scores, model.fit_transform(baskets), atol=1e-12)
+    assert model.transform([set()]).shape == (1, 2)
+
+
+def test_parameters_of_the_kernel_are_searched_in_a_grid() -> None:
+    labels = (X[:, 0] ** 2 + X[:, 1] ** 2 > 1.5).astype(int)
+    pipeline = make_pipeline(mc.KernelPCA(3, kernel=mc.Gaussian(1.0)), KNeighborsClassifier(3))
+    grid = {"kernelpca__kernel__bandwidth": [0.5, 1.0, 3.0]}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(X, labels)
+    assert search.best_params_["kernelpca__kernel__bandwidth"] in (0.5, 1.0, 3.0)
+    model = clone(mc.KernelPCA(kernel=mc.Gaussian(1.0))).set_params(kernel__bandwidth=2.5)
+    assert model.kernel == mc.Gaussian(2.5)
+
+
+def test_a_fitted_model_survives_pickling() -> None:
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.5)).fit(X)
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.transform(NEW), model.transform(NEW))
+
+
+def test_the_rule_of_a_bandwidth_is_frozen_at_fit() -> None:
+    model = mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(X)
+    assert model.kernel == mc.Gaussian("median")
+    assert isinstance(mc.parameters(model.kernel_)["bandwidth"], float)
+    np.testing.assert_allclose(
+        model.transform(NEW), mc.KernelPCA(2, kernel=model.kernel_).fit(X).transform(NEW)
+    )
+
+
+def test_large_data_ask_for_a_number_of_axes() -> None:
+    with pytest.raises(mc.InvalidParameter, match="n_components=10"):
+        mc.KernelPCA(kernel=mc.Gaussian(1.0)).fit(np.zeros((3001, 1)))
+
+
+@pytest.mark.parametrize("bad", ["nonsense(", 3, None])
+def test_what_is_no_kernel_is_refused(bad: object) -> None:
+    with pytest.raises(mc.MercerError):
+        mc.KernelPCA(2, kernel=bad).fit(X)  # type: ignore[arg-type]
+
+
+def test_deterministic_fits_repeat_every_bit() -> None:
+    x = latent(1500)
+    fits = [
+        mc.KernelPCA(
+            3, kernel=mc.Gaussian(2.0), method="exact", deterministic=True, random_state=4
+        ).fit_transform(x)
+        for _ in range(2)
+    ]
+    assert np.array_equal(fits[0], fits[1])
+
+
+KERNLAB: dict[str, tuple[Callable[[dict[str, Any]], mc.Kernel], float]] = {
+    "kpca_iris_rbf": (lambda p: mc.Gaussian(1 / np.sqrt(2 * p["sigma"])), 1e-10),
+    "kpca_iris_laplace": (lambda p: mc.Laplacian(1 / p["sigma"], norm=2), 1e-8),
+    "kpca_iris_poly": (lambda p: mc.Polynomial(p["degree"], p["offset"], p["scale"]), 1e-10),
+    "kpca_swiss_vanilla": (lambda _: mc.Linear(), 1e-10),
+}
+
+
+@pytest.mark.parametrize("name", KERNLAB)
+def test_eigenvalues_and_scores_are_those_of_kernlab(name: str) -> None:
+    content = reference(name)
+    kernel, tolerance = KERNLAB[name]
+    train, test = np.array(content["X_train"]), np.array(content["X_test"])
+    values = np.array(content["eig"])
+    model = mc.KernelPCA(len(values), kernel=kernel(content["kpar"])).fit(train)
+    near(model.inertias_, values, tolerance)
+    rotated = np.array(content["rotated"]) / np.sqrt(len(train))
+    near(aligned(model.individuals_.coordinates, rotated), rotated, tolerance)
+    expected = np.array(content["predict_test_scaled_usual"])
+    near(aligned(model.transform(test), expected), expected, tolerance)
+
+
+def circles(radii: Sequence[float], density: int) -> Array:
+    angles = [np.arange(density * r) * 2 * np.pi / (density * r) for r in radii]
+    return np.vstack(
+        [r * np.column_stack([np.cos(a), np.sin(a)]) for r, a in zip(radii, angles, strict=True)]
+    )
+
+
+def test_beenys_circles_have_their_printed_figures_and_their_degenerate_axes_flagged() -> None:
+    x = circles([1, 2, 3], 15)
+    with pytest.warns(DegenerateAxes, match=r"2 and 3"):
+        model = mc.KernelPCA(3, kernel=mc.Gaussian(1 / np.sqrt(8))).fit(x)
+    np.testing.assert_allclose(model.eigenvalues_, [2.14368, 2.14166, 2.14166], atol=5e-6)
+    assert 90 * model.inertia_ == pytest.approx(87.8235, abs=5e-5)
+    assert model.explained_variance_ratio_.sum() == pytest.approx(0.073, abs=5e-4)
+    assert model.spectrum_.clusters == ((1, 2),)
+    first = model.individuals_.coordinates[:, 0]
+    for rows, value in [
+        (slice(0, 15), 0.32096),
+        (slice(15, 45), 0.01189),
+        (slice(45, 90), -0.11491),
+    ]:
+        np.testing.assert_allclose(first[rows], value, atol=2e-5)
+
+
+def test_the_plane_of_a_cluster_is_that_of_scikit_learn_though_its_axes_are_not() -> None:
+    x = circles([1, 2, 3], 15)
+    with pytest.warns(DegenerateAxes):
+        ours = mc.KernelPCA(3, kernel=mc.Gaussian(1 / np.sqrt(8))).fit_transform(x)
+    theirs = Peer(3, kernel="rbf", gamma=4.0, eigen_solver="dense").fit_transform(x)
+    np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-12)
+
+
+def test_a_fixed_draw_of_a_ball_in_a_ring_is_separated_on_ten_axes() -> None:
+    """Kroese's Example 6.18 holds in the first plane for some draws only; on ten axes for this."""
+    rng = np.random.default_rng(0)
+    radii = np.where(np.arange(200) < 100, rng.uniform(0, 1, 200), rng.uniform(3, 4, 200))
+    angles = rng.uniform(0, 2 * np.pi, 200)
+    x = radii[:, None] * np.column_stack([np.cos(angles), np.sin(angles)])
+    scores = mc.KernelPCA(10, kernel="rbf(gamma=1.0)").fit_transform(x)
+    side = np.where(radii > 2, 1.0, -1.0)
+    fit = np.linalg.lstsq(np.column_stack([scores, np.ones(200)]), side, rcond=None)[0]
+    assert np.all(side * (np.column_stack([scores, np.ones(200)]) @ fit) > 0)
+
+
+def test_axes_are_orthonormal_functions_whose_dual_weights_are_the_vectors() -> None:
+    """Martin's α = u/√λ: ⟨a_k, a_l⟩ = αᵀ K̃ α = δ, and the squared norm of K̃u is λ²."""
+    kernel = mc.Gaussian(1.5)
+    model = mc.KernelPCA(5, kernel=kernel).fit(X)
+    H = np.eye(80) - 1 / 80
+    K = H @ kernel(X) @ H
+    alpha = model.eigenvectors_ / np.sqrt(model.eigenvalues_)
+    np.testing.assert_allclose(alpha.T @ K @ alpha, np.eye(5), atol=1e-12)
+    np.testing.assert_allclose(K @ alpha, model.individuals_.coordinates, atol=1e-12)
+
+
+def test_uncentred_projections_are_shifted_and_ours_are_not() -> None:
+    """The negative control of the projection as printed in Kroese and Beeny."""
+    kernel = mc.Gaussian(1.5)
+    model = mc.KernelPCA(2, kernel=kernel).fit(X)
+    printed = kernel(X, X) @ model.eigenvectors_ / np.sqrt(model.eigenvalues_)
+    shift = printed - model.transform(X)
+    assert np.abs(shift).max() > 1e-3
+    np.testing.assert_allclose(shift, np.broadcast_to(shift[0], shift.shape), atol=1e-11)
+
+
+def test_the_linear_kernel_is_pca_in_every_number_that_is_read() -> None:
+    weights = RNG.uniform(0.5, 2.0, 80)
+    ours = mc.KernelPCA().fit(X, sample_weight=weights)
+    pca = mc.PCA().fit(X, sample_weight=weights)
+    labels = np.where(X[:, 0] > 0, "right", "left")
+    near(ours.inertias_, pca.inertias_, 1e-12)
+    for what in ("coordinates", "cos2", "contributions", "distances"):
+        near(getattr(ours.individuals_, what), getattr(pca.individuals_, what), 1e-11)
+    for what in ("coordinates", "cos2", "contributions", "correlations"):
+        near(getattr(ours.variables_, what), getattr(pca.variables_, what), 1e-11)
+    left, right = (
+        m.supplementary(individuals=NEW, variables=X[:, :1] ** 2, categories=labels)
+        for m in (ours, pca)
+    )
+    for element, names in {
+        "individuals": ("coordinates", "cos2"),
+        "variables": ("coordinates", "cos2", "correlations"),
+        "categories": ("coordinates", "cos2", "v_test", "eta2"),
+    }.items():
+        for name in names:
+            found, expected = getattr(left, element), getattr(right, element)
+            near(getattr(found, name), getattr(expected, name), 1e-10)
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e8, 1e12])
+def test_the_linear_kernel_loses_no_digits_far_from_the_origin(offset: float) -> None:
+    moved = X + offset
+    near(mc.KernelPCA().fit(moved).inertias_, mc.KernelPCA().fit(moved - offset).inertias_, 1e-13)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_the_linear_kernel_is_equivariant_in_its_units(scale: float) -> None:
+    near(mc.KernelPCA().fit(X * scale).inertias_ / scale**2, mc.KernelPCA().fit(X).inertias_, 1e-12)
+
+
+def test_kernel_pca_is_classical_scaling_of_the_distances_in_feature_space() -> None:
+    kernel = mc.Gaussian(1.5)
+    model = mc.KernelPCA(kernel=kernel).fit(X)
+    F = model.individuals_.coordinates
+    squares = ((F[:, None] - F) ** 2).sum(axis=-1)
+    near(squares, mc.distance(kernel, X, X) ** 2, 1e-12)
+
+
+def test_inertia_is_the_true_total_though_few_axes_were_computed() -> None:
+    x = latent(1200)
+    kernel = mc.Gaussian(2.0)
+    model = mc.KernelPCA(2, kernel=kernel, method="exact", random_state=0).fit(x)
+    K = kernel(x)
+    H = np.eye(len(x)) - 1 / len(x)
+    assert model.inertia_ == pytest.approx(np.trace(H @ K @ H) / len(x), rel=1e-12)
+    assert model.explained_variance_ratio_.sum() < 1.0
+
+
+@pytest.mark.parametrize(
+    ("K", "message"),
+    [
+        (np.ones((3, 2)), r"square matrix, found shape \(3, 2\)"),
+        (np.diag([1.0, -2.0, 1.0]), r"entry \(1, 1\) of the Gram matrix is -2"),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "row 0, column 1 holds NaN"),
+        (np.array([[1.0, 0.5], [0.4, 1.0]]), r"entry \(0, 1\) is 0.5"),
+    ],
+    ids=["shape", "diagonal", "missing", "asymmetric"],
+)
+def test_what_is_no_gram_matrix_is_refused_by_its_entry(K: Array, message: str) -> None:
+    with pytest.raises(mc.MercerError, match=message):
+        mc.KernelPCA(1, kernel="precomputed").fit(K)
+
+
+def test_asymmetry_by_rounding_is_allowed() -> None:
+    K = mc.Gaussian(1.5)(X)
+    K[2, 7] *= 1 + 1e-12
+    mc.KernelPCA(2, kernel="precomputed").fit(K)
+
+
+def test_a_zero_matrix_is_the_gram_matrix_of_one_point() -> None:
+    with pytest.warns(NoInertia):
+        model = mc.KernelPCA(kernel="precomputed").fit(np.zeros((4, 4)))
+    assert model.inertia_ == 0.0
+
+
+def test_an_indefinite_matrix_is_refused_with_its_negative_mass() -> None:
+    K = X @ X.T - 3 * np.eye(80)
+    K += 10 * np.eye(80) * (np.arange(80) < 0)
+    with pytest.raises(mc.NotPositiveDefinite):
+        mc.KernelPCA(2, kernel="precomputed").fit(K)
+
+
+def test_a_hermitian_gram_matrix_has_real_inertias_and_complex_scores() -> None:
+    Z = RNG.standard_normal((12, 3)) + 1j * RNG.standard_normal((12, 3))
+    K = Z @ Z.conj().T
+    model = mc.KernelPCA(kernel="precomputed").fit(K)
+    centred = Z - Z.mean(axis=0)
+    expected = np.linalg.svd(centred, compute_uv=False) ** 2 / 12
+    near(model.inertias_, expected, 1e-12)
+    near(model.individuals_.cos2.sum(axis=1), np.ones(12), 1e-10)
+    near(model.individuals_.contributions.sum(axis=0), np.ones(3), 1e-10)
+    near(model.transform(K), model.individuals_.coordinates, 1e-10)
+
+
+def test_a_gram_matrix_is_read_like_its_kernel() -> None:
+    kernel = mc.Gaussian(1.5)
+    given = mc.KernelPCA(3, kernel="precomputed").fit(kernel(X))
+    model = mc.KernelPCA(3, kernel=kernel).fit(X)
+    near(given.individuals_.cos2, model.individuals_.cos2, 1e-11)
+    found = given.supplementary(individuals=kernel(NEW, X), squares=kernel.diag(NEW)).individuals
+    expected = model.supplementary(individuals=NEW).individuals
+    assert found is not None
+    assert expected is not None
+    near(found.cos2, expected.cos2, 1e-11)
+    unknown = given.supplementary(individuals=kernel(NEW, X)).individuals
+    assert unknown is not None
+    with pytest.raises(mc.InvalidParameter, match="squares="):
+        _ = unknown.cos2
+    with pytest.raises(mc.InvalidParameter, match="supplementary"):
+        _ = given.variables_
+
+
+def test_weights_are_routed_through_a_pipeline() -> None:
+    weights = RNG.uniform(0.5, 2.0, 80)
+    direct = mc.KernelPCA(2, kernel=mc.Gaussian(1.5)).fit_transform(X, sample_weight=weights)
+    with config_context(enable_metadata_routing=True):
+        model = mc.KernelPCA(2, kernel=mc.Gaussian(1.5)).set_fit_request(sample_weight=True)
+        routed = make_pipeline(model).fit_transform(X, sample_weight=weights)
+    near(routed, direct, 1e-14)
+
+
+def test_output_names_follow_the_class() -> None:
+    model = mc.KernelPCA(2).fit(X)
+    assert model.get_feature_names_out().tolist() == ["kernelpca0", "kernelpca1"]
+
+
+def test_single_precision_in_gives_single_precision_out() -> None:
+    x = X.astype(np.float32)
+    model = mc.KernelPCA(2, kernel=mc.Gaussian(1.5))
+    assert model.fit_transform(x).dtype == np.float32
+    assert model.transform(x).dtype == np.float32
+    near(model.transform(x), mc.KernelPCA(2, kernel=mc.Gaussian(1.5)).fit_transform(X), 1e-4)
+
+
+def test_variables_of_a_curved_kernel_have_correlations_only() -> None:
+    model = mc.KernelPCA(2, kernel=mc.Gaussian(1.5)).fit(X)
+    F = model.individuals_.coordinates
+    expected = np.corrcoef(np.column_stack([X, F]), rowvar=False)[:4, 4:]
+    near(model.variables_.correlations, expected, 1e-12)
+    near(model.variables_.cos2, expected**2, 1e-12)
+    with pytest.raises(mc.InvalidParameter, match="linear kernel"):
+        _ = model.variables_.coordinates
+    with pytest.raises(mc.InvalidParameter, match="contribute"):
+        _ = model.variables_.contributions
+
+
+@pytest.mark.parametrize("is_precomputed", [False, True])
+def test_an_approximate_analysis_is_read_like_the_exact_one(is_precomputed: bool) -> None:
+    kernel, x = mc.Gaussian(3.0), latent(300)
+    labels = np.where(x[:, 0] > 0, "right", "left")
+    exact = mc.KernelPCA(2, kernel=kernel).fit(x)
+    model = mc.KernelPCA(
+        2,
+        kernel="precomputed" if is_precomputed else kernel,
+        method="nystrom",
+        landmarks=150,
+        random_state=0,
+    ).fit(kernel(x) if is_precomputed else x)
+    near(model.individuals_.cos2, exact.individuals_.cos2, 1e-3)
+    found, expected = (m.supplementary(categories=labels).categories for m in (model, exact))
+    assert found is not None
+    assert expected is not None
+    near(found.cos2, expected.cos2, 1e-3)
+    near(found.v_test, expected.v_test, 1e-3)
