@@ -77,8 +77,11 @@ class LowRankInverse:
         inner = _beside(vectors, self.factor)
 
         def part(rows: slice) -> Array:
-            product: Array = self.factor[rows].conj().T @ vectors[rows].astype(inner)
-            return product.astype(dtype)
+            left = self.factor[rows]
+            # The same array twice is seen by the library, which computes one triangle only.
+            right = left if vectors is self.factor else vectors[rows].astype(inner, copy=False)
+            product: Array = left.conj().T @ right
+            return product.astype(dtype, copy=False)
 
         parts = self.over_rows(part, len(self.factor))
         return np.asarray(sum(parts[1:], start=parts[0]))

@@ -22,6 +22,7 @@ from mercer.check import (
     vectors,
     whole,
 )
+from mercer.engines.rounding import rounding
 from mercer.engines.tiles import Block
 from mercer.gram import Gram, centre, shares
 from mercer.kernels.base import Kernel
@@ -147,13 +148,12 @@ def row_squares(factor: Array) -> Array:
     >>> row_squares(np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([25.,  1.])
     """
-    squares = [np.einsum("ij,ij->i", part.conj(), part) for part in _parts(factor)]
-    return np.concatenate(squares).real if squares else np.zeros(0)
-
-
-def _parts(factor: Array) -> list[Array]:
     wide = np.result_type(factor, float)
-    return [factor[rows].astype(wide) for rows in chunks(len(factor), 4096)]
+    result = np.zeros(len(factor))
+    for rows in chunks(len(factor), 4096):
+        part = factor[rows].astype(wide, copy=False)
+        result[rows] = np.einsum("ij,ij->i", part.conj(), part).real
+    return result
 
 
 def nystrom(
@@ -218,7 +218,8 @@ def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowR
             np.matmul(tiles.tile(Block(here, slice(0, m))), root, out=factor[here])
 
     gram.engine.over_rows(fill, n)
-    return _finished(gram, factor, f"Nyström on {m} landmarks ({how})", features)
+    entry = rounding(tiles, float(np.max(gram.diag(), initial=0.0))).entry
+    return _finished(gram, factor, f"Nyström on {m} landmarks ({how})", features, entry)
 
 
 def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> Array:
@@ -288,7 +289,7 @@ def pivoted_cholesky(
     half = np.complex64 if np.iscomplexobj(factor) else np.float32
     result = factor.astype(half) if single else factor
     how = f"randomly pivoted Cholesky of rank {factor.shape[1]}"
-    return _finished(gram, result, how, features)
+    return _finished(gram, result, how, features, gram.entry_rounding().entry)
 
 
 def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[int], Array]:
@@ -306,13 +307,13 @@ def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[in
     return accepted, lower[np.ix_(accepted, range(len(accepted)))]
 
 
-def _finished(gram: Gram, factor: Array, how: str, features: Features) -> LowRank:
+def _finished(gram: Gram, factor: Array, how: str, features: Features, entry: float) -> LowRank:
     diagonal, squares = gram.diag(), row_squares(factor)
     missing = diagonal - squares
-    rounding = _rounding(gram, features.root, float(squares.sum()))
+    error = _rounding(features.root, len(factor), entry, float(squares.sum()))
     worst = int(np.argmin(missing)) if len(missing) else 0
     if np.finfo(factor.dtype).eps < NEGATIVE and np.min(missing, initial=0.0) < -max(
-        rounding, NEGATIVE * float(np.max(diagonal, initial=0.0))
+        error, NEGATIVE * float(np.max(diagonal, initial=0.0))
     ):
         raise InvalidInput(
             f"what the approximation leaves of point {worst}'s squared norm is negative, "
@@ -323,21 +324,21 @@ def _finished(gram: Gram, factor: Array, how: str, features: Features) -> LowRan
         factor=factor,
         how=how,
         features=features,
-        below=rounding,
-        above=max(float(missing.sum()), 0.0) + rounding,
+        below=error,
+        above=max(float(missing.sum()), 0.0) + error,
         roots=np.ones((len(factor), 1)),
         trace=float(diagonal.sum()),
         missing=missing,
     )
 
 
-def _rounding(gram: Gram, root: Array, trace: float) -> float:
+def _rounding(root: Array, n: int, entry: float, trace: float) -> float:
     r"""Bound what rounding does to F Fᴴ: an error of F is that of k(x, z) times the root's norm.
 
     .. math:: \|\hat F \hat F^* - F F^*\| \le 2 \|F\| \|E\|, \quad
         \|E\| \le \sqrt{nm}\, \eta\, \|R\|
     """
-    n, m = gram.shape[0], len(root)
-    entry = gram.entry_rounding().entry + m * float(np.finfo(float).eps)
-    error = np.sqrt(n * m) * entry * np.linalg.norm(root, 2) if root.size else 0.0
+    m = len(root)
+    each = entry + m * float(np.finfo(float).eps)
+    error = np.sqrt(n * m) * each * np.linalg.norm(root, 2) if root.size else 0.0
     return float(2.0 * np.sqrt(max(trace, 0.0)) * error)

@@ -25,7 +25,10 @@ T = TypeVar("T")
 Item = TypeVar("Item")
 
 ROWS = 2048
-"""Rows of a tall matrix that a thread takes at a time."""
+"""Rows of a tall matrix that a thread takes at a time, at the least."""
+
+PARTS = 16
+"""Parts that a tall matrix is cut into, at the most: each may leave a result to be added up."""
 
 
 _sessions = threading.local()
@@ -145,7 +148,7 @@ class Threads:
             yield block, tiles.tile(block)
 
     def over_rows(self, work: Callable[[slice], T], n: int) -> list[T]:
-        parts = list(chunks(n, ROWS))
+        parts = list(chunks(n, max(ROWS, -(-n // PARTS))))
         results: dict[int, T] = {}
 
         def run(mine: Iterator[tuple[int, slice]]) -> None:
