@@ -1,0 +1,13 @@
+"""What users bring: tables with names and roles, matrices of pairs, graphs, arrays and files."""
+
+from mercer.data.annotated import annotate as annotate
+from mercer.data.graphs import Edges as Edges
+from mercer.data.matrices import SquareMatrix as SquareMatrix
+from mercer.data.missing import settled as settled
+from mercer.data.ondisk import OnDisk as OnDisk
+from mercer.data.ondisk import open_points as open_points
+from mercer.data.reading import read as read
+from mercer.data.source import Limits as Limits
+from mercer.data.table import Column as Column
+from mercer.data.table import Role as Role
+from mercer.data.table import Table as Table

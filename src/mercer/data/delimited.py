@@ -1,0 +1,383 @@
+"""Tables written as text, read in blocks: numbers as numbers, all else as labels.
+
+A file of nothing but numbers takes a vectorised path; the first block that is not clean sends the
+whole file through the csv module, which is slower and says what is wrong, line by line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from mercer.check import Array, DataWarning, TooLarge, UnreadableFile
+from mercer.data.dialect import (
+    DELIMITERS,
+    MISSING,
+    SAMPLE,
+    Dialect,
+    encoding_of,
+    has_row_names,
+    is_number,
+    nul_message,
+    records,
+    sniffed,
+)
+from mercer.data.numeric import numbers_only
+from mercer.data.roles import may_be_identifier
+from mercer.data.source import LONGEST_LINE, Limits, opened
+from mercer.data.table import Role, listed
+
+MOST_COLUMNS = 2**21
+"""Columns of a table, whose names alone take a quarter of a gigabyte."""
+
+CELLS = 2**18
+"""Cells that exist as text at one time."""
+
+LABEL = 64
+"""Bytes that a label takes in memory, beside its characters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The columns of a text file: numbers with NaN, or labels with None, where one is missing.
+
+    A file of nothing but numbers is one matrix.
+    """
+
+    names: tuple[str, ...]
+    columns: tuple[Array, ...] | Array
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the beginning of a file says of all of it."""
+
+    dialect: Dialect
+    names: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    empty: frozenset[int]
+    missing: frozenset[str]
+    notes: tuple[str, ...]
+    is_plain: bool
+
+
+def read_delimited(
+    path: Path,
+    limits: Limits,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    header: bool | None = None,
+    na: Sequence[str] = (),
+    roles: Mapping[str, Role] | None = None,
+) -> Cells:
+    """Return the columns of a text file; what is not given is guessed."""
+    sample, is_whole = _sample(path, limits)
+    guessed = encoding or encoding_of(sample, path.name)
+    try:
+        text = _decoded(sample, guessed, is_whole)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise UnreadableFile(f"{path.name} is not {guessed}: {error}; name another") from error
+    if not text.strip():
+        raise UnreadableFile(f"{path.name} is empty: it holds nothing but white space")
+    _refuse_wide(text, delimiter, path.name)
+    dialect = sniffed(text, delimiter=delimiter, decimal=decimal, header=header, encoding=guessed)
+    plan = _plan(text, dialect, path.name, MISSING | set(na), roles or {})
+    if guessed == "latin-1" and encoding is None:
+        _warn_latin(path.name)
+    try:
+        return _read(path, limits, plan)
+    except UnicodeDecodeError as error:
+        if encoding is not None or guessed != "utf-8":
+            raise UnreadableFile(f"{path.name} is not {guessed}: {error}") from error
+    _warn_latin(path.name)
+    latin = replace(dialect, encoding="latin-1")
+    return _read(path, limits, replace(plan, dialect=latin, is_plain=False))
+
+
+def _read(path: Path, limits: Limits, plan: Plan) -> Cells:
+    is_plain = plan.is_plain
+    matrix = numbers_only(path, limits, plan.dialect, len(plan.names)) if is_plain else None
+    columns = _gathered(path, limits, plan) if matrix is None else matrix
+    return Cells(plan.names, columns, plan.dialect.notes() + plan.notes)
+
+
+def _warn_latin(name: str) -> None:
+    warnings.warn(
+        f"{name} is not UTF-8 and was read as latin-1; if letters look wrong, "
+        "name its encoding with encoding=",
+        DataWarning,
+        stacklevel=5,
+    )
+
+
+def _sample(path: Path, limits: Limits) -> tuple[bytes, bool]:
+    """Return the beginning of a file, at least three lines of it, and whether it is all."""
+    with opened(path, limits) as file:
+        start = file.read(SAMPLE)
+        while start.count(b"\n") < 3 and len(start) <= LONGEST_LINE:
+            more = file.readline(LONGEST_LINE)
+            if not more:
+                break
+            start += more
+        is_whole = not file.read(1)
+    if len(start) > LONGEST_LINE and b"\n" not in start:
+        raise TooLarge(_long_line(path.name, 1))
+    if not is_whole and b"\n" in start:
+        start = start[: start.rindex(b"\n") + 1]
+    return start, is_whole
+
+
+def _long_line(name: str, number: int) -> str:
+    return (
+        f"{name}, line {number} has more than {LONGEST_LINE:,} characters; a table has one "
+        "individual on each line"
+    )
+
+
+def _refuse_wide(text: str, delimiter: str | None, name: str) -> None:
+    """Refuse more columns than there may be before the cells are cut."""
+    first_line = text.partition("\n")[0]
+    marks = DELIMITERS if delimiter is None else (delimiter,)
+    if any(first_line.count(mark) >= MOST_COLUMNS for mark in marks):
+        raise TooLarge(
+            f"{name} has more than {MOST_COLUMNS:,} columns; write it with one individual per "
+            "row, or as .npy and walk over it with mercer.open_points"
+        )
+
+
+def _decoded(sample: bytes, encoding: str, is_whole: bool) -> str:
+    if not is_whole and encoding.startswith(("utf-16", "utf-32")):
+        sample = sample[: len(sample) // 4 * 4]
+        return sample.decode(encoding, errors="replace").rpartition("\n")[0] + "\n"
+    return sample.decode(encoding)
+
+
+def _plan(
+    text: str,
+    dialect: Dialect,
+    name: str,
+    missing: frozenset[str],
+    roles: Mapping[str, Role],
+) -> Plan:
+    rows = records(text, dialect.delimiter)
+    if not rows:
+        raise UnreadableFile(f"{name} cannot be cut into cells: {_first_error(text, dialect)}")
+    names, notes = _names(rows, dialect, name)
+    unknown = [column for column in roles if column not in names]
+    if unknown:
+        raise UnreadableFile(f"{name} has no column {listed(unknown)}; it has {listed(names)}")
+    body = rows[1:] if dialect.has_header else rows
+    columns = [[row[j] for row in body if j < len(row)] for j in range(len(names))]
+    numeric, empty = [], set()
+    for place, (column, cells) in enumerate(zip(names, columns, strict=True)):
+        if column in roles:
+            numeric.append(roles[column] is Role.NUMBER)
+        else:
+            is_id = place == 0 and may_be_identifier(column)
+            numeric.append(not is_id and _mostly_numbers(cells, dialect.decimal, missing))
+            if all(cell.strip() in missing for cell in cells):
+                empty.add(place)
+    is_plain = all(numeric) and '"' not in text and dialect.encoding in ("utf-8", "utf-8-sig")
+    return Plan(dialect, names, tuple(numeric), frozenset(empty), missing, notes, is_plain)
+
+
+def _first_error(text: str, dialect: Dialect) -> str:
+    try:
+        list(csv.reader(io.StringIO(text), delimiter=dialect.delimiter, strict=True))
+    except csv.Error as error:
+        return str(error)
+    return "it holds no row"
+
+
+def _names(
+    rows: Sequence[Sequence[str]], dialect: Dialect, name: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the columns, made different, and what was done to them."""
+    if not dialect.has_header:
+        return tuple(f"column {j + 1}" for j in range(len(rows[0]))), ()
+    given = [cell.strip() for cell in rows[0]]
+    notes = []
+    if has_row_names(rows):
+        given.insert(0, "")
+        notes.append("the first column has no name: row names")
+    labels = [cell or (f"column {j + 1}" if j else "") for j, cell in enumerate(given)]
+    names, twice = _numbered(labels)
+    if twice:
+        message = f"columns of equal name were numbered: {listed(twice)}"
+        warnings.warn(f"{name}: {message}", DataWarning, stacklevel=6)
+        notes.append(message)
+    return tuple(names), tuple(notes)
+
+
+def _numbered(labels: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return labels made different by numbers, and those that occur more than once."""
+    taken, counts = set(labels), dict.fromkeys(labels, 0)
+    names = []
+    for label in labels:
+        counts[label] += 1
+        name = label
+        while counts[label] > 1 and (name := f"{label} ({counts[label]})") in taken:
+            counts[label] += 1
+        taken.add(name)
+        names.append(name)
+    return names, [label for label, count in counts.items() if count > 1]
+
+
+def _mostly_numbers(cells: Sequence[str], decimal: str, missing: frozenset[str]) -> bool:
+    present = [cell for cell in cells if cell.strip() not in missing]
+    return 2 * sum(is_number(cell, decimal) for cell in present) >= max(len(present), 1)
+
+
+def _gathered(path: Path, limits: Limits, plan: Plan) -> tuple[Array, ...]:
+    """Return the columns of any file, cell by cell."""
+    width = len(plan.names)
+    parts: list[list[Array]] = [[] for _ in plan.names]
+    known: list[dict[str, str]] = [{} for _ in plan.names]
+    used = 0
+    for start, rows in _chunks(path, limits, plan):
+        for j, cells in enumerate(zip(*rows, strict=True)):
+            if plan.numeric[j]:
+                place = _place(path.name, start, plan.names[j])
+                part = _as_numbers(cells, plan, place)
+            else:
+                before = len(known[j])
+                part = _as_labels(cells, plan.missing, known[j])
+                used += sum(LABEL + len(label) for label in islice(known[j], before, None))
+            parts[j].append(part)
+        used += 8 * width * len(rows)
+        # The parts are joined at the end, which takes their memory once more.
+        limits.check(2 * used, None, f"the table in {path.name}")
+    if not parts[0]:
+        raise UnreadableFile(f"{path.name} has a header but no rows")
+    joined = []
+    while parts:
+        joined.append(np.concatenate(parts.pop(0)))
+    for j in plan.empty:
+        joined[j] = _decided(joined[j], plan.dialect.decimal)
+    return tuple(joined)
+
+
+def _decided(labels: Array, decimal: str) -> Array:
+    """Return numbers for labels that all are, of a column that begins with missing ones."""
+    present = [label for label in labels if label is not None]
+    if not present or not all(is_number(label, decimal) for label in present):
+        return labels
+    numbers = [np.nan if x is None else float(x.replace(decimal, ".")) for x in labels]
+    return np.array(numbers, np.float64)
+
+
+def _place(name: str, lines: Sequence[int], column: str) -> Callable[[int], str]:
+    return lambda row: f'{name}, line {lines[row]}, column "{column}"'
+
+
+def _chunks(path: Path, limits: Limits, plan: Plan) -> Iterator[tuple[list[int], list[list[str]]]]:
+    """Yield records of equal width in chunks, with the line each of them begins on."""
+    dialect, width = plan.dialect, len(plan.names)
+    size = max(1, CELLS // width)
+    with (
+        opened(path, limits) as file,
+        io.TextIOWrapper(file, encoding=dialect.encoding, newline="") as text,
+    ):
+        rows: list[list[str]] = []
+        lines: list[int] = []
+        for line, row in _records(text, dialect, path.name):
+            if len(row) != width:
+                if not row and width > 1:
+                    continue
+                row = _single(row, width, line, path.name)  # noqa: PLW2901
+            rows.append(row)
+            lines.append(line)
+            if len(rows) == size:
+                yield lines, rows
+                rows, lines = [], []
+        while rows and rows[-1] == [""]:
+            rows.pop()  # empty lines at the end of a file of one column
+        if rows:
+            yield lines, rows
+
+
+def _single(row: list[str], width: int, line: int, name: str) -> list[str]:
+    if not row:
+        return [""]
+    found = f"{len(row)} cell{'s' * (len(row) != 1)}"
+    more = "fewer" if len(row) < width else "more"
+    raise UnreadableFile(
+        f"{name}, line {line} has {found}, {more} than the {width} columns. Complete the row; a "
+        "delimiter inside a cell must stand in quotes"
+    )
+
+
+def _records(
+    text: io.TextIOWrapper, dialect: Dialect, name: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield records with the line they begin on, the header left out."""
+    reader = csv.reader(
+        _lines(text, name),
+        delimiter=dialect.delimiter,
+        skipinitialspace=dialect.delimiter == " ",
+        strict=True,
+    )
+    begun = 1
+    try:
+        for row in reader:
+            if dialect.delimiter == " " and row and row[-1] == "":
+                row.pop()  # a space at the end of a line
+            if begun > 1 or not dialect.has_header:
+                yield begun, row
+            begun = reader.line_num + 1
+    except csv.Error as error:
+        raise UnreadableFile(
+            f"{name}, the record that begins on line {begun} cannot be read: {error}. "
+            "A quote may have been opened and not closed"
+        ) from error
+
+
+def _lines(text: io.TextIOWrapper, name: str) -> Iterator[str]:
+    number = 0
+    while line := text.readline(LONGEST_LINE):
+        number += 1
+        if "\0" in line:
+            raise UnreadableFile(nul_message(name, f"line {number}"))
+        if len(line) == LONGEST_LINE:
+            raise TooLarge(_long_line(name, number))
+        yield line
+
+
+def _as_numbers(cells: Sequence[str], plan: Plan, place: Callable[[int], str]) -> Array:
+    decimal = plan.dialect.decimal
+    joined = "".join(cells)
+    # Python's float also takes underscores and other scripts' digits.
+    if joined.isascii() and "_" not in joined and not (decimal == "," and "." in joined):
+        plain = [cell.replace(",", ".") for cell in cells] if decimal == "," else cells
+        try:
+            return np.fromiter(map(float, plain), np.float64, len(cells))
+        except ValueError:
+            pass
+    return np.array([_number(c, i, plan, place) for i, c in enumerate(cells)], np.float64)
+
+
+def _number(cell: str, row: int, plan: Plan, place: Callable[[int], str]) -> float:
+    if cell.strip() in plan.missing:
+        return np.nan
+    if is_number(cell, plan.dialect.decimal):
+        return float(cell.replace(plan.dialect.decimal, "."))
+    raise UnreadableFile(
+        f"{place(row)}: {cell[:40]!r} is not a number. Declare it missing with "
+        f"na=[{cell[:40]!r}], or the column a factor with roles="
+    )
+
+
+def _as_labels(cells: Sequence[str], missing: frozenset[str], known: dict[str, str]) -> Array:
+    labels = np.empty(len(cells), object)
+    labels[:] = [None if c.strip() in missing else known.setdefault(c, c) for c in cells]
+    return labels

@@ -1,0 +1,192 @@
+"""How a text file is written: its encoding, delimiter, decimal mark and header, guessed and told.
+
+Only the first part of a file is looked at. Every guess can be overruled.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from mercer.check import UnreadableFile
+
+SAMPLE = 2**16
+"""Bytes from which the dialect is guessed."""
+
+RECORDS = 100
+"""Records from which the delimiter, the decimal mark and the header are guessed."""
+
+DELIMITERS = ("\t", ";", "|", ",", " ")
+"""In order of preference: what stands later also occurs inside cells."""
+
+NAMES = {"\t": "tab", " ": "space"}
+
+MISSING = frozenset({"", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None"})
+"""Cells that say that there is no value."""
+
+NUMBER = re.compile(
+    r"[ \t]*[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)[ \t]*",
+    re.IGNORECASE,
+)
+DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?")
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How a table is written as text."""
+
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    decimal: str = "."
+    has_header: bool = True
+
+    def notes(self) -> tuple[str, ...]:
+        """Return what was guessed, in words."""
+        delimiter = NAMES.get(self.delimiter, f"'{self.delimiter}'")
+        return (
+            f"encoding {self.encoding}",
+            f"delimiter {delimiter}",
+            f"decimal {'comma' if self.decimal == ',' else 'point'}",
+            "header in the first row" if self.has_header else "no header",
+        )
+
+
+def encoding_of(sample: bytes, name: str) -> str:
+    """Return the encoding of a text: by its mark, else UTF-8 if it is that, else latin-1."""
+    marked = next((encoding for mark, encoding in MARKS if sample.startswith(mark)), None)
+    if marked is not None:
+        return marked
+    if b"\0" in sample:
+        return _wide_encoding(sample, name)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(sample)
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
+def _wide_encoding(sample: bytes, name: str) -> str:
+    """Return UTF-16 without a mark, whose every second byte is mostly zero, or refuse."""
+    half = max(len(sample) // 2, 1)
+    if sample[1::2].count(0) > 0.7 * half and sample[::2].count(0) < 0.1 * half:
+        return "utf-16-le"
+    if sample[::2].count(0) > 0.7 * half and sample[1::2].count(0) < 0.1 * half:
+        return "utf-16-be"
+    raise UnreadableFile(nul_message(name, f"byte {sample.index(bytes(1))}"))
+
+
+def nul_message(name: str, place: str) -> str:
+    """Return what is said of a file with NUL bytes."""
+    return (
+        f"{name} has a NUL byte at {place}: it is damaged or not a text. If it is, "
+        "name its encoding with encoding="
+    )
+
+
+def sniffed(
+    text: str,
+    *,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    header: bool | None = None,
+    encoding: str = "utf-8",
+) -> Dialect:
+    r"""Return the dialect of the beginning of a text; what is given is not guessed.
+
+    >>> dialect = sniffed("name;height\nAda;1,65\nAlan;1,80\n")
+    >>> dialect.delimiter, dialect.decimal, dialect.has_header
+    (';', ',', True)
+    """
+    delimiter = delimiter or _delimiter(text)
+    rows = records(text, delimiter)
+    if decimal is None:
+        decimal = _decimal(rows) if delimiter != "," else "."
+    if header is None:
+        header = _has_header(rows, decimal)
+    return Dialect(encoding, delimiter, decimal, header)
+
+
+def records(text: str, delimiter: str) -> list[list[str]]:
+    """Return the first records of a text that ends with a whole line."""
+    lines = text.splitlines(keepends=True)[: 4 * RECORDS]
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " ")
+    rows: list[list[str]] = []
+    with suppress(csv.Error):  # reading the whole file will say what is wrong
+        for row in reader:
+            rows += [row] if row else []
+            if len(rows) == RECORDS:
+                break
+    return rows
+
+
+def is_number(cell: str, decimal: str = ".") -> bool:
+    """Return whether a cell is a number in the notation of the file."""
+    if decimal == ",":
+        cell = "x" if "." in cell else cell.replace(",", ".")
+    return NUMBER.fullmatch(cell) is not None
+
+
+def _delimiter(text: str) -> str:
+    """Return the first delimiter that cuts all records alike, else the one that cuts most so."""
+    best, best_score = ",", 0.0
+    for candidate in DELIMITERS:
+        widths = Counter(len(row) for row in records(text, candidate))
+        if not widths:
+            continue
+        width, count = max(widths.items(), key=lambda item: (item[1], item[0]))
+        share = count / widths.total()
+        if width > 1 and share > best_score + 1e-9:
+            best, best_score = candidate, share
+    return best
+
+
+def _decimal(rows: Sequence[Sequence[str]]) -> str:
+    cells = [cell.strip() for row in rows for cell in row]
+    with_comma = sum(DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells)
+    with_point = sum("." in cell and is_number(cell) for cell in cells)
+    return "," if with_comma > with_point else "."
+
+
+def _has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
+    """Return whether the first row names the columns: it is no row like the others."""
+    if not rows:
+        return False
+    first, rest = rows[0], rows[1:]
+    numeric = [is_number(cell, decimal) for cell in first]
+    if not rest:
+        return not any(numeric)
+    shift = int(has_row_names(rows))
+    columns = [[row[j + shift] for row in rest if j + shift < len(row)] for j in range(len(first))]
+    below = [_is_numeric(cells, decimal) for cells in columns]
+    named = [not n and cell.strip() not in MISSING for cell, n in zip(first, numeric, strict=True)]
+    if shift or any(name and b for name, b in zip(named, below, strict=True)):
+        return True
+    if not first[0].strip() and not below[0]:
+        return True  # the empty corner above row names
+    if any(numeric):
+        return False
+    return len(set(first)) == len(first) and not any(
+        cell in cells for cell, cells in zip(first, columns, strict=True)
+    )
+
+
+def has_row_names(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether every row has one cell more than the first, as R writes row names."""
+    return len(rows) > 1 and all(len(row) == len(rows[0]) + 1 for row in rows[1:])
+
+
+def _is_numeric(cells: Sequence[str], decimal: str) -> bool:
+    present = [cell for cell in cells if cell.strip() not in MISSING]
+    return bool(present) and all(is_number(cell, decimal) for cell in present)

@@ -1,0 +1,189 @@
+"""One door for files and data frames of every kind: by contents first, by name second."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypedDict, overload
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, UnreadableFile
+from mercer.data.annotated import columns_of_annotated, is_annotated, read_h5ad
+from mercer.data.arrays import as_matrix, read_npy, read_npz
+from mercer.data.assembled import as_roles, assembled, of_numbers
+from mercer.data.delimited import read_delimited
+from mercer.data.frames import columns_of, is_frame, read_arrow, read_parquet
+from mercer.data.graphs import Edges, read_edges, read_graphml
+from mercer.data.lines import read_sets, read_strings
+from mercer.data.matrices import SquareMatrix, as_square, looks_square
+from mercer.data.source import MEMORY, RATIO, Limits, kind_of, regular
+from mercer.data.table import Role, Table
+
+KINDS = ("auto", "table", "matrix", "graph", "strings", "sets")
+GRAPHS = (".graphml", ".edges", ".edgelist")
+
+Read = Table | SquareMatrix | Edges | tuple[str, ...] | tuple[frozenset[str], ...]
+
+
+class Shape(TypedDict):
+    """What is done to columns once they are read, whatever they come from."""
+
+    supplementary: Sequence[str]
+    missing: str
+
+
+class Options(TypedDict, total=False):
+    """How a file is written, where the user knows."""
+
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    header: bool | None
+    na: Sequence[str]
+    layer: str
+
+
+@overload
+def read(source: Any, what: Literal["table"], **more: Any) -> Table: ...
+@overload
+def read(source: Any, what: Literal["matrix"], **more: Any) -> SquareMatrix: ...
+@overload
+def read(source: Any, what: Literal["graph"], **more: Any) -> Edges: ...
+@overload
+def read(source: Any, what: Literal["strings"], **more: Any) -> tuple[str, ...]: ...
+@overload
+def read(source: Any, what: Literal["sets"], **more: Any) -> tuple[frozenset[str], ...]: ...
+@overload
+def read(source: Any, what: Literal["auto"] = "auto", **more: Any) -> Any: ...
+def read(
+    source: Any,
+    what: str = "auto",
+    *,
+    roles: Mapping[str, Role | str] | None = None,
+    supplementary: Iterable[str] = (),
+    missing: str = "error",
+    memory: int = MEMORY,
+    ratio: float = RATIO,
+    **written: Any,
+) -> Read:
+    r"""Read a file, a data frame or an annotated matrix.
+
+    Parameters
+    ----------
+    source : path, data frame, AnnData or array
+        CSV or TSV, Parquet, Arrow, .npy, .npz, .h5ad, GraphML or an edge list, plain or gzip; a
+        frame of pandas, polars or pyarrow. A file is known by its first bytes, not by its name.
+    what : {"auto", "table", "matrix", "graph", "strings", "sets"}
+        ``"auto"`` makes a graph of a graph file, a symmetric matrix of a square table whose rows
+        and columns have equal names, and a table of anything else.
+    roles : mapping
+        The roles of columns by name: number, factor, identifier, date, text. Others are guessed.
+    supplementary : names
+        Columns of numbers that are not part of the points.
+    missing : {"error", "drop", "mean", "keep"}
+        What to do where a number is missing.
+    memory, ratio : numbers
+        How many bytes a file may unfold to, and how many for each byte on disk.
+    **written
+        How the file is written, where a guess would be wrong: ``delimiter``, ``decimal``,
+        ``encoding``, ``header``, ``na`` (more words for missing), ``layer`` (of an .h5ad file).
+
+    Returns
+    -------
+    Table, SquareMatrix, Edges, or a tuple of strings or sets
+        Its ``notes`` tell what was guessed.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     written = path.write_text("name;height\nAda;1,65\nAlan;1,80\n")
+    ...     table = read(path)
+    >>> table
+    Table(2 individuals; 1 number ("height"); 1 identifier ("name"))
+    >>> table.matrix().tolist(), table.notes[1:3]
+    ([[1.65], [1.8]], ("delimiter ';'", 'decimal comma'))
+    """
+    if what not in KINDS:
+        raise InvalidParameter(f"what must be one of {', '.join(KINDS)}, found {what!r}")
+    unknown = sorted({*written} - {*Options.__annotations__})
+    if unknown:
+        raise InvalidParameter(f"read has no option {unknown[0]!r}")
+    limits = Limits(memory, ratio)
+    options = Options(**written)  # type: ignore[typeddict-item]
+    shape = Shape(supplementary=tuple(supplementary), missing=missing)
+    if not isinstance(source, str | os.PathLike):
+        return _table_or_matrix(_of_object(source, as_roles(roles), shape, options, limits), what)
+    path = regular(source)
+    encoding = options.get("encoding")
+    if what == "strings":
+        return read_strings(path, limits, encoding)
+    if what == "sets":
+        return read_sets(path, limits, encoding, options.get("delimiter"))
+    stem = path.name.lower().removesuffix(".gz")
+    if what == "graph" or (what == "auto" and stem.endswith(GRAPHS)):
+        is_xml = stem.endswith(".graphml")
+        return read_graphml(path, limits) if is_xml else read_edges(path, limits, encoding)
+    return _table_or_matrix(_of_file(path, as_roles(roles), shape, options, limits), what)
+
+
+def _table_or_matrix(table: Table, what: str) -> Table | SquareMatrix:
+    if what == "matrix" or (what == "auto" and looks_square(table)):
+        return as_square(table)
+    return table
+
+
+def _of_file(
+    path: Path, roles: Mapping[str, Role], shape: Shape, options: Options, limits: Limits
+) -> Table:
+    kind = kind_of(path)
+    if kind == "model":
+        raise UnreadableFile(f"{path.name} is a stored model: read it with mercer.load")
+    if kind == "npy":
+        return of_numbers(as_matrix(read_npy(path, limits), path.name), **shape)
+    if kind == "zip":
+        return _of_arrays(read_npz(path, limits), path.name, shape)
+    if kind == "hdf5":
+        names, columns, rows = read_h5ad(path, options.get("layer", "X"), limits)
+        return assembled(names, columns, roles=roles, row_names=rows, **shape)
+    if kind in ("parquet", "arrow"):
+        frame = (read_parquet if kind == "parquet" else read_arrow)(path, limits)
+        return _of_object(frame, roles, shape, options, limits)
+    given = {k: v for k, v in options.items() if k != "layer"}
+    cells = read_delimited(path, limits, roles=roles, **given)  # type: ignore[arg-type]
+    if isinstance(cells.columns, np.ndarray):
+        return of_numbers(cells.columns, cells.names, notes=cells.notes, **shape)
+    return assembled(cells.names, cells.columns, roles=roles, notes=cells.notes, **shape)
+
+
+def _of_arrays(arrays: Mapping[str, Array], name: str, shape: Shape) -> Table:
+    """Return the table of a .npz file: its one array, or columns of equal length by name."""
+    if len(arrays) == 1:
+        return of_numbers(as_matrix(next(iter(arrays.values())), name), **shape)
+    if any(a.ndim != 1 for a in arrays.values()) or len({len(a) for a in arrays.values()}) > 1:
+        shapes = {key: a.shape for key, a in arrays.items()}
+        raise InvalidInput(f"{name} must hold one array, or columns of equal length; has {shapes}")
+    return of_numbers(np.column_stack(list(arrays.values())), tuple(arrays), **shape)
+
+
+def _of_object(
+    source: Any, roles: Mapping[str, Role], shape: Shape, options: Options, limits: Limits
+) -> Table:
+    if isinstance(source, Table):
+        return source
+    if is_annotated(source):
+        names, columns, rows = columns_of_annotated(source, options.get("layer", "X"), limits)
+        return assembled(names, columns, roles=roles, row_names=rows, **shape)
+    if is_frame(source):
+        labels, values, index = columns_of(source)
+        return assembled(labels, values, roles=roles, row_names=index, **shape)
+    if isinstance(source, np.ndarray) and source.dtype.kind in "biuf":
+        return of_numbers(as_matrix(source, "the array").copy(), **shape)
+    raise InvalidInput(
+        f"read takes a path, a data frame, an annotated matrix or an array of numbers, found "
+        f"{type(source).__name__}"
+    )

@@ -1,0 +1,138 @@
+"""Files as they come: what kind they are, and how much they may unfold to, asked before reading."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import stat
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from mercer.check import TooLarge, UnreadableFile
+
+SMALL = 2**20
+"""Bytes below which no ratio of compression is suspicious."""
+
+KINDS = {
+    b"\x93NUMPY": "npy",
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",
+    b"\x1f\x8b": "gzip",
+    b"PAR1": "parquet",
+    b"ARROW1": "arrow",
+    b"\x89HDF\r\n\x1a\n": "hdf5",
+    b"\x89MERCER\n": "model",
+}
+"""The first bytes by which a file says what it is, whatever its name says."""
+
+
+LONGEST_LINE = 2**26
+"""Characters of a line: a million columns fit, a file without line ends does not."""
+
+MEMORY = 2 * 2**30
+"""Bytes that a file may unfold to."""
+
+RATIO = 100.0
+"""Bytes that each byte on disk may unfold to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a file may unfold to: bytes in memory, and bytes for each byte on disk."""
+
+    memory: int = MEMORY
+    ratio: float = RATIO
+
+    def check(self, size: int, packed: int | None, name: str) -> None:
+        """Refuse a size that was declared, or already reached, if it is beyond the limits."""
+        if size > self.memory:
+            raise TooLarge(
+                f"{name} takes {size:,} bytes, more than the {self.memory:,} allowed; "
+                "raise the limit with memory=, or walk over it with mercer.open_points"
+            )
+        if packed is not None and size > SMALL and size > self.ratio * max(packed, 1):
+            raise TooLarge(
+                f"{name} unfolds to more than {self.ratio:g} times its {packed:,} bytes, as files "
+                "made to exhaust memory do; if it is honest, raise the limit with ratio="
+            )
+
+
+class Unfolded(io.RawIOBase):
+    """The contents of a gzip file, which stop at the limits instead of filling the memory."""
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self.path, self.limits = path, limits
+        self.packed = path.stat().st_size
+        self.file = gzip.open(path, "rb")  # noqa: SIM115  (closed by close)
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        try:
+            data = self.file.read(len(buffer))
+        except (EOFError, OSError, zlib.error) as error:
+            raise UnreadableFile(
+                f"{self.path.name} is a damaged or incomplete gzip file after {self.count:,} "
+                f"bytes: {error}. Fetch it again"
+            ) from error
+        self.count += len(data)
+        self.limits.check(self.count, self.packed, self.path.name)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
+
+def regular(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a file that can be read to its end; links are followed."""
+    place = Path(path)
+    try:
+        mode = place.stat().st_mode
+    except (OSError, ValueError) as error:  # a name with a NUL byte is a ValueError
+        raise UnreadableFile(f"{place} cannot be opened: {error}") from error
+    if stat.S_ISDIR(mode):
+        raise UnreadableFile(f"{place} is a folder; name one of the files in it")
+    if not stat.S_ISREG(mode):
+        raise UnreadableFile(
+            f"{place} is a pipe or a device, which has no end to wait for; save it as a file first"
+        )
+    if place.stat().st_size == 0:
+        raise UnreadableFile(f"{place.name} is empty")
+    return place
+
+
+def kind_of(path: Path) -> str:
+    """Return what the first bytes of a file say it is, ``"text"`` if they say nothing."""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError as error:
+        raise UnreadableFile(f"{path} cannot be opened: {error}") from error
+    found = next((kind for magic, kind in KINDS.items() if start.startswith(magic)), "text")
+    if found == "text" and start[:1] == b"\x80" and start[1:2] in b"\x02\x03\x04\x05":
+        raise UnreadableFile(
+            f"{path.name} is a Python pickle, which can run code and is never read; "
+            "write the data as CSV, .npy or Parquet"
+        )
+    return found
+
+
+def opened(path: Path, limits: Limits) -> BinaryIO:
+    """Open a plain or gzip file for reading in blocks, never beyond the limits."""
+    if kind_of(path) == "gzip":
+        return io.BufferedReader(Unfolded(path, limits), 2**20)  # type: ignore[type-var]
+    limits.check(path.stat().st_size, None, path.name)
+    return path.open("rb")
+
+
+def contents(path: Path, limits: Limits) -> bytes:
+    """Return all bytes of a plain or gzip file."""
+    with opened(path, limits) as file:
+        return file.read()

@@ -1,0 +1,227 @@
+"""A table of individuals: named columns with roles, named rows, and what was guessed of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, how_many
+
+SHOWN = 6
+"""Names that a message or a summary lists before it only counts."""
+
+
+class Role(Enum):
+    """What a column is for."""
+
+    NUMBER = "number"
+    FACTOR = "factor"
+    IDENTIFIER = "identifier"
+    DATE = "date"
+    TEXT = "text"
+
+
+def frozen(values: Array) -> Array:
+    """Return a read-only view of an array, which the caller must not write to any more."""
+    view = values.view()
+    view.flags.writeable = False
+    return view
+
+
+def as_labels(values: Iterable[Any], text: Callable[[Any], str] = str) -> Array:
+    """Return values as labels, None where one is missing."""
+    found = [None if v is None or (isinstance(v, float) and isnan(v)) else text(v) for v in values]
+    labels = np.empty(len(found), object)
+    labels[:] = found
+    return labels
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return a few names in quotes, and how many more there are.
+
+    >>> listed(["a", "b"])
+    '"a", "b"'
+    """
+    every = list(names)
+    more = f" and {len(every) - SHOWN} more" if len(every) > SHOWN else ""
+    return ", ".join(f'"{name}"' for name in every[:SHOWN]) + more
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table: numbers, dates, or labels with None where one is missing."""
+
+    name: str
+    role: Role
+    values: Array
+    is_active: bool = False
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The labels that occur, in alphabetical order."""
+        return tuple(sorted({str(v) for v in self.values if v is not None}))
+
+
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
+class Table:
+    """Individuals in rows, columns with names and roles.
+
+    The columns of numbers that are not ``supplementary`` are active: they are the points. Factors,
+    dates and texts are supplementary; the first factor is the ``colour``. ``notes`` tells what was
+    guessed while reading. A table is a sequence of points: it has a length, and its slices are
+    tables; as an array it is the matrix of its active columns.
+
+    >>> table = Table.of({"x": [1.0, 2.0], "kind": ["a", "b"]}, row_names=["first", "second"])
+    >>> table.matrix()
+    array([[1.],
+           [2.]])
+    >>> table[1:].row_names, table.column("kind").values.tolist()
+    (('second',), ['a', 'b'])
+    """
+
+    names: tuple[str, ...]
+    roles: tuple[Role, ...]
+    numbers: Array
+    labels: Mapping[str, Array]
+    row_names: tuple[str, ...] | None = None
+    supplementary: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.names):
+            twice = sorted({n for n in self.names if self.names.count(n) > 1})
+            raise InvalidInput(f"column names must differ; {listed(twice)} occur more than once")
+        if self.row_names is not None and len(self.row_names) != len(self.numbers):
+            raise InvalidInput(
+                f"{len(self.row_names)} row names were given for {len(self.numbers)} rows"
+            )
+        self._known(self.supplementary)
+
+    @classmethod
+    def of(
+        cls,
+        columns: Mapping[str, Any],
+        *,
+        roles: Mapping[str, Role | str] | None = None,
+        row_names: Iterable[object] | None = None,
+        supplementary: Iterable[str] = (),
+        notes: Iterable[str] = (),
+    ) -> Table:
+        """Make a table of columns, numbers where their array is numeric and factors elsewhere."""
+        arrays = {str(name): np.asarray(values) for name, values in columns.items()}
+        lengths = {name: how_many(a) if a.ndim else 0 for name, a in arrays.items()}
+        if len(set(lengths.values())) > 1:
+            raise InvalidInput(f"columns must have equal lengths, found {lengths}")
+        given = {name: Role(role) for name, role in (roles or {}).items()}
+        found = {name: given.get(name, _role_of(a)) for name, a in arrays.items()}
+        count = next(iter(lengths.values()), 0)
+        numeric = [a for name, a in arrays.items() if found[name] is Role.NUMBER]
+        numbers = np.column_stack(numeric) if numeric else np.empty((count, 0))
+        return cls(
+            names=tuple(arrays),
+            roles=tuple(found.values()),
+            numbers=frozen(numbers.astype(np.float64, copy=False)),
+            labels={n: frozen(a.copy()) for n, a in arrays.items() if found[n] is not Role.NUMBER},
+            row_names=None if row_names is None else tuple(str(name) for name in row_names),
+            supplementary=frozenset(supplementary),
+            notes=tuple(notes),
+        )
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, index: Any, /) -> Any:
+        if not isinstance(index, slice):
+            return self.matrix()[index]
+        kept = None if self.row_names is None else self.row_names[index]
+        labels = {name: values[index] for name, values in self.labels.items()}
+        return replace(self, numbers=self.numbers[index], labels=labels, row_names=kept)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        matrix = self.matrix()
+        return matrix.astype(dtype or np.float64, copy=bool(copy))
+
+    @property
+    def active(self) -> tuple[str, ...]:
+        """The names of the columns that make the points."""
+        return tuple(n for n in self._numeric() if n not in self.supplementary)
+
+    @property
+    def colour(self) -> Column | None:
+        """The first factor, by which individuals are coloured."""
+        roles = zip(self.names, self.roles, strict=True)
+        first = next((name for name, role in roles if role is Role.FACTOR), None)
+        return None if first is None else self.column(first)
+
+    def matrix(self) -> Array:
+        """Return the active columns as a read-only n x p array; without a copy if all are."""
+        numeric = self._numeric()
+        if not self.supplementary.intersection(numeric):
+            return self.numbers
+        kept = [i for i, name in enumerate(numeric) if name not in self.supplementary]
+        return frozen(np.ascontiguousarray(self.numbers[:, kept]))
+
+    def column(self, name: str) -> Column:
+        """Return one column by its name."""
+        self._known([name])
+        return next(column for column in self.columns() if column.name == name)
+
+    def columns(self) -> Iterator[Column]:
+        """Yield all columns in the order of the file."""
+        numeric = iter(self.numbers.T)
+        for name, role in zip(self.names, self.roles, strict=True):
+            if role is Role.NUMBER:
+                yield Column(name, role, next(numeric), name not in self.supplementary)
+            else:
+                yield Column(name, role, self.labels[name])
+
+    def with_supplementary(self, *names: str) -> Table:
+        """Return the table with these columns of numbers taken out of the points."""
+        return replace(self, supplementary=self.supplementary | set(names))
+
+    def frame(self, backend: str = "pandas") -> Any:
+        """Return the table as a data frame of pandas, polars or pyarrow."""
+        import narwhals.stable.v2 as nw
+
+        # narwhals takes a name where its stub lists an enumeration.
+        columns = {column.name: column.values for column in self.columns()}
+        lists = {n: v if v.dtype.kind in "fM" else v.tolist() for n, v in columns.items()}
+        frame: Any = nw.from_dict(lists, backend=backend).to_native()  # type: ignore[arg-type]
+        if self.row_names is not None and hasattr(frame, "set_axis"):
+            return frame.set_axis(list(self.row_names), axis=0)
+        return frame
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} individuals"]
+        for role in Role:
+            mine = [n for n, r in zip(self.names, self.roles, strict=True) if r is role]
+            for kind, some in (
+                (role.value, [n for n in mine if n not in self.supplementary]),
+                (f"supplementary {role.value}", [n for n in mine if n in self.supplementary]),
+            ):
+                if some:
+                    plural = "s" * (len(some) > 1)
+                    parts.append(f"{len(some)} {kind}{plural} ({listed(some)})")
+        return f"Table({'; '.join(parts)})"
+
+    def _numeric(self) -> tuple[str, ...]:
+        pairs = zip(self.names, self.roles, strict=True)
+        return tuple(name for name, role in pairs if role is Role.NUMBER)
+
+    def _known(self, names: Iterable[str]) -> None:
+        unknown = [name for name in names if name not in self.names]
+        if unknown:
+            raise InvalidParameter(
+                f"there is no column {listed(unknown)}; the columns are {listed(self.names)}"
+            )
+
+
+def _role_of(values: Array) -> Role:
+    if values.dtype.kind in "biuf":
+        return Role.NUMBER
+    return Role.DATE if values.dtype.kind == "M" else Role.FACTOR

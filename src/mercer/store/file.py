@@ -1,0 +1,144 @@
+"""The bytes of a stored model, written so that a file is whole or not there, and checked first.
+
+A file is ``prefix, header, arrays, sum``. The prefix holds the magic bytes, the version of the
+format, the length of the header and the size of the file; the sum covers everything before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from io import BufferedReader
+from math import prod
+from pathlib import Path
+from struct import Struct
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, CorruptFile, NotSaved, UnreadableFile
+from mercer.store.packing import PLAIN, aligned
+
+MAGIC = b"\x89MERCER\n"
+FORMAT = 1
+PREFIX = Struct("<8sIQQ")
+SUM = hashlib.sha256().digest_size
+BLOCK = 2**20
+PARTS = {"model", "arrays", "about", "versions"}
+
+
+def parts_of(header: bytes, arrays: list[Array]) -> Iterator[bytes | memoryview]:
+    """Yield the parts of a file in their order, the sum of all of them last."""
+    start = aligned(PREFIX.size + len(header))
+    data = sum(aligned(a.nbytes) for a in arrays)
+    total = hashlib.sha256()
+    for part in (
+        PREFIX.pack(MAGIC, FORMAT, len(header), start + data + SUM),
+        header,
+        bytes(start - PREFIX.size - len(header)),
+        *(part for a in arrays for part in (_bytes(a), bytes(aligned(a.nbytes) - a.nbytes))),
+    ):
+        total.update(part)
+        yield part
+    yield total.digest()
+
+
+def _bytes(array: Array) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data
+
+
+def checked(file: BufferedReader, name: str) -> tuple[dict[str, Any], int]:
+    """Return the header of a file and where its arrays begin, if its sum is right."""
+    size = os.fstat(file.fileno()).st_size
+    start = file.read(PREFIX.size)
+    if not start.startswith(MAGIC):
+        raise CorruptFile(f"{name} is not a model that mercer saved")
+    if len(start) < PREFIX.size:
+        raise CorruptFile(f"{name} was cut short")
+    _, version, length, declared = PREFIX.unpack(start)
+    if version > FORMAT:
+        raise UnreadableFile(
+            f"{name} has format {version}, and this version of mercer reads up to {FORMAT}: "
+            "install a newer one (or the file is damaged)"
+        )
+    if declared != size or aligned(PREFIX.size + length) + SUM > size:
+        raise CorruptFile(
+            f"{name} has {size:,} bytes and should have {declared:,}: it was cut short or damaged"
+        )
+    total = hashlib.sha256()
+    file.seek(0)
+    for taken in range(0, size - SUM, BLOCK):
+        total.update(file.read(min(BLOCK, size - SUM - taken)))
+    if file.read(SUM) != total.digest():
+        raise CorruptFile(f"{name} is damaged: its checksum is wrong. Restore it from a copy")
+    file.seek(PREFIX.size)
+    try:
+        header = json.loads(file.read(length))
+        if not header.keys() >= PARTS:
+            raise ValueError("a part is missing")
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise CorruptFile(f"{name} has no readable header: {error}") from error
+    return header, aligned(PREFIX.size + length)
+
+
+def array_of(file: BufferedReader, about: dict[str, Any], start: int, name: str) -> Array:
+    """Return an array that the header describes, if it lies within the file."""
+    end = os.fstat(file.fileno()).st_size - SUM
+    try:
+        dtype, shape = np.dtype(about["dtype"]), tuple(int(k) for k in about["shape"])
+        offset, size = start + int(about["offset"]), prod(shape) * dtype.itemsize
+        is_inside = min(shape, default=0) >= 0 and start <= offset <= end - size
+    except (LookupError, TypeError, ValueError) as error:
+        raise CorruptFile(f"{name} describes an array that makes no sense: {error}") from error
+    if dtype.kind not in PLAIN or not is_inside:
+        raise CorruptFile(f"{name} describes an array that is not in it")
+    values = np.empty(size, np.uint8)
+    file.seek(offset)
+    if file.readinto(values.data) != size:
+        raise CorruptFile(f"{name} was cut short while it was read")
+    array: Array = values.view(dtype)
+    if not dtype.isnative:
+        array = array.astype(dtype.newbyteorder("="))
+    return array.reshape(shape[::-1]).T if about["order"] == "F" else array.reshape(shape)
+
+
+def written(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview]) -> None:
+    """Write a file so that at every moment it is the old one or the new one, whole.
+
+    The parts go to another file of the same folder, which takes the name once it is on the disk.
+    """
+    try:
+        target = Path(os.path.realpath(path))
+        temporary = target.parent / f".mercer-{secrets.token_hex(8)}.part"
+        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+            raise OSError("it is a folder, a pipe or a device")
+        try:
+            with open(
+                os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb"
+            ) as file:
+                for part in parts:
+                    file.write(part)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+        _synchronise(target.parent)
+    except (OSError, ValueError) as error:
+        raise NotSaved(f"{path} could not be written, and is as it was before: {error}") from error
+
+
+def _synchronise(folder: Path) -> None:
+    """Put the new name on the disk too, where the system allows it."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

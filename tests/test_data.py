@@ -1,0 +1,433 @@
+"""Tables, roles, missing values and text files."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import mercer as mc
+from mercer.check import Array, InvalidParameter
+from mercer.data import Edges, Role, SquareMatrix, Table, read, settled
+from mercer.data import numeric as numeric_path
+from mercer.data.dialect import sniffed
+from mercer.data.extras import extra
+from mercer.data.source import Limits
+
+PEOPLE = "name;height;born;sex;note\nAda;1,65;1815-12-10;f;x\nAlan;1,80;1912-06-23;m;y\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Any:
+    """Return a function that writes a file and names it."""
+
+    def write(data: str | bytes, name: str = "data.csv") -> Path:
+        path = tmp_path / name
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    return write
+
+
+def test_delimiter_decimal_mark_roles_and_row_names_are_guessed_and_told(file: Any) -> None:
+    table = read(file(PEOPLE + "Emmy;1,70;1882-03-23;f;z\n"), "table")
+    roles = dict(zip(table.names, (role.value for role in table.roles), strict=True))
+    assert roles == {
+        "name": "identifier",
+        "height": "number",
+        "born": "date",
+        "sex": "factor",
+        "note": "text",
+    }
+    assert table.row_names == ("Ada", "Alan", "Emmy")
+    assert table.matrix().tolist() == [[1.65], [1.8], [1.7]]
+    assert table.column("born").values[0] == np.datetime64("1815-12-10")
+    assert table.colour is not None
+    assert table.colour.levels == ("f", "m")
+    assert "delimiter ';'" in table.notes
+    assert "decimal comma" in table.notes
+
+
+def test_guesses_can_be_overruled(file: Any) -> None:
+    path = file("a,b\n1,2\n3,4\n")
+    table = read(path, "table", roles={"b": "factor"}, header=True)
+    assert table.active == ("a",)
+    assert table.column("b").values.tolist() == ["2", "4"]
+    assert read(path, "table", header=False, roles={"column 1": "text", "column 2": Role.TEXT})[
+        :1
+    ].column("column 1").values.tolist() == ["a"]
+    assert read(path, "table", supplementary=["b"]).active == ("a",)
+    with pytest.raises(mc.InvalidInput, match='no column "z"'):
+        read(path, roles={"z": "factor"})
+    with pytest.raises(InvalidParameter, match="a role is one of number, factor"):
+        read(path, roles={"a": "colour"})
+    with pytest.raises(InvalidParameter, match="no option 'sep'"):
+        read(path, sep=";")
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|", " "])
+@pytest.mark.parametrize("decimal", [".", ","])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_every_dialect_gives_the_same_table(file: Any, mark: str, decimal: str, ends: str) -> None:
+    if mark == "," and decimal == ",":
+        pytest.skip("a comma cannot be both")
+    rows = [("x", "y", "z"), ("1.5", "-2.25", "3e2"), ("0.125", "4.5", "-1e-3")]
+    text = ends.join(mark.join(row) for row in rows).replace(".", decimal) + ends
+    table = read(file(text), "table")
+    assert table.names == ("x", "y", "z")
+    assert table.matrix().tolist() == [[1.5, -2.25, 300.0], [0.125, 4.5, -0.001]]
+
+
+@given(
+    X=hnp.arrays(
+        np.float64,
+        st.tuples(st.integers(1, 8), st.integers(1, 5)),
+        elements=st.floats(allow_nan=False, allow_infinity=False),
+    ),
+    mark=st.sampled_from([",", ";", "\t"]),
+    has_names=st.booleans(),
+)
+def test_numbers_written_by_repr_are_read_to_the_last_bit(
+    tmp_path_factory: pytest.TempPathFactory, X: Array, mark: str, has_names: bool
+) -> None:
+    """Both paths: with names the file goes cell by cell, without it goes block by block."""
+    path = tmp_path_factory.mktemp("numbers") / "x.csv"
+    rows = [[f"r{i}"] * has_names + [repr(v) for v in row] for i, row in enumerate(X.tolist())]
+    header = ["name"] * has_names + [f"v{j}" for j in range(X.shape[1])]
+    path.write_text("\n".join(mark.join(row) for row in [header, *rows]) + "\n")
+    table = read(path, "table", delimiter=mark)
+    assert np.array_equal(table.matrix(), X)
+    assert (table.row_names is not None) == has_names
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_arrow_numpy_and_the_csv_module_read_the_same_bits(
+    file: Any, monkeypatch: pytest.MonkeyPatch, decimal: str
+) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((400, 7)) * 10.0 ** rng.integers(-300, 300, (400, 7))
+    text = "\n".join(";".join(map(repr, row)) for row in X.tolist()).replace(".", decimal)
+    path = file(text)
+    monkeypatch.setattr(numeric_path, "BLOCK", 1000)
+    by_numpy = read(path, "table", header=False).matrix()
+    monkeypatch.setattr(numeric_path, "_numbers", lambda *_: None)
+    by_cells = read(path, "table", header=False).matrix()
+    monkeypatch.undo()
+    assert np.array_equal(by_numpy, X)
+    assert np.array_equal(by_cells, X)
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(numeric_path, "ARROW_PAYS", 0)
+    seen: list[Any] = []
+    by_arrow = numeric_path._by_arrow
+
+    def noted(*given: Any) -> Any:
+        seen.append(by_arrow(*given))
+        return seen[-1]
+
+    monkeypatch.setattr(numeric_path, "_by_arrow", noted)
+    assert np.array_equal(read(path, "table", header=False).matrix(), X)
+    assert seen
+    assert all(block is not None for block in seen)
+
+
+@pytest.mark.parametrize("bad", ["3x", "", "1 2", "1_0", "0x10", '"1"', "1,5", "--1"])
+@pytest.mark.parametrize("arrow_pays", [0, 2**60])
+def test_the_fast_path_takes_no_block_that_is_not_clean(
+    monkeypatch: pytest.MonkeyPatch, bad: str, arrow_pays: int
+) -> None:
+    dialect = sniffed("x,y\n1,2\n")
+    for line in (f"1,{bad}\n", f"{bad},1\n"):
+        block = f"1,2\n{line}3,4\n".encode()
+        assert numeric_path._numbers(block, 2, dialect, arrow_pays == 0) is None
+    assert numeric_path._numbers(b"1,2\n3,4\n", 2, dialect, arrow_pays == 0) is not None
+
+
+def test_numbers_are_counted_before_memory_is_taken(file: Any) -> None:
+    path = file("x,y\n" + "1,2\n" * 1000)
+    with pytest.raises(mc.TooLarge, match=r"the table in data.csv takes 16,\d\d\d bytes"):
+        read(path, memory=10_000)
+    assert len(read(path, "table", memory=20_000)) == 1000
+    mixed = file("g,x\n" + "a,2\n" * 1000, "mixed.csv")
+    with pytest.raises(mc.TooLarge, match="raise the limit with memory="):
+        read(mixed, memory=20_000)
+
+
+def test_row_names_as_r_writes_them(file: Any) -> None:
+    table = read(file('"a" "b"\n"first" 1 2\n"second" 3 4\n'), "table")
+    assert table.row_names == ("first", "second")
+    assert table.active == ("a", "b")
+
+
+def test_a_first_column_that_counts_names_the_rows_and_any_other_is_a_number(file: Any) -> None:
+    assert read(file("id,x\n1,5\n2,6\n"), "table").row_names == ("1", "2")
+    repeated = read(file("id,x\n1,5\n1,6\n"), "table")
+    assert repeated.row_names is None
+    assert repeated.active == ("id", "x")
+    assert read(file("year,x\n1990,5\n1991,6\n"), "table").active == ("year", "x")
+
+
+def test_missing_numbers_are_an_error_that_counts_them_and_names_their_columns(file: Any) -> None:
+    path = file("name,x,y\na,1,NA\nb,,2\nc,3,4\nd,5,\n")
+    expected = r'3 numbers are missing, in columns "y" \(2\), "x" \(1\), the first in row 0 \("a"\)'
+    with pytest.raises(mc.InvalidInput, match=expected):
+        read(path)
+    dropped = read(path, "table", missing="drop")
+    assert dropped.row_names == ("c",)
+    assert dropped.matrix().tolist() == [[3.0, 4.0]]
+    assert "3 of 4 rows left out: a number was missing" in dropped.notes
+    imputed = read(path, "table", missing="mean")
+    assert imputed.matrix().tolist() == [[1, 3], [3, 2], [3, 4], [5, 3]]
+    kept = read(path, "table", missing="keep").matrix()
+    assert np.isnan(kept).sum() == 3
+    with pytest.raises(InvalidParameter, match="missing must be one of error, drop, mean, keep"):
+        read(path, missing="zero")
+
+
+def test_a_column_that_begins_with_missing_cells_is_still_one_of_numbers(file: Any) -> None:
+    text = "g;x\n" + "a;\n" * 150 + "b;2,5\n"
+    table = read(file(text), "table", missing="keep", decimal=",")
+    assert table.active == ("x",)
+    assert table.matrix()[-1, 0] == 2.5
+    assert np.isnan(table.matrix()[:-1]).all()
+    labels = read(file(text.replace("2,5", "red")), "table")
+    assert labels.column("x").values[-1] == "red"
+    assert read(file("g;x\na;\nb;NA\n"), "table").active == ()
+
+
+def test_a_policy_never_puts_zero_nor_leaves_nothing() -> None:
+    empty = Table.of({"x": [np.nan, np.nan], "y": [1.0, 2.0]})
+    with pytest.raises(mc.InvalidInput, match='column "x" has no number at all'):
+        settled(empty, "mean")
+    with pytest.raises(mc.InvalidInput, match="every row has a missing number"):
+        settled(empty, "drop")
+    with pytest.raises(mc.InvalidInput, match='row 1, column "x" is inf'):
+        settled(Table.of({"x": [1.0, np.inf]}), "keep")
+
+
+def test_a_cell_that_is_no_number_is_named_with_its_line_and_a_remedy(file: Any) -> None:
+    path = file("x,geneX\n1,2\n3,NA?\n5,6\n")
+    expected = r"""data.csv, line 3, column "geneX": 'NA\?' is not a number. Declare it missing"""
+    with pytest.raises(mc.UnreadableFile, match=expected):
+        read(path)
+    assert np.isnan(read(path, "table", na=["NA?"], missing="keep").matrix()[1, 1])
+    assert read(path, "table", roles={"geneX": "factor"}).active == ("x",)
+    late = file("x\n" + "1\n" * 500 + "oops\n")
+    with pytest.raises(mc.UnreadableFile, match='line 502, column "x"'):
+        read(late)
+
+
+def test_a_table_is_a_sequence_of_points_that_nothing_changes() -> None:
+    X = np.arange(12.0).reshape(6, 2)
+    table = Table.of({"a": X[:, 0], "b": X[:, 1], "g": list("uvuvuv")}, supplementary=["b"])
+    assert isinstance(table, mc.check.Points)
+    assert len(table) == 6
+    assert np.array_equal(np.asarray(table), X[:, :1])
+    assert np.array_equal(table[2:4].matrix(), X[2:4, :1])
+    assert table[1].tolist() == [2.0]
+    assert table[2:4].column("g").values.tolist() == ["u", "v"]
+    for array in (table.matrix(), table.numbers, table.column("g").values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    with pytest.raises(AttributeError):
+        table.names = ()  # type: ignore[misc]
+    X[0, 0] = 99.0
+    assert table.matrix()[0, 0] == 0.0
+    k = mc.Gaussian(1.0)
+    assert np.array_equal(k(table), k(table.matrix()))
+    with pytest.raises(InvalidParameter, match='no column "c"; the columns are "a", "b", "g"'):
+        table.column("c")
+    with pytest.raises(mc.InvalidInput, match="equal lengths"):
+        Table.of({"a": [1.0], "b": [1.0, 2.0]})
+    with pytest.raises(mc.InvalidInput, match="1 row names were given for 2 rows"):
+        Table.of({"a": [1.0, 2.0]}, row_names=["x"])
+    assert "supplementary number" in repr(table)
+
+
+@pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
+def test_frames_of_every_library_give_the_same_table_and_come_back(backend: str) -> None:
+    pytest.importorskip(backend)
+    given = Table.of({"x": [1.5, 2.5, 3.5], "n": [1, 2, 3], "g": ["a", "b", "a"]})
+    frame = given.frame(backend)
+    assert type(frame).__module__.partition(".")[0] == backend
+    table = read(frame, "table")
+    assert table.names == given.names
+    assert table.roles == (Role.NUMBER, Role.NUMBER, Role.FACTOR)
+    assert np.array_equal(table.matrix(), given.matrix())
+    assert table.column("g").values.tolist() == ["a", "b", "a"]
+
+
+def test_the_index_of_a_pandas_frame_names_the_rows() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(
+        {
+            "x": [1.0, 2.0, None],
+            "when": pandas.to_datetime(["2020-01-01", None, "2020-01-03"]),
+            "kind": pandas.Categorical(["a", None, "a"]),
+            "flag": [True, False, True],
+        },
+        index=["r", "s", "t"],
+    )
+    table = read(frame, "table", missing="keep")
+    assert table.row_names == ("r", "s", "t")
+    assert table.column("when").role is Role.DATE
+    assert np.isnat(table.column("when").values[1])
+    assert table.column("kind").values.tolist() == ["a", None, "a"]
+    assert table.column("flag").role is Role.FACTOR
+    with pytest.raises(mc.InvalidInput, match='1 number is missing, in column "x"'):
+        read(frame)
+    assert table.frame().index.tolist() == ["r", "s", "t"]
+    twice = pandas.DataFrame(np.zeros((2, 2)), columns=["a", "a"])
+    with pytest.raises(mc.InvalidInput, match="several columns named 'a'"):
+        read(twice)
+    with pytest.raises(mc.InvalidInput, match="no rows"):
+        read(frame.iloc[:0])
+
+
+def test_a_model_takes_a_table_as_it_takes_its_matrix() -> None:
+    rng = np.random.default_rng(1)
+    columns = {"a": rng.random(20), "b": rng.random(20), "g": list("xy" * 10)}
+    table = Table.of(columns)
+    for kernel in (mc.Gaussian(0.5), mc.Linear()):
+        model = mc.KernelPCA(2, kernel=kernel).fit(table)
+        expected = mc.KernelPCA(2, kernel=kernel).fit(table.matrix())
+        assert np.array_equal(model.transform(table), expected.transform(table.matrix()))
+
+
+def test_reading_text_imports_no_data_frame_library(file: Any) -> None:
+    code = (
+        f"import sys; from mercer.data import read; read({str(file(PEOPLE))!r}); "
+        "print([m for m in ('pandas', 'polars', 'pyarrow', 'sklearn', 'h5py') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_parquet_and_arrow_files_are_tables(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    columns = arrow.table({"x": [1.0, None], "i": [1, 2], "g": ["a", "b"]})
+    parquet.write_table(columns, tmp_path / "t.parquet")
+    with arrow.ipc.new_file(str(tmp_path / "t.arrow"), columns.schema) as writer:
+        writer.write_table(columns)
+    for name in ("t.parquet", "t.arrow"):
+        table = read(tmp_path / name, "table", missing="mean")
+        assert table.matrix().tolist() == [[1.0, 1.0], [1.0, 2.0]]
+    with pytest.raises(mc.TooLarge):
+        read(tmp_path / "t.parquet", memory=10)
+
+
+def test_arrays_are_tables_without_names(tmp_path: Path) -> None:
+    X = np.arange(6, dtype=np.float32).reshape(3, 2)
+    np.save(tmp_path / "x.npy", X)
+    np.savez_compressed(tmp_path / "x.npz", np.asfortranarray(X))
+    np.savez(tmp_path / "columns.npz", a=X[:, 0], b=X[:, 1])
+    assert np.array_equal(read(tmp_path / "x.npy", "table").matrix(), X)
+    assert np.array_equal(read(tmp_path / "x.npz", "table").matrix(), X)
+    assert read(tmp_path / "columns.npz", "table").active == ("a", "b")
+    assert np.array_equal(read(X, "table").matrix(), X)
+    np.savez(tmp_path / "odd.npz", a=X, b=X[:1])
+    with pytest.raises(mc.InvalidInput, match="one array, or columns of equal length"):
+        read(tmp_path / "odd.npz")
+    with pytest.raises(mc.InvalidInput, match="read takes a path, a data frame"):
+        read(3.0)
+
+
+def test_gzip_is_read_through(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"x,y\n1,2\n3,4\n"))
+    assert read(path, "table").matrix().tolist() == [[1, 2], [3, 4]]
+
+
+def test_a_square_table_with_equal_names_is_a_matrix_of_pairs(file: Any) -> None:
+    path = file(",a,b\na,0,2.5\nb,2.5,0\n")
+    square = read(path)
+    assert isinstance(square, SquareMatrix)
+    assert square.is_distance
+    assert square.names == ("a", "b")
+    assert np.asarray(square).tolist() == [[0, 2.5], [2.5, 0]]
+    assert isinstance(read(path, "table"), Table)
+    gram = read(file(",a,b\na,2,1\nb,1,2\n"))
+    assert not gram.is_distance
+    asymmetric = file(",a,b\na,0,1\nb,2,0\n")
+    assert isinstance(read(asymmetric), Table)
+    with pytest.raises(mc.InvalidInput, match=r'\("a", "b"\) is 1 and \("b", "a"\) is 2'):
+        read(asymmetric, "matrix")
+    with pytest.raises(mc.InvalidInput, match='row 0 is "a" and column 0 is "b"'):
+        read(file(",b,a\na,0,1\nb,1,0\n"), "matrix")
+    with pytest.raises(mc.InvalidInput, match="must be square"):
+        read(file("a,b\n1,2\n"), "matrix")
+
+
+def test_graph_files_are_plain_edges(file: Any) -> None:
+    text = "# friends\nAda Alan 0.5\nAlan Emmy 2\nZoe\n"
+    assert read(file(text, "g.edges")) == Edges(
+        ((0, 1), (1, 2)), 4, (0.5, 2.0), None, ("Ada", "Alan", "Emmy", "Zoe")
+    )
+    xml = """<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
+      <key id="d0" for="node" attr.name="label" attr.type="string"/>
+      <key id="d1" for="edge" attr.name="weight" attr.type="double"/>
+      <graph edgedefault="undirected">
+        <node id="n0"><data key="d0">C</data></node><node id="n1"><data key="d0">O</data></node>
+        <edge source="n0" target="n1"><data key="d1">0.0</data></edge>
+      </graph></graphml>"""
+    graph = read(file(xml, "g.graphml"))
+    assert graph == Edges(((0, 1),), 2, (0.0,), ("C", "O"), ("n0", "n1"))
+    for bad, message in (
+        (xml.replace('target="n1"', 'target="n9"'), "an edge to node 'n9'"),
+        (xml.replace(">0.0<", ">heavy<"), "weight 'heavy'"),
+        (xml[:200], "is not XML"),
+        ("<svg/>", "has no <graph>"),
+        ('<!DOCTYPE g [<!ENTITY a "b">]><graphml/>', "declares entities"),
+    ):
+        with pytest.raises(mc.UnreadableFile, match=message):
+            read(file(bad, "bad.graphml"))
+    with pytest.raises(mc.UnreadableFile, match="line 2: an edge is two names"):
+        read(file("a b\na b c d\n", "bad.edges"))
+    with pytest.raises(mc.UnreadableFile, match="has no edges"):
+        read(file("# nothing\n", "none.edges"))
+
+
+def test_lines_are_strings_or_sets(file: Any) -> None:
+    assert read(file("ACGT\n\nAC GT\n"), "strings") == ("ACGT", "", "AC GT")
+    assert read(file("a b,c\n\nb\n"), "sets") == (
+        frozenset("abc"),
+        frozenset(),
+        frozenset("b"),
+    )
+    assert read(file("a b|c\n"), "sets", delimiter="|") == (frozenset({"a b", "c"}),)
+    points = read(file("a b\nb c\n"), "sets")
+    assert mc.Intersection()(points).tolist() == [[2.0, 1.0], [1.0, 2.0]]
+
+
+def test_a_missing_library_is_named_with_its_extra() -> None:
+    with pytest.raises(mc.MissingExtra, match=r'pip install "mercer\[io\]"'):
+        extra("no_such_library.part", "io", "reading")
+
+
+def test_random_bytes_end_in_a_table_or_a_named_error(file: Any) -> None:
+    rng = random.Random(5)
+    alphabets = [bytes(range(256)), b'0123456789,;\n. \t"-eNA', b'ab"\n,\r']
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("warnings.warn", lambda *_, **__: None)
+        for i in range(400):
+            data = bytes(rng.choices(alphabets[i % 3], k=rng.randrange(1, 60)))
+            with suppress(mc.InvalidInput):
+                assert len(read(file(data), "table", missing="keep")) > 0
+
+
+def test_limits_say_what_to_raise() -> None:
+    with pytest.raises(mc.TooLarge, match="memory="):
+        Limits(memory=10).check(11, None, "x")
+    with pytest.raises(mc.TooLarge, match="ratio="):
+        Limits(ratio=2.0).check(2**21, 1000, "x")
+    Limits(ratio=2.0).check(1000, 1, "x")

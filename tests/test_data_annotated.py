@@ -1,0 +1,137 @@
+"""Annotated matrices of single-cell biology."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import mercer as mc
+from mercer.check import InvalidParameter
+from mercer.data import Role, annotate, read
+
+COUNTS = np.random.default_rng(2).poisson(1.0, (8, 5)).astype(np.float32)
+
+
+class Annotated(SimpleNamespace):
+    """What AnnData shows of itself."""
+
+    def copy(self) -> Any:
+        return deepcopy(self)
+
+
+def cells(matrix: Any) -> Any:
+    pandas = pytest.importorskip("pandas")
+    names = [f"cell {i}" for i in range(matrix.shape[0])]
+    kind = pandas.Categorical(["T", "B"] * (matrix.shape[0] // 2))
+    return Annotated(
+        X=matrix,
+        obs=pandas.DataFrame({"kind": kind, "depth": np.arange(len(names))}, index=names),
+        obs_names=names,
+        var_names=[f"gene {j}" for j in range(matrix.shape[1])],
+        obsm={"X_pca": COUNTS[:, :2].copy()},
+        layers={},
+        uns={},
+    )
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_observations_keep_their_names_and_factors(form: Any) -> None:
+    table = read(cells(form(COUNTS)), "table", supplementary=["depth"])
+    assert np.array_equal(table.matrix(), COUNTS)
+    assert table.active[0] == "gene 0"
+    assert table.row_names is not None
+    assert table.row_names[3] == "cell 3"
+    assert table.column("kind").role is Role.FACTOR
+    embedding = read(cells(COUNTS), "table", layer="obsm/X_pca", supplementary=["depth"])
+    assert embedding.active == ("X_pca 1", "X_pca 2")
+    with pytest.raises(InvalidParameter, match="no layer 'obsm/X_umap'; there are \"X\""):
+        read(cells(COUNTS), layer="obsm/X_umap")
+
+
+def test_a_sparse_matrix_whose_zeros_do_not_fit_is_not_written_out() -> None:
+    huge = cells(COUNTS)
+    huge.X = sparse.csr_matrix((10**6, 30_000), dtype=np.float32)  # type: ignore[arg-type]
+    with pytest.raises(mc.TooLarge, match="written out with its zeros"):
+        read(huge)
+
+
+def test_results_stand_where_scanpy_puts_them() -> None:
+    data = cells(COUNTS)
+    model = mc.KernelPCA(2, kernel=mc.Gaussian(2.0))
+    scores = model.fit_transform(data.X)
+    assert annotate(data, scores, model) is None
+    assert np.array_equal(data.obsm["X_kpca"], scores)
+    assert set(data.uns["kpca"]) == {"variance", "variance_ratio", "params"}
+    assert np.array_equal(data.uns["kpca"]["variance"], model.explained_variance_)
+    assert data.uns["kpca"]["params"]["kernel"] == "Gaussian(bandwidth=2.0)"
+    assert "random_state" not in data.uns["kpca"]["params"]  # None has no place in a file
+    before = set(data.obsm)
+    other = annotate(data, scores, key_added="mine", copy=True)
+    assert "X_mine" in other.obsm
+    assert set(data.obsm) == before
+    with pytest.raises(mc.InvalidInput, match="do not fit 8 observations"):
+        annotate(data, scores[:3])
+    with pytest.raises(mc.InvalidInput, match="found ndarray"):
+        annotate(COUNTS, scores)
+
+
+def h5ad(path: Path, matrix: Any) -> Path:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(path, "w") as file:
+        if hasattr(matrix, "format"):
+            group = file.create_group("X")
+            group.attrs["shape"] = matrix.shape
+            group.attrs["encoding-type"] = f"{matrix.format}_matrix"
+            for part in ("data", "indices", "indptr"):
+                group[part] = getattr(matrix, part)
+        else:
+            file["X"] = matrix
+        obs, var = file.create_group("obs"), file.create_group("var")
+        obs.attrs["_index"] = var.attrs["_index"] = "_index"
+        obs["_index"] = [f"cell {i}" for i in range(matrix.shape[0])]
+        var["_index"] = [f"gene {j}" for j in range(matrix.shape[1])]
+        kind = obs.create_group("kind")
+        kind["categories"], kind["codes"] = ["B", "T"], np.array([0, 1, -1, 0, 1, 1, 0, 0])
+    return path
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+def test_h5ad_files_are_tables(tmp_path: Path, form: Any) -> None:
+    table = read(h5ad(tmp_path / "cells.h5ad", form(COUNTS)), "table")
+    assert np.array_equal(table.matrix(), COUNTS)
+    assert table.row_names is not None
+    assert table.row_names[7] == "cell 7"
+    assert table.active[4] == "gene 4"
+    assert table.column("kind").values.tolist() == ["B", "T", None, "B", "T", "T", "B", "B"]
+
+
+def test_damaged_and_foreign_hdf5_files_are_named(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    path = h5ad(tmp_path / "cells.h5ad", COUNTS)
+    whole = path.read_bytes()
+    (tmp_path / "cut.h5ad").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(mc.UnreadableFile, match="damaged or incomplete HDF5"):
+        read(tmp_path / "cut.h5ad")
+    with pytest.raises(mc.UnreadableFile, match=r"no|not an .h5ad file with a layer 'raw'"):
+        read(path, layer="raw")
+    with h5py.File(tmp_path / "huge.h5ad", "w") as file:
+        file.create_dataset("X", (10**6, 10**6), np.float64)  # chunks that were never written
+        file.create_group("obs")
+    with pytest.raises(mc.TooLarge):
+        read(tmp_path / "huge.h5ad")
+
+
+def test_without_the_library_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "h5py", None)
+    path = tmp_path / "x.h5ad"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
+    with pytest.raises(mc.MissingExtra, match=r"mercer\[io\]"):
+        read(path)

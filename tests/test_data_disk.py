@@ -1,0 +1,139 @@
+"""Points that stay on disk."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.check import Array, InvalidParameter, Points
+from mercer.data import OnDisk, open_points
+from mercer.data.ondisk import InGroups
+
+X = np.random.default_rng(4).standard_normal((1000, 3)).astype(np.float32)
+
+
+def as_npy(folder: Path, values: Array) -> Path:
+    np.save(folder / "x.npy", values)
+    return folder / "x.npy"
+
+
+def as_parquet(folder: Path, values: Array) -> Path:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = arrow.table({f"column {j + 1}": values[:, j] for j in range(values.shape[1])})
+    parquet.write_table(table, folder / "x.parquet", row_group_size=130)
+    return folder / "x.parquet"
+
+
+def as_arrow(folder: Path, values: Array) -> Path:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({f"column {j + 1}": values[:, j] for j in range(values.shape[1])})
+    with arrow.ipc.new_file(str(folder / "x.arrow"), table.schema) as writer:
+        writer.write_table(table, max_chunksize=130)
+    return folder / "x.arrow"
+
+
+@pytest.fixture(params=[as_npy, as_parquet, as_arrow])
+def path(request: Any, tmp_path: Path) -> Path:
+    made: Path = request.param(tmp_path, X)
+    return made
+
+
+def test_slices_are_the_rows_whatever_the_format(path: Path) -> None:
+    points = open_points(path)
+    assert isinstance(points, OnDisk)
+    assert isinstance(points, Points)
+    assert len(points) == 1000
+    assert points.shape == (1000, 3)
+    assert points.dtype == np.float32
+    for part in (slice(0, 1), slice(100, 400), slice(129, 131), slice(990, 2000), slice(-5, None)):
+        assert np.array_equal(points[part], X[part])
+        assert points[part].dtype == np.float32
+    assert np.array_equal(points[10:500:7], X[10:500:7])
+    assert points[5:5].shape == (0, 3)
+    assert np.array_equal(points[-1], X[-1])
+    assert np.array_equal(np.vstack(list(points.blocks(170))), X)
+    assert np.array_equal(np.vstack(list(points)), X)
+    with pytest.raises(IndexError, match="no point 1000 among 1000"):
+        points[1000]
+    with pytest.raises(mc.InvalidInput, match="step > 0"):
+        points[::-1]
+
+
+def test_columns_are_chosen_by_name_or_number(path: Path) -> None:
+    points = open_points(path, columns=["column 3", 0])
+    assert points.names == ("column 3", "column 1")
+    assert np.array_equal(points[200:300], X[200:300][:, [2, 0]])
+    with pytest.raises(InvalidParameter, match="no column 'z'; there are"):
+        open_points(path, columns=["z"])
+    with pytest.raises(InvalidParameter, match="no column 3"):
+        open_points(path, columns=[3])
+    with pytest.raises(InvalidParameter, match="at least one"):
+        open_points(path, columns=[])
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Laplacian(2.0, norm=1)], ids=str)
+def test_a_gram_operator_walks_over_a_file(path: Path, kernel: mc.Kernel) -> None:
+    points = open_points(path)
+    found = mc.Gram(kernel, points) @ np.ones(1000)
+    expected = mc.Gram(kernel, X) @ np.ones(1000)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_slice_takes_the_memory_of_its_rows_only(tmp_path: Path) -> None:
+    path = tmp_path / "wide.npy"
+    mapped = np.lib.format.open_memmap(path, "w+", np.float64, (2_000_000, 100))  # 1.6 GB, sparse
+    mapped[1_500_000] = 7.0
+    del mapped
+    tracemalloc.start()
+    try:
+        points = open_points(path, columns=[5, 50])
+        block = points[1_499_990:1_500_010]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert block[10].tolist() == [7.0, 7.0]
+    assert peak < 2**20
+
+
+def test_only_the_row_groups_of_a_slice_are_read(tmp_path: Path) -> None:
+    points = open_points(as_parquet(tmp_path, X))
+    assert isinstance(points, InGroups)
+    read, seen = points.read, []
+
+    def noted(group: int) -> Any:
+        seen.append(group)
+        return read(group)
+
+    points.read = noted
+    points[0:100], points[100:130], points[250:400]
+    assert seen == [0, 1, 2, 3]  # rows 250 to 399 lie in the groups from 130, 260 and 390
+
+
+def test_files_that_cannot_be_read_in_parts_say_so(tmp_path: Path) -> None:
+    text = tmp_path / "x.csv"
+    text.write_text("1,2\n3,4\n")
+    with pytest.raises(mc.UnreadableFile, match=r"convert it to .npy, Parquet or Arrow"):
+        open_points(text)
+    np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
+    with pytest.raises(mc.InvalidInput, match="not rows of numbers"):
+        open_points(tmp_path / "cube.npy")
+    np.save(tmp_path / "line.npy", np.arange(5.0))
+    assert open_points(tmp_path / "line.npy").shape == (5, 1)
+
+
+def test_columns_that_hold_no_numbers_or_lack_some_are_named(tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "mixed.parquet"
+    parquet.write_table(arrow.table({"g": ["a", "b"], "i": [1, 2], "x": [1.0, None]}), path)
+    points = open_points(path)
+    assert points.names == ("i", "x")
+    with pytest.raises(mc.InvalidInput, match='column "x" lacks 1 numbers in rows 0 to 1'):
+        points[0:2]
+    assert open_points(path, columns=["i"])[0:2].tolist() == [[1.0], [2.0]]
+    with pytest.raises(mc.InvalidInput, match='column "g" holds no numbers'):
+        open_points(path, columns=["g"])
