@@ -18,6 +18,7 @@ from mercer.kernels.euclidean import (
 )
 from mercer.kernels.radial import Gaussian, NegativeDistance
 from mercer.kernels.vectors import Linear
+from tests.strategies import points
 from tests.test_definite import assert_consistent, reference
 
 LINGOES = 323_706.77
@@ -270,3 +271,14 @@ def test_ragged_distances_and_centres_are_refused_by_name() -> None:
         euclidean([[0.0], [1.0, 0.0]])
     with pytest.raises(InvalidInput, match="row 1 of centre has 2 coordinates"):
         negative_definite(np.zeros((2, 2)), centre=[[0.5], [0.5, 0.0]])  # type: ignore[list-item]
+
+
+@given(points(), st.integers(0, 1000))
+def test_a_general_diagonal_is_subtracted_by_halves(x: Array, seed: int) -> None:
+    """C = D - ½d1ᵀ - ½1dᵀ holds the squared distances of any conditionally negative definite D."""
+    distances = between(x)
+    a = np.random.default_rng(seed).uniform(-1.0, 1.0, len(x))
+    D = distances + a[:, None] + a[None, :]
+    assert negative_definite(D)
+    size = 1.0 + np.max(distances)
+    np.testing.assert_allclose(squared_distances_of(-D / 2.0), distances, atol=1e-12 * size)

@@ -1,0 +1,4 @@
+"""Learning in a space of functions: smoothing splines and regression with any kernel and loss."""
+
+from mercer.regression.kernel import KernelRegression as KernelRegression
+from mercer.regression.spline import SmoothingSpline as SmoothingSpline

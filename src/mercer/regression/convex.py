@@ -1,0 +1,237 @@
+"""Regression with losses other than the squared one: Newton's method with a duality gap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.special import expit
+
+from mercer.check import Array, InvalidInput
+from mercer.regression.losses import Loss
+from mercer.regression.saddle import Answer, Saddle
+
+STEPS = 100
+"""More Newton steps than any problem took; an interior point method takes some twenty."""
+
+TO_BOUNDARY = 0.995
+"""How far of the way to the nearest bound a step may go."""
+
+SEPARATING = 1e-7
+"""A margin, as a share of the largest value of the null space, that is not rounding."""
+
+
+TRIVIAL = 1e-6
+"""A gap is measured by the objective, or by this share of that of 0 where the fit is exact."""
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Weights with the objective they attain, and how far any function can be below it."""
+
+    weights: Array
+    null_weights: Array
+    objective: float
+    gap: float
+    allowed: float
+    steps: int
+
+    @property
+    def is_proved(self) -> bool:
+        return self.gap <= self.allowed
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The mean loss of f = Kα + Qη with weights p that sum to 1, plus γ αᵀKα."""
+
+    saddle: Saddle
+    y: Array
+    p: Array
+    penalty: float
+    loss: Loss
+    tol: float
+
+    def optimum(self, alpha: Array, eta: Array, steps: int, image: Array | None = None) -> Optimum:
+        r"""Return the weights with their duality gap, given Kα if it is known.
+
+        .. math:: \sum_i p_i (\ell(y_i, f_i) + \ell^*(y_i, s_i)) + 2\gamma\, \alpha^\top K \alpha
+        """
+        image = self.saddle.product(alpha[:, None])[:, 0] if image is None else image
+        f = image + self.saddle.Q @ eta
+        low, high = self.loss.box(self.y)
+        s = -2.0 * self.penalty * alpha / self.p
+        outside = float(np.max(np.maximum(s - high, low - s), initial=0.0))
+        roughness = self.penalty * float(alpha @ image)
+        objective = float(self.p @ self.loss.value(self.y, f)) + roughness
+        dual = -float(self.p @ self.loss.conjugate(self.y, np.clip(s, low, high))) - roughness
+        # What leaves the box, or Qᵀα = 0, by rounding is charged with what it gains.
+        gained = outside * float(self.p @ np.abs(f)) if outside <= 1e-6 else np.inf
+        charge = gained + 2.0 * self.penalty * abs(float(alpha @ (self.saddle.Q @ eta)))
+        gap = max(objective - dual, 0.0) + charge
+        of_zero = float(self.p @ self.loss.value(self.y, 0.0 * self.y))
+        allowed = self.tol * max(objective, TRIVIAL * of_zero)
+        return Optimum(alpha, eta, objective, gap, allowed, steps)
+
+
+def minimise(problem: Problem) -> Optimum:
+    """Return the minimiser, by Newton's method for logistic loss and an interior point else."""
+    return _newton(problem) if problem.loss.name == "logistic" else _interior_point(problem)
+
+
+def _newton(problem: Problem) -> Optimum:
+    r"""Minimise the logistic loss by Newton's method with halved steps.
+
+    With q and W the first and second derivatives of the loss at f, a step goes to the solution of
+    :math:`(K + 2\gamma W^{-1})\alpha + Q\eta = f - W^{-1} q`.
+    """
+    saddle, y, p, gamma = problem.saddle, problem.y, problem.p, problem.penalty
+    _refuse_separable(saddle.Q, y)
+    alpha, eta = np.zeros_like(y), np.zeros(saddle.Q.shape[1])
+    best = problem.optimum(alpha, eta, 0)
+    image = np.zeros_like(y)
+    for step in range(1, STEPS + 1):
+        f = image + saddle.Q @ eta
+        wrong = expit(-y * f)
+        roots = np.sqrt(p * wrong * expit(y * f))
+        target = f + y / expit(y * f)
+        answer = saddle.solve(roots, 2.0 * gamma, target[:, None])
+        direction = answer.weights[:, 0] - alpha, answer.null_weights[:, 0] - eta
+        moved = saddle.product(direction[0][:, None])[:, 0]
+        length = _halved(problem, alpha, eta, image, (*direction, moved))
+        alpha, eta = alpha + length * direction[0], eta + length * direction[1]
+        image = image + length * moved
+        found = problem.optimum(alpha, eta, step, image)
+        is_stuck = length < 1e-6 or (found.gap < 1e-6 and found.gap >= best.gap)
+        if found.gap <= best.gap or not np.isfinite(best.gap):
+            best = found
+        if best.is_proved or is_stuck:
+            break
+    return best
+
+
+def _halved(
+    problem: Problem, alpha: Array, eta: Array, image: Array, direction: tuple[Array, Array, Array]
+) -> float:
+    """Return the longest of the steps 1, 1/2, 1/4, ... that lowers the objective enough."""
+    change, eta_change, moved = direction
+    f, df = image + problem.saddle.Q @ eta, moved + problem.saddle.Q @ eta_change
+    y, p, gamma = problem.y, problem.p, problem.penalty
+
+    def objective(t: float) -> float:
+        loss = float(p @ problem.loss.value(y, f + t * df))
+        return loss + gamma * float((alpha + t * change) @ (image + t * moved))
+
+    now = objective(0.0)
+    slope = -float((p * y * expit(-y * f)) @ df) + 2.0 * gamma * float(alpha @ moved)
+    length = 1.0
+    while length > 1e-8 and objective(length) > now + 1e-4 * length * slope + 1e-15 * abs(now):
+        length /= 2.0
+    return length
+
+
+def _refuse_separable(Q: Array, y: Array) -> None:
+    """Refuse labels that a function of the null space separates: the loss has no minimum then."""
+    if Q.shape[1] == 0:
+        return
+    margins = y[:, None] * (Q / np.max(np.abs(Q), axis=0))
+    found = linprog(-margins.sum(axis=0), A_ub=-margins, b_ub=np.zeros(len(y)), bounds=(-1.0, 1.0))
+    if found.status == 0 and float(margins.sum(axis=0) @ found.x) > SEPARATING * len(y):
+        raise InvalidInput(
+            "a function of the null space separates the labels -1 and 1, so the logistic loss "
+            "falls for ever along it and has no minimum: take a smaller null space or another loss"
+        )
+
+
+def _interior_point(problem: Problem) -> Optimum:
+    r"""Solve the dual, a quadratic programme with a box, by Mehrotra's method.
+
+    .. math:: \min_\alpha\; \tfrac{1}{2} \alpha^\top (K + C) \alpha - y^\top \alpha,
+        \quad Q^\top \alpha = 0, \quad l \le \alpha \le u
+
+    with C = 2γc/p of the loss's curvature c. The multipliers of Qᵀα = 0 are the null weights η.
+    """
+    saddle, y, p, gamma = problem.saddle, problem.y, problem.p, problem.penalty
+    low, high = problem.loss.box(y)
+    lower, upper = -p * high / (2.0 * gamma), -p * low / (2.0 * gamma)
+    C = 2.0 * gamma * problem.loss.curvature / p
+    alpha, eta = 0.5 * (lower + upper), np.zeros(saddle.Q.shape[1])
+    scale = max(float(np.max(np.abs(y))), float(np.finfo(float).tiny))
+    z, w = np.full_like(y, scale), np.full_like(y, scale)
+    best = problem.optimum(alpha, eta, 0)
+    for step in range(1, STEPS + 1):
+        a, b = alpha - lower, upper - alpha
+        if min(a.min(), b.min(), z.min(), w.min()) <= 0.0:
+            break  # rounding has reached a bound: no step is left
+        mu = float(a @ z + b @ w) / (2 * len(y))
+        solve = saddle.solver(1.0 / np.sqrt(C + z / a + w / b), 1.0)
+        # The step itself is solved for, and not its end, as soon as Qᵀα = 0 allows it.
+        is_feasible = _is_feasible(saddle.Q, alpha)
+        gradient = y - saddle.product(alpha[:, None])[:, 0] - C * alpha
+        fixed = gradient if is_feasible else y + (z / a + w / b) * alpha
+        start = np.zeros_like(alpha) if is_feasible else alpha
+        free = _direction(solve, fixed, start, (a, b, z, w), (0.0 * y, 0.0 * y))
+        reach = min(1.0, _longest((a, b, z, w), free))
+        ahead = sum(
+            float((now + reach * delta) @ (dual + reach * dual_delta))
+            for now, delta, dual, dual_delta in (
+                (a, free.alpha, z, free.z),
+                (b, -free.alpha, w, free.w),
+            )
+        ) / (2 * len(y))
+        centre = (max(ahead, 0.0) / mu) ** 3 * mu
+        goals = centre - free.alpha * free.z, centre + free.alpha * free.w
+        change = _direction(solve, fixed, start, (a, b, z, w), goals)
+        length = min(1.0, TO_BOUNDARY * _longest((a, b, z, w), change))
+        alpha, eta = alpha + length * change.alpha, eta + length * (change.eta - eta)
+        z, w = z + length * change.z, w + length * change.w
+        found = problem.optimum(alpha, eta, step)
+        if found.gap < best.gap:
+            best = found
+        if best.is_proved or length < 1e-8 or mu < 1e-18 * scale:
+            break
+    return best
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Changes of α and of the multipliers of its bounds, and the next null weights."""
+
+    alpha: Array
+    eta: Array
+    z: Array
+    w: Array
+
+
+def _is_feasible(Q: Array, alpha: Array) -> bool:
+    size = float(np.linalg.norm(Q)) * float(np.linalg.norm(alpha))
+    return float(np.linalg.norm(Q.T @ alpha)) <= 1e-13 * size
+
+
+def _direction(
+    solve: Callable[[Array], Answer],
+    fixed: Array,
+    start: Array,
+    slacks: tuple[Array, Array, Array, Array],
+    goals: tuple[Array, Array],
+) -> Direction:
+    """Return the Newton step to the products az and bw that are asked for."""
+    a, b, z, w = slacks
+    for_z, for_w = goals
+    answer = solve((fixed + for_z / a - for_w / b)[:, None])
+    change = answer.weights[:, 0] - start
+    dz, dw = for_z / a - z - z / a * change, for_w / b - w + w / b * change
+    return Direction(change, answer.null_weights[:, 0], dz, dw)
+
+
+def _longest(slacks: tuple[Array, Array, Array, Array], change: Direction) -> float:
+    """Return the longest step, up to 2, that keeps slacks and multipliers positive."""
+    longest = 2.0
+    deltas = change.alpha, -change.alpha, change.z, change.w
+    for now, delta in zip(slacks, deltas, strict=True):
+        falling = delta < 0
+        if np.any(falling):
+            longest = min(longest, float(np.min(-now[falling] / delta[falling])))
+    return longest

@@ -1,0 +1,202 @@
+r"""The smoothing spline of given places for one penalty, in linear time and to full precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline, PPoly
+
+from mercer.check import Array, InvalidParameter
+from mercer.regression import lanes
+from mercer.regression.information import (
+    Known,
+    carried,
+    joint_determinant,
+    joint_mean,
+    observed,
+    six,
+)
+from mercer.regression.places import Places
+
+INTERPOLATING = 1e-100
+"""Penalties without dimension below this change no digit of the interpolating spline."""
+
+
+@cache
+def fastest() -> Any:
+    """Return the module of the sweeps: compiled where numba is installed, numpy's where not."""
+    if find_spec("numba") is None:
+        return lanes
+    from mercer.regression import compiled
+
+    return compiled
+
+
+@dataclass(frozen=True)
+class Curve:
+    r"""The minimiser of :math:`\sum_i w_i (y_i - g(x_i))^2 + \lambda \int g''^2`, λ > 0 or ∞.
+
+    Each place is seen from the left and from the right by an information filter of rate 1/λ;
+    the sum of both is all that is known there.
+    """
+
+    places: Places
+    penalty: float
+
+    @property
+    def rate(self) -> float:
+        return 1.0 / self.penalty
+
+    @cached_property
+    def _left(self) -> tuple[Array, float]:
+        p = self.places
+        known = np.empty((6, p.at.size))
+        logarithms = fastest().sweep(p.gaps, p.weights, p.values, self.rate, known)
+        return known, logarithms
+
+    @cached_property
+    def _right(self) -> tuple[Array, Array]:
+        p = self.places
+        known, of_places = np.empty((6, p.at.size)), np.empty((3, p.at.size))
+        sides = self._left[0], known
+        fastest().join(p.gaps, p.weights, p.values, self.rate, sides, of_places)
+        return known, of_places
+
+    @property
+    def left(self) -> Known[Array]:
+        """What the places on the left of each place know of it."""
+        return six(self._left[0])
+
+    @property
+    def right(self) -> Known[Array]:
+        """What the places on the right of each place know of it."""
+        return six(self._right[0])
+
+    @cached_property
+    def remainders(self) -> Array:
+        """One minus the leverages."""
+        without, determinant, _ = self._right[1]
+        return np.asarray(without / determinant)
+
+    @cached_property
+    def leverages(self) -> Array:
+        slope = self.left[2] + self.right[2]
+        return np.asarray(self.places.weights * slope / self._right[1][1])
+
+    @cached_property
+    def residuals(self) -> Array:
+        """The observed means minus the curve."""
+        return np.asarray(self._right[1][2])
+
+    @property
+    def degrees_of_freedom(self) -> float:
+        """The trace of the smoother."""
+        return float(self.leverages.sum())
+
+    @cached_property
+    def square_sum(self) -> float:
+        """The weighted sum of squared residuals over all observations."""
+        return float(self.places.weights @ self.residuals**2) + self.places.within
+
+    @cached_property
+    def state(self) -> tuple[Array, Array, Array, Array]:
+        """The curve's values, slopes, second derivatives, and third derivatives to the right."""
+        p = self.places
+        after = observed(self.left, p.weights, p.values)
+        g, slope = joint_mean(after, self.right, self._right[1][1])
+        # By parts, half the cost on the right has the derivatives λg''' in g and -λg'' in g'.
+        A, M, C, _, U, V = self.right
+        third = self.rate * (A * g + M * slope - U)
+        second = -self.rate * (V + M * g + C * slope)
+        return g, slope, second, third
+
+    @property
+    def roughness(self) -> float:
+        """∫ g''², from the piecewise linear second derivative."""
+        c = self.state[2]
+        return float(self.places.gaps @ (c[:-1] ** 2 + c[:-1] * c[1:] + c[1:] ** 2)) / 3.0
+
+    @property
+    def restricted(self) -> float:
+        r"""Minus twice the restricted log-likelihood but for a constant.
+
+        .. math:: (N - 2) \log S_\lambda + \textstyle\sum \log \Delta_i + \log d_n
+
+        where S is the minimum of the penalised sum of squares.
+        """
+        p = self.places
+        penalised = float(p.weights @ (p.values * self.residuals)) + p.within
+        last = self.left[3][-1] + p.weights[-1] * self.left[2][-1]
+        scale = max(penalised, np.finfo(float).tiny)
+        return (p.count - 2) * float(np.log(scale)) + self._left[1] + float(np.log(last))
+
+    @cached_property
+    def pieces(self) -> PPoly:
+        """The curve as polynomials between the places, linear beyond them."""
+        p = self.places
+        g, slope, second, third = (np.array(k) for k in self.state)
+        g, slope = g + p.line(p.at), slope + p.slope
+        second[[0, -1]] = third[-1] = 0.0  # a natural spline is linear beyond its ends
+        before = [[0.0], [0.0], [slope[0]], [g[0] - slope[0]]]
+        pieces = np.hstack([before, np.stack([third / 6.0, second / 2.0, slope, g])])
+        return PPoly(pieces, np.concatenate([[-1.0], p.at, [2.0]]))
+
+    def variances(self, at: Array) -> tuple[Array, Array]:
+        """Return the posterior variances of g and g' at any places, for noise of variance 1.
+
+        A place without observation is seen from its two neighbours.
+        """
+        p = self.places
+        i = np.searchsorted(p.at, at, side="right")
+        none = (np.zeros(1),) * 6
+        from_left = observed(self.left, p.weights, p.values)
+        from_right = observed(self.right, p.weights, p.values)
+        lefts = (np.concatenate([z, k])[i] for z, k in zip(none, from_left, strict=True))
+        rights = (np.concatenate([k, z])[i] for z, k in zip(none, from_right, strict=True))
+        before = np.concatenate([[0.0], p.at])[i]
+        after = np.concatenate([p.at, [0.0]])[i]
+        rate = np.asarray(self.rate)
+        left, _ = carried(six(lefts), np.where(i > 0, at - before, 0.0), rate)
+        right, _ = carried(six(rights), np.where(i < p.at.size, after - at, 0.0), rate)
+        determinant = joint_determinant(left, right)
+        return (left[2] + right[2]) / determinant, (left[0] + right[0]) / determinant
+
+
+class Interpolant(Curve):
+    """The natural cubic spline through the places: the limit for penalty 0."""
+
+    @cached_property
+    def leverages(self) -> Array:
+        return np.ones_like(self.places.at)
+
+    @cached_property
+    def residuals(self) -> Array:
+        return np.zeros_like(self.places.at)
+
+    @cached_property
+    def state(self) -> tuple[Array, Array, Array, Array]:
+        p = self.places
+        natural = CubicSpline(p.at, p.values, bc_type="natural")
+        third = np.append(natural(p.at[:-1], 3), 0.0)
+        return p.values, natural(p.at, 1), natural(p.at, 2), third
+
+    def variances(self, at: Array) -> tuple[Array, Array]:
+        raise InvalidParameter(
+            "a spline with penalty 0 goes through its data and knows nothing of their noise; "
+            "there is a standard deviation for penalties > 0"
+        )
+
+
+def curve(places: Places, penalty: float) -> Curve:
+    """Return the curve for a penalty without dimension between 0 and infinity, both included.
+
+    >>> from mercer.regression.places import pooled
+    >>> places = pooled(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), np.ones(3))
+    >>> [round(curve(places, penalty).degrees_of_freedom, 6) for penalty in (0.0, 0.1, np.inf)]
+    [3.0, 2.121951, 2.0]
+    """
+    return Interpolant(places, 0.0) if penalty < INTERPOLATING else Curve(places, penalty)

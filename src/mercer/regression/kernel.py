@@ -1,0 +1,360 @@
+"""Regression in the space of a kernel, with any loss and functions that are not penalised."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+
+from mercer.check import Array, InvalidInput, InvalidParameter, Points, number
+from mercer.estimator import KernelModel, as_kernel
+from mercer.gram import Gram
+from mercer.kernels.base import Kernel
+from mercer.kernels.radial import Gaussian
+from mercer.regression.choice import chosen
+from mercer.regression.convex import Optimum, Problem, minimise
+from mercer.regression.data import Data, check_size, observation_weights
+from mercer.regression.losses import Loss, check_labels, loss_named, probability
+from mercer.regression.null_space import Functions, null_columns
+from mercer.regression.saddle import Reflections, Saddle
+from mercer.regression.spectral import decomposition
+from mercer.rkhs.functions import Function
+from mercer.solve import DIRECT
+
+STORED = 8_000
+"""Up to this size (0.5 GB) the matrix is stored for losses with corners."""
+
+ROUNDOFF = 16 * float(np.finfo(float).eps)
+"""Targets this near to the null space, relatively, lie in it."""
+
+FOLDS = 5
+"""Parts of the data, each of which is predicted from the others in cross-validation."""
+
+SPAN = (-8.0, 2.0)
+"""Decimal logarithms of the penalties of cross-validation, times the mean of k(x, x)."""
+
+
+def _least_squares(Q: Array, y: Array) -> Array:
+    if Q.shape[1] == 0:
+        return np.zeros((0, y.shape[1]))
+    reflections = Reflections(Q)
+    top = reflections.forth(y)[: reflections.count]
+    return np.asarray(solve_triangular(reflections.triangle, top))
+
+
+class KernelRegression(RegressorMixin, KernelModel):
+    r"""The function that balances a mean loss and the norm in the space H of a kernel.
+
+    .. math:: \min_{h \in H,\, \eta}\; \sum_i p_i\, \ell(y_i, g(x_i)) + \gamma \|h\|_H^2,
+        \quad g = h + \sum_j \eta_j q_j, \quad \textstyle\sum_i p_i = 1
+
+    By the representer theorem h = Σ αᵢ k(xᵢ, ·). The functions q of the null space are not
+    penalised. Every fit carries a duality gap: no function of H has an objective lower by more.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function
+        A kernel, its written form, a Python function of two points, or ``"precomputed"``.
+    penalty : float or None
+        γ; None chooses it by the criterion. With squared loss 0 interpolates, and infinity leaves
+        the null space alone.
+    null_space : None, "constant", "linear", a function or several
+        Functions of the points, each with one value or one row of values for each point.
+    loss : {"squared", "absolute", "huber", "quantile", "logistic", "hinge"}
+        Logistic and hinge loss are of labels -1 and 1, and what is predicted is g: its sign is the
+        label, and under logistic loss `probability` is that of 1.
+    criterion : {"auto", "gcv", "loo", "reml", "cv"}
+        Generalised cross-validation, leave-one-out, restricted likelihood (these for squared
+        loss, and up to 3 000 points) or cross-validation; "auto" is the first where it can be.
+    quantile : float
+        The level of the quantile loss.
+    threshold : float
+        Where the loss of Huber turns from square to linear.
+    tol : float
+        The duality gap allowed, as a share of the objective.
+
+    Attributes
+    ----------
+    weights_, null_weights_ : α and η
+    penalty_ : the penalty, given or chosen
+    objective_, gap_ : the value of the objective, and the most by which any function is below it
+    criterion_ : the value of the criterion, None for a given penalty
+    kernel_ : the kernel with its rules resolved
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 1.0, 20)[:, None]
+    >>> model = KernelRegression(Gaussian(0.3), penalty=1e-4).fit(x, np.sin(6.0 * x[:, 0]))
+    >>> model.predict([[0.25]])
+    array([0.99])
+    >>> model.gap_ <= 1e-8 * model.objective_
+    True
+
+    References
+    ----------
+    Kroese et al., §6.5; the system is theirs, (6.23), without the square of its condition number.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | str | Callable[[Any, Any], Any] = Gaussian("median"),  # noqa: B008
+        penalty: float | None = None,
+        null_space: Functions = None,
+        loss: str = "squared",
+        *,
+        criterion: str = "auto",
+        quantile: float = 0.5,
+        threshold: float = 1.0,
+        tol: float = 1e-8,
+    ) -> None:
+        self.kernel = kernel
+        self.penalty = penalty
+        self.null_space = null_space
+        self.loss = loss
+        self.criterion = criterion
+        self.quantile = quantile
+        self.threshold = threshold
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
+        """Find the function; y has one value for each point, or several."""
+        points = self._read(X, reset=True)
+        targets = self._targets(points, y)
+        weights = observation_weights(sample_weight, len(points))
+        self._used = np.flatnonzero(weights > 0)
+        data = Data(points, targets, weights, self._is_precomputed).part(self._used)
+        if self.penalty is None and len(data) == 1:
+            raise InvalidInput("a penalty cannot be chosen from n_samples = 1; give it")
+        loss = loss_named(self.loss, quantile=self.quantile, threshold=self.threshold)
+        check_labels(loss, data.y)
+        saddle = self._system(data, None if data.is_matrix else as_kernel(self.kernel), loss)
+        self.kernel_ = saddle.gram.kernel
+        self.X_fit_, self._p = data.points, data.p
+        self.penalty_ = self._penalty(saddle, data, loss)
+        self._keep(self._optima(saddle, data, self.penalty_, loss), loss)
+        return self
+
+    def _targets(self, points: Points, y: Any) -> Array:
+        if y is None:
+            raise InvalidInput(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        targets: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(points, targets)
+        check_size(targets, "y")
+        self._is_flat = targets.ndim == 1
+        return targets[:, None] if self._is_flat else targets
+
+    def _system(self, data: Data, kernel: Kernel | None, loss: Loss) -> Saddle:
+        tol = number(self.tol, "tol", above=0.0)
+        if loss.name in ("squared", "logistic"):
+            return Saddle(data.gram(kernel), self._functions(data.points), tol=0.1 * tol)
+        if len(data) > STORED:
+            raise InvalidParameter(
+                f"the {loss.name} loss takes the whole matrix, which is stored for up to {STORED} "
+                f"points and not for {len(data)}; the squared and the logistic loss do not"
+            )
+        return Saddle(data.gram(kernel), self._functions(data.points), method="direct")
+
+    @property
+    def _fixed_kernel(self) -> Kernel | None:
+        """The kernel with its rules resolved on all points, None for a precomputed matrix."""
+        return None if self._is_precomputed else self.kernel_
+
+    def _functions(self, points: Points) -> Array:
+        """Return the values of the functions of the null space, one column each."""
+        if self._is_precomputed and self.null_space not in (None, "constant"):
+            raise InvalidParameter(
+                "a precomputed kernel knows no points: null_space must be None or 'constant'"
+            )
+        return null_columns(self.null_space, points)
+
+    def _penalty(self, saddle: Saddle, data: Data, loss: Loss) -> float:
+        self.criterion_ = None
+        is_squared = loss.name == "squared"
+        if self.penalty is not None:
+            if is_squared and self.penalty == np.inf:
+                return np.inf
+            return number(self.penalty, "penalty", above=0.0, allowed=0.0 if is_squared else None)
+        criterion = self._criterion(is_squared, len(data))
+        if criterion == "cv":
+            middle = np.log10(float(np.mean(np.abs(saddle.gram.diag()))) or 1.0)
+            low, high = (float(end + middle) for end in SPAN)
+            penalty, self.criterion_ = chosen(
+                lambda g: self._cross_validated(data, g, loss), low, high, refine=False
+            )
+            return penalty
+        of = decomposition(saddle, data.p, data.y)
+        size = float(np.linalg.norm(np.sqrt(data.p)[:, None] * data.y))
+        if float(np.linalg.norm(of.targets)) <= ROUNDOFF * size:
+            return np.inf  # the null space explains everything
+        score: Callable[[float], float] = getattr(of, criterion)
+        penalty, self.criterion_ = chosen(score, *of.limits)
+        return penalty
+
+    def _criterion(self, is_squared: bool, n: int) -> str:
+        if self.criterion not in ("auto", "gcv", "loo", "reml", "cv"):
+            raise InvalidParameter(
+                f"criterion must be auto, gcv, loo, reml or cv, found {self.criterion!r}"
+            )
+        is_closed = is_squared and n <= DIRECT
+        if self.criterion == "auto":
+            return "gcv" if is_closed else "cv"
+        if self.criterion != "cv" and not is_closed:
+            raise InvalidParameter(
+                f"the criterion {self.criterion} is for squared loss and up to {DIRECT} points; "
+                "take criterion='cv' or give a penalty"
+            )
+        return self.criterion
+
+    def _cross_validated(self, data: Data, penalty: float, loss: Loss) -> float:
+        """Return the mean loss of predicting each fold from the others."""
+        if penalty == np.inf:
+            return np.inf
+        fold = np.random.default_rng(0).permutation(len(data)) % min(FOLDS, len(data))
+        total, kernel = 0.0, self._fixed_kernel
+        for k in range(fold.max() + 1):
+            train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+            part, held_out = data.part(train), data.part(test)
+            optima = self._optima(self._system(part, kernel, loss), part, penalty, loss)
+            values = data.cross(kernel, test, train) @ np.column_stack([o.weights for o in optima])
+            rows = self._functions(held_out.points)
+            values = values + rows @ np.column_stack([o.null_weights for o in optima])
+            total += float(data.p[test] @ loss.value(held_out.y, values).sum(axis=1))
+        return total
+
+    def _optima(self, saddle: Saddle, data: Data, penalty: float, loss: Loss) -> list[Optimum]:
+        """Return the minimiser for each output."""
+        outputs = range(data.y.shape[1])
+        tol = float(self.tol)
+        problems = [Problem(saddle, data.y[:, j], data.p, penalty, loss, tol) for j in outputs]
+        if loss.name != "squared":
+            return [minimise(problem) for problem in problems]
+        s = np.sqrt(data.p)
+        if penalty == np.inf:
+            eta = _least_squares(s[:, None] * saddle.Q, s[:, None] * data.y)
+            errors = data.y - saddle.Q @ eta
+            values = data.p @ errors**2
+            zero = np.zeros(len(s))
+            return [Optimum(zero, eta[:, j], float(values[j]), 0.0, 0.0, 0) for j in outputs]
+        answer = saddle.solve(s, penalty, data.y)
+        columns = (answer.weights.T, answer.null_weights.T, answer.images.T)
+        return [
+            problem.optimum(alpha, eta, answer.iterations, image)
+            for problem, alpha, eta, image in zip(problems, *columns, strict=True)
+        ]
+
+    def _keep(self, optima: list[Optimum], loss: Loss) -> None:
+        weights = np.column_stack([o.weights for o in optima])
+        null_weights = np.column_stack([o.null_weights for o in optima])
+        self.weights_ = weights[:, 0] if self._is_flat else weights
+        self.null_weights_ = null_weights[:, 0] if self._is_flat else null_weights
+        self.objective_ = float(sum(o.objective for o in optima))
+        self.gap_ = float(sum(o.gap for o in optima))
+        self.n_iter_ = max(1, *(o.steps for o in optima))
+        if self.penalty_ > 0 and not all(o.is_proved for o in optima):
+            warnings.warn(
+                f"the objective {self.objective_:.6g} is proved only to within {self.gap_:.2g}, "
+                f"more than tol={self.tol:g} of it; the {loss.name} loss with a larger penalty is "
+                "better conditioned",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def predict(self, X: Any, *, return_std: bool = False) -> Any:
+        """Return g at points, with its standard deviation under squared loss if asked for.
+
+        The standard deviation is that of a Gaussian process with the same kernel whose noise is
+        estimated by the residuals; a new observation has the variance of the noise on top.
+        """
+        check_is_fitted(self)
+        points = self._read(X, reset=False)
+        alpha, eta = (np.atleast_2d(w.T).T for w in (self.weights_, self.null_weights_))
+        if self._is_precomputed:
+            cross = np.asarray(points)[:, self._used]
+            values = cross @ alpha
+        else:
+            values = Gram(self.kernel_, points, self.X_fit_).product(alpha)
+        if eta.shape[0]:
+            values = values + self._functions(points) @ eta
+        result = values[:, 0] if self._is_flat else values
+        return (result, self._deviations(points)) if return_std else result
+
+    def _deviations(self, points: Points) -> Array:
+        r"""Return standard deviations, with M the matrix of the saddle system.
+
+        .. math:: \mathrm{var}\, g(x) = \frac{\sigma^2}{n\gamma} \left(k(x, x) -
+            \begin{pmatrix} k_x \\ q_x \end{pmatrix}^\top M^{-1}
+            \begin{pmatrix} k_x \\ q_x \end{pmatrix}\right)
+        """
+        if self.loss != "squared" or not self._is_flat or self._is_precomputed:
+            raise InvalidParameter(
+                "a standard deviation exists for squared loss, one output and points: the other "
+                "losses are not the likelihoods of a Gaussian process"
+            )
+        if not 0.0 < self.penalty_ < np.inf:
+            raise InvalidParameter("a standard deviation needs a penalty between 0 and infinity")
+        saddle, p = self._again(), self._p
+        k, q = np.asarray(self.kernel_(self.X_fit_, points)), self._functions(points).T
+        particular = np.linalg.lstsq(saddle.Q.T, q, rcond=None)[0] if len(q) else 0.0 * k
+        image = saddle.product(particular) + self.penalty_ / p[:, None] * particular
+        answer = saddle.solve(np.sqrt(p), self.penalty_, k - image)
+        alpha, eta = particular + answer.weights, answer.null_weights
+        explained = np.sum(k * alpha, axis=0) + np.sum(q * eta, axis=0)
+        variance = np.asarray(self.kernel_.diag(points)) - explained
+        scale = self.noise_variance_ / (len(p) * self.penalty_)
+        return np.asarray(np.sqrt(scale * np.maximum(variance, 0.0)))
+
+    @property
+    def degrees_of_freedom_(self) -> float:
+        """The trace of the smoother, under squared loss and up to 3 000 points."""
+        check_is_fitted(self)
+        if self.loss != "squared" or len(self._p) > DIRECT:
+            raise AttributeError(
+                f"degrees of freedom are counted under squared loss and up to {DIRECT} points"
+            )
+        if self.penalty_ == 0:
+            return float(len(self._p))
+        nothing = np.zeros((len(self._p), 1))
+        return decomposition(self._again(), self._p, nothing).degrees_of_freedom(self.penalty_)
+
+    def _again(self) -> Saddle:
+        """Return the system of the fit, which a fitted model does not keep."""
+        data = Data(self.X_fit_, self._p[:, None], self._p, self._is_precomputed)
+        return self._system(data, self._fixed_kernel, loss_named("squared"))
+
+    @property
+    def noise_variance_(self) -> float:
+        """The weighted sum of squared residuals divided by its degrees of freedom."""
+        n, p = len(self._p), self._p
+        # y - g = γα/p: the residuals of a regularised system are its weights.
+        residuals = self.penalty_ / p * np.atleast_2d(self.weights_.T)
+        return float(n * np.sum(p * residuals**2) / (n - self.degrees_of_freedom_))
+
+    @property
+    def function_(self) -> Function:
+        """The penalised part h as a function of H, with its norm."""
+        check_is_fitted(self)
+        if not self._is_flat or self._is_precomputed:
+            raise AttributeError("a function of H needs points and one output")
+        return Function(self.kernel_, self.X_fit_, self.weights_)
+
+    def probability(self, X: Any) -> Array:
+        """Return the probability of the label 1 under logistic loss."""
+        if self.loss != "logistic":
+            raise InvalidParameter(
+                f"only logistic loss models a probability, and the loss is {self.loss!r}"
+            )
+        return probability(self.predict(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags

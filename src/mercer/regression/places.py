@@ -1,0 +1,114 @@
+"""Observations on a line, pooled where they stand at the same place, in units without dimension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput
+
+WIDEST = 1e100
+"""A penalty is in units of the cubed range, which must be a double."""
+
+
+@dataclass(frozen=True)
+class Places:
+    r"""Distinct places with the weights and means of their observations.
+
+    Places are measured from the first as shares of the range, weights as multiples of their mean
+    over the observations, and values from the weighted least squares line, which a spline
+    reproduces exactly. Pooling changes the sum of squares by a constant,
+
+    .. math:: \sum_i w_i (y_i - g(x_i))^2 = \sum_j W_j (\bar y_j - g(x_j))^2 + S
+    """
+
+    origin: float
+    range: float
+    at: Array
+    weights: Array
+    means: Array
+    values: Array
+    """The means minus the least squares line."""
+    within: float
+    """S, the sum of squares about the means of the places."""
+    mean_weight: float
+    count: int
+    """How many observations there are."""
+    intercept: float
+    slope: float
+    rows: Array
+    """The place of each observation."""
+    row_weights: Array
+    deviations: Array
+    """Each observation minus the mean of its place."""
+
+    @cached_property
+    def gaps(self) -> Array:
+        return np.diff(self.at)
+
+    @property
+    def unit(self) -> float:
+        """The penalty that is 1 without dimension: mean weight times the cube of the range."""
+        return self.mean_weight * self.range**3
+
+    def line(self, at: Array) -> Array:
+        """Return the least squares line."""
+        return np.asarray(self.intercept + self.slope * at)
+
+
+def pooled(x: Array, y: Array, weights: Array) -> Places:
+    """Return the distinct places of observations with positive weights.
+
+    >>> places = pooled(np.array([3.0, 1.0, 3.0]), np.array([1.0, 4.0, 3.0]), np.ones(3))
+    >>> places.at, places.weights, places.within, places.line(places.at)
+    (array([0., 1.]), array([1., 2.]), 2.0, array([4., 2.]))
+    """
+    origin = float(x.min())
+    with np.errstate(over="ignore"):
+        span = float(x.max() - origin)
+    if span == 0.0:
+        raise InvalidInput(
+            f"a spline needs at least two different places, and all {x.size} observations of "
+            f"positive weight have x = {origin!r}"
+        )
+    if not 1.0 / WIDEST < span < WIDEST:
+        raise InvalidInput(
+            f"the range of x is {span:g}, whose cube is no double: multiply x by a power of ten"
+        )
+    at: Array = (x - origin) / span
+    rows: Array = np.arange(x.size)
+    if np.any(at[1:] <= at[:-1]):
+        # Also places whose distances from the first round to the same number are one.
+        at, rows = map(np.asarray, np.unique(at, return_inverse=True))
+    mean_weight = float(weights.mean())
+    w = weights / mean_weight
+    totals: Array = np.empty(at.size)
+    means: Array = np.empty(at.size)
+    if at.size == x.size:
+        totals[rows], means[rows] = w, y
+    else:
+        totals[:] = np.bincount(rows, w)
+        centre = float(y.mean())
+        means[:] = centre + np.bincount(rows, w * (y - centre)) / totals
+    deviations = y - means[rows]
+    share = totals / totals.sum()
+    middle, level = float(share @ at), float(share @ means)
+    slope = float(share @ ((at - middle) * (means - level)) / (share @ (at - middle) ** 2))
+    return Places(
+        origin=origin,
+        range=span,
+        at=at,
+        weights=totals,
+        means=means,
+        values=(means - level) - slope * (at - middle),
+        within=float(w @ deviations**2),
+        mean_weight=mean_weight,
+        count=x.size,
+        intercept=level - slope * middle,
+        slope=slope,
+        rows=rows,
+        row_weights=w,
+        deviations=deviations,
+    )

@@ -1,0 +1,239 @@
+"""Smoothing splines: least squares with a penalty on the second derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
+from mercer.regression.choice import chosen
+from mercer.regression.curve import Curve, curve
+from mercer.regression.data import check_size, observation_weights
+from mercer.regression.places import Places, pooled
+
+ROUNDOFF = 16 * float(np.finfo(float).eps)
+"""Observations this near to a line, relatively, lie on it."""
+
+FLATTEST = 1e3
+"""At this multiple of the sum of weights a spline has about 2 + 2e-6 degrees of freedom."""
+
+ROUGHEST = 1e-4
+"""At this multiple of the cubed mean gap a spline misses about one observation in a hundred."""
+
+
+class SmoothingSpline(RegressorMixin, BaseEstimator):
+    r"""The function that balances nearness to observations and roughness.
+
+    .. math:: \min_g\; \sum_i w_i (y_i - g(x_i))^2 + \lambda \int g''(x)^2\, dx
+
+    It is a natural cubic spline: cubic between the observations and linear beyond them. Penalty 0
+    gives the interpolating spline, infinity the weighted least squares line, both exactly. Time
+    and memory are linear in the number of observations, and the precision does not depend on how
+    near two of them are.
+
+    Parameters
+    ----------
+    penalty : float or None
+        λ, in the units of x and y as they are; None chooses it by the criterion.
+    criterion : {"gcv", "loo", "reml"}
+        Generalised cross-validation, leave-one-out or restricted likelihood.
+
+    Attributes
+    ----------
+    penalty_ : the penalty, given or chosen
+    degrees_of_freedom_ : the trace of the smoother, between 2 and the number of different x
+    fitted_values_ : the curve at the observations
+    leverages_ : the diagonal of the smoother
+    roughness_ : the integral of the squared second derivative
+    noise_variance_ : the residual sum of squares divided by its degrees of freedom
+    criterion_ : the value of the criterion, None for a given penalty
+
+    Examples
+    --------
+    The five observations of the text, r = 0.8 and so λ = nγ = (1 - r)/r:
+
+    >>> x, y = [0.05, 0.2, 0.5, 0.75, 1.0], [0.4, 0.2, 0.6, 0.7, 1.0]
+    >>> SmoothingSpline(penalty=0.25).fit(x, y).predict([0.0])
+    array([0.22484794])
+    >>> SmoothingSpline(penalty=0.0).fit(x, y).predict([0.35, 0.9])
+    array([0.34853333, 0.85187556])
+
+    References
+    ----------
+    Kroese et al., §6.6 and Example 6.15. Wahba, *Journal of the Royal Statistical Society* B 40
+    (1978), for the state space form and, B 45 (1983), the confidence bands.
+    """
+
+    def __init__(self, penalty: float | None = None, *, criterion: str = "gcv") -> None:
+        self.penalty = penalty
+        self.criterion = criterion
+
+    def fit(self, x: Any, y: Any, sample_weight: Any = None) -> SmoothingSpline:
+        """Find the curve; x is one-dimensional, or a table of one column."""
+        at, values = validate_data(
+            self, _column(x), y, dtype=np.float64, y_numeric=True, ensure_min_samples=2
+        )
+        self._check_width()
+        check_size(values, "y")
+        weights = observation_weights(sample_weight, len(at))
+        used = weights > 0
+        places = pooled(at[used, 0], np.asarray(values, np.float64)[used], weights[used])
+        penalty = self._penalty(places)
+        self._curve = curve(places, penalty)
+        self.penalty_ = penalty * places.unit
+        if self.penalty is not None:
+            self.penalty_ = float(self.penalty)
+        self.degrees_of_freedom_ = self._curve.degrees_of_freedom
+        self.fitted_values_, self.leverages_ = self._at_observations(at, used)
+        left = places.count - self.degrees_of_freedom_
+        noise = self._curve.square_sum / left if left > 0 else 0.0
+        self.noise_variance_ = noise * places.mean_weight
+        return self
+
+    def _at_observations(self, at: Array, used: Array) -> tuple[Array, Array]:
+        """Return the curve and its leverages at all rows, of weight 0 or not."""
+        of, places = self._curve, self._curve.places
+        fitted = (places.means - of.residuals)[places.rows]
+        shares = places.row_weights / places.weights[places.rows]
+        leverages = shares * of.leverages[places.rows]
+        if np.all(used):
+            return fitted, leverages
+        spread = np.zeros(len(at))
+        spread[used] = leverages
+        return self.predict(at), spread
+
+    def _penalty(self, places: Places) -> float:
+        """Return the penalty without dimension."""
+        if self.criterion not in CRITERIA:
+            raise InvalidParameter(
+                f"criterion must be one of {', '.join(CRITERIA)}, found {self.criterion!r}"
+            )
+        self.criterion_ = None
+        if self.penalty is not None:
+            return _without_dimension(self.penalty, places)
+        scale = float(np.max(np.abs(places.means), initial=0.0))
+        spread = float(np.sqrt(places.weights @ places.values**2 + places.within))
+        if places.at.size == 2 or spread <= ROUNDOFF * np.sqrt(places.count) * scale:
+            return np.inf  # every spline is the line
+        criterion = CRITERIA[self.criterion]
+        low = np.log10(ROUGHEST) - 3.0 * np.log10(places.at.size - 1)
+        high = np.log10(FLATTEST * places.count)
+        penalty, self.criterion_ = chosen(lambda p: criterion(curve(places, p)), low, high)
+        return penalty
+
+    def _check_width(self) -> None:
+        if self.n_features_in_ != 1:
+            raise InvalidInput(
+                f"a smoothing spline reads one column and x has {self.n_features_in_}; for several "
+                "use mercer.KernelRegression"
+            )
+
+    @property
+    def roughness_(self) -> float:
+        """The integral of the squared second derivative."""
+        check_is_fitted(self)
+        return self._curve.roughness / self._curve.places.range**3
+
+    def predict(self, x: Any, derivative: int = 0, *, return_std: bool = False) -> Any:
+        """Return the curve or one of its derivatives, with its standard deviation if asked for.
+
+        The standard deviation is that of g (or g') given the observations, g'' being white noise a
+        priori (Wahba); it is not that of a new observation, whose noise comes on top.
+        """
+        check_is_fitted(self)
+        column = validate_data(self, _column(x), dtype=np.float64, reset=False)[:, 0]
+        order = whole(derivative, "derivative")
+        places = self._curve.places
+        at = (column - places.origin) / places.range
+        values = self._curve.pieces(at, order) / places.range**order
+        if order >= 3:
+            values = np.where((at < 0) | (at > 1) | (order > 3), 0.0, values)
+        if not return_std:
+            return values
+        if order > 1:
+            raise InvalidParameter(
+                "the second derivative is white noise a priori: only the curve and its slope have "
+                f"a standard deviation, found derivative={derivative}"
+            )
+        variance = self._curve.variances(at)[order] * self.noise_variance_ / places.mean_weight
+        return values, np.sqrt(variance) / places.range**order
+
+    def confidence_band(self, x: Any, level: float = 0.95) -> tuple[Array, Array]:
+        """Return the ends of Wahba's intervals for the curve, right on average over x.
+
+        >>> x = np.linspace(0.0, 1.0, 200)
+        >>> noise = np.random.default_rng(0).normal(scale=0.1, size=200)
+        >>> lower, upper = SmoothingSpline().fit(x, x**2 + noise).confidence_band(x)
+        >>> bool(np.mean((lower < x**2) & (x**2 < upper)) > 0.9)
+        True
+        """
+        if not 0.0 < number(level, "level") < 1.0:
+            raise InvalidParameter(f"level must be between 0 and 1, found {level!r}")
+        values, deviation = self.predict(x, return_std=True)
+        half = float(norm.ppf(0.5 + level / 2.0)) * deviation
+        return values - half, values + half
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.one_d_array = True
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+def _column(x: Any) -> Any:
+    """Return a one-dimensional array as a column, and anything else as it is."""
+    if hasattr(x, "toarray") or hasattr(x, "columns"):
+        return x
+    array = np.asarray(x)
+    return array[:, None] if array.ndim == 1 else x
+
+
+def _without_dimension(penalty: Any, places: Places) -> float:
+    if penalty == np.inf:
+        return np.inf
+    given = number(penalty, "penalty", above=0.0, allowed=0.0)
+    return given / places.unit
+
+
+def generalised_cross_validation(of: Curve) -> float:
+    r"""Return the generalised cross-validation of a curve with N observations.
+
+    .. math:: \frac{\tfrac{1}{N} \sum_i w_i (y_i - g(x_i))^2}{(1 - \mathrm{df}/N)^2}
+    """
+    p = of.places
+    left = p.count - p.at.size + float(of.remainders.sum())
+    return p.count * of.square_sum / left**2
+
+
+def leave_one_out(of: Curve) -> float:
+    r"""Return the mean squared error of predicting each observation from all others.
+
+    .. math:: \frac{1}{N} \sum_i w_i \left(\frac{y_i - g(x_i)}{1 - h_i}\right)^2
+
+    Of observations at one place only the one left out is missing, hence the shares.
+    """
+    p = of.places
+    if p.count == p.at.size:
+        return float(p.weights @ (of.residuals / of.remainders) ** 2) / p.count
+    shares = p.row_weights / p.weights[p.rows]
+    remainders = (1.0 - shares) + shares * of.remainders[p.rows]
+    return (
+        float(p.row_weights @ ((of.residuals[p.rows] + p.deviations) / remainders) ** 2) / p.count
+    )
+
+
+def restricted_likelihood(of: Curve) -> float:
+    """Return minus twice the restricted log-likelihood, the noise variance profiled out."""
+    return of.restricted
+
+
+CRITERIA: dict[str, Callable[[Curve], float]] = {
+    "gcv": generalised_cross_validation,
+    "loo": leave_one_out,
+    "reml": restricted_likelihood,
+}
