@@ -32,7 +32,7 @@ def peer(n: int, touched: bool = True) -> dict[str, Any]:
 
 
 def mercer(n: int, touched: bool = True, method: str = "nystrom") -> dict[str, Any]:
-    """Landmarks that are k-means centres, 40 for each axis."""
+    """Landmarks that are k-means centres, 50 for each axis."""
     import mercer as mc
 
     X = latent(n)

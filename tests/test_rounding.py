@@ -62,7 +62,8 @@ def test_entries_of_single_precision_are_within_their_bound(
 
 def test_values_beyond_single_precision_are_left_to_double() -> None:
     kernel = (0.1 * mc.Linear()).exp()
-    x = 12.0 * RNG.standard_normal((1200, 3))
+    x = RNG.standard_normal((1200, 3))
+    x *= np.sqrt(1000.0 / np.max(np.sum(x**2, axis=1)))  # the largest value is e^100
     gram = Gram(kernel, x)
     assert gram.rounding(single=True) == np.inf
     spectrum = leading(gram, 2, method="exact", tol=1e-6)

@@ -371,3 +371,27 @@ def test_planned_memory_is_what_is_used(n: int) -> None:
     run = [sys.executable, "-c", textwrap.dedent(script)]
     used, planned = subprocess.run(run, capture_output=True, text=True, check=True).stdout.split()
     assert int(used) <= 1.25 * int(planned)
+
+
+@pytest.mark.parametrize("tol", [1e-6, 1e-9, 1e-11])
+def test_axes_beyond_the_rank_do_not_hold_the_iteration_up(tol: float) -> None:
+    operator = Gram(mc.Linear(), RNG.standard_normal((1500, 6))).centred()
+    spectrum = leading(operator, 7, method="exact", tol=tol)
+    assert spectrum.values[6] <= 1e-12
+    assert spectrum.how.single_passes + spectrum.how.double_passes <= 8
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-80, 1e80, 1e150])
+@pytest.mark.parametrize("method", ["dense", "exact"])
+def test_extreme_units_are_units(scale: float, method: str) -> None:
+    x = RNG.standard_normal((60, 2))
+    plain = leading(Gram(mc.NegativeDistance(1.0), x).centred(), 2, method=method)
+    moved = leading(Gram(mc.NegativeDistance(1.0), scale * x).centred(), 2, method=method)
+    np.testing.assert_allclose(moved.values / scale, plain.values, rtol=1e-9)
+    np.testing.assert_allclose(moved.vectors, plain.vectors, atol=1e-7)
+
+
+def test_a_zero_operator_has_zero_eigenvalues() -> None:
+    gram = Gram(mc.Precomputed(np.zeros((40, 40))), np.arange(40))
+    for method in ("dense", "exact"):
+        assert leading(gram.centred(), 2, method=method).values.tolist() == [0.0, 0.0]

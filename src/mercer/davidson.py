@@ -245,6 +245,7 @@ def davidson(
     errors = np.full(basis.shape[1], noise.of(is_single))
     space = Subspace(basis, operator.product(basis, single=is_single), errors)
     passes, history, is_double = {is_single: 1, not is_single: 0}, list[float](), not is_single
+    step = Step.SINGLE
     while True:
         values, axes = space.rayleigh_ritz()
         first = space.pairs(values[:block], axes[:, :block])
@@ -265,9 +266,10 @@ def davidson(
         fresh = _orthonormal(fresh, against=space.basis)
         if fresh.shape[1] == 0 and is_double:
             break
-        step = _next(history, max(tol, SEEN * floor), noise.single / size, is_double)
+        goal = max(tol, SEEN * floor)
+        step = _next(history, goal, noise.single / size, step, is_double=is_double)
         is_single = step is Step.SINGLE
-        if step is Step.REPEAT or (step is Step.DOUBLE and not is_double):
+        if step in (Step.REPEAT, Step.RESTART):
             kept = [first.vectors] if step is Step.REPEAT else [first.vectors, fresh]
             basis = _orthonormal(np.hstack(kept))
             errors = np.full(basis.shape[1], noise.double)
@@ -286,11 +288,12 @@ class Step(Enum):
     """What the next pass multiplies, and in which precision."""
 
     SINGLE = "corrections, in single precision"
-    DOUBLE = "Ritz vectors and corrections, in double precision"
+    DOUBLE = "corrections, in double precision"
+    RESTART = "Ritz vectors and corrections, in double precision"
     REPEAT = "Ritz vectors, in double precision"
 
 
-def _next(history: list[float], tol: float, noise: float, is_double: bool) -> Step:
+def _next(history: list[float], tol: float, noise: float, last: Step, *, is_double: bool) -> Step:
     """Return the cheapest pass that leads to ``tol``; ``noise`` is that of single precision.
 
     A residual r calls for a correction of about `CORRECTION` r, whose image alone is rounded once
@@ -303,6 +306,12 @@ def _next(history: list[float], tol: float, noise: float, is_double: bool) -> St
 
     if residual <= tol / 2.0:
         return Step.REPEAT  # the residual is met, only rounding is in the way
+    was_corrected = last in (Step.SINGLE, Step.DOUBLE) and len(history) > 1
+    is_slow = was_corrected and residual > SLOW * history[-2]
+    if is_double and is_slow:
+        # Where eigenvalues vanish, corrections are as long as the Ritz vectors, and so is their
+        # rounding.
+        return Step.RESTART
     if is_double:
         return Step.SINGLE if may_be_single(residual) else Step.DOUBLE
     if noise <= tol / 2.0:
@@ -313,8 +322,8 @@ def _next(history: list[float], tol: float, noise: float, is_double: bool) -> St
         return Step.REPEAT
     after = max(residual * gain, SINGLE_ERROR)
     is_near = after * gain <= tol / 2.0 and may_be_single(after)
-    is_stuck = residual <= SINGLE_FLOOR or gain >= SLOW
-    return Step.DOUBLE if is_next_last or is_near or is_stuck else Step.SINGLE
+    is_stuck = residual <= SINGLE_FLOOR or is_slow
+    return Step.RESTART if is_next_last or is_near or is_stuck else Step.SINGLE
 
 
 def _orthonormal(block: Array, against: Array | None = None) -> Array:

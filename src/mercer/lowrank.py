@@ -340,5 +340,6 @@ def _rounding(root: Array, n: int, entry: float, trace: float) -> float:
     """
     m = len(root)
     each = entry + m * float(np.finfo(float).eps)
-    error = np.sqrt(n * m) * each * np.linalg.norm(root, 2) if root.size else 0.0
-    return float(2.0 * np.sqrt(max(trace, 0.0)) * error)
+    if root.size == 0 or trace <= 0.0:
+        return 0.0
+    return float(2.0 * np.sqrt(trace * n * m) * each * np.linalg.norm(root, 2))

@@ -35,6 +35,8 @@ OF_INNER_PRODUCTS = (Linear, Polynomial, Sigmoid)
 ENTRYWISE = (Sum, Product, Scaled, Power, PolynomialOf, Exponential)
 
 
+SMALLEST = float(np.nextafter(0.0, 1.0))
+
 SINGLE_ACCURACY = 1e-3
 """Relative error allowed to a squared distance of a single precision tile with a kink at 0."""
 
@@ -91,7 +93,8 @@ class Prepared:
         # Squares that overflow or underflow are left to the general path, which scales them first.
         limits = np.finfo(prepared.dtype)
         norms = [norm for norm in prepared.largest_norm.values() if norm != 0.0]
-        is_safe = all(1e8 * limits.tiny < norm < limits.max / 8 for norm in norms)
+        smallest, largest = 1e8 * float(limits.tiny), float(limits.max) / 8
+        is_safe = all(smallest < norm < largest for norm in norms)
         return prepared if is_safe else None
 
     def buffer(self, key: Any, shape: tuple[int, int]) -> Array:
@@ -179,15 +182,16 @@ class Side:
         return a, np.einsum("ij,ij->i", a, a)[:, None]
 
     def largest(self, statistic: Any) -> float:
-        """Return the largest squared norm among the points, as the statistic measures it."""
+        """Return the largest squared norm among the points, as the statistic measures it.
+
+        A square that underflows is the smallest number there is, not 0.
+        """
         result = 0.0
         for rows in readings(self.points):
             points = self.at(rows)
-            if statistic == "inner":
-                norms = np.einsum("ij,ij->i", points, points)
-            else:
-                norms = self._scaled(points, statistic)[1]
-            result = max(result, float(np.max(norms, initial=0.0)))
+            a = points if statistic == "inner" else self._scaled(points, statistic)[0]
+            norm = float(np.max(np.einsum("ij,ij->i", a, a), initial=0.0))
+            result = max(result, norm if norm > 0 or not np.any(a) else SMALLEST)
         return result
 
 

@@ -62,8 +62,9 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
     across = -(-tiles.shape[1] // tiles.size) + 16  # sums of tiles, and centring
     sums = gamma(inside, unit) + gamma(across, float(np.finfo(float).eps) / 2)
     limits = np.finfo(tiles.dtype)
-    if not 1e8 * float(limits.tiny) < entry.value < float(limits.max) / tiles.shape[1]:
-        return Rounding(np.inf, np.inf, is_proved)  # a product could overflow or underflow
+    is_small = tiles.single and entry.value <= 1e8 * float(limits.tiny)
+    if is_small or entry.value >= float(limits.max) / tiles.shape[1]:
+        return Rounding(np.inf, np.inf, is_proved)  # products underflow or overflow
     return Rounding(entry.error, entry.error + sums * entry.value, is_proved)
 
 

@@ -107,7 +107,8 @@ class Tiles:
             diagonal = self.is_symmetric and block.is_diagonal
             pairs = Table(self.x[block.rows], None if diagonal else self.y[block.columns])
             values = as_numpy(self.kernel.evaluate(pairs))
-        return values.astype(np.float32) if self.single and values.dtype == np.float64 else values
+            is_wide = self.single and values.dtype == np.float64
+            return values.astype(np.float32) if is_wide else values
 
 
 def _extent(block: Block) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from mercer.spectrum.values import (
     rounding_standing,
 )
 
-LANDMARKS_PER_AXIS = 40
+LANDMARKS_PER_AXIS = 50
 """Landmarks for each axis, unless a number is given."""
 
 FEWEST_LANDMARKS = 100
@@ -94,7 +94,7 @@ def landmarks_for(n: int, count: int, landmarks: int | Points | None) -> int:
     """Return how many landmarks an approximation takes.
 
     >>> landmarks_for(100_000, 10, None), landmarks_for(50, 10, None), landmarks_for(9, 2, [[0.0]])
-    (400, 50, 1)
+    (500, 50, 1)
     """
     if landmarks is None:
         return min(n, max(FEWEST_LANDMARKS, LANDMARKS_PER_AXIS * count))

@@ -9,6 +9,7 @@ from scipy.linalg import eigh
 
 from mercer.certificate import Certificate
 from mercer.check import Array, InvalidParameter
+from mercer.kernels.definite import power_of_two
 from mercer.spectrum.values import (
     How,
     NotConverged,
@@ -40,7 +41,7 @@ def dense(operator: Operator, count: int) -> Spectrum:
         empty = np.zeros(0)
         proof = Certificate(empty, empty, empty, empty.astype(bool), (), ())
         return Spectrum(empty, np.zeros((0, 0)), proof, 0.0, 0.0, 0, 0.0, "verified", How("dense"))
-    unit = power_of_two(float(np.max(np.abs(K))))
+    unit = power_of_two(K)
     K /= unit  # so that no product of large or small entries leaves the range of doubles
     values, vectors, rho = _decomposed(K)
     size = n * float(np.finfo(float).eps) * float(np.max(np.abs(values)))
@@ -60,15 +61,6 @@ def dense(operator: Operator, count: int) -> Spectrum:
         how=How("dense", seconds=perf_counter() - begun, memory=dense_bytes(n)),
         clusters=clusters(values, rounding, count),
     )
-
-
-def power_of_two(size: float) -> float:
-    """Return the power of two nearest below a positive number, and 1 for zero.
-
-    >>> power_of_two(5.0), power_of_two(0.3), power_of_two(0.0)
-    (4.0, 0.25, 1.0)
-    """
-    return 2.0 ** float(np.clip(np.floor(np.log2(size)), -1000, 1000)) if size > 0 else 1.0
 
 
 def _decomposed(K: Array) -> tuple[Array, Array, float]:

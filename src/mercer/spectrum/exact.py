@@ -28,10 +28,13 @@ from mercer.spectrum.values import (
     Operator,
     Spectrum,
     clusters,
+    in_units,
     oriented,
     positive_base,
     rank_threshold,
     rounding_standing,
+    scaled,
+    unit_of,
 )
 
 MOST_LANDMARKS = 400
@@ -52,6 +55,9 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
     """Iterate on the operator; nothing larger than the low-rank factor is stored."""
     begun = perf_counter()
     operator.base.refuse_no_kernel()
+    unit = unit_of(operator)
+    if unit != 1.0:  # squares of such values leave the range of doubles
+        return in_units(exact(scaled(operator, 1.0 / unit), count, tol, random_state), unit)
     needed, budget = exact_bytes(operator, count), operator.base.engine.memory
     if budget is not None:
         operator.base.cut(single=True).keep(budget - needed)

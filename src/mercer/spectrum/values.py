@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from mercer.certificate import Certificate
 from mercer.check import Array, MercerError, Points
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kind
+from mercer.kernels.definite import power_of_two
 from mercer.lowrank import Factored
 
 DEGENERATE = 1e-8
@@ -82,6 +83,41 @@ def positive_base(operator: Operator) -> Gram:
         # Features seen from one of the points: positive definite, and the same once centred.
         return Gram(base.kernel.centred(base.x[:1]), base.x, engine=base.engine)
     return base
+
+
+EXTREME = 1e60
+"""Kernel values beyond this, or below its inverse, are computed with in a unit of their own."""
+
+
+def unit_of(operator: Operator) -> float:
+    """Return a power of two in which the kernel's values are near one, 1 for usual sizes."""
+    base = operator.base
+    size = float(np.max(np.abs(base.diag()), initial=0.0))
+    if size == 0.0 and base.shape[0]:
+        size = float(np.max(np.abs(base.rows(0))))
+    usual = size == 0.0 or 1.0 / EXTREME < size < EXTREME
+    return 1.0 if usual else power_of_two(np.array(size))
+
+
+def scaled(operator: Operator, weight: float) -> Operator:
+    """Return the operator of a multiple of the kernel."""
+    base = operator.base
+    gram = Gram(weight * base.kernel, base.x, engine=base.engine, tile=base.tile)
+    return gram.centred(operator.weights) if isinstance(operator, Centred) else gram
+
+
+def in_units(spectrum: Spectrum, unit: float) -> Spectrum:
+    """Return the spectrum of a multiple of the operator."""
+    proof = spectrum.certificate
+    lower, upper = unit * proof.lower, unit * proof.upper
+    return replace(
+        spectrum,
+        values=unit * spectrum.values,
+        certificate=replace(proof, lower=lower, upper=upper),
+        trace=unit * spectrum.trace,
+        trace_error=unit * spectrum.trace_error,
+        threshold=unit * spectrum.threshold,
+    )
 
 
 def rank_threshold(operator: Operator) -> float:
