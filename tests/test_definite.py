@@ -409,7 +409,7 @@ def test_a_function_that_raises_is_refused_with_its_pair() -> None:
             raise ZeroDivisionError("the fifth is missing")
         return 1.0
 
-    with pytest.raises(InvalidInput, match="ZeroDivisionError for points 3 and 5: the fifth"):
+    with pytest.raises(InvalidInput, match="points 3 and 5 .*ZeroDivisionError: the fifth"):
         positive_definite(FromFunction(fails), np.arange(10.0))
 
     def sometimes(x: float, y: float, calls: list[int] = []) -> float:  # noqa: B006
@@ -418,7 +418,7 @@ def test_a_function_that_raises_is_refused_with_its_pair() -> None:
             raise OSError("the disk is away")
         return 1.0
 
-    with pytest.raises(InvalidInput, match="raised OSError: the disk is away"):
+    with pytest.raises(InvalidInput, match="OSError: the disk is away"):
         positive_definite(FromFunction(sometimes), np.arange(3.0))
 
 

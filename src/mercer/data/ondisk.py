@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -118,6 +119,7 @@ class InGroups(OnDisk):
         if self.shape[0] == 0:
             raise UnreadableFile(f"{path.name} has columns but no rows")
         self._kept: tuple[int, Array] | None = None
+        self._reading = threading.Lock()
 
     def _open(self, kind: str) -> None:
         try:
@@ -159,7 +161,8 @@ class InGroups(OnDisk):
         if kept is not None and kept[0] == i:
             return kept[1]
         try:
-            table = self.read(i)
+            with self._reading:  # a reader of the library is not made for several threads
+                table = self.read(i)
         except (self.arrow.ArrowException, OSError) as error:
             reason = str(error).splitlines()[0]
             raise UnreadableFile(f"{self.path.name}, row group {i}: {reason}") from error
