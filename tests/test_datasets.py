@@ -130,3 +130,12 @@ def test_the_treatments_of_the_plants_show_and_genes_of_a_module_vary_together()
     R = np.abs(np.corrcoef(control.T))
     same = np.equal.outer(np.arange(200) % 5, np.arange(200) % 5) & ~np.eye(200, dtype=bool)
     assert R[same].mean() > 3 * R[~same & ~np.eye(200, dtype=bool)].mean()
+
+
+def test_kernel_pca_of_the_plants_shows_their_conditions() -> None:
+    """24 plants on the axes of a Gaussian kernel: the temperature is seen in the first plane."""
+    table = datasets.plants()
+    model = mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(table)
+    assert 0.3 < model.explained_variance_ratio_.sum() < 0.4
+    read = model.supplementary(categories={"temperature": table.column("temperature").values})
+    assert np.max(np.abs(read.categories.v_test)) > 1.96  # 5 % under no effect
