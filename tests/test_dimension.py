@@ -474,6 +474,13 @@ def test_every_rule_reads_a_pca() -> None:
         mc.choose_dimension(mc.PCA(column_weight=[1, 2, 3, 4, 5, 6]).fit(X), "horn")
 
 
+def test_a_model_of_a_few_axes_is_tested_on_its_data() -> None:
+    few, horn = mc.PCA(2).fit(X), mc.choose_dimension(mc.PCA(2).fit(X), "horn", random_state=0)
+    assert few.X_fit_ is X
+    whole = mc.parallel_analysis(X, standardize=False, random_state=0, axes=2)
+    assert mc.parallel_analysis(few, random_state=0).evidence == whole.evidence == horn.evidence
+
+
 def test_a_model_that_keeps_no_data_is_refused() -> None:
     model = Columns(X)
     del model.X_fit_

@@ -153,7 +153,8 @@ def test_clipping_changes_the_eigenvalues_and_not_the_map() -> None:
 
 def test_axes_that_do_not_exist_are_left_out() -> None:
     """A square root of all eigenvalues, as scikit-learn takes it, has NaN columns here."""
-    model = mc.ClassicalMDS(15).fit(EUROPE)
+    with pytest.warns(mc.FewerAxes, match="there are 11 axes, fewer than the 15"):
+        model = mc.ClassicalMDS(15).fit(EUROPE)
     positive = int(np.sum(np.array(EURODIST["eig"]) > 1e-3))
     assert model.embedding_.shape == (21, positive) == (21, 11)
     assert np.all(np.isfinite(model.embedding_))
@@ -163,6 +164,7 @@ def test_axes_that_do_not_exist_are_left_out() -> None:
         assert np.isnan(np.sqrt(model.eigenvalues_[:15])).sum() == 4  # the planted mistake
 
 
+@pytest.mark.filterwarnings("ignore::mercer.FewerAxes", "ignore::mercer.DegenerateAxes")
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("correction", [None, "clip", *CHANGING])
 def test_shares_are_shares(count: int, correction: str | None) -> None:
@@ -175,6 +177,7 @@ def test_shares_are_shares(count: int, correction: str | None) -> None:
     assert naive > 1.9  # the planted mistake: dividing by the trace
 
 
+@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")  # grids are symmetric, flat
 @settings(max_examples=60)
 @given(grid_points(2, 7), st.integers(1, 3))
 def test_scaling_distances_is_principal_components_is_kernel_pca(x: Array, count: int) -> None:
@@ -188,9 +191,8 @@ def test_scaling_distances_is_principal_components_is_kernel_pca(x: Array, count
         distances = pdist(model.embedding_) if model.n_components_ else 0.0
         if count >= 2:
             np.testing.assert_allclose(distances, pdist(x), rtol=0, atol=1e-6 * scale)
-    if np.ptp(x, axis=0).any():  # kernel PCA warns of points that coincide
-        kept = mc.KernelPCA(count, kernel=mc.Linear()).fit(x).eigenvalues_[:count]
-        np.testing.assert_allclose(kept, values[: len(kept)], rtol=0, atol=1e-11 * scale)
+    kept = mc.KernelPCA(count, kernel=mc.Linear()).fit(x).eigenvalues_[:count]
+    np.testing.assert_allclose(kept, values[: len(kept)], rtol=0, atol=1e-11 * scale)
 
 
 def test_scores_are_those_of_numpy_with_the_rule_of_signs() -> None:
@@ -243,7 +245,8 @@ def test_small_axes_survive_the_centring_of_new_individuals() -> None:
     x = np.random.default_rng(0).standard_normal((60, 2)) * [1.0, 1e-4]
     x[0, 0] = 1e3
     D = cdist(x, x)
-    model = mc.ClassicalMDS(2).fit(D)
+    with pytest.warns(mc.DegenerateAxes, match="alone\\): 2"):  # 1e-12 of the first, next to none
+        model = mc.ClassicalMDS(2).fit(D)
     first, second = model.spectrum_.values[:2]
     size = np.max(np.abs(model.embedding_))
     allowed = max(1e-8, 600 * float(np.finfo(float).eps) * np.sqrt(first / second)) * size
@@ -392,7 +395,8 @@ def test_an_iteration_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyP
 
 def test_distances_that_are_all_alike_leave_the_iteration_nothing_to_find() -> None:
     D = 1.0 - np.eye(300)
-    model = mc.ClassicalMDS(3, method="exact").fit(D)
+    with pytest.warns(mc.DegenerateAxes, match="1 and 2 and 3"):
+        model = mc.ClassicalMDS(3, method="exact").fit(D)
     np.testing.assert_allclose(300 * model.spectrum_.values, 0.5, rtol=1e-12)
 
 
@@ -420,7 +424,7 @@ def test_points_need_no_distances(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> Array:
         raise AssertionError("n² distances were formed")
 
-    monkeypatch.setattr("mercer.mds.classical.cdist", refuse)
+    monkeypatch.setattr("mercer.mds.classical.distances_of", refuse)
     x = np.random.default_rng(0).standard_normal((20_000, 3)) * [3.0, 2.0, 1.0]
     model = mc.ClassicalMDS(2, metric="euclidean").fit(x)
     expected = np.linalg.svd(x - x.mean(axis=0), compute_uv=False) ** 2
@@ -437,7 +441,8 @@ def test_points_with_many_coordinates_take_the_products(monkeypatch: pytest.Monk
     np.testing.assert_allclose(by_products.embedding_, direct.embedding_, atol=1e-9)
     np.testing.assert_allclose(by_products.eigenvalues_, direct.eigenvalues_, atol=1e-9)
     np.testing.assert_allclose(by_products.transform(NEW), direct.transform(NEW), atol=1e-9)
-    wide = mc.ClassicalMDS(2, metric="euclidean").fit(X[:2])
+    with pytest.warns(mc.FewerAxes, match="there is 1 axis, fewer than the 2"):
+        wide = mc.ClassicalMDS(2, metric="euclidean").fit(X[:2])
     assert wide.embedding_.shape == (2, 1)
 
 
@@ -445,14 +450,17 @@ def test_points_with_many_coordinates_take_the_products(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("correction", [None, "clip", *CHANGING])
 def test_small_and_trivial_data(metric: str, correction: str | None) -> None:
     model = mc.ClassicalMDS(2, metric=metric, correction=correction)
-    one = model.fit_transform([[0.0]])
+    with pytest.warns(mc.NoInertia, match="one individual"):
+        one = model.fit_transform([[0.0]])
     assert one.shape == (1, 0)
     assert model.goodness_ == (0.0, 0.0)
-    two = model.fit_transform([[0.0, 3.0], [3.0, 0.0]])
+    with pytest.warns(mc.FewerAxes, match="there is 1 axis, fewer than the 2"):
+        two = model.fit_transform([[0.0, 3.0], [3.0, 0.0]])
     if metric == "precomputed":
         np.testing.assert_allclose(np.abs(two), [[1.5], [1.5]])
         assert two[0, 0] > 0  # tied moduli: the first is positive
-    same = model.fit_transform(np.zeros((4, 4)))
+    with pytest.warns(mc.NoInertia, match="all 4 individuals coincide"):
+        same = model.fit_transform(np.zeros((4, 4)))
     assert same.shape == (4, 0)
     assert model.negative_mass_ == 0.0
     assert model.transform(np.zeros((2, 4))).shape == (2, 0)
@@ -512,7 +520,7 @@ def test_parameters_outside_their_domain_are_refused(settings: dict[str, Any]) -
 
 @pytest.mark.parametrize("weights", [[1.0] * 8, [-1.0] + [1.0] * 8, [0.0] * 9, [np.nan] * 9])
 def test_weights_are_checked(weights: list[float]) -> None:
-    with pytest.raises(mc.InvalidInput, match="weights"):
+    with pytest.raises(mc.InvalidInput, match="weights|nan is no weight"):
         mc.ClassicalMDS(2).fit(US, sample_weight=weights)
 
 
@@ -576,7 +584,9 @@ def test_degenerate_axes_are_named_by_either_method() -> None:
     ring = np.exp(2j * np.pi * np.arange(60) / 60)
     D = np.abs(np.subtract.outer(ring, ring))
     for method in ("dense", "exact"):
-        assert mc.ClassicalMDS(2, method=method).fit(D).spectrum_.clusters[0] == (0, 1)
+        with pytest.warns(mc.DegenerateAxes, match="1 and 2"):
+            model = mc.ClassicalMDS(2, method=method).fit(D)
+        assert model.spectrum_.clusters[0] == (0, 1)
 
 
 def test_copies_are_found() -> None:
@@ -601,7 +611,59 @@ def test_transforms_of_schoenberg_increase_and_their_slopes_are_completely_monot
 def test_one_matrix_proves_nothing_of_a_transform() -> None:
     """d⁴ for d² keeps a simplex Euclidean and no line: the theorem speaks of every matrix."""
     simplex, line = 1.0 - np.eye(4), np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
-    assert mc.ClassicalMDS(3).fit(simplex**2).negative_mass_ == 0.0
-    assert mc.ClassicalMDS(3).fit(line).negative_mass_ == 0.0
-    assert mc.ClassicalMDS(3).fit(line**2).negative_mass_ > 0.1
-    assert mc.ClassicalMDS(3).fit(np.sqrt(line)).negative_mass_ == 0.0
+    model = mc.ClassicalMDS(None)
+    assert model.fit(simplex**2).negative_mass_ == 0.0
+    assert model.fit(line).negative_mass_ == 0.0
+    assert model.fit(line**2).negative_mass_ > 0.1
+    assert model.fit(np.sqrt(line)).negative_mass_ == 0.0
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+@pytest.mark.parametrize("metric", ["precomputed", "euclidean"])
+def test_shares_have_no_unit_and_eigenvalues_beyond_doubles_are_refused(
+    scale: float, metric: str
+) -> None:
+    x = np.random.default_rng(3).standard_normal((15, 3))
+    given = x if metric == "euclidean" else cdist(x, x)
+    expected = mc.ClassicalMDS(2, metric=metric).fit(given)
+    model = mc.ClassicalMDS(2, metric=metric).fit(scale * given)
+    np.testing.assert_allclose(model.embedding_ / scale, expected.embedding_, atol=1e-12)
+    np.testing.assert_allclose(model.goodness_, expected.goodness_, rtol=1e-12)
+    assert model.negative_mass_ == pytest.approx(expected.negative_mass_, abs=1e-12)
+    matrix = model.dissimilarity_matrix_ / scale
+    np.testing.assert_allclose(matrix, expected.dissimilarity_matrix_, rtol=1e-12)
+    for name in ("eigenvalues_", "smallest_eigenvalue_"):
+        with pytest.raises(mc.InvalidInput, match="divide the distances by their maximum"):
+            getattr(model, name)
+
+
+def test_the_spectrum_of_points_is_in_their_own_unit() -> None:
+    x = np.random.default_rng(3).standard_normal((15, 3))
+    model = mc.ClassicalMDS(2, metric="euclidean").fit(8.0 * x)
+    np.testing.assert_allclose(15 * model.spectrum_.values, model.eigenvalues_[:2], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "given"), [("euclidean", np.full((6, 3), 0.1)), ("precomputed", np.zeros((6, 6)))]
+)
+def test_points_that_coincide_have_no_axes(metric: str, given: Array) -> None:
+    with pytest.warns(mc.NoInertia, match="all 6 individuals coincide"):
+        model = mc.ClassicalMDS(2, metric=metric).fit(given)
+    assert model.embedding_.shape == (6, 0)
+
+
+def test_axes_that_are_arbitrary_or_missing_are_told() -> None:
+    square = np.array([[0.0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
+    with pytest.warns(mc.DegenerateAxes, match="1 and 2"):
+        mc.ClassicalMDS(2).fit(square)
+    x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    with pytest.warns(mc.FewerAxes, match="there are 2 axes, fewer than the 3"):
+        mc.ClassicalMDS(3, metric="euclidean").fit(x)
+
+
+def test_an_asymmetry_too_small_to_be_printed_is_told_as_a_difference() -> None:
+    x = np.random.default_rng(3).standard_normal((15, 3))
+    D = cdist(x, x)
+    D[2, 7] += 1e-6
+    with pytest.raises(mc.InvalidInput, match="which differ by 1e-06"):
+        mc.ClassicalMDS(2).fit(D)

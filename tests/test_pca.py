@@ -19,7 +19,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.pca import axes, tables
 from mercer.reading import ConstantColumns, DegenerateAxes, ReadingWarning
-from mercer.spectrum import signs
+from mercer.spectrum import NotConverged, signs
 from tests.oracles import untouched
 from tests.references import aligned, near, reference
 
@@ -361,7 +361,7 @@ def test_a_constant_column_is_named_and_left_out_or_refused() -> None:
     assert np.all(variables.coordinates[5] == 0.0)
     with pytest.raises(mc.InvalidInput, match="x5"):
         mc.PCA(standardize=True, constant_columns="error").fit(table)
-    with pytest.raises(mc.InvalidParameter, match="'exclude' or 'error'"):
+    with pytest.raises(mc.InvalidParameter, match="one of 'exclude', 'error', found 'nonsense'"):
         mc.PCA(standardize=True, constant_columns="nonsense").fit(table)
     assert len(mc.PCA().fit(table).inertias_) == 5  # harmless where it is not divided by 0
 
@@ -539,3 +539,26 @@ def test_rows_and_columns_give_the_same_axes(x: Array) -> None:
     pca, kernel = mc.PCA().fit(x), mc.KernelPCA().fit(x)
     near(kernel.inertias_, pca.inertias_, 1e-11)
     near(kernel.individuals_.coordinates, pca.individuals_.coordinates, 1e-8)
+
+
+@pytest.mark.parametrize("shape", [(30, 4), (1200, 90), (60, 3000)])
+def test_a_solver_that_returns_zeros_is_caught(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def zeros(solve: Any) -> Any:
+        return lambda *args, **options: [0.0 * part for part in solve(*args, **options)]
+
+    monkeypatch.setattr(axes, "eigh", zeros(axes.eigh))
+    monkeypatch.setattr(axes, "svd", zeros(axes.svd))
+    with pytest.raises(NotConverged, match="linear algebra library"):
+        mc.PCA(2).fit(np.random.default_rng(0).standard_normal(shape))
+
+
+def test_scores_are_of_individuals_and_those_of_scaling_their_distances() -> None:
+    x = np.random.default_rng(0).standard_normal((20, 3))
+    model = mc.PCA(2).fit(x)
+    assert model.components_.shape == (2, 3)
+    near(model.components_ @ model.components_.T, np.eye(2), 1e-12)
+    scores = model.individuals_.coordinates
+    near(scores, mc.ClassicalMDS(2, metric="euclidean").fit_transform(x), 1e-12)
+    near(scores, mc.KernelPCA(2, kernel=mc.Linear()).fit_transform(x), 1e-12)

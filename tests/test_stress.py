@@ -303,8 +303,8 @@ def test_the_order_of_individuals_does_not_matter(order: list[int], loss: str) -
 @pytest.mark.parametrize("scale", [1e-100, 1e50, 1e150])
 def test_units_change_nothing_but_the_unit(loss: str, scale: float) -> None:
     model = mc.StressMDS(2, loss=loss, n_starts=1).fit(US)
-    if loss == "sstress" and scale == 1e150:
-        with pytest.raises(mc.InvalidInput, match="rescale"):
+    if loss == "sstress" and scale != 1e50:
+        with pytest.raises(mc.InvalidInput, match="fourth powers of dissimilarities of size"):
             mc.StressMDS(2, loss=loss, n_starts=1).fit(US * scale)
         return
     scaled = mc.StressMDS(2, loss=loss, n_starts=1).fit(US * scale)
@@ -333,15 +333,19 @@ def test_progress_is_told() -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_small_and_trivial_data(loss: str) -> None:
     model = mc.StressMDS(2, loss=loss, random_state=0)
-    assert np.array_equal(model.fit_transform([[0.0]]), [[0.0, 0.0]])
-    two = model.fit_transform([[0.0, 3.0], [3.0, 0.0]])
+    with pytest.warns(mc.NoInertia, match="one individual"):
+        assert np.array_equal(model.fit_transform([[0.0]]), [[0.0, 0.0]])
+    with pytest.warns(mc.FewerAxes, match="there is 1 axis, fewer than the 2"):
+        two = model.fit_transform([[0.0, 3.0], [3.0, 0.0]])
     assert pdist(two)[0] == pytest.approx(3.0, rel=1e-6)
     assert model.stress_ == pytest.approx(0.0, abs=1e-6)
-    same = model.fit_transform(np.zeros((4, 4)))
+    with pytest.warns(mc.NoInertia, match="all 4 individuals coincide"):
+        same = model.fit_transform(np.zeros((4, 4)))
     assert np.array_equal(same, np.zeros((4, 2)))
     assert model.stress_ == 0.0
     line = np.abs(np.subtract.outer([0.0, 1.0, 3.0], [0.0, 1.0, 3.0]))
-    wide = mc.StressMDS(5, loss=loss, random_state=0).fit(line)
+    with pytest.warns(mc.FewerAxes, match="fewer than the 5"):
+        wide = mc.StressMDS(5, loss=loss, random_state=0).fit(line)
     assert wide.embedding_.shape == (3, 5)
     assert wide.stress_ < 1e-5
 
@@ -430,3 +434,23 @@ def test_data_are_left_alone_and_types_kept() -> None:
     d = pdist(single.embedding_)
     assert single.stress_ == pytest.approx(reported("stress", d, US[PAIRS]), rel=1e-12)
     assert np.array_equal(squareform(single.shepard_.dissimilarities).shape, (9, 9))
+
+
+@pytest.mark.parametrize("scale", [1e200, 1e-200])
+@pytest.mark.parametrize("loss", ["stress", "sammon", "ordinal"])
+def test_very_large_and_small_points_have_the_same_map(loss: str, scale: float) -> None:
+    x = np.random.default_rng(3).standard_normal((12, 3))
+    expected = mc.StressMDS(2, metric="euclidean", loss=loss, random_state=0).fit(x)
+    model = mc.StressMDS(2, metric="euclidean", loss=loss, random_state=0).fit(scale * x)
+    assert model.stress_ == pytest.approx(expected.stress_, rel=1e-6)
+    np.testing.assert_allclose(model.embedding_ / scale, expected.embedding_, atol=1e-3)
+    with pytest.raises(mc.InvalidInput, match="fourth powers"):
+        mc.StressMDS(2, metric="euclidean", loss="sstress", random_state=0).fit(scale * x)
+
+
+def test_a_map_without_distances_and_one_with_equal_axes_are_told() -> None:
+    with pytest.warns(mc.NoInertia, match="all 6 individuals coincide"):
+        mc.StressMDS(2).fit(np.zeros((6, 6)))
+    square = np.array([[0.0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
+    with pytest.warns(mc.DegenerateAxes, match="1 and 2"):
+        mc.StressMDS(2, random_state=0).fit(square)

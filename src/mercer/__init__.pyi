@@ -22,6 +22,7 @@ from mercer.dimension.choose import choose_dimension as choose_dimension
 from mercer.dimension.horn import ParallelAnalysis as ParallelAnalysis
 from mercer.dimension.horn import parallel_analysis as parallel_analysis
 from mercer.dimension.rules import Choice as Choice
+from mercer.gp import GaussianProcess as GaussianProcess
 from mercer.gram import Gram as Gram
 from mercer.kernels.abundances import Aitchison as Aitchison
 from mercer.kernels.abundances import BrayCurtis as BrayCurtis
@@ -100,6 +101,7 @@ from mercer.kernels.walks import RandomWalk as RandomWalk
 from mercer.mds import ClassicalMDS as ClassicalMDS
 from mercer.mds import StressMDS as StressMDS
 from mercer.mds import StressNotConverged as StressNotConverged
+from mercer.page import report as report
 from mercer.pca import PCA as PCA
 from mercer.pca import KernelPCA as KernelPCA
 from mercer.planning import Plan as Plan
@@ -107,6 +109,7 @@ from mercer.planning import plan as plan
 from mercer.reading import AtBarycentre as AtBarycentre
 from mercer.reading import ConstantColumns as ConstantColumns
 from mercer.reading import DegenerateAxes as DegenerateAxes
+from mercer.reading import FewerAxes as FewerAxes
 from mercer.reading import NoInertia as NoInertia
 from mercer.reading import ReadingWarning as ReadingWarning
 from mercer.regression import KernelRegression as KernelRegression
@@ -125,3 +128,4 @@ from mercer.rkhs.functions import principal_functions as principal_functions
 from mercer.spectrum import Spectrum as Spectrum
 from mercer.spectrum import leading as leading
 from mercer.store import load as load
+from mercer.svm import SVC as SVC

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Callable, Iterator
-from numbers import Number
-from typing import Any
+from collections.abc import Callable, Collection, Iterator
+from numbers import Number, Real
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -19,13 +20,17 @@ from mercer.check import (
     Points,
     as_points,
     chunks,
+    lies_on_disk,
     number_array,
     plain_array,
+    readings,
+    whole,
 )
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
 from mercer.kernels.parameters import parameters, with_parameters
 from mercer.kernels.text import kernel as parsed
+from mercer.store import save
 
 PRECOMPUTED = "precomputed"
 
@@ -94,12 +99,14 @@ def numbers_of(X: Any, name: str = "X", *, is_complex: bool = False) -> Array:
 
 
 def column_names(X: Any) -> tuple[str, ...] | None:
-    """Return the names of the columns of a data frame or of a `mercer.data` table, else None.
+    """Return the names of the columns of a data frame, of a table or of a file, else None.
 
     >>> column_names([[1.0, 2.0]]) is None
     True
     """
     names = getattr(X, "active", None) or getattr(X, "columns", None)
+    if names is None and _is_file(X):
+        names = getattr(X, "names", None)
     return None if names is None or callable(names) else tuple(str(name) for name in names)
 
 
@@ -130,11 +137,32 @@ def refuse_infinite(values: Array, name: str = "X", first: int = 0) -> None:
     if is_clean or np.all(np.isfinite(values)):
         return
     i, j = np.argwhere(~np.isfinite(values))[0]
-    found = "NaN" if np.isnan(values[i, j]) else "inf"
-    raise InvalidInput(
-        f"{name}, row {first + i}, column {j} holds {found}. Remove or impute what is missing or "
+    raise _not_finite(values[i, j], name, first + i, j)
+
+
+def _not_finite(value: Any, name: str, row: int, column: int) -> InvalidInput:
+    found = "NaN" if np.isnan(value) else f"{value}"
+    return InvalidInput(
+        f"{name}, row {row}, column {column} holds {found}. Remove or impute what is missing or "
         "infinite (NaN, inf) first"
     )
+
+
+def rows_on_disk(X: Any, name: str = "X", *, is_checked: bool = False) -> Any:
+    """Return a table that lies on disk as it is, once its form is known to be that of a table.
+
+    Its numbers are read part by part and an infinite one refused by its place, unless they were
+    or will be checked elsewhere.
+    """
+    numbers_of(np.asarray(X[:1]), name)
+    for rows in () if is_checked else readings(X):
+        refuse_infinite(np.asarray(X[rows]), name, first=rows.start)
+    return X
+
+
+def _is_file(X: Any) -> bool:
+    """Whether points on disk are no array of numpy's, which could be used as one."""
+    return lies_on_disk(X) and not isinstance(X, np.ndarray)
 
 
 def register(model: BaseEstimator, X: Any, table: Any, *, reset: bool) -> None:
@@ -144,7 +172,10 @@ def register(model: BaseEstimator, X: Any, table: Any, *, reset: bool) -> None:
     if twice is not None:
         raise InvalidInput(f"two columns of X are named {twice!r}; rename one")
     is_frame = hasattr(X, "columns") and not callable(X.columns)
-    validate_data(model, X if is_frame else table, reset=reset, skip_check_array=True)
+    try:
+        validate_data(model, X if is_frame else table, reset=reset, skip_check_array=True)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(str(error)) from None  # in scikit-learn's words, which users know
 
 
 def require_fit(model: Any) -> None:
@@ -162,12 +193,62 @@ def sparse_rows(X: Any, name: str = "X") -> Any:
     if not np.all(np.isfinite(rows.data)):
         entry = int(np.argmin(np.isfinite(rows.data)))
         i = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
-        found = "NaN" if np.isnan(rows.data[entry]) else "inf"
-        raise InvalidInput(
-            f"{name}, row {i}, column {rows.indices[entry]} holds {found}. Remove or impute what "
-            "is missing or infinite (NaN, inf) first"
-        )
+        raise _not_finite(rows.data[entry], name, i, rows.indices[entry])
     return rows
+
+
+def weights_of(sample_weight: Any, n: int) -> Array:
+    """Return the weights of n individuals as they were given, 1 each where none were.
+
+    >>> weights_of(None, 2)
+    array([1., 1.])
+    >>> weights_of(["heavy", "light"], 2)
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: sample_weight, row 0: 'heavy' is no weight, which is a finite real number
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    if sample_weight is None:
+        return np.ones(n)
+    given = plain_array(sample_weight, "sample_weight")
+    if given.dtype.kind not in "biuf":
+        _refuse_weight(given, np.array([isinstance(w, Real) for w in given.flat], dtype=bool))
+    weights = given.astype(np.float64)
+    _refuse_weight(weights, np.isfinite(weights))
+    return weights
+
+
+def _refuse_weight(given: Array, is_weight: Array) -> None:
+    if not np.all(is_weight):
+        i = int(np.argmin(is_weight))
+        raise InvalidInput(
+            f"sample_weight, row {i}: {given.ravel().tolist()[i]!r} is no weight, which is a "
+            "finite real number"
+        )
+
+
+def one_of(value: Any, name: str, allowed: Collection[str | None]) -> None:
+    """Refuse a parameter that is none of a few words.
+
+    >>> one_of("fast", "method", ("auto", "dense"))
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidParameter: method must be one of 'auto', 'dense', found 'fast'
+    """
+    if not isinstance(value, str | None) or value not in allowed:
+        listed = ", ".join(map(repr, allowed))
+        raise InvalidParameter(f"{name} must be one of {listed}, found {value!r}")
+
+
+def is_yes(value: Any, name: str) -> bool:
+    """Return a parameter that is True or False."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidParameter(f"{name} must be True or False, found {value!r}")
+
+
+def seed_of(random_state: Any) -> int | None:
+    """Return a seed, a whole number or None."""
+    return None if random_state is None else whole(random_state, "random_state")
 
 
 def in_dtype_of(X: Any, values: Array) -> Array:
@@ -175,7 +256,15 @@ def in_dtype_of(X: Any, values: Array) -> Array:
     return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
 
 
-class KernelModel(BaseEstimator):
+class Model(BaseEstimator):
+    """A scikit-learn estimator that can be stored."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, which `mercer.load` reads."""
+        save(self, path)
+
+
+class KernelModel(Model):
     """A scikit-learn estimator with a kernel, whose parameters are named ``kernel__…``."""
 
     kernel: Kernel | str | Callable[[Any, Any], Any]
@@ -204,6 +293,10 @@ class KernelModel(BaseEstimator):
             if len(points) == 0:
                 raise InvalidInput("X holds no points")
             return points
+        if lies_on_disk(X) and not self._is_precomputed:
+            table = rows_on_disk(X)
+            register(self, X, table, reset=reset)
+            return cast(Points, table)
         table = numbers_of(X, is_complex=self._is_precomputed)
         if table.dtype not in (np.float32, np.float64, np.complex128):
             with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused

@@ -13,7 +13,7 @@ import numpy as np
 from mercer.check import Array, InvalidInput, InvalidParameter, as_points, chunks, number, whole
 from mercer.dimension.null import Subject, kernel_subject, linear_subject
 from mercer.dimension.permuting import Drawn, Permutations, as_permutations, in_order
-from mercer.dimension.rules import ROUNDING, Choice, is_complete
+from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
 from mercer.engines.base import Progress
 from mercer.estimator import as_kernel
@@ -96,8 +96,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     ----------
     data_or_model : table, list of sets, or fitted model
         Of a model ``inertias_``, ``inertia_``, ``X_fit_``, and ``kernel`` and ``kernel_`` or
-        ``standardize`` are read; without ``X_fit_`` the data are rebuilt where all axes were
-        kept. It must have been fitted with equal weights.
+        ``standardize`` are read. It must have been fitted with equal weights.
     permutations : int or array
         How many to draw, or an array R x n x p whose entry r, i, j is the row, counted from 0,
         from which entry i, j of the r-th table comes.
@@ -285,12 +284,9 @@ def _of_model(model: Any) -> Source:
     inertias = getattr(model, "inertias_", None)
     if inertias is None:
         raise InvalidInput(f"{name} has no inertias_: fit it first")
-    X = _data_of(model)
+    X = getattr(model, "X_fit_", None)
     if X is None:
-        raise InvalidInput(
-            f"{name} keeps neither its data as X_fit_ nor all axes, of which to rebuild them: pass "
-            "the data themselves"
-        )
+        raise InvalidInput(f"{name} does not keep its data as X_fit_: pass the data themselves")
     resolved = getattr(model, "kernel_", None)
     if resolved is None:
         is_standardised = bool(getattr(model, "standardize", False))
@@ -299,15 +295,6 @@ def _of_model(model: Any) -> Source:
         given = resolved if isinstance(resolved, Precomputed) else model.kernel
         subject = _seen_through(as_kernel(given), X, False)
     return Source(subject, resolved is not None, np.asarray(inertias), float(model.inertia_))
-
-
-def _data_of(model: Any) -> Any:
-    """Return the data a model keeps, or rebuilds from all its axes, or None."""
-    X = getattr(model, "X_fit_", None)
-    can_rebuild = hasattr(model, "inverse_transform") and hasattr(model, "individuals_")
-    if X is None and can_rebuild and is_complete(model.inertias_, model.inertia_):
-        return model.inverse_transform(model.individuals_.coordinates)
-    return X
 
 
 def _seen_through(kernel: Kernel, X: Any, standardize: bool) -> Subject:

@@ -127,12 +127,14 @@ def linear_subject(X: Any, *, standardize: bool, drops_constant: bool = False) -
     columns = _table(X)
     n = columns.shape[1]
     largest = np.max(np.abs(columns), axis=1, keepdims=True)
-    unit = columns / np.where(largest > 0, largest, 1.0)  # no square overflows
-    unit -= unit.mean(axis=1, keepdims=True)
+    power = np.ldexp(1.0, np.frexp(np.where(largest > 0, largest, 1.0))[1] - 1)
+    unit = columns / power  # no square overflows, and no bit is lost of a column far from 0
+    for _ in range(2):  # the second time removes what rounding left of the mean
+        unit -= unit.mean(axis=1, keepdims=True)
     if not standardize:
-        return LinearSubject(_finite_inertia(unit * largest / np.sqrt(n)))
+        return LinearSubject(_finite_inertia(unit * power / np.sqrt(n)))
     deviations = np.sqrt(np.mean(unit**2, axis=1, keepdims=True))
-    is_constant = deviations[:, 0] <= CONSTANT
+    is_constant = (deviations <= CONSTANT * (largest / power))[:, 0]
     if drops_constant:
         kept = _permutable(unit[~is_constant] / deviations[~is_constant], "column")
         return LinearSubject(kept / np.sqrt(n))

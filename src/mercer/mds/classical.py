@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, InvalidParameter, finite, whole
-from mercer.estimator import in_dtype_of
+from mercer.check import Array, InvalidInput, finite, number, whole
+from mercer.estimator import Model, in_dtype_of, one_of, seed_of, weights_of
 from mercer.gram import Gram, shares
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.functions import Precomputed
@@ -19,6 +18,7 @@ from mercer.mds.corrections import CORRECTIONS, constant_of, corrected_cross, co
 from mercer.mds.distances import (
     WHOLE,
     CentredDistances,
+    distances_of,
     read_cross,
     read_points,
     read_square,
@@ -26,6 +26,7 @@ from mercer.mds.distances import (
 )
 from mercer.mds.krylov import ends
 from mercer.mds.points import PointAxes
+from mercer.reading.remarks import remark_axes
 from mercer.spectrum import STORED, NotConverged, Spectrum, leading
 
 METHODS = ("auto", "dense", "exact")
@@ -68,7 +69,7 @@ class DistanceAxes:
         return self.unit * on_axes
 
 
-class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     r"""Coordinates whose inner products come nearest to those that the distances define.
 
     .. math:: B = -\tfrac{1}{2} H (d_{ij}^2) H^\top, \quad H = I - 1w^\top, \quad
@@ -82,7 +83,8 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     Parameters
     ----------
     n_components : int or None
-        How many axes, fewer if there are fewer positive eigenvalues; None keeps them all.
+        How many axes; None keeps all of positive eigenvalues, and more than these warns
+        (`FewerAxes`).
     metric : {"precomputed", "euclidean"}
         Whether distances are given, or points, whose Euclidean distances are never formed.
     correction : {None, "lingoes", "cailliez", "power", "clip"}
@@ -109,21 +111,22 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     negative_mass_ : the share of negative eigenvalues in Σ|λ|, before correction
     smallest_eigenvalue_ : of the distances the axes are made from; after an iteration the
         smallest is at most this, which is known without all the others
-    spectrum_ : the leading eigenvalues divided by Σs, with proved errors
+    spectrum_ : the leading eigenvalues divided by Σs, with proved errors; of distances beyond
+        1e±70 in a unit in which the largest is near 1
     dissimilarity_matrix_ : the distances, as they were given
 
     Examples
     --------
     >>> import mercer as mc
-    >>> square = np.array([[0.0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
-    >>> model = mc.ClassicalMDS(2).fit(square)
-    >>> model.eigenvalues_
-    array([ 2.,  2.,  0., -1.])
+    >>> ring = np.array([[0.0, 1, 3, 2], [1, 0, 2, 3], [3, 2, 0, 1], [2, 3, 1, 0]])
+    >>> model = mc.ClassicalMDS(2).fit(ring)
+    >>> np.abs(model.eigenvalues_.round(9)) * np.sign(model.eigenvalues_.round(9))
+    array([ 6.,  3.,  0., -2.])
     >>> model.goodness_
-    Goodness(absolute=0.8, positive=1.0)
-    >>> model = mc.ClassicalMDS(2, correction="lingoes").fit(square)
+    Goodness(absolute=0.8181818, positive=1.0)
+    >>> model = mc.ClassicalMDS(2, correction="lingoes").fit(ring)
     >>> np.abs(model.corrected_eigenvalues_.round(9))
-    array([3., 3., 0., 0.])
+    array([8., 5., 0., 0.])
     """
 
     def __init__(
@@ -149,7 +152,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         is_square = self.metric == "precomputed"
         rows = read_square(self, D) if is_square else read_points(self, D, reset=True)
         n = len(rows)
-        s = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        s = weights_of(sample_weight, n)
         self._weights = shares(s, n)
         self._total = float(s.sum())
         self._all: dict[str, Array] = {}
@@ -157,20 +160,15 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         scores = self._fit_distances(rows) if is_square else self._fit_points(rows)
         self.embedding_ = in_dtype_of(D, scores)
         self._n_features_out = self.n_components_ = self.embedding_.shape[1]
+        remark_axes(self.spectrum_.clusters, self.n_components_, self.n_components, n)
         return self
 
     def _check_parameters(self) -> None:
-        allowed = {
-            "metric": METRICS,
-            "method": METHODS,
-            "correction": (None, "clip", *CORRECTIONS),
-        }
-        for name, values in allowed.items():
-            if getattr(self, name) not in values:
-                listed = ", ".join(map(repr, values))
-                raise InvalidParameter(
-                    f"{name} must be one of {listed}, found {getattr(self, name)!r}"
-                )
+        one_of(self.metric, "metric", METRICS)
+        one_of(self.method, "method", METHODS)
+        one_of(self.correction, "correction", (None, "clip", *CORRECTIONS))
+        number(self.tol, "tol", above=0.0)
+        seed_of(self.random_state)
         if self.n_components is not None:
             whole(self.n_components, "n_components", least=1)
 
@@ -221,19 +219,22 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
 
     def _in_units(self, values: Any, unit: float) -> Any:
         """Return eigenvalues of the operator as those of B, in squared units of the distances."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", under="ignore"):
             scaled = self._total * values * unit * unit
-        if not np.all(np.isfinite(scaled)):
+        largest = float(np.max(np.abs(scaled)))
+        is_lost = largest < float(np.finfo(float).tiny) and bool(np.any(values))
+        if is_lost or not np.isfinite(largest):
             raise InvalidInput(
-                "the eigenvalues are squares of distances too large for double precision; "
-                "divide the distances by their maximum to read them"
+                f"the eigenvalues are squares of distances too {'small' if is_lost else 'large'} "
+                "for double precision; divide the distances by their maximum to read them. "
+                "embedding_, goodness_ and negative_mass_ are right"
             )
         return scaled
 
     @property
     def eigenvalues_(self) -> Array:
         check_is_fitted(self)
-        return self._values("before" if self.correction in CORRECTIONS else "after")
+        return self._values(self._first)
 
     @property
     def corrected_eigenvalues_(self) -> Array:
@@ -244,20 +245,30 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @property
     def smallest_eigenvalue_(self) -> float:
         check_is_fitted(self)
-        return float(self._in_units(self._smallest, self._axes.unit))
+        both = np.array([self.spectrum_.values[0], self._smallest])
+        return float(self._in_units(both, self._axes.unit)[1])
+
+    @property
+    def _first(self) -> str:
+        """When the eigenvalues are those of the distances as they were given."""
+        return "before" if self.correction in CORRECTIONS else "after"
 
     def _values(self, when: str) -> Array:
-        """Return all n eigenvalues before or after correction, computed now if they must be."""
+        """Return all n eigenvalues before or after correction."""
         unit = self._axes.unit
+        if when == "before" and isinstance(self._axes, DistanceAxes):
+            unit = unit_of(float(np.max(self._rows)))
+        values: Array = self._in_units(self._without_unit(when), unit)
+        return values
+
+    def _without_unit(self, when: str) -> Array:
+        """Return the same in units in which they are doubles, computed now if they must be."""
         if when not in self._all:
             if isinstance(self._axes, PointAxes):
                 self._all[when] = self._axes.all_values(self._rows, self._weights)
             else:
                 self._all[when] = eigenvalues(self._dense(when))[::-1]
-        if when == "before" and isinstance(self._axes, DistanceAxes):
-            unit = unit_of(float(np.max(self._rows)))
-        values: Array = self._in_units(self._all[when], unit)
-        return values
+        return self._all[when]
 
     def _dense(self, when: str) -> Array:
         """Return the whole centred matrix of the distances, if they are still the same."""
@@ -281,14 +292,15 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     @property
     def goodness_(self) -> Goodness:
         check_is_fitted(self)
-        values = self._values("after")
+        values = self._without_unit("after")
         kept = float(np.sum(values[: self.n_components_]))
         sums = float(np.sum(np.abs(values))), float(np.sum(np.maximum(values, 0.0)))
         return Goodness(*(min(kept / total, 1.0) if total > 0 else 0.0 for total in sums))
 
     @property
     def negative_mass_(self) -> float:
-        values = self.eigenvalues_
+        check_is_fitted(self)
+        values = self._without_unit(self._first)
         rounding = len(values) * float(np.finfo(float).eps) * float(np.max(np.abs(values)))
         negative = float(np.sum(np.abs(values[values < -rounding])))
         return negative / float(np.sum(np.abs(values))) if negative > 0 else 0.0
@@ -297,7 +309,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
     def dissimilarity_matrix_(self) -> Array:
         check_is_fitted(self)
         is_points = isinstance(self._axes, PointAxes)
-        return cdist(self._rows, self._rows) if is_points else self._rows
+        return distances_of(self._rows) if is_points else self._rows
 
     def transform(self, D: Any) -> Array:
         """Return coordinates of new individuals, given their distances to the fitted ones.

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
 
-from mercer.check import Array, InvalidInput, chunks
+from mercer.check import Array, InvalidInput, chunks, finite
 from mercer.estimator import numbers_of, refuse_infinite, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY, power_of_two
 
@@ -111,7 +112,8 @@ def _refuse(d: Array, missing: bool) -> None:
         i, j = place
         raise InvalidInput(
             f"D is not symmetric: entry ({i}, {j}) is {d[i, j]:.6g} and entry ({j}, {i}) is "
-            f"{d[j, i]:.6g}. Average them, (D + D.T) / 2, if either is as good as the other"
+            f"{d[j, i]:.6g}, which differ by {worst:.3g}. Average them, (D + D.T) / 2, if either "
+            "is as good as the other"
         )
 
 
@@ -151,6 +153,18 @@ def unit_of(largest: float) -> float:
     if largest == 0.0 or 1.0 / SAFE_FOURTH <= largest <= SAFE_FOURTH:
         return 1.0
     return power_of_two(np.array([largest]))
+
+
+def distances_of(x: Array) -> Array:
+    """Return the Euclidean distances between points, whose squares need not be doubles.
+
+    >>> distances_of(np.array([[3e-200], [1e-200]]))[0]
+    array([0.e+000, 2.e-200])
+    """
+    unit = unit_of(float(np.max(np.abs(x), initial=0.0)))
+    y = x / unit
+    with np.errstate(over="ignore"):
+        return finite(unit * cdist(y, y), "a distance between two points")
 
 
 def over_threads(work: Callable[[slice], float], count: int) -> list[float]:

@@ -9,10 +9,13 @@ import numpy as np
 from mercer.certificate import Certificate
 from mercer.check import Array
 from mercer.gram import Gram
-from mercer.kernels.definite import eigenvalues, power_of_two
+from mercer.kernels.definite import eigenvalues
 from mercer.kernels.vectors import Linear
-from mercer.mds.distances import WHOLE
-from mercer.spectrum import How, Spectrum, leading, signs
+from mercer.mds.distances import WHOLE, unit_of
+from mercer.spectrum import How, Spectrum, clusters, leading, signs
+
+ROUNDING = 4.0 * float(np.finfo(float).eps)
+"""A centred entry is wrong by so much of the largest entry of its column: it and its mean round."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class PointAxes:
     spectrum: Spectrum
     projection: Array
     origin: Array
+    drift: Array
     unit: float
 
     @classmethod
@@ -37,11 +41,14 @@ class PointAxes:
         cls, x: Array, w: Array, count: int, tol: float = 1e-9, random_state: int | None = 0
     ) -> PointAxes:
         origin = w @ x
-        centred = x - origin
-        unit = power_of_two(centred)
+        drift = w @ (x - origin)  # what rounding left of the mean, too small to be added to it
+        centred = x - origin - drift
+        largest = np.max(np.abs(x), axis=0, initial=0.0)
+        unit = unit_of(float(np.max(largest)))
         y = np.sqrt(w)[:, None] * (centred / unit)
         n, p = y.shape
-        threshold = max(n, p) * float(np.finfo(float).eps) * float(np.sum(y * y))
+        noise = float(np.sum((ROUNDING * largest / unit) ** 2))
+        threshold = max(max(n, p) * float(np.finfo(float).eps) * float(np.sum(y * y)), noise)
         if min(n, p) <= WHOLE:
             spectrum, axes = _whole(y, count, threshold)
         else:
@@ -51,16 +58,16 @@ class PointAxes:
         kept = int(np.sum(spectrum.values > threshold))
         active = w > 0
         turned = axes[:, :kept] * signs((centred[active] / unit) @ axes[:, :kept])
-        return cls(spectrum, turned, origin, unit)
+        return cls(spectrum, turned, origin, drift, unit)
 
     def coordinates(self, x: Array) -> Array:
         """Return the coordinates of points on the axes."""
-        on_axes: Array = (x - self.origin) @ self.projection
+        on_axes: Array = (x - self.origin - self.drift) @ self.projection
         return on_axes
 
     def all_values(self, x: Array, w: Array) -> Array:
         """Return all n eigenvalues, of which those beyond the dimension are zero."""
-        y = np.sqrt(w)[:, None] * ((x - self.origin) / self.unit)
+        y = np.sqrt(w)[:, None] * ((x - self.origin - self.drift) / self.unit)
         n, p = y.shape
         if min(n, p) <= WHOLE:
             values = np.linalg.svd(y, compute_uv=False) ** 2
@@ -94,5 +101,6 @@ def _whole(y: Array, count: int, threshold: float) -> tuple[Spectrum, Array]:
         negative_mass=0.0,
         psd="by construction",
         how=How("singular values of the points"),
+        clusters=clusters(values, rounding, count),
     )
     return spectrum, right[:count].T

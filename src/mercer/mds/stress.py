@@ -7,17 +7,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import cdist, pdist
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from scipy.spatial.distance import pdist
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array, whole
-from mercer.estimator import in_dtype_of
+from mercer.check import Array, InvalidInput, InvalidParameter, number, real_array, whole
+from mercer.estimator import Model, in_dtype_of, one_of, seed_of
 from mercer.mds.descent import End, Pairs, descended, start_maps
-from mercer.mds.distances import read_points, read_square
+from mercer.mds.distances import distances_of, read_points, read_square, unit_of
 from mercer.mds.losses import LOSSES, TIES, loss_of
-from mercer.spectrum import signs
+from mercer.reading.remarks import remark_axes
+from mercer.spectrum import clusters, signs
 
 Progress = Callable[[int, int], None]
 
@@ -38,7 +39,7 @@ class Shepard(NamedTuple):
     disparities: Array
 
 
-class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     r"""A map whose distances d come as near as they can to dissimilarities δ, or to their order.
 
     .. math:: \sqrt{1 - \frac{(\sum d\,\delta)^2}{\sum d^2 \sum \delta^2}}, \quad
@@ -84,11 +85,11 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     Examples
     --------
     >>> import mercer as mc
-    >>> square = np.array([[0.0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
-    >>> model = mc.StressMDS(2).fit(square)
-    >>> bool(model.has_converged_), model.stress_
-    (True, 0.16910198)
-    >>> mc.StressMDS(2, loss="ordinal").fit(square).stress_ < 1e-6
+    >>> ring = np.array([[0.0, 1, 3, 2], [1, 0, 2, 3], [3, 2, 0, 1], [2, 3, 1, 0]])
+    >>> model = mc.StressMDS(2, random_state=0).fit(ring)
+    >>> bool(model.has_converged_), model.stress_ < 0.2
+    (True, True)
+    >>> mc.StressMDS(2, loss="ordinal", random_state=0).fit(ring).stress_ < 1e-6
     True
     """
 
@@ -132,20 +133,25 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             ]
         best = min(ends, key=lambda end: end.value)
         final = best.coordinates * loss.scale(pairs.distances(best.coordinates))
-        self.embedding_ = in_dtype_of(D, pairs.unit * _on_principal_axes(final))
+        turned, sizes = _on_principal_axes(final)
+        self.embedding_ = in_dtype_of(D, pairs.unit * turned)
         self.dissimilarity_matrix_ = delta
         self.has_converged_, self.n_iter_ = best.has_converged, best.iterations
         self._report(pairs, ends)
         self._n_features_out = count
+        largest = float(np.max(sizes))
+        kept = int(np.sum(sizes > self.tol * largest))  # a map is known up to its tolerance
+        alike = clusters(sizes[:kept] ** 2, self.tol * largest**2, kept)
+        remark_axes(alike, kept, count, len(delta))
         return self
 
     def _check_parameters(self) -> int:
-        allowed = {"metric": ("precomputed", "euclidean"), "loss": LOSSES, "ties": TIES}
-        for name, values in allowed.items():
-            if getattr(self, name) not in values:
-                raise InvalidParameter(
-                    f"{name} must be one of {', '.join(values)}, found {getattr(self, name)!r}"
-                )
+        one_of(self.metric, "metric", ("precomputed", "euclidean"))
+        one_of(self.loss, "loss", LOSSES)
+        one_of(self.ties, "ties", TIES)
+        seed_of(self.random_state)
+        if self.progress is not None and not callable(self.progress):
+            raise InvalidParameter(f"progress must be a function, found {self.progress!r}")
         whole(self.max_iter, "max_iter", least=1)
         number(self.tol, "tol", above=0.0)
         return whole(self.n_components, "n_components", least=1)
@@ -153,8 +159,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _read(self, D: Any) -> Array:
         if self.metric == "precomputed":
             return read_square(self, D, missing=True)
-        x = read_points(self, D, reset=True)
-        return cdist(x, x)
+        return distances_of(read_points(self, D, reset=True))
 
     def _starts(self, n: int) -> int:
         if self.n_starts is None:
@@ -170,15 +175,16 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _report(self, pairs: Pairs, ends: list[End]) -> None:
         """Keep what the returned coordinates say, and warn if they could be better."""
-        target = pairs.target * pairs.unit
-        d = pdist(self.embedding_)[pairs.known]
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-            loss = loss_of(self.loss, target, pairs.weights, self.ties)
-            self.shepard_ = Shepard(target, d, loss.disparities(d))
-            self.stress_ = loss.reported(d)
-        finite(np.array(self.stress_), "the loss, in the units of the dissimilarities,")
-        reached = [pairs.unit * pairs.distances(end.coordinates) for end in ends]
-        self.stresses_ = np.array([loss.reported(loss.scale(d) * d) for d in reached])
+        unit = unit_of(pairs.unit)  # a power of two: distances are those of the map to the bit
+        size = pairs.unit / unit
+        d = pdist(self.embedding_ / unit)[pairs.known]
+        loss = loss_of(self.loss, size * pairs.target, pairs.weights, self.ties)
+        self.shepard_ = Shepard(pairs.unit * pairs.target, unit * d, unit * loss.disparities(d))
+        reached = [size * pairs.distances(end.coordinates) for end in ends]
+        losses = [loss.reported(d), *(loss.reported(loss.scale(d) * d) for d in reached)]
+        if self.loss == "sstress":  # the only one that has a unit
+            losses = [_in_fourth_powers(value, unit) for value in losses]
+        self.stress_, self.stresses_ = losses[0], np.array(losses[1:])
         if not self.has_converged_:
             warnings.warn(
                 f"after {self.n_iter_} iterations the loss still falls (it is "
@@ -197,6 +203,18 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.input_tags.allow_nan = self.metric == "precomputed"
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _in_fourth_powers(loss: float, unit: float) -> float:
+    """Return a loss in the unit of the dissimilarities, or say that no double is."""
+    with np.errstate(over="ignore", under="ignore"):
+        result = float(np.float64(loss) * unit * unit * unit * unit)
+    if not np.isfinite(result) or (result == 0.0 and loss > 0.0):
+        raise InvalidInput(
+            f"fourth powers of dissimilarities of size {unit:.0e} are no doubles: divide the "
+            "dissimilarities by their maximum, or choose another loss"
+        )
+    return result
 
 
 def _refuse_zeros(delta: Array) -> None:
@@ -225,10 +243,14 @@ def _pair_weights(pair_weight: Any, delta: Array) -> Array | None:
     return weights
 
 
-def _on_principal_axes(x: Array) -> Array:
-    """Return a map centred and turned to its principal axes, with the signs of every model."""
+def _on_principal_axes(x: Array) -> tuple[Array, Array]:
+    """Return a map centred and turned to its principal axes, and the norms of its columns.
+
+    The signs are those of every model.
+    """
     centred = x - x.mean(axis=0)
     is_wide = x.shape[0] < x.shape[1]
-    turned = centred @ np.linalg.svd(centred, full_matrices=is_wide)[2].T
+    _, sizes, axes = np.linalg.svd(centred, full_matrices=is_wide)
+    turned = centred @ axes.T
     oriented: Array = turned * signs(turned)
-    return oriented
+    return oriented, sizes

@@ -82,6 +82,7 @@ def principal(table: Table, count: int) -> Spectrum:
     else:
         values, vectors, method = *_lanczos(table, count), "Lanczos steps with the table"
         rho = _residual(table, values, vectors)
+        _refuse_unsolved(vectors)
     seconds = perf_counter() - begun
     return _spectrum(table, values, vectors[:, :count], rho, How(method, seconds=seconds))
 
@@ -141,6 +142,7 @@ def _singular(table: DenseTable) -> tuple[Array, Array, float]:
     A = table.whole()
     left, sizes, rows = svd(A, full_matrices=False, check_finite=False)
     rho = norm_bound(A.T @ (left * sizes) - rows.T * sizes**2)
+    _refuse_unsolved(rows.T, rho, _allowed(A) * norm_bound(A))
     return sizes**2, rows.T, rho
 
 
@@ -162,6 +164,7 @@ def _inner_products(table: Table, count: int) -> tuple[Array, Array, float, str]
     roots = np.sqrt(table.weights)[:, None]
     basis, _ = qr(table.adjoint(roots * left[:, kept]) / np.sqrt(values[kept]), mode="economic")
     left, sizes, rows = svd(roots * table.product(basis)[0], full_matrices=False)
+    _refuse_unsolved(rows.T)
     vectors = np.zeros((table.shape[1], len(values)))
     values[kept], vectors[:, kept] = sizes**2, basis @ rows.T
     # W^½ Z V = U S: one product with the table is enough for the residual.
@@ -172,20 +175,36 @@ def _inner_products(table: Table, count: int) -> tuple[Array, Array, float, str]
 def _largest(A: Array, count: int) -> tuple[Array, Array, float]:
     """Return the largest eigenvalues in decreasing order with their vectors and residual."""
     n = len(A)
-    first, allowed = max(n - count, 0), ILL_SOLVED * n * EPSILON * norm_bound(A)
+    first, allowed = max(n - count, 0), _allowed(A)
     if FEW * count <= n:
         values, vectors = eigh(A, subset_by_index=(first, n - 1), driver="evr")
         rho = norm_bound(A @ vectors - vectors * values)
-        if rho <= allowed:
+        if _is_solved(vectors, rho, allowed):
             return values[::-1], vectors[:, ::-1], rho
     values, vectors = eigh(A, driver="evd")
     rho = norm_bound(A @ vectors - vectors * values)
-    if rho > max(allowed, np.finfo(float).tiny):
-        raise NotConverged(
-            "the eigensolver returned axes that do not solve the problem; this is a fault of the "
-            "linear algebra library"
-        )
+    _refuse_unsolved(vectors, rho, allowed)
     return values[first:][::-1], vectors[:, first:][:, ::-1], rho
+
+
+def _allowed(A: Array) -> float:
+    """Return the residual that LAPACK allows itself."""
+    rounding = float(ILL_SOLVED * max(A.shape) * EPSILON * norm_bound(A))
+    return max(rounding, float(np.finfo(float).tiny))
+
+
+def _is_solved(vectors: Array, rho: float = 0.0, allowed: float = 0.0) -> bool:
+    """Whether axes are orthonormal, which zeros are not, and their residual is allowed."""
+    gap = norm_bound(vectors.T @ vectors - np.eye(vectors.shape[1]))
+    return rho <= allowed and gap <= ILL_SOLVED * len(vectors) * EPSILON
+
+
+def _refuse_unsolved(vectors: Array, rho: float = 0.0, allowed: float = 0.0) -> None:
+    if not _is_solved(vectors, rho, allowed):
+        raise NotConverged(
+            "the linear algebra library returned axes that do not solve the problem; this is a "
+            "fault of it: install another build of LAPACK"
+        )
 
 
 def _lanczos(table: Table, count: int) -> tuple[Array, Array]:

@@ -16,19 +16,33 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     NotPositiveDefinite,
-    as_numpy,
+    lies_on_disk,
+    number,
+    readings,
     real_array,
+    take,
     whole,
 )
 from mercer.engines.base import Engine
 from mercer.engines.cpu import Threads
-from mercer.estimator import KernelModel, as_kernel, in_dtype_of
+from mercer.estimator import (
+    KernelModel,
+    as_kernel,
+    in_dtype_of,
+    is_yes,
+    one_of,
+    seed_of,
+    weights_of,
+)
 from mercer.gram import Centred, Gram, columns, shares
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.vectors import Linear
+from mercer.pca.placed import Placed
 from mercer.reading import Readable, Variables
+from mercer.reading.remarks import remark_axes
 from mercer.spectrum import STORED, Spectrum, leading
+from mercer.spectrum.leading import METHODS
 
 CANCELLED = 8.0 * float(np.finfo(float).eps)
 """What differences leave of their terms, as a share, where they leave nothing but rounding."""
@@ -65,7 +79,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
         Whether to decompose the whole matrix, to iterate without it, or to decompose an
         approximation on ``landmarks``, whose intervals say what it may have missed.
     landmarks : int or None
-        How many points the approximation rests on; None takes 40 for each axis.
+        How many points the approximation rests on; None takes 50 for each axis.
     engine : Engine or "auto"
         Where tiles are computed.
     memory : int, str or None
@@ -121,9 +135,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> KernelPCA:
         """Find the axes of the individuals X."""
+        self._check_parameters()
         points = self._read(X, reset=True)
         n = len(points)
-        given = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        given = weights_of(sample_weight, n)
         self._note(X, shares(given, n), columns(points))
         self._shift = self._origin_of(points)
         gram = self._gram(points)
@@ -132,8 +147,20 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
         _refuse_negative(spectrum, is_single=getattr(points, "dtype", None) == np.float32)
         self.kernel_, self.X_fit_ = gram.kernel, points
         self._keep(spectrum, centred, float(given.sum()))
-        self._warn(self.n_components)
+        remark_axes(spectrum.clusters, self._n_features_out, self.n_components, n)
         return self
+
+    def _check_parameters(self) -> None:
+        """Refuse by name what would otherwise fail after hours, or not at all."""
+        number(self.tol, "tol", above=0.0)
+        one_of(self.method, "method", METHODS)
+        is_yes(self.deterministic, "deterministic")
+        seed_of(self.random_state)
+        if self.landmarks is not None:
+            whole(self.landmarks, "landmarks", least=1)
+        if self.n_components is not None:
+            whole(self.n_components, "n_components", least=1)
+        self._threads()
 
     def _threads(self) -> Engine:
         if self.engine == "auto":
@@ -169,17 +196,22 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
         """
         if self._is_precomputed or as_kernel(self.kernel) != Linear():
             return None
-        size = float(np.max(np.abs(points), initial=0.0))
+        size, origin = 0.0, np.zeros(columns(points))
+        for rows in readings(points):
+            part = np.asarray(points[rows], dtype=np.float64)
+            size = max(size, float(part.max()), -float(part.min()))
+            origin += self._weights[rows] @ part
         if size != 0.0 and not SMALLEST < size < LARGEST:
             raise InvalidInput(
                 f"the data reach {size:.3g}, and their inner products leave the range of doubles: "
                 "divide them by their unit first, or use PCA, which does"
             )
-        origin: Array = self._weights @ points
         return origin
 
     def _placed(self, points: Any) -> Any:
-        return points if self._shift is None else points - self._shift
+        if self._shift is None:
+            return points
+        return Placed(points, self._shift) if lies_on_disk(points) else points - self._shift
 
     def _count(self, n: int) -> int:
         if self.n_components is not None:
@@ -200,7 +232,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
         self.spectrum_, self._total = spectrum, total
         self.inertias_ = spectrum.values[:kept]
         total_inertia = spectrum.trace + spectrum.trace_error  # of which shares are not too large
-        self.inertia_ = total_inertia if total_inertia > floor else 0.0
+        self.inertia_ = total_inertia if kept and total_inertia > floor else 0.0
         self.eigenvalues_ = total * self.inertias_
         self.eigenvectors_ = spectrum.vectors[:, :kept]
         n = int(np.sum(self._weights > 0))
@@ -278,7 +310,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
         images = self._against_fit(points, block)
         scores, means = images[:, :-1] - self._origin, np.real(images[:, -1])
         if not self._is_precomputed:
-            squares = as_numpy(self.kernel_.diag(self._placed(points)))
+            squares = Gram(self.kernel_, self._placed(points)).diag()
         if squares is None:
             return scores, None
         squares = real_array(squares, "squares")
@@ -320,7 +352,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
                 "these individuals are not rows of variables; give some to "
                 "supplementary(variables=...)"
             )
-        found = self._correlated(np.asarray(self.X_fit_, float), self._columns, self._library)
+        found = self._correlated(self.X_fit_, self._columns, self._library)
         if self.kernel_ == Linear():
             return replace(found, weights=np.ones(len(found)))
         return replace(found, deviations=None)
@@ -328,10 +360,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
     def _refit(self, weights: Array) -> KernelPCA:
         model: KernelPCA = clone(self)
         if not self._is_precomputed:
-            kept = np.flatnonzero(weights)
-            points: Any = self.X_fit_
-            active = points[kept] if hasattr(points, "shape") else [points[i] for i in kept]
-            model.kernel = as_kernel(self.kernel).resolve(active)
+            model.kernel = as_kernel(self.kernel)
+            if model.kernel != self.kernel_:  # a rule, which the individuals that remain decide
+                model.kernel = model.kernel.resolve(take(self.X_fit_, np.flatnonzero(weights)))
         model.fit(self.X_fit_, sample_weight=weights)
         self._name_alike(model)
         return model

@@ -9,33 +9,44 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     clone,
 )
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, InvalidParameter, real_array, whole
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    lies_on_disk,
+    real_array,
+    whole,
+)
 from mercer.estimator import (
+    Model,
     in_dtype_of,
+    is_yes,
     numbers_of,
+    one_of,
     pieces,
     refuse_infinite,
     register,
+    rows_on_disk,
     sparse_rows,
+    weights_of,
 )
 from mercer.gram import shares
 from mercer.pca.axes import Oriented, principal, wants_scatter
 from mercer.pca.tables import ROUNDING, DenseTable, Table, noise_of, read
 from mercer.reading import ConstantColumns, Readable, Variables
 from mercer.reading.model import warn_constant
-from mercer.reading.remarks import named
+from mercer.reading.remarks import named, remark_axes
 
 CONSTANT_COLUMNS = ("exclude", "error")
 
 
-class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, BaseEstimator):
+class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     r"""Principal component analysis, read as statisticians read it.
 
     .. math:: Z = (X - 1\mu^\top)\,\mathrm{diag}(m_j^{1/2} / s_j), \quad
@@ -44,13 +55,15 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, BaseEstim
     with row weights w that sum to 1, W = diag(w), μ the weighted mean, s the weighted standard
     deviations (divisor n) or 1, and m the weights of columns. The axes are exact: singular values
     of a small table, else eigenvalues of the inner products of its columns or of its rows,
-    whichever are fewer. Data may be an array, a data frame, a `numpy.memmap` (read piece by piece,
-    never whole) or a sparse matrix (never made dense). Axes below the numerical rank are left out.
+    whichever are fewer. Data may be an array, a data frame, a `numpy.memmap` or points that
+    `open_points` leaves on disk (read piece by piece, never whole), or a sparse matrix (never made
+    dense). Axes below the numerical rank are left out.
 
     Parameters
     ----------
     n_components : int or None
-        How many axes; None keeps all above the numerical rank.
+        How many axes; None keeps all above the numerical rank, and more than these warns
+        (`FewerAxes`).
     standardize : bool
         Whether to divide each column by its weighted standard deviation.
     column_weight : sequence of float or None
@@ -66,6 +79,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, BaseEstim
     explained_variance_, explained_variance_ratio_, singular_values_ : as in scikit-learn
     mean_, scale_ : what is subtracted from the columns, and what they are divided by
     spectrum_ : eigenvalues of the covariances, their proved errors, degenerate axes
+    X_fit_ : the data of the fit, not copied
 
     Notes
     -----
@@ -100,10 +114,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, BaseEstim
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> PCA:
         """Find the axes of the individuals X."""
+        is_yes(self.standardize, "standardize")
+        one_of(self.constant_columns, "constant_columns", CONSTANT_COLUMNS)
         data = self._read(X, reset=True)
         n, p = data.shape
         count = self._count(min(n, p))
-        given = np.ones(n) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        given = weights_of(sample_weight, n)
         weights = shares(given, n)
         self._note(X, weights, p)
         table = read(
@@ -114,12 +130,17 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, BaseEstim
         )
         table = self._standardised(table)
         self._keep(table, count, float(given.sum()))
-        self._warn(self.n_components)
+        remark_axes(self.spectrum_.clusters, self.n_components_, self.n_components, n)
         return self
 
     def _read(self, X: Any, *, reset: bool) -> Any:
-        """Return the data as an array of any numeric type, or as a sparse matrix by rows."""
-        data = sparse_rows(X) if sparse.issparse(X) else numbers_of(X)
+        """Return a table of any numeric type, in memory or on disk, or a sparse matrix by rows."""
+        if sparse.issparse(X):
+            data = sparse_rows(X)
+        elif lies_on_disk(X):
+            data = rows_on_disk(X, is_checked=reset)  # by the first pass over it
+        else:
+            data = numbers_of(X)
         register(self, X, data, reset=reset)
         return data
 
@@ -145,10 +166,6 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, BaseEstim
         return table.scaled(factors)
 
     def _exclude(self, names: list[str]) -> None:
-        if self.constant_columns not in CONSTANT_COLUMNS:
-            raise InvalidParameter(
-                f"constant_columns must be 'exclude' or 'error', found {self.constant_columns!r}"
-            )
         message = f"these columns are constant and cannot be standardised: {named(names)}"
         if self.constant_columns == "error":
             raise InvalidInput(f"{message}. Remove them, or exclude them by constant_columns")
@@ -173,6 +190,11 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, BaseEstim
         self._unit = 1.0 if self.standardize else float(table.units[0])
         self._axes = Oriented(table, spectrum, kept)
         self._n_features_out = self.n_components_ = kept
+
+    @property
+    def X_fit_(self) -> Any:  # noqa: N802  (scikit-learn's name)
+        check_is_fitted(self)
+        return self._axes.table.values
 
     @property
     def _axis_inertias(self) -> Array:
@@ -285,12 +307,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, BaseEstim
 
     def _project(self, X: Any) -> tuple[Array, Array]:
         data = self._read(X, reset=False)
-        if not sparse.issparse(data):
+        if not sparse.issparse(data) and not lies_on_disk(data):
             for rows in pieces(data.shape):
                 refuse_infinite(np.asarray(data[rows]), first=rows.start)
         table = self._axes.table
         if sparse.issparse(data) == isinstance(table, DenseTable):
-            data = data.toarray() if hasattr(data, "toarray") else sparse_rows(data)
+            data = data.toarray() if hasattr(data, "toarray") else sparse_rows(np.asarray(data[:]))
         scores, squares = table.like(data).product(self._axes.vectors)
         return self._unit * scores, squares
 

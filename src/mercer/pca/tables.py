@@ -242,7 +242,7 @@ class DenseTable(Table):
         n, p = self.shape
         total, roots = np.zeros((n, n)), np.sqrt(self.weights)[:, None]
         for columns in chunks(p, max(1, CHUNK // n)):
-            piece = np.asarray(self.values[:, columns], dtype=np.float64) / self.units[columns]
+            piece = self._columns(columns) / self.units[columns]
             piece -= self.centre[columns]
             if self.drift is not None:
                 piece -= self.drift[columns]
@@ -250,6 +250,13 @@ class DenseTable(Table):
             piece *= roots
             total += piece @ piece.T
         return total
+
+    def _columns(self, columns: slice) -> Array:
+        """Return some columns, of a file that is read by rows in one walk over them."""
+        if isinstance(self.values, np.ndarray):
+            return np.asarray(self.values[:, columns], dtype=np.float64)
+        parts = [np.asarray(self.values[rows])[:, columns] for rows in pieces(self.shape)]
+        return np.vstack(parts).astype(np.float64, copy=False)
 
     def whole(self) -> Array:
         """Return W^½ Z, which is as large as the table."""

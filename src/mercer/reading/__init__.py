@@ -4,6 +4,7 @@ from mercer.reading.model import Readable as Readable
 from mercer.reading.remarks import AtBarycentre as AtBarycentre
 from mercer.reading.remarks import ConstantColumns as ConstantColumns
 from mercer.reading.remarks import DegenerateAxes as DegenerateAxes
+from mercer.reading.remarks import FewerAxes as FewerAxes
 from mercer.reading.remarks import NoInertia as NoInertia
 from mercer.reading.remarks import ReadingWarning as ReadingWarning
 from mercer.reading.tidy import Tidy as Tidy

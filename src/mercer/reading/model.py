@@ -11,13 +11,7 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, number, real_array, whole
 from mercer.estimator import column_names, require_fit
-from mercer.reading.remarks import (
-    ConstantColumns,
-    DegenerateAxes,
-    NoInertia,
-    ReadingWarning,
-    named,
-)
+from mercer.reading.remarks import ConstantColumns, ReadingWarning, named
 from mercer.reading.tidy import columns_of, library_of, row_names
 from mercer.reading.values import (
     Categories,
@@ -70,27 +64,6 @@ class Readable:
         self._weights = weights
         self._names, self._library = row_names(X), library_of(X)
         self._columns = column_names(X) or tuple(f"x{j}" for j in range(count))
-
-    def _warn(self, n_components: int | None) -> None:
-        """Warn of axes that do not exist or do not mean what they seem to."""
-        if not self._n_features_out:
-            warnings.warn(
-                f"all {len(self._weights)} individuals coincide: the inertia is 0 and there are "
-                "no axes",
-                NoInertia,
-                stacklevel=3,
-            )
-        kept = [[k + 1 for k in c if k < self._n_features_out] for c in self.spectrum_.clusters]
-        kept = [c for c in kept if c]
-        if n_components is not None and kept:
-            axes = "; ".join(" and ".join(map(str, c)) for c in kept)
-            warnings.warn(
-                f"eigenvalues that cannot be told apart make these axes arbitrary within the "
-                f"space they span (with an axis not asked for where one stands alone): {axes}. "
-                "Read sums over such axes only; see spectrum_.clusters",
-                DegenerateAxes,
-                stacklevel=3,
-            )
 
     @cached_property
     def individuals_(self) -> Individuals:
@@ -148,7 +121,7 @@ class Readable:
         table = np.column_stack([real_array(v, f"variable {n!r}") for n, v in columns.items()])
         return self._correlated(table, tuple(columns), library_of(given) or self._library)
 
-    def _correlated(self, table: Array, names: tuple[str, ...], library: str | None) -> Variables:
+    def _correlated(self, table: Any, names: tuple[str, ...], library: str | None) -> Variables:
         r, deviations = correlations(table, self.individuals_.coordinates, self._weights)
         warn_constant([n for n, s in zip(names, deviations, strict=True) if s == 0])
         deviations = self._analysed(deviations)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 NAMED = 5
 """Individuals or columns that a warning names before it only counts."""
 
@@ -24,6 +26,43 @@ class ConstantColumns(ReadingWarning):
 
 class NoInertia(ReadingWarning):
     """All individuals coincide: there are no axes."""
+
+
+class FewerAxes(ReadingWarning):
+    """More axes were asked for than there are."""
+
+
+def remark_axes(
+    clusters: tuple[tuple[int, ...], ...], kept: int, asked: int | None, individuals: int
+) -> None:
+    """Warn, in the name of the caller's caller, of axes that do not exist or are arbitrary.
+
+    ``clusters`` are those of `mercer.spectrum.Spectrum`; ``kept`` counts the axes above rounding.
+    """
+    if kept == 0:
+        why = f"all {individuals} individuals coincide" if individuals > 1 else "one individual"
+        warnings.warn(f"{why}: the inertia is 0 and there are no axes", NoInertia, stacklevel=3)
+        return
+    if asked is None:
+        return
+    if kept < asked:
+        there = "there is 1 axis" if kept == 1 else f"there are {kept} axes"
+        warnings.warn(
+            f"{there}, fewer than the {asked} asked for: what lies beyond is rounding, or not "
+            "positive",
+            FewerAxes,
+            stacklevel=3,
+        )
+    shared = [[k + 1 for k in cluster if k < kept] for cluster in clusters]
+    if any(shared):
+        axes = "; ".join(" and ".join(map(str, cluster)) for cluster in shared if cluster)
+        warnings.warn(
+            f"eigenvalues that cannot be told apart make these axes arbitrary within the space "
+            f"they span (with an axis not asked for where one stands alone): {axes}. Read sums "
+            "over such axes only",
+            DegenerateAxes,
+            stacklevel=3,
+        )
 
 
 def named(labels: list[str]) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, NotPositiveDefinite
+from mercer.check import Array, InvalidParameter, NotPositiveDefinite, readings
 from mercer.reading.remarks import AtBarycentre, named
 from mercer.reading.tidy import as_frame, frozen
 
@@ -366,30 +366,38 @@ class Outliers:
         return as_frame(columns, library or self.individuals.library)
 
 
-def correlations(columns: Array, scores: Array, weights: Array) -> tuple[Array, Array]:
+def correlations(columns: Any, scores: Array, weights: Array) -> tuple[Array, Array]:
     r"""Return the weighted correlations of columns with scores, and the columns' deviations.
 
     .. math:: r_{jk} = \frac{\sum_i w_i (x_{ij} - \bar x_j)(F_{ik} - \bar F_k)}{s_j\, s(F_k)}
 
-    A constant column has deviation 0 and correlation NaN.
+    A constant column has deviation 0 and correlation NaN. The table may lie on disk: it is read
+    part by part.
 
     >>> x = np.array([[1.0], [2.0], [3.0]])
     >>> correlations(x, np.array([[-1.0], [0.0], [1.0]]), np.full(3, 1 / 3))[0]
     array([[1.]])
     """
-    largest = np.abs(columns).max(axis=0, initial=0.0)
+    parts = list(readings(columns))
+    sizes = [np.abs(np.asarray(columns[rows], np.float64)).max(axis=0) for rows in parts]
+    largest = np.max(sizes, axis=0)
     unit = np.where(largest > 0, largest, 1.0)  # squares of very large or small columns exist
-    centred = columns / unit
+    mean = np.zeros(len(unit))
     for _ in range(2):  # the second time removes what rounding left of the mean
-        centred = centred - weights @ centred
-    deviations = np.sqrt(weights @ centred**2)
-    deviations = np.where(deviations <= CONSTANT, 0.0, deviations)
+        mean = mean + sum(weights[rows] @ (columns[rows] / unit - mean) for rows in parts)
     size = np.abs(scores).max(initial=0.0)
     scores = scores / size if size > 0 else scores
     scores = scores - weights @ scores
     spreads = np.sqrt(weights @ _squared(scores))
+    squares, products = np.zeros(len(unit)), np.zeros((len(unit), scores.shape[1]), scores.dtype)
+    for rows in parts:
+        centred = columns[rows] / unit - mean
+        squares += weights[rows] @ centred**2
+        products += centred.T @ (weights[rows, None] * scores[rows])
+    deviations = np.sqrt(squares)
+    deviations = np.where(deviations <= CONSTANT, 0.0, deviations)
     with np.errstate(divide="ignore", invalid="ignore"):
-        r = (centred.T @ (weights[:, None] * scores)) / deviations[:, None] / spreads
+        r = products / deviations[:, None] / spreads
     r[deviations == 0] = np.nan
     if not np.iscomplexobj(r):
         np.clip(r, -1.0, 1.0, out=r)

@@ -1,0 +1,295 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import mercer as mc
+from mercer.data import open_points
+from mercer.estimator import NotANumber, as_kernel, numbers_of
+
+RNG = np.random.default_rng(2)
+X = RNG.standard_normal((12, 3))
+MODELS: list[Callable[[], Any]] = [
+    lambda: mc.PCA(2),
+    lambda: mc.KernelPCA(2, kernel=mc.Gaussian(1.0)),
+]
+
+
+def spoiled(value: Any, dtype: Any = float) -> Any:
+    table = X.astype(dtype)
+    table[3, 1] = value
+    return table
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "missing": (spoiled(np.nan), "row 3, column 1 holds NaN"),
+    "infinite": (spoiled(np.inf), "row 3, column 1 holds inf"),
+    "none": (spoiled(None, object), "row 3, column 1 holds NaN"),
+    "text": (spoiled("tall", object), "row 3, column 1: 'tall' is not a number"),
+    "numbers as text": ([["1", "2"], ["3", "4"]], "row 0, column 0: '1' is not a number"),
+    "object": (spoiled({}, object), r"row 3, column 1: \{\} is not a number"),
+    "complex": (X + 1j, "Complex data not supported"),
+    "ragged": ([[1.0, 2.0], [3.0]], "row 1 of X has 1 coordinates and row 0 has 2"),
+    "dates": (np.zeros((3, 2), "datetime64[D]"), "datetime64"),
+    "one dimension": (X[0], "Reshape your data"),
+    "three dimensions": (X[None], "two dimensions"),
+    "no rows": (X[:0], r"0 sample\(s\)"),
+    "no columns": (X[:, :0], r"0 feature\(s\) \(shape=\(12, 0\)\)"),
+    "masked": (np.ma.masked_array(X, X > 1.0), "masked entries, the first at row"),
+}
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
+@pytest.mark.parametrize("case", BAD)
+def test_bad_data_are_refused_by_their_place(model: Callable[[], Any], case: str) -> None:
+    table, message = BAD[case]
+    with pytest.raises(mc.InvalidInput, match=message):
+        model().fit(table)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
+@pytest.mark.parametrize("case", ["missing", "text", "complex", "one dimension"])
+def test_bad_data_are_refused_at_transform_too(model: Callable[[], Any], case: str) -> None:
+    fitted = model().fit(X)
+    table, message = BAD[case]
+    with pytest.raises(mc.InvalidInput, match=message):
+        fitted.transform(table)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
+def test_another_number_of_columns_is_refused(model: Callable[[], Any]) -> None:
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        model().fit(X).transform(X[:, :2])
+
+
+def test_the_column_of_a_frame_is_named() -> None:
+    class Frame:
+        columns = ("height", "sex")
+        shape = (2, 2)
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+            return np.array([[1.0, "f"], [2.0, "m"]], dtype=object)
+
+    with pytest.raises(NotANumber, match=r"column 1 \('sex'\): 'f' is not a number"):
+        numbers_of(Frame())
+
+
+def test_a_missing_entry_of_a_sparse_table_is_named() -> None:
+    table = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
+    table.data[4] = np.nan
+    row, column = (int(i[4]) for i in table.nonzero())
+    with pytest.raises(mc.InvalidInput, match=f"row {row}, column {column} holds NaN"):
+        mc.PCA(2).fit(table)
+
+
+@pytest.mark.parametrize(
+    "table", [sparse.csr_array((0, 3)), sparse.csr_array((3, 0)), sparse.csr_array(X + 1j)]
+)
+def test_a_sparse_table_is_held_to_the_same_rules(table: Any) -> None:
+    with pytest.raises(mc.InvalidInput):
+        mc.PCA(2).fit(table)
+
+
+def test_a_kernel_says_that_it_cannot_read_sparse_rows() -> None:
+    with pytest.raises(mc.InvalidInput, match="sparse"):
+        mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(sparse.csr_array(X))
+
+
+@pytest.mark.parametrize("weights", [[1.0] * 11, [-1.0] + [1.0] * 11, [0.0] * 12, [np.nan] * 12])
+@pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
+def test_weights_are_one_for_each_and_not_negative(
+    model: Callable[[], Any], weights: list[float]
+) -> None:
+    with pytest.raises(mc.InvalidInput, match="weight"):
+        model().fit(X, sample_weight=weights)
+
+
+def test_duplicate_column_names_get_one_clear_message() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "a"])
+    with pytest.raises(mc.InvalidInput, match="two columns of X are named 'a'"):
+        mc.PCA(2).fit(frame)
+    with pytest.raises(mc.InvalidInput, match="same name"):
+        mc.PCA(2).fit(X).supplementary(variables=frame)
+
+
+def test_a_missing_value_of_a_frame_is_named() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1.0, 2.0, None], "b": [1, 2, 3]})
+    with pytest.raises(mc.InvalidInput, match="row 2, column 0"):
+        mc.PCA(1).fit(frame)
+    with pytest.raises(mc.InvalidInput, match=r"column 0 \('a'\): <NA>"):
+        mc.PCA(1).fit(frame.astype({"a": "Int64"}))
+
+
+def test_a_function_of_two_points_is_a_kernel() -> None:
+    kernel = as_kernel(lambda a, b: float(a @ b))
+    np.testing.assert_allclose(kernel(X), X @ X.T, rtol=1e-14)
+
+
+def test_an_error_of_the_users_function_is_told_with_its_points() -> None:
+    def broken(a: Any, b: Any) -> float:
+        raise ZeroDivisionError("my own mistake")
+
+    with pytest.raises(mc.InvalidInput, match="points 0 and 0.*my own mistake"):
+        mc.KernelPCA(2, kernel=broken).fit(X)
+
+
+@pytest.mark.parametrize("weights", [["a"] * 12, [1j] * 12, [None] * 12, [np.inf] + [1.0] * 11])
+@pytest.mark.parametrize(
+    "model", [*MODELS, lambda: mc.ClassicalMDS(2, metric="euclidean")], ids=["pca", "kernel", "mds"]
+)
+def test_weights_that_are_no_numbers_are_refused_by_their_row(
+    model: Callable[[], Any], weights: list[Any]
+) -> None:
+    with pytest.raises(mc.InvalidInput, match="sample_weight, row 0"):
+        model().fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "value"),
+    [
+        (mc.KernelPCA, "tol", -1.0),
+        (mc.KernelPCA, "tol", np.nan),
+        (mc.KernelPCA, "tol", "small"),
+        (mc.KernelPCA, "landmarks", 2.5),
+        (mc.KernelPCA, "engine", 3),
+        (mc.KernelPCA, "random_state", "x"),
+        (mc.KernelPCA, "random_state", -1),
+        (mc.KernelPCA, "method", "fast"),
+        (mc.KernelPCA, "deterministic", "yes"),
+        (mc.KernelPCA, "n_components", 0),
+        (mc.PCA, "standardize", "yes"),
+        (mc.PCA, "constant_columns", "drop"),
+        (mc.ClassicalMDS, "tol", 0.0),
+        (mc.ClassicalMDS, "random_state", 1.5),
+        (mc.ClassicalMDS, "method", ["dense"]),
+        (mc.StressMDS, "random_state", "x"),
+        (mc.StressMDS, "progress", 3),
+    ],
+)
+def test_a_wrong_parameter_is_named_before_anything_is_computed(
+    model: Any, name: str, value: Any
+) -> None:
+    with pytest.raises(mc.InvalidParameter, match=name):
+        model(**{name: value}).fit(X)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
+def test_another_number_of_columns_is_an_error_of_ours(model: Callable[[], Any]) -> None:
+    with pytest.raises(mc.InvalidInput, match="expecting 3 features"):
+        model().fit(X).transform(X[:, :2])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
+def test_minus_infinity_is_called_so(model: Callable[[], Any]) -> None:
+    with pytest.raises(mc.InvalidInput, match="row 3, column 1 holds -inf"):
+        model().fit(spoiled(-np.inf))
+
+
+@pytest.mark.parametrize("model", [mc.PCA, mc.KernelPCA])
+def test_more_axes_than_there_are_is_told(model: Any) -> None:
+    with pytest.warns(mc.FewerAxes, match="there are 3 axes, fewer than the 7 asked for"):
+        model(7).fit(X)
+
+
+class Parts:
+    """Rows that are only given out part by part, and remember the longest."""
+
+    lies_on_disk = True
+
+    def __init__(self, rows: Any) -> None:
+        self.rows, self.shape, self.dtype, self.longest = rows, rows.shape, rows.dtype, 0
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any, /) -> Any:
+        part = self.rows[index]
+        self.longest = max(self.longest, len(part))
+        return part.copy()
+
+
+LONG = RNG.standard_normal((700, 4)) + 5.0
+
+
+@pytest.mark.parametrize("kind", ["memmap", "npy", "parts"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        lambda: mc.PCA(2),
+        lambda: mc.KernelPCA(2, kernel=mc.Linear()),
+        lambda: mc.KernelPCA(2, kernel=mc.Gaussian(2.0)),
+        lambda: mc.KernelPCA(2, kernel=mc.Gaussian("median"), method="exact", random_state=0),
+    ],
+    ids=["pca", "linear", "gaussian", "median"],
+)
+def test_data_on_disk_have_the_axes_of_data_in_memory(
+    model: Callable[[], Any], kind: str, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "x.npy", LONG)
+    points: Any = Parts(LONG)
+    if kind == "memmap":
+        points = np.load(tmp_path / "x.npy", mmap_mode="r")
+    elif kind == "npy":
+        points = open_points(tmp_path / "x.npy")
+    expected, found = model().fit(LONG), model().fit(points)
+    assert found.X_fit_ is points
+    np.testing.assert_allclose(found.inertias_, expected.inertias_, rtol=1e-12)
+    scores = expected.individuals_.coordinates
+    np.testing.assert_allclose(found.individuals_.coordinates, scores, atol=1e-9)
+    np.testing.assert_allclose(found.transform(points), expected.transform(LONG), atol=1e-9)
+    r = expected.variables_.correlations
+    np.testing.assert_allclose(found.variables_.correlations, r, atol=1e-9)
+    np.testing.assert_allclose(
+        found.without([3]).inertias_, expected.without([3]).inertias_, rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
+def test_a_bad_number_on_disk_is_named_by_its_row(
+    model: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mercer.check.READ_AT_ONCE", 400)
+    bad = LONG.copy()
+    bad[650, 2] = np.nan
+    with pytest.raises(mc.InvalidInput, match="row 650, column 2 holds NaN"):
+        model().fit(Parts(bad[:, :3]))
+
+
+def test_a_file_larger_than_the_memory_allowed_has_its_axes(tmp_path: Path) -> None:
+    script = f"""
+        import resource
+        import numpy as np
+        import mercer as mc
+        from mercer.data import OnDisk
+        path = {str(tmp_path / "big.npy")!r}
+        n, p = 220_000, 125  # 220 MB
+        class Rows(OnDisk):
+            shape, dtype, names = (n, p), np.dtype(float), ()
+            def rows(self, start, stop):
+                part = np.fromfile(path, float, p * (stop - start), offset=8 * p * start)
+                return part.reshape(-1, p)
+        with open(path, "wb") as file:
+            for i in range(100):
+                np.random.default_rng(i).standard_normal((n // 100, p)).tofile(file)
+        model = mc.PCA(1)
+        Rows()[:10] @ np.ones(p)
+        used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+        most = used + 8 * n * p
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+        model.fit(Rows())
+        print(len(model.inertias_))
+    """
+    run = [sys.executable, "-c", textwrap.dedent(script)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["1"]
