@@ -114,3 +114,17 @@ def test_the_complement_of_a_probe_bounds_what_is_left_out() -> None:
     assert probe.complement(Q, 0.0).tau >= np.linalg.eigvalsh((left + left.T) / 2)[-1]
     assert values[5] <= probe.complement(Q, 0.0).tau
     assert len(theta) == 5
+
+
+def test_noise_in_one_image_widens_every_interval() -> None:
+    """K = diag(.9, 1, 0) is within the noise of these Ritz pairs, so its λ₂ must be inside."""
+    proof = certify(
+        np.ones(2), np.zeros((3, 2)), np.array([0.1, 1e-12]), 2, [Complement(0.0, "given")]
+    )
+    assert np.all(proof.lower <= [1.0, 0.9])
+
+
+def test_an_angle_from_a_probe_says_so() -> None:
+    probe = Complement(0.5, "probe", "none", 1e-9)
+    proof = certify(np.array([1.0, 0.1]), np.zeros((3, 2)), np.full(2, 1e-6), 1, [probe])
+    assert proof.sines[0] == 1.0 or proof.failure_probability == 1e-9

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 import mercer as mc
 from mercer.check import Array
@@ -254,3 +258,45 @@ def test_ctrl_c_stops_a_long_product_within_two_seconds() -> None:
         _, errors = process.communicate(timeout=20)
         assert time.monotonic() - begun < 2.0
         assert "KeyboardInterrupt" in errors
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_fast_exponential_overflows_and_keeps_nan_as_numpys_does(dtype: type) -> None:
+    top = 709.7 if dtype is np.float64 else 88.7
+    a: Array = np.full(5000, top, dtype)
+    a[1], a[2], a[3] = top + 1.0, np.nan, -np.inf
+    found = fastest_exponential()(a.copy(), 1.0)
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(found, np.exp(a), rtol=1e-4 if dtype is np.float32 else 1e-13)
+
+
+def test_long_sums_are_within_the_bound_of_products() -> None:
+    n = 49_250
+    x = (np.arange(n) % 2 == 0).astype(float)[:, None]
+    operator = Gram(mc.Linear(), x, engine=Threads(2)).centred()
+    v = np.full((n, 1), 1.0 / np.sqrt(n))
+    assert np.linalg.norm(operator.product(v)) <= operator.rounding()
+
+
+def test_sessions_that_overlap_leave_blas_as_it_was() -> None:
+    def threads() -> list[int]:
+        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+    before = threads()
+    first, second = Threads(1), Threads(2)
+    with ThreadPoolExecutor(2) as pool:
+        barrier = threading.Barrier(2)
+
+        def work(engine: Threads) -> None:
+            with engine.session():
+                barrier.wait()
+
+        list(pool.map(work, [first, second]))
+    assert threads() == before
+
+
+def test_a_gram_matrix_survives_pickling() -> None:
+    gram = Gram(mc.Gaussian(1.0), X)
+    expected = gram @ np.ones(len(X))
+    again = pickle.loads(pickle.dumps(gram))
+    np.testing.assert_allclose(again @ np.ones(len(X)), expected, rtol=1e-14)

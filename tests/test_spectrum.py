@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.certificate import frobenius_complement
 from mercer.check import Array
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Tiles
@@ -175,7 +176,7 @@ def test_negative_eigenvalues_keep_their_sign() -> None:
 
 def test_a_solver_that_returns_nonsense_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        dense_module, "eigh", lambda K, driver: (np.zeros(len(K)), np.zeros((len(K), len(K))))
+        dense_module, "eigh", lambda K: (np.zeros(len(K)), np.zeros((len(K), len(K))))
     )
     with pytest.raises(NotConverged, match="use method='exact'"):
         leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
@@ -395,3 +396,66 @@ def test_a_zero_operator_has_zero_eigenvalues() -> None:
     gram = Gram(mc.Precomputed(np.zeros((40, 40))), np.arange(40))
     for method in ("dense", "exact"):
         assert leading(gram.centred(), 2, method=method).values.tolist() == [0.0, 0.0]
+
+
+def test_scores_are_what_transform_computes_on_small_axes_too() -> None:
+    """Small axes are known to tol·λ₁/λ_k only, but their scores must not depend on the route."""
+    x = np.random.default_rng(0).standard_normal((1500, 3))
+    model = mc.KernelPCA(12, kernel=mc.Gaussian(20.0), random_state=0)
+    scores = model.fit_transform(x)
+    gaps = np.abs(model.transform(x) - scores).max(axis=0)
+    values = model.inertias_
+    allowed = np.maximum(1e-8, 10 * 1500 * EPSILON * np.sqrt(values[0] / values))
+    assert np.all(gaps <= allowed * np.abs(scores).max())
+
+
+@pytest.mark.parametrize("method", ["dense", "exact"])
+def test_the_rank_of_conditional_kernels_is_found(method: str) -> None:
+    x = np.random.default_rng(1).standard_normal((50, 2))
+    model = mc.KernelPCA(5, kernel=mc.NegativeDistance(2.0), method=method)
+    with pytest.warns(mc.FewerAxes):
+        model.fit(x)
+    assert len(model.inertias_) == 2
+
+
+@pytest.mark.parametrize("bandwidth", [1e3, 1e4, 3e4])
+@pytest.mark.parametrize("seed", range(5))
+def test_what_the_frobenius_norm_leaves_is_never_below_the_truth(
+    bandwidth: float, seed: int
+) -> None:
+    x = np.random.default_rng(seed).standard_normal((150, 20))
+    operator = Gram(mc.Gaussian(bandwidth), x).centred()
+    K = operator.dense()
+    values, axes = np.linalg.eigh(K)
+    Q = axes[:, ::-1][:, :5]
+    images, theta = operator.product(Q), values[::-1][:5]
+    left = frobenius_complement(
+        operator.square_sum, images, theta, np.zeros(5), operator.square_sum_error
+    )
+    assert left.tau >= values[::-1][5] - 1e-16
+
+
+def test_flat_kernels_are_not_trusted_to_single_precision() -> None:
+    x = np.random.default_rng(3).standard_normal((1200, 5))
+    operator = Gram(mc.Gaussian(1e3), x).centred()
+    spectrum = leading(operator, 2, method="exact", tol=0.1)
+    dense = leading(Gram(mc.Gaussian(1e3), x).centred(), 2, method="dense")
+    assert spectrum.trace == pytest.approx(dense.trace, rel=1e-3)
+    assert np.all(np.abs(spectrum.values - dense.values) <= spectrum.errors)
+
+
+def test_no_points_can_be_centred() -> None:
+    assert leading(Gram(mc.Gaussian(1.0), np.zeros((0, 3))).centred(), 1).values.size == 0
+
+
+def test_complex_points_go_through_the_iteration() -> None:
+    z = RNG.standard_normal((1100, 3)) + 1j * RNG.standard_normal((1100, 3))
+    exact = leading(Gram(mc.Linear(), z).centred(), 2, method="exact")
+    dense = leading(Gram(mc.Linear(), z).centred(), 2, method="dense")
+    np.testing.assert_allclose(exact.values, dense.values, rtol=1e-9)
+
+
+def test_approximations_keep_to_the_budget() -> None:
+    gram = Gram(mc.Gaussian(1.0), latent(3000), engine=Threads(1, memory="1MB"))
+    with pytest.raises(MemoryError, match="landmarks="):
+        leading(gram.centred(), 2, method="nystrom", landmarks=800)

@@ -74,17 +74,17 @@ def quadratic_intervals(theta: Array, rho: float, tau: float) -> tuple[Array, Ar
     return theta, theta + np.where(theta > tau, excess, np.inf)
 
 
-def sine_bounds(theta: Array, rho: float, tau: float) -> Array:
+def sine_bounds(theta: Array, rho: float, tau: float, rounding: float = 0.0) -> Array:
     r"""Return bounds for the angle between the space of the first k axes and the true one.
 
     .. math:: \sin\angle \le \frac{\|R\|_2}{\theta_k - \tau_k}
 
     where :math:`\tau_k` bounds what lies outside the first k: the next Ritz value or τ, widened by
-    the residual (Davis and Kahan).
+    the residual (Davis and Kahan). ``rounding`` bounds the error of the Ritz values themselves.
     """
     following = np.append(theta[1:], -np.inf)
-    outside = np.maximum(following, tau) + rho
-    gaps = theta - outside
+    outside = np.maximum(following, tau) + rho + rounding
+    gaps = theta - rounding - outside
     return np.where(gaps > 0, np.minimum(rho / np.where(gaps > 0, gaps, 1.0), 1.0), 1.0)
 
 
@@ -110,27 +110,35 @@ def certify(
     ``residuals`` holds R for all Ritz vectors and ``noise`` a bound for the rounding in each of
     its columns; ``complements`` bound what all of them leave out.
     """
-    rho = prefix_norms(residuals) + np.sqrt(np.append(0.0, np.cumsum(noise**2)))
-    rounding = noise[:count]
+    # Q*KQ is Θ up to a matrix of this norm, and the residuals are known up to the same.
+    rounding = np.sqrt(np.append(0.0, np.cumsum(noise**2)))
+    rho = prefix_norms(residuals) + rounding
     lower, upper = block_intervals(theta[:count], float(rho[count]))
     sines, ordered = np.ones(count), np.zeros(count, bool)
     bounds, assumptions = ["block residual"] * count, ["none"] * count
-    failure = 0.0
+    rests_on: list[Complement | None] = [None] * count
+    angles_rest_on = list(rests_on)
     for used in range(count, len(theta) + 1):
+        slack = float(rounding[used])
         for left_out in complements:
-            outside = _outside(theta, used, left_out.tau, float(rho[-1]))
+            outside = _outside(theta, used, left_out.tau, float(rho[-1] + rounding[-1]))
             low, high = quadratic_intervals(theta[:count], float(rho[used]), outside)
-            low, high = low - rounding, high + rounding
+            low, high = low - slack, high + slack
             better = high - low < upper - lower
             lower, upper = np.where(better, low, lower), np.where(better, high, upper)
             ordered |= better
-            angle = sine_bounds(theta[:used], float(rho[used]), outside)[:count]
-            sines = np.where(np.isfinite(high), np.minimum(sines, angle), sines)
+            angle = sine_bounds(theta[:used], float(rho[used]), outside, slack)[:count]
+            closer = np.isfinite(high) & (angle < sines)
+            sines = np.where(closer, angle, sines)
             for k in np.flatnonzero(better):
-                bounds[k] = f"quadratic, {left_out.name}"
-                assumptions[k] = left_out.assumption
-            if np.any(better):
-                failure = max(failure, left_out.failure_probability)
+                bounds[k], rests_on[k] = f"quadratic, {left_out.name}", left_out
+            for k in np.flatnonzero(closer):
+                angles_rest_on[k] = left_out
+    for axis in range(count):
+        used_here = {c.assumption for c in (rests_on[axis], angles_rest_on[axis]) if c is not None}
+        assumptions[axis] = "; ".join(sorted(used_here - {"none"})) or "none"
+    everything = [c for c in (*rests_on, *angles_rest_on) if c is not None]
+    failure = max((c.failure_probability for c in everything), default=0.0)
     return Certificate(lower, upper, sines, ordered, tuple(bounds), tuple(assumptions), failure)
 
 
@@ -156,19 +164,19 @@ def trace_complement(trace: float, theta: Array, rounding: float, assumption: st
 
 
 def frobenius_complement(
-    square_sum: float, images: Array, theta: Array, noise: Array
+    square_sum: float, images: Array, theta: Array, noise: Array, slack: float = 0.0
 ) -> Complement:
     r"""Return the Frobenius norm of what the Ritz vectors leave out, without any assumption.
 
     .. math:: \|(I-P)K(I-P)\|_F^2 = \|K\|_F^2 - 2\|KP\|_F^2 + \|PKP\|_F^2
 
-    The subtraction can only be trusted down to √u·‖K‖_F, which is added, as is what the rounding
-    of the images can have taken away.
+    The subtraction can only be trusted down to √u·‖K‖_F, which is added, as are ``slack``, a bound
+    for the error of the sum of squares, and what the rounding of the images can have taken away.
     """
     known = float(np.sum(np.abs(images) ** 2))
     left = square_sum - 2.0 * known + float(np.sum(theta**2))
     rounding = 4.0 * np.sqrt(known) * float(np.linalg.norm(noise))
-    tau = np.sqrt(max(left, 0.0) + rounding) + np.sqrt(np.finfo(float).eps * square_sum)
+    tau = np.sqrt(max(left, 0.0) + rounding + slack) + np.sqrt(np.finfo(float).eps * square_sum)
     return Complement(float(tau), "Frobenius norm")
 
 
@@ -200,7 +208,9 @@ class NormProbe:
     and several independent ω must all fail.
     """
 
-    def __init__(self, approximation: Approximation, n: int, random_state: int | None) -> None:
+    def __init__(
+        self, approximation: Approximation, n: int, random_state: int | list[int] | None
+    ) -> None:
         self.approximation, self.n = approximation, n
         rng = np.random.default_rng(random_state)
         block = rng.standard_normal((n, PROBES))

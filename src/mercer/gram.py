@@ -22,9 +22,9 @@ from mercer.check import (
 )
 from mercer.engines.base import Engine, Progress
 from mercer.engines.cpu import Threads
-from mercer.engines.rounding import Rounding, rounding
+from mercer.engines.rounding import BLOCK, Rounding, gamma, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.functions import MOST_ASYMMETRY
 
 FEW = 32
@@ -64,6 +64,9 @@ class Gram:
         self.tile, self.progress = tile, progress
         self._tiles: dict[bool, Tiles] = {}
         self._rounding: dict[bool, Rounding] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_tiles": {}}  # which hold the memory of threads
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -182,6 +185,7 @@ class Gram:
 
     square_sum_is_known = False
     means_are_single = False
+    square_sum_error = 0.0
 
     @property
     def square_sum(self) -> float:
@@ -204,9 +208,23 @@ class Gram:
         kernels, whose values are taken to be right to a few units of the last place.
         """
         if single not in self._rounding:
-            largest = float(np.max(np.abs(self.diag()), initial=0.0))
-            self._rounding[single] = rounding(self.cut(single=single), largest)
+            tiles = self.cut(single=single)
+            largest = 0.0 if tiles.prepared is not None else self._largest()
+            self._rounding[single] = rounding(tiles, largest)
         return self._rounding[single]
+
+    def _largest(self) -> float:
+        """Return a bound for the values of a kernel, or what is known of those of another."""
+        largest = float(np.max(np.abs(self.diag()), initial=0.0))
+        if self.kernel.kind is Kind.POSITIVE or self.shape[0] == 0:
+            return largest
+        return max(largest, 2.0 * float(np.max(np.abs(self.rows(0)))))
+
+    def square_sum_rounding(self, raw: float) -> float:
+        """Return a bound for the error of Σ wᵢwⱼ|Kᵢⱼ|² for weights that sum to 1."""
+        entry, unit = self.entry_rounding().entry, float(np.finfo(float).eps) / 2
+        terms = self.tile**2 + (self.shape[0] // self.tile + 1) ** 2
+        return gamma(terms, unit) * raw + 2.0 * entry * float(np.sqrt(raw)) + entry**2
 
     def against(self, new: Points) -> Gram:
         """Return the matrix between new points and the points of this one."""
@@ -238,7 +256,7 @@ class Centred:
             raise InvalidInput("only a symmetric Gram matrix can be centred; see Centred.against")
         self.gram = gram
         n = gram.shape[0]
-        self.weights = np.full(n, 1.0 / n) if weights is None else shares(weights, n)
+        self.weights = np.full(n, 1.0 / max(n, 1)) if weights is None else shares(weights, n)
         self._mean_rows: Array | None = None
         self.means_are_single = False
         self._square_sum: float | None = None
@@ -271,12 +289,12 @@ class Centred:
     def product(self, vectors: Array, *, single: bool = False) -> Array:
         """Return the operator times a block of vectors."""
         u = self.roots * vectors
-        u -= self.weights[:, None] * u.sum(axis=0)
+        u -= self.weights[:, None] * column_sums(u)
         if self._mean_rows is None or (self.means_are_single and not single):
             z = self._with_means(u, single)
         else:
             z = self.gram.product(u, single=single)
-        z -= self.weights @ z
+        z -= column_sums(self.weights[:, None] * z)
         z *= self.roots
         return z
 
@@ -307,6 +325,11 @@ class Centred:
     def square_sum_is_known(self) -> bool:
         """Whether a pass in double precision has found the Frobenius norm already."""
         return self._square_sum is not None
+
+    @property
+    def square_sum_error(self) -> float:
+        """A bound for the error of `square_sum`: it is a difference of sums over K uncentred."""
+        return 4.0 * self.gram.square_sum_rounding(self._square_sum or 0.0)
 
     @property
     def square_sum(self) -> float:
@@ -362,6 +385,16 @@ class Centred:
         """
         means: Array = values @ self.weights
         return values - self.mean_rows.conj()[None, :] - means[:, None] + self.grand_mean
+
+
+def column_sums(block: Array) -> Array:
+    """Return the sums of columns, formed of sums of a few rows so that rounding does not pile up.
+
+    >>> column_sums(np.ones((1000, 2)))
+    array([1000., 1000.])
+    """
+    parts: Array = np.add.reduceat(block, np.arange(0, max(len(block), 1), BLOCK), axis=0)
+    return np.asarray(parts.sum(axis=0)) if len(block) else np.zeros(block.shape[1])
 
 
 def columns(points: Points) -> int:

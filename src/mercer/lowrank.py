@@ -58,8 +58,9 @@ class Factored:
 
     .. math:: \hat\lambda_i - b \le \lambda_i \le \hat\lambda_i + a
 
-    for ``below`` b and ``above`` a, except with ``failure_probability``. ``features`` extends the
-    rows of F to other points. It multiplies like the operator it stands for.
+    for ``below`` b and ``above`` a, except with ``failure_probability`` and under ``assumption``.
+    Its trace is up to ``trace_gap`` too small. ``features`` extends the rows of F to other points.
+    It multiplies like the operator it stands for.
     """
 
     factor: Array
@@ -68,6 +69,8 @@ class Factored:
     below: float
     above: float
     failure_probability: float = 0.0
+    trace_gap: float = 0.0
+    assumption: str = "none"
     roots: Array
 
     @property
@@ -109,6 +112,8 @@ class Factored:
             below=below,
             above=above,
             failure_probability=self.failure_probability,
+            trace_gap=above if self.trace_gap > 0.0 else 0.0,
+            assumption=self.assumption,
             roots=np.sqrt(w)[:, None],
         )
 
@@ -310,6 +315,7 @@ def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[in
 def _finished(gram: Gram, factor: Array, how: str, features: Features, entry: float) -> LowRank:
     diagonal, squares = gram.diag(), row_squares(factor)
     missing = diagonal - squares
+    entry += len(features.root) * float(np.finfo(float).eps) * float(np.max(diagonal, initial=0.0))
     error = _rounding(features.root, len(factor), entry, float(squares.sum()))
     worst = int(np.argmin(missing)) if len(missing) else 0
     if np.finfo(factor.dtype).eps < NEGATIVE and np.min(missing, initial=0.0) < -max(
@@ -326,6 +332,8 @@ def _finished(gram: Gram, factor: Array, how: str, features: Features, entry: fl
         features=features,
         below=error,
         above=max(float(missing.sum()), 0.0) + error,
+        trace_gap=max(float(missing.sum()), 0.0) + error,
+        assumption=f"positive semidefinite {'by construction' if gram.kernel.proof else 'assumed'}",
         roots=np.ones((len(factor), 1)),
         trace=float(diagonal.sum()),
         missing=missing,
@@ -339,7 +347,6 @@ def _rounding(root: Array, n: int, entry: float, trace: float) -> float:
         \|E\| \le \sqrt{nm}\, \eta\, \|R\|
     """
     m = len(root)
-    each = entry + m * float(np.finfo(float).eps)
     if root.size == 0 or trace <= 0.0:
         return 0.0
-    return float(2.0 * np.sqrt(trace * n * m) * each * np.linalg.norm(root, 2))
+    return float(2.0 * np.sqrt(trace * n * m) * entry * np.linalg.norm(root, 2))

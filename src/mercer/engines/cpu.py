@@ -73,6 +73,36 @@ def _squares(weights: Array) -> Callable[[Array, Block], float]:
     return weighted
 
 
+class _Limit:
+    """How many computations want BLAS to have one thread, in all threads of this process."""
+
+    lock = Lock()
+    count = 0
+    limiter: Any = None
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread until the last of those that asked for it has ended."""
+    with _Limit.lock:
+        if _Limit.count == 0:
+            _Limit.limiter = _blas().limit(limits=1, user_api="blas")
+        _Limit.count += 1
+    try:
+        yield
+    finally:
+        with _Limit.lock:
+            _Limit.count -= 1
+            if _Limit.count == 0:
+                _Limit.limiter.restore_original_limits()
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
 class Threads:
     """An engine that shares tiles among threads.
 
@@ -84,7 +114,7 @@ class Threads:
     def __init__(
         self, count: int | None = None, *, memory: Any = None, is_deterministic: bool = False
     ) -> None:
-        self.count = count or len(os.sched_getaffinity(0))
+        self.count = count or _cores()
         self.memory = memory_bytes(memory)
         self.is_deterministic = is_deterministic
 
@@ -104,7 +134,7 @@ class Threads:
         if self.count in pools:
             yield pools[self.count]
             return
-        with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(self.count) as pool:
+        with _one_blas_thread(), ThreadPoolExecutor(self.count) as pool:
             pools[self.count] = pool
             try:
                 yield pool

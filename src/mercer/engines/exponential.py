@@ -20,8 +20,9 @@ import numpy as np
 from mercer.check import Array
 
 STRETCH = 512
-LOWEST_DOUBLE, HIGHEST_DOUBLE = -708.0, 709.0
-LOWEST_SINGLE, HIGHEST_SINGLE = np.float32(-87.0), np.float32(88.0)
+LOWEST_DOUBLE, HIGHEST_DOUBLE = -708.0, 709.782712893384
+LOWEST_SINGLE, HIGHEST_SINGLE = np.float32(-86.9), np.float32(88.72283)
+INFINITE = np.float32(np.inf)
 
 INVERSE_LN2 = 1.4426950408889634
 # ln 2 in two parts: the first has few bits, so that k times it is exact.
@@ -31,7 +32,7 @@ SINGLE_INVERSE_LN2 = np.float32(INVERSE_LN2)
 SINGLE_HIGH, SINGLE_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
 SINGLE_ROUNDER = np.float32(1.5 * 2.0**23)
 S0, S1, S2, S3, S4, S5, S6 = (np.float32(1.0 / factorial(i)) for i in range(7))
-ZERO = np.float32(0.0)
+ZERO, TWO = np.float32(0.0), np.float32(2.0)
 
 compiled = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz"})
 
@@ -64,16 +65,19 @@ def exp_double(a: Array, factor: float) -> None:
             p = p * r + 0.5
             p = p * r + 1.0
             p = p * r + 1.0
-            part[i] = p if factor * part[i] > LOWEST_DOUBLE else 0.0
+            y = factor * part[i]
+            p = p if y > LOWEST_DOUBLE else 0.0
+            p = np.inf if y > HIGHEST_DOUBLE else p
+            part[i] = y if np.isnan(y) else p
         for i in range(part.size):
-            bits[i] = (bits[i] + 1023) << 52
+            bits[i] = (bits[i] + 1022) << 52
         for i in range(part.size):
-            part[i] = part[i] * scratch[i]
+            part[i] = 2.0 * (part[i] * scratch[i])
 
 
 @compiled
 def exp_single(a: Array, factor: np.float32) -> None:
-    """Replace singles by the exponential of a multiple of them; below exp(-87) it is 0."""
+    """Replace singles by the exponential of a multiple of them; below exp(-86.9) it is 0."""
     scratch = np.empty(STRETCH, np.float32)
     bits = scratch.view(np.int32)
     for start in range(0, a.size, STRETCH):
@@ -91,8 +95,11 @@ def exp_single(a: Array, factor: np.float32) -> None:
             p = p * r + S2
             p = p * r + S1
             p = p * r + S0
-            part[i] = p if factor * part[i] > LOWEST_SINGLE else ZERO
+            y = factor * part[i]
+            p = p if y > LOWEST_SINGLE else ZERO
+            p = INFINITE if y > HIGHEST_SINGLE else p
+            part[i] = y if np.isnan(y) else p
         for i in range(part.size):
-            bits[i] = (bits[i] + np.int32(127)) << np.int32(23)
+            bits[i] = (bits[i] + np.int32(126)) << np.int32(23)
         for i in range(part.size):
-            part[i] = part[i] * scratch[i]
+            part[i] = TWO * (part[i] * scratch[i])

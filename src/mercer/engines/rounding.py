@@ -12,12 +12,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.engines.prepared import Prepared, gamma, is_steep
+from mercer.engines.prepared import Prepared, is_steep
+from mercer.engines.prepared import gamma as gamma
 from mercer.engines.tiles import Tiles
 from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+
+BLOCK = 512
+"""Rows that are added up at a time where columns are centred."""
 
 FUNCTION = 8
 """Units of rounding allowed to an elementary function, its argument's scaling included."""
@@ -37,7 +41,7 @@ class Entry(NamedTuple):
 
 
 class Rounding(NamedTuple):
-    """A bound for the error of each entry of K, one for K V per unit of weight, and its standing.
+    """Bounds for the error of an entry of K, of K V per unit of weight, and for an entry itself.
 
     The matrix of errors has a norm of at most n times ``product``, and at most ``product`` where
     rows and columns carry weights that sum to 1.
@@ -46,6 +50,7 @@ class Rounding(NamedTuple):
     entry: float
     product: float
     is_proved: bool
+    value: float
 
 
 def rounding(tiles: Tiles, largest: float) -> Rounding:
@@ -59,13 +64,15 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
     else:
         entry, is_proved = bound(tiles.kernel, tiles.prepared), True
     inside = min(tiles.size, tiles.shape[1]) + 1
-    across = -(-tiles.shape[1] // tiles.size) + 16  # sums of tiles, and centring
-    sums = gamma(inside, unit) + gamma(across, float(np.finfo(float).eps) / 2)
+    double = float(np.finfo(float).eps) / 2
+    across = -(-tiles.shape[1] // tiles.size)
+    centring = BLOCK + -(-tiles.shape[1] // BLOCK) + 16  # on both sides
+    sums = gamma(inside, unit) + gamma(across, double) + 2.0 * gamma(centring, double)
     limits = np.finfo(tiles.dtype)
     is_small = tiles.single and entry.value <= 1e8 * float(limits.tiny)
     if is_small or entry.value >= float(limits.max) / tiles.shape[1]:
-        return Rounding(np.inf, np.inf, is_proved)  # products underflow or overflow
-    return Rounding(entry.error, entry.error + sums * entry.value, is_proved)
+        return Rounding(np.inf, np.inf, is_proved, entry.value)  # products underflow or overflow
+    return Rounding(entry.error, entry.error + sums * entry.value, is_proved, entry.value)
 
 
 def bound(kernel: Kernel, prepared: Prepared) -> Entry:

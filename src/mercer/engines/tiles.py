@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.check import Array, Points, as_numpy, chunks
-from mercer.engines.prepared import Prepared
+from mercer.engines.prepared import Prepared, gamma
 from mercer.kernels.base import Kernel
 from mercer.kernels.counts import is_counted, remembered
 from mercer.kernels.pairs import Scale, Table
@@ -183,7 +183,8 @@ class PreparedTable(Table):
     def _recompute_small(self, s: Array, scale: Scale) -> None:
         """Replace squared distances that cancellation has spoilt by sums of squares."""
         left, right = self._sides(scale)
-        rounding = left.shape[1] * np.finfo(self.dtype).eps / 2
+        unit = float(np.finfo(self.dtype).eps) / 2
+        rounding = 2.0 * gamma(left.shape[1] + 6, unit)  # as `Prepared.squares_error`
         doubt = rounding / self.prepared.accuracy
         i, j = np.nonzero(s < doubt * (left[:, -2][:, None] + right[:, -1][None, :]))
         for part in chunks(len(i), max(1, GAPS // left.shape[1])):

@@ -299,8 +299,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
     def _scores(self) -> tuple[Array, Array]:
         check_is_fitted(self)
         if np.all(self._weights > 0):
-            roots = np.sqrt(self._weights)[:, None]
-            return self.eigenvectors_ * np.sqrt(self.inertias_) / roots, self._squares
+            roots, values = np.sqrt(self._weights)[:, None], self.inertias_
+            images = self.spectrum_.images
+            if images is None:
+                return self.eigenvectors_ * np.sqrt(values) / roots, self._squares
+            # The operator times the axes is what `transform` computes, whatever their residual.
+            return images[:, : len(values)] / np.sqrt(values) / roots, self._squares
         # Individuals without weight are supplementary.
         return self._against_fit(self.X_fit_, self._axes) - self._origin, self._squares
 

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.certificate import Certificate
 from mercer.check import Array, Points, as_points, whole
 from mercer.davidson import LowRankInverse, OverRows
-from mercer.gram import Centred, columns
+from mercer.gram import Centred
 from mercer.kernels.base import Kind
 from mercer.lowrank import Factored, nystrom
 from mercer.spectrum.values import (
@@ -19,6 +19,7 @@ from mercer.spectrum.values import (
     Operator,
     Spectrum,
     clusters,
+    is_real_table,
     oriented,
     positive_base,
     rank_threshold,
@@ -69,14 +70,14 @@ def of_factor(
     """Return the eigenpairs of F Fᴴ, by the small side, with intervals for what it stands for."""
     inner = LowRankInverse(operator.factor, over_rows)
     kept = min(count, len(inner.values))
-    proof = _certified(inner.values, kept, operator, is_proved=is_proved)
+    proof = _certified(inner.values, kept, operator)
     vectors, trace = inner.start(kept), float(inner.values.sum())
     return Spectrum(
         values=inner.values[:kept],
         vectors=oriented(vectors, operator),
         certificate=proof,
         trace=trace,
-        trace_error=operator.above,
+        trace_error=operator.trace_gap,
         threshold=len(vectors) * float(np.finfo(float).eps) * trace,
         rank=None,
         negative_mass=None,
@@ -113,25 +114,25 @@ def _approximation(
 ) -> Factored:
     base = positive_base(operator)
     rank = landmarks_for(operator.shape[0], count, landmarks)
-    how: str | Points = "kmeans" if columns(base.x) else "pivoted"
+    how: str | Points = "kmeans" if is_real_table(base.x) else "pivoted"
     if landmarks is not None and not isinstance(landmarks, int | np.integer):
         how = landmarks
     return nystrom(base, rank, landmarks=how, random_state=random_state)
 
 
-def _certified(values: Array, count: int, operator: Factored, *, is_proved: bool) -> Certificate:
+def _certified(values: Array, count: int, operator: Factored) -> Certificate:
     """Enclose each eigenvalue by how far the approximation can be off on either side."""
     error = max(operator.below, operator.above)
-    gaps = values - np.append(values[1:], 0.0)
+    # The true leading values are at least the computed ones less `below`.
+    gaps = values - np.append(values[1:], 0.0) - operator.below
     with np.errstate(divide="ignore"):
         sines = np.minimum(np.where(gaps > error, error / gaps, 1.0), 1.0)
-    proved = "by construction" if is_proved else "assumed"
     return Certificate(
         lower=values[:count] - operator.below,
         upper=values[:count] + operator.above,
         sines=sines[:count],
         is_ordered=np.ones(count, bool),
         bounds=(f"{operator.how}: what it is missing",) * count,
-        assumptions=(f"positive semidefinite {proved}",) * count,
+        assumptions=(operator.assumption,) * count,
         failure_probability=operator.failure_probability,
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from mercer.check import MercerError
+from mercer.check import MercerError, Points
 from mercer.gram import columns
-from mercer.spectrum.approximate import approximate_bytes
+from mercer.spectrum.approximate import approximate_bytes, landmarks_for
 from mercer.spectrum.dense import MOST_DENSE, dense_bytes
 from mercer.spectrum.exact import exact_bytes, needed_bytes, threads_of
 from mercer.spectrum.values import Operator
@@ -16,12 +16,17 @@ class NotEnoughMemory(MercerError, MemoryError):
     """A computation that would take more memory than it may; the message names a smaller one."""
 
 
-def refuse_beyond_budget(operator: Operator, count: int, method: str) -> None:
+def refuse_beyond_budget(
+    operator: Operator, count: int, method: str, landmarks: int | Points | None = None
+) -> None:
     """Refuse a method that needs more than the engine's budget, or than the machine has."""
     n, budget = operator.shape[0], operator.base.engine.memory
-    if method == "nystrom" or (method == "dense" and n > MOST_DENSE):  # which refuses it itself
+    if method == "dense" and n > MOST_DENSE:  # which refuses it itself
         return
-    needed = dense_bytes(n) if method == "dense" else exact_bytes(operator, count)
+    if method == "nystrom":
+        needed = approximate_bytes(n, landmarks_for(n, count, landmarks))
+    else:
+        needed = dense_bytes(n) if method == "dense" else exact_bytes(operator, count)
     allowed = budget if budget is not None else machine_bytes()
     if needed > allowed:
         threads = threads_of(operator.base.engine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from time import perf_counter
 
 import numpy as np
-from scipy.linalg import eigh
+from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
 
 from mercer.certificate import Certificate
 from mercer.check import Array, InvalidParameter
@@ -66,7 +66,7 @@ def dense(operator: Operator, count: int) -> Spectrum:
 def _decomposed(K: Array) -> tuple[Array, Array, float]:
     """Return eigenvalues, largest first, vectors, and the norm of the residual of all of them."""
     n = len(K)
-    values, vectors = eigh(K, driver="evd")
+    values, vectors = eigh(K)
     values, vectors = values[::-1], vectors[:, ::-1]
     norm = float(np.max(np.abs(values)))
     unit = float(np.finfo(float).eps)

@@ -19,7 +19,7 @@ from mercer.check import Array, InvalidInput
 from mercer.davidson import MOST_BLOCKS, Iteration, LowRankInverse, Noise, davidson
 from mercer.engines.base import Engine
 from mercer.engines.tiles import TILE
-from mercer.gram import columns
+from mercer.gram import Centred, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import nystrom
 from mercer.spectrum.values import (
@@ -29,7 +29,8 @@ from mercer.spectrum.values import (
     Spectrum,
     clusters,
     in_units,
-    oriented,
+    is_real_table,
+    orientation,
     positive_base,
     rank_threshold,
     rounding_standing,
@@ -44,8 +45,11 @@ POINTS_PER_LANDMARK = 40
 SINGLE_ENOUGH = 1e-4
 """From this ``tol`` on, single precision is enough and its rounding estimated, not bounded."""
 
-SINGLE_ROUNDING = 1e-5
-"""That estimate, relative to the largest eigenvalue: a few times the largest that was seen."""
+SINGLE_ROUNDING = 2e-6
+"""That estimate, relative to the largest value of the kernel: ten times the largest seen."""
+
+PROBING, FILLING = 1, 2
+"""Numbers that keep the random vectors of probes and of the start apart from each other."""
 
 PROBE_STEPS = 4
 """Passes that carry the probes along: later ones would sharpen the bound by little."""
@@ -56,6 +60,11 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
     begun = perf_counter()
     operator.base.refuse_no_kernel()
     unit = unit_of(operator)
+    if not np.isfinite(operator.rounding()) and unit == 1.0:
+        raise InvalidInput(
+            f"the values of {operator.base.kernel} can be so large that sums of them leave the "
+            "range of doubles: rescale the data or the kernel's parameters"
+        )
     if unit != 1.0:  # squares of such values leave the range of doubles
         return in_units(exact(scaled(operator, 1.0 / unit), count, tol, random_state), unit)
     needed, budget = exact_bytes(operator, count), operator.base.engine.memory
@@ -64,11 +73,15 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
     with operator.base.engine.session():
         state, probe, approximation = _iterated(operator, count, tol, random_state)
         proof = _certified(operator, state, count, probe, tol)
-    kernel = operator.base.kernel
-    is_proved = kernel.kind is Kind.POSITIVE and bool(kernel.proof)
+    kernel, vectors = operator.base.kernel, state.vectors[:, :count]
+    is_proved, turn = (
+        kernel.kind is Kind.POSITIVE and bool(kernel.proof),
+        orientation(vectors, operator),
+    )
     return Spectrum(
         values=state.values[:count],
-        vectors=oriented(state.vectors[:, :count], operator),
+        vectors=vectors * turn,
+        images=state.images[:, :count] * turn,
         certificate=proof,
         trace=operator.trace,
         threshold=rank_threshold(operator),
@@ -86,6 +99,15 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
         ),
         clusters=clusters(state.values, float(proof.errors.max()), count),
     )
+
+
+def single_estimate(operator: Operator) -> float:
+    """Return what single precision usually adds to a product with a unit vector."""
+    rounding = operator.base.entry_rounding(single=True)
+    if not np.isfinite(rounding.product):
+        return float(np.inf)
+    total = 1.0 if isinstance(operator, Centred) else float(operator.shape[0])
+    return SINGLE_ROUNDING * rounding.value * total
 
 
 def sizes(n: int, count: int) -> tuple[int, int]:
@@ -132,11 +154,11 @@ def _iterated(
     block, rank = sizes(n, count)
     factor, how = _approximation(operator, rank, random_state)
     preconditioner = LowRankInverse(operator.project(factor), engine.over_rows)
-    probe = NormProbe(preconditioner, n, random_state)
+    probe = NormProbe(preconditioner, n, None if random_state is None else [random_state, PROBING])
     start = _filled(preconditioner.start(block), block, random_state)
     noise = Noise(operator.rounding(single=True), operator.rounding())
-    if tol >= SINGLE_ENOUGH and len(preconditioner.values):
-        noise = Noise(SINGLE_ROUNDING * float(preconditioner.values[0]), noise.double)
+    if tol >= SINGLE_ENOUGH:
+        noise = Noise(single_estimate(operator), noise.double)
     state = davidson(Probed(operator, probe), count, start, preconditioner, tol=tol, noise=noise)
     if not state.has_converged:
         raise NotConverged(
@@ -154,7 +176,7 @@ def _approximation(operator: Operator, rank: int, random_state: int | None) -> t
         approximation = nystrom(
             base,
             rank,
-            landmarks="kmeans" if columns(base.x) else "pivoted",
+            landmarks="kmeans" if is_real_table(base.x) else "pivoted",
             random_state=random_state,
             single=bool(np.isfinite(base.entry_rounding(single=True).entry)),
         )
@@ -169,7 +191,7 @@ def _filled(start: Array, block: int, random_state: int | None) -> Array:
     missing = block - start.shape[1]
     if missing <= 0:
         return start
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(None if random_state is None else [random_state, FILLING])
     return np.hstack([start, rng.standard_normal((len(start), missing))])
 
 
@@ -195,11 +217,17 @@ def _certified(
     kernel = operator.base.kernel
     rounding = operator.rounding(single=True)
     if tol >= SINGLE_ENOUGH:
-        rounding = SINGLE_ROUNDING * abs(float(state.values[0]))
+        rounding = single_estimate(operator)
     complements = []
     if operator.square_sum_is_known:
         complements.append(
-            frobenius_complement(operator.square_sum, state.images, state.values, state.noise)
+            frobenius_complement(
+                operator.square_sum,
+                state.images,
+                state.values,
+                state.noise,
+                operator.square_sum_error,
+            )
         )
     if kernel.kind is Kind.POSITIVE:
         proved = "by construction" if kernel.proof else "assumed"

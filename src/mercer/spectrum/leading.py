@@ -53,7 +53,7 @@ def leading(
     if isinstance(operator, Factored):
         return of_factor(operator, count)
     chosen = chosen_method(n, count, method)
-    refuse_beyond_budget(operator, count, chosen)
+    refuse_beyond_budget(operator, count, chosen, landmarks)
     if chosen == "dense":
         return dense(operator, count)
     if chosen == "nystrom":
@@ -62,6 +62,7 @@ def leading(
         return exact(operator, count, tol, random_state)
     except NotConverged:
         if method == "auto" and n <= STORED:
+            refuse_beyond_budget(operator, count, "dense")
             return dense(operator, count)
         raise
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.certificate import Certificate
 from mercer.check import Array, MercerError, Points
-from mercer.gram import Centred, Gram
+from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import power_of_two
 from mercer.lowrank import Factored
@@ -51,6 +51,7 @@ class Spectrum:
     ``rank`` counts the eigenvalues above ``threshold`` and ``negative_mass`` is the share of
     negative ones in Σ|λ|; both are known only when all eigenvalues were computed. ``features``
     are those of the approximation that was decomposed in the operator's place, if one was.
+    ``images`` holds the operator times the vectors, where they differ from values times vectors.
     """
 
     values: Array
@@ -63,6 +64,7 @@ class Spectrum:
     psd: str
     how: How
     clusters: tuple[tuple[int, ...], ...] = field(default=())
+    images: Array | None = None
     trace_error: float = 0.0
     features: Callable[[Points], Array] | None = None
 
@@ -76,12 +78,19 @@ class Spectrum:
         return self.features is not None
 
 
+def is_real_table(points: Points) -> bool:
+    """Whether points are rows of real numbers, of which there are means."""
+    kind = getattr(getattr(points, "dtype", None), "kind", "f")
+    return columns(points) > 0 and kind != "c"
+
+
 def positive_base(operator: Operator) -> Gram:
     """Return a positive definite Gram matrix that is the operator's own once it is centred."""
     base = operator.base
     if base.kernel.kind is Kind.CONDITIONAL and isinstance(operator, Centred):
         # Features seen from one of the points: positive definite, and the same once centred.
-        return Gram(base.kernel.centred(base.x[:1]), base.x, engine=base.engine)
+        seen = base.kernel.centred(base.x[:1])
+        return Gram(seen, base.x, engine=base.engine, tile=base.tile, progress=base.progress)
     return base
 
 
@@ -102,7 +111,8 @@ def unit_of(operator: Operator) -> float:
 def scaled(operator: Operator, weight: float) -> Operator:
     """Return the operator of a multiple of the kernel."""
     base = operator.base
-    gram = Gram(weight * base.kernel, base.x, engine=base.engine, tile=base.tile)
+    kernel, progress = weight * base.kernel, base.progress
+    gram = Gram(kernel, base.x, engine=base.engine, tile=base.tile, progress=progress)
     return gram.centred(operator.weights) if isinstance(operator, Centred) else gram
 
 
@@ -113,6 +123,7 @@ def in_units(spectrum: Spectrum, unit: float) -> Spectrum:
     return replace(
         spectrum,
         values=unit * spectrum.values,
+        images=None if spectrum.images is None else unit * spectrum.images,
         certificate=replace(proof, lower=lower, upper=upper),
         trace=unit * spectrum.trace,
         trace_error=unit * spectrum.trace_error,
@@ -123,7 +134,7 @@ def in_units(spectrum: Spectrum, unit: float) -> Spectrum:
 def rank_threshold(operator: Operator) -> float:
     """Return n·u·‖K‖ with K before centring, below which an eigenvalue counts as zero."""
     n = operator.shape[0]
-    norm = float(np.abs(operator.base.diag()) @ operator.roots[:, 0] ** 2)
+    norm = float(np.abs(positive_base(operator).diag()) @ operator.roots[:, 0] ** 2)
     return n * float(np.finfo(float).eps) * norm
 
 
@@ -149,9 +160,14 @@ def clusters(values: Array, error: float, count: int) -> tuple[tuple[int, ...], 
 
 def oriented(vectors: Array, operator: Operator | Factored) -> Array:
     """Give each axis the sign that makes its largest score positive."""
+    result: Array = vectors * orientation(vectors, operator)
+    return result
+
+
+def orientation(vectors: Array, operator: Operator | Factored) -> Array:
+    """Return the factors of `oriented`."""
     active = operator.roots[:, 0] > 0
-    oriented: Array = vectors * signs(vectors[active] / operator.roots[active])
-    return oriented
+    return signs(vectors[active] / operator.roots[active])
 
 
 def signs(scores: Array) -> Array:
