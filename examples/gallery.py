@@ -1,0 +1,425 @@
+"""The figures of the canon, drawn from values: `python examples/gallery.py [folder]`."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits
+
+import mercer as mc
+from mercer import datasets, pictures
+
+rng = np.random.default_rng(12)
+
+
+def reconstruction() -> Any:
+    """Three columns, one of which depends on the others, and what two axes rebuild of them."""
+    x = rng.standard_normal((60, 3))
+    x[:, 0] += 4.0 * x[:, 1] + 2.0 * x[:, 2]
+    model = mc.PCA(2).fit(x)
+    rebuilt = model.inverse_transform(model.transform(x))
+    both = {"data": x, "rebuilt from 2 axes": rebuilt}
+    return pictures.four_panels.describe(both, names=("x1", "x2", "x3"), title="Two axes of three")
+
+
+def kernel_map() -> Any:
+    """Two classes that no line separates, and the features of (x'y)^2 where a plane does."""
+    points, part = (datasets.disc_and_ring().matrix(), datasets.disc_and_ring().colour)
+    x, y = points.T
+    features = np.column_stack([x**2, np.sqrt(2.0) * x * y, y**2])
+    plane = pictures.individuals.describe(
+        points, colour=part, labels=0, spectrum=("x1", "x2"), title="x"
+    )
+    space = pictures.space.describe(
+        features, colour=part, spectrum=("x1²", "√2 x1 x2", "x2²"), title="φ(x)"
+    )
+    return pictures.sheet(plane, space, title="The map of the kernel (x'y)²")
+
+
+def circles() -> Any:
+    """Three circles on the first three axes of a Gaussian kernel."""
+    data = datasets.circles()
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(8**-0.5)).fit(data)
+    return pictures.four_panels.describe(
+        model.individuals_, spectrum=model.spectrum_, colour=data.colour, title="Three circles"
+    )
+
+
+def fish() -> Any:
+    """The same body seen on the plane of its first two axes, and on that of the last two."""
+    t = np.linspace(0.0, 2.0 * np.pi, 160)
+    body = np.column_stack([3.0 * np.cos(t), 1.1 * np.sin(t), 0.25 * rng.standard_normal(160)])
+    s = rng.uniform(0.0, 1.0, 80)
+    tail = np.column_stack(
+        [-3.0 - 1.5 * s, 1.1 * s * rng.choice((-1.0, 1.0), 80), 0.2 * rng.standard_normal(80)]
+    )
+    turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+    model = mc.PCA().fit(np.vstack([body, tail]) @ turn)
+    part = np.array(["body"] * 160 + ["tail"] * 80, object)
+    panels = [
+        pictures.individuals.describe(
+            model.individuals_, axes=axes, spectrum=model.spectrum_, colour=part, labels=0, title=t
+        )
+        for axes, t in (((1, 2), "the plane of most inertia"), ((2, 3), "the plane of least"))
+    ]
+    return pictures.sheet(*panels, title="A fish, and the choice of a plane")
+
+
+def plants() -> Any:
+    """Twenty-four plants under four conditions, with the ellipse of each."""
+    data = datasets.plants()
+    model = mc.PCA(standardize=True).fit(data)
+    return pictures.individuals.describe(
+        model.individuals_,
+        spectrum=model.spectrum_,
+        colour=_conditions(data),
+        ellipses="confidence",
+        title="Plants by condition",
+    )
+
+
+def _conditions(data: Any) -> Any:
+    names = [name.rsplit(" ", 1)[0] for name in data.row_names]
+    return np.array(names, object)
+
+
+def genes() -> Any:
+    """The genes whose correlation with an axis is at least 0.8, with those of treatments."""
+    data = datasets.plants()
+    model = mc.PCA(standardize=True).fit(data)
+    warm = {"temperature": data.column("temperature").values == "elevated"}
+    passive = model.supplementary(variables={k: v.astype(float) for k, v in warm.items()})
+    return pictures.variables.describe(
+        model.variables_,
+        spectrum=model.spectrum_,
+        least={"correlation": 0.8},
+        supplementary=passive.variables,
+    )
+
+
+def plants_by_kernel() -> Any:
+    """The same plants on the axes of a Gaussian kernel."""
+    data = datasets.plants()
+    model = mc.KernelPCA(4, kernel=mc.Gaussian("median")).fit(data)
+    return pictures.individuals.describe(
+        model.individuals_,
+        spectrum=model.spectrum_,
+        colour=_conditions(data),
+        title="Plants, Gaussian kernel of median bandwidth",
+    )
+
+
+def _threes() -> Any:
+    digits = load_digits()
+    return digits.data[digits.target == 3]
+
+
+def digits_scree() -> Any:
+    """Images of the digit three: inertias beside those of permuted pixels, on logarithmic axes."""
+    model = mc.PCA().fit(_threes())
+    horn = mc.parallel_analysis(model, 99, random_state=0)
+    return pictures.scree.describe(
+        model.inertias_, total=model.inertia_, horn=horn, most=61, is_log=True, title="Threes"
+    )
+
+
+def digits_rebuilt() -> Any:
+    """Eight threes, what 2, 8 and 20 axes rebuild of them, and the same with permuted pixels."""
+    x = _threes()
+    rows = [x[:8]]
+    for count in (2, 8, 20):
+        model = mc.PCA(count).fit(x)
+        rows.append(model.inverse_transform(model.transform(x[:8])))
+    permuted = np.column_stack([rng.permutation(column) for column in x.T])
+    titles = [
+        text if i == 0 else ""
+        for text in ("data", "2 axes", "8 axes", "20 axes", "permuted")
+        for i in range(8)
+    ]
+    return pictures.images.describe(np.vstack([*rows, permuted[:8]]), (8, 8), titles=titles)
+
+
+def digits_axes() -> Any:
+    """The first twenty-four axes of the threes, as images."""
+    model = mc.PCA(24).fit(_threes())
+    titles = [f"Dim {k + 1}" for k in range(24)]
+    return pictures.images.describe(
+        model.components_, (8, 8), titles=titles, is_signed=True, title="Axes of the threes"
+    )
+
+
+def cities_table() -> Any:
+    """The distances between nine cities, in the order of the first axis."""
+    cities = datasets.us_cities()
+    return pictures.heat_map.describe(
+        cities.values, names=cities.names, order="distance", what="miles", title="Distances"
+    )
+
+
+def cities_eigenvalues() -> Any:
+    """Their eigenvalues, three of which are negative."""
+    model = mc.ClassicalMDS().fit(datasets.us_cities().values)
+    return pictures.eigenvalues.describe(model.eigenvalues_, title="Eigenvalues of the cities")
+
+
+def cities_map() -> Any:
+    """The map that classical scaling makes of the distances."""
+    cities = datasets.us_cities()
+    model = mc.ClassicalMDS().fit(cities.values)
+    east = model.embedding_ * np.sign(model.embedding_[0])  # Boston to the north-east
+    return pictures.individuals.describe(
+        east, names=cities.names, spectrum=model.spectrum_, title="Nine cities from distances"
+    )
+
+
+def shepard() -> Any:
+    """Distances on an ordinal map of European cities against road distances."""
+    model = mc.StressMDS(2, loss="ordinal", random_state=0).fit(datasets.eurodist().values)
+    return pictures.shepard.describe(
+        model.shepard_, title=f"European cities, stress-1 {model.stress_:.3f}"
+    )
+
+
+def _peaks(x: Any, y: Any) -> Any:
+    return (
+        3.0 * (1.0 - x) ** 2 * np.exp(-(x**2) - (y + 1.0) ** 2)
+        - 10.0 * (x / 5.0 - x**3 - y**5) * np.exp(-(x**2) - y**2)
+        - np.exp(-((x + 1.0) ** 2) - y**2) / 3.0
+    )
+
+
+def peaks() -> Any:
+    """The peaks function, and the smoothest function of a Gaussian kernel through 20 points."""
+    halves = [int(f"{i:05b}"[::-1], 2) / 32.0 for i in range(1, 21)]
+    points = 6.0 * np.column_stack([(np.arange(1, 21) - 0.5) / 20.0, halves]) - 3.0
+    model = mc.KernelRegression(mc.Gaussian(0.3**0.5), penalty=0.0)
+    model.fit(points, _peaks(*points.T))
+    side = np.linspace(-3.0, 3.0, 70)
+    x, y = np.meshgrid(side, side)
+    fitted = model.predict(np.column_stack([x.ravel(), y.ravel()])).reshape(x.shape)
+    return pictures.sheet(
+        pictures.surface.describe(side, side, _peaks(x, y), what="peaks", title="peaks"),
+        pictures.contours.describe(side, side, fitted, points=points, title="from 20 points"),
+    )
+
+
+def splines() -> Any:
+    """Kroese's five points and their smoothing splines, from a line to an interpolation."""
+    points = np.array([(0.05, 0.4), (0.2, 0.2), (0.5, 0.6), (0.75, 0.7), (1.0, 1.0)])
+    at = np.linspace(0.0, 1.05, 200)
+    fits = {}
+    for r in (0.8, 0.99, 0.999, 0.999999):
+        model = mc.SmoothingSpline(penalty=(1.0 - r) / r)
+        fits[f"r = {r:g}"] = model.fit(points[:, 0], points[:, 1]).predict(at)
+    return pictures.curves.describe(at, fits, points=points, title="Smoothing splines")
+
+
+def process() -> Any:
+    """Draws of a Gaussian process before and after thirty values of a sine, with 95 % bands."""
+    k, sd = mc.Gaussian(0.2), 0.5
+    x, at = np.sort(rng.uniform(0.0, 1.0, 30)), np.linspace(0.0, 1.0, 120)
+    y = 2.0 * np.sin(2.0 * np.pi * x) + sd * rng.standard_normal(30)
+    root = np.linalg.cholesky(k(at) + 1e-9 * np.eye(120))
+    prior = {f"draw {i + 1}": root @ rng.standard_normal(120) for i in range(3)}
+    weights = np.linalg.solve(k(x) + sd**2 * np.eye(30), k(x, at)).T
+    mean = weights @ y
+    deviation = np.sqrt(np.maximum(1.0 - np.sum(weights * k(at, x), axis=1), 0.0))
+    band = {"95 % of g(x)": (mean - 1.96 * deviation, mean + 1.96 * deviation)}
+    truth = 2.0 * np.sin(2.0 * np.pi * at)
+    return pictures.sheet(
+        pictures.curves.describe(at, prior, title="prior"),
+        pictures.curves.describe(
+            at, {"mean": mean, "truth": truth}, points=np.c_[x, y], bands=band, title="posterior"
+        ),
+        title="A Gaussian process",
+        cell=(5.4, 3.8),
+    )
+
+
+def likelihood() -> Any:
+    """The log likelihood of the bandwidth and the noise of such a process."""
+    x = np.sort(rng.uniform(0.0, 1.0, 30))
+    y = 2.0 * np.sin(2.0 * np.pi * x) + 0.5 * rng.standard_normal(30)
+    widths, noises = np.geomspace(0.05, 0.6, 40), np.geomspace(0.2, 1.2, 40)
+    values = np.empty((40, 40))
+    for j, width in enumerate(widths):
+        eigenvalues, vectors = np.linalg.eigh(mc.Gaussian(width)(x))
+        spread = np.maximum(eigenvalues, 0.0) + noises[:, None] ** 2
+        values[:, j] = -0.5 * np.sum(np.log(2 * np.pi * spread) + (vectors.T @ y) ** 2 / spread, 1)
+    best = np.unravel_index(np.argmax(values), values.shape)
+    return pictures.contours.describe(
+        widths,
+        noises,
+        np.maximum(values, values.max() - 20.0),
+        points=[[widths[best[1]], noises[best[0]]]],
+        names=("bandwidth", "standard deviation of the noise"),
+        is_log=True,
+        what="log likelihood (below the best by 20 at most)",
+        title="The best is marked",
+    )
+
+
+def eigenfunctions() -> Any:
+    """Nine axes of a disc and a ring as functions of the plane."""
+    data = datasets.disc_and_ring()
+    model = mc.KernelPCA(9, kernel=mc.Gaussian(0.5**0.5)).fit(data)
+    return pictures.eigenfunctions.describe(
+        model.transform, data.matrix(), spectrum=model.spectrum_, title="Disc and ring"
+    )
+
+
+def projection() -> Any:
+    """The disc and the ring on the first two axes."""
+    data = datasets.disc_and_ring()
+    model = mc.KernelPCA(2, kernel=mc.Gaussian(0.5**0.5)).fit(data)
+    return pictures.individuals.describe(
+        model.individuals_, spectrum=model.spectrum_, colour=data.colour, labels=0
+    )
+
+
+def _decathlon() -> Any:
+    data = datasets.decathlon()
+    return data, mc.PCA(standardize=True).fit(data)
+
+
+def scree() -> Any:
+    """Inertias of the decathlon beside those of permuted columns, and Kaiser's mean."""
+    _, model = _decathlon()
+    horn = mc.parallel_analysis(model, 499, random_state=0)
+    return pictures.scree.describe(
+        model.inertias_, total=model.inertia_, horn=horn, kaiser=1.0, title="Decathlon"
+    )
+
+
+def decathletes() -> Any:
+    """Athletes coloured by cos2, with the two meetings as supplementary categories."""
+    data, model = _decathlon()
+    passive = model.supplementary(categories={"Competition": data.colour.values})
+    return pictures.individuals.describe(
+        model.individuals_, spectrum=model.spectrum_, colour="cos2", supplementary=passive
+    )
+
+
+def events() -> Any:
+    """The ten events in the circle of correlations, rank and points as supplementary ones."""
+    data, model = _decathlon()
+    numbers = {name: data.column(name).values for name in ("Rank", "Points")}
+    passive = model.supplementary(variables=numbers)
+    return pictures.variables.describe(
+        model.variables_,
+        spectrum=model.spectrum_,
+        colour="contribution",
+        supplementary=passive.variables,
+    )
+
+
+def biplot() -> Any:
+    """Athletes and events on one plane."""
+    data, model = _decathlon()
+    return pictures.biplot.describe(
+        model.individuals_, model.variables_, spectrum=model.spectrum_, colour=data.colour, labels=8
+    )
+
+
+def contributions() -> Any:
+    """Who makes the first axis."""
+    _, model = _decathlon()
+    return pictures.contributions.describe(model.individuals_, spectrum=model.spectrum_, most=15)
+
+
+def gram() -> Any:
+    """The Gram matrix of the irises, species by species."""
+    data = datasets.iris()
+    similar = mc.Gaussian("median").resolve(data.matrix())(data.matrix())
+    return pictures.heat_map.describe(similar, groups=data.colour, title="Irises, Gaussian kernel")
+
+
+def path() -> Any:
+    """The spectrum of the irises as the bandwidth grows."""
+    x = datasets.iris().matrix()
+    widths = np.geomspace(0.1, 10.0, 25)
+    models = [mc.KernelPCA(6, kernel=mc.Gaussian(h)).fit(x) for h in widths]
+    median = mc.parameters(mc.Gaussian("median").resolve(x))["bandwidth"]
+    return pictures.bandwidth_path.describe(
+        widths, [m.inertias_ for m in models], [m.inertia_ for m in models], chosen=median
+    )
+
+
+def bootstrap() -> Any:
+    """Irises, three of each species, with the ellipses of 200 bootstrap samples."""
+    data: Any = datasets.iris()
+    x = data.matrix()
+    model = mc.PCA(2).fit(x)
+    shown, replicates = np.r_[0:3, 50:53, 100:103], []
+    for _ in range(200):
+        other = mc.PCA(2).fit(x[rng.integers(0, len(x), len(x))])
+        moved = other.transform(x[shown])
+        replicates.append(moved * np.sign(np.sum(model.components_ * other.components_, axis=1)))
+    return pictures.bootstrap.describe(
+        model.transform(x[shown]),
+        replicates,
+        colour=data.colour.values[shown],
+        spectrum=model.spectrum_,
+        names=[f"{data.colour.values[i]} {i + 1}" for i in shown],
+    )
+
+
+def crowd() -> Any:
+    """Sixty thousand points: their density and a sample of each group."""
+    centres = np.array([[0.0, 0.0], [4.0, 1.0], [1.0, 4.0]])
+    which = rng.choice(3, 60_000, p=[0.7, 0.29, 0.01])
+    points = centres[which] + rng.standard_normal((60_000, 2))
+    return pictures.individuals.describe(
+        points, colour=np.array(["many", "some", "few"], object)[which], labels=0
+    )
+
+
+GALLERY: tuple[Callable[[], Any], ...] = (
+    reconstruction,
+    kernel_map,
+    circles,
+    fish,
+    plants,
+    genes,
+    plants_by_kernel,
+    digits_scree,
+    digits_rebuilt,
+    digits_axes,
+    cities_table,
+    cities_eigenvalues,
+    cities_map,
+    shepard,
+    peaks,
+    splines,
+    process,
+    likelihood,
+    eigenfunctions,
+    projection,
+    scree,
+    decathletes,
+    events,
+    biplot,
+    contributions,
+    gram,
+    path,
+    bootstrap,
+    crowd,
+)
+
+
+def main(folder: Path, only: list[str]) -> None:
+    """Write every picture, or those named, as PNG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, make in enumerate(GALLERY, 1):
+        if only and make.__name__ not in only:
+            continue
+        found = np.ravel(pictures.draw(make()))
+        file = folder / f"{number:02d}_{make.__name__}.png"
+        found[0].figure.savefig(file, dpi=110)
+        print(f"{file}: {make.__doc__}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "demo/gallery"), sys.argv[2:])

@@ -1,0 +1,31 @@
+"""Values in, figures out: each picture is described once as data and drawn by two libraries.
+
+``pictures.scree(...)`` draws with matplotlib and returns Axes, ``pictures.scree.plotly(...)``
+returns the same content as a plotly Figure, and ``pictures.scree.describe(...)`` that content as
+data. So with every picture here. `sheet` puts described pictures side by side, `draw` and `plotly`
+draw what was described. Neither library is imported before it draws; ``pip install "mercer[plot]"``
+brings both.
+"""
+
+from mercer.pictures.bars import contributions as contributions
+from mercer.pictures.circle import biplot as biplot
+from mercer.pictures.circle import variables as variables
+from mercer.pictures.curves import curves as curves
+from mercer.pictures.curves import shepard as shepard
+from mercer.pictures.drawing import draw as draw
+from mercer.pictures.drawing import plotly as plotly
+from mercer.pictures.matrices import heat_map as heat_map
+from mercer.pictures.matrices import images as images
+from mercer.pictures.planes import individuals as individuals
+from mercer.pictures.scene import Panel as Panel
+from mercer.pictures.scene import Sheet as Sheet
+from mercer.pictures.scene import sheet as sheet
+from mercer.pictures.spaces import four_panels as four_panels
+from mercer.pictures.spaces import space as space
+from mercer.pictures.spectra import bandwidth_path as bandwidth_path
+from mercer.pictures.spectra import eigenvalues as eigenvalues
+from mercer.pictures.spectra import scree as scree
+from mercer.pictures.stability import bootstrap as bootstrap
+from mercer.pictures.surfaces import contours as contours
+from mercer.pictures.surfaces import eigenfunctions as eigenfunctions
+from mercer.pictures.surfaces import surface as surface

@@ -1,0 +1,191 @@
+"""Variables: the correlation circle with its filters, and the biplot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidParameter, number
+from mercer.pictures.colours import BLUE, GREY, INK, RED, Scale
+from mercer.pictures.drawing import Drawing
+from mercer.pictures.planes import LABELS, Plane, as_individuals, individuals
+from mercer.pictures.scene import Arrows, Axis, Labels, Lines, Mark, Panel, spanned
+from mercer.pictures.shares import as_shares, chosen
+from mercer.reading import Individuals, Variables
+
+MEASURES = {
+    "cos2": "cos2 on the plane",
+    "correlation": "|correlation| with one of the axes",
+    "contribution": "contribution to the plane",
+}
+"""What variables can be chosen by, and how a note calls it."""
+
+MOST = 60
+"""Arrows that a circle can hold and still be read."""
+
+ROOM = 0.75
+"""The share of the cloud's radius that the longest arrow of a biplot takes."""
+
+
+def measured(variables: Variables, axes: tuple[int, ...], by: str) -> Array:
+    """Return one number for each variable: its cos2, correlation or contribution on a plane."""
+    k = [a - 1 for a in axes]
+    if by == "cos2":
+        result: Array = variables.cos2[:, k].sum(axis=1)
+    elif by == "correlation":
+        result = np.abs(variables.correlations[:, k]).max(axis=1)
+    elif by == "contribution":
+        inertias = variables.inertias[k]
+        result = variables.contributions[:, k] @ inertias / inertias.sum()
+    else:
+        raise InvalidParameter(
+            f"variables are chosen and coloured by {', '.join(MEASURES)}, found {by!r}"
+        )
+    return result
+
+
+def kept(
+    variables: Variables, axes: tuple[int, ...], least: Mapping[str, float] | None, most: int
+) -> tuple[Array, tuple[str, ...]]:
+    """Return the variables that pass every filter, best first, and the sentences that say so."""
+    rows = np.arange(len(variables))
+    known = np.isfinite(variables.correlations[:, [a - 1 for a in axes]].real).all(axis=1)
+    notes = []
+    if not known.all():
+        notes.append(f"{int((~known).sum())} constant variables have no correlations.")
+    passes = known.copy()
+    for by, threshold in (least or {}).items():
+        passes &= measured(variables, axes, by) >= number(threshold, f"least[{by!r}]")
+    cos2 = np.where(known, measured(variables, axes, "cos2"), -1.0)
+    rows = rows[passes][np.argsort(-cos2[passes], kind="stable")]
+    if least:
+        said = " and ".join(f"{MEASURES[by]} at least {t:g}" for by, t in least.items())
+        notes.append(f"{len(rows)} of {len(variables)} variables: {said}.")
+    if len(rows) > most:
+        notes.append(f"The {most} of highest cos2 on the plane, of {len(rows)}.")
+        rows = rows[:most]
+    return rows, tuple(notes)
+
+
+@Drawing
+def variables(  # noqa: PLR0913  (what to show is an argument each, none of which implies another)
+    values: Variables,
+    *,
+    axes: Any = (1, 2),
+    spectrum: Any = None,
+    colour: str | None = None,
+    least: Mapping[str, float] | None = None,
+    most: int = MOST,
+    supplementary: Variables | None = None,
+    title: str = "Variables: correlations with the axes",
+) -> Panel:
+    """The correlation circle: each variable at its correlations with two axes.
+
+    Parameters
+    ----------
+    values : Variables
+        ``model.variables_``. With a kernel that is not linear, too, arrows are correlations.
+    colour : {"cos2", "correlation", "contribution"}, optional
+        What the colour of an arrow stands for.
+    least : mapping, optional
+        Filters by name: ``{"correlation": 0.96}`` keeps variables whose correlation with one of
+        the axes is at least 0.96 in absolute value; so do "cos2" and "contribution" on the plane.
+    most : int
+        At most so many arrows, those of highest cos2.
+    supplementary : Variables, optional
+        Drawn dashed.
+
+    Examples
+    --------
+    >>> from mercer import PCA, datasets
+    >>> model = PCA(standardize=True).fit(datasets.decathlon())
+    >>> panel = variables.describe(model.variables_, least={"cos2": 0.6})
+    >>> panel.notes
+    ('6 of 10 variables: cos2 on the plane at least 0.6.',)
+    """
+    axes = chosen(axes, values.correlations.shape[1])
+    shares, k = as_shares(spectrum), [a - 1 for a in axes]
+    rows, notes = kept(values, axes, least, most)
+    x, y = values.correlations[rows][:, k].real.T
+    names = tuple(values.names[i] for i in rows)
+    marks: list[Mark] = [_circle(1.0)]
+    by: str | Scale = BLUE
+    if colour is not None:
+        by = Scale(measured(values, axes, colour)[rows], MEASURES.get(colour, colour))
+    marks.append(Arrows(x, y, by, names=names))
+    ink = BLUE if colour is None else INK
+    marks.append(_at_tips(x, y, names, (ink,) * len(names)))
+    if supplementary is not None:
+        u, v = supplementary.correlations[:, k].real.T
+        marks.append(
+            Arrows(u, v, RED, is_dashed=True, name="supplementary", names=supplementary.names)
+        )
+        marks.append(_at_tips(u, v, supplementary.names, (RED,) * len(u)))
+    limits = (-1.12, 1.12)
+    return Panel(
+        tuple(marks),
+        Axis(shares.title(axes[0]), limits),
+        Axis(shares.title(axes[1]), limits),
+        title=title,
+        notes=(*notes, *shares.remarks(axes)),
+        is_equal=True,
+        has_origin=True,
+        size=(5.6, 5.6),
+    )
+
+
+def _circle(radius: float) -> Lines:
+    angles = np.linspace(0.0, 2.0 * np.pi, 181)
+    return Lines(radius * np.cos(angles), radius * np.sin(angles), colour=GREY, width=1.0)
+
+
+def _at_tips(x: Array, y: Array, names: tuple[str, ...], colours: tuple[str, ...]) -> Labels:
+    return Labels(x, y, names, colours, is_outward=True)
+
+
+@Drawing
+def biplot(
+    values: Any,
+    of: Variables,
+    *,
+    axes: Any = (1, 2),
+    spectrum: Any = None,
+    colour: Any = None,
+    labels: int = LABELS,
+    least: Mapping[str, float] | None = None,
+    most: int = MOST,
+) -> Panel:
+    """Individuals and the correlations of variables on one plane.
+
+    Points are read by their coordinates; arrows by their directions and relative lengths, all
+    multiplied by one number that a note states.
+
+    >>> from mercer import PCA, datasets
+    >>> model = PCA(standardize=True).fit(datasets.decathlon())
+    >>> biplot.describe(model.individuals_, model.variables_).notes[0][:35]
+    'Arrows are correlations multiplied '
+    """
+    read: Individuals = as_individuals(values)
+    base = individuals.describe(read, axes=axes, spectrum=spectrum, colour=colour, labels=labels)
+    axes = chosen(axes, read.coordinates.shape[1])
+    rows, notes = kept(of, axes, least, most)
+    r = of.correlations[rows][:, [a - 1 for a in axes]].real
+    longest = float(np.hypot(*r.T).max(initial=0.0))
+    xy = Plane.of(read, axes).xy
+    factor = ROOM * float(np.hypot(*xy.T).max(initial=0.0)) / longest if longest > 0 else 1.0
+    x, y = factor * r.T
+    names = tuple(of.names[i] for i in rows)
+    points, words = base.marks[:-1] if labels else base.marks, base.marks[-1:] if labels else ()
+    marks = (*points, Arrows(x, y, RED, names=names), _at_tips(x, y, names, (RED,) * len(x)))
+    return Panel(
+        (*marks, *words),
+        Axis(base.x.title, spanned(np.array(base.x.limits), x, margin=0.02)),
+        Axis(base.y.title, spanned(np.array(base.y.limits), y, margin=0.02)),
+        title="Biplot",
+        notes=(f"Arrows are correlations multiplied by {factor:.3g}.", *notes, *base.notes),
+        is_equal=True,
+        has_origin=True,
+        size=(6.4, 5.6),
+    )

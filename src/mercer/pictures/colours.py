@@ -1,0 +1,163 @@
+"""Colours that readers with any colour vision can tell apart, and scales for numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput
+
+PALETTE = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+    "#8C6D1F",
+    "#000000",
+)
+"""The colours of Okabe and Ito (2008); their yellow, too faint on white, is darkened."""
+
+MARKERS = ("circle", "square", "triangle", "diamond", "cross")
+"""Groups beyond the eighth repeat colours with another marker."""
+
+BLUE, ORANGE, GREEN, RED = PALETTE[:4]
+INK = "#333333"
+GREY = "#8A8A8A"
+PALE = "#D4D4D4"
+
+MISSING = "missing"
+
+SEQUENTIAL = (
+    "#00224E",
+    "#123570",
+    "#3B496C",
+    "#575D6D",
+    "#707173",
+    "#8A8678",
+    "#A59C74",
+    "#C3B369",
+    "#E1CC55",
+    "#FEE838",
+)
+"""Stops of cividis (Nuñez, Anderton and Renslow, 2018), alike for all readers."""
+
+DIVERGING = ("#7F3B08", "#C8730F", "#F4B665", "#F7F4F0", "#B2ABD2", "#7566A8", "#2D004B")
+"""Brown to purple through white, as in ColorBrewer's PuOr."""
+
+GREYS = ("#FFFFFF", "#CCCCCC", "#888888", "#444444", "#000000")
+
+DENSITY = ("#FFFFFF", "#E4E4E4", "#C4C4C4", "#9A9A9A", "#6E6E6E", "#444444")
+
+STOPS = {
+    "sequential": SEQUENTIAL,
+    "diverging": DIVERGING,
+    "greys": GREYS,
+    "density": DENSITY,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Numbers that colours stand for; a diverging scale is white at zero."""
+
+    values: Array
+    title: str = ""
+    kind: Literal["sequential", "diverging", "greys", "density"] = "sequential"
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The numbers at both ends of the scale."""
+        known = self.values[np.isfinite(self.values)]
+        if known.size == 0:
+            return 0.0, 1.0
+        low, high = float(known.min()), float(known.max())
+        if self.kind == "diverging":
+            high = max(abs(low), abs(high))
+            low = -high
+        return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        return STOPS[self.kind]
+
+
+class Group(NamedTuple):
+    """The rows of one level of a factor, and how it is drawn."""
+
+    name: str
+    rows: Array
+    colour: str
+    marker: str
+
+
+class Coloured(NamedTuple):
+    """Rows coloured by a number, or put into groups; ``title`` names what it is."""
+
+    title: str
+    numbers: Array | None
+    groups: tuple[Group, ...]
+
+
+def hexes(scale: Scale) -> tuple[str, ...]:
+    """Return the colour of every number, grey where one is missing.
+
+    >>> hexes(Scale(np.array([0.0, 1.0, np.nan])))
+    ('#00224e', '#fee838', '#8a8a8a')
+    """
+    low, high = scale.limits
+    stops = np.array([[int(s[i : i + 2], 16) for i in (1, 3, 5)] for s in scale.stops], float)
+    place = np.clip((np.ravel(scale.values) - low) / (high - low), 0.0, 1.0) * (len(stops) - 1)
+    known = np.isfinite(place)
+    rgb = [np.interp(np.where(known, place, 0.0), np.arange(len(stops)), c) for c in stops.T]
+    found = np.round(np.column_stack(rgb)).astype(int)
+    found[~known] = [int(GREY[i : i + 2], 16) for i in (1, 3, 5)]
+    return tuple(f"#{r:02x}{g:02x}{b:02x}" for r, g, b in found.tolist())
+
+
+def coloured(colour: Any, count: int) -> Coloured:
+    """Return how rows are coloured by a column: numbers by a scale, labels by groups.
+
+    A column with a name, such as `mercer.data.table.Column` or a series, gives its title.
+
+    >>> coloured(["b", "a", None], 3).groups[0].name
+    'a'
+    >>> [g.name for g in coloured(["b", "a", None], 3).groups]
+    ['a', 'b', 'missing']
+    """
+    if colour is None:
+        return Coloured("", None, (Group("", np.arange(count), BLUE, "circle"),))
+    title = str(getattr(colour, "name", None) or "")
+    values = np.asarray(getattr(colour, "values", colour))
+    if values.shape != (count,):
+        raise InvalidInput(
+            f"colour must have one entry for each of the {count} rows, found shape {values.shape}"
+        )
+    if values.dtype.kind in "iuf":
+        return Coloured(title, values.astype(np.float64), ())
+    return Coloured(title, None, _groups(values))
+
+
+def _groups(values: Array) -> tuple[Group, ...]:
+    texts = np.array([MISSING if _is_missing(v) else str(v) for v in values.tolist()], object)
+    is_missing = np.array([_is_missing(v) for v in values.tolist()], bool)
+    levels = sorted({str(t) for t in texts[~is_missing]})
+    groups = [
+        Group(
+            level,
+            np.flatnonzero((texts == level) & ~is_missing),
+            PALETTE[i % len(PALETTE)],
+            MARKERS[(i // len(PALETTE)) % len(MARKERS)],
+        )
+        for i, level in enumerate(levels)
+    ]
+    if is_missing.any():
+        groups.append(Group(MISSING, np.flatnonzero(is_missing), GREY, "cross"))
+    return tuple(groups)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and np.isnan(value))

@@ -1,0 +1,87 @@
+"""Ellipses around groups: where their members lie, or where their means may lie."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from mercer.check import Array, InvalidParameter, number
+
+Kind = Literal["concentration", "confidence"]
+
+SIDES = 72
+"""Corners of the polygon that stands for an ellipse."""
+
+FLAT = 1e-10
+"""A ratio of axes below which points lie on a line."""
+
+
+class Ellipse(NamedTuple):
+    """A closed line, or why there is none."""
+
+    line: Array | None
+    why_not: str = ""
+
+
+def radius2(kind: Kind, level: float, n: float) -> float:
+    r"""Return the squared Mahalanobis radius of an ellipse of n members.
+
+    .. math:: \chi^2_{2}(q) = -2 \ln(1 - q), \qquad
+        \frac{2(n-1)}{n(n-2)} F_{2,\,n-2}(q) = \frac{n-1}{n} \left((1-q)^{-2/(n-2)} - 1\right)
+
+    The first holds a share q of a normal law, the second the mean with probability q (Hotelling).
+
+    >>> radius2("concentration", 0.95, 10)
+    5.991464547107979
+    >>> from scipy.stats import f
+    >>> radius2("confidence", 0.95, 10) / float(2 * 9 / (10 * 8) * f.ppf(0.95, 2, 8))
+    1.0
+    """
+    if kind == "concentration":
+        return float(-2.0 * np.log1p(-level))
+    return float((n - 1.0) / n * np.expm1(-2.0 / (n - 2.0) * np.log1p(-level)))
+
+
+def ellipse(
+    points: Array,
+    weights: Array | None = None,
+    *,
+    kind: Kind = "concentration",
+    level: float = 0.95,
+) -> Ellipse:
+    r"""Return the ellipse of points in a plane.
+
+    .. math:: \{x : (x - \bar x)^\top S^{-1} (x - \bar x) = r^2\}, \quad
+        S = \frac{\sum_i w_i (x_i - \bar x)(x_i - \bar x)^\top}{1 - \sum_i w_i^2}
+
+    with weights that sum to 1; equal ones give the divisor n - 1, others count as 1/Σw² members.
+
+    >>> ellipse(np.array([[0.0, 0.0]])).why_not
+    '1 individual'
+    >>> square = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    >>> float(np.hypot(*ellipse(square).line[0])) ** 2 / radius2("concentration", 0.95, 4)
+    1.3333333333
+    """
+    if kind not in ("concentration", "confidence"):
+        raise InvalidParameter(f'ellipses must be "concentration" or "confidence", found {kind!r}')
+    level = number(level, "level", above=0.0)
+    if level >= 1.0:
+        raise InvalidParameter(f"level must be below 1, found {level!r}")
+    n = len(points)
+    if n < 3:
+        return Ellipse(None, f"{n} individual{'' if n == 1 else 's'}")
+    w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
+    members = 1.0 / float(w @ w)
+    if members <= 2.0:
+        return Ellipse(None, "almost all weight on two individuals")
+    centre = w @ points
+    gaps = points - centre
+    S = (gaps.T * w) @ gaps / (1.0 - w @ w)
+    values, vectors = np.linalg.eigh(S)
+    if values[1] <= 0.0 or values[0] <= FLAT**2 * values[1]:
+        return Ellipse(None, "all on one line")
+    angles = np.linspace(0.0, 2.0 * np.pi, SIDES + 1)
+    circle = np.sqrt(radius2(kind, level, members)) * np.array([np.cos(angles), np.sin(angles)])
+    line: Array = centre + (vectors @ (np.sqrt(values)[:, None] * circle)).T
+    return Ellipse(line)

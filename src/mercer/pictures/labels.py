@@ -1,0 +1,176 @@
+"""Words beside points without overlap: greedy, most important first, the same every time."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.pictures.scene import Arrows, Labels, Panel, Points
+
+WIDTH = {"small": 0.6, "capital": 0.75, "wide": 1.1}
+"""The widths of letters in sizes of their font; a little more than DejaVu's, to be safe."""
+
+HEIGHT = 1.2
+"""The height of a line in sizes of its font."""
+
+GAP = 4.5
+"""Typographic points between a point and its label."""
+
+REACH = (1.0, 2.2, 3.6)
+"""How many gaps away a label may stand, nearest first."""
+
+SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, 1), (1, -1), (-1, -1))
+"""Right, left, above, below, then the corners."""
+
+
+Rectangle: TypeAlias = tuple[float, float, float, float]
+"""Left, bottom, right, top."""
+
+
+class Placed(NamedTuple):
+    """A label that found a place: its number, and its centre in points from the lower left."""
+
+    number: int
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+def width_of(text: str, size: float) -> float:
+    """Return about how wide a text is, in points.
+
+    >>> width_of("abcd", 10.0)
+    24.0
+    """
+    return size * sum(WIDTH[_kind(letter)] for letter in text)
+
+
+def _kind(letter: str) -> str:
+    if unicodedata.east_asian_width(letter) in "WF":
+        return "wide"
+    return "capital" if letter.isupper() else "small"
+
+
+def placed(
+    anchors: Array,
+    texts: tuple[str, ...],
+    obstacles: Array,
+    box: tuple[float, float],
+    *,
+    size: float = 8.0,
+    centre: Array | None = None,
+    taken: tuple[Placed, ...] = (),
+) -> tuple[Placed, ...]:
+    """Return the labels that fit into a box without covering a point or one another.
+
+    Parameters
+    ----------
+    anchors, obstacles : arrays with two columns
+        The points to name, most important first, and all points, in points from the lower left.
+    box : pair of float
+        The width and height of the panel.
+    centre : array, optional
+        Labels stand on the side of their point away from here, as at the tips of arrows.
+    taken : tuple of Placed
+        Labels that are there already.
+
+    Examples
+    --------
+    >>> here = np.array([[50.0, 50.0], [50.0, 50.0]])
+    >>> [p.number for p in placed(here, ("first", "second"), here, (100.0, 100.0))]
+    [0, 1]
+    """
+    rectangles = [_rectangle(p.x, p.y, p.width, p.height) for p in taken]
+    found = []
+    for i, text in enumerate(texts):
+        w, h = width_of(text, size), HEIGHT * size
+        for x, y in _candidates(anchors[i], w, h, centre):
+            rectangle = _rectangle(float(x), float(y), w, h)
+            if _fits(rectangle, box) and _is_free(rectangle, rectangles, obstacles):
+                rectangles.append(rectangle)
+                found.append(Placed(i, float(x), float(y), w, h))
+                break
+    return tuple(found)
+
+
+def _rectangle(x: float, y: float, w: float, h: float) -> Rectangle:
+    return x - w / 2, y - h / 2, x + w / 2, y + h / 2
+
+
+def _candidates(anchor: Array, w: float, h: float, centre: Array | None) -> Array:
+    """Return places for the centre of a label, best first."""
+    places = np.array(
+        [
+            (
+                anchor[0] + s * (w / 2 + reach * GAP * (1 if t == 0 else 0.5)) * (s != 0),
+                anchor[1] + t * (h / 2 + reach * GAP * (1 if s == 0 else 0.5)) * (t != 0),
+            )
+            for reach in REACH
+            for s, t in SIDES
+        ]
+    )
+    if centre is None:
+        return places
+    outward = anchor - centre
+    length = float(np.hypot(*outward))
+    if length == 0.0:
+        return places
+    direction = outward / length
+    beyond = np.array(
+        [anchor + direction * reach * GAP + direction * np.array([w / 2, h / 2]) for reach in REACH]
+    )
+    side = (places - anchor) @ direction
+    return np.vstack([beyond, places[side > 0]])
+
+
+def _fits(r: Rectangle, box: tuple[float, float]) -> bool:
+    return r[0] >= 0 and r[1] >= 0 and r[2] <= box[0] and r[3] <= box[1]
+
+
+def _is_free(
+    r: Rectangle,
+    taken: list[Rectangle],
+    obstacles: Array,
+) -> bool:
+    for t in taken:
+        if r[0] < t[2] and t[0] < r[2] and r[1] < t[3] and t[1] < r[3]:
+            return False
+    x, y = obstacles[:, 0], obstacles[:, 1]
+    edge = 2.0  # half a marker
+    covered = (x > r[0] - edge) & (x < r[2] + edge) & (y > r[1] - edge) & (y < r[3] + edge)
+    return not bool(covered.any())
+
+
+def placements(
+    panel: Panel, x: tuple[float, float], y: tuple[float, float], box: tuple[float, float]
+) -> list[tuple[Labels, Placed]]:
+    """Return the labels of a panel with their places, in points from its lower left corner."""
+    low, span = np.array([x[0], y[0]]), np.array([x[1] - x[0], y[1] - y[0]])
+
+    def at(px: Array, py: Array) -> Array:
+        places: Array = (np.column_stack([px, py]) - low) / span * np.array(box)
+        return places
+
+    marks = [mark for mark in panel.marks if isinstance(mark, Labels)]
+    solid = [at(m.x, m.y) for m in panel.marks if isinstance(m, Points | Arrows)]
+    busy = np.vstack([*solid, np.zeros((0, 2))])
+    origin = at(np.zeros(1), np.zeros(1))[0]
+    found: list[tuple[Labels, Placed]] = []
+    taken: list[Placed] = []
+    for mark in marks:
+        here = placed(
+            at(mark.x, mark.y),
+            mark.texts,
+            busy,
+            box,
+            size=mark.size,
+            centre=origin if mark.is_outward else None,
+            taken=tuple(taken),
+        )
+        taken += here
+        found += [(mark, p) for p in here]
+    return found

@@ -1,0 +1,256 @@
+"""What a picture holds, as plain data: marks on panels, panels on a sheet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.pictures.colours import INK, Scale
+
+Dash = Literal["solid", "dashed", "dotted"]
+Marker = Literal["circle", "square", "diamond", "triangle", "cross"]
+FieldKind = Literal["heat", "contour", "density", "image"]
+
+INCH = 72.0
+"""Points in an inch, the unit in which text and markers are measured."""
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Markers, in one colour or coloured by numbers; ``names`` are shown by a pointing device."""
+
+    x: Array
+    y: Array
+    z: Array | None = None
+    colour: str | Scale = INK
+    marker: Marker = "circle"
+    size: float = 5.5
+    is_hollow: bool = False
+    opacity: float = 0.85
+    name: str | None = None
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """A line through points, broken where one is NaN; closed lines may be filled."""
+
+    x: Array
+    y: Array
+    z: Array | None = None
+    colour: str = INK
+    width: float = 1.4
+    dash: Dash = "solid"
+    is_filled: bool = False
+    name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Arrows:
+    """Arrows from the origin to their tips, in one colour or coloured by numbers."""
+
+    x: Array
+    y: Array
+    colour: str | Scale = INK
+    is_dashed: bool = False
+    name: str | None = None
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Bars:
+    """Bars from zero to their lengths, upright or lying."""
+
+    at: Array
+    lengths: Array
+    colours: tuple[str, ...]
+    is_lying: bool = False
+    name: str | None = None
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """The region between two lines."""
+
+    x: Array
+    low: Array
+    high: Array
+    colour: str
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A straight line across the panel, level or upright."""
+
+    at: float
+    is_level: bool = True
+    colour: str = INK
+    dash: Dash = "dashed"
+    name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """Values over a grid: cells, or contours; row i belongs to ``y[i]``, column j to ``x[j]``."""
+
+    x: Array
+    y: Array
+    scale: Scale
+    kind: FieldKind = "heat"
+    has_bar: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Surface:
+    """Values over a grid as heights in space."""
+
+    x: Array
+    y: Array
+    scale: Scale
+
+
+@dataclass(frozen=True, eq=False)
+class Texts:
+    """Words that stand where they are put, such as the numbers in the cells of a table."""
+
+    x: Array
+    y: Array
+    texts: tuple[str, ...]
+    colours: tuple[str, ...]
+    size: float = 8.0
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Words beside points, the most important first: those that find no free place are left out."""
+
+    x: Array
+    y: Array
+    texts: tuple[str, ...]
+    colours: tuple[str, ...]
+    size: float = 8.0
+    is_outward: bool = False
+
+
+Mark: TypeAlias = Points | Lines | Arrows | Bars | Band | Rule | Field | Surface | Texts | Labels
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """One side of a panel: its title, its limits and, where they are not numbers, its ticks."""
+
+    title: str = ""
+    limits: tuple[float, float] = (0.0, 1.0)
+    is_log: bool = False
+    ticks: tuple[tuple[float, str], ...] | None = None
+    is_shown: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One picture: marks between axes, with notes that say what a reader must know."""
+
+    marks: tuple[Mark, ...]
+    x: Axis
+    y: Axis
+    z: Axis | None = None
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    is_equal: bool = False
+    has_origin: bool = False
+    size: tuple[float, float] = (6.4, 4.8)
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether an equal unit narrows the frame: cells and the circle; a plane is widened."""
+        has_cells = any(isinstance(m, Field) and m.kind != "density" for m in self.marks)
+        return has_cells or self.x.limits == self.y.limits
+
+    def of_kind(self, kind: type[Mark]) -> tuple[Mark, ...]:
+        """Return the marks of one kind, in the order in which they are drawn."""
+        return tuple(mark for mark in self.marks if isinstance(mark, kind))
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """Several panels in rows, read from left to right."""
+
+    panels: tuple[Panel, ...]
+    columns: int
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    size: tuple[float, float] | None = None
+    cell: tuple[float, float] = field(default=(4.2, 3.6))
+
+    @property
+    def rows(self) -> int:
+        return -(-len(self.panels) // self.columns)
+
+    @property
+    def inches(self) -> tuple[float, float]:
+        return self.size or (self.cell[0] * self.columns, self.cell[1] * self.rows)
+
+
+def sheet(
+    *panels: Panel, columns: int = 2, title: str = "", cell: tuple[float, float] = (4.6, 4.0)
+) -> Sheet:
+    """Return panels side by side.
+
+    >>> sheet(Panel((), Axis(), Axis()), Panel((), Axis(), Axis()), columns=1).rows
+    2
+    """
+    return Sheet(panels, min(columns, max(1, len(panels))), title, cell=cell)
+
+
+def spanned(*values: Array, margin: float = 0.06, is_log: bool = False) -> tuple[float, float]:
+    """Return limits that hold all finite values, with a margin on both sides.
+
+    >>> spanned(np.array([0.0, 10.0]), margin=0.1)
+    (-1.0, 11.0)
+    """
+    every = np.concatenate([np.ravel(v) for v in values]) if values else np.zeros(0)
+    every = every[np.isfinite(every) & ((every > 0) | (not is_log))]
+    if every.size == 0:
+        return (0.1, 1.0) if is_log else (-1.0, 1.0)
+    every = np.log10(every) if is_log else every
+    low, high = float(every.min()), float(every.max())
+    room = margin * (high - low) if high > low else (0.5 if is_log else 0.5 * abs(high) or 1.0)
+    low, high = low - room, high + room
+    return (10.0**low, 10.0**high) if is_log else (low, high)
+
+
+def logarithmic(title: str, limits: tuple[float, float]) -> Axis:
+    """Return a logarithmic axis, with ticks at 1, 2 and 5 where it spans less than two decades.
+
+    >>> [text for _, text in logarithmic("", (0.15, 1.5)).ticks]
+    ['0.2', '0.5', '1']
+    """
+    low, high = limits
+    if high > 100.0 * low:
+        return Axis(title, limits, is_log=True)
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    ticks = [digit * 10.0**k for k in decades for digit in (1, 2, 5)]
+    shown = tuple((t, f"{t:g}") for t in ticks if low <= t <= high)
+    return Axis(title, limits, is_log=True, ticks=shown)
+
+
+def equalised(
+    x: tuple[float, float], y: tuple[float, float], shape: tuple[float, float]
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return limits widened until a unit is as long on both sides of a box of a given shape.
+
+    >>> equalised((0.0, 1.0), (0.0, 1.0), (200.0, 100.0))
+    ((-0.5, 1.5), (0.0, 1.0))
+    """
+    width, height = x[1] - x[0], y[1] - y[0]
+    unit = max(width / shape[0], height / shape[1])
+    return _widened(x, unit * shape[0] - width), _widened(y, unit * shape[1] - height)
+
+
+def _widened(limits: tuple[float, float], by: float) -> tuple[float, float]:
+    return limits[0] - 0.5 * by, limits[1] + 0.5 * by

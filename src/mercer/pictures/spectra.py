@@ -1,0 +1,264 @@
+"""Inertias of axes: the scree with Horn's band, all eigenvalues, and a path over bandwidths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, number, real_array, whole
+from mercer.dimension.horn import ParallelAnalysis
+from mercer.pictures.colours import BLUE, GREY, ORANGE, PALE, PALETTE, RED
+from mercer.pictures.curves import DASHES
+from mercer.pictures.drawing import Drawing
+from mercer.pictures.scene import (
+    Axis,
+    Band,
+    Bars,
+    Lines,
+    Mark,
+    Panel,
+    Points,
+    Rule,
+    Texts,
+    logarithmic,
+    spanned,
+)
+from mercer.pictures.shares import ROUNDING, percent, shares_of
+
+MOST = 20
+"""Axes that a scree shows unless more are asked for."""
+
+WRITTEN = 12
+"""Bars up to this many have their share written above them."""
+
+ALL_LABELS = 16
+"""Ticks on an axis that counts axes."""
+
+
+def _values(given: Any, name: str) -> Array:
+    values = real_array(given, name)
+    if values.ndim != 1 or values.size == 0:
+        raise InvalidInput(f"{name} must be a sequence of numbers, found shape {values.shape}")
+    return values
+
+
+@Drawing
+def scree(  # noqa: PLR0913  (what to show is an argument each, none of which implies another)
+    inertias: Any,
+    *,
+    total: float | None = None,
+    horn: ParallelAnalysis | None = None,
+    kaiser: float | None = None,
+    most: int = MOST,
+    is_log: bool = False,
+    clusters: tuple[tuple[int, ...], ...] = (),
+    title: str = "Inertia of the axes",
+) -> Panel:
+    """The inertia of each axis, with its share of the total above it.
+
+    Parameters
+    ----------
+    inertias : sequence of float
+        ``model.inertias_``, or eigenvalues; negative ones are shown as they are.
+    total : float, optional
+        ``model.inertia_``; without it the axes given are all there are.
+    horn : ParallelAnalysis, optional
+        Its null is shown as a band up to the level's quantile, with p-values below the axes and
+        the number of axes it keeps.
+    kaiser : float, optional
+        The inertia an axis must exceed by Kaiser's rule: ``choose_dimension(m, "kaiser").mean``.
+    is_log : bool
+        Whether both axes are logarithmic, as for the many axes of images.
+    clusters : tuple of tuples of int
+        ``model.spectrum_.clusters``: axes that share an eigenvalue are named in a note.
+
+    Examples
+    --------
+    >>> panel = scree.describe([2.0, 1.0], total=4.0)
+    >>> panel.marks[0].lengths, panel.marks[-1].texts
+    (array([2., 1.]), ('50.0 %', '25.0 %'))
+    """
+    values = _values(inertias, "inertias")
+    shares = shares_of(values, total)
+    shown = values[: whole(most, "most", least=1)]
+    k = np.arange(1, len(shown) + 1)
+    null, p_values, notes = _null(horn, values, shares.shares)
+    heights = [shown] if null is None else [shown, null[1][: len(shown)]]
+    marks: list[Mark] = []
+    if is_log:
+        marks.append(Lines(k, shown, colour=BLUE, name="observed"))
+        marks.append(Points(k, shown, colour=BLUE, size=3.5))
+    else:
+        kept = len(shown) if horn is None else horn.n_components
+        colours = tuple(
+            RED if v < 0 else BLUE if i < kept else PALE for i, v in enumerate(shown.tolist())
+        )
+        names = tuple(f"Dim {i}: {v:.4g}" for i, v in zip(k.tolist(), shown.tolist(), strict=True))
+        marks.append(Bars(k, shown, colours, names=names))
+    if null is not None:
+        low, high = (part[: len(shown)] for part in null)
+        at = k[: len(high)]
+        marks.append(Band(at, low, high, ORANGE, f"permuted data, {_range(horn)}"))
+        marks.append(Lines(at, high, colour=ORANGE, dash="dashed"))
+    if kaiser is not None:
+        at_mean = number(kaiser, "kaiser", above=0.0)
+        marks.append(Rule(at_mean, colour=GREY, name=f"Kaiser's mean {at_mean:.3g}"))
+    limits = _heights(heights, is_log)
+    if not is_log and len(shown) <= WRITTEN:
+        marks.append(_written(k, shown, shares.shares[: len(shown)], limits))
+    hidden = len(values) - len(shown)
+    more = (f"The first {len(shown)} of {len(values)} axes.",) if hidden else ()
+    return Panel(
+        tuple(marks),
+        _counted(k, p_values, is_log),
+        Axis("inertia", limits, is_log=is_log),
+        title=title,
+        notes=(*notes, *shares.notes, *_degenerate(clusters), *more),
+    )
+
+
+def _range(horn: ParallelAnalysis | None) -> str:
+    level = 0.05 if horn is None else horn.level
+    return f"{100 * level:g} to {100 * (1 - level):g} % of draws"
+
+
+def _null(
+    horn: ParallelAnalysis | None, values: Array, shares: Array
+) -> tuple[tuple[Array, Array] | None, Array | None, tuple[str, ...]]:
+    """Return the quantiles of the null in the unit of the inertias, p-values and what to say."""
+    if horn is None:
+        return None, None, ()
+    unit = 1.0
+    if horn.statistic == "share":  # the inertia that a share is of
+        unit = float(values[0] / shares[0]) if shares[0] > 0 else 1.0
+    else:
+        unit = float(values[0] / horn.observed[0]) if horn.observed[0] > 0 else 1.0
+    band = unit * horn.quantiles(horn.level), unit * horn.quantiles(1.0 - horn.level)
+    count = horn.n_components
+    axes = f"{count} {'axis' if count == 1 else 'axes'}"
+    note = f"Horn keeps {axes} at level {horn.level:g} ({int(horn.draws.max())} permutations)."
+    return band, horn.p_values, (note,)
+
+
+def _heights(heights: list[Array], is_log: bool) -> tuple[float, float]:
+    if is_log:
+        return spanned(*heights, is_log=True)
+    low, high = spanned(np.zeros(1), *heights, margin=0.1)
+    return (low if min(h.min(initial=0.0) for h in heights) < 0 else 0.0), high
+
+
+def _written(k: Array, values: Array, shares: Array, limits: tuple[float, float]) -> Texts:
+    gap = 0.025 * (limits[1] - limits[0])
+    at = np.where(values >= 0, values + gap, values - gap)
+    return Texts(k, at, tuple(percent(s) for s in shares.tolist()), ("#333333",) * len(k), 8.0)
+
+
+def _counted(k: Array, p_values: Array | None, is_log: bool) -> Axis:
+    """Return the axis that counts axes, with a p-value below each number."""
+    if is_log:
+        return Axis("axis", spanned(k.astype(float), is_log=True), is_log=True)
+    step = -(-len(k) // ALL_LABELS)
+    has_p = p_values is not None
+    ticks = tuple(
+        (float(i), f"{i}\n{_p(p_values, i)}" if has_p and len(k) <= WRITTEN else str(i))
+        for i in k.tolist()[::step]
+    )
+    title = "axis, and Horn's p-value" if has_p and len(k) <= WRITTEN else "axis"
+    return Axis(title, (0.4, len(k) + 0.6), ticks=ticks)
+
+
+def _p(p_values: Array | None, axis: int) -> str:
+    if p_values is None or axis > len(p_values):
+        return "–"
+    p = float(p_values[axis - 1])
+    return f"{p:.3f}" if p < 0.0995 else f"{p:.2f}"
+
+
+def _degenerate(clusters: tuple[tuple[int, ...], ...]) -> tuple[str, ...]:
+    named = [" and ".join(str(i + 1) for i in c) for c in clusters if len(c) > 1]
+    return (f"Axes with one eigenvalue between them: {'; '.join(named)}.",) if named else ()
+
+
+@Drawing
+def eigenvalues(values: Any, *, title: str = "Eigenvalues") -> Panel:
+    """All eigenvalues as they are, the negative ones in another colour.
+
+    >>> panel = eigenvalues.describe([2.0, 2.0, 0.0, -1.0, -1.0])
+    >>> panel.notes
+    ('2 eigenvalues are negative, with 33.3 % of Σ|λ|.',)
+    """
+    found = _values(values, "values")
+    k = np.arange(1, len(found) + 1)
+    is_low = found < -ROUNDING * np.abs(found).max(initial=0.0)
+    marks: list[Mark] = [Rule(0.0, colour=GREY, dash="solid")]
+    stems = np.column_stack([np.zeros(len(k)), found, np.full(len(k), np.nan)]).ravel()
+    marks.append(Lines(np.repeat(k, 3).astype(float), stems, colour=PALE))
+    for part, colour, name in ((~is_low, BLUE, "not negative"), (is_low, RED, "negative")):
+        if part.any():
+            names = tuple(f"λ{i} = {v:.6g}" for i, v in zip(k[part], found[part], strict=True))
+            label = name if is_low.any() else None
+            marks.append(Points(k[part], found[part], colour=colour, name=label, names=names))
+    step = -(-len(k) // ALL_LABELS)
+    ticks = tuple((float(i), str(i)) for i in k.tolist()[::step])
+    x = Axis("axis", (0.4, len(k) + 0.6), ticks=ticks)
+    y = Axis("eigenvalue", spanned(found, np.zeros(1)))
+    mass = -found[is_low].sum() / np.abs(found).sum() if is_low.any() else 0.0
+    said = f"{int(is_low.sum())} eigenvalues are negative, with {percent(mass)} of Σ|λ|."
+    return Panel(tuple(marks), x, y, title=title, notes=(said,) if is_low.any() else ())
+
+
+@Drawing
+def bandwidth_path(
+    bandwidths: Any,
+    inertias: Any,
+    totals: Any,
+    *,
+    chosen: float | None = None,
+    title: str = "Shares of the axes along the bandwidth",
+) -> Panel:
+    """The share of each axis as the bandwidth grows.
+
+    Parameters
+    ----------
+    bandwidths : sequence of float
+        Positive, one for each row of ``inertias``.
+    inertias : array
+        ``model.inertias_`` of each bandwidth, axes in columns.
+    totals : sequence of float
+        ``model.inertia_`` of each bandwidth.
+    chosen : float, optional
+        A bandwidth to mark.
+
+    Examples
+    --------
+    >>> panel = bandwidth_path.describe([0.1, 1.0], [[1.0, 1.0], [3.0, 0.5]], [4.0, 4.0])
+    >>> panel.marks[0].y
+    array([0.25, 0.75])
+    """
+    h, table = _values(bandwidths, "bandwidths"), real_array(inertias, "inertias")
+    whole_inertia = _values(totals, "totals")
+    if table.ndim != 2 or len(table) != len(h) or len(whole_inertia) != len(h):
+        raise InvalidInput(
+            f"one row of inertias and one total are needed for each of the {len(h)} bandwidths, "
+            f"found inertias of shape {table.shape} and {len(whole_inertia)} totals"
+        )
+    if np.any(h <= 0):
+        raise InvalidInput("bandwidths must be positive")
+    rows = [shares_of(row, t).shares for row, t in zip(table, whole_inertia.tolist(), strict=True)]
+    shares = np.array(rows)
+    marks: list[Mark] = [
+        Lines(
+            h,
+            shares[:, j],
+            colour=PALETTE[j % len(PALETTE)],
+            dash=DASHES[(j // len(PALETTE)) % 3],
+            name=f"Dim {j + 1}",
+        )
+        for j in range(shares.shape[1])
+    ]
+    if chosen is not None:
+        marks.append(Rule(float(chosen), is_level=False, name=f"bandwidth {chosen:.3g}"))
+    x = logarithmic("bandwidth", spanned(h, margin=0.02, is_log=True))
+    y = Axis("share of the inertia", (0.0, min(1.02, 1.1 * float(shares.max()) or 1.0)))
+    return Panel(tuple(marks), x, y, title=title)

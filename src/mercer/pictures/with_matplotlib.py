@@ -1,0 +1,388 @@
+"""Panels and sheets drawn with matplotlib, on figures that pyplot does not know of."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mercer.check import InvalidParameter
+from mercer.data.extras import extra
+from mercer.pictures.colours import GREY, PALE, Scale, hexes
+from mercer.pictures.labels import placements
+from mercer.pictures.scene import (
+    INCH,
+    Arrows,
+    Axis,
+    Band,
+    Bars,
+    Field,
+    Labels,
+    Lines,
+    Panel,
+    Points,
+    Rule,
+    Sheet,
+    Surface,
+    Texts,
+)
+
+MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "X"}
+DASHES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
+LEVELS = 14
+LETTERS_PER_INCH = 15.0
+"""Letters of a note that fit into an inch."""
+
+
+def drawn(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
+    """Draw a panel and return its Axes, or a sheet and return an array of them."""
+    extra("matplotlib", "plot", "drawing a picture")
+    if isinstance(picture, Panel):
+        return _panel(picture, ax, figure)
+    if ax is not None:
+        raise InvalidParameter("a sheet has several panels: give it figure=, not ax=")
+    figure = figure or _figure(picture.inches)
+    found = np.empty(len(picture.panels), object)
+    told: set[str | None] = {None}
+    for i, panel in enumerate(picture.panels):
+        found[i] = _added(figure, panel, (picture.rows, picture.columns, i + 1))
+        names = {_name(mark) for mark in panel.marks}
+        _marks(panel, found[i], has_legend=not names <= told)
+        told |= names
+    if picture.title:
+        figure.suptitle(picture.title, parse_math=False)
+    if picture.notes:
+        figure.supxlabel(_wrapped(picture.notes, picture.inches[0]), fontsize=8, color=GREY)
+    _label(picture.panels, found.tolist(), figure)
+    return found
+
+
+def _panel(panel: Panel, ax: Any, figure: Any) -> Any:
+    ax = ax or _added(figure or _figure(panel.size), panel, (1, 1, 1))
+    _marks(panel, ax, has_legend=True)
+    _label((panel,), [ax], ax.figure)
+    return ax
+
+
+def _figure(inches: tuple[float, float]) -> Any:
+    """Return a figure that saves itself; without pyplot nothing is shown and nothing is kept."""
+    figures = extra("matplotlib.figure", "plot", "drawing a picture")
+    return figures.Figure(figsize=inches, layout="constrained")
+
+
+def _added(figure: Any, panel: Panel, place: tuple[int, int, int]) -> Any:
+    return figure.add_subplot(*place, projection=None if panel.z is None else "3d")
+
+
+def _wrapped(notes: tuple[str, ...], inches: float) -> str:
+    width = max(30, int(LETTERS_PER_INCH * inches))
+    return "\n".join(line for note in notes for line in textwrap.wrap(note, width))
+
+
+def _marks(panel: Panel, ax: Any, *, has_legend: bool) -> None:
+    """Draw all but the labels, whose places depend on the size of the panel."""
+    if panel.has_origin and panel.z is None:
+        ax.axhline(0.0, color=PALE, lw=0.8, zorder=0)
+        ax.axvline(0.0, color=PALE, lw=0.8, zorder=0)
+    for order, mark in enumerate(panel.marks):
+        DRAW[type(mark)](mark, ax, 2 + 0.01 * order)
+    for side, name in ((panel.x, "x"), (panel.y, "y"), (panel.z, "z")):
+        if side is not None:
+            _side(side, name, ax)
+    if panel.z is not None:
+        ax.locator_params(nbins=4)
+        ax.tick_params(labelsize=8)
+    if panel.is_equal:
+        _equal(panel, ax)
+    ax.set_title(panel.title, parse_math=False, fontsize=10, loc="left")
+    if panel.notes:
+        inches = ax.get_position().width * ax.figure.get_size_inches()[0]
+        ax.annotate(
+            _wrapped(panel.notes, float(inches)),
+            (0.0, 0.0),
+            (0.0, -34.0 - 11.0 * _extra_lines(panel.x)),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            va="top",
+            fontsize=8,
+            color="#666666",
+            parse_math=False,
+        )
+    if has_legend:
+        _legend(panel, ax)
+
+
+def _extra_lines(side: Axis) -> int:
+    return max((text.count("\n") for _, text in side.ticks or ()), default=0)
+
+
+def _side(side: Axis, name: str, ax: Any) -> None:
+    getattr(ax, f"set_{name}label")(side.title, parse_math=False)
+    if side.is_log:
+        getattr(ax, f"set_{name}scale")("log")
+    getattr(ax, f"set_{name}lim")(*side.limits, auto=True)  # an equal unit may widen them
+    axis = getattr(ax, f"{name}axis")
+    if side.ticks is not None:
+        axis.set_ticks([at for at, _ in side.ticks], labels=[text for _, text in side.ticks])
+        axis.set_ticks([], minor=True)
+        for text in axis.get_ticklabels():
+            text.set_parse_math(False)
+            text.set_fontsize(8)
+        long = max((len(line) for _, t in side.ticks for line in t.split("\n")), default=0)
+        if name == "x" and long * len(side.ticks) > 90:
+            axis.set_tick_params(rotation=90)
+    axis.set_visible(side.is_shown)
+
+
+def _equal(panel: Panel, ax: Any) -> None:
+    """Give both axes one unit."""
+    ax.set_aspect("equal", adjustable="box" if panel.keeps_limits else "datalim")
+
+
+def _legend(panel: Panel, ax: Any) -> None:
+    # Pictures drawn earlier on the same Axes are not this one's.
+    artists = ax.mercer_artists[-len(panel.marks) :]
+    pairs = [(_name(mark), artist) for mark, artist in zip(panel.marks, artists, strict=True)]
+    named = {name: artist for name, artist in pairs if name is not None}
+    if not named:
+        return
+    # Points may lie anywhere on a plane; beside it there is room unless a colour bar has it.
+    is_outside = (panel.has_origin or panel.z is not None) and not any(map(_has_bar, panel.marks))
+    legend = ax.legend(
+        list(named.values()),
+        # A leading underscore hides an entry from matplotlib's legends.
+        [f"\u200a{name}" if name.startswith("_") else name for name in named],
+        fontsize=8,
+        frameon=False,
+        **({"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_outside else {"loc": "best"}),
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)
+
+
+def _has_bar(mark: Any) -> bool:
+    if isinstance(mark, Field):
+        return mark.has_bar and mark.kind != "density"
+    return isinstance(getattr(mark, "colour", None), Scale)
+
+
+def _name(mark: Any) -> str | None:
+    name: str | None = getattr(mark, "name", None)
+    return name
+
+
+def _kept(draw: Callable[..., Any]) -> Callable[[Any, Any, float], None]:
+    """Remember on the Axes which artist stands for each mark, for the legend."""
+
+    def keep(mark: Any, ax: Any, order: float) -> None:
+        if not hasattr(ax, "mercer_artists"):
+            ax.mercer_artists = []
+        ax.mercer_artists.append(draw(mark, ax, order))
+
+    return keep
+
+
+def _colourmap(scale: Scale) -> Any:
+    colours = extra("matplotlib.colors", "plot", "drawing a picture")
+    return colours.LinearSegmentedColormap.from_list("mercer", scale.stops)
+
+
+def _bar(scale: Scale, artist: Any, ax: Any) -> None:
+    few = extra("matplotlib.ticker", "plot", "drawing a picture").MaxNLocator(6)
+    bar = ax.figure.colorbar(artist, ax=ax, shrink=0.8, pad=0.02, ticks=few)
+    bar.set_label(scale.title, parse_math=False, fontsize=8)
+    bar.ax.tick_params(labelsize=8)
+
+
+def _points(mark: Points, ax: Any, order: float) -> Any:
+    at = [mark.x, mark.y] if mark.z is None else [mark.x, mark.y, mark.z]
+    look: dict[str, Any] = {
+        "s": mark.size**2,
+        "marker": MARKERS[mark.marker],
+        "alpha": mark.opacity,
+        "zorder": order,
+    }
+    if isinstance(mark.colour, Scale):
+        low, high = mark.colour.limits
+        artist = ax.scatter(
+            *at, c=mark.colour.values, cmap=_colourmap(mark.colour), vmin=low, vmax=high, **look
+        )
+        _bar(mark.colour, artist, ax)
+        return artist
+    faces = "none" if mark.is_hollow else mark.colour
+    edges = mark.colour if mark.is_hollow else "white"
+    return ax.scatter(
+        *at,
+        facecolors=faces,
+        edgecolors=edges,
+        linewidths=1.2 if mark.is_hollow else 0.4 * (mark.size > 4.0),
+        **look,
+    )
+
+
+def _lines(mark: Lines, ax: Any, order: float) -> Any:
+    at = [mark.x, mark.y] if mark.z is None else [mark.x, mark.y, mark.z]
+    if mark.is_filled:
+        ax.fill(mark.x, mark.y, color=mark.colour, alpha=0.1, lw=0, zorder=order)
+    (line,) = ax.plot(*at, color=mark.colour, lw=mark.width, ls=DASHES[mark.dash], zorder=order)
+    return line
+
+
+def _arrows(mark: Arrows, ax: Any, order: float) -> Any:
+    is_scale = isinstance(mark.colour, Scale)
+    colours = hexes(mark.colour) if isinstance(mark.colour, Scale) else (mark.colour,) * len(mark.x)
+    for x, y, colour in zip(mark.x, mark.y, colours, strict=True):
+        ax.annotate(
+            "",
+            (x, y),
+            (0.0, 0.0),
+            zorder=order,
+            arrowprops={
+                "arrowstyle": "-|>",
+                "color": colour,
+                "lw": 1.3,
+                "shrinkA": 0,
+                "shrinkB": 0,
+                "ls": "--" if mark.is_dashed else "-",
+            },
+        )
+    if is_scale:
+        _bar(mark.colour, _unseen(mark.colour, ax), ax)  # type: ignore[arg-type]
+        return None
+    (line,) = ax.plot([], [], color=mark.colour, ls="--" if mark.is_dashed else "-")
+    return line
+
+
+def _unseen(scale: Any, ax: Any) -> Any:
+    """Return something that carries a colour scale and draws nothing."""
+    low, high = scale.limits
+    return ax.scatter([], [], c=[], cmap=_colourmap(scale), vmin=low, vmax=high)
+
+
+def _bars(mark: Bars, ax: Any, order: float) -> Any:
+    draw = ax.barh if mark.is_lying else ax.bar
+    return draw(mark.at, mark.lengths, 0.8, color=mark.colours, zorder=order)
+
+
+def _band(mark: Band, ax: Any, order: float) -> Any:
+    return ax.fill_between(
+        mark.x, mark.low, mark.high, color=mark.colour, alpha=0.3, lw=0, zorder=order
+    )
+
+
+def _rule(mark: Rule, ax: Any, order: float) -> Any:
+    draw = ax.axhline if mark.is_level else ax.axvline
+    return draw(mark.at, color=mark.colour, lw=1.2, ls=DASHES[mark.dash], zorder=order)
+
+
+def _field(mark: Field, ax: Any, order: float) -> Any:
+    low, high = mark.scale.limits
+    look = {"cmap": _colourmap(mark.scale), "zorder": order - 1.0}
+    if mark.kind == "contour":
+        levels = np.linspace(low, high, LEVELS + 1)
+        artist = ax.contourf(mark.x, mark.y, mark.scale.values, levels, **look)
+        lines = ax.contour(mark.x, mark.y, mark.scale.values, levels, colors="#00000040")
+        lines.set(linewidths=0.5, zorder=order - 0.9)
+    else:
+        artist = ax.pcolormesh(
+            mark.x,
+            mark.y,
+            mark.scale.values,
+            vmin=low,
+            vmax=high,
+            shading="nearest",
+            rasterized=True,
+            **look,
+        )
+    if mark.has_bar:
+        _bar(mark.scale, artist, ax)
+    return artist
+
+
+def _surface(mark: Surface, ax: Any, order: float) -> Any:
+    x, y = np.meshgrid(mark.x, mark.y)
+    return ax.plot_surface(
+        x,
+        y,
+        mark.scale.values,
+        cmap=_colourmap(mark.scale),
+        rcount=60,
+        ccount=60,
+        lw=0.1,
+        edgecolor="#00000030",
+        zorder=order,
+    )
+
+
+def _texts(mark: Texts, ax: Any, order: float) -> Any:
+    for x, y, text, colour in zip(mark.x, mark.y, mark.texts, mark.colours, strict=True):
+        ax.text(
+            x,
+            y,
+            text,
+            color=colour,
+            fontsize=mark.size,
+            ha="center",
+            va="center",
+            zorder=order,
+            parse_math=False,
+        )
+
+
+def _nothing(mark: Labels, ax: Any, order: float) -> Any:
+    return None
+
+
+DRAW: dict[type, Callable[[Any, Any, float], None]] = {
+    Points: _kept(_points),
+    Lines: _kept(_lines),
+    Arrows: _kept(_arrows),
+    Bars: _kept(_bars),
+    Band: _kept(_band),
+    Rule: _kept(_rule),
+    Field: _kept(_field),
+    Surface: _kept(_surface),
+    Texts: _kept(_texts),
+    Labels: _kept(_nothing),
+}
+
+
+def _label(panels: tuple[Panel, ...], axes: list[Any], figure: Any) -> None:
+    """Put labels where there is room, once it is known how large the panels are."""
+    if not any(panel.of_kind(Labels) for panel in panels):
+        return
+    figure.get_figure(root=True).draw_without_rendering()
+    for panel, ax in zip(panels, axes, strict=True):
+        for mark, place in placements(panel, *_frame(panel, ax)):
+            x, y = _frame_to_data(place, ax)
+            colour, text = mark.colours[place.number], mark.texts[place.number]
+            ax.text(
+                x,
+                y,
+                text,
+                color=colour,
+                fontsize=mark.size,
+                ha="center",
+                va="center",
+                zorder=5.0,
+                parse_math=False,
+                clip_on=True,
+            ).set_in_layout(False)
+
+
+def _frame(panel: Panel, ax: Any) -> tuple[Any, Any, tuple[float, float]]:
+    box = ax.get_window_extent()
+    unit = INCH / ax.figure.dpi
+    return ax.get_xlim(), ax.get_ylim(), (float(box.width) * unit, float(box.height) * unit)
+
+
+def _frame_to_data(place: Any, ax: Any) -> tuple[float, float]:
+    box = ax.get_window_extent()
+    unit = INCH / ax.figure.dpi
+    (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
+    return (
+        x0 + (x1 - x0) * place.x / (box.width * unit),
+        y0 + (y1 - y0) * place.y / (box.height * unit),
+    )

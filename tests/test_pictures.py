@@ -1,0 +1,400 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import mercer as mc
+from mercer import datasets, pictures
+from mercer.check import InvalidInput, InvalidParameter, MissingExtra
+from mercer.pictures.colours import PALETTE
+from mercer.pictures.crowds import CROWD
+from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Panel, Points, Rule
+from mercer.pictures.with_plotly import as_data
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def decathlon() -> tuple[Any, Any]:
+    data = datasets.decathlon()
+    return data, mc.PCA(standardize=True).fit(data)
+
+
+def every_text(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from every_text(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from every_text(part)
+
+
+def test_individuals_are_drawn_at_their_coordinates_in_both_libraries(decathlon: Any) -> None:
+    data, model = decathlon
+    options: dict[str, Any] = {
+        "spectrum": model.spectrum_,
+        "colour": data.colour,
+        "axes": (2, 3),
+    }
+    ax = pictures.individuals(model.individuals_, **options)
+    F = model.individuals_.coordinates[:, [1, 2]]
+    drawn = np.vstack([c.get_offsets() for c in ax.collections])
+    order = np.argsort(data.colour.values != "Decastar", kind="stable")
+    np.testing.assert_allclose(drawn, F[order], rtol=1e-15)
+    assert ax.get_xlabel() == "Dim 2 (17.4 %)"
+    assert ax.get_aspect() == 1.0
+    figure = pictures.individuals.plotly(model.individuals_, **options)
+    traced = np.vstack([np.c_[t.x, t.y] for t in figure.data if t.mode == "markers"])
+    np.testing.assert_allclose(traced, drawn, rtol=1e-15)
+    assert figure.layout.xaxis.title.text == "Dim 2 (17.4 %)"
+    assert figure.layout.yaxis.scaleanchor == "x"
+    assert [t.name for t in figure.data[:2]] == ["Decastar", "OlympicG"]
+
+
+def test_the_axes_given_are_drawn_on_and_no_window_is_opened(decathlon: Any) -> None:
+    _, model = decathlon
+    ax = Figure().add_subplot()
+    assert pictures.individuals(model.individuals_, ax=ax, labels=0) is ax
+    assert "matplotlib.pyplot" not in sys.modules
+    with pytest.raises(InvalidParameter, match="several panels"):
+        pictures.images(np.eye(4), (2, 2), ax=ax)
+
+
+def test_pictures_are_described_without_any_drawing_library() -> None:
+    code = (
+        "import sys; from mercer import pictures; "
+        "pictures.scree.describe([2.0, 1.0]); pictures.individuals.describe([[0.0, 1.0]]); "
+        "assert not {'matplotlib', 'plotly'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("library", ["matplotlib", "plotly"])
+def test_a_missing_library_is_named_with_the_extra_that_brings_it(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in [m for m in sys.modules if m.split(".")[0] == library]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    draw = pictures.scree if library == "matplotlib" else pictures.scree.plotly
+    with pytest.raises(MissingExtra, match=rf'{library}.*pip install "mercer\[plot\]"'):
+        draw([1.0])
+
+
+def test_labels_name_the_best_represented_first(decathlon: Any) -> None:
+    _, model = decathlon
+    panel = pictures.individuals.describe(model.individuals_, labels=5)
+    cos2 = model.individuals_.cos2[:, :2].sum(axis=1)
+    best = model.individuals_.labels[np.argsort(-cos2)[:5]]
+    (labels,) = panel.of_kind(Labels)
+    assert isinstance(labels, Labels)
+    assert labels.texts == tuple(best)
+
+
+def test_colours_by_cos2_and_contribution_are_those_of_the_plane(decathlon: Any) -> None:
+    _, model = decathlon
+    ax = pictures.individuals(model.individuals_, colour="cos2", labels=0)
+    expected = model.individuals_.cos2[:, :2].sum(axis=1)
+    np.testing.assert_allclose(ax.collections[0].get_array(), expected)
+    ax = pictures.individuals(model.individuals_, colour="contribution", labels=0)
+    shares = np.asarray(ax.collections[0].get_array())
+    assert shares.sum() == pytest.approx(1.0)
+    with pytest.raises(InvalidParameter, match="cos2"):
+        pictures.individuals(model.individuals_, colour="kos2")
+
+
+def test_supplementary_elements_are_hollow_and_categories_stand_at_barycentres(
+    decathlon: Any,
+) -> None:
+    data, model = decathlon
+    passive = model.supplementary(
+        individuals=data.matrix()[:2], categories={"meeting": data.colour.values}
+    )
+    panel = pictures.individuals.describe(model.individuals_, supplementary=passive)
+    hollow = [m for m in panel.marks if isinstance(m, Points) and m.is_hollow]
+    np.testing.assert_allclose(hollow[0].x, model.individuals_.coordinates[:2, 0])
+    squares = [m for m in panel.marks if isinstance(m, Points) and m.marker == "square"]
+    np.testing.assert_allclose(squares[0].x, passive.categories.coordinates[:, 0])
+
+
+def test_a_group_of_one_has_no_ellipse_and_the_picture_says_so(decathlon: Any) -> None:
+    _, model = decathlon
+    groups = np.array(["alone"] + ["others"] * 40, object)
+    panel = pictures.individuals.describe(
+        model.individuals_, colour=groups, ellipses="concentration"
+    )
+    assert len(panel.of_kind(Lines)) == 1
+    assert "No ellipse for alone (1 individual)." in panel.notes
+
+
+def test_an_ellipse_of_concentration_holds_its_share() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((4000, 2)) @ [[2.0, 0.0], [1.0, 0.5]]
+    panel = pictures.individuals.describe(points, ellipses="concentration", labels=0)
+    (line,) = panel.of_kind(Lines)
+    assert isinstance(line, Lines)
+    S = np.cov(points.T)
+    gaps = np.c_[line.x, line.y] - points.mean(axis=0)
+    radii = np.einsum("ij,jk,ik->i", gaps, np.linalg.inv(S), gaps)
+    np.testing.assert_allclose(radii, -2.0 * np.log(0.05), rtol=1e-9)
+    around = points - points.mean(axis=0)
+    inside = np.einsum("ij,jk,ik->i", around, np.linalg.inv(S), around) < radii[0]
+    assert inside.mean() == pytest.approx(0.95, abs=0.012)
+
+
+def test_variables_stand_at_their_correlations_inside_a_round_circle(decathlon: Any) -> None:
+    _, model = decathlon
+    ax = pictures.variables(model.variables_, spectrum=model.spectrum_)
+    tips = [text.xy for text in ax.texts if text.get_text() == "" and text.arrow_patch]
+    expected = model.variables_.correlations[:, :2]
+    np.testing.assert_allclose(sorted(map(tuple, tips)), sorted(map(tuple, expected)))
+    x, y = ax.lines[2].get_data()  # after the two lines through the origin
+    np.testing.assert_allclose(np.hypot(x, y), 1.0)
+    assert ax.get_aspect() == 1.0
+    assert ax.get_xlim() == ax.get_ylim()
+
+
+@pytest.mark.parametrize("by", ["correlation", "cos2", "contribution"])
+def test_filters_keep_what_their_name_says(decathlon: Any, by: str) -> None:
+    _, model = decathlon
+    v = model.variables_
+    inertias = model.inertias_[:2]
+    measure = {
+        "correlation": np.abs(v.correlations[:, :2]).max(axis=1),
+        "cos2": v.cos2[:, :2].sum(axis=1),
+        "contribution": v.contributions[:, :2] @ inertias / inertias.sum(),
+    }[by]
+    least = float(np.sort(measure)[6])
+    panel = pictures.variables.describe(v, least={by: least})
+    (arrows,) = panel.of_kind(Arrows)
+    assert isinstance(arrows, Arrows)
+    assert set(arrows.names or ()) == {v.names[j] for j in np.flatnonzero(measure >= least)}
+    assert by in panel.notes[0]
+
+
+def test_arrows_of_a_biplot_are_correlations_times_the_number_it_states(decathlon: Any) -> None:
+    _, model = decathlon
+    panel = pictures.biplot.describe(model.individuals_, model.variables_)
+    (arrows,) = panel.of_kind(Arrows)
+    assert isinstance(arrows, Arrows)
+    factor = float(panel.notes[0].split()[-1].rstrip("."))
+    r = dict(zip(model.variables_.names, model.variables_.correlations[:, 0], strict=True))
+    expected = [factor * r[name] for name in arrows.names or ()]
+    np.testing.assert_allclose(arrows.x, expected, rtol=0.01)
+
+
+def test_contributions_are_sorted_beside_the_uniform_line(decathlon: Any) -> None:
+    _, model = decathlon
+    ax = pictures.contributions(model.individuals_, axes=2, most=41)
+    widths = [bar.get_width() for bar in ax.patches]
+    np.testing.assert_allclose(widths, np.sort(model.individuals_.contributions[:, 1])[::-1])
+    assert ax.lines[0].get_xdata()[0] == pytest.approx(1 / 41)
+
+
+def test_the_scree_has_horns_band_kaisers_line_and_p_values(decathlon: Any) -> None:
+    _, model = decathlon
+    horn = mc.parallel_analysis(model, 49, random_state=0)
+    ax = pictures.scree(model.inertias_, total=model.inertia_, horn=horn, kaiser=1.0)
+    heights = [bar.get_height() for bar in ax.patches]
+    np.testing.assert_allclose(heights, model.inertias_)
+    dashed, kaiser = ax.lines
+    np.testing.assert_allclose(dashed.get_ydata(), horn.quantiles(0.95))
+    assert kaiser.get_ydata()[0] == 1.0
+    ticks = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert ticks[0] == f"1\n{horn.p_values[0]:.3f}"
+    assert "32.7 %" in {text.get_text() for text in ax.texts}
+
+
+def test_shares_are_of_the_true_inertia_and_never_exceed_it() -> None:
+    data = datasets.circles()
+    with pytest.warns(mc.DegenerateAxes):
+        model = mc.KernelPCA(3, kernel=mc.Gaussian(8**-0.5)).fit(data)
+    panel = pictures.individuals.describe(model.individuals_, axes=(2, 3), spectrum=model.spectrum_)
+    assert panel.x.title == f"Dim 2 ({100 * 2.14166 / 87.8235:.1f} %)"
+    assert "Dim 2 and 3 have one eigenvalue" in panel.notes[0]
+    with pytest.raises(InvalidParameter, match="exceed 100 %"):
+        pictures.scree([3.0, 2.0], total=4.0)
+    with pytest.raises(InvalidInput, match="sum to at most 1"):
+        pictures.individuals(np.eye(2), spectrum=[0.8, 0.4])
+
+
+def test_negative_eigenvalues_are_shown_and_shares_are_those_of_the_moduli() -> None:
+    model = mc.ClassicalMDS().fit(datasets.us_cities().values)
+    values = model.eigenvalues_
+    panel = pictures.individuals.describe(model.embedding_, spectrum=model.spectrum_)
+    share = values[0] / np.abs(values).sum()
+    assert panel.x.title == f"Dim 1 ({100 * share:.1f} %)" == "Dim 1 (83.2 %)"
+    assert "negative" in panel.notes[0]
+    ax = pictures.eigenvalues(values)
+    drawn = np.vstack([c.get_offsets() for c in ax.collections])
+    np.testing.assert_allclose(drawn[np.argsort(drawn[:, 0]), 1], values)
+    assert np.sum(drawn[:, 1] < -1) == len(ax.collections[1].get_offsets()) == 3
+
+
+def test_eigenfunctions_are_the_transform_on_the_grid_others_at_their_medians() -> None:
+    x = np.random.default_rng(1).standard_normal((30, 3))
+    model = mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(x)
+    page = pictures.eigenfunctions.describe(model.transform, x, on=(2, 0), grid=5)
+    field = page.panels[1].marks[0]
+    assert isinstance(field, Field)
+    place = [[field.y[3], np.median(x[:, 1]), field.x[4]]]
+    assert field.scale.values[3, 4] == pytest.approx(model.transform(place)[0, 1])
+    assert len(pictures.eigenfunctions(model.transform, x, grid=5)) == 2
+
+
+def test_four_panels_show_space_and_its_planes() -> None:
+    x = np.random.default_rng(1).standard_normal((10, 3))
+    axes = pictures.four_panels({"data": x, "moved": x + 1.0})
+    np.testing.assert_allclose(axes[3].collections[1].get_offsets(), x[:, 1:] + 1.0)
+    assert axes[0].name == "3d"
+
+
+def test_the_shepard_diagram_holds_the_values_of_the_map() -> None:
+    model = mc.StressMDS(2, loss="ordinal", n_starts=1).fit(datasets.us_cities().values)
+    ax = pictures.shepard(model.shepard_)
+    dots = ax.collections[0].get_offsets()
+    order = np.argsort(model.shepard_.dissimilarities, kind="stable")
+    np.testing.assert_allclose(dots[:, 0], model.shepard_.dissimilarities[order])
+    assert np.all(np.diff(ax.lines[0].get_ydata()) >= -1e-9)
+
+
+def test_a_heat_map_is_the_matrix_in_the_order_of_its_ticks() -> None:
+    cities = datasets.us_cities()
+    panel = pictures.heat_map.describe(cities.values, names=cities.names, order="distance")
+    field = panel.marks[0]
+    assert isinstance(field, Field)
+    rows = [cities.names.index(text) for _, text in panel.y.ticks or ()]
+    np.testing.assert_array_equal(field.scale.values, cities.values[np.ix_(rows, rows)])
+    first = mc.ClassicalMDS(1).fit(cities.values).embedding_[rows, 0]
+    assert np.all(np.diff(first) > 0) or np.all(np.diff(first) < 0)
+
+
+def test_groups_stand_together_in_a_heat_map_and_large_ones_are_averaged() -> None:
+    n = 900
+    K = np.eye(n)
+    groups = np.array(["a", "b", "c"], object)[np.arange(n) % 3]
+    panel = pictures.heat_map.describe(K, groups=groups)
+    field = panel.marks[0]
+    assert isinstance(field, Field)
+    assert field.scale.values.shape == (300, 300)
+    assert field.scale.values.sum() * 9 == pytest.approx(n)
+    assert sorted(r.at for r in panel.marks if isinstance(r, Rule) and r.is_level) == [299.5, 599.5]
+
+
+def test_images_keep_their_pixels() -> None:
+    axes = pictures.images(np.arange(12.0).reshape(2, 6), (2, 3), titles=["a", "b"])
+    np.testing.assert_array_equal(axes[1].collections[0].get_array(), [[6, 7, 8], [9, 10, 11]])
+    assert axes[0].yaxis_inverted()
+    assert axes[1].get_title(loc="left") == "b"
+
+
+def test_a_bandwidth_path_holds_shares() -> None:
+    ax = pictures.bandwidth_path([0.1, 1.0, 10.0], [[1, 1], [2, 1], [3, 0.5]], [4, 4, 4])
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [0.25, 0.5, 0.75])
+    assert ax.get_xscale() == "log"
+
+
+def test_curves_and_bands_are_drawn_where_they_are() -> None:
+    ax = pictures.curves([0, 1], {"g": [1, 2]}, points=[[0.5, 1.4]], bands={"b": ([0, 1], [2, 3])})
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), [1, 2])
+    np.testing.assert_allclose(ax.collections[1].get_offsets(), [[0.5, 1.4]])
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["b", "g"]
+
+
+def test_contours_and_surfaces_take_a_grid() -> None:
+    x, y = np.linspace(0, 1, 4), np.linspace(0, 2, 5)
+    with pytest.raises(InvalidInput, match="shape"):
+        pictures.contours(x, y, np.zeros((4, 5)))
+    assert pictures.contours(x, y, np.add.outer(y, x)).get_xlim() == (0.0, 1.0)
+    assert pictures.surface(x, y, np.add.outer(y, x)).get_zlim() == (0.0, 3.0)
+
+
+def test_bootstrap_ellipses_lie_around_the_means_of_replicates() -> None:
+    rng = np.random.default_rng(3)
+    at = np.array([[0.0, 0.0], [5.0, 1.0]])
+    replicates = at + 0.1 * rng.standard_normal((100, 2, 2))
+    panel = pictures.bootstrap.describe(at, replicates, labels=0)
+    for i, line in enumerate(panel.of_kind(Lines)):
+        assert isinstance(line, Lines)
+        centre = np.mean([line.x[:-1], line.y[:-1]], axis=1)
+        np.testing.assert_allclose(centre, replicates[:, i].mean(axis=0), atol=1e-12)
+    with pytest.raises(InvalidInput, match="R x 2 x axes"):
+        pictures.bootstrap(at, replicates[:, :1])
+
+
+def test_a_crowd_is_shown_by_its_density_and_a_sample_of_every_group() -> None:
+    n = CROWD + 1
+    rng = np.random.default_rng(0)
+    points = rng.standard_normal((n, 2))
+    groups = np.array(["common"] * (n - 3) + ["rare"] * 3, object)
+    panel = pictures.individuals.describe(points, colour=groups, labels=0)
+    field = panel.marks[0]
+    assert isinstance(field, Field)
+    assert np.sum(10.0**field.scale.values - 1.0) == pytest.approx(n)
+    sizes = {m.name: len(m.x) for m in panel.marks if isinstance(m, Points)}
+    assert sizes["rare"] == 1
+    assert 4_000 < sizes["common"] <= 5_000
+    assert "density" in panel.notes[0]
+    assert "50\u00a0001" in panel.notes[0]
+
+
+def test_hostile_labels_reach_neither_a_browser_nor_a_formula_parser() -> None:
+    names = [HOSTILE, r"$\frac{$", "_hidden", "\\href{javascript:x}"]
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    colour = np.array(names, object)
+    options: dict[str, Any] = {"names": names, "colour": colour, "title": HOSTILE}
+    figure = pictures.individuals.plotly(points, **options)
+    texts = list(every_text(json.loads(figure.to_json())))
+    assert any("&lt;script&gt;" in text for text in texts)
+    assert not any("<script" in text or "$" in text for text in texts)
+    ax = pictures.individuals(points, **options)
+    ax.figure.canvas.draw()
+    assert "_hidden" in " ".join(t.get_text() for t in ax.get_legend().get_texts())
+
+
+def test_both_libraries_can_draw_every_kind_of_mark() -> None:
+    grid = np.linspace(0.0, 1.0, 4)
+    panels = (
+        pictures.scree.describe([2.0, 1.0, -0.5], kaiser=1.0),
+        pictures.surface.describe(grid, grid, np.outer(grid, grid)),
+        pictures.contours.describe(grid, grid, np.outer(grid, grid), is_signed=True),
+        pictures.heat_map.describe(np.eye(3)),
+    )
+    page = pictures.sheet(*panels)
+    assert len(pictures.draw(page)) == 4
+    kinds = {trace["type"] for trace in as_data(page)["data"]}
+    assert kinds == {"bar", "scatter", "surface", "contour", "heatmap"}
+    assert len(pictures.plotly(page).data) == len(as_data(page)["data"])
+
+
+def test_groups_beyond_the_palette_take_another_marker() -> None:
+    groups = np.array([f"g{i:02d}" for i in range(12)], object)
+    panel = pictures.individuals.describe(np.random.default_rng(0).random((12, 2)), colour=groups)
+    looks = {(m.colour, m.marker) for m in panel.marks if isinstance(m, Points)}
+    assert len(looks) == 12
+    assert {colour for colour, _ in looks} == set(PALETTE)
+
+
+@pytest.mark.parametrize("values", [np.zeros((1, 2)), np.zeros((3, 2)), np.full((2, 2), 1e200)])
+def test_degenerate_points_still_make_a_picture(values: Any) -> None:
+    panel = pictures.individuals.describe(values)
+    assert isinstance(panel, Panel)
+    assert panel.x.limits[0] < panel.x.limits[1]
+    ax = pictures.individuals(values, ellipses="concentration")
+    ax.figure.canvas.draw()
+
+
+def test_bars_are_plain_data() -> None:
+    (bars,) = pictures.scree.describe([3.0, 1.0]).of_kind(Bars)
+    assert isinstance(bars, Bars)
+    np.testing.assert_array_equal(bars.lengths, [3.0, 1.0])
