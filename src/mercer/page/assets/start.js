@@ -1,0 +1,174 @@
+// The page comes alive: static pictures stay wherever a live one cannot be drawn.
+
+mercer.controls = (page) => {
+  const place = document.getElementById("controls");
+  const { people, value } = page;
+  const choice = (text, options, chosen, act) => {
+    const label = mercer.element("label", `${text} `);
+    const select = mercer.element("select");
+    options.forEach((name, k) => select.append(mercer.element("option", name, { value: k })));
+    select.value = String(chosen);
+    select.addEventListener("change", () => act(Number(select.value)));
+    label.append(select);
+    place.append(label);
+  };
+  const titles = value.axes.slice(0, people.coordinates.length);
+  if (titles.length > 2) {
+    choice("Across", titles, page.axes[0], (k) => page.move([k, page.axes[1]]));
+    choice("Up", titles, page.axes[1], (k) => page.move([page.axes[0], k]));
+  }
+  if (people.colours.length) {
+    const names = ["one colour", ...people.colours.map((c) => c.name)];
+    choice("Colour by", names, page.colour + 1, (k) => page.paint(k - 1));
+  }
+  if (people.distances) {
+    const label = mercer.element("label", "Show cos2 from ");
+    const range = mercer.element("input", null, { type: "range", min: 0, max: 1, step: 0.05, value: 0 });
+    const shown = mercer.element("output", "0");
+    range.addEventListener("input", () => {
+      page.leastCos2 = Number(range.value);
+      shown.textContent = range.value;
+      page.tell("coloured", page);
+    });
+    label.append(range, shown);
+    place.append(label);
+  }
+  place.hidden = place.children.length === 0;
+};
+
+mercer.legend = (page) => {
+  const place = document.getElementById("legend");
+  const draw = () => {
+    const chosen = page.people.colours[page.colour];
+    place.replaceChildren();
+    if (!chosen || !chosen.levels) return;
+    place.append(mercer.element("span", chosen.name, { class: "key" }));
+    chosen.levels.slice(0, 40).forEach((level, code) => {
+      const button = mercer.element("button", null, { type: "button", class: "level", title: "Select these individuals" });
+      const dot = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+      dot.setAttribute("viewBox", "0 0 10 10");
+      const disc = document.createElementNS("http://www.w3.org/2000/svg", "circle");
+      for (const [name, v] of [["cx", 5], ["cy", 5], ["r", 4.5], ["fill", page.value.palette[code % page.value.palette.length]]]) disc.setAttribute(name, v);
+      dot.append(disc);
+      button.append(dot, ` ${level}`);
+      button.addEventListener("click", () => {
+        const ids = [];
+        chosen.codes.forEach((c, i) => c === code && ids.push(i));
+        page.select(ids);
+      });
+      place.append(button);
+    });
+  };
+  page.listen({ coloured: draw });
+  draw();
+};
+
+mercer.selection = (page, sheet) => {
+  const place = document.getElementById("selection");
+  const clear = mercer.element("button", "Clear", { type: "button" });
+  clear.addEventListener("click", () => page.select([]));
+  const save = mercer.element("button", "Save selection as CSV", { type: "button" });
+  save.addEventListener("click", () => mercer.save("selection.csv", sheet.text(page.selected)));
+  const hint = mercer.isCoarse()
+    ? "Tap a point to select it; the selection shows in every panel."
+    : "Draw a box around points, or click them: the selection shows in every panel and in the table.";
+  const draw = () => {
+    const ids = page.selected;
+    const names = ids.slice(0, 8).map((i) => page.people.names[i]);
+    const more = ids.length > names.length ? ` and ${ids.length - names.length} more` : "";
+    if (!ids.length) place.replaceChildren(hint);
+    else place.replaceChildren(`${ids.length} selected: ${names.join(", ")}${more} `, clear, " ", save);
+    if (sheet.isOnlySelected !== ids.length > 0) {
+      sheet.isOnlySelected = ids.length > 0;
+      sheet.turn(0);
+    }
+  };
+  page.listen({ marked: draw });
+  document.addEventListener("keydown", (event) => event.key === "Escape" && page.select([]));
+  place.hidden = false;
+  draw();
+};
+
+mercer.card = (page) => {
+  const card = document.getElementById("card");
+  const { people, value } = page;
+  let at = [0, 0];
+  document.addEventListener("mousemove", (event) => {
+    at = [event.clientX, event.clientY];
+  });
+  page.listen({
+    pointed(id) {
+      card.hidden = id < 0;
+      if (id < 0) return;
+      const lines = people.colours.map((c) => `${c.name}: ${c.levels ? c.levels[c.codes[id]] : mercer.shown(c.values[id], "number")}`);
+      people.coordinates.slice(0, 4).forEach((_, k) => {
+        const cos2 = people.distances ? `, cos2 ${mercer.shown(page.cos2([k], id), "share")}` : "";
+        lines.push(`${value.axes[k].split(" (")[0]}: ${mercer.shown(people.coordinates[k][id], "number")}${cos2}`);
+      });
+      card.replaceChildren(mercer.element("strong", people.names[id]), ...lines.map((line) => mercer.element("div", line)));
+      const [width, height] = [card.offsetWidth, card.offsetHeight];
+      card.style.left = `${Math.max(4, Math.min(at[0] + 16, window.innerWidth - width - 8))}px`;
+      card.style.top = `${Math.max(4, Math.min(at[1] + 16, window.innerHeight - height - 8))}px`;
+    },
+  });
+};
+
+mercer.copies = () => {
+  for (const id of ["code", "command"]) {
+    const place = document.getElementById(id);
+    if (!place) continue;
+    const button = mercer.element("button", "Copy", { type: "button", class: "copy" });
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(place.textContent);
+        button.textContent = "Copied";
+      } catch {
+        // A page opened from disk may not write to the clipboard: the text is marked instead.
+        window.getSelection().selectAllChildren(place);
+        button.textContent = "Marked: copy with the keyboard";
+      }
+    });
+    place.after(button);
+  }
+};
+
+mercer.start = async () => {
+  const value = mercer.unpacked(JSON.parse(document.getElementById("value").textContent));
+  const page = new mercer.Page(value);
+  mercer.page = page;
+  const sheets = {};
+  for (const place of document.querySelectorAll("[data-sheet]")) {
+    sheets[place.dataset.sheet] = new mercer.Sheet(place, value.sheets[place.dataset.sheet], page);
+  }
+  mercer.sheets = sheets;
+  mercer.copies();
+  if (sheets.individuals) {
+    mercer.controls(page);
+    mercer.legend(page);
+    mercer.selection(page, sheets.individuals);
+    mercer.card(page);
+  }
+  let isFirst = true;
+  for (const figure of document.querySelectorAll("figure[data-panel]")) {
+    const panel = { ...value.panels[figure.dataset.panel], isFirst };
+    isFirst = false;
+    figure.dataset.live = "yes";
+    try {
+      await mercer.renderers[panel.kind](figure.querySelector(".live"), panel, page);
+    } catch (error) {
+      delete figure.dataset.live;
+      console.error(error);
+    }
+    await new Promise((done) => setTimeout(done));
+  }
+};
+
+mercer.start().then(
+  () => {
+    document.body.dataset.state = "ready";
+  },
+  (error) => {
+    document.body.dataset.state = "failed";
+    console.error(error);
+  },
+);

@@ -1,0 +1,219 @@
+"""What the page reads of a model, whatever its class: positions, shares, distances, variables."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, NotPositiveDefinite, lies_on_disk
+from mercer.data.matrices import SquareMatrix
+from mercer.data.reading import read
+from mercer.data.table import Role, Table, as_labels
+from mercer.estimator import require_fit
+from mercer.reading import ReadingWarning, Variables
+from mercer.spectrum import STORED, Spectrum
+
+MISSING = "(missing)"
+"""The level of a factor that individuals without a label have."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A fitted model as a page sees it.
+
+    ``coordinates`` has one row for each individual; ``shares`` are of the total inertia, None
+    where a model has none; ``distances`` and ``rests`` are those to the barycentre and to the
+    space of the axes.
+    """
+
+    model: Any
+    coordinates: Array
+    shares: Array | None
+    inertias: Array | None
+    weights: Array
+    names: tuple[str, ...]
+    table: Table | None = None
+    distances: Array | None = None
+    rests: Array | None = None
+    spectrum: Spectrum | None = None
+    variables: Variables | None = None
+    has_names: bool = False
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    @property
+    def axes(self) -> int:
+        return int(self.coordinates.shape[1])
+
+    @property
+    def spreads(self) -> Array:
+        """The standard deviations of the coordinates: the roots of the inertias of the axes."""
+        size = float(np.max(np.abs(self.coordinates), initial=0.0)) or 1.0
+        spreads: Array = size * np.sqrt(self.weights @ (self.coordinates / size) ** 2)
+        return spreads
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel with the parameters that were used, None for a model without one."""
+        return getattr(self.model, "kernel_", None)
+
+    @property
+    def is_precomputed(self) -> bool:
+        return getattr(self.model, "kernel", None) == "precomputed"
+
+    def axis(self, k: int) -> str:
+        """Return the title of an axis, counted from 0.
+
+        >>> from mercer import PCA
+        >>> subject_of(PCA().fit([[0.0, 0.0], [3.0, 0.0], [0.0, 1.0], [3.0, 1.0]])).axis(0)
+        'Dim 1 (90.0 %)'
+        """
+        share = "" if self.shares is None else f" ({100 * self.shares[k]:.1f} %)"
+        return f"Dim {k + 1}{share}"
+
+    def cos2(self, *axes: int) -> Array:
+        """Return how well some axes show each individual; all alike where distances are unknown."""
+        if self.distances is None:
+            return np.ones(len(self))
+        away = self.distances > 0
+        shown = self.coordinates[:, axes] / np.where(away, self.distances, 1.0)[:, None]
+        return np.where(away, np.minimum(np.sum(shown**2, axis=1), 1.0), 0.0)
+
+    def contributions(self, k: int) -> Array:
+        """Return the share of each individual in the inertia of an axis."""
+        spread = self.spreads[k]
+        if not spread > 0:
+            return np.zeros(len(self))
+        shares: Array = self.weights * (self.coordinates[:, k] / spread) ** 2
+        return shares
+
+
+def subject_of(model: Any, table: Any = None) -> Subject:
+    """Return what a page says of a fitted model with axes, and of the table it was fitted on."""
+    if hasattr(model, "individuals_"):
+        found = _of_readable(model)
+    elif hasattr(model, "embedding_"):
+        found = _of_embedding(model)
+    else:
+        require_fit(model)
+        raise InvalidInput(
+            f"{type(model).__name__} has no individuals on axes to show: pass a fitted PCA, "
+            "KernelPCA, ClassicalMDS or StressMDS"
+        )
+    coordinates = found["coordinates"]
+    if np.iscomplexobj(coordinates):
+        raise InvalidInput(
+            "the coordinates are complex, and a page draws real ones: give the real part of the "
+            "kernel, which is a kernel too"
+        )
+    data = _table_of(model, table, len(coordinates))
+    names = found.pop("names") or (data.row_names if isinstance(data, Table) else None)
+    names = table.names if isinstance(table, SquareMatrix) else names
+    return Subject(
+        model=model,
+        table=data,
+        names=names or tuple(map(str, range(len(coordinates)))),
+        has_names=names is not None,
+        **found,
+    )
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """Collect what a reading warns of, for the page to say; other warnings go their way."""
+    remarks: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield remarks
+    for found in caught:
+        if issubclass(found.category, ReadingWarning):
+            remarks.append(str(found.message))
+        else:
+            warnings.warn_explicit(found.message, found.category, found.filename, found.lineno)
+
+
+def _of_readable(model: Any) -> dict[str, Any]:
+    individuals = model.individuals_
+    try:
+        distances, rests = individuals.distances, individuals.plane_distances
+        individuals.cos2  # noqa: B018  (its warning is part of the page)
+    except (InvalidParameter, NotPositiveDefinite):
+        distances = rests = None
+    try:
+        variables = model.variables_
+    except InvalidParameter:  # the individuals are not rows of variables
+        variables = None
+    return {
+        "coordinates": individuals.coordinates,
+        "shares": np.asarray(model.explained_variance_ratio_),
+        "inertias": model.inertias_,
+        "weights": individuals.weights,
+        "names": individuals.names,
+        "distances": distances,
+        "rests": rests,
+        "spectrum": model.spectrum_,
+        "variables": variables,
+    }
+
+
+def _of_embedding(model: Any) -> dict[str, Any]:
+    F = np.asarray(model.embedding_, float)
+    spectrum = getattr(model, "spectrum_", None)
+    weights = getattr(model, "_weights", np.full(len(F), 1.0 / len(F)))
+    found = {"coordinates": F, "weights": weights, "names": None, "spectrum": spectrum}
+    if spectrum is None:
+        return {**found, "shares": None, "inertias": None}
+    values = spectrum.values[: F.shape[1]]
+    total = float(spectrum.trace)
+    if len(F) <= STORED:  # all eigenvalues are known, or soon found: negative ones do not count
+        every = model.corrected_eigenvalues_
+        total = float(values[0] * np.sum(np.maximum(every, 0.0)) / every[0]) if len(values) else 0.0
+    shares = values / total if total > 0 else np.zeros(len(values))
+    return {**found, "shares": shares, "inertias": np.sum(weights[:, None] * F**2, axis=0)}
+
+
+def _table_of(model: Any, table: Any, count: int) -> Table | None:
+    if table is None:
+        return _table_of_fit(model)
+    if isinstance(table, SquareMatrix):
+        found = None
+    else:
+        found = table if isinstance(table, Table) else read(table, "table")
+    rows = len(table)
+    if rows != count:
+        raise InvalidInput(
+            f"the table has {rows} rows and the model {count} individuals: give the table that the "
+            "model was fitted on"
+        )
+    return found
+
+
+def _table_of_fit(model: Any) -> Table | None:
+    """Return the data a model keeps as a table of numbers, None where they are something else."""
+    points = getattr(model, "X_fit_", None)
+    is_matrix = getattr(model, "kernel", None) == "precomputed"
+    if not isinstance(points, np.ndarray) or is_matrix or lies_on_disk(points):
+        return None
+    if points.ndim != 2 or points.dtype.kind not in "fiu":
+        return None
+    names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(points.shape[1])])
+    return Table(
+        names=tuple(map(str, names)),
+        roles=(Role.NUMBER,) * points.shape[1],
+        numbers=np.asarray(points, float),
+        labels={},
+    )
+
+
+def labels_of(values: Array) -> Array:
+    """Return the labels of a factor as text, those that are missing as a level of their own."""
+    known = as_labels(values.tolist())
+    # numpy's texts end at a NUL, so that two such labels could be one.
+    words = [MISSING if v is None else v.replace("\0", " ") for v in known]
+    return np.array(words, dtype=object)

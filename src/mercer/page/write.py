@@ -1,0 +1,191 @@
+"""The page put together and written: template, styles, scripts, and the policy that binds them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from mercer.check import InvalidInput, UnreadableFile
+from mercer.data.extras import extra
+from mercer.data.source import regular
+from mercer.dimension.rules import Choice
+from mercer.page.data import Value, describe
+from mercer.page.sample import MOST_POINTS
+from mercer.page.svg import drawn
+from mercer.page.text import embedded, short
+from mercer.pictures.colours import PALETTE
+from mercer.pictures.crowds import SAMPLE
+from mercer.store.file import written
+
+ASSETS = Path(__file__).parent / "assets"
+
+SCRIPTS = ("text.js", "page.js", "sheets.js", "panels.js", "start.js")
+"""The scripts of the page in their order; the explorer serves the same files."""
+
+LARGEST = 10_000_000
+"""Bytes of a page: mail takes it, and every browser opens it."""
+
+FEWER = (MOST_POINTS, SAMPLE, 1_000)
+"""Individuals shown one by one, tried in this order until the page is small enough."""
+
+
+def report(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    table: Any = None,
+    title: str | None = None,
+    choices: Mapping[str, Choice] | None = None,
+    command: str | Sequence[str] | None = None,
+    source: str | os.PathLike[str] | None = None,
+) -> Path:
+    """Write what a model found as one HTML file, and return its path.
+
+    The file holds everything it needs and asks the network nothing; its pictures and tables are
+    there without scripts too, and on paper. It takes at most 10 MB: above 10 000 individuals it
+    shows their density and a sample. Names that come from data are text and nothing else. The same
+    model and table make the same bytes.
+
+    Parameters
+    ----------
+    model
+        A fitted `PCA`, `KernelPCA`, `ClassicalMDS` or `StressMDS`.
+    path
+        Where to write; an existing file is replaced once the new one is whole.
+    table : Table, data frame or SquareMatrix, optional
+        What the model was fitted on, with its factors and supplementary columns; by default the
+        numbers that the model keeps.
+    title : str, optional
+        The title of the page.
+    choices : mapping, optional
+        What `choose_dimension` with ``rule="all"`` returned. By default the rules are asked, Horn's
+        with 999 permutations up to 300 individuals.
+    command : str or sequence of str, optional
+        The command line that made the page, to be shown.
+    source : path, optional
+        The file of the data, whose name and SHA-256 sum are shown.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> from tempfile import TemporaryDirectory
+    >>> model = mc.PCA(2).fit([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> with TemporaryDirectory() as folder:
+    ...     page = mc.report(model, Path(folder, "page.html"), choices={})
+    ...     page.name, page.stat().st_size < 10_000_000
+    ('page.html', True)
+    """
+    target = Path(path)
+    file = None if source is None else regular(source)
+    for most in FEWER:
+        value = describe(
+            model,
+            table=table,
+            title=title,
+            choices=choices,
+            command=command,
+            source=file,
+            name=target.name,
+            most_points=most,
+        )
+        page = rendered(value).encode("utf-8")
+        if len(page) <= LARGEST:
+            break
+        choices = choices if choices is not None else {}
+    else:
+        raise InvalidInput(
+            f"the page would take {len(page):,} bytes, more than {LARGEST:,}: give a table with "
+            "fewer columns or shorter labels"
+        )
+    written(target, [page])
+    return target
+
+
+def rendered(value: Value) -> str:
+    """Return a value as a page."""
+    jinja2 = extra("jinja2", "report", "a report")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(ASSETS),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["cell"] = cell
+    markup = environment.filters["safe"]
+    figures = {name: markup(drawn(panel, value)) for name, panel in value["panels"].items()}
+    scripts = [plotly(), "\n".join(asset(name) for name in SCRIPTS)]
+    page: str = environment.get_template("page.html").render(
+        value=value,
+        figures=figures,
+        formula=None if value["kernel"] is None else markup(value["kernel"]["formula"] or ""),
+        palette=PALETTE,
+        policy=policy(scripts),
+        style=markup(asset("page.css")),
+        scripts=[markup(script) for script in scripts],
+        data=markup(embedded({**value, "palette": PALETTE})),
+    )
+    return page
+
+
+def policy(scripts: Sequence[str]) -> str:
+    """Return the content security policy under which only these scripts run, and nothing is asked.
+
+    Styles are not bound: plotly.js writes some as it draws, and they can ask nothing either.
+
+    >>> policy(["a"]).split("; ")[:2]
+    ["default-src 'none'", "script-src 'sha256-ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs='"]
+    """
+    sums = " ".join(map(_source, scripts))
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {sums}",
+            "style-src 'unsafe-inline'",
+            "img-src data: blob:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def _source(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def asset(name: str) -> str:
+    """Return a file that stands beside the template."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+@cache
+def plotly() -> str:
+    """Return plotly.js as the plotly package brings it, in a form that an element can hold."""
+    package = extra("plotly", "report", "a report")
+    place = Path(package.__file__).parent / "package_data" / "plotly.min.js"
+    text = place.read_text(encoding="utf-8").replace("\r\n", "\n")
+    if "</script" in text.lower() or "<!--" in text:
+        raise UnreadableFile(f"{place} cannot stand inside a page: it holds the end of a script")
+    return text
+
+
+def cell(found: Any, kind: str) -> str:
+    """Return a cell of a table as text.
+
+    >>> cell(0.4321, "share"), cell(1.23456, "number"), cell(None, "number"), cell("a", "text")
+    ('43.2 %', '1.23', '', 'a')
+    """
+    if found is None:
+        return ""
+    if isinstance(found, str):
+        return found
+    if kind == "share":
+        return f"{100 * found:.1f} %"
+    return f"{found:.0e}" if kind == "error" else short(found)

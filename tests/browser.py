@@ -1,0 +1,90 @@
+"""A browser for tests of pages: one start, no network, and everything it says is written down."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FLAGS = (
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--disable-background-networking",
+)
+"""Drawing without a graphics card, and nothing asked behind our back."""
+
+DESKTOP, PHONE = (1280, 900), (390, 844)
+
+PATIENCE = 60_000
+"""Milliseconds until a page must be alive, on a machine that does other things too."""
+
+
+@contextmanager
+def started() -> Iterator[Any]:
+    """Start Chromium, or skip the test where there is none."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no chromium on this machine")
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=program, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Visit:
+    """A page that was opened: what it asked the network, and what it wrote to the console."""
+
+    page: Any
+    requests: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+
+    def ask(self, expression: str) -> Any:
+        """Return the value of an expression in the page."""
+        return self.page.evaluate(expression)
+
+    def dismiss(self, dialog: Any) -> None:
+        """Note a dialog, which no page of ours opens, and close it."""
+        self.messages.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def texts(self, selector: str) -> list[str]:
+        found: list[str] = self.page.locator(selector).all_text_contents()
+        return found
+
+
+@contextmanager
+def visit(
+    browser: Any, path: Path, *, size: tuple[int, int] = DESKTOP, scripts: bool = True
+) -> Iterator[Visit]:
+    """Open a page from disk and wait until it is alive."""
+    width, height = size
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        java_script_enabled=scripts,
+        has_touch=size == PHONE,
+        is_mobile=size == PHONE,
+    )
+    page = context.new_page()
+    seen = Visit(page)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.on("console", lambda message: seen.messages.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: seen.messages.append(f"error: {error}"))
+    page.on("dialog", seen.dismiss)
+    try:
+        page.goto(path.as_uri())
+        if scripts:
+            page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
+        yield seen
+    finally:
+        context.close()

@@ -1,0 +1,388 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+from base64 import b64decode, b64encode
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mercer as mc
+from mercer.data.table import Table
+from mercer.datasets import decathlon, eurodist, iris
+from mercer.page.data import describe
+from mercer.page.formula import formula
+from mercer.page.reproduce import called
+from mercer.page.sample import density
+from mercer.page.svg import drawn
+from mercer.page.text import LONGEST, clean, embedded, packed
+from mercer.page.write import LARGEST, rendered
+from tests.hostile import HOSTILE
+
+Value = dict[str, Any]
+
+
+def plain(value: Any) -> Any:
+    """Return a value as a page reads it back: through JSON, arrays unpacked."""
+    return json.loads(embedded(value), object_hook=_unpacked)
+
+
+def _unpacked(found: Value) -> Any:
+    if found.keys() != {"type", "shape", "data"}:
+        return found
+    dtype = {"Float32": "<f4", "Float64": "<f8", "Uint8": "u1", "Int32": "<i4"}[found["type"]]
+    return np.frombuffer(b64decode(found["data"]), dtype).reshape(found["shape"]).tolist()
+
+
+@pytest.fixture(scope="module")
+def athletes() -> tuple[mc.PCA, Table]:
+    table = decathlon()
+    return mc.PCA(5, standardize=True).fit(table), table
+
+
+@pytest.fixture(scope="module")
+def value(athletes: tuple[mc.PCA, Table]) -> Value:
+    model, table = athletes
+    horn = mc.parallel_analysis(model, 39, random_state=0)
+    return describe(model, table=table, choices={"horn": horn})
+
+
+def test_the_result_is_said_in_one_breath(value: Value) -> None:
+    assert value["sentences"] == [
+        "41 individuals, principal component analysis, standardised.",
+        "1 dimension carries 33 % of the inertia; Horn keeps 1 (p = 0.025).",
+        value["sentences"][2],
+    ]
+    assert re.fullmatch(r"Eigenvalues exact to \de-1\d of the largest\.", value["sentences"][2])
+
+
+def test_a_kernel_is_said_with_the_rule_that_found_its_bandwidth() -> None:
+    table = iris()
+    for kernel in (mc.Gaussian("median"), "gaussian(bandwidth='median')"):
+        model = mc.KernelPCA(2, kernel=kernel).fit(table)
+        said = describe(model, table=table, choices={})["sentences"][0]
+        assert said == "150 individuals, Gaussian kernel (bandwidth 2.36, median rule)."
+
+
+def test_the_value_is_json_and_keeps_the_numbers(value: Value, athletes: Any) -> None:
+    model, _ = athletes
+    found = plain(value)
+    F = model.individuals_.coordinates
+    np.testing.assert_allclose(np.transpose(found["individuals"]["coordinates"]), F, rtol=1e-6)
+    np.testing.assert_allclose(
+        found["panels"]["scree"]["shares"], model.explained_variance_ratio_, rtol=1e-6
+    )
+    circle = found["panels"]["circle"]
+    r = dict(zip(circle["names"], zip(circle["x"], circle["y"], strict=True), strict=True))
+    for j, name in enumerate(model.variables_.names):
+        np.testing.assert_allclose(r[name], model.variables_.correlations[j, :2], rtol=1e-6)
+    assert set(circle["names"][circle["active"] :]) == {"Rank", "Points"}
+
+
+def test_indicators_that_scripts_compute_are_those_of_the_model(
+    value: Value, athletes: Any
+) -> None:
+    # contribution = w·(F/s)², cos2 = (F/d)²: the columns of the page suffice for both.
+    people, individuals = plain(value)["individuals"], athletes[0].individuals_
+    F, d = np.transpose(people["coordinates"]), np.array(people["distances"])
+    np.testing.assert_allclose((F / d[:, None]) ** 2, individuals.cos2, rtol=1e-5)
+    shares = np.array(people["weights"])[:, None] * (F / people["spreads"]) ** 2
+    np.testing.assert_allclose(shares, individuals.contributions, rtol=1e-5)
+
+
+def test_tables_hold_what_the_model_holds(value: Value, athletes: Any) -> None:
+    model, _ = athletes
+    sheets = value["sheets"]
+    rows = {row[0]: row[1:] for row in sheets["variables"]["rows"]}
+    np.testing.assert_allclose(rows["100m"][:3], model.variables_.correlations[0, :3], rtol=1e-5)
+    np.testing.assert_allclose(rows["100m"][3:], model.variables_.contributions[0, :3], rtol=1e-5)
+    first = sheets["axes"]["rows"][0]
+    assert first[1] == pytest.approx(model.inertias_[0], rel=1e-5)
+    assert first[2] == pytest.approx(model.explained_variance_ratio_[0], rel=1e-5)
+    roles = {row[0]: row[2] for row in sheets["columns"]["rows"]}
+    assert roles["name"] == "names of rows"
+    assert roles["Rank"] == roles["Competition"] == "supplementary"
+    assert roles["100m"] == "active"
+
+
+def test_axes_are_described_by_what_follows_them(value: Value, athletes: Any) -> None:
+    model, table = athletes
+    said = value["description"][0]
+    assert said["title"] == "Dim 1 (32.7 %)"
+    text = " ".join(said["sentences"])
+    r = model.supplementary(variables={"Points": table.column("Points").values}).variables
+    assert f"Points (supplementary) (r = {r.correlations[0, 0]:.3g})" in text
+    assert "Karpov" in text
+    eta2 = model.supplementary(categories={"c": table.column("Competition").values}).categories.eta2
+    assert f"Competition accounts for {100 * eta2[0, 0]:.2g} % of it" in text
+
+
+@pytest.mark.parametrize("loss", ["stress", "classical"])
+def test_maps_of_distances_have_pages_too(loss: str, tmp_path: Path) -> None:
+    data = eurodist()
+    model = mc.StressMDS(2) if loss == "stress" else mc.ClassicalMDS(3)
+    with np.errstate(all="raise"):
+        page = mc.report(model.fit(data), tmp_path / "page.html", table=data)
+    text = page.read_text(encoding="utf-8")
+    assert "Athens" in text
+    if loss == "stress":
+        assert f"Stress-1 {model.stress_:.3g}" in text
+    else:
+        assert "The distances are not Euclidean" in text
+        shares = model.eigenvalues_ / model.eigenvalues_.clip(0).sum()
+        assert f"Dim 1 ({100 * shares[0]:.1f} %)" in text
+
+
+def test_sets_strings_and_matrices_have_pages() -> None:
+    baskets = [
+        {"bread", "milk"},
+        {"milk"},
+        {"tea", "bread", "milk"},
+        {"tea", "jam"},
+        {"bread", "jam", "oil"},
+    ]
+    of_sets = mc.KernelPCA(2, kernel=mc.Intersection()).fit(baskets)
+    of_matrix = mc.KernelPCA(2, kernel="precomputed").fit(mc.Intersection()(baskets))
+    for model in (of_sets, of_matrix):
+        found = describe(model, choices={})
+        page = rendered(found)
+        assert "circle" not in found["panels"]
+        assert found["panels"]["gram"]["heights"].shape == (5, 5)
+        assert 'data-panel="plane-1-2"' in page
+    np.testing.assert_array_equal(
+        describe(of_sets, choices={})["panels"]["gram"]["heights"],
+        describe(of_matrix, choices={})["panels"]["gram"]["heights"],
+    )
+
+
+def test_eigenfunctions_are_the_coordinates_of_the_points_of_their_grid() -> None:
+    table = iris()
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.5)).fit(table)
+    panel = describe(model, table=table, choices={})["panels"]["function-2"]
+    names = list(table.active)
+    point = np.median(table.matrix(), axis=0)
+    for name, side, at in zip(panel["names"], panel["sides"], (7, 30), strict=True):
+        point[names.index(name)] = side[at]
+    assert panel["heights"][30, 7] == pytest.approx(model.transform(point[None])[0, 1], rel=1e-12)
+
+
+def test_one_axis_one_variable_and_no_inertia_have_pages() -> None:
+    line = mc.KernelPCA(1, kernel=mc.Gaussian(1.0)).fit([[0.0], [1.0], [2.5]])
+    found = describe(line, choices={})
+    assert found["panels"]["function-1"]["kind"] == "curve"
+    assert rendered(found)
+    with pytest.warns(mc.NoInertia):
+        point = mc.PCA().fit([[1.0, 2.0], [1.0, 2.0]])
+    found = describe(point)
+    assert found["panels"] == {}
+    assert "All individuals coincide" in rendered(found)
+
+
+def test_what_the_reading_warns_of_stands_on_the_page() -> None:
+    with pytest.warns(mc.DegenerateAxes):
+        square = mc.PCA(2).fit([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    assert any("one eigenvalue between them" in r for r in describe(square, choices={})["remarks"])
+    centre = mc.PCA(1).fit([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    assert any("barycentre" in remark for remark in describe(centre, choices={})["remarks"])
+
+
+def test_a_crowd_is_shown_as_a_density_and_a_sample_of_every_level(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    levels = np.array(["common"] * 59_980 + ["rare"] * 20, dtype=object)
+    columns = {"x": rng.standard_normal(60_000), "y": rng.standard_normal(60_000), "kind": levels}
+    table = Table.of(columns)
+    model = mc.PCA().fit(table)
+    found = describe(model, table=table, choices={})
+    plane = found["panels"]["plane-1-2"]
+    assert "density of all 60\N{NO-BREAK SPACE}000 individuals" in plane["caption"]
+    assert "a sample of 5000 stratified by kind" in plane["caption"]
+    codes = found["individuals"]["colours"][2]["codes"]
+    assert np.bincount(codes).tolist() == [4998, 2]
+    assert plane["density"]["levels"].max() == 255
+    page = mc.report(model, tmp_path / "crowd.html", table=table, choices={})
+    assert page.stat().st_size < LARGEST
+
+
+def test_a_page_that_would_be_too_large_shows_fewer_individuals(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n = 9_000
+    names = [f"{i:05d} " + "long name " * 20 for i in range(n)]
+    table = Table.of({"x": np.arange(n) % 97, "y": np.arange(n) % 89}, row_names=names)
+    model = mc.PCA().fit(table)
+    whole = mc.report(model, tmp_path / "names.html", table=table, choices={})
+    assert "a sample of" not in whole.read_text(encoding="utf-8")
+    limit = whole.stat().st_size - 1
+    monkeypatch.setattr("mercer.page.write.LARGEST", limit)
+    page = mc.report(model, tmp_path / "names.html", table=table, choices={})
+    assert page.stat().st_size <= limit
+    assert "a sample of 5000" in page.read_text(encoding="utf-8")
+    monkeypatch.setattr("mercer.page.write.LARGEST", 1_000)
+    with pytest.raises(mc.InvalidInput, match="more than 1,000"):
+        mc.report(model, tmp_path / "no.html", table=table, choices={})
+
+
+def test_the_density_counts_every_point() -> None:
+    x = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
+    cells = density(x, x)
+    counts = cells["largest"] * (cells["levels"] / 255.0) ** 2
+    assert counts.round(1).sum() == pytest.approx(5.0, abs=0.05)
+    assert cells["levels"][0, 0] == 255  # rows go up, as y does
+
+
+def test_the_same_model_makes_the_same_bytes(tmp_path: Path) -> None:
+    data = eurodist()
+    pages = [
+        mc.report(mc.ClassicalMDS(2).fit(data), tmp_path / "same.html", table=data).read_bytes()
+        for _ in range(2)
+    ]
+    assert pages[0] == pages[1]
+
+
+def test_a_page_can_be_reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = tmp_path / "it's data.csv"
+    source.write_text("name,u,v\na,0,1\nb,2,0\nc,1,5\n")
+    table = mc.read(source)
+    model = mc.KernelPCA(2, kernel=mc.Gaussian("median"), random_state=3).fit(table)
+    command = ["mercer", "report", str(source)]
+    found = describe(model, table=table, source=source, command=command, choices={})
+    facts = dict(found["reproduce"]["facts"])
+    assert facts["SHA-256 of the file"] == hashlib.sha256(source.read_bytes()).hexdigest()
+    numbers = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 5.0]])
+    assert facts["SHA-256 of the active numbers"] == hashlib.sha256(numbers.tobytes()).hexdigest()
+    assert facts["random_state"] == "3"
+    assert facts["numpy"] == np.__version__
+    assert shlex.split(found["reproduce"]["command"]) == command
+    first = mc.report(model, tmp_path / "page.html", table=table, source=source).read_bytes()
+    again = tmp_path / "again"
+    again.mkdir()
+    monkeypatch.chdir(again)
+    exec(found["reproduce"]["code"], {})
+    assert (again / "page.html").read_bytes() == first
+
+
+def test_code_names_the_parameters_that_are_not_usual() -> None:
+    assert called(mc.PCA()) == "PCA()"
+    assert called(mc.PCA(3, standardize=True)) == "PCA(3, standardize=True)"
+    assert called(mc.ClassicalMDS(2)) == "ClassicalMDS()"
+
+
+def test_models_without_axes_and_other_tables_are_refused(tmp_path: Path) -> None:
+    spline = mc.SmoothingSpline().fit(np.arange(9.0), np.arange(9.0) ** 2)
+    with pytest.raises(mc.InvalidInput, match="SmoothingSpline has no individuals on axes"):
+        mc.report(spline, tmp_path / "no.html")
+    model = mc.PCA().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+    with pytest.raises(mc.InvalidInput, match="41 rows and the model 3 individuals"):
+        mc.report(model, tmp_path / "no.html", table=decathlon())
+    with pytest.raises(mc.NotSaved):
+        mc.report(model, tmp_path / "no" / "such" / "folder.html", choices={})
+    assert not list(tmp_path.iterdir())
+
+
+# Names that come from data.
+
+
+def test_every_hostile_name_is_text_in_the_page() -> None:
+    n = len(HOSTILE)
+    columns: dict[str, Any] = {
+        f"{name} {j}": np.arange(n) ** j for j, name in enumerate(HOSTILE[:3])
+    }
+    columns["kind"] = np.array(HOSTILE, dtype=object)
+    table = Table.of(columns, row_names=HOSTILE)
+    found = describe(
+        mc.PCA().fit(table), table=table, title=HOSTILE[2], command=HOSTILE[0], choices={}
+    )
+    page = rendered(found)
+    assert page.count("<script") == 3
+    assert page.count("</script") == 3
+    bare = re.sub(r"<script.*?</script>", "", page, flags=re.S)
+    assert bare.count("</title>") == bare.count("</style>") == 1
+    assert not re.search(r"<(img|iframe|svg/|b>|a href=.?javascript)", bare)
+    assert not re.search(r"<[^>]*\son\w+=", bare)
+    data = re.search(r'<script id="value"[^>]*>(.*?)</script>', page, flags=re.S)
+    assert data is not None
+    assert not re.search("[<>&]", data[1])
+    assert json.loads(data[1])["individuals"]["names"][:5] == list(HOSTILE[:5])
+    for panel in found["panels"].values():
+        ElementTree.fromstring(drawn(panel, found))  # whole as XML: no name ended an element
+
+
+@given(st.text(max_size=300))
+def test_embedded_json_is_the_same_text_and_holds_no_mark(text: str) -> None:
+    found = embedded([text])
+    assert not re.search("[<>&\u2028\u2029]", found)
+    assert json.loads(found) == [text]
+
+
+@given(st.text(max_size=300))
+def test_a_clean_name_is_one_short_line(text: str) -> None:
+    assert len(clean(text)) <= LONGEST
+    assert len(f"a{clean(text)}b".splitlines()) == 1
+    assert clean(clean(text)) == clean(text)
+
+
+def test_the_policy_allows_exactly_the_scripts_of_the_page(value: Value) -> None:
+    page = rendered(value)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    rules = dict(rule.split(" ", 1) for rule in policy[1].replace("&#39;", "'").split("; "))
+    assert rules["default-src"] == "'none'"
+    scripts = re.findall(r"<script>(.*?)</script>", page, flags=re.S)
+    sums = [b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    assert rules["script-src"].split() == [f"'sha256-{total}'" for total in sums]
+
+
+def test_packed_arrays_keep_numbers_that_single_precision_does_not_hold() -> None:
+    assert packed(np.array([1.0, 2.5]))["type"] == "Float32"
+    assert packed(np.array([1e200, 1.0]))["type"] == "Float64"
+    assert packed(np.array([3, 70_000]))["type"] == "Int32"
+    assert plain(np.array([1e200])) == [1e200]
+
+
+# Formulas.
+
+KERNELS = [
+    mc.Linear(),
+    mc.Polynomial(3, 1.0, 0.5),
+    mc.Gaussian(0.5),
+    mc.Gaussian((1.0, 2.0)),
+    mc.Laplacian(2.0),
+    mc.Matern(1.5, 2.0),
+    mc.Matern(2.5, 2.0),
+    mc.RationalQuadratic(0.7, 2.0),
+    mc.Periodic(1.0, 2.0),
+    mc.Gaussian(0.5) + 0.1 * mc.Linear(),
+    (mc.Gaussian(0.5) + 1.0) * mc.Linear() ** 2,
+    mc.Linear().exp(),
+    mc.Linear().normalised(),
+    mc.Linear().gaussian(2.0),
+    mc.AllSubsets(),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_formulas_are_whole_mathml(kernel: mc.Kernel) -> None:
+    found = formula(kernel)
+    assert found is not None
+    tree = ElementTree.fromstring(found)
+    assert tree.tag == "math"
+    children = {"mfrac": 2, "msup": 2, "msub": 2, "munder": 2, "msubsup": 3}
+    for node in tree.iter():
+        assert len(node) == children.get(node.tag, len(node)), node.tag
+
+
+def test_formulas_hold_the_numbers_and_brackets_of_the_kernel() -> None:
+    text = "".join(ElementTree.fromstring(formula(0.1 * mc.Gaussian(0.35)) or "").itertext())
+    assert text == "k(x,y)=0.1·exp(−‖x−y‖22·0.352)"
+    text = "".join(
+        ElementTree.fromstring(formula((mc.Linear() + 1.0) * mc.Linear()) or "").itertext()
+    )
+    assert text == "k(x,y)=(⟨x,y⟩+1)·⟨x,y⟩"
+    assert formula(mc.FromFunction(lambda a, b: 1.0)) is None

@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.data.table import Table
+from mercer.datasets import decathlon
+from tests.browser import PHONE, Visit, started, visit
+from tests.hostile import HOSTILE
+
+SELECTED = """[...document.querySelectorAll("figure[data-live] .live")].map((place) =>
+    (place.data ?? []).filter((t) => t.hoverinfo === "none").map((t) => t.selectedpoints ?? null)
+).flat()"""
+"""What is selected in each panel that shows individuals."""
+
+RINGS = """[...document.querySelectorAll("figure[data-live] .live")].map((place) =>
+    (place.data ?? [])
+        .filter((t) => t.marker?.symbol === "circle-open" && t.marker.line)
+        .map((t) => t.x[0])
+).flat()"""
+"""Where each of those panels rings the individual that is pointed at."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = decathlon()
+    model = mc.KernelPCA(4, kernel=mc.Gaussian("median")).fit(table)
+    choices = {
+        "kaiser": mc.choose_dimension(model, rule="kaiser"),
+        "horn": mc.parallel_analysis(model, 19, random_state=0),
+    }
+    path = tmp_path_factory.mktemp("pages") / "page.html"
+    return mc.report(model, path, table=table, title="Athletes", choices=choices)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    n = len(HOSTILE)
+    rng = np.random.default_rng(0)
+    columns: dict[str, Any] = {
+        f"{name} {j}": rng.standard_normal(n) for j, name in enumerate(HOSTILE)
+    }
+    columns["kind " + HOSTILE[0]] = np.array(HOSTILE, dtype=object)
+    table = Table.of(columns, row_names=HOSTILE, notes=HOSTILE)
+    folder = tmp_path_factory.mktemp("hostile")
+    path = folder / "<img src=x onerror=window.hacked=0>.html"
+    model = mc.PCA(4).fit(table)
+    return mc.report(model, path, table=table, title=HOSTILE[1], command=HOSTILE, choices={})
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, page: Path) -> Iterator[Visit]:
+    with visit(browser, page) as seen:
+        yield seen
+
+
+@pytest.fixture
+def open_page(opened: Visit) -> Visit:
+    """Return the page as it is when it is opened, without opening it again."""
+    opened.page.emulate_media(media="screen")
+    opened.ask("mercer.page.move([0, 1])")
+    opened.ask("mercer.page.paint(mercer.page.people.colours.findIndex((c) => c.levels))")
+    opened.ask("mercer.page.select([])")
+    return opened
+
+
+@pytest.fixture(scope="module")
+def opened_hostile(browser: Any, hostile: Path) -> Iterator[Visit]:
+    with visit(browser, hostile) as seen:
+        yield seen
+
+
+def test_a_page_is_alive_says_nothing_and_asks_nothing(open_page: Visit, page: Path) -> None:
+    assert open_page.messages == []
+    assert [url for url in open_page.requests if not url.startswith("data:")] == [page.as_uri()]
+    figures = open_page.page.locator("figure[data-panel]").count()
+    assert figures >= 10
+    assert open_page.page.locator("figure[data-live] .main-svg").count() >= figures
+    assert "41 individuals, Gaussian kernel" in open_page.texts(".result")[0]
+
+
+def test_a_box_selects_the_same_individuals_in_every_panel_and_in_the_table(
+    open_page: Visit,
+) -> None:
+    box = open_page.page.locator("#figure-plane-1-2 .nsewdrag").bounding_box()
+    mouse = open_page.page.mouse
+    mouse.move(box["x"] + 2, box["y"] + 2)
+    mouse.down()
+    mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] - 2, steps=4)
+    mouse.up()
+    open_page.page.wait_for_selector("#selection button")
+    F = np.array(open_page.ask("mercer.page.people.coordinates"))
+    left, right = open_page.ask(
+        "document.querySelector('#figure-plane-1-2 .live')._fullLayout.xaxis.range"
+    )
+    expected = np.flatnonzero(F[0] < (left + right) / 2).tolist()
+    assert 0 < len(expected) < 41
+    chosen = open_page.ask("mercer.page.selected")
+    assert chosen == expected
+    panels = open_page.ask(SELECTED)
+    assert len(panels) >= 6
+    assert all(found == chosen for found in panels)
+    rows = open_page.texts("[data-sheet=individuals] tbody tr td:first-child")
+    names = open_page.ask("mercer.page.selected.map((i) => mercer.page.people.names[i])")
+    assert rows == names[:25]
+    open_page.page.keyboard.press("Escape")
+    assert open_page.ask(SELECTED) == [None] * len(panels)
+    assert open_page.messages == []
+
+
+def test_pointing_at_a_row_rings_the_individual_everywhere(open_page: Visit) -> None:
+    open_page.page.locator("[data-sheet=individuals] tbody tr").nth(3).hover()
+    open_page.page.wait_for_selector("#card:not([hidden])")
+    assert open_page.texts("#card strong") == [open_page.ask("mercer.page.people.names[3]")]
+    rings = open_page.ask(RINGS)
+    assert len(rings) == len(open_page.ask(SELECTED))
+    assert None not in rings
+    assert rings[0] == open_page.ask("mercer.page.people.coordinates[0][3]")
+
+
+def test_a_level_of_the_legend_selects_its_members(open_page: Visit) -> None:
+    open_page.page.get_by_role("button", name="OlympicG").click()
+    codes = decathlon().column("Competition").values
+    expected = np.flatnonzero(codes == "OlympicG").tolist()
+    assert open_page.ask(SELECTED)[0] == expected
+
+
+def test_the_first_plane_shows_the_axes_that_are_asked_for(open_page: Visit) -> None:
+    open_page.page.get_by_label("Across").select_option("2")
+    place = "document.querySelector('#figure-plane-1-2 .live')"
+    shown = f"{place}.data.find((t) => t.hoverinfo === 'none').x"
+    open_page.page.wait_for_timeout(100)
+    assert open_page.ask(shown) == open_page.ask("mercer.page.people.coordinates[2]")
+    assert open_page.ask(f"{place}.layout.xaxis.title.text").startswith("Dim 3 (")
+    open_page.page.get_by_label("Colour by").select_option(label="100m")
+    assert open_page.page.locator("#legend *").count() == 0
+    assert open_page.messages == []
+
+
+def test_tables_sort_by_every_column(open_page: Visit) -> None:
+    sheet = open_page.page.locator("[data-sheet=variables]")
+    button = sheet.get_by_role("button", name="correlation 1")
+    for way, sign in (("descending", -1), ("ascending", 1)):
+        button.click()
+        assert sheet.locator("th[aria-sort]").get_attribute("aria-sort") == way
+        cells = open_page.texts("[data-sheet=variables] tbody td:nth-child(2)")
+        numbers = [float(cell.replace("−", "-")) for cell in cells]
+        assert numbers == sorted(numbers, reverse=sign < 0)
+    sheet.get_by_role("button", name="variable").click()
+    names = open_page.texts("[data-sheet=variables] tbody td:first-child")
+    assert names[0] == "100m"
+    assert set(names) == set(decathlon().active)
+
+
+def test_a_page_is_readable_without_scripts(browser: Any, page: Path) -> None:
+    with visit(browser, page, scripts=False) as seen:
+        assert seen.page.locator(".result").is_visible()
+        for name in ("plane-1-2", "scree", "circle", "function-1", "apart", "gram"):
+            picture = seen.page.locator(f"#figure-{name} .static svg")
+            assert picture.is_visible()
+            assert picture.bounding_box()["height"] > 150
+        assert seen.page.locator("[data-sheet=individuals] tbody tr").count() == 41
+        assert seen.page.locator("math").is_visible()
+        assert not seen.page.locator("#controls").is_visible()
+        assert [url for url in seen.requests if not url.startswith("data:")] == [page.as_uri()]
+
+
+def test_paper_shows_the_static_pictures(open_page: Visit) -> None:
+    paper = open_page.page.pdf(format="A4")
+    assert paper.startswith(b"%PDF")
+    assert 3 <= len(re.findall(rb"/Type\s*/Page\b", paper)) <= 14
+    open_page.page.emulate_media(media="print")
+    assert open_page.page.locator("#figure-plane-1-2 .static svg").is_visible()
+    assert not open_page.page.locator("#figure-plane-1-2 .live").is_visible()
+    assert not open_page.page.locator("nav").is_visible()
+
+
+def test_a_phone_shows_the_page_without_scrolling_sideways(browser: Any, page: Path) -> None:
+    with visit(browser, page, size=PHONE) as seen:
+        assert seen.ask("document.documentElement.scrollWidth") == PHONE[0]
+        assert seen.messages == []
+
+
+def test_hostile_names_do_nothing_and_are_shown(opened_hostile: Visit, hostile: Path) -> None:
+    seen = opened_hostile
+    rows = "[data-sheet=individuals] tbody tr"
+    for i in range(0, 25, 5):
+        seen.page.locator(rows).nth(i).hover()
+    seen.page.locator("#legend button").nth(1).click()
+    seen.page.locator("#selection button").first.click()
+    seen.page.get_by_label("Colour by").select_option("1")
+    seen.page.locator("#figure-circle .nsewdrag").hover()
+    assert seen.messages == []
+    assert [url for url in seen.requests if not url.startswith("data:")] == [hostile.as_uri()]
+    assert seen.ask("window.hacked ?? 'nothing'") == "nothing"
+    assert seen.page.locator("script").count() == 3
+    assert seen.page.locator("iframe, img, object, embed, [onload], [onerror]").count() == 0
+    assert seen.page.locator("a[href^='javascript' i], svg a").count() == 0
+    assert seen.texts(f"{rows}:first-child td:first-child") == [HOSTILE[0]]
+    names = seen.ask("mercer.page.people.names")
+    whole = {name if len(name) <= 24 else f"{name[:23]}…" for name in names}
+    drawn = seen.texts("#figure-plane-1-2 .live .textpoint text")
+    assert drawn
+    assert set(drawn) <= whole  # names were drawn as they are, marks and all
+    assert any("<" in name for name in drawn)
+
+
+def test_the_policy_refuses_scripts_that_are_not_of_the_page(
+    browser: Any, page: Path, tmp_path: Path
+) -> None:
+    # Another script in plotly's place is refused too, and the pictures of paper stay.
+    planted = tmp_path / "planted.html"
+    first, _, rest = page.read_text(encoding="utf-8").partition("<script>")
+    text = f"{first}<script>window.hacked = 1</script><script>{rest[rest.index('</script>') :]}"
+    planted.write_text(text, encoding="utf-8")
+    with visit(browser, planted) as seen:
+        assert seen.ask("window.hacked ?? 'nothing'") == "nothing"
+        assert any("Content Security Policy" in message for message in seen.messages)
+        assert seen.page.locator("figure[data-live]").count() == 0
+        assert seen.page.locator("#figure-plane-1-2 .static svg").is_visible()
+
+
+def test_saved_tables_hold_no_formula_unless_asked_to(opened_hostile: Visit) -> None:
+    seen = opened_hostile
+    seen.ask("mercer.page.select([])")
+    sheet = seen.page.locator("[data-sheet=individuals]")
+    saved = {}
+    for is_raw in (False, True):
+        if is_raw:
+            sheet.get_by_label("exact text").check()
+        with seen.page.expect_download() as waiting:
+            sheet.get_by_role("button", name="Save as CSV").click()
+        text = Path(waiting.value.path()).read_text(encoding="utf-8-sig")
+        saved[is_raw] = list(csv.reader(io.StringIO(text, newline="")))
+    safe, raw = saved[False], saved[True]
+    assert len(safe) == len(raw) == len(HOSTILE) + 1
+    words = [cell for row in safe for cell in row[:2]]
+    assert not [cell for cell in words if re.match(r"[=+\-@\t\r]", cell)]
+    assert {'\'=HYPERLINK("https://example.org/21")', "'-2+3", "'@SUM(A1:A9)"} <= set(words)
+    assert "-2+3" in {row[0] for row in raw}
+    at = safe[0].index("Dim 1")
+    numbers = [float(row[at]) for row in safe[1:]]
+    assert min(numbers) < 0  # a number is left alone, sign and all
+    np.testing.assert_allclose(numbers, seen.ask("mercer.page.people.coordinates[0]"))
+
+
+def test_a_crowd_is_drawn_as_a_sample_above_its_density(browser: Any, tmp_path: Path) -> None:
+    x = np.random.default_rng(0).standard_normal((60_000, 3))
+    path = mc.report(mc.PCA(2).fit(x), tmp_path / "crowd.html", choices={})
+    with visit(browser, path) as seen:
+        place = "document.querySelector('#figure-plane-1-2 .live').data"
+        kinds = seen.ask(f"{place}.map((t) => t.type)")
+        assert kinds[0] == "heatmap"
+        assert "scattergl" not in kinds
+        assert seen.page.locator("#figure-plane-1-2 .scatterlayer .point").count() >= 5000
+        assert seen.page.locator("#figure-plane-1-2 .heatmaplayer image").count() == 1
+        assert seen.page.locator(".no-webgl").count() == 0
+        assert seen.ask("mercer.page.count") == 5000
+        assert "density of all 60" in seen.texts("#figure-plane-1-2 figcaption")[0]
+        seen.page.locator("[data-sheet=individuals] tbody tr").first.click()
+        assert seen.ask(SELECTED)[0] == [0]
+        assert seen.messages == []
