@@ -1,0 +1,59 @@
+# Completion of the mercer command for bash; for zsh too, after `autoload -U bashcompinit`
+# and `bashcompinit`.
+# Written by `python -m mercer.cli.completion`; do not edit.
+
+_mercer() {
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
+    local words=""
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        COMPREPLY=($(compgen -W "fit report project check dim demo doctor --help --version" -- "$word"))
+        return
+    fi
+    case "$command $before" in
+        "fit --method") words="kpca pca mds stress" ;;
+        "fit --correction") words="lingoes cailliez power clip" ;;
+        "fit --loss") words="stress sstress sammon ordinal" ;;
+        "fit --as") words="auto table matrix strings sets" ;;
+        "fit --impute") words="mean" ;;
+        "fit --decimal") words=". ," ;;
+        "report --method") words="kpca pca mds stress" ;;
+        "report --correction") words="lingoes cailliez power clip" ;;
+        "report --loss") words="stress sstress sammon ordinal" ;;
+        "report --as") words="auto table matrix strings sets" ;;
+        "report --impute") words="mean" ;;
+        "report --decimal") words=". ," ;;
+        "project --as") words="auto table matrix strings sets" ;;
+        "project --impute") words="mean" ;;
+        "project --decimal") words=". ," ;;
+        "check --of") words="gram distances squares" ;;
+        "check --as") words="auto table matrix strings sets" ;;
+        "check --impute") words="mean" ;;
+        "check --decimal") words=". ," ;;
+        "dim --method") words="kpca pca mds stress" ;;
+        "dim --correction") words="lingoes cailliez power clip" ;;
+        "dim --loss") words="stress sstress sammon ordinal" ;;
+        "dim --as") words="auto table matrix strings sets" ;;
+        "dim --impute") words="mean" ;;
+        "dim --decimal") words=". ," ;;
+        "demo demo") words="decathlon iris swiss us_cities eurodist circles disc_and_ring plants" ;;
+    esac
+    if [ -n "$words" ]; then
+        COMPREPLY=($(compgen -W "$words" -- "$word"))
+        return
+    fi
+    case "$command" in
+        fit) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --coords --force --raw --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        report) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --title --open --permutations --force --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        project) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --force --raw --as --id --drop --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        check) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --kernel --of --seed --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        dim) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --permutations --level --share --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        demo) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --no-open" ;;
+        doctor) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --individuals --variables --rank" ;;
+    esac
+    case "$word" in
+        -*) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
+        *) COMPREPLY=($(compgen -f -- "$word")) ;;
+    esac
+}
+complete -o filenames -F _mercer mercer

@@ -1,0 +1,98 @@
+"""The command line: data on the standard output, talk on the standard error, one code at the end.
+
+Nothing heavy is imported before a command is known, so that ``mercer --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from mercer.cli.codes import BROKEN_PIPE, INTERRUPTED, OK, TERMINATED
+from mercer.cli.running import Terminated, is_running, termination_heard
+from mercer.cli.talk import Talk
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+EXAMPLES = """\
+mercer demo                                       a whole analysis of embedded data: no file needed
+mercer fit data.csv --scale --out model.mercer    axes and their inertia, and the model in a file
+mercer project model.mercer new.csv               where new individuals lie on these axes
+mercer dim data.csv                               how many axes to keep, with p-values
+mercer check gram.npy                             is this matrix positive semidefinite?
+mercer report data.csv --open                     one page with everything; more: mercer --help
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; no traceback reaches the user."""
+    talk = Talk()
+    try:
+        with termination_heard():
+            code = _answered(list(sys.argv[1:] if argv is None else argv), talk)
+            talk.flush()
+    except BrokenPipeError:
+        talk.forget_output()
+        code = BROKEN_PIPE
+    except Terminated:
+        talk.failed("stopped by a signal; no file was left half written", TERMINATED)
+        code = TERMINATED
+    except KeyboardInterrupt:
+        talk.failed("interrupted; no file was left half written", INTERRUPTED)
+        code = INTERRUPTED
+    if is_running():  # the work does not hear of signals, and is not waited for
+        os._exit(code)
+    return code
+
+
+def _answered(argv: list[str], talk: Talk) -> int:
+    """Return the code of a command; what it raises becomes a message and a code."""
+    if not argv:
+        talk.output(EXAMPLES)
+        return OK
+    talk.expect(argv)
+    args: Namespace | None = None
+    try:
+        from mercer.cli.parser import parser
+
+        args = parser().parse_args(argv)
+        talk.heed(args)
+        return command(args, talk)
+    except BrokenPipeError:
+        raise
+    except SystemExit as stop:  # argparse has printed help, or the version
+        return int(stop.code or OK)
+    except Exception as error:
+        from mercer.cli.refusals import refusal
+
+        message, code = refusal(error, args)
+        talk.failed(message, code, error)
+        return code
+
+
+def command(args: Namespace, talk: Talk) -> int:
+    """Run the command that was named, whose module is imported only now."""
+    module = import_module(f"mercer.cli.{args.command}")
+    with warnings_told(talk):
+        code: int = module.run(args, talk)
+    return code
+
+
+@contextmanager
+def warnings_told(talk: Talk) -> Iterator[None]:
+    """Tell warnings of the library in the words of the command line, each once."""
+    from mercer.cli.refusals import in_flags
+
+    def tell(message: Warning | str, *_: object, **__: object) -> None:
+        talk.warn(in_flags(" ".join(str(message).split())))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        warnings.showwarning = tell
+        yield

@@ -1,0 +1,159 @@
+"""``mercer fit``: the axes of data, their inertia, the model and the coordinates in files."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.cli.models import Fitted, asked, fitted, kernel_text, tell_plan
+from mercer.cli.parser import Misused
+from mercer.cli.sources import Data, data_of
+from mercer.cli.tables import aligned, csv_bytes, percent, refuse_existing, write
+from mercer.cli.talk import Talk
+from mercer.mds import ClassicalMDS, StressMDS
+from mercer.store import save
+
+
+def run(args: Namespace, talk: Talk) -> int:
+    """Fit, write what is to be written, and answer with the axes."""
+    if args.coords == "-" and args.json:
+        raise Misused("--coords - prints CSV and --json an object, both on the standard output")
+    refuse_existing([args.out, args.coords], is_forced=args.force)
+    data = data_of(args, talk)
+    model = asked(args, data)
+    if args.dry_run:
+        return tell_plan(talk, model, data)
+    talk.say(f"{args.data}: {data}")
+    result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
+    value = summary(result, data, args)
+    if args.out:
+        save(result.model, args.out)
+        talk.say(f"the model is in {args.out}")
+    if args.coords and args.coords != "-":
+        write(args.coords, csv_bytes(coordinates(result.model, data), is_raw=args.raw))
+        talk.say(f"the coordinates are in {args.coords}")
+    if args.coords == "-":
+        talk.say(text_of(value))
+        table = csv_bytes(coordinates(result.model, data), is_raw=args.raw)
+        talk.output(table.decode())
+        sys.stdout.flush()
+    else:
+        talk.answer(value, text_of(value))
+    return result.code
+
+
+def coordinates(model: Any, data: Data) -> dict[str, Any]:
+    """Return the coordinates as columns: individuals of the fit, then supplementary ones."""
+    labels = data.labels
+    scores = scores_of(model)
+    is_passive = np.zeros(len(scores), bool)
+    if data.passive is not None:
+        passive = data.passive
+        labels = labels + list(passive.row_names or (f"sup {i}" for i in range(len(passive))))
+        scores = np.vstack([scores, model.transform(passive)])
+        is_passive = np.arange(len(scores)) >= len(data)
+    axes = {f"dim{k + 1}": scores[:, k] for k in range(scores.shape[1])}
+    columns: dict[str, Any] = {"individual": labels, **axes}
+    if data.passive is not None:
+        columns["supplementary"] = is_passive.astype(int)
+    return columns
+
+
+def scores_of(model: Any) -> Array:
+    """Return the coordinates of the individuals of the fit."""
+    scores: Array = (
+        model.embedding_ if hasattr(model, "embedding_") else model.individuals_.coordinates
+    )
+    return scores
+
+
+def summary(result: Fitted, data: Data, args: Namespace) -> dict[str, Any]:
+    """Return the result of a fit as one object."""
+    model = result.model
+    value: dict[str, Any] = {
+        "command": "fit",
+        "model": type(model).__name__,
+        "individuals": len(data),
+        "variables": data.variables,
+        "kernel": kernel_text(model, args),
+        "has_converged": result.code == 0,
+    }
+    if isinstance(model, StressMDS):
+        return value | {
+            "loss": model.loss,
+            "stress": model.stress_,
+            "iterations": model.n_iter_,
+            "dimension": model.n_components,
+        }
+    if isinstance(model, ClassicalMDS):
+        kept = model.n_components_
+        return value | {
+            "axes": _axes(model.spectrum_, model.corrected_eigenvalues_[:kept], model),
+            "goodness": model.goodness_._asdict(),
+            "negative_mass": model.negative_mass_,
+            "correction_constant": model.correction_constant_,
+        }
+    return value | {
+        "inertia": model.inertia_,
+        "axes": _axes(model.spectrum_, model.inertias_, model),
+        "psd": model.spectrum_.psd,
+        "method": model.spectrum_.how.method,
+        "seconds": model.spectrum_.how.seconds,
+    }
+
+
+def _axes(spectrum: Any, values: Array, model: Any) -> list[dict[str, float]]:
+    """Return each axis with its inertia, share and proved error, relative to the first."""
+    is_map = isinstance(model, ClassicalMDS)
+    whole = float(np.sum(np.abs(model.corrected_eigenvalues_))) if is_map else model.inertia_
+    shares = values / whole if whole > 0 else np.zeros(len(values))
+    largest = float(spectrum.values[0]) if len(spectrum.values) else 0.0
+    errors = spectrum.errors[: len(values)] / (largest if largest > 0 else 1.0)
+    name = "eigenvalue" if is_map else "inertia"
+    return [
+        {"axis": k + 1, name: value, "share": share, "cumulated": cumulated, "error": error}
+        for k, (value, share, cumulated, error) in enumerate(
+            zip(
+                values.tolist(),
+                shares.tolist(),
+                np.cumsum(shares).tolist(),
+                errors.tolist(),
+                strict=True,
+            )
+        )
+    ]
+
+
+def text_of(value: dict[str, Any]) -> str:
+    """Return the result of a fit as a person reads it."""
+    kernel = f" with {_short(value['kernel'])}" if value["kernel"] else ""
+    lines = [f"{value['model']}{kernel}"]
+    if "stress" in value:
+        lines.append(f"{value['loss']} {value['stress']:.6g} in {value['dimension']} dimensions")
+        return "\n".join(lines)
+    if "goodness" in value:
+        good, mass = value["goodness"], percent(value["negative_mass"])
+        lines.append(
+            f"goodness {good['absolute']:.4g} of all eigenvalues by modulus, "
+            f"{good['positive']:.4g} of the positive ones; {mass} are negative"
+        )
+    else:
+        lines.append(f"total inertia {value['inertia']:.6g}; positive semidefinite: {value['psd']}")
+    axes = value["axes"]
+    size = "eigenvalue" if "goodness" in value else "inertia"
+    columns = {
+        "axis": [str(axis["axis"]) for axis in axes],
+        size: [f"{axis[size]:.6g}" for axis in axes],
+        "share": [percent(axis["share"]) for axis in axes],
+        "cumulated": [percent(axis["cumulated"]) for axis in axes],
+        "relative error": [f"{axis['error']:.1e}" for axis in axes],
+    }
+    return "\n".join([*lines, aligned(columns)])
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 72 else f"{text[:69]}..."

@@ -1,0 +1,316 @@
+"""Models as the arguments ask for them: which, what they will cost, and the fit itself."""
+
+from __future__ import annotations
+
+import warnings
+from argparse import Namespace
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
+from mercer.cli.parser import Misused
+from mercer.cli.refusals import in_flags
+from mercer.cli.running import Progress, finished
+from mercer.cli.sources import Data, without
+from mercer.cli.talk import Talk
+from mercer.data.matrices import SquareMatrix
+from mercer.data.table import Role, Table
+from mercer.engines.cpu import Threads
+from mercer.engines.tiles import Tiles
+from mercer.estimator import PRECOMPUTED, as_kernel
+from mercer.kernels.algebra import Constant
+from mercer.kernels.base import Kernel
+from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
+from mercer.kernels.vectors import Bilinear, Linear
+from mercer.mds import ClassicalMDS, StressMDS
+from mercer.mds.stress import FEW_POINTS, MANY_STARTS
+from mercer.pca import PCA, KernelPCA
+from mercer.planning import FLOPS, Plan, plan
+from mercer.reading import FewerAxes
+from mercer.spectrum import STORED
+from mercer.spectrum.budget import machine_bytes
+from mercer.spectrum.dense import dense_bytes
+
+AXES, MAP = 10, 2
+"""Axes that are computed, and the dimension of a map, where nothing is asked for."""
+
+BY_BANDWIDTH = (Gaussian, Laplacian, Matern, RationalQuadratic, NegativeDistance)
+"""Kernels with a bandwidth for each column, into which its deviation can be written."""
+
+
+class Reporting(Threads):
+    """The threads of this machine, which tell how many tiles of a pass are done."""
+
+    def __init__(self, memory: str | None, progress: Progress) -> None:
+        super().__init__(memory=memory)
+        self.progress = progress
+
+    def product_and_squares(
+        self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Any = None
+    ) -> tuple[Array, float]:
+        return super().product_and_squares(tiles, vectors, weights, progress or self.progress)
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fitted model, and the exit code it makes: a map may not have converged."""
+
+    model: Any
+    code: int = OK
+
+
+def method_of(args: Namespace, data: Data) -> str:
+    """Return the method asked for, or the one that fits the data."""
+    is_square = isinstance(data.points, SquareMatrix)
+    if args.method is None:
+        return "mds" if is_square and data.points.is_distance else "kpca"
+    method: str = args.method
+    if method == "pca" and data.table is None:
+        raise Misused(f"--method pca needs a table, and {data.name} holds {data}")
+    if method == "kpca" and is_square and data.points.is_distance:
+        raise Misused(f"{data.name} holds distances: give --method mds or stress")
+    return method
+
+
+def asked(args: Namespace, data: Data) -> Any:
+    """Return the model that the arguments describe, not yet fitted."""
+    method = method_of(args, data)
+    _refuse_unused(args, method)
+    if method == "pca":
+        rank = _rank(args, min(AXES, len(data) - 1 or 1, data.variables))
+        return PCA(rank, standardize=bool(args.scale))
+    if method == "kpca":
+        return _kernel_pca(args, data)
+    is_square = isinstance(data.points, SquareMatrix)
+    if not is_square and data.table is None:
+        raise Misused(f"--method {method} needs distances or a table; {data.name} holds {data}")
+    metric, rank = ("precomputed" if is_square else "euclidean"), _rank(args, MAP)
+    if method == "mds":
+        tol = {} if args.tol is None else {"tol": args.tol}
+        how = "exact" if args.exact else "auto"
+        return ClassicalMDS(
+            rank,
+            metric=metric,
+            correction=args.correction,
+            method=how,
+            random_state=args.seed,
+            **tol,
+        )
+    return StressMDS(rank, metric=metric, loss=args.loss or "stress", random_state=args.seed)
+
+
+def _rank(args: Namespace, otherwise: int) -> int:
+    return otherwise if args.rank is None else int(args.rank)
+
+
+def _refuse_unused(args: Namespace, method: str) -> None:
+    """Refuse flags that this method would not heed."""
+    heeded = {
+        "kernel": ("kpca",),
+        "scale": ("kpca", "pca"),
+        "nystrom": ("kpca",),
+        "exact": ("kpca", "mds"),
+        "tol": ("kpca", "mds"),
+        "correction": ("mds",),
+        "loss": ("stress",),
+        "weights": ("kpca", "pca", "mds"),
+        "sup_rows": ("kpca", "pca", "mds"),
+    }
+    for flag, methods in heeded.items():
+        value = getattr(args, flag)
+        is_left_out = value is None or value is False or value == []
+        if not is_left_out and method not in methods:
+            raise Misused(
+                f"--{flag.replace('_', '-')} has no meaning with --method {method}; it is for "
+                f"{' and '.join(methods)}"
+            )
+
+
+def _kernel_pca(args: Namespace, data: Data) -> KernelPCA:
+    if isinstance(data.points, SquareMatrix):
+        if args.kernel:
+            raise Misused(f"{data.name} is a matrix of similarities already: --kernel is for data")
+        kernel: Kernel | str = PRECOMPUTED
+    else:
+        kernel = kernel_of(args, data)
+    return KernelPCA(
+        _rank(args, min(AXES, len(data) - 1 or 1)),
+        kernel=kernel,
+        method="exact" if args.exact else "auto" if args.nystrom is None else "nystrom",
+        landmarks=args.nystrom,
+        memory=args.memory,
+        random_state=args.seed,
+        **({} if args.tol is None else {"tol": args.tol}),
+    )
+
+
+def kernel_of(args: Namespace, data: Data) -> Kernel:
+    """Return the kernel of the arguments, with the deviations of columns in it if so asked."""
+    if args.kernel is None and data.table is None:
+        raise Misused(
+            f"{data.name} holds {data}: name a kernel for them, such as "
+            '--kernel "string_spectrum(length=3)" or --kernel "intersection()"'
+        )
+    kernel = as_kernel(args.kernel) if args.kernel else Gaussian("median")
+    if data.table is None or not kernel.reads_vectors:
+        if (data.table is None) == kernel.reads_vectors:
+            raise Misused(f"--kernel: {kernel} cannot read what {data.name} holds: {data}")
+        return kernel
+    if not args.scale:
+        return kernel
+    x = data.table.matrix()
+    weights = np.ones(len(x)) if data.weights is None else data.weights
+    mean = np.average(x, axis=0, weights=weights)
+    deviations = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weights))
+    deviations = np.where(deviations > 0, deviations, 1.0)  # a constant column makes no distance
+    return scaled(kernel.resolve(x / deviations), deviations)
+
+
+def scaled(kernel: Kernel, deviations: Array) -> Kernel:
+    r"""Return the kernel of scaled columns as a kernel of the columns as they are.
+
+    .. math:: k_s(x, y) = k(x / s, y / s)
+
+    It needs no memory of the scaling: new individuals are given in their own units.
+
+    >>> s = np.array([2.0, 5.0])
+    >>> k = scaled(Gaussian(1.0) + 0.5 * Linear(), s)
+    >>> x = np.array([[1.0, 2.0], [3.0, -4.0]])
+    >>> bool(np.allclose(k(x), (Gaussian(1.0) + 0.5 * Linear())(x / s)))
+    True
+    """
+    children = kernel.children()
+    if children:
+        return kernel.with_children({name: scaled(k, deviations) for name, k in children.items()})
+    if isinstance(kernel, BY_BANDWIDTH):
+        return replace(kernel, bandwidth=tuple(np.multiply(kernel.length, deviations).tolist()))
+    if isinstance(kernel, Linear):
+        return Bilinear(np.diag(deviations**-2.0))
+    if isinstance(kernel, Constant):
+        return kernel
+    raise Misused(
+        f"--scale cannot be written into {kernel}: it has no bandwidth for each column. Leave "
+        "--scale out, or give data that are scaled already"
+    )
+
+
+def planned(model: Any, n: int, d: int) -> Plan:
+    """Return what a fit will cost, for every kind of model."""
+    if isinstance(model, KernelPCA):
+        return plan(model, n, d)
+    cores = Threads().count
+    if isinstance(model, PCA):
+        side = min(n, d)
+        memory = 8 * (3 * side * side + 2 * n * (model.n_components or side))
+        flops = 2.0 * n * d * side + 9.0 * side**3
+        made = ("table", "the inner products of the shorter side are decomposed", memory, 2, flops)
+    elif isinstance(model, ClassicalMDS):
+        is_points = model.metric == "euclidean"
+        memory = 8 * n * (3 * d + 10) if is_points else dense_bytes(n)
+        flops = 4.0 * n * d * min(n, d) if is_points else 9.0 * float(n) ** 3
+        what = "table of points" if is_points else "matrix of distances"
+        why = f"the whole {what} is decomposed"
+        made = ("classical scaling", why, memory, 1, flops)
+    else:
+        starts = model.n_starts or (MANY_STARTS if n <= FEW_POINTS else 1)
+        steps = 100
+        memory, flops = 8 * 12 * n * n, 30.0 * starts * steps * n * n
+        why = f"about {steps} steps from each of {starts} starts"
+        made = ("stress", why, memory, starts * steps, flops)
+    method, reason, memory, passes, flops = made
+    fits = memory <= machine_bytes()
+    option = "" if fits else "use fewer individuals"
+    return Plan(method, reason, memory, passes, flops / (FLOPS * cores), fits, option)
+
+
+def error_of(model: Any, method: str) -> str:
+    """Return in words what error the result may have."""
+    if isinstance(model, StressMDS):
+        return "a local minimum of the loss, the best of all starts"
+    if method == "nystrom":
+        return "that of the approximation, within the interval of each eigenvalue"
+    if method == "exact" or (isinstance(model, ClassicalMDS) and model.method == "exact"):
+        return f"residuals up to {model.tol:g} of the largest eigenvalue, each with its bound"
+    return "rounding, with a bound for each eigenvalue"
+
+
+def tell_plan(talk: Talk, model: Any, data: Data, *, times: int = 1) -> int:
+    """Answer with the plan of a fit, done so many times; nothing is computed."""
+    cost = planned(model, len(data), data.variables)
+    cost = replace(cost, seconds=times * cost.seconds)
+    error = error_of(model, cost.method)
+    value = {
+        "plan": cost.method,
+        "reason": cost.reason,
+        "individuals": len(data),
+        "variables": data.variables,
+        "fits_computed": times,
+        "memory_bytes": cost.memory,
+        "passes": cost.passes,
+        "seconds": cost.seconds,
+        "error": error,
+        "is_possible": cost.fits,
+        "alternative": in_flags(cost.alternative),
+    }
+    times_text = f", {times} times" if times > 1 else ""
+    talk.answer(value, f"{data}{times_text}\n{in_flags(str(cost))}\nerror: {error}")
+    return OK if cost.fits else RESOURCE
+
+
+def fitted(model: Any, data: Data, talk: Talk, *, is_rank_asked: bool = True) -> Fitted:
+    """Fit a model to data; it keeps the table, by whose names new data are read."""
+    progress = Progress("fitting")
+    named = {"sample_weight": data.weights} if data.weights is not None else {}
+    memory = getattr(model, "memory", None)
+    if isinstance(model, KernelPCA):
+        progress.what = "tiles"
+        model.set_params(engine=Reporting(memory, progress), memory=None)
+    if isinstance(model, StressMDS):
+        progress.what, model.progress = "steps", progress
+    talk.detail(f"fitting {data}")
+    with warnings.catch_warnings():
+        if not is_rank_asked:
+            warnings.simplefilter("ignore", FewerAxes)
+        finished(lambda: model.fit(data.points, **named), talk, progress)
+    if isinstance(model, KernelPCA):
+        model.set_params(engine="auto", memory=memory)
+    if isinstance(model, StressMDS):
+        model.progress = None
+    keep_table(model, data)
+    return Fitted(model, OK if getattr(model, "has_converged_", True) else NOT_CONVERGED)
+
+
+def keep_table(model: Any, data: Data) -> None:
+    """Let a model remember the names, roles and labels of its data, dates left out."""
+    points = data.points
+    if isinstance(points, Table):
+        pairs = zip(points.names, points.roles, strict=True)
+        model.table_ = without(points, [name for name, role in pairs if role is Role.DATE])
+    elif isinstance(points, SquareMatrix):
+        model.table_ = points
+
+
+def all_axes(args: Namespace, data: Data, model: Any) -> Any:
+    """Return the model with as many axes as a choice among them needs."""
+    if isinstance(model, ClassicalMDS | StressMDS):
+        raise Misused(
+            "the rules for the number of axes read inertias, which maps of distances have not; "
+            "give a table, or a matrix of similarities"
+        )
+    if args.rank is None:
+        is_small = isinstance(model, PCA) or len(data) <= STORED
+        model.n_components = None if is_small else AXES
+    return model
+
+
+def kernel_text(model: Any, args: Namespace) -> str | None:
+    """Return the kernel of a model as it was written, or as it became at the fit."""
+    if not isinstance(model, KernelPCA):
+        return None
+    if getattr(args, "scale", None):
+        return f"{args.kernel or Gaussian('median')}, of scaled columns"
+    is_given = isinstance(model.kernel, str)
+    return str(model.kernel if is_given else getattr(model, "kernel_", model.kernel))

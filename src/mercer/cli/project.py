@@ -1,0 +1,139 @@
+"""``mercer project``: where new individuals lie on the axes of a stored model, and how well."""
+
+from __future__ import annotations
+
+import sys
+from argparse import Namespace
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer.check import CorruptFile, InvalidInput
+from mercer.cli.codes import OK
+from mercer.cli.parser import Misused
+from mercer.cli.running import Progress, finished
+from mercer.cli.sources import Data, data_of, local, matched
+from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
+from mercer.cli.talk import Talk
+from mercer.data.table import Table, frozen
+from mercer.planning import FLOPS
+from mercer.reading import Readable
+from mercer.spectrum.budget import readable
+from mercer.store import load
+
+
+def run(args: Namespace, talk: Talk) -> int:
+    """Read the model and the data, and answer with the coordinates."""
+    if args.model == args.data == "-":
+        raise Misused("the model and the data cannot both come on the standard input")
+    refuse_existing([args.out], is_forced=args.force)
+    with local(args.model, talk) as path:
+        model = load(path)
+    if not hasattr(model, "transform"):
+        raise Misused(
+            f"{args.model} holds a {type(model).__name__}, which has no axes for new individuals; "
+            "classical scaling (--method mds) has"
+        )
+    data = new_data(args, model, talk)
+    if args.dry_run:
+        return _plan(talk, model, data)
+    columns = finished(lambda: placed(model, data), talk, Progress("projecting"))
+    table = csv_bytes(columns, is_raw=args.raw)
+    if args.out:
+        write(args.out, table)
+        talk.say(f"the coordinates of {len(data)} individuals are in {args.out}")
+    value = {"command": "project", "model": type(model).__name__, "individuals": len(data)}
+    if args.json or not args.out:
+        talk.answer(value | {"columns": columns}, table.decode())
+        if not args.json:
+            sys.stdout.flush()
+    return OK
+
+
+def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
+    """Read new individuals; of a table the columns of the model, whatever else there is."""
+    names = names_of(model)
+    policy, asked = ("drop" if args.drop_na else args.impute or "error"), args.form
+    args.form = "table" if names is not None and asked == "auto" else asked
+    is_named = names is not None and args.form == "table"
+    if is_named:  # a number that is missing where the model does not look is no matter
+        args.drop_na, args.impute = False, "keep"
+    data = data_of(args, talk)
+    if data.table is None:
+        return data
+    table = data.table
+    if is_named and names is not None:
+        given = "keep" if policy == "mean" else policy
+        table = matched(table, names, given, args.data)
+        table = filled(table, model) if policy == "mean" else table
+    elif len(table.active) != model.n_features_in_:
+        raise InvalidInput(
+            f"{args.data} has {len(table.active)} columns of numbers, and the model was fitted "
+            f"with {model.n_features_in_}"
+        )
+    return Data(args.data, table)
+
+
+def filled(table: Table, model: Any) -> Table:
+    """Put the means of the fit where a number is missing: an individual is alone, or in company."""
+    fitted = getattr(model, "table_", None)
+    if not isinstance(fitted, Table):
+        raise Misused("--impute mean takes the means of the fit, which this model does not know")
+    holes = np.isnan(table.numbers)
+    means = fitted.matrix().mean(axis=0)
+    return replace(table, numbers=frozen(np.where(holes, means, table.numbers)))
+
+
+def names_of(model: Any) -> tuple[str, ...] | None:
+    """Return the columns a model was fitted with, if it knows their names."""
+    table = getattr(model, "table_", None)
+    names = getattr(model, "feature_names_in_", None) if table is None else None
+    if isinstance(table, Table):
+        names = table.active
+    elif table is not None:
+        names = table.names
+    return None if names is None else tuple(str(name) for name in names)
+
+
+def placed(model: Any, data: Data) -> dict[str, Any]:
+    r"""Return coordinates, Hotelling's T² and the squared distance Q to the space of the axes.
+
+    .. math:: T^2 = \sum_k f_k^2 / \lambda_k, \quad Q = \|\varphi(x) - \mu\|^2 - \sum_k f_k^2
+
+    T² says how far out an individual lies within the axes, Q what they do not show of it.
+    """
+    points = data.points if data.table is None else data.table.matrix()
+    if isinstance(model, Readable):
+        individuals = model.supplementary(individuals=points).individuals
+        if individuals is None:
+            raise CorruptFile("the model has no axes")
+        scores = individuals.coordinates
+        more: dict[str, Any] = {"T2": np.sum(scores**2 / model.inertias_, axis=1)}  # type: ignore[attr-defined]
+        if individuals.squared_distances is not None:
+            more["Q"] = individuals.plane_distances**2
+    else:
+        scores, more = model.transform(points), {}
+    axes = {f"dim{k + 1}": scores[:, k] for k in range(scores.shape[1])}
+    return {"individual": data.labels, **axes, **more}
+
+
+def _plan(talk: Talk, model: Any, data: Data) -> int:
+    fitted = len(getattr(model, "X_fit_", ())) or data.variables
+    axes = len(model.get_feature_names_out())
+    seconds = 2.0 * len(data) * fitted * (data.variables + axes + 10.0) / FLOPS
+    memory = 8 * len(data) * (axes + 3)
+    value = {
+        "plan": "project",
+        "individuals": len(data),
+        "fitted_individuals": fitted,
+        "memory_bytes": memory,
+        "seconds": seconds,
+        "error": "rounding",
+    }
+    rows = {"new": str(len(data)), "fitted": str(fitted), "axes": str(axes)}
+    table = aligned({name: [cell] for name, cell in rows.items()})
+    talk.answer(
+        value, f"{table}\nmemory {readable(memory)}, about {seconds:.1g} s; error: rounding"
+    )
+    return OK

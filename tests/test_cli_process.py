@@ -1,0 +1,269 @@
+"""The command line as a process of its own: streams, signals, terminals, and the time it takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import resource
+import select
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.cli import running
+from mercer.cli.talk import Talk
+from mercer.datasets.embedded import FOLDER
+
+COMMAND = [sys.executable, "-W", "error", "-m", "mercer.cli"]
+IRIS = str(FOLDER / "iris.csv")
+PATIENCE = 600  # for a machine that does something else: nothing here is a measurement
+
+
+def process(*argv: object, **more: Any) -> subprocess.CompletedProcess[str]:
+    words = [*COMMAND, *map(str, argv)]
+    return subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, **more)
+
+
+def test_help_imports_nothing_heavy_and_is_quick() -> None:
+    code = (
+        "import sys; from mercer.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('numpy', 'scipy', 'sklearn', 'mercer.check') if m in sys.modules])"
+    )
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.stdout.splitlines()[-1] == "[]"
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert spent < 0.5  # seconds of CPU; 0.06 is usual, and 0.15 what is promised
+
+
+def test_the_standard_input_is_a_file() -> None:
+    text = Path(IRIS).read_text()
+    done = process("fit", "-", "--json", "-q", input=text)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["individuals"] == 150
+    assert done.stderr == ""
+    empty = process("fit", "-", input="")
+    assert (empty.returncode, empty.stderr.count("\n")) == (3, 1)
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    words = " ".join([*COMMAND, "fit", IRIS, "--coords", "-", "-q"])
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {words} | head -n 1"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.stdout.startswith("individual,dim1")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_nobody_reading_at_all_is_no_error() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*COMMAND, "fit", IRIS, "--json", "-q"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=PATIENCE,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+def test_a_full_device_is_told() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "fit", IRIS, "-q"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=PATIENCE,
+        )
+    assert done.returncode == 6
+    assert "No space left" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+SLOW = """
+import signal, sys, time
+import mercer.pca.kernel as kernel
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def forever(self, X, y=None, **more):
+    print("working", file=sys.stderr, flush=True)
+    while True:  # deaf, as linear algebra is
+        try:
+            time.sleep(0.01)
+        except KeyboardInterrupt:
+            pass
+kernel.KernelPCA.fit = forever
+from mercer.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["Ctrl-C", "SIGTERM"]
+)
+def test_an_interruption_is_answered_while_the_work_goes_on(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    out = tmp_path / "model.mercer"
+    words = [sys.executable, "-c", SLOW, "fit", IRIS, "--out", str(out)]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
+        assert one.stderr is not None
+        while "working" not in one.stderr.readline():
+            pass
+        one.send_signal(number)
+        _, err = one.communicate(timeout=PATIENCE)
+    assert one.returncode == code
+    assert err.count("\n") == 1
+    assert "no file was left half written" in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_while_writing_leaves_no_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from mercer.cli import main
+
+    def interrupted(handle: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mercer.store.file.os.fsync", interrupted)
+    assert main(["fit", IRIS, "--out", str(tmp_path / "m.mercer")]) == 130
+    assert list(tmp_path.iterdir()) == []
+    assert "interrupted" in capsys.readouterr().err
+
+
+def on_a_terminal(*argv: str, code: str | None = None, **environment: str) -> tuple[int, str]:
+    """Run with the standard error on a terminal; return the code and what the terminal shows."""
+    mine, theirs = pty.openpty()
+    words = [sys.executable, "-c", code] if code else COMMAND
+    with subprocess.Popen(
+        [*words, *argv],
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm", **environment},
+    ) as one:
+        os.close(theirs)
+        seen = b""
+        while select.select([mine], [], [], PATIENCE)[0]:
+            try:
+                block = os.read(mine, 4096)
+            except OSError:  # what Linux says at the end of a terminal
+                break
+            if not block:
+                break
+            seen += block
+    os.close(mine)
+    return one.returncode, seen.decode()
+
+
+def test_colours_are_for_terminals_that_want_them() -> None:
+    code, shown = on_a_terminal("fit", NO_COLOR="")
+    assert (code, "\033[31m" in shown) == (2, True)
+    for more in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\033[31m" not in on_a_terminal("fit", **more)[1]
+    assert "\033[31m" not in on_a_terminal("fit", "--no-color", NO_COLOR="")[1]
+    assert "\033" not in process("fit").stderr
+
+
+PROGRESS = """
+import sys, time
+from mercer.cli.running import Progress, finished
+from mercer.cli.talk import Talk
+progress = Progress("tiles")
+def work():
+    for i in range(10):
+        progress(i + 1, 10)
+        time.sleep(0.1)
+finished(work, Talk(), progress)
+"""
+
+
+def test_progress_is_drawn_on_a_terminal_only() -> None:
+    _, shown = on_a_terminal(code=PROGRESS)
+    assert "tiles" in shown
+    assert "ETA" in shown
+    assert shown.endswith("\r\033[K")  # and wiped away
+    plain = subprocess.run(
+        [sys.executable, "-c", PROGRESS], capture_output=True, text=True, timeout=PATIENCE
+    )
+    assert (plain.stdout, plain.stderr) == ("", "")
+
+
+def test_what_work_raises_is_raised_where_it_is_waited_for() -> None:
+    def broken() -> None:
+        raise mc.InvalidInput("row 3")
+
+    with pytest.raises(mc.InvalidInput, match="row 3"):
+        running.finished(broken, Talk(), running.Progress("x"))
+    assert not running.is_running()
+
+
+def test_the_engine_tells_its_tiles() -> None:
+    from mercer.cli.models import Reporting
+    from mercer.gram import Gram
+
+    progress = running.Progress("tiles")
+    x = np.random.default_rng(0).standard_normal((3000, 2))
+    vectors = np.ones((3000, 1))
+    found = Gram(mc.Gaussian(1.0), x, engine=Reporting(None, progress)).product(vectors)
+    assert progress.done == progress.total > 1
+    np.testing.assert_allclose(found, Gram(mc.Gaussian(1.0), x).product(vectors), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mc.PCA(2),
+        mc.KernelPCA(2),
+        mc.ClassicalMDS(2, metric="euclidean"),
+        mc.StressMDS(2, metric="euclidean", random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_every_model_saves_itself(model: Any, tmp_path: Path) -> None:
+    x = np.random.default_rng(0).standard_normal((12, 3))
+    model.fit(x).save(tmp_path / "m.mercer")
+    again = mc.load(tmp_path / "m.mercer")
+    assert type(again) is type(model)
+    if hasattr(model, "transform"):
+        assert np.array_equal(again.transform(x), model.transform(x))
+    else:
+        assert np.array_equal(again.embedding_, model.embedding_)
+
+
+def test_help_that_nobody_reads_to_the_end_is_no_error() -> None:
+    words = " ".join([*COMMAND, "fit", "--help"])
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {words} | true"],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_names_that_the_terminal_cannot_write_are_written_out(tmp_path: Path) -> None:
+    path = tmp_path / "names.csv"
+    path.write_text("name,a,b\nÅsa,1,2\nb,3,4\nc,5,7\n", encoding="utf-8")
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = process("fit", path, "--method", "pca", "--coords", "-", env=environment)
+    assert done.returncode == 0, done.stderr
+    assert "\\xc5sa" in done.stdout
