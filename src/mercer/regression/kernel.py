@@ -17,11 +17,11 @@ from mercer.estimator import KernelModel, as_kernel
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
+from mercer.null_space import Functions, null_columns
 from mercer.regression.choice import chosen
 from mercer.regression.convex import Optimum, Problem, minimise
 from mercer.regression.data import Data, check_size, observation_weights
 from mercer.regression.losses import Loss, check_labels, loss_named, probability
-from mercer.regression.null_space import Functions, null_columns
 from mercer.regression.saddle import Reflections, Saddle
 from mercer.regression.spectral import decomposition
 from mercer.rkhs.functions import Function

@@ -12,8 +12,8 @@ from mercer.check import Array, InvalidParameter, Points, as_numpy, real_array, 
 Functions: TypeAlias = str | Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None
 
 
-def null_columns(null_space: Functions, points: Points) -> Array:
-    """Return the values of the functions at points, one column each.
+def null_columns(null_space: Functions, points: Points, name: str = "null_space") -> Array:
+    """Return the values of the functions at points, one column each; ``name`` is for messages.
 
     >>> null_columns("linear", np.array([[5.0], [7.0]]))
     array([[1., 5.], [1., 7.]])
@@ -32,7 +32,7 @@ def null_columns(null_space: Functions, points: Points) -> Array:
     if not isinstance(null_space, str) and all(callable(f) for f in null_space):
         return np.hstack([np.zeros((n, 0)), *(_values(f, points) for f in null_space)])
     raise InvalidParameter(
-        "null_space must be None, 'constant', 'linear' or functions of the points, found "
+        f"{name} must be None, 'constant', 'linear' or functions of the points, found "
         f"{null_space!r}"
     )
 

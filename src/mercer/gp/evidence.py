@@ -1,0 +1,201 @@
+r"""A Gaussian process given observations: its factor, its weights and its likelihood.
+
+With :math:`A = K + \sigma^2 I`, unknown functions Q of the mean and y minus the known mean,
+
+.. math:: \log p(y) = -\tfrac{1}{2} y^\top P y - \tfrac{1}{2} \log\det A
+    - \tfrac{1}{2} \log\det Q^\top A^{-1} Q - \tfrac{n - m}{2} \log 2\pi,
+    \qquad P = A^{-1} - A^{-1} Q (Q^\top A^{-1} Q)^{-1} Q^\top A^{-1}
+
+which is the restricted likelihood; without Q it is the marginal one. Several outputs are
+independent given the kernel: their likelihoods add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack, qr, solve_triangular
+
+from mercer.check import Array, InvalidInput, NotPositiveDefinite, Points
+from mercer.engines.tiles import Block
+from mercer.gp.blocks import contracted, lower_triangle
+from mercer.gram import Gram
+from mercer.kernels.base import Kernel, Kind
+from mercer.solve import SingularSystem
+
+MOST_JITTER = 1e-8
+"""What may be added to the diagonal, as a share of its mean, before a matrix is refused."""
+
+UNIT = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Points with their outputs minus the known mean (n x q) and unknown functions Q (n x m)."""
+
+    points: Points
+    y: Array
+    Q: Array
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def gram(self, kernel: Kernel) -> Gram:
+        """Return the covariance matrix of the points as an operator."""
+        if kernel.kind is Kind.CONDITIONAL:
+            raise InvalidInput(
+                f"{kernel} is conditionally positive definite and no covariance: take "
+                "kernel.centred(X) with mean='constant', which has the same posterior"
+            )
+        gram = Gram(kernel, self.points)
+        if np.issubdtype(gram.cut().dtype, np.complexfloating):
+            raise InvalidInput(f"a Gaussian process has a real kernel, and {kernel} is complex")
+        return gram
+
+
+@dataclass(frozen=True)
+class Conditioned:
+    """The process given its observations.
+
+    ``factor`` is L with LLᵀ = A, ``basis`` O and ``triangle`` R the parts of L⁻¹Q = OR,
+    ``weights`` Py and ``null_weights`` the estimates of the functions Q. ``jitter`` was added to
+    the diagonal on top of the noise; it is 0 unless the matrix was singular to working precision.
+    """
+
+    factor: Array
+    basis: Array
+    triangle: Array
+    weights: Array
+    null_weights: Array
+    log_likelihood: float
+    jitter: float
+
+    def whitened(self, columns: Array) -> Array:
+        """Return L⁻¹ times columns."""
+        return np.asarray(solve_triangular(self.factor, columns, lower=True, check_finite=False))
+
+    def unwhitened(self, columns: Array) -> Array:
+        """Return L⁻ᵀ times columns."""
+        return np.asarray(
+            solve_triangular(self.factor, columns, lower=True, trans="T", check_finite=False)
+        )
+
+
+def conditioned(gram: Gram, noise_variance: float, data: Observations) -> Conditioned:
+    """Return the process given observations with noise.
+
+    >>> from mercer import Delta
+    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
+    >>> given = conditioned(Gram(Delta(), data.points), 1.0, data)
+    >>> bool(np.isclose(given.log_likelihood, -1.0 - np.log(2.0) - np.log(2.0 * np.pi)))
+    True
+    """
+    factor, jitter = _factored(gram, noise_variance)
+    state = Conditioned(factor, *_empty(data), jitter)
+    white_y, white_Q = state.whitened(data.y), state.whitened(data.Q)
+    basis, triangle = _orthonormal(white_Q)
+    inside = basis.T @ white_y
+    left = white_y - basis @ inside
+    n, q = data.y.shape
+    log_determinant = 2.0 * float(np.sum(np.log(np.diag(factor))))
+    log_determinant += 2.0 * float(np.sum(np.log(np.abs(np.diag(triangle)))))
+    value = -0.5 * float(np.sum(left * left))
+    value -= 0.5 * q * (log_determinant + (n - data.Q.shape[1]) * float(np.log(2.0 * np.pi)))
+    eta = solve_triangular(triangle, inside)
+    return Conditioned(
+        factor, basis, triangle, state.unwhitened(left), np.asarray(eta), value, jitter
+    )
+
+
+def _empty(data: Observations) -> tuple[Array, Array, Array, Array, float]:
+    nothing = np.zeros((len(data), 0))
+    return nothing, nothing[:0], nothing, nothing[:0], 0.0
+
+
+def _orthonormal(columns: Array) -> tuple[Array, Array]:
+    n, m = columns.shape
+    if m >= n:
+        raise SingularSystem(f"a mean of {m} unknown functions needs more than n_samples = {n}")
+    _, pivoted, _ = qr(columns, mode="economic", pivoting=True)
+    sizes = np.abs(np.diag(pivoted))
+    if m and sizes[-1] <= n * UNIT * sizes[0]:
+        raise SingularSystem(
+            "the unknown functions of the mean are linearly dependent on these points: leave one "
+            "out"
+        )
+    basis, triangle = qr(columns, mode="economic")
+    return np.asarray(basis), np.asarray(triangle)
+
+
+def _factored(gram: Gram, noise_variance: float) -> tuple[Array, float]:
+    """Return the lower factor of K + σ²I, and what had to be added to its diagonal."""
+    n = gram.shape[0]
+    mean = float(np.mean(gram.diag()))
+    if mean < 0.0:
+        raise NotPositiveDefinite(f"the mean of k(x, x) is {mean:.3g} < 0 under {gram.kernel}")
+    jitter = 0.0
+    while True:
+        A = lower_triangle(gram)
+        A[np.diag_indices_from(A)] += noise_variance + jitter
+        factor, failed = lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
+        if not failed:
+            return np.asarray(factor), jitter
+        jitter = max(10.0 * jitter, 10.0 * n * UNIT * (mean + noise_variance))
+        if not 0.0 < jitter <= max(MOST_JITTER, 10.0 * n * UNIT) * (mean + noise_variance):
+            raise SingularSystem(
+                f"K + {noise_variance:.3g} I is not positive definite under {gram.kernel} even "
+                f"with {MOST_JITTER:g} of its diagonal added: the kernel is not positive "
+                "definite. mercer.positive_definite(kernel, X) gives a witness"
+            )
+
+
+def gradient(
+    gram: Gram, state: Conditioned, *, overwrite: bool = False
+) -> dict[str, float | Array]:
+    r"""Return the derivatives of the likelihood in all parameters and in the noise variance.
+
+    .. math:: \frac{\partial}{\partial\theta} \log p(y) = \tfrac{1}{2} \sum_{ij}
+        \left(\alpha \alpha^\top - P\right)_{ij} \frac{\partial A_{ij}}{\partial\theta},
+        \quad \alpha = P y
+
+    The inverse is computed once for all parameters; with ``overwrite`` in the factor's memory.
+
+    >>> from mercer import Delta
+    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
+    >>> gram = Gram(3.0 * Delta(), data.points)
+    >>> found = gradient(gram, conditioned(gram, 1.0, data))
+    >>> bool(np.isclose(found["weight"], 0.5 * (4.0 / 16.0 - 2.0 / 4.0)))
+    True
+    """
+    alpha, q = state.weights, state.weights.shape[1]
+    U = state.unwhitened(state.basis)
+    inverse, failed = lapack.dpotri(state.factor, lower=1, overwrite_c=int(overwrite))
+    if failed:
+        raise SingularSystem("the covariance matrix has no inverse in double precision")
+    upper = inverse.T
+
+    def weight(block: Block) -> Array:
+        P = upper[block]
+        if block.is_diagonal:
+            above = np.triu(P, 1)
+            P = above + above.T + np.diag(np.diag(P))
+        if U.shape[1]:
+            P = P - U[block.rows] @ U[block.columns].T
+        W: Array = alpha[block.rows] @ alpha[block.columns].T - q * P
+        return W
+
+    found: dict[str, float | Array] = {
+        name: 0.5 * (total if np.ndim(total) else float(total))
+        for name, total in contracted(gram, weight).items()
+    }
+    trace = float(np.trace(inverse)) - float(np.sum(U * U))
+    found["noise_variance"] = 0.5 * (float(np.sum(alpha * alpha)) - q * trace)
+    return found
+
+
+def diagonal_of_P(state: Conditioned) -> Array:  # noqa: N802  (the texts' name of the matrix)
+    """Return the diagonal of P, by which an observation is left out."""
+    inverse, _ = lapack.dpotri(state.factor, lower=1)
+    U = state.unwhitened(state.basis)
+    return np.asarray(np.diag(inverse) - np.sum(U * U, axis=1))

@@ -1,0 +1,359 @@
+"""Regression by a Gaussian process, with its kernel fitted by likelihood."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import product
+from typing import Any, TypeAlias
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    nonnegative,
+    number,
+    real_array,
+    whole,
+)
+from mercer.estimator import KernelModel, as_kernel, seed_of
+from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
+from mercer.gp.fitting import maximised, variance_of
+from mercer.gp.posterior import LeaveOneOut, Posterior, left_out, root
+from mercer.gp.predictive import Predictive
+from mercer.gp.tuning import NOISE, Prior, Tuned
+from mercer.gram import Gram
+from mercer.kernels.base import Kernel
+from mercer.kernels.functions import Precomputed
+from mercer.kernels.parameters import with_parameters
+from mercer.kernels.radial import Gaussian
+from mercer.null_space import Functions, null_columns
+
+Mean: TypeAlias = Functions
+
+STORED = 12_000
+"""Up to this size (1.2 GB) the matrix is stored and factored."""
+
+EXTREME = 1e140
+"""Outputs above this have squares that are no doubles."""
+
+
+class Jittered(UserWarning):
+    """A covariance matrix was singular to working precision; how much was added is reported."""
+
+
+class GaussianProcess(RegressorMixin, KernelModel):
+    r"""Observations y = m + g(x) + noise of a random function g with a kernel as covariance.
+
+    .. math:: g(x) \mid y \sim N\left(k_x^\top A^{-1} y,\; k(x, x) - k_x^\top A^{-1} k_x\right),
+        \quad A = K + \sigma^2 I
+
+    A new observation has the variance σ² on top. Parameters of the kernel and σ² are those of the
+    largest likelihood (empirical Bayes), or of the largest posterior density given priors.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function
+        A kernel, its written form, a Python function of two points, or ``"precomputed"``.
+    noise_variance : float or None
+        σ², or where its search starts; None is a tenth of the variance of y.
+    mean : None, "constant", "linear", a list of functions, or a function
+        A function is the known mean. The others are functions of unknown weight, with an
+        improper flat prior: the likelihood is then the restricted one.
+    optimise : bool or names
+        Whether to fit parameters, or which; those that are 0 stay 0.
+    bounds : mapping from names to pairs
+        Where to look for a parameter; else within a factor 10⁵ of its start.
+    priors : mapping from names to laws
+        Anything with ``logpdf``, such as frozen distributions of scipy.stats, of the value.
+    n_starts : int
+        Starts of the search, the first being the given values.
+    tol : float
+        The derivative allowed at the end, in logarithms of parameters for one observation.
+
+    Attributes
+    ----------
+    kernel_, noise_variance_ : with the values found
+    weights_, null_weights_ : those of the sections of the kernel, and of the functions of the mean
+    optimum_ : an `Optimum` that says how the search ended, None without one
+    jitter_ : what was added to the diagonal beyond the noise, 0 unless the matrix is singular
+
+    Examples
+    --------
+    >>> x = np.linspace(0.0, 1.0, 20)[:, None]
+    >>> y = np.sin(6.0 * x[:, 0])
+    >>> model = GaussianProcess(Gaussian(0.3), noise_variance=0.01, optimise=False).fit(x, y)
+    >>> mean, deviation = model.predict([[0.25]], return_std=True)
+    >>> round(float(mean[0]), 3), round(float(deviation[0]), 3)
+    (0.99, 0.048)
+
+    References
+    ----------
+    Kroese et al., §6.7, (6.33)-(6.37); their (6.34) is the variance of g, not of an observation.
+    """
+
+    def __init__(  # noqa: PLR0913  (each is one choice of the model, all but the kernel by name)
+        self,
+        kernel: Kernel | str | Callable[[Any, Any], Any] = 1.0 * Gaussian("median"),  # noqa: B008
+        *,
+        noise_variance: float | None = None,
+        mean: Mean = None,
+        optimise: bool | Collection[str] = True,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        priors: Mapping[str, Prior] | None = None,
+        n_starts: int = 3,
+        tol: float = 1e-5,
+        random_state: int | None = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.noise_variance = noise_variance
+        self.mean = mean
+        self.optimise = optimise
+        self.bounds = bounds
+        self.priors = priors
+        self.n_starts = n_starts
+        self.tol = tol
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> GaussianProcess:
+        """Condition on observations; y has one value for each point, or several."""
+        points = self._read(X, reset=True)
+        data, kernel = self._observations(points, y)
+        tuned, priors = self._tuned(data, kernel), dict(self.priors or {})
+        bounds = tuned.bounds(self.bounds or {}, variance_of(data.y))
+        tol, seed = number(self.tol, "tol", above=0.0), seed_of(self.random_state)
+        count = whole(self.n_starts, "n_starts", least=1)
+        logs, self.optimum_ = maximised(
+            tuned, data, bounds, priors, count=count, tol=tol, seed=seed
+        )
+        self.kernel_, self.noise_variance_ = tuned.at(logs)
+        self._state = conditioned(data.gram(self.kernel_), self.noise_variance_, data)
+        self.X_fit_, self._data = data.points, data
+        self._keep()
+        return self
+
+    def _observations(self, points: Points, y: Any) -> tuple[Observations, Kernel]:
+        if y is None:
+            raise InvalidInput(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        targets: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        check_consistent_length(points, targets)
+        if self.optimise and len(targets) == 1:
+            raise InvalidInput("no parameter can be fitted to n_samples = 1; give optimise=False")
+        if len(targets) > STORED:
+            raise InvalidParameter(
+                f"the matrix of {len(targets)} points is not stored, {STORED} are the most; "
+                "KernelRegression predicts from more, and mercer.gp.log_likelihood_interval gives "
+                "an interval for the likelihood"
+            )
+        if np.max(np.abs(targets)) > EXTREME:
+            raise InvalidInput("y has values whose squares are no doubles: divide y by its scale")
+        self._is_flat = targets.ndim == 1
+        targets = targets[:, None] if self._is_flat else targets
+        Q, known = self._functions(points), self._known_mean(points)
+        if self._is_precomputed:
+            rows = np.arange(len(targets))
+            return Observations(rows, targets - known, Q), Precomputed(np.asarray(points))
+        return Observations(points, targets - known, Q), as_kernel(self.kernel).resolve(points)
+
+    def _functions(self, points: Points) -> Array:
+        """Return the values of the unknown functions of the mean, one column each."""
+        if callable(self.mean):
+            return np.zeros((len(points), 0))
+        if self._is_precomputed and self.mean not in (None, "constant"):
+            raise InvalidParameter(
+                "a precomputed kernel knows no points: mean must be None or 'constant'"
+            )
+        return null_columns(self.mean, points, "mean")
+
+    def _known_mean(self, points: Points) -> Array:
+        if not callable(self.mean):
+            return np.zeros((len(points), 1))
+        values = real_array(self.mean(points), "the mean function")
+        if values.ndim not in (1, 2) or len(values) != len(points):
+            raise InvalidParameter(
+                f"the mean function must give a value for each of {len(points)} points; found "
+                f"shape {values.shape}"
+            )
+        return values.reshape(len(points), -1)
+
+    def _tuned(self, data: Observations, kernel: Kernel) -> Tuned:
+        which = self.optimise
+        if isinstance(which, str) or not isinstance(which, bool | Collection):
+            raise InvalidParameter(
+                f"optimise must be True, False or names of parameters, found {which!r}"
+            )
+        noise = self.noise_variance
+        start = 0.1 * variance_of(data.y) if noise is None else nonnegative(noise, NOISE)
+        return Tuned.of(kernel, start, data.points, which)
+
+    def _keep(self) -> None:
+        state = self._state
+        self.jitter_ = state.jitter
+        self.weights_ = state.weights[:, 0] if self._is_flat else state.weights
+        self.null_weights_ = state.null_weights[:, 0] if self._is_flat else state.null_weights
+        optimum = self.optimum_
+        if optimum is not None and not optimum.is_converged:
+            warnings.warn(
+                "the search stopped where the likelihood still rises by "
+                f"{optimum.gradient_norm:.2g} per unit of the logarithm of a parameter and "
+                f"observation, more than tol={self.tol:g}; try other starts or bounds",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if state.jitter > 0.0:
+            warnings.warn(
+                f"K + {self.noise_variance_:.3g} I is singular to working precision (points "
+                f"repeat, or the kernel is very smooth): {state.jitter:.2g} was added to its "
+                "diagonal. A larger noise_variance needs none",
+                Jittered,
+                stacklevel=3,
+            )
+
+    def predict(
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        observation: bool = False,
+    ) -> Any:
+        """Return the mean at points, with the standard deviation or covariance if asked for.
+
+        They are those of the function g, and with ``observation`` those of a new y.
+        """
+        check_is_fitted(self)
+        if return_std and return_cov:
+            raise InvalidParameter("ask for return_std or return_cov, not for both")
+        points = self._read(X, reset=False)
+        mean = self._mean_at(points)
+        extra = self.noise_variance_ if observation else 0.0
+        if return_std:
+            deviation = np.sqrt(self._variances(points) + extra)
+            return mean, deviation if self._is_flat else _for_each(deviation, mean)
+        if return_cov:
+            covariance = self._covariance(points) + extra * np.eye(len(points))
+            return mean, covariance if self._is_flat else _for_each(covariance, mean)
+        return mean
+
+    def posterior(self, X: Any) -> Posterior:
+        """Return the mean and the variances of g and of y at points, by their names."""
+        check_is_fitted(self)
+        points = self._read(X, reset=False)
+        return Posterior(self._mean_at(points), self._variances(points), self.noise_variance_)
+
+    def _mean_at(self, points: Points) -> Array:
+        state = self._state
+        if self._is_precomputed:
+            values = np.asarray(points) @ state.weights
+        else:
+            values = Gram(self.kernel_, points, self.X_fit_).product(state.weights)
+        values = values + self._functions(points) @ state.null_weights + self._known_mean(points)
+        return np.asarray(values[:, 0] if self._is_flat else values)
+
+    def _variances(self, points: Points) -> Array:
+        return self._predictive().variances(points, self._functions(points))
+
+    def _covariance(self, points: Points) -> Array:
+        return self._predictive().covariance(points, self._functions(points))
+
+    def _predictive(self) -> Predictive:
+        """Return what computes variances at points, which takes k(x, x)."""
+        if self._is_precomputed:
+            raise InvalidParameter(
+                "a variance takes k(x, x) of new points, which a precomputed matrix does not hold"
+            )
+        return Predictive(self.kernel_, self.noise_variance_, self._data, self._state)
+
+    def sample(
+        self,
+        X: Any,
+        count: int = 1,
+        *,
+        prior: bool = False,
+        observation: bool = False,
+        random_state: int | None = 0,
+    ) -> Array:
+        """Return functions drawn at points, one column each: given the data, or from the prior.
+
+        The prior has the given parameters before `fit` and those found after it, and is that of g
+        about the known mean.
+        """
+        points = self._read(X, reset=prior and not hasattr(self, "kernel_"))
+        if not prior:
+            check_is_fitted(self)
+            mean, covariance, noise = (
+                self._mean_at(points),
+                self._covariance(points),
+                self.noise_variance_,
+            )
+        else:
+            kernel = getattr(self, "kernel_", None) or as_kernel(self.kernel).resolve(points)
+            mean, covariance = self._known_mean(points)[:, 0], Gram(kernel, points).dense()
+            noise = getattr(self, "noise_variance_", None) or self.noise_variance or 0.0
+        F = root(covariance)
+        rng = np.random.default_rng(seed_of(random_state))
+        number_of = whole(count, "count", least=1)
+        columns = mean[:, None] if mean.ndim == 1 else mean
+        draws = [c[:, None] + F @ rng.standard_normal((len(F), number_of)) for c in columns.T]
+        result = np.stack(draws, axis=1)
+        if observation:
+            result += np.sqrt(noise) * rng.standard_normal(result.shape)
+        return result[:, 0] if mean.ndim == 1 else result
+
+    def log_likelihood(self, parameters: Mapping[str, Any] | None = None) -> float:
+        """Return the log likelihood, at other values of some parameters if they are given."""
+        check_is_fitted(self)
+        if parameters is None:
+            return self._state.log_likelihood
+        return self._at(parameters)[1].log_likelihood
+
+    def log_likelihood_gradient(
+        self, parameters: Mapping[str, Any] | None = None
+    ) -> dict[str, float | Array]:
+        """Return the derivative of the log likelihood in the value of every parameter."""
+        check_is_fitted(self)
+        gram, state = self._at(parameters or {})
+        return gradient(gram, state, overwrite=True)
+
+    def _at(self, parameters: Mapping[str, Any]) -> tuple[Gram, Conditioned]:
+        values = dict(parameters)
+        noise = nonnegative(values.pop(NOISE, self.noise_variance_), NOISE)
+        gram = self._data.gram(with_parameters(self.kernel_, values))
+        return gram, conditioned(gram, noise, self._data)
+
+    def likelihood_surface(self, grid: Mapping[str, Sequence[float]]) -> Array:
+        """Return the log likelihood at all combinations of values, one axis for each parameter."""
+        check_is_fitted(self)
+        values = [
+            self._at(dict(zip(grid, point, strict=True)))[1].log_likelihood
+            for point in product(*grid.values())
+        ]
+        return np.array(values).reshape([len(axis) for axis in grid.values()])
+
+    def leave_one_out(self) -> LeaveOneOut:
+        """Return what the process says of each observation given all others, in closed form."""
+        check_is_fitted(self)
+        y = self._data.y + self._known_mean(self.X_fit_)
+        of = left_out(y, self._state.weights, diagonal_of_P(self._state))
+        if not self._is_flat:
+            return of
+        return LeaveOneOut(*(getattr(of, name)[:, 0] for name in of.__dataclass_fields__))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _for_each(values: Array, mean: Array) -> Array:
+    """Return what all outputs share once for each of them, on a last axis."""
+    return np.repeat(values[..., None], mean.shape[1], axis=-1)

@@ -1,0 +1,176 @@
+"""The parameters of a process as one vector of logarithms, with their bounds and priors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from mercer.check import Array, InvalidParameter, MercerError, NotDifferentiable, Points, number
+from mercer.kernels.base import Kernel
+from mercer.kernels.parameters import with_parameters
+
+NOISE = "noise_variance"
+
+SPAN = 1e5
+"""A parameter is sought within this factor of where it starts, unless bounds are given."""
+
+LEAST_NOISE = 1e-10
+"""Below this share of the outputs' variance noise cannot be told from none."""
+
+STEP = 1e-5
+"""Of the differences that give the slope of a prior: right to about its square."""
+
+EDGE = 60
+"""Halvings that find the edge of a parameter's domain to double precision."""
+
+
+class Prior(Protocol):
+    """A law of a parameter, such as any frozen distribution of scipy.stats."""
+
+    def logpdf(self, x: Any, /) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """Those parameters of a kernel and a noise variance that are fitted, all of them positive.
+
+    >>> from mercer import Gaussian
+    >>> tuned = Tuned.of(2.0 * Gaussian((1.0, 3.0)), 0.5, [[0.0, 0.0]], True)
+    >>> tuned.names
+    ('weight', 'kernel__bandwidth[0]', 'kernel__bandwidth[1]', 'noise_variance')
+    >>> kernel, noise = tuned.at(np.log([4.0, 5.0, 6.0, 7.0]))
+    >>> [round(v, 9) for v in (kernel.weight, *kernel.kernel.bandwidth, noise)]
+    [4.0, 5.0, 6.0, 7.0]
+    """
+
+    kernel: Kernel
+    noise_variance: float
+    entries: tuple[tuple[str, int | None], ...]
+
+    @staticmethod
+    def of(
+        kernel: Kernel, noise_variance: float, points: Points, which: bool | Collection[str]
+    ) -> Tuned:
+        """Choose the parameters; zero ones have no logarithm and stay what they are."""
+        if which is False:
+            return Tuned(kernel, noise_variance, ())
+        known = _values(kernel, noise_variance, points, which)
+        chosen = list(known) if which is True else list(which)
+        wrong = [name for name in chosen if name not in known]
+        if wrong:
+            raise InvalidParameter(
+                f"{wrong[0]!r} cannot be fitted; what can is {', '.join(map(repr, known))}"
+            )
+        entries: list[tuple[str, int | None]] = []
+        for name in chosen:
+            value = known[name]
+            if isinstance(value, tuple):
+                entries += [(name, i) for i, v in enumerate(value) if v > 0]
+            elif value > 0:
+                entries.append((name, None))
+        return Tuned(kernel, noise_variance, tuple(entries))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters by name, with a number for the members of a sequence."""
+        return tuple(name if i is None else f"{name}[{i}]" for name, i in self.entries)
+
+    @property
+    def start(self) -> Array:
+        """The logarithms of the values the search begins with."""
+        known = {**self.kernel.parameters(), NOISE: self.noise_variance}
+        values = [known[name] if i is None else known[name][i] for name, i in self.entries]
+        return np.asarray(np.log(np.array(values, dtype=float)))
+
+    def at(self, logs: Array) -> tuple[Kernel, float]:
+        """Return the kernel and the noise variance of some logarithms."""
+        known = {**self.kernel.parameters(), NOISE: self.noise_variance}
+        changed: dict[str, Any] = {}
+        for (name, i), value in zip(self.entries, np.exp(logs).tolist(), strict=True):
+            if i is None:
+                changed[name] = value
+            else:
+                members = list(changed.get(name, known[name]))
+                members[i] = value
+                changed[name] = tuple(members)
+        noise = float(changed.pop(NOISE, self.noise_variance))
+        return with_parameters(self.kernel, changed), noise
+
+    def slopes(self, logs: Array, gradient: Mapping[str, float | Array]) -> Array:
+        """Return derivatives in the logarithms from those in the values."""
+        each = [
+            gradient[name] if i is None else np.asarray(gradient[name])[i]
+            for name, i in self.entries
+        ]
+        return np.asarray(np.exp(logs) * np.array(each, dtype=float))
+
+    def bounds(self, given: Mapping[str, tuple[float, float]], variance: float) -> Array:
+        """Return the least and the largest logarithm of each parameter."""
+        wrong = set(given) - {name for name, _ in self.entries}
+        if wrong:
+            raise InvalidParameter(f"bounds of {sorted(wrong)[0]!r}, which is not fitted")
+        rows = []
+        for index, (name, _) in enumerate(self.entries):
+            centre = float(np.exp(self.start[index]))
+            low, high = centre / SPAN, centre * SPAN
+            if name == NOISE:
+                low, high = min(low, LEAST_NOISE * variance), max(high, SPAN * variance)
+            if name in given:
+                low, high = (number(v, f"bounds of {name}", above=0.0) for v in given[name])
+                if not low <= centre <= high:
+                    raise InvalidParameter(
+                        f"{name} starts at {centre:g}, outside its bounds {low:g} and {high:g}"
+                    )
+            rows.append([self._inside(index, np.log(end)) for end in (low, high)])
+        return np.array(rows).reshape(-1, 2)
+
+    def _inside(self, index: int, end: float) -> float:
+        """Return an end, or the edge of the parameter's domain if that comes first."""
+        logs = self.start
+
+        def is_allowed(value: float) -> bool:
+            logs[index] = value
+            try:
+                self.at(logs)
+            except MercerError:
+                return False
+            return True
+
+        inner, outer = float(logs[index]), float(end)
+        if is_allowed(outer):
+            return outer
+        for _ in range(EDGE):
+            middle = 0.5 * (inner + outer)
+            inner, outer = (middle, outer) if is_allowed(middle) else (inner, middle)
+        return inner
+
+    def log_prior(self, logs: Array, priors: Mapping[str, Prior]) -> tuple[float, Array]:
+        """Return the log density of the priors at the parameters' values, and its slopes."""
+        total, slopes = 0.0, np.zeros_like(logs)
+        for index, (name, _) in enumerate(self.entries):
+            if name not in priors:
+                continue
+            law, here = priors[name], float(logs[index])
+            below, at, above = (float(law.logpdf(np.exp(here + h))) for h in (-STEP, 0.0, STEP))
+            total += at
+            slopes[index] = (above - below) / (2.0 * STEP)
+        return total, slopes
+
+
+def _values(
+    kernel: Kernel, noise_variance: float, points: Points, which: Any
+) -> dict[str, float | tuple[float, ...]]:
+    """Return what can be fitted: the parameters in which the kernel has derivatives."""
+    known = kernel.parameters()
+    try:
+        names = list(kernel.partials(points[:1]))
+    except NotDifferentiable as error:
+        if which is True:
+            raise NotDifferentiable(
+                f"{error}. Give optimise=('noise_variance',) to fit the noise alone, or False"
+            ) from None
+        names = []
+    return {**{name: known[name] for name in names}, NOISE: noise_variance}

@@ -1,0 +1,3 @@
+"""Support vector machines whose decisions are exact for the Gram matrix in double precision."""
+
+from mercer.svm.classifier import SVC as SVC

@@ -1,0 +1,229 @@
+"""Classification by soft margins, two classes at a time."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+
+from mercer.check import Array, InvalidInput, InvalidParameter, Points, number, take
+from mercer.estimator import KernelModel, as_kernel, one_of, weights_of
+from mercer.gram import Gram
+from mercer.kernels.base import Kernel
+from mercer.kernels.functions import Precomputed
+from mercer.kernels.radial import Gaussian
+from mercer.svm.margin import Separator, separated_by_cost, separated_by_share
+
+STORED = 10_000
+"""Up to this size (0.8 GB) the matrix is stored."""
+
+MOST_GAP = 1e-8
+"""A duality gap above this share of the objective is worth a warning."""
+
+
+class SVC(ClassifierMixin, KernelModel):
+    r"""The widest margin between classes, some points being allowed inside at a cost.
+
+    .. math:: \min_{h \in H,\, b}\; \tfrac{1}{2} \|h\|^2 +
+        C \sum_i \max(0, 1 - y_i (h(x_i) + b))
+
+    Decisions are those of the optimum for the matrix in double precision: libsvm, whose matrix is
+    in single precision, gives the start, and the optimality conditions are then solved on the
+    points at the margins. With ``nu`` it is the share of points that may lie inside a margin
+    that is given in place of C. More than two classes are compared pair by pair.
+
+    Parameters
+    ----------
+    kernel : Kernel, str or function
+        A kernel, its written form, a Python function of two points, or ``"precomputed"``.
+    C : float
+        The cost of a point inside the margin, for each unit of depth.
+    nu : float or None
+        At most this share of the points errs or lies inside the margin, and at least this share
+        are support vectors.
+    decision_function_shape : {"ovr", "ovo"}
+        One value for each class (votes and, between equal votes, sums of decisions), or for
+        each pair of classes.
+
+    Attributes
+    ----------
+    classes_ : the labels in order
+    separators_ : a `Separator` for each pair of classes
+    support_ : the rows that carry weight in any of them
+    dual_coef_ : the weights of all points, one row for each pair
+    intercept_, intercept_intervals_ : for each pair, and all intercepts that are as good
+    gap_ : the sum of the duality gaps
+    objective_ : the sum of the objectives
+
+    Examples
+    --------
+    >>> model = SVC(Gaussian(1.0), C=10.0).fit([[0.0], [1.0], [4.0], [5.0]], ["a", "a", "b", "b"])
+    >>> model.predict([[0.5], [4.5]])
+    array(['a', 'b'], dtype='<U1')
+    >>> model.gap_ <= 1e-14 * model.objective_
+    True
+
+    References
+    ----------
+    Gallier and Quaintance, chapter 54; Schölkopf et al. (2000) for ν.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel | str | Callable[[Any, Any], Any] = Gaussian("median"),  # noqa: B008
+        C: float = 1.0,
+        *,
+        nu: float | None = None,
+        decision_function_shape: str = "ovr",
+    ) -> None:
+        self.kernel = kernel
+        self.C = C
+        self.nu = nu
+        self.decision_function_shape = decision_function_shape
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
+        """Find the margins; weights multiply the cost of each point."""
+        points = self._read(X, reset=True)
+        codes = self._codes(points, y)
+        weights = weights_of(sample_weight, len(codes))
+        self._used = _positive(weights, codes)
+        gram = self._gram(points)
+        K = gram.dense()
+        if np.iscomplexobj(K):
+            raise InvalidInput(f"margins are of real kernels, and {gram.kernel} is complex")
+        self.kernel_ = gram.kernel
+        self.X_fit_ = None if self._is_precomputed else take(points, self._used)
+        pairs = combinations(range(len(self.classes_)), 2)
+        shares = weights[self._used]
+        self._keep([self._separator(K, codes[self._used], shares, pair) for pair in pairs])
+        return self
+
+    def _codes(self, points: Points, y: Any) -> Array:
+        if y is None:
+            raise InvalidInput(
+                f"{type(self).__name__} requires y to be passed, but the target y is None"
+            )
+        labels = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+        labels = column_or_1d(labels, warn=True)
+        if len(labels) != len(points):
+            raise InvalidInput(f"y has {len(labels)} labels for {len(points)} points")
+        check_classification_targets(labels)
+        self.classes_, codes = np.unique(labels, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise InvalidInput("y holds one class: a margin lies between at least two")
+        if len(codes) > STORED:
+            raise InvalidParameter(
+                f"the matrix of {len(codes)} points is not stored, {STORED} are the most; take a "
+                "part of the points"
+            )
+        return np.asarray(codes)
+
+    def _gram(self, points: Points) -> Gram:
+        if not self._is_precomputed:
+            return Gram(as_kernel(self.kernel), take(points, self._used))
+        return Gram(Precomputed(np.asarray(points)), self._used)
+
+    def _separator(self, K: Array, codes: Array, weights: Array, pair: tuple[int, int]) -> Any:
+        """Return the rows of two classes and what separates the second from the first."""
+        rows = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
+        y = np.where(codes[rows] == pair[1], 1.0, -1.0)
+        matrix = K[np.ix_(rows, rows)]
+        if self.nu is None:
+            cost = number(self.C, "C", above=0.0)
+            return rows, separated_by_cost(matrix, y, cost * weights[rows])
+        nu = number(self.nu, "nu", above=0.0)
+        if nu > 1.0:
+            raise InvalidParameter(f"nu is a share of the points, at most 1; found {self.nu!r}")
+        return rows, separated_by_share(matrix, y, weights[rows], nu)
+
+    def _keep(self, found: list[tuple[Array, Separator]]) -> None:
+        self.separators_ = [separator for _, separator in found]
+        self._weights = np.zeros((len(found), len(self._used)))
+        for row, (inside, separator) in zip(self._weights, found, strict=True):
+            row[inside] = separator.weights
+        self.dual_coef_ = self._weights
+        self.support_ = self._used[np.any(self._weights != 0, axis=0)]
+        self.intercept_ = np.array([s.intercept for s in self.separators_])
+        self.intercept_intervals_ = np.array([s.interval for s in self.separators_])
+        self.objective_ = float(sum(s.objective for s in self.separators_))
+        self.gap_ = float(sum(s.gap for s in self.separators_))
+        self.n_iter_ = max(s.steps for s in self.separators_)
+        if any(s.gap > MOST_GAP * abs(s.objective) + s.rounding for s in self.separators_):
+            warnings.warn(
+                f"the optimum is proved only to within {self.gap_:.2g} of {self.objective_:.6g}; "
+                "the kernel is not positive definite, or C too large for its condition",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def decision_function(self, X: Any) -> Array:
+        """Return h + b at points: positive for the second of two classes.
+
+        For more classes there is a value for each class, or for each pair: positive for the
+        second class of the pair.
+        """
+        check_is_fitted(self)
+        one_of(self.decision_function_shape, "decision_function_shape", ("ovr", "ovo"))
+        values = self._pairwise(X)
+        if len(self.classes_) == 2:
+            return values[:, 0]
+        return values if self.decision_function_shape == "ovo" else self._per_class(values)
+
+    def _pairwise(self, X: Any) -> Array:
+        points = self._read(X, reset=False)
+        if self._is_precomputed:
+            product = np.asarray(points)[:, self._used] @ self._weights.T
+        else:
+            product = Gram(self.kernel_, points, self.X_fit_).product(self._weights.T)
+        return np.asarray(product + self.intercept_)
+
+    def _per_class(self, values: Array) -> Array:
+        """Return votes, plus sums of decisions that stay below half a vote."""
+        votes = np.zeros((len(values), len(self.classes_)))
+        sums = np.zeros_like(votes)
+        pairs = combinations(range(len(self.classes_)), 2)
+        for value, (first, second) in zip(values.T, pairs, strict=True):
+            votes[:, second] += value > 0
+            votes[:, first] += value <= 0
+            sums[:, second] += value
+            sums[:, first] -= value
+        return votes + sums / (3.0 * (np.abs(sums) + 1.0))
+
+    def predict(self, X: Any) -> Array:
+        """Return the label of each point."""
+        check_is_fitted(self)
+        values = self._pairwise(X)
+        if len(self.classes_) == 2:
+            return np.asarray(self.classes_[(values[:, 0] > 0).astype(np.intp)])
+        return np.asarray(self.classes_[np.argmax(self._per_class(values), axis=1)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _positive(weights: Array, codes: Array) -> Array:
+    """Return the rows of positive weight, of which every class must have one."""
+    if weights.shape != codes.shape:
+        raise InvalidInput(f"there are weights of shape {weights.shape} for {len(codes)} points")
+    if np.any(weights < 0):
+        raise InvalidInput(
+            f"weights must be nonnegative; the smallest is {weights.min():g} at row "
+            f"{int(weights.argmin())}"
+        )
+    used = np.flatnonzero(weights > 0)
+    empty = np.setdiff1d(codes, codes[used])
+    if empty.size:
+        raise InvalidInput(
+            f"class number {int(empty[0])} has no point of positive weight: all its weights are "
+            "zero"
+        )
+    return used

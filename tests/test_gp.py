@@ -1,0 +1,507 @@
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import mpmath  # type: ignore[import-untyped]
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.check import Array
+from mercer.gp import log_likelihood_interval
+from mercer.gp.posterior import NegativeVariance
+from mercer.gp.process import Jittered
+from mercer.gp.search import Optimum
+from mercer.solve import SingularSystem
+from mercer.store import save
+from tests.references import reference
+from tests.strategies import distinct_points, smooth_kernels
+
+RNG = np.random.default_rng(8)
+X = RNG.uniform(-2.0, 2.0, (40, 2))
+Y = np.sin(2.0 * X[:, 0]) + X[:, 1] + 0.2 * RNG.standard_normal(40)
+NEW = RNG.uniform(-2.0, 2.0, (9, 2))
+FILE = reference("gp_sine")
+
+
+def fixed(kernel: Any, noise: float, **more: Any) -> mc.GaussianProcess:
+    return mc.GaussianProcess(kernel, noise_variance=noise, optimise=False, **more)
+
+
+def ended(model: mc.GaussianProcess) -> Optimum:
+    assert model.optimum_ is not None
+    return model.optimum_
+
+
+def test_the_sine_of_the_text_has_all_its_numbers() -> None:
+    """Kroese et al., Example 6.16 on fixed points, against R and its equations."""
+    model = fixed(mc.Gaussian(0.2), 0.25).fit(FILE["X"], FILE["y"])
+    mean, deviation = model.predict(FILE["X_test"], return_std=True)
+    np.testing.assert_allclose(mean, FILE["mean_eq"], atol=1e-13)
+    np.testing.assert_allclose(deviation**2, FILE["var_eq"], atol=1e-14)
+    np.testing.assert_allclose(deviation, FILE["sd"], atol=1e-12)
+    np.testing.assert_allclose(model.weights_, FILE["alpha"], rtol=1e-11)
+    assert model.log_likelihood() == pytest.approx(FILE["log_marginal_likelihood"], rel=1e-14)
+    gradient = model.log_likelihood_gradient()
+    assert gradient["noise_variance"] == pytest.approx(FILE["dlml_dvar"], rel=1e-12)
+    # R's parameter is s = 1/(2 bandwidth²): ds/dbandwidth = -bandwidth⁻³.
+    assert gradient["bandwidth"] == pytest.approx(-FILE["dlml_dsigma"] / 0.2**3, rel=1e-11)
+
+
+def test_the_variance_of_an_observation_is_that_of_the_function_and_of_the_noise() -> None:
+    """The text's (6.34) is the variance of g: a new y needs the noise on top."""
+    model = fixed(mc.Gaussian(0.2), 0.25).fit(FILE["X"], FILE["y"])
+    _, latent = model.predict(FILE["X_test"], return_std=True)
+    _, observed = model.predict(FILE["X_test"], return_std=True, observation=True)
+    np.testing.assert_allclose(observed**2, latent**2 + 0.25, rtol=1e-14)
+    posterior = model.posterior(FILE["X_test"])
+    np.testing.assert_allclose(posterior.latent_variance, FILE["var_eq"], atol=1e-14)
+    np.testing.assert_allclose(posterior.observation_variance, observed**2, rtol=1e-14)
+    low, high = posterior.band(0.95)
+    np.testing.assert_allclose(high - low, 2 * 1.959963984540054 * latent, rtol=1e-12)
+    assert np.max(np.abs(observed**2 - FILE["var_eq"])) > 0.2  # the planted mistake is seen
+
+
+def test_the_bands_of_the_text_hold_the_sine() -> None:
+    """Example 6.16: n = 30, σ = 0.5, bandwidths 0.2 and 0.02."""
+    grid = np.linspace(0.0, 1.0, 101)[:, None]
+    truth = 2.0 * np.sin(2.0 * np.pi * grid[:, 0])
+    shares = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        x = rng.uniform(size=(30, 1))
+        y = 2.0 * np.sin(2.0 * np.pi * x[:, 0]) + 0.5 * rng.standard_normal(30)
+        low, high = fixed(mc.Gaussian(0.2), 0.25).fit(x, y).posterior(grid).band(0.95)
+        shares.append(np.mean((low <= truth) & (truth <= high)))
+    assert 0.8 <= np.mean(shares) <= 1.0
+    wiggly = fixed(mc.Gaussian(0.02), 0.25).fit(x, y).posterior(grid)
+    assert np.max(wiggly.latent_variance) > 0.9  # between points nothing is learned
+
+
+def test_empirical_bayes_finds_the_texts_parameters_in_most_draws() -> None:
+    """Example 6.17: (0.20, 0.44) in the text; medians and spread over draws of the same law."""
+    found = []
+    for seed in range(12):
+        rng = np.random.default_rng(100 + seed)
+        x = rng.uniform(size=(30, 1))
+        y = 2.0 * np.sin(2.0 * np.pi * x[:, 0]) + 0.5 * rng.standard_normal(30)
+        model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25, n_starts=1).fit(x, y)
+        assert ended(model).is_converged
+        bandwidth = mc.parameters(model.kernel_)["bandwidth"]
+        found.append((bandwidth, np.sqrt(model.noise_variance_)))
+    bandwidth, noise = np.median(found, axis=0)
+    assert bandwidth == pytest.approx(0.188, abs=0.02)
+    assert noise == pytest.approx(0.471, abs=0.05)
+
+
+def test_the_surface_has_its_top_where_the_search_ends() -> None:
+    model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25).fit(FILE["X"], FILE["y"])
+    bandwidth = mc.parameters(model.kernel_)["bandwidth"]
+    grid = {
+        "bandwidth": bandwidth * np.array([0.8, 1.0, 1.25]),
+        "noise_variance": model.noise_variance_ * np.array([0.7, 1.0, 1.4]),
+    }
+    surface = model.likelihood_surface(grid)
+    assert surface.shape == (3, 3)
+    assert np.argmax(surface) == 4  # the middle
+    assert surface[1, 1] == pytest.approx(model.log_likelihood(), rel=1e-12)
+
+
+def test_the_likelihood_has_fifty_digits() -> None:
+    x, y = X[:7], Y[:7]
+    with mpmath.workdps(50):
+        K = mpmath.matrix(7, 7)
+        for i in range(7):
+            for j in range(7):
+                gap = sum(
+                    (mpmath.mpf(a) - mpmath.mpf(b)) ** 2 for a, b in zip(x[i], x[j], strict=True)
+                )
+                K[i, j] = mpmath.mpf(2) * mpmath.exp(-gap / 2) + (
+                    mpmath.mpf("0.0625") if i == j else 0
+                )
+        vector = mpmath.matrix([mpmath.mpf(float(v)) for v in y])
+        solved = mpmath.lu_solve(K, vector)
+        value = -(vector.T * solved)[0] / 2 - mpmath.log(mpmath.det(K)) / 2
+        expected = float(value - mpmath.mpf(7) / 2 * mpmath.log(2 * mpmath.pi))
+        ones = mpmath.ones(7, 1)
+        precision = (ones.T * mpmath.lu_solve(K, ones))[0]
+        restricted = value + (ones.T * solved)[0] ** 2 / precision / 2 - mpmath.log(precision) / 2
+        with_mean = float(restricted - 3 * mpmath.log(2 * mpmath.pi))
+    kernel = 2.0 * mc.Gaussian(1.0)
+    assert fixed(kernel, 0.0625).fit(x, y).log_likelihood() == pytest.approx(expected, rel=1e-13)
+    found = fixed(kernel, 0.0625, mean="constant").fit(x, y).log_likelihood()
+    assert found == pytest.approx(with_mean, rel=1e-13)
+
+
+def test_the_mean_is_kernel_ridge_regression() -> None:
+    kernel = mc.Matern(2.5, 1.2)
+    model = fixed(kernel, 0.1).fit(X, Y)
+    K = kernel(X)
+    expected = kernel(NEW, X) @ np.linalg.solve(K + 0.1 * np.eye(40), Y)
+    np.testing.assert_allclose(model.predict(NEW), expected, rtol=1e-11)
+    ridge = mc.KernelRegression(kernel, 0.1 / 40).fit(X, Y)
+    np.testing.assert_allclose(model.predict(NEW), ridge.predict(NEW), rtol=1e-9)
+
+
+@pytest.mark.parametrize("mean", ["constant", "linear"])
+def test_an_improper_mean_is_the_limit_of_a_wide_prior(mean: str) -> None:
+    columns = mc.Constant(1.0) if mean == "constant" else mc.Constant(1.0) + mc.Linear()
+    Q = np.ones((40, 1)) if mean == "constant" else np.c_[np.ones(40), X]
+    kernel, wide = mc.Gaussian(0.8), 1e6
+    improper = fixed(kernel, 0.1, mean=mean).fit(X, Y)
+    proper = fixed(kernel + wide * columns, 0.1).fit(X, Y)
+    for one, other in zip(
+        improper.predict(NEW, return_std=True), proper.predict(NEW, return_std=True), strict=True
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-4)
+    m = Q.shape[1]
+    offset = 0.5 * m * np.log(wide * 2 * np.pi)  # of the prior's density, which has no limit
+    assert improper.log_likelihood() == pytest.approx(proper.log_likelihood() + offset, rel=1e-5)
+    A = kernel(X) + 0.1 * np.eye(40)
+    eta = np.linalg.solve(Q.T @ np.linalg.solve(A, Q), Q.T @ np.linalg.solve(A, Y))
+    np.testing.assert_allclose(improper.null_weights_, eta, rtol=1e-9)
+    np.testing.assert_allclose(Q.T @ improper.weights_, 0.0, atol=1e-11)
+
+
+def test_a_known_mean_is_subtracted_and_added() -> None:
+    def known(points: Array) -> Array:
+        return 5.0 + points[:, 0]
+
+    model = fixed(mc.Gaussian(1.0), 0.1, mean=known).fit(X, Y)
+    plain = fixed(mc.Gaussian(1.0), 0.1).fit(X, Y - known(X))
+    np.testing.assert_allclose(model.predict(NEW), plain.predict(NEW) + known(NEW), rtol=1e-12)
+    far = model.predict([[100.0, 0.0]])
+    assert far[0] == pytest.approx(105.0)
+    out = model.leave_one_out()
+    np.testing.assert_allclose(out.mean, plain.leave_one_out().mean + known(X), rtol=1e-12)
+
+
+def derivatives_are_differences(model: mc.GaussianProcess, gradient: dict[str, Any]) -> None:
+    values = {**mc.parameters(model.kernel_), "noise_variance": model.noise_variance_}
+    for name, derivative in gradient.items():
+        value = values[name]
+        members = value if isinstance(value, tuple) else (value,)
+        for i, (here, slope) in enumerate(zip(members, np.atleast_1d(derivative), strict=True)):
+            h = 1e-4 * max(here, 1e-2)
+            if here < 4 * h:
+                continue
+
+            def at(v: float, i: int = i, name: str = name, members: Any = members) -> float:
+                moved = (*members[:i], v, *members[i + 1 :])
+                given = moved if isinstance(values[name], tuple) else moved[0]
+                return model.log_likelihood({name: given})
+
+            near, far = at(here + h) - at(here - h), at(here + 2 * h) - at(here - 2 * h)
+            difference = (8 * near - far) / (12 * h)
+            size = 1.0 + abs(model.log_likelihood()) + abs(here * slope)
+            assert abs(difference - slope) * here <= 2e-6 * size, name
+
+
+@settings(max_examples=30, deadline=None)
+@given(smooth_kernels(), distinct_points(3, 6), st.sampled_from([None, "constant"]))
+def test_gradients_are_differences_for_any_expression(
+    kernel: mc.Kernel, points: Array, mean: Any
+) -> None:
+    if len(points) < 3 or np.max(np.abs(kernel(points))) > 1e6:
+        return
+    y = np.cos(3.0 * points[:, 0]) + points[:, 1]
+    model = fixed(kernel, 0.3, mean=mean).fit(points, y)
+    derivatives_are_differences(model, model.log_likelihood_gradient())
+
+
+def test_a_gradient_of_the_wrong_sign_is_found_out() -> None:
+    model = fixed(2.0 * mc.Gaussian((0.7, 1.5)), 0.1, mean="linear").fit(X, Y)
+    gradient = model.log_likelihood_gradient()
+    derivatives_are_differences(model, gradient)
+    for name in gradient:
+        with pytest.raises(AssertionError, match=name):
+            derivatives_are_differences(model, {**gradient, name: -gradient[name]})
+
+
+def test_gradients_of_several_tiles_are_those_of_one() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((700, 2))
+    y = np.sin(x[:, 0]) + 0.1 * rng.standard_normal(700)
+    kernel = 2.0 * mc.Gaussian((0.7, 1.5))
+    gradient = fixed(kernel, 0.1).fit(x, y).log_likelihood_gradient()
+    A = np.linalg.inv(kernel(x) + 0.1 * np.eye(700))
+    W = 0.5 * (np.outer(A @ y, A @ y) - A)
+    for name, partial in kernel.partials(x).items():
+        np.testing.assert_allclose(gradient[name], np.tensordot(W, partial, 2), rtol=1e-8)
+    assert gradient["noise_variance"] == pytest.approx(np.trace(W), rel=1e-9)
+
+
+def test_the_search_reaches_the_optimum_of_scikit_learn() -> None:
+    model = mc.GaussianProcess(1.0 * mc.Gaussian(1.0), noise_variance=0.1).fit(X, Y)
+    peer = GaussianProcessRegressor(
+        ConstantKernel(1.0) * RBF(1.0) + WhiteKernel(0.1), alpha=0.0
+    ).fit(X, Y)
+    assert ended(model).is_converged
+    assert ended(model).gradient_norm <= 1e-5
+    assert model.log_likelihood() >= peer.log_marginal_likelihood_value_ - 1e-7
+    weight, bandwidth, noise = np.exp(peer.kernel_.theta)
+    assert mc.parameters(model.kernel_)["weight"] == pytest.approx(weight, rel=1e-2)
+    assert mc.parameters(model.kernel_)["kernel__bandwidth"] == pytest.approx(bandwidth, rel=1e-2)
+    assert model.noise_variance_ == pytest.approx(noise, rel=1e-2)
+    mean, deviation = model.predict(NEW, return_std=True, observation=True)
+    theirs = peer.predict(NEW, return_std=True)
+    np.testing.assert_allclose(mean, theirs[0], atol=1e-3)
+    np.testing.assert_allclose(deviation, theirs[1], rtol=1e-3)
+
+
+def test_a_search_on_part_of_the_points_ends_at_the_optimum_of_all() -> None:
+    rng = np.random.default_rng(5)
+    x = rng.uniform(-3, 3, (1000, 1))
+    y = np.sin(2 * x[:, 0]) + 0.3 * rng.standard_normal(1000)
+    model = mc.GaussianProcess(1.0 * mc.Gaussian(1.0), noise_variance=0.1, n_starts=2).fit(x, y)
+    assert ended(model).is_converged
+    assert ended(model).evaluations <= 15
+    slope = float(model.log_likelihood_gradient()["noise_variance"])
+    assert abs(slope * model.noise_variance_) <= 1e-5 * 1000
+    assert len(ended(model).starts) == 2
+
+
+def test_a_prior_moves_the_estimate_and_the_derivative_vanishes_with_it() -> None:
+    law = stats.lognorm(0.1, scale=3.0)
+    model = mc.GaussianProcess(
+        mc.Gaussian(1.0), noise_variance=0.1, priors={"bandwidth": law}, n_starts=1
+    ).fit(X, Y)
+    plain = mc.GaussianProcess(mc.Gaussian(1.0), noise_variance=0.1, n_starts=1).fit(X, Y)
+    b, without = (mc.parameters(m.kernel_)["bandwidth"] for m in (model, plain))
+    assert abs(np.log(b / 3.0)) < abs(np.log(without / 3.0))
+    slope = model.log_likelihood_gradient()["bandwidth"]
+    prior = -(np.log(b / 3.0) / 0.1**2 + 1.0) / b
+    assert slope + prior == pytest.approx(0.0, abs=1e-3)
+    assert plain.log_likelihood() > model.log_likelihood()
+
+
+def test_variance_falls_with_more_data() -> None:
+    kernel = mc.Matern(1.5, 0.7)
+    before = fixed(kernel, 0.1).fit(X[:20], Y[:20]).posterior(NEW).latent_variance
+    after = fixed(kernel, 0.1).fit(X, Y).posterior(NEW).latent_variance
+    assert np.all(after <= before + 1e-14)
+    assert np.all(before <= 1.0)
+
+
+def test_the_covariance_has_the_variances_and_samples_have_both() -> None:
+    model = fixed(mc.Gaussian(0.8), 0.1, mean="constant").fit(X, Y)
+    mean, covariance = model.predict(NEW, return_cov=True)
+    np.testing.assert_allclose(
+        np.diag(covariance), model.posterior(NEW).latent_variance, rtol=1e-10
+    )
+    draws = model.sample(NEW, 20_000)
+    assert draws.shape == (9, 20_000)
+    np.testing.assert_allclose(draws.mean(axis=1), mean, atol=0.03)
+    np.testing.assert_allclose(np.cov(draws), covariance, atol=0.03)
+    noisy = model.sample(NEW, 20_000, observation=True)
+    np.testing.assert_allclose(np.cov(noisy), covariance + 0.1 * np.eye(9), atol=0.03)
+    with pytest.raises(mc.InvalidParameter, match="not for both"):
+        model.predict(NEW, return_std=True, return_cov=True)
+
+
+def test_draws_of_the_prior_need_no_data() -> None:
+    grid = np.linspace(0, 1, 40)[:, None]
+    draws = fixed(mc.Gaussian(0.2), 0.25).sample(grid, 5_000, prior=True)
+    np.testing.assert_allclose(np.cov(draws), mc.Gaussian(0.2)(grid), atol=0.08)
+    rough = fixed(mc.Gaussian(0.02), 0.25).sample(grid, 50, prior=True)
+    assert np.mean(np.diff(rough, axis=0) ** 2) > 5 * np.mean(np.diff(draws, axis=0) ** 2)
+
+
+@pytest.mark.parametrize("mean", [None, "constant"])
+def test_leaving_one_out_is_leaving_one_out(mean: Any) -> None:
+    model = fixed(mc.Gaussian(0.8), 0.1, mean=mean).fit(X, Y)
+    out = model.leave_one_out()
+    for i in (0, 17):
+        others = np.arange(40) != i
+        again = fixed(mc.Gaussian(0.8), 0.1, mean=mean).fit(X[others], Y[others])
+        m, s = again.predict(X[i : i + 1], return_std=True, observation=True)
+        assert out.mean[i] == pytest.approx(m[0], rel=1e-9)
+        assert out.variance[i] == pytest.approx(s[0] ** 2, rel=1e-9)
+        assert out.log_density[i] == pytest.approx(stats.norm.logpdf(Y[i], m[0], s[0]), rel=1e-9)
+        assert out.standardised[i] == pytest.approx((Y[i] - m[0]) / s[0], rel=1e-8)
+
+
+def test_several_outputs_add_their_likelihoods_and_have_deviations_each() -> None:
+    both = np.c_[Y, 2.0 * Y + 1.0]
+    model = fixed(mc.Gaussian(1.0), 0.1).fit(X, both)
+    single = [fixed(mc.Gaussian(1.0), 0.1).fit(X, y) for y in both.T]
+    assert model.log_likelihood() == pytest.approx(sum(m.log_likelihood() for m in single))
+    mean, deviation = model.predict(NEW, return_std=True)
+    assert mean.shape == deviation.shape == (9, 2)
+    np.testing.assert_allclose(mean[:, 1], single[1].predict(NEW), rtol=1e-10)
+    derivatives_are_differences(model, model.log_likelihood_gradient())
+    assert model.predict(NEW, return_cov=True)[1].shape == (9, 9, 2)
+    assert model.sample(NEW, 3).shape == (9, 2, 3)
+
+
+def test_the_order_of_the_points_does_not_matter() -> None:
+    order = RNG.permutation(40)
+    one, other = fixed(mc.Gaussian(1.0), 0.1), fixed(mc.Gaussian(1.0), 0.1)
+    np.testing.assert_allclose(
+        one.fit(X, Y).predict(NEW), other.fit(X[order], Y[order]).predict(NEW), rtol=1e-11
+    )
+    assert one.log_likelihood() == pytest.approx(other.log_likelihood(), rel=1e-12)
+
+
+def test_graveyard_47_repeated_points_without_noise_report_their_jitter() -> None:
+    x = np.repeat(np.linspace(0, 1, 5), 2)[:, None]
+    y = np.repeat(np.arange(5.0), 2)
+    with pytest.warns(Jittered, match="was added to its diagonal"):
+        model = fixed(mc.Gaussian(0.2), 0.0).fit(x, y)
+    assert 0.0 < model.jitter_ <= 1e-8
+    np.testing.assert_allclose(model.predict(x), y, atol=1e-5)
+    assert np.isfinite(model.log_likelihood())
+    assert fixed(mc.Gaussian(0.2), 1e-6).fit(x, y).jitter_ == 0.0
+    with pytest.raises(SingularSystem, match="not positive definite"):
+        fixed(lambda a, b: float(np.cos(a[0]) * b[0] + a[0] * np.cos(b[0])), 0.0).fit(x, y)
+
+
+def test_graveyard_48_variances_are_never_negative_beyond_rounding() -> None:
+    x = np.linspace(0, 1, 60)[:, None]
+    y = np.sin(6 * x[:, 0])
+    grid = np.linspace(-0.2, 1.2, 200)[:, None]
+    for noise in (1e-6, 1e-10, 1e-12):
+        variance = fixed(mc.Gaussian(0.5), noise).fit(x, y).posterior(grid).latent_variance
+        assert np.all(variance >= 0.0)
+
+    def no_kernel(a: Array, b: Array) -> float:
+        own = 0.1 if a[0] == b[0] == 0.5 else 1.0
+        return own * float(np.exp(-0.5 * (a[0] - b[0]) ** 2))
+
+    model = fixed(no_kernel, 0.01).fit([[0.0], [1.0], [2.0]], [1.0, 0.0, 1.0])
+    with pytest.raises(NegativeVariance, match="point 1 is .* below zero by more than rounding"):
+        model.posterior([[3.0], [0.5]])
+
+
+def test_graveyard_49_constant_outputs_have_a_finite_answer() -> None:
+    for level in (0.0, 5.0):
+        y = np.full(40, level)
+        model = mc.GaussianProcess(n_starts=1).fit(X, y)
+        mean, deviation = model.predict(NEW, return_std=True)
+        assert np.all(np.isfinite(deviation))
+        np.testing.assert_allclose(mean, level, atol=0.05)
+        several = mc.GaussianProcess(n_starts=1).fit(X, np.c_[y, y])
+        assert several.predict(NEW, return_std=True)[1].shape == (9, 2)
+
+
+def test_graveyard_50_a_search_says_how_it_ended(monkeypatch: Any) -> None:
+    bounds = {"bandwidth": (0.01, 0.05)}
+    model = mc.GaussianProcess(mc.Gaussian(0.03), bounds=bounds, n_starts=1).fit(X, Y)
+    assert ended(model).at_bounds
+    assert "bandwidth" in ended(model).at_bounds or ended(model).gradient_norm <= 1e-5
+    monkeypatch.setattr("mercer.gp.search.STEPS", 0)
+    with pytest.warns(ConvergenceWarning, match="still rises"):
+        stopped = mc.GaussianProcess(mc.Gaussian(0.3), n_starts=1).fit(X, Y)
+    monkeypatch.undo()
+    assert not ended(stopped).is_converged
+    named = mc.GaussianProcess(
+        mc.Gaussian(0.3), optimise=["noise_variance"], noise_variance=0.5
+    ).fit(X, Y)
+    assert mc.parameters(named.kernel_) == {"bandwidth": 0.3}
+    assert named.noise_variance_ != 0.5
+    assert fixed(mc.Gaussian(0.3), 0.5).fit(X, Y).optimum_ is None
+
+
+def test_points_of_any_kind_have_a_process() -> None:
+    words = ["gattaca", "gattata", "cccgg", "ccgcg", "gatcc"]
+    model = mc.GaussianProcess(1.0 * mc.StringSpectrum(2).normalised(), n_starts=1)
+    assert model.fit(words, [1.0, 1.1, 0.0, 0.1, 0.5]).predict(["gatta"])[0] > 0.5
+    assert "weight" in model.log_likelihood_gradient()
+    graphs = [mc.Graph([(i, (i + 1) % n) for i in range(n)], labels=["a"] * n) for n in range(3, 9)]
+    process = mc.GaussianProcess(mc.WeisfeilerLehman(1).gaussian(5.0), n_starts=1)
+    process.fit(graphs, np.arange(3.0, 9.0))
+    assert np.all(process.posterior(graphs).latent_variance >= 0)
+    sets = [{1}, {1, 2}, {2, 3}, {1, 2, 3}]
+    process = fixed(mc.Intersection(), 0.1).fit(sets, [1.0, 2.0, 2.0, 3.0])
+    assert process.predict([{1, 2}])[0] == pytest.approx(2.0, abs=0.2)
+
+
+def test_an_interval_for_the_likelihood_of_many_points_holds_it() -> None:
+    rng = np.random.default_rng(2)
+    x = rng.standard_normal((600, 2))
+    y = np.sin(x[:, 0]) + 0.3 * rng.standard_normal(600)
+    exact = fixed(mc.Gaussian(0.7), 0.1).fit(x, y).log_likelihood()
+    found = log_likelihood_interval(mc.Gaussian(0.7), x, y, 0.1, method="iterative")
+    assert found.lower <= exact <= found.upper
+    assert found.upper - found.lower < 0.1 * abs(exact)
+    assert found.confidence == 0.95
+    assert "stochastic Lanczos" in found.method
+    direct = log_likelihood_interval(mc.Gaussian(0.7), x, y, 0.1)
+    assert direct.value == pytest.approx(exact, rel=1e-12)
+    assert direct.confidence == 1.0
+
+
+def test_a_precomputed_matrix_gives_the_same_mean() -> None:
+    kernel = mc.Gaussian(1.0)
+    given = fixed("precomputed", 0.1, mean="constant").fit(kernel(X), Y)
+    plain = fixed(kernel, 0.1, mean="constant").fit(X, Y)
+    np.testing.assert_allclose(given.predict(kernel(NEW, X)), plain.predict(NEW), rtol=1e-9)
+    assert given.log_likelihood() == pytest.approx(plain.log_likelihood(), rel=1e-12)
+    fitted = mc.GaussianProcess("precomputed", n_starts=1).fit(kernel(X), Y)
+    assert ended(fitted).is_converged
+    with pytest.raises(mc.InvalidParameter, match=r"k\(x, x\) of new points"):
+        given.predict(kernel(NEW, X), return_std=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"noise_variance": -1.0}, mc.InvalidParameter, "noise_variance"),
+        ({"optimise": "all"}, mc.InvalidParameter, "optimise must be"),
+        ({"optimise": ["width"]}, mc.InvalidParameter, "'width' cannot be fitted"),
+        ({"bounds": {"bandwidth": (5.0, 9.0)}}, mc.InvalidParameter, "outside its bounds"),
+        ({"bounds": {"width": (5.0, 9.0)}}, mc.InvalidParameter, "which is not fitted"),
+        ({"priors": {"width": stats.norm()}}, mc.InvalidParameter, "which is not fitted"),
+        ({"mean": "quadratic"}, mc.InvalidParameter, "mean must be None"),
+        ({"n_starts": 0}, mc.InvalidParameter, "n_starts"),
+        ({"tol": 0.0}, mc.InvalidParameter, "tol"),
+        ({"kernel": mc.NegativeDistance(1.0)}, mc.InvalidInput, "conditionally"),
+        ({"kernel": mc.RandomWalk(0.1)}, mc.MercerError, "noise alone|sequence|Graph|graph"),
+    ],
+)
+def test_parameters_outside_their_domain_are_refused(change: Any, error: Any, message: str) -> None:
+    model = mc.GaussianProcess(mc.Gaussian(1.0), n_starts=1).set_params(**change)
+    with pytest.raises(error, match=message):
+        model.fit(X, Y)
+
+
+def test_it_goes_through_pipelines_grids_and_files(tmp_path: Any) -> None:
+    pipeline = make_pipeline(StandardScaler(), fixed(mc.Gaussian(1.0), 0.1))
+    grid = GridSearchCV(
+        pipeline,
+        {
+            "gaussianprocess__kernel__bandwidth": [0.3, 1.0],
+            "gaussianprocess__noise_variance": [0.1],
+        },
+        cv=3,
+    ).fit(X, Y)
+    assert grid.best_params_["gaussianprocess__kernel__bandwidth"] == 1.0
+    model = fixed(mc.Gaussian(1.0), 0.1).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+    save(model, tmp_path / "process.mercer")
+    loaded = mc.load(tmp_path / "process.mercer")
+    for one, other in zip(
+        loaded.predict(NEW, return_std=True), model.predict(NEW, return_std=True), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    assert clone(model).get_params()["kernel__bandwidth"] == 1.0
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [mc.GaussianProcess(n_starts=1), fixed(mc.Gaussian(2.0), 0.1, mean="constant")]
+)
+def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
+    check(estimator)

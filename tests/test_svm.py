@@ -1,0 +1,380 @@
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import Bounds, LinearConstraint, minimize
+from sklearn import svm as libsvm
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import mercer as mc
+from mercer.check import Array
+from mercer.store import save
+from mercer.svm.margin import separated_by_cost, separated_by_share
+from mercer.svm.quadratic import Program, polished
+from tests.references import reference
+
+RNG = np.random.default_rng(6)
+X = RNG.standard_normal((80, 2))
+Y = np.where(np.sin(3.0 * X[:, 0]) + X[:, 1] + 0.4 * RNG.standard_normal(80) > 0, 1, -1)
+NEW = RNG.standard_normal((15, 2))
+FILE = reference("svm_iris_rbf")
+IRIS, SPECIES = np.array(FILE["X"], dtype=float), np.array(FILE["y"])
+
+
+def test_the_petals_of_iris_have_the_exact_decisions() -> None:
+    exact = FILE["exact"]
+    model = mc.SVC(mc.Gaussian(1.0), C=1.0).fit(IRIS, SPECIES)
+    np.testing.assert_allclose(model.decision_function(IRIS), exact["decision"], atol=1e-13)
+    assert model.support_.tolist() == exact["support_0based"]
+    np.testing.assert_allclose(
+        model.dual_coef_[0, model.support_], exact["y_alpha"], rtol=0, atol=1e-13
+    )
+    assert model.intercept_[0] == pytest.approx(exact["intercept"], abs=1e-13)
+    assert model.objective_ == pytest.approx(exact["primal_objective"], rel=1e-14)
+    assert model.gap_ <= 1e-14 * model.objective_
+
+
+def test_graveyard_51_a_matrix_in_single_precision_is_found_out() -> None:
+    """libsvm keeps the Gram matrix in single precision: its decisions are off by 9e-8 here."""
+    exact = np.array(FILE["exact"]["decision"])
+    K = mc.Gaussian(1.0)(IRIS)
+    peer = libsvm.SVC(kernel="precomputed", tol=1e-12).fit(K, SPECIES)
+    rounded = mc.SVC("precomputed").fit(K.astype(np.float32).astype(float), SPECIES)
+    wrong = rounded.decision_function(K)
+    assert np.max(np.abs(peer.decision_function(K) - exact)) > 5e-8
+    assert np.max(np.abs(wrong - exact)) > 5e-8
+    np.testing.assert_allclose(peer.decision_function(K), wrong, atol=2e-8)
+    right = mc.SVC("precomputed").fit(K, SPECIES).decision_function(K)
+    np.testing.assert_allclose(right, exact, atol=1e-13)
+
+
+def satisfies_the_conditions(model: mc.SVC, K: Array, y: Array, costs: Array) -> None:
+    """Karush, Kuhn and Tucker: margins at 1 between the bounds, beyond at 0, inside at C."""
+    beta = np.zeros(len(y))
+    beta[:] = model.dual_coef_[0]
+    margins = y * (K @ beta + model.intercept_[0])
+    alpha = y * beta
+    size = 1e-11 * (1.0 + float(np.sum(np.abs(beta))) * float(np.max(np.abs(K))))
+    assert np.all((alpha >= 0) & (alpha <= costs))
+    assert abs(float(beta.sum())) <= size
+    assert np.all(margins[alpha == 0] >= 1 - size)
+    assert np.all(margins[alpha == costs] <= 1 + size)
+    inside = (alpha > 0) & (alpha < costs)
+    assert np.all(np.abs(margins[inside] - 1) <= size)
+
+
+KERNELS = [
+    mc.Gaussian(0.5),
+    mc.Gaussian(5.0),
+    mc.Linear(),
+    mc.Polynomial(degree=2),
+    mc.Laplacian(1.0) + mc.Linear(),
+]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])
+def test_the_conditions_of_optimality_hold(kernel: mc.Kernel, C: float) -> None:
+    model = mc.SVC(kernel, C=C).fit(X, Y)
+    satisfies_the_conditions(model, kernel(X), Y, np.full(80, C))
+    assert 0.0 <= model.gap_ <= 1e-10 * model.objective_
+    if C <= 1.0:  # with a large cost libsvm takes very long, or stops early
+        peer = libsvm.SVC(kernel="precomputed", C=C, tol=1e-7).fit(kernel(X), Y)
+        np.testing.assert_allclose(
+            model.decision_function(NEW), peer.decision_function(kernel(NEW, X)), atol=1e-4
+        )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.booleans()), min_size=2, max_size=25
+    ),
+    st.sampled_from(KERNELS),
+    st.sampled_from([0.05, 1.0, 40.0]),
+)
+def test_repeated_and_contradicting_points_have_an_optimum_too(
+    rows: list[tuple[int, int, bool]], kernel: mc.Kernel, C: float
+) -> None:
+    points = np.array([row[:2] for row in rows], dtype=float)
+    y = np.where([row[2] for row in rows], 1, -1)
+    if len(set(y.tolist())) < 2:
+        return
+    model = mc.SVC(kernel, C=C).fit(points, y)
+    satisfies_the_conditions(model, kernel(points), y, np.full(len(y), C))
+    assert model.gap_ <= 1e-9 * max(model.objective_, 1e-6)
+
+
+def test_the_conditions_fail_for_a_planted_mistake() -> None:
+    model = mc.SVC(mc.Gaussian(0.5)).fit(X, Y)
+    K = mc.Gaussian(0.5)(X)
+    satisfies_the_conditions(model, K, Y, np.ones(80))
+    model.intercept_ = model.intercept_ + 1e-6
+    with pytest.raises(AssertionError):
+        satisfies_the_conditions(model, K, Y, np.ones(80))
+    model.intercept_ = model.intercept_ - 1e-6
+    with pytest.raises(AssertionError):
+        satisfies_the_conditions(model, K.astype(np.float32).astype(float), Y, np.ones(80))
+
+
+def test_the_order_of_the_points_does_not_matter() -> None:
+    order = RNG.permutation(80)
+    one = mc.SVC(mc.Gaussian(0.7), C=3.0).fit(X, Y)
+    other = mc.SVC(mc.Gaussian(0.7), C=3.0).fit(X[order], Y[order])
+    np.testing.assert_allclose(one.decision_function(NEW), other.decision_function(NEW), atol=1e-11)
+
+
+def test_labels_exchanged_change_the_sign() -> None:
+    one = mc.SVC(mc.Gaussian(0.7)).fit(X, Y).decision_function(NEW)
+    np.testing.assert_allclose(mc.SVC(mc.Gaussian(0.7)).fit(X, -Y).decision_function(NEW), -one)
+
+
+def test_without_a_free_support_vector_the_intercept_is_the_middle_of_its_interval() -> None:
+    points, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array([-1, -1, 1, 1])
+    model = mc.SVC(mc.Linear(), C=0.05).fit(points, y)
+    np.testing.assert_allclose(np.abs(model.dual_coef_[0]), 0.05)
+    low, high = model.intercept_intervals_[0]
+    h = 0.05 * 6.0
+    np.testing.assert_allclose([low, high], [-(1 - 2 * h), 1 - 2 * h], atol=1e-14)
+    assert model.intercept_[0] == pytest.approx(0.0, abs=1e-15)
+
+    def objective(b: float) -> float:
+        return 0.5 * h * h + 0.05 * float(np.sum(np.maximum(0, 1 - y * (h * points[:, 0] + b))))
+
+    values = [objective(b) for b in (low, 0.0, high)]
+    np.testing.assert_allclose(values, model.objective_, rtol=1e-14)
+    assert objective(high + 1e-3) > model.objective_
+
+
+def test_a_hard_margin_is_the_largest_distance() -> None:
+    """Gallier and Quaintance, chapter 54: max δ under wᵀw <= 1 is min ½wᵀw with δ = 1/‖w‖."""
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0], [4.0, 4.0]])
+    y = np.array([-1, -1, 1, 1])
+    model = mc.SVC(mc.Linear(), C=1e6).fit(points, y)
+
+    def worst(parameters: Array) -> float:
+        w = np.array([np.cos(parameters[0]), np.sin(parameters[0])])
+        heights = points @ w
+        return -0.5 * float(heights[y > 0].min() - heights[y < 0].max())
+
+    angles = np.linspace(0, 2 * np.pi, 2001)
+    best = angles[int(np.argmin([worst(np.array([a])) for a in angles]))]
+    widest = -minimize(worst, [best], method="Nelder-Mead", options={"xatol": 1e-12}).fun
+    assert model.separators_[0].margin == pytest.approx(widest, rel=1e-8)
+    w = model.dual_coef_[0] @ points
+    assert model.separators_[0].margin == pytest.approx(1.0 / np.linalg.norm(w), rel=1e-12)
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.4, 0.6])
+def test_the_form_with_a_share_agrees_with_libsvm_and_keeps_its_promise(nu: float) -> None:
+    kernel = mc.Gaussian(0.7)
+    model = mc.SVC(kernel, nu=nu).fit(X, Y)
+    peer = libsvm.NuSVC(nu=nu, kernel="precomputed", tol=1e-7).fit(kernel(X), Y)
+    np.testing.assert_allclose(
+        model.decision_function(NEW), peer.decision_function(kernel(NEW, X)), atol=1e-4
+    )
+    assert model.gap_ <= 1e-12 * abs(model.objective_)
+    margins = Y * model.decision_function(X)
+    assert np.mean(margins < 1 - 1e-9) <= nu <= len(model.support_) / 80 + 1e-12
+
+
+def test_the_margin_form_of_the_text_is_the_one_with_a_share() -> None:
+    """Minimising -δ + K Σξ under ‖w‖ <= 1 has K = 1/(νn); no direction on a circle does better."""
+    nu = 0.5
+    model = mc.SVC(mc.Linear(), nu=nu).fit(X, Y)
+    separator = model.separators_[0]
+    w = separator.weights @ X
+
+    def objective(w: Array, b: float, delta: float) -> float:
+        slack = np.maximum(0.0, delta - Y * (X @ w + b))
+        return -delta + float(slack.sum()) / (nu * 80)
+
+    unit = w / np.linalg.norm(w)
+    best = objective(unit, separator.intercept / float(np.linalg.norm(w)), separator.margin)
+    for angle in np.linspace(-0.5, 0.5, 21):
+        turned = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]) @ unit
+
+        def at(p: Array, direction: Array = turned) -> float:
+            return objective(direction, p[0], p[1])
+
+        start = [separator.intercept, separator.margin]
+        assert minimize(at, start, method="Nelder-Mead").fun >= best - 1e-9
+
+
+def test_both_forms_are_one_problem() -> None:
+    """Decisions of the form with ν are those with C = 1/ρ (Schölkopf et al. 2000, Prop. 13)."""
+    kernel = mc.Gaussian(0.7)
+    K, y = kernel(X), Y.astype(float)
+    share = separated_by_share(K, y, np.ones(80), 0.4)
+    C = float(np.max(np.abs(share.weights)))
+    cost = separated_by_cost(K, y, np.full(80, C))
+    np.testing.assert_allclose(K @ cost.weights, K @ share.weights, atol=1e-9)
+
+
+def test_an_impossible_share_is_refused() -> None:
+    y = np.where(np.arange(80) < 8, 1, -1)
+    with pytest.raises(mc.InvalidParameter, match=r"nu = 0.5 is infeasible: .* 0.2 at the most"):
+        mc.SVC(mc.Gaussian(1.0), nu=0.5).fit(X, y)
+    with pytest.raises(mc.InvalidParameter, match="at most 1"):
+        mc.SVC(mc.Gaussian(1.0), nu=1.5).fit(X, Y)
+
+
+def test_a_share_below_the_overlap_of_the_classes_is_refused() -> None:
+    points = np.tile(X, (2, 1))
+    y = np.repeat([1, -1], 80)
+    y[:10], y[80:90] = -1, 1
+    with pytest.raises(mc.InvalidParameter, match=r"leaves no margin: .* Take a larger nu"):
+        mc.SVC(mc.Linear(), nu=0.3).fit(points, y)
+
+
+def test_several_classes_are_compared_pair_by_pair() -> None:
+    names = np.array(["b", "a", "c"])[np.digitize(X[:, 0] + 0.3 * X[:, 1], [-0.5, 0.5])]
+    model = mc.SVC(mc.Gaussian(1.0), C=2.0, decision_function_shape="ovo").fit(X, names)
+    peer = libsvm.SVC(C=2.0, gamma=0.5, tol=1e-8, decision_function_shape="ovo").fit(X, names)
+    ours, theirs = model.decision_function(NEW), peer.decision_function(NEW)
+    # libsvm is positive for the first class of a pair, as its formula for two classes is not.
+    np.testing.assert_allclose(-ours, theirs, atol=1e-5)
+    wide = clone(model).set_params(decision_function_shape="ovr").fit(X, names)
+    peer.set_params(decision_function_shape="ovr")
+    np.testing.assert_allclose(wide.decision_function(NEW), peer.decision_function(NEW), atol=1e-5)
+    assert np.array_equal(wide.predict(NEW), peer.predict(NEW))
+    assert np.array_equal(
+        wide.predict(NEW), wide.classes_[np.argmax(wide.decision_function(NEW), axis=1)]
+    )
+
+
+def test_weights_are_repetitions() -> None:
+    counts = RNG.integers(0, 3, 80)
+    weighted = mc.SVC(mc.Gaussian(0.7)).fit(X, Y, sample_weight=counts)
+    repeated = mc.SVC(mc.Gaussian(0.7)).fit(np.repeat(X, counts, 0), np.repeat(Y, counts))
+    np.testing.assert_allclose(
+        weighted.decision_function(NEW), repeated.decision_function(NEW), atol=1e-10
+    )
+
+
+def test_points_of_any_kind_are_separated() -> None:
+    words = ["gattaca", "gattata", "cccgg", "ccgcg"]
+    model = mc.SVC(mc.StringSpectrum(2).normalised(), C=10.0).fit(words, [0, 0, 1, 1])
+    assert model.predict(["gattagatta", "cccc"]).tolist() == [0, 1]
+    graphs = [mc.Graph([(i, i + 1) for i in range(n)], labels=["a"] * (n + 1)) for n in (2, 3)]
+    rings = [mc.Graph([(i, (i + 1) % n) for i in range(n)], labels=["a"] * n) for n in (4, 5)]
+    model = mc.SVC(mc.WeisfeilerLehman(2), C=10.0).fit(graphs + rings, [0, 0, 1, 1])
+    assert model.predict(graphs + rings).tolist() == [0, 0, 1, 1]
+    function = mc.SVC(lambda a, b: float(np.exp(-((a - b) @ (a - b)) / 2)), C=1.0)
+    values = function.fit(IRIS, SPECIES).decision_function(IRIS)
+    np.testing.assert_allclose(values, FILE["exact"]["decision"], atol=1e-12)
+
+
+def test_a_conditionally_positive_definite_kernel_is_enough() -> None:
+    """Weights sum to zero: k and its centred form decide alike."""
+    kernel = mc.NegativeDistance(1.0)
+    one = mc.SVC(kernel, C=2.0).fit(X, Y).decision_function(NEW)
+    other = mc.SVC(kernel.centred(X), C=2.0).fit(X, Y).decision_function(NEW)
+    np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e-6, 1e6, 1e100])
+def test_units_do_not_matter(scale: float) -> None:
+    one = mc.SVC(mc.Linear(), C=1.0).fit(X, Y).decision_function(NEW)
+    other = mc.SVC(mc.Linear(), C=1.0 / scale**2).fit(scale * X, Y).decision_function(scale * NEW)
+    np.testing.assert_allclose(other, one, atol=1e-9)
+
+
+def test_a_program_is_solved_from_any_feasible_start() -> None:
+    factor = RNG.standard_normal((12, 5))
+    K, b = factor @ factor.T, RNG.standard_normal(12)
+    groups = np.arange(12) % 2
+    program = Program(K, b, np.full(12, -1.0), np.full(12, 2.0), groups)
+
+    def objective(beta: Array) -> float:
+        return 0.5 * float(beta @ K @ beta) - float(b @ beta)
+
+    ends = []
+    for seed in range(5):
+        start = np.random.default_rng(seed).uniform(-1, 1, 12)
+        for g in (0, 1):
+            start[groups == g] -= start[groups == g].mean()
+        start *= 0.5
+        point = polished(program, start)
+        ends.append(objective(point.beta))
+        assert point.violation <= 1e-12
+        assert np.all((point.beta >= -1) & (point.beta <= 2))
+    sums = np.array([groups == 0, groups == 1], dtype=float)
+    peer = minimize(
+        objective,
+        np.zeros(12),
+        jac=program.gradient,
+        method="trust-constr",
+        bounds=Bounds(np.full(12, -1.0), np.full(12, 2.0)),
+        constraints=LinearConstraint(sums, 0.0, 0.0),
+        options={"gtol": 1e-10, "xtol": 1e-12, "maxiter": 3000},
+    )
+    np.testing.assert_allclose(ends, peer.fun, rtol=1e-6)
+    assert max(ends) <= peer.fun + 1e-12
+    assert max(ends) - min(ends) <= 1e-12 * abs(ends[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"C": 0.0}, "C must be a number > 0"),
+        ({"C": np.inf}, "C must be a number"),
+        ({"nu": -0.1}, "nu must be a number"),
+        ({"decision_function_shape": "both"}, "decision_function_shape"),
+    ],
+)
+def test_parameters_outside_their_domain_are_refused(change: Any, message: str) -> None:
+    with pytest.raises(mc.InvalidParameter, match=message):
+        mc.SVC(mc.Gaussian(1.0)).set_params(**change).fit(X, Y).decision_function(X)
+
+
+def test_labels_and_weights_that_cannot_be_used_are_refused() -> None:
+    model = mc.SVC(mc.Gaussian(1.0))
+    with pytest.raises(mc.InvalidInput, match="one class"):
+        model.fit(X, np.ones(80))
+    with pytest.raises(mc.InvalidInput, match="79 labels for 80 points"):
+        model.fit(X, Y[1:])
+    with pytest.raises(mc.InvalidInput, match="smallest is -1 at row 3"):
+        model.fit(X, Y, sample_weight=np.where(np.arange(80) == 3, -1.0, 1.0))
+    with pytest.raises(mc.InvalidInput, match="no point of positive weight"):
+        model.fit(X, Y, sample_weight=(Y > 0).astype(float))
+
+
+def test_it_goes_through_pipelines_grids_and_files(tmp_path: Any) -> None:
+    pipeline = make_pipeline(StandardScaler(), mc.SVC(mc.Gaussian(1.0)))
+    grid = GridSearchCV(
+        pipeline, {"svc__kernel__bandwidth": [0.3, 1.0], "svc__C": [1.0, 10.0]}, cv=3
+    ).fit(X, Y)
+    assert set(grid.best_params_) == {"svc__kernel__bandwidth", "svc__C"}
+    model = mc.SVC(mc.Gaussian(0.7)).fit(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(NEW), model.decision_function(NEW))
+    save(model, tmp_path / "margin.mercer")
+    loaded = mc.load(tmp_path / "margin.mercer")
+    np.testing.assert_array_equal(loaded.decision_function(NEW), model.decision_function(NEW))
+    given = clone(model).fit(X, Y)
+    np.testing.assert_array_equal(given.decision_function(NEW), model.decision_function(NEW))
+
+
+UNEQUAL = {
+    "check_sample_weight_equivalence_on_dense_data": (
+        "the median of the distances counts repeated rows and does not know of weights"
+    )
+}
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [mc.SVC(), mc.SVC(mc.Gaussian(1.0), nu=0.1)],
+    expected_failed_checks=lambda model: UNEQUAL if model.nu is None else {},
+)
+def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
+    check(estimator)
