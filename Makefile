@@ -5,15 +5,26 @@ READY := .venv/.ready
 # Two pytest workers share two cores: more threads inside each would only wait for one another.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint clean
+.PHONY: demo gallery test test-all lint browser clean
 
 demo: $(READY)
 	$(BIN)/python examples/first_steps.py
+	$(BIN)/mercer demo plants --out demo --no-open
+	@cp demo/plants.html demo/report.html
+	@echo "The page: file://$(CURDIR)/demo/report.html"
 
-test: $(READY) lint
+gallery: $(READY)
+	$(BIN)/python examples/gallery.py
+
+test: $(READY) lint browser
 	$(BIN)/python -m pytest -q -n 2
 
-test-all: $(READY) lint
+# Tests of the page use Debian's browser; where it cannot be installed they are skipped.
+browser:
+	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+	    && apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 || true
+
+test-all: $(READY) lint browser
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
 
 lint: $(READY)
