@@ -138,4 +138,5 @@ def test_kernel_pca_of_the_plants_shows_their_conditions() -> None:
     model = mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(table)
     assert 0.3 < model.explained_variance_ratio_.sum() < 0.4
     read = model.supplementary(categories={"temperature": table.column("temperature").values})
+    assert read.categories is not None
     assert np.max(np.abs(read.categories.v_test)) > 1.96  # 5 % under no effect

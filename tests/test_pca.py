@@ -548,8 +548,8 @@ def test_a_solver_that_returns_zeros_is_caught(
     def zeros(solve: Any) -> Any:
         return lambda *args, **options: [0.0 * part for part in solve(*args, **options)]
 
-    monkeypatch.setattr(axes, "eigh", zeros(axes.eigh))
-    monkeypatch.setattr(axes, "svd", zeros(axes.svd))
+    for name in ("eigh", "svd"):
+        monkeypatch.setattr(axes, name, zeros(getattr(axes, name)))
     with pytest.raises(NotConverged, match="linear algebra library"):
         mc.PCA(2).fit(np.random.default_rng(0).standard_normal(shape))
 

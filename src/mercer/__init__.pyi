@@ -125,6 +125,7 @@ from mercer.rkhs.expansion import mercer_decomposition as mercer_decomposition
 from mercer.rkhs.functions import Function as Function
 from mercer.rkhs.functions import PrincipalFunctions as PrincipalFunctions
 from mercer.rkhs.functions import principal_functions as principal_functions
+from mercer.solve import ToleranceNotMet as ToleranceNotMet
 from mercer.spectrum import Spectrum as Spectrum
 from mercer.spectrum import leading as leading
 from mercer.store import load as load
