@@ -50,8 +50,8 @@ class Plan:
     def __str__(self) -> str:
         lines = [
             f"{self.method}: {self.reason}",
-            f"memory {readable(self.memory)}, {self.passes} passes over all pairs, "
-            f"about {_duration(self.seconds)}",
+            f"memory {readable(self.memory)}, {self.passes} "
+            f"{'pass' if self.passes == 1 else 'passes'} over all pairs, {_duration(self.seconds)}",
         ]
         if not self.fits:
             lines.append(f"more than may be used: {self.alternative}")
@@ -121,11 +121,11 @@ def _duration(seconds: float) -> str:
     """Return a time as a person would say it.
 
     >>> _duration(0.02), _duration(42.0), _duration(7200.0)
-    ('less than a second', '42 s', '2 h')
+    ('less than a second', 'about 42 s', 'about 2 h')
     """
     if seconds < 1.0:
         return "less than a second"
     for unit, size in (("h", 3600.0), ("min", 60.0)):
         if seconds >= 1.5 * size:
-            return f"{np.round(seconds / size, 1):g} {unit}"
-    return f"{seconds:.0f} s"
+            return f"about {np.round(seconds / size, 1):g} {unit}"
+    return f"about {seconds:.0f} s"

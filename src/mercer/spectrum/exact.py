@@ -46,7 +46,7 @@ SINGLE_ENOUGH = 1e-4
 """From this ``tol`` on, single precision is enough and its rounding estimated, not bounded."""
 
 SINGLE_ROUNDING = 2e-6
-"""That estimate, relative to the largest value of the kernel: ten times the largest seen."""
+"""That estimate, relative to the largest value of the kernel: 16 units of single precision."""
 
 PROBING, FILLING = 1, 2
 """Numbers that keep the random vectors of probes and of the start apart from each other."""
@@ -74,10 +74,8 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
         state, probe, approximation = _iterated(operator, count, tol, random_state)
         proof = _certified(operator, state, count, probe, tol)
     kernel, vectors = operator.base.kernel, state.vectors[:, :count]
-    is_proved, turn = (
-        kernel.kind is Kind.POSITIVE and bool(kernel.proof),
-        orientation(vectors, operator),
-    )
+    is_proved = kernel.kind is Kind.POSITIVE and bool(kernel.proof)
+    turn = orientation(vectors, operator)
     return Spectrum(
         values=state.values[:count],
         vectors=vectors * turn,
@@ -163,8 +161,9 @@ def _iterated(
     if not state.has_converged:
         raise NotConverged(
             f"the iteration stopped at residual {state.history[-1]:.3g} of the largest eigenvalue, "
-            f"above tol = {tol:g}. Ask for fewer axes or a larger tol; a very small bandwidth "
-            "makes all eigenvalues alike, and then there are no leading axes"
+            f"above tol = {tol:g}. Ask for fewer axes or a larger tol. Eigenvalues that are all "
+            "alike, as a very small bandwidth makes them, have no leading axes; a kernel that is "
+            "not positive definite is iterated without a preconditioner, which may not suffice"
         )
     return state, probe, how
 
@@ -238,5 +237,5 @@ def _certified(
     if probe.steps:
         complements.append(probe.complement(state.vectors, rounding))
     proof = certify(state.values, state.residuals, state.noise, count, complements)
-    is_single = tol >= SINGLE_ENOUGH and state.double_passes == 0
+    is_single = tol >= SINGLE_ENOUGH and state.single_passes > 0
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))
