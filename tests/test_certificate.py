@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer.certificate import (
+    NOT_HIDDEN,
     Complement,
     NormProbe,
     certify,
@@ -102,6 +103,28 @@ def test_the_norm_probe_bounds_the_norm_in_every_trial() -> None:
     assert np.median(tight) < 8.0
 
 
+def test_errors_that_hide_an_axis_from_the_probes_are_allowed_for() -> None:
+    noise, scales = 0.4, np.append(1.0, np.full(59, 1e-3))
+    probe = NormProbe(LowRankInverse(np.zeros((60, 1))), 60, 0)
+    for _ in range(4):
+        images = scales[:, None] * probe.vectors
+        images[0] -= np.clip(images[0], -noise, noise)  # the worst error of that size
+        probe.advance(images)
+    assert probe.norm(noise) >= 1.0
+    assert probe.norm() + noise < 1.0  # which therefore needs its assumption
+    sure, assumed = probe.complements(np.eye(60)[:, 1:3], noise)
+    assert (sure.assumption, assumed.assumption) == ("none", NOT_HIDDEN)
+    assert sure.tau >= 1.0
+
+
+def test_an_interval_without_assumption_is_kept_unless_a_much_narrower_one_is_found() -> None:
+    sure, assumed = Complement(0.5, "probes"), Complement(0.4, "probes", NOT_HIDDEN)
+    residuals = np.full((9, 2), 1e-6)
+    proof = certify(np.array([1.0, 0.45]), residuals, np.zeros(2), 2, [sure, assumed])
+    assert proof.is_ordered.all()
+    assert proof.assumptions == ("none", NOT_HIDDEN)
+
+
 def test_the_complement_of_a_probe_bounds_what_is_left_out() -> None:
     A, values, theta, Q = problem(11, 40, 5, 1e-4, definite=True)
     approximation = np.linalg.eigh(A)
@@ -111,8 +134,9 @@ def test_the_complement_of_a_probe_bounds_what_is_left_out() -> None:
         probe.advance(A @ probe.vectors)
     left = A - Q @ (Q.T @ A)
     left = left - (left @ Q) @ Q.T
-    assert probe.complement(Q, 0.0).tau >= np.linalg.eigvalsh((left + left.T) / 2)[-1]
-    assert values[5] <= probe.complement(Q, 0.0).tau
+    for complement in probe.complements(Q, 0.0):
+        assert complement.tau >= np.linalg.eigvalsh((left + left.T) / 2)[-1]
+        assert values[5] <= complement.tau
     assert len(theta) == 5
 
 

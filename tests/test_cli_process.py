@@ -217,13 +217,13 @@ def test_what_work_raises_is_raised_where_it_is_waited_for() -> None:
 
 
 def test_the_engine_tells_its_tiles() -> None:
-    from mercer.cli.models import Reporting
+    from mercer.engines.cpu import Threads
     from mercer.gram import Gram
 
     progress = running.Progress("tiles")
     x = np.random.default_rng(0).standard_normal((3000, 2))
     vectors = np.ones((3000, 1))
-    found = Gram(mc.Gaussian(1.0), x, engine=Reporting(None, progress)).product(vectors)
+    found = Gram(mc.Gaussian(1.0), x, engine=Threads(progress=progress)).product(vectors)
     assert progress.done == progress.total > 1
     np.testing.assert_allclose(found, Gram(mc.Gaussian(1.0), x).product(vectors), rtol=1e-12)
 

@@ -91,7 +91,16 @@ def test_a_bad_value_on_disk_is_named() -> None:
         Gram(mc.Gaussian(1.0), Parts(bad)) @ np.ones(1300)
 
 
-def test_a_large_file_is_never_loaded_whole(tmp_path: Path) -> None:
+USES = {
+    "product": "Gram(mc.Gaussian(50.0), points, tile=256) @ np.ones((6_000, 2))",
+    "kernel PCA": """mc.KernelPCA(
+            2, kernel=mc.Gaussian(50.0), method="nystrom", landmarks=30, random_state=0
+        ).fit(points).transform(points[:50])""",
+}
+
+
+@pytest.mark.parametrize("use", list(USES))
+def test_a_large_file_is_never_loaded_whole(use: str, tmp_path: Path) -> None:
     script = f"""
         import resource
         import numpy as np
@@ -111,7 +120,7 @@ def test_a_large_file_is_never_loaded_whole(tmp_path: Path) -> None:
                 return np.fromfile(path, float, size, offset=offset).reshape(-1, 6_000)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         points = OnDisk()
-        Gram(mc.Gaussian(50.0), points, tile=256) @ np.ones((6_000, 2))
+        {USES[use]}
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     """
     run = [sys.executable, "-c", textwrap.dedent(script)]

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.gram import Gram
-from mercer.lowrank import nystrom, pivoted_cholesky
+from mercer.lowrank import inverse_root, nystrom, pivoted_cholesky
 from tests.strategies import kernels, points
 
 RNG = np.random.default_rng(3)
@@ -95,3 +96,14 @@ def test_an_approximation_never_exceeds_the_matrix(
     missing = matrix - approximation.dense()
     size = max(1.0, float(np.max(np.abs(matrix))))
     assert np.linalg.eigvalsh((missing + missing.T) / 2)[0] >= -1e-7 * size
+
+
+@pytest.mark.parametrize("bandwidth", [0.5, 5.0, 50.0])
+def test_the_inverse_root_is_too_large_by_no_more_than_it_says(bandwidth: float) -> None:
+    x = np.random.default_rng(3).standard_normal((40, 2))
+    kernel = mc.Gaussian(bandwidth)
+    root, excess = inverse_root(kernel, x)
+    with mpmath.workdps(50):
+        R, K = mpmath.matrix(root.tolist()), mpmath.matrix(kernel(x).tolist())
+        values = mpmath.eigsy(R.T * K * R, eigvals_only=True)
+    assert float(max(values)) - 1.0 <= excess < 1e-4

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer.check import Array
 
@@ -124,11 +123,12 @@ def certify(
             outside = _outside(theta, used, left_out.tau, float(rho[-1] + rounding[-1]))
             low, high = quadratic_intervals(theta[:count], float(rho[used]), outside)
             low, high = low - slack, high + slack
-            better = high - low < upper - lower
+            worth = np.where(ordered & (left_out.assumption == NOT_HIDDEN), WORTH, 1.0)
+            better = high - low < worth * (upper - lower)
             lower, upper = np.where(better, low, lower), np.where(better, high, upper)
             ordered |= better
             angle = sine_bounds(theta[:used], float(rho[used]), outside, slack)[:count]
-            closer = np.isfinite(high) & (angle < sines)
+            closer = np.isfinite(high) & (angle < np.where(sines < 1.0, worth, 1.0) * sines)
             sines = np.where(closer, angle, sines)
             for k in np.flatnonzero(better):
                 bounds[k], rests_on[k] = f"quadratic, {left_out.name}", left_out
@@ -187,14 +187,24 @@ PROBES = 4
 """Random vectors that accompany the passes to measure a norm."""
 
 
-class Approximation(Protocol):
-    """A low-rank matrix UΛU*: its values, and products with it and with U*."""
+NOT_HIDDEN = "rounding in single precision hides nothing from random probes"
+"""What a small bound from probes rests on whose products were rounded a lot."""
 
-    values: Array
+WORTH = 0.5
+"""An interval that rests on an assumption replaces one that does not only if it is so narrow."""
+
+
+class Approximation(Protocol):
+    """A low-rank matrix FF*: its trace, products with it, and what vectors leave of it."""
+
+    factor: Array
+
+    @property
+    def trace(self) -> float: ...
 
     def product(self, vectors: Array) -> Array: ...
 
-    def shares(self, vectors: Array) -> Array: ...
+    def outside(self, vectors: Array) -> float: ...
 
 
 class NormProbe:
@@ -205,7 +215,11 @@ class NormProbe:
     .. math:: \|A\|_2 \le \theta\, \|A^s \omega\|^{1/s}
         \quad\text{except with probability } 0.8\, \theta^{-s} \sqrt{n}
 
-    and several independent ω must all fail.
+    and several independent ω must all fail. A product is wrong by a vector of norm ε at most, so
+    that with the norms :math:`\nu_1, \dots, \nu_s` that were computed
+
+    .. math:: \|A^s \omega\| \le \prod_{i \le s} \nu_i
+        + \varepsilon \sum_{j < s} \|A\|^{s-1-j} \prod_{i \le j} \nu_i
     """
 
     def __init__(
@@ -215,36 +229,60 @@ class NormProbe:
         rng = np.random.default_rng(random_state)
         block = rng.standard_normal((n, PROBES))
         self.vectors = block / np.linalg.norm(block, axis=0)
-        self.logs = np.zeros(PROBES)
-        self.steps = 0
+        self.norms: list[Array] = []
+
+    @property
+    def steps(self) -> int:
+        return len(self.norms)
 
     def advance(self, images: Array) -> None:
         """Take K times the probes, from which the next power follows."""
         images = images - self.approximation.product(self.vectors)
         norms = np.maximum(np.linalg.norm(images, axis=0), np.finfo(float).tiny)
         self.vectors = images / norms
-        self.logs += np.log(norms)
-        self.steps += 1
+        self.norms.append(norms)
 
-    def norm(self) -> float:
-        """Return a bound for the norm that fails with probability at most `FAILURE`."""
-        if self.steps == 0:
+    def norm(self, noise: float = 0.0) -> float:
+        """Return a bound for the norm that fails with probability at most `FAILURE`.
+
+        ``noise`` bounds the error of K times a unit vector as it was given to `advance`. The
+        bound is the only positive root of the two inequalities taken together.
+        """
+        if not self.norms:
             return np.inf
         each = FAILURE ** (1.0 / PROBES)
-        inflation = (0.8 * np.sqrt(self.n) / each) ** (1.0 / self.steps)
-        return float(inflation * np.exp(self.logs.max() / self.steps))
+        inflation = 0.8 * np.sqrt(self.n) / each
+        noise += self._rounding()
+        return max(_largest_root(column, noise, inflation) for column in np.array(self.norms).T)
 
-    def complement(self, ritz: Array, rounding: float) -> Complement:
-        r"""Return the bound: the approximation's own complement plus the norm of the rest.
+    def complements(self, ritz: Array, noise: float) -> list[Complement]:
+        """Return the bound: what the approximation has outside, and the norm of the rest.
 
-        With K̂ = UΛU* and C = Q*U, what Q leaves of K̂ has the eigenvalues of
-        :math:`\Lambda - \Lambda^{1/2} C^* C \Lambda^{1/2}`.
+        The first holds whatever rounding did; the second, which is much smaller after passes in
+        single precision, assumes that errors of the products did not happen to cancel the probes'
+        share of the largest axis of the rest.
         """
-        values = self.approximation.values
-        seen = self.approximation.shares(ritz).conj().T * np.sqrt(values)
-        left = np.diag(values) - seen.conj().T @ seen
-        top = 0.0
-        if left.size:
-            top = float(eigh(left, eigvals_only=True, subset_by_index=[len(left) - 1] * 2)[0])
-        tau = max(top, 0.0) + self.norm() + rounding
-        return Complement(tau, "low-rank approximation and random probes", "none", FAILURE)
+        outside = self.approximation.outside(ritz) + self._rounding()
+        name = "low-rank approximation and random probes"
+        return [
+            Complement(outside + self.norm(noise), name, "none", FAILURE),
+            Complement(outside + self.norm() + noise, name, NOT_HIDDEN, FAILURE),
+        ]
+
+    def _rounding(self) -> float:
+        """Bound the rounding of products with the approximation, and of what it has outside."""
+        terms = 2 * sum(self.approximation.factor.shape) + 8
+        return terms * float(np.finfo(float).eps) * self.approximation.trace
+
+
+def _largest_root(norms: Array, noise: float, inflation: float) -> float:
+    """Return the largest x with xˢ ≤ inflation (Π νᵢ + noise Σⱼ xˢ⁻¹⁻ʲ Π_{i≤j} νᵢ).
+
+    >>> _largest_root(np.array([2.0, 2.0]), 0.0, 1.0), _largest_root(np.array([2.0]), 0.5, 1.0)
+    (2.0, 2.5)
+    """
+    unit = float(norms.max())
+    before = np.append(1.0, np.cumprod(norms / unit))
+    polynomial = np.append(1.0, -inflation * noise / unit * before[:-1])
+    polynomial[-1] -= inflation * before[-1]
+    return unit * float(np.roots(polynomial).real.max())

@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property, reduce
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from scipy.linalg import eigh
 
-from mercer.check import Array
+from mercer.check import Array, chunks
 
 T = TypeVar("T")
 OverRows: TypeAlias = Callable[[Callable[[slice], T], int], list[T]]
 """A way to work on consecutive parts of many rows, perhaps in parallel."""
+
+ROWS = 1024
+"""Rows of the low-rank factor that are made double precision at a time."""
 
 MOST_BLOCKS = 4
 """The basis is restarted from the Ritz vectors when it holds this many blocks."""
@@ -71,17 +75,24 @@ class LowRankInverse:
         self.values = values[keep][::-1]
         self._to_axes = (axes[:, keep] / np.sqrt(values[keep]))[:, ::-1].astype(factor.dtype)
 
-    def _adjoint(self, vectors: Array) -> Array:
-        """Return F* V in double precision, each part's product in the factor's own."""
+    def _adjoint(self, vectors: Array, *, is_double: bool = False) -> Array:
+        """Return F* V in double precision, the products in the factor's own unless told."""
         dtype = np.result_type(self.factor, vectors, float)
-        inner = _beside(vectors, self.factor)
+        inner = dtype if is_double else _beside(vectors, self.factor)
 
-        def part(rows: slice) -> Array:
-            left = self.factor[rows]
+        def product(rows: slice) -> Array:
+            left = self.factor[rows].astype(dtype if is_double else self.factor.dtype, copy=False)
             # The same array twice is seen by the library, which computes one triangle only.
             right = left if vectors is self.factor else vectors[rows].astype(inner, copy=False)
-            product: Array = left.conj().T @ right
-            return product.astype(dtype, copy=False)
+            image: Array = left.conj().T @ right
+            return image.astype(dtype, copy=False)
+
+        def part(rows: slice) -> Array:
+            if not is_double:
+                return product(rows)
+            here = chunks(rows.stop - rows.start, ROWS)
+            products = (product(slice(rows.start + h.start, rows.start + h.stop)) for h in here)
+            return np.asarray(reduce(np.add, products))
 
         parts = self.over_rows(part, len(self.factor))
         return np.asarray(sum(parts[1:], start=parts[0]))
@@ -104,8 +115,31 @@ class LowRankInverse:
         return coordinates
 
     def product(self, vectors: Array) -> Array:
-        """Return the low-rank matrix times a block of vectors."""
-        return self._times(self._adjoint(vectors))
+        """Return the low-rank matrix times a block of vectors, in double precision throughout."""
+        small = self._adjoint(vectors, is_double=True)
+        result = np.empty((len(self.factor), small.shape[1]), small.dtype)
+
+        def part(rows: slice) -> None:
+            for here in chunks(rows.stop - rows.start, ROWS):
+                at = slice(rows.start + here.start, rows.start + here.stop)
+                np.matmul(self.factor[at].astype(small.dtype), small, out=result[at])
+
+        self.over_rows(part, len(self.factor))
+        return result
+
+    @cached_property
+    def trace(self) -> float:
+        """The trace of the low-rank matrix."""
+        return float(np.linalg.norm(self.factor) ** 2)
+
+    def outside(self, vectors: Array) -> float:
+        r"""Return the norm of what orthonormal vectors leave of the low-rank matrix.
+
+        .. math:: \|(I - QQ^*) F\|_2^2 = \lambda_1\bigl(F^*F - (Q^*F)^* (Q^*F)\bigr)
+        """
+        seen = self._adjoint(vectors, is_double=True)
+        left = self._adjoint(self.factor, is_double=True) - seen @ seen.conj().T
+        return float(np.linalg.eigvalsh(left)[-1]) if left.size else 0.0
 
     def start(self, count: int) -> Array:
         """Return the leading eigenvectors of the low-rank matrix."""

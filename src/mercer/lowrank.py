@@ -210,7 +210,7 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
 
 
 def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowRank:
-    root = inverse_root(gram.kernel, landmarks, single=single)
+    root, excess = inverse_root(gram.kernel, landmarks, single=single)
     features = Features(gram.kernel, landmarks, root)
     tiles = Gram(gram.kernel, gram.x, landmarks, engine=gram.engine).cut(single=single)
     n, m = tiles.shape
@@ -224,13 +224,19 @@ def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowR
 
     gram.engine.over_rows(fill, n)
     entry = rounding(tiles, float(np.max(gram.diag(), initial=0.0))).entry
-    return _finished(gram, factor, f"Nyström on {m} landmarks ({how})", features, entry)
+    how = f"Nyström on {m} landmarks ({how})"
+    return _finished(gram, factor, how, features, entry, excess)
 
 
-def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> Array:
-    """Return R with R Rᴴ = (K + εI)⁻¹ for the landmarks' Gram matrix and ε at rounding level.
+def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> tuple[Array, float]:
+    r"""Return R with R Rᴴ ≈ (K + εI)⁻¹ for the landmarks' Gram matrix, and how much larger it is.
 
-    The small shift makes repeated landmarks harmless and the approximation smaller, never larger.
+    The shift ε is above what rounding does to Cholesky's factor L: it makes repeated landmarks
+    harmless and the approximation smaller, never larger. Of the computed inverse of L follows
+
+    .. math:: R R^* \preceq (1 + g)^2 (K + \varepsilon I)^{-1}, \quad g = \|R^* L - I\|_2
+
+    of which :math:`(1 + g)^2 - 1` is returned.
     """
     K = as_numpy(kernel(landmarks))
     m = len(K)
@@ -246,7 +252,11 @@ def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> 
             f"the landmarks' Gram matrix has the negative eigenvalue {smallest:.6g}: the kernel is "
             "not positive definite, so it has no Nyström approximation"
         ) from None
-    return np.asarray(solve_triangular(lower, np.eye(m), lower=True)).conj().T
+    inverse = np.asarray(solve_triangular(lower, np.eye(m), lower=True))
+    sizes = np.abs(inverse) @ np.abs(lower)
+    lost = m * float(np.finfo(float).eps) * np.linalg.norm(sizes)
+    gap = float(np.linalg.norm(inverse @ lower - np.eye(m)) + lost)
+    return inverse.conj().T, gap * (2.0 + gap)
 
 
 def pivoted_cholesky(
@@ -294,7 +304,12 @@ def pivoted_cholesky(
     half = np.complex64 if np.iscomplexobj(factor) else np.float32
     result = factor.astype(half) if single else factor
     how = f"randomly pivoted Cholesky of rank {factor.shape[1]}"
-    return _finished(gram, result, how, features, gram.entry_rounding().entry)
+    entry = gram.entry_rounding().entry
+    # The pivots' Gram matrix is the product of their rows up to rounding.
+    unit = float(np.finfo(float).eps)
+    misfit = len(pivots) * (entry + len(pivots) * unit * float(np.max(gram.diag(), initial=0.0)))
+    excess = misfit * float(np.linalg.norm(root, 2)) ** 2 if len(pivots) else 0.0
+    return _finished(gram, result, how, features, entry, excess)
 
 
 def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[int], Array]:
@@ -312,11 +327,15 @@ def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[in
     return accepted, lower[np.ix_(accepted, range(len(accepted)))]
 
 
-def _finished(gram: Gram, factor: Array, how: str, features: Features, entry: float) -> LowRank:
+def _finished(
+    gram: Gram, factor: Array, how: str, features: Features, entry: float, excess: float
+) -> LowRank:
+    """Return the approximation with its errors; ``excess`` is what the root is too large by."""
     diagonal, squares = gram.diag(), row_squares(factor)
     missing = diagonal - squares
     entry += len(features.root) * float(np.finfo(float).eps) * float(np.max(diagonal, initial=0.0))
-    error = _rounding(features.root, len(factor), entry, float(squares.sum()))
+    trace = float(squares.sum())
+    error = _rounding(features.root, len(factor), entry, trace) + excess * trace
     worst = int(np.argmin(missing)) if len(missing) else 0
     if np.finfo(factor.dtype).eps < NEGATIVE and np.min(missing, initial=0.0) < -max(
         error, NEGATIVE * float(np.max(diagonal, initial=0.0))

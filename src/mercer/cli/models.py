@@ -19,7 +19,6 @@ from mercer.cli.talk import Talk
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table
 from mercer.engines.cpu import Threads
-from mercer.engines.tiles import Tiles
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.kernels.algebra import Constant
 from mercer.kernels.base import Kernel
@@ -39,19 +38,6 @@ AXES, MAP = 10, 2
 
 BY_BANDWIDTH = (Gaussian, Laplacian, Matern, RationalQuadratic, NegativeDistance)
 """Kernels with a bandwidth for each column, into which its deviation can be written."""
-
-
-class Reporting(Threads):
-    """The threads of this machine, which tell how many tiles of a pass are done."""
-
-    def __init__(self, memory: str | None, progress: Progress) -> None:
-        super().__init__(memory=memory)
-        self.progress = progress
-
-    def product_and_squares(
-        self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Any = None
-    ) -> tuple[Array, float]:
-        return super().product_and_squares(tiles, vectors, weights, progress or self.progress)
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +253,7 @@ def fitted(model: Any, data: Data, talk: Talk, *, is_rank_asked: bool = True) ->
     memory = getattr(model, "memory", None)
     if isinstance(model, KernelPCA):
         progress.what = "tiles"
-        model.set_params(engine=Reporting(memory, progress), memory=None)
+        model.set_params(engine=Threads(memory=memory, progress=progress), memory=None)
     if isinstance(model, StressMDS):
         progress.what, model.progress = "steps", progress
     talk.detail(f"fitting {data}")

@@ -109,14 +109,21 @@ class Threads:
     With ``is_deterministic`` each thread has its own fixed tiles, so that sums are formed in the
     same order every time; without it threads take the next tile when they are free. ``memory`` is
     a budget such as ``"4GB"``: what a computation does not need is used to keep tiles.
+    ``progress`` is called with how many tiles of a pass are done, and how many there are.
     """
 
     def __init__(
-        self, count: int | None = None, *, memory: Any = None, is_deterministic: bool = False
+        self,
+        count: int | None = None,
+        *,
+        memory: Any = None,
+        is_deterministic: bool = False,
+        progress: Progress | None = None,
     ) -> None:
         self.count = count or _cores()
         self.memory = memory_bytes(memory)
         self.is_deterministic = is_deterministic
+        self.progress = progress
 
     @contextmanager
     def session(self) -> Iterator[None]:
@@ -167,7 +174,7 @@ class Threads:
                     squares += square(tile, block) * (2.0 if is_used_twice else 1.0)
             return total, squares
 
-        parts = self._share(work, blocks, progress)
+        parts = self._share(work, blocks, progress or self.progress)
         total = parts[0][0]
         for other, _ in parts[1:]:
             total += other

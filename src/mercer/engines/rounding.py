@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.engines.prepared import Prepared, is_steep
+from mercer.engines.prepared import Prepared, is_steep, leaves
 from mercer.engines.prepared import gamma as gamma
 from mercer.engines.tiles import Tiles
 from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
@@ -62,7 +62,8 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
     if tiles.prepared is None:
         entry, is_proved = Entry(largest, UNPROVED * unit * largest), False
     else:
-        entry, is_proved = bound(tiles.kernel, tiles.prepared), True
+        entry = bound(tiles.kernel, tiles.prepared)
+        is_proved = not any(isinstance(leaf, Matern) for leaf in leaves(tiles.kernel))
     inside = min(tiles.size, tiles.shape[1]) + 1
     double = float(np.finfo(float).eps) / 2
     across = -(-tiles.shape[1] // tiles.size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from mercer.check import MercerError, Points
 from mercer.gram import columns
@@ -57,9 +58,19 @@ def smaller(n: int, d: int, count: int, method: str, allowed: int, *, threads: i
     return "use fewer points"
 
 
+CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Where Linux tells the memory a container may use, in its newer and older form."""
+
+
 def machine_bytes() -> int:
-    """Return the memory of this machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    """Return the memory of this machine, or of the container this process is in."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in map(Path, CONTAINER):
+        try:
+            limits.append(int(path.read_text()))
+        except (OSError, ValueError):  # not in a container, or in one without a limit
+            continue
+    return min(limits)
 
 
 def readable(count: int) -> str:

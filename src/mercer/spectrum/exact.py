@@ -235,7 +235,7 @@ def _certified(
         assumption = f"positive semidefinite {proved}"
         complements.append(trace_complement(operator.trace, state.values, of_trace, assumption))
     if probe.steps:
-        complements.append(probe.complement(state.vectors, rounding))
+        complements.extend(probe.complements(state.vectors, rounding))
     proof = certify(state.values, state.residuals, state.noise, count, complements)
     is_single = tol >= SINGLE_ENOUGH and state.single_passes > 0
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))
