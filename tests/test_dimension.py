@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chi2, kstest
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 import mercer as mc
@@ -372,7 +373,7 @@ def test_data_without_columns_are_told_which_nulls_exist(
 ) -> None:
     with pytest.raises(mc.InvalidInput, match=message) as caught:
         call()
-    assert "each column of a table of numbers, or each element's presences" in str(caught.value)
+    assert "each column of a table, or each element's presences" in str(caught.value)
 
 
 # What is refused
@@ -397,7 +398,7 @@ CONSTANT_COLUMN = np.column_stack([ONE_FACTOR, np.full(40, 0.1)])
         (ONE_FACTOR[:, :1], {"kernel": "gaussian()"}, "at least two columns, found 1"),
         ([{1}, {1, 2}][:1], {"kernel": mc.Intersection()}, "at least two individuals"),
         ([{1}, set()], {"kernel": mc.Intersection()}, "at least two elements, found 1"),
-        ([{1}, {2}], {"kernel": mc.Intersection(), "standardize": True}, "sets have no columns"),
+        ([{1}, {2}], {"kernel": mc.Intersection(), "standardize": True}, "these have no columns"),
         (with_entry(np.nan), {}, "row 3, column 1"),
         (with_entry(np.inf), {"kernel": "gaussian()"}, "row 3, column 1"),
         (ONE_FACTOR.astype(complex) + 1j, {}, "real numbers"),
@@ -619,6 +620,7 @@ def test_scree_of_short_lists(
 
 
 @given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=12), st.floats(0.05, 1.0))
+@example([48.0, 1000.0, 1000.0, 0.001, 0.001], 1.0)
 def test_what_few_axes_leave_open_all_axes_confirm(numbers: list[float], share: float) -> None:
     inertias = np.sort(np.array(numbers))[::-1]
     total = float(inertias.sum())
@@ -694,3 +696,68 @@ def test_the_procedure_runs_on_handwritten_threes() -> None:
     assert 3 <= horn.n_components <= threes.shape[1] // 3
     assert np.all(horn.p_values[: horn.n_components] == 0.01)
     assert horn.is_decided
+
+
+# Individuals without weight, tables of several types
+
+
+WITHOUT = np.r_[np.zeros(3), np.ones(37)]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        mc.PCA(),
+        mc.PCA(standardize=True),
+        mc.KernelPCA(3),
+        mc.KernelPCA(3, kernel=mc.Gaussian("median")),
+    ],
+    ids=["pca", "standardised", "linear", "gaussian"],
+)
+def test_individuals_without_weight_are_not_there(model: Any) -> None:
+    found = clone(model).fit(ONE_FACTOR, sample_weight=WITHOUT)
+    expected = clone(model).fit(ONE_FACTOR[3:])
+    horns = [mc.parallel_analysis(m, 19, random_state=0) for m in (found, expected)]
+    close(horns[0].observed, horns[1].observed)
+    close(horns[0].null, horns[1].null)
+    close(horns[0].p_values, horns[1].p_values)
+    choices = [mc.choose_dimension(m, "kaiser") for m in (found, expected)]
+    assert all(isinstance(choice, KaiserChoice) for choice in choices)
+    assert choices[0].mean == pytest.approx(choices[1].mean, rel=1e-12)  # type: ignore[attr-defined]
+    assert choices[0].n_components == choices[1].n_components
+
+
+def mixed(n: int = 40) -> dict[str, Any]:
+    rng = np.random.default_rng(3)
+    z = rng.standard_normal(n)
+    return {
+        "one": z + 0.4 * rng.standard_normal(n),
+        "two": z + 0.4 * rng.standard_normal(n),
+        "sign": np.where(z > 0, "plus", "minus").tolist(),
+    }
+
+
+def test_a_table_of_several_types_is_permuted_column_by_column() -> None:
+    table = mixed()
+    model = mc.KernelPCA(2, kernel=mc.Columns()).fit(table)
+    rows = Drawn(19, seed=1).indices(40, 3)
+    horn = mc.parallel_analysis(model, rows)
+    close(horn.observed, model.explained_variance_ratio_)
+    moved = {name: [table[name][i] for i in rows[4, :, j]] for j, name in enumerate(table)}
+    again = mc.KernelPCA(2, kernel=mc.Columns()).fit(moved)
+    close(horn.null[4], again.explained_variance_ratio_)
+    assert horn.n_components == 1
+    without = mc.parallel_analysis(model.without([0]), 19, random_state=0)
+    fresh = mc.KernelPCA(2, kernel=mc.Columns()).fit({n: list(c)[1:] for n, c in table.items()})
+    close(without.observed, fresh.explained_variance_ratio_)
+    with pytest.raises(mc.InvalidParameter, match="no columns of numbers"):
+        mc.parallel_analysis(table, 19, kernel=mc.Columns(), standardize=True)
+
+
+def test_a_kernel_that_sees_no_difference_has_no_axes() -> None:
+    with pytest.raises(mc.InvalidInput, match="no inertia"):
+        mc.parallel_analysis(ONE_FACTOR, 19, kernel=mc.Constant(2.0))
+
+
+def test_one_second_difference_is_spoken_of_as_one() -> None:
+    assert "the second difference is positive" in by_scree(np.array([4.0, 2.0, 1.0]), 9.0).evidence

@@ -85,14 +85,16 @@ def test_the_order_of_rows_changes_nothing() -> None:
     permuted(mc.ClassicalMDS(3, method="exact", tol=1e-12), squareform(pdist(X)))
 
 
-def test_the_order_of_rows_changes_a_descent_by_its_tolerance() -> None:
-    D = squareform(pdist(FEW[:40], "cityblock"))
-    for loss in ("stress", "sstress", "sammon"):
-        model = mc.StressMDS(2, loss=loss, n_starts=1, tol=1e-9, max_iter=10_000)
-        permuted(model, D, 1e-6)
-        order = np.random.default_rng(1).permutation(40)
-        moved = model.fit(D[np.ix_(order, order)]).stress_
-        assert moved == pytest.approx(model.fit(D).stress_, rel=1e-10)
+@pytest.mark.parametrize("loss", ["stress", "sstress", "sammon", "ordinal"])
+def test_the_order_of_rows_changes_no_descent(loss: str) -> None:
+    """Random maps are dealt to individuals by their distances, not by their rows.
+
+    A descent of a hundred steps may enlarge a difference in the last digit a million times.
+    """
+    D = squareform(pdist(FEW[:30], "cityblock"))
+    permuted(mc.StressMDS(2, loss=loss, random_state=0), D, 1e-9)
+    D[3, 7] = D[7, 3] = np.nan
+    permuted(mc.StressMDS(2, loss=loss, random_state=0), D, 1e-9)
 
 
 def test_where_scores_are_tied_the_order_of_rows_changes_signs_only() -> None:

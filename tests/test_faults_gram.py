@@ -128,9 +128,17 @@ def test_a_uniform_density_is_found_not_to_be_a_kernel() -> None:
         mc.KernelPCA(2, kernel=uniform).fit(np.linspace(0.0, 3.0, 13)[:, None])
 
 
-def test_a_spectrum_of_few_axes_says_that_nothing_was_verified() -> None:
+def test_few_axes_that_show_more_than_there_is_are_refused() -> None:
     x = np.random.default_rng(4).standard_normal((1_200, 3))
-    spectrum = fitted(x @ x.T - 3 * np.eye(1_200) + 200, random_state=0).spectrum_
+    with pytest.raises(mc.NotPositiveDefinite, match="the axes show"):
+        fitted(x @ x.T - 3 * np.eye(1_200) + 200, random_state=0)
+
+
+def test_a_spectrum_of_few_axes_says_that_nothing_was_verified() -> None:
+    x = np.random.default_rng(4).standard_normal((1_200, 4))
+    hidden = x[:, 3:] / np.linalg.norm(x[:, 3])
+    K = x[:, :3] @ x[:, :3].T + np.eye(1_200) - 2.0 * hidden @ hidden.T
+    spectrum = fitted(K, random_state=0).spectrum_
     assert "Davidson" in spectrum.how.method
     assert (spectrum.psd, spectrum.negative_mass, spectrum.rank) == ("not verified", None, None)
 

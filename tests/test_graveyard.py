@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.spatial.distance import pdist, squareform
+from sklearn.kernel_ridge import KernelRidge
 
 import mercer as mc
 from mercer import Gram
@@ -22,6 +23,7 @@ from mercer.check import Array
 from mercer.lowrank import nystrom
 from mercer.pca import axes as pca_axes
 from mercer.reading import ConstantColumns, DegenerateAxes, FewerAxes, NoInertia
+from mercer.sklearn import KernelPCA
 from mercer.spectrum import MOST_DENSE, NotConverged, leading
 from mercer.spectrum.leading import chosen_method
 from tests.oracles import untouched
@@ -108,7 +110,11 @@ def test_04_an_indefinite_matrix_is_refused_or_said_to_be_unverified() -> None:
         given().fit(indefinite(40, shift=0.0))
     with pytest.raises(mc.NotPositiveDefinite, match="% of its eigenvalues"):
         given().fit(indefinite(40))
-    spectrum = given(method="exact", random_state=0).fit(indefinite(40)).spectrum_
+    with pytest.raises(mc.NotPositiveDefinite, match="the axes show"):
+        given(method="exact", random_state=0).fit(indefinite(40))
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 40)))[0]
+    K = (Q * np.r_[5.0, 4.0, np.ones(37), -1.0]) @ Q.T  # which two axes do not betray
+    spectrum = given(method="exact", random_state=0).fit((K + K.T) / 2).spectrum_
     assert (spectrum.psd, spectrum.negative_mass) == ("not verified", None)
 
 
@@ -117,6 +123,30 @@ def test_05_an_asymmetric_matrix_is_refused_by_its_worst_entry() -> None:
     assert_names_the_asymmetric_entry()
     with pytest.raises(mc.InvalidInput, match="not symmetric"):
         given().fit(RNG.standard_normal((30, 30)))
+
+
+def test_06_parameters_are_frozen_at_the_fit() -> None:
+    """scikit-learn took gamma anew from the number of components (issues 26280 and 13099)."""
+    drop_in = KernelPCA(2, kernel="rbf", fit_inverse_transform=True, alpha=0.1)
+    scores = drop_in.fit_transform(X)
+    assert drop_in.gamma_ == 1 / 3
+    ridge = KernelRidge(alpha=0.1, kernel="rbf", gamma=1 / 3).fit(scores, X)
+    near(drop_in.inverse_transform(scores[:5]), ridge.predict(scores[:5]), 1e-10)
+    model = mc.KernelPCA(2, kernel=mc.Gaussian("scale")).fit(X)
+    frozen = mc.KernelPCA(2, kernel=mc.Gaussian("scale").resolve(X)).fit(X)
+    new = model.transform(NEW)
+    near(model.inverse_transform(new), frozen.inverse_transform(new), 1e-12)
+    assert model.kernel_ == frozen.kernel_
+
+
+def test_07_the_way_back_through_the_linear_kernel_is_that_of_pca() -> None:
+    """scikit-learn lost the mean, and a ridge at reconstruction shrank the rest (issue 18902)."""
+    moved = X + [10.0, -20.0, 30.0]
+    for count in (1, 2, 3):
+        kernel, pca = mc.KernelPCA(count).fit(moved), mc.PCA(count).fit(moved)
+        expected = pca.inverse_transform(pca.transform(moved))
+        near(kernel.inverse_transform(kernel.transform(moved)), expected, 1e-10)
+    near(kernel.inverse_transform(kernel.transform(moved)), moved, 1e-10)
 
 
 @pytest.mark.parametrize("method", ["dense", "exact", "nystrom"])
@@ -233,6 +263,7 @@ def test_15_texts_graphs_and_sets_are_data_like_any_other() -> None:
     [
         pytest.param(mc.PCA(), True, id="PCA"),
         pytest.param(mc.PCA(standardize=True), False, id="standardised"),
+        pytest.param(mc.KernelPCA(3), True, id="linear"),
         pytest.param(mc.KernelPCA(3, kernel=mc.Gaussian("median")), False, id="gaussian"),
     ],
 )
@@ -247,10 +278,12 @@ def test_16_17_huge_and_tiny_data_have_the_same_shares_and_coordinates(
 
 
 @pytest.mark.parametrize("unit", [1e200, 1e-200], ids=["16", "17"])
-def test_16_17_inner_products_that_are_no_doubles_are_refused_by_name(unit: float) -> None:
-    """With the linear kernel the Gram matrix itself cannot be written down; PCA does without it."""
-    with pytest.raises(mc.InvalidInput, match="leave the range of doubles"):
-        mc.KernelPCA(3).fit(unit * X)
+@pytest.mark.parametrize("model", [mc.PCA(), mc.KernelPCA()], ids=["PCA", "linear"])
+def test_16_17_inertias_that_are_no_doubles_are_refused_by_name(model: Any, unit: float) -> None:
+    model.fit(unit * X)
+    for name in ("inertias_", "inertia_", "explained_variance_"):
+        with pytest.raises(mc.InvalidInput, match="no double precision number"):
+            getattr(model, name)
 
 
 def test_18_a_large_negative_eigenvalue_keeps_its_sign_and_is_not_leading() -> None:

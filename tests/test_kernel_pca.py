@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from sklearn import config_context, decomposition
 from sklearn.base import clone
 from sklearn.decomposition import KernelPCA as Peer
+from sklearn.exceptions import SkipTestWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import mercer as mc
 from mercer.check import Array
@@ -57,6 +59,15 @@ HERMITIAN = "a Hermitian Gram matrix is one of complex numbers"
 )
 def test_the_protocol_is_kept_with_a_gram_matrix(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_the_protocol_leaves_objects_alone() -> None:
+    """scikit-learn has no checks for points that are not rows; what it can check is kept."""
+    model = mc.KernelPCA(2, kernel=mc.StringSpectrum(2))
+    assert not model.__sklearn_tags__().input_tags.two_d_array
+    with pytest.warns(SkipTestWarning, match="requires input"):
+        found = check_estimator(model)
+    assert all(one["status"] == "passed" for one in found)
 
 
 @pytest.mark.parametrize("gamma", [0.05, 0.5, 2.0])
@@ -504,3 +515,198 @@ def test_an_approximate_analysis_is_read_like_the_exact_one(is_precomputed: bool
     assert expected is not None
     near(found.cos2, expected.cos2, 1e-3)
     near(found.v_test, expected.v_test, 1e-3)
+
+
+def test_small_axes_survive_the_centring_of_new_individuals() -> None:
+    """The short form, which leaves the mean of a new row in place, loses them to rounding."""
+    x = np.random.default_rng(0).standard_normal((60, 2)) * [1.0, 1e-4]
+    kernel = mc.Gaussian(30.0)
+    model = mc.KernelPCA(kernel=kernel)
+    scores = model.fit_transform(x)
+    size, values = np.max(np.abs(scores)), model.inertias_
+    allowed = np.maximum(1e-8, 600 * EPSILON * np.sqrt(values[0] / values)) * size
+    assert values[-1] < 1e-9 * values[0]
+    assert np.all(np.max(np.abs(model.transform(x) - scores), axis=0) <= allowed)
+    K = kernel(x)
+    short = (K - K.mean(axis=0)) @ (model.eigenvectors_ / np.sqrt(model.eigenvalues_))
+    assert np.max(np.abs(short - scores)) > 100 * allowed[-1]  # the planted mistake
+
+
+def test_beenys_circles_are_those_of_the_reference_and_new_ones_keep_their_distance() -> None:
+    content = reference("beeny_circles_kpca")
+    x = circles(content["radii_train"], content["density_train"])
+    new = circles(content["radii_test"], content["density_test"])
+    assert len(new) == 18 + 30
+    kernel = mc.Gaussian(content["sigma"])
+    model = mc.KernelPCA(12, kernel=kernel)
+    with pytest.warns(DegenerateAxes):
+        scores = model.fit_transform(x)
+    near(model.eigenvalues_, content["eigenvalues_top12"], 1e-12)
+    np.testing.assert_allclose(model.eigenvalues_[3:5], 2.07794, atol=5e-6)
+    assert len(x) * model.inertia_ == pytest.approx(content["trace_centred"], rel=1e-12)
+    near((scores[:, :3] @ scores[:, :3].T)[:5, :5], content["gram_of_scores_train_top3_first5"])
+    found = model.transform(new)[:, :3]
+    alone = np.vstack([model.transform(one[None]) for one in new])[:, :3]
+    np.testing.assert_allclose(alone, found, rtol=0, atol=1e-14)
+    # Listing 4 centres with the means of the new points: a shift, which is the same for all.
+    cross = kernel(new, x)
+    axes = model.eigenvectors_[:, :3] / np.sqrt(model.eigenvalues_[:3])
+    H, own = np.eye(len(x)) - 1 / len(x), np.eye(len(new)) - 1 / len(new)
+    shift = found - own @ cross @ H @ axes
+    np.testing.assert_allclose(shift, np.broadcast_to(shift[0], shift.shape), atol=1e-12)
+    largest = content["max_abs_difference_correct_vs_listing4"]
+    assert np.max(np.abs(shift[:, 0])) == pytest.approx(largest, rel=1e-9)
+    assert largest == pytest.approx(0.0103, abs=5e-5)
+
+
+def ball_and_ring(seed: int) -> tuple[Array, Array]:
+    """Kroese's Example 6.18: points drawn uniformly on a disc and on a ring around it."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-4, 4, (2000, 2))
+    radii = np.linalg.norm(x, axis=1)
+    kept = np.flatnonzero((radii < 1) | ((radii > 3) & (radii < 4)))[:200]
+    return x[kept], np.where(radii[kept] > 2, 1.0, -1.0)
+
+
+def is_separable(scores: Array, side: Array) -> bool:
+    """Whether a line separates two sides: a linear programme has a solution."""
+    plane = side[:, None] * np.column_stack(
+        [scores / np.abs(scores).max(axis=0), np.ones(len(side))]
+    )
+    found = linprog(
+        np.zeros(plane.shape[1]), A_ub=-plane, b_ub=-np.ones(len(side)), bounds=(None, None)
+    )
+    return bool(found.status == 0)
+
+
+def test_a_line_separates_ball_and_ring_in_some_draws_only() -> None:
+    """The text says that it does: it does in 18 of 40 draws."""
+    model = mc.KernelPCA(2, kernel="rbf(gamma=1.0)")
+    draws = [ball_and_ring(seed) for seed in range(40)]
+    separated = [is_separable(model.fit_transform(x), side) for x, side in draws]
+    assert sum(separated) == 18
+
+
+def test_the_uncentred_projection_of_ball_and_ring_is_shifted_by_what_was_counted() -> None:
+    x, _ = ball_and_ring(0)
+    model = mc.KernelPCA(2, kernel="rbf(gamma=1.0)").fit(x)
+    printed = model.kernel_(x) @ (model.eigenvectors_ / np.sqrt(model.eigenvalues_))
+    shift = printed - model.transform(x)
+    np.testing.assert_allclose(shift, np.broadcast_to([0.0029, -0.0129], shift.shape), atol=5e-5)
+
+
+def test_the_gram_matrix_is_dual_to_the_covariances_and_no_replacement() -> None:
+    """Beeny puts the kernel matrix in the place of the covariance matrix: n x n is not p x p."""
+    model = mc.KernelPCA(kernel=mc.Linear()).fit(X)
+    assert model.eigenvectors_.shape == (80, 4)  # weights of individuals, not of variables
+    near(
+        model.eigenvalues_, 80 * np.linalg.eigvalsh(np.cov(X, rowvar=False, bias=True))[::-1], 1e-12
+    )
+    replaced = np.linalg.eigvalsh(np.cov(X @ X.T, bias=True))[::-1][:4]
+    assert np.max(np.abs(replaced / model.eigenvalues_ - 1.0)) > 0.1
+
+
+def test_the_norm_of_the_image_of_an_axis_is_its_eigenvalue() -> None:
+    """Martin gives λ² as the norm: it is the squared one."""
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.5)).fit(X)
+    H = np.eye(80) - 1 / 80
+    images = H @ mc.Gaussian(1.5)(X) @ H @ model.eigenvectors_
+    near(np.linalg.norm(images, axis=0), model.eigenvalues_, 1e-12)
+
+
+def test_a_plane_leaves_what_the_sum_of_its_axes_does_not_show() -> None:
+    """Martin adds the errors of projections on one axis at a time, which counts what is shown."""
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.5)).fit(X)
+    people = model.individuals_
+    F, squares = people.coordinates, people.distances**2
+    near(people.plane_distances**2, squares - (F**2).sum(axis=1), 1e-12)
+    rest = model.inertia_ - model.inertias_.sum()
+    assert np.mean(people.plane_distances**2) == pytest.approx(rest, rel=1e-12)
+    one_by_one = (squares[:, None] - F**2).sum(axis=1)
+    assert np.mean(one_by_one) > 2 * rest
+
+
+def test_weightless_individuals_do_not_decide_a_bandwidth() -> None:
+    weights = np.ones(80)
+    weights[::3] = 0.0
+    active = weights > 0
+    for kernel in (mc.Gaussian("median"), mc.Laplacian("scale") + mc.Linear()):
+        model = mc.KernelPCA(3, kernel=kernel).fit(X, sample_weight=weights)
+        expected = mc.KernelPCA(3, kernel=kernel).fit(X[active])
+        assert model.kernel_ == expected.kernel_
+        near(model.inertias_, expected.inertias_, 1e-12)
+        near(model.transform(NEW), expected.transform(NEW), 1e-10)
+        without = mc.KernelPCA(3, kernel=kernel).fit(X).without(np.flatnonzero(~active))
+        assert without.kernel_ == expected.kernel_
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e200, 1e300])
+def test_the_linear_kernel_has_the_same_axes_in_every_unit(scale: float) -> None:
+    weights = np.r_[0.0, np.ones(79)]
+    labels = np.where(X[:, 0] > 0, "right", "left")
+    model = mc.KernelPCA(3).fit(X * scale, sample_weight=weights)
+    expected = mc.KernelPCA(3).fit(X, sample_weight=weights)
+    near(model.explained_variance_ratio_, expected.explained_variance_ratio_, 1e-12)
+    near(model.transform(NEW * scale) / scale, expected.transform(NEW), 1e-12)
+    near(model.individuals_.coordinates / scale, expected.individuals_.coordinates, 1e-12)
+    near(model.individuals_.distances / scale, expected.individuals_.distances, 1e-12)
+    near(model.individuals_.cos2, expected.individuals_.cos2, 1e-11)
+    near(model.variables_.contributions, expected.variables_.contributions, 1e-11)
+    found, right = (
+        m.supplementary(individuals=NEW * c, categories=labels)
+        for m, c in ((model, scale), (expected, 1.0))
+    )
+    assert found.individuals is not None
+    assert right.individuals is not None
+    assert found.categories is not None
+    assert right.categories is not None
+    near(found.individuals.cos2, right.individuals.cos2, 1e-11)
+    near(found.categories.v_test, right.categories.v_test, 1e-11)
+    near(found.categories.cos2, right.categories.cos2, 1e-11)
+    with pytest.raises(mc.InvalidInput, match="no double precision number"):
+        _ = model.eigenvalues_
+
+
+def test_no_function_of_the_space_carries_more_inertia_than_the_first_axis() -> None:
+    """Martin's Theorem 4: the inertia projected on an axis is λ, and λ₁ is the largest."""
+    kernel = mc.Gaussian(1.5)
+    model = mc.KernelPCA(2, kernel=kernel).fit(X)
+    H, rng = np.eye(80) - 1 / 80, np.random.default_rng(0)
+    K = H @ kernel(X) @ H
+    alpha = model.eigenvectors_ / np.sqrt(model.eigenvalues_)
+
+    def projected(a: Array) -> Array:
+        return np.asarray(np.mean((K @ a) ** 2, axis=0) / np.einsum("ij,ij->j", a, K @ a))
+
+    near(projected(alpha), model.inertias_, 1e-12)
+    others = alpha[:, :1] + 10.0 ** rng.uniform(-3, 0, 100) * rng.standard_normal((80, 100))
+    assert np.all(projected(others) <= model.inertias_[0] * (1 + 1e-12))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Sigmoid(1.0, -2.0),
+        mc.FromFunction(lambda a, b: 0.5 * (abs(a[0] - b[0]) <= 1.0)),
+    ],
+    ids=["sigmoid", "uniform density"],
+)
+def test_few_axes_betray_an_indefinite_kernel_that_was_not_decomposed(kernel: mc.Kernel) -> None:
+    """They show more of some individuals than there is: their shares would add up to 112 %."""
+    with pytest.raises(mc.NotPositiveDefinite, match="the axes show"):
+        mc.KernelPCA(2, kernel=kernel, method="exact", random_state=0).fit(latent(300))
+
+
+@pytest.mark.parametrize("tol", [1e-9, 1e-3])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Gaussian(2.0),
+        mc.NegativeDistance(1.0),
+        mc.FromFunction(lambda a, b: float(np.exp(-0.5 * np.sum((a - b) ** 2)))),
+    ],
+    ids=["gaussian", "conditional", "function"],
+)
+def test_few_axes_do_not_slander_a_kernel(kernel: mc.Kernel, tol: float) -> None:
+    model = mc.KernelPCA(3, kernel=kernel, method="exact", tol=tol, random_state=0)
+    assert model.fit(latent(150)).explained_variance_ratio_.sum() < 1.0

@@ -667,3 +667,13 @@ def test_an_asymmetry_too_small_to_be_printed_is_told_as_a_difference() -> None:
     D[2, 7] += 1e-6
     with pytest.raises(mc.InvalidInput, match="which differ by 1e-06"):
         mc.ClassicalMDS(2).fit(D)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e20, 1e60])
+def test_a_point_without_weight_changes_nothing_however_far_it_is(far: float) -> None:
+    moved, weights = X.copy(), np.ones(len(X))
+    moved[0, 1], weights[0] = far, 0.0
+    expected = mc.ClassicalMDS(3, metric="euclidean").fit_transform(X[1:])
+    for metric, data in (("euclidean", moved), ("precomputed", cdist(moved, moved))):
+        model = mc.ClassicalMDS(3, metric=metric).fit(data, sample_weight=weights)
+        np.testing.assert_allclose(model.embedding_[1:], expected, rtol=0, atol=1e-9)

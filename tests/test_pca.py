@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import config_context, decomposition
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -89,6 +90,9 @@ def test_beenys_matrix_has_its_printed_figures() -> None:
     near(model.singular_values_**2, content["eigenvalues"][:4])
     near(model.explained_variance_, [66.2114448, 6.9941481, 2.3299422, 0.3644649], 1e-9)
     near(model.mean_, content["mean"])
+    V, scatter = model.components_.T, np.array(content["scatter"])
+    near(aligned(V, np.array(content["V"])[:, :4]), np.array(content["V"])[:, :4])
+    near((V * model.singular_values_**2) @ V.T, scatter)
     errors = [model.reconstruction_error(k) for k in range(1, 5)]
     np.testing.assert_allclose(errors, [6.2253, 3.2829, 1.2074, 0.0], atol=5e-5)
     assert errors[2] == pytest.approx(content["E3"], rel=1e-12)
@@ -262,6 +266,8 @@ def test_units_change_nothing_but_units(scale: float, standardize: bool) -> None
     near(model.individuals_.contributions, expected.individuals_.contributions, 1e-12)
     near(model.variables_.correlations, expected.variables_.correlations, 1e-12)
     near(model.inverse_transform(model.transform(X * scale)) / scale, X, 1e-12)
+    near(model.reconstruction_error(2) / unit, expected.reconstruction_error(2), 1e-12)
+    assert np.array_equal(model.outliers(1.5).rows, expected.outliers(1.5).rows)
     if standardize or 1e-150 < scale < 1e150:
         near(model.inertias_ / unit / unit, expected.inertias_, 1e-12)
     else:
@@ -548,7 +554,7 @@ def test_a_solver_that_returns_zeros_is_caught(
     def zeros(solve: Any) -> Any:
         return lambda *args, **options: [0.0 * part for part in solve(*args, **options)]
 
-    for name in ("eigh", "svd"):
+    for name in ("eigh", "some_eigenvectors", "svd"):
         monkeypatch.setattr(axes, name, zeros(getattr(axes, name)))
     with pytest.raises(NotConverged, match="linear algebra library"):
         mc.PCA(2).fit(np.random.default_rng(0).standard_normal(shape))
@@ -562,3 +568,88 @@ def test_scores_are_of_individuals_and_those_of_scaling_their_distances() -> Non
     scores = model.individuals_.coordinates
     near(scores, mc.ClassicalMDS(2, metric="euclidean").fit_transform(x), 1e-12)
     near(scores, mc.KernelPCA(2, kernel=mc.Linear()).fit_transform(x), 1e-12)
+
+
+def test_the_squared_norm_of_the_scores_is_the_sum_of_squared_singular_values() -> None:
+    """Beeny writes ‖AV_p‖ for its square, and means that sum to n for those of d columns."""
+    model = mc.PCA(2).fit(X)
+    scores = model.individuals_.coordinates
+    assert np.sum(scores**2) == pytest.approx(np.sum(model.singular_values_**2), rel=1e-12)
+    assert np.linalg.norm(scores) != pytest.approx(np.sum(model.singular_values_**2), rel=0.1)
+    assert model.mean_.shape == (5,)
+    near(model.mean_, X.mean(axis=0), 1e-14)
+
+
+def test_large_matrices_are_decomposed_where_other_threads_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """scipy's solver keeps the interpreter's lock, so that Ctrl-C would wait for it."""
+    monkeypatch.setattr(axes, "SMALL_ENTRIES", 0.0)
+    few = mc.PCA(2).fit(X)
+    monkeypatch.setattr(axes, "HELD", 0)
+    monkeypatch.setattr(axes, "some_eigenvectors", None)
+    near(mc.PCA(2).fit(X).inertias_, few.inertias_, 1e-13)
+
+
+def test_no_affine_space_of_its_dimension_comes_nearer_to_the_data() -> None:
+    """Yao's (1) and (2): the mean, the axes and the scores minimise the distance together."""
+    model, rng = mc.PCA(2).fit(X), np.random.default_rng(0)
+    best = model.reconstruction_error()
+    for size in 10.0 ** rng.uniform(-3, 0, 100):
+        origin = model.mean_ + size * rng.standard_normal(5)
+        basis = np.linalg.qr(model.components_.T + size * rng.standard_normal((5, 2)))[0]
+        centred = X - origin
+        assert np.linalg.norm(centred - centred @ basis @ basis.T) >= best * (1 - 1e-12)
+
+
+def test_a_metric_of_individuals_is_a_bilinear_kernel() -> None:
+    """Martin's M: diagonal as weights of columns, any other as the kernel xᵀMy."""
+    m = np.array([1.0, 2.0, 0.5, 3.0, 1.5])
+    weighted = mc.PCA(column_weight=m).fit(X, sample_weight=WEIGHTS)
+    kernel = mc.KernelPCA(kernel=mc.Bilinear(np.diag(m))).fit(X, sample_weight=WEIGHTS)
+    near(kernel.inertias_, weighted.inertias_, 1e-11)
+    near(kernel.transform(NEW), weighted.transform(NEW), 1e-9)
+
+
+FAR: dict[str, Any] = {
+    "pca": mc.PCA(),
+    "standardised": mc.PCA(standardize=True),
+    "sparse": mc.PCA(),
+    "linear": mc.KernelPCA(),
+    "gaussian": mc.KernelPCA(3, kernel=mc.Gaussian(3.0)),
+    "polynomial": mc.KernelPCA(3, kernel=mc.Polynomial(2)),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+@pytest.mark.parametrize("far", [1e6, 1e20, 1e70])
+def test_a_row_without_weight_changes_nothing_however_far_it_is(name: str, far: float) -> None:
+    """What rounding does to it does not count as the rounding of the others."""
+    table, weights = X.copy(), np.ones(60)
+    table[0, 1], weights[0] = far, 0.0
+    labels = np.where(X[:, 0] > 2.0, "right", "left")
+    data = sparse.csr_array(table) if name == "sparse" else table
+    model = clone(FAR[name]).fit(data, sample_weight=weights)
+    expected = clone(FAR[name]).fit(data[1:])
+    near(model.inertias_, expected.inertias_, 1e-10)
+    assert model.inertia_ == pytest.approx(expected.inertia_, rel=1e-10)
+    near(model.individuals_.coordinates[1:], expected.individuals_.coordinates, 1e-8)
+    near(model.individuals_.cos2[1:], expected.individuals_.cos2, 1e-8)
+    assert np.all(np.isfinite(model.individuals_.cos2[0]))
+    near(model.variables_.correlations, expected.variables_.correlations, 1e-8)
+    found = model.supplementary(categories=labels).categories
+    right = expected.supplementary(categories=labels[1:]).categories
+    near(found.cos2, right.cos2, 1e-8)
+
+
+def test_what_cannot_be_squared_beside_the_others_is_refused_by_name() -> None:
+    table = X.copy()
+    table[0, 1] = 1e200
+    weights = np.r_[0.0, np.ones(59)]
+    for data in (table, sparse.csr_array(table)):
+        with pytest.raises(mc.InvalidInput, match=r"without weight reaches 1e\+200"):
+            mc.PCA(standardize=True).fit(data, sample_weight=weights)
+    model = mc.PCA().fit(X)
+    assert np.all(np.isfinite(model.transform(table)))
+    with pytest.raises(mc.InvalidInput, match="individual 0 is so far"):
+        model.supplementary(individuals=table)

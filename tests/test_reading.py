@@ -215,6 +215,7 @@ def test_an_outlier_is_found_and_projected_after_a_fit_without_it() -> None:
         outliers = model.outliers()
         assert 7 in outliers.rows
         cleaned = model.without([7])
+        assert np.array_equal(model.without(7).weights_, cleaned.weights_)
         expected = refit.fit(np.delete(x, 7, axis=0))
         near(cleaned.inertias_, expected.inertias_, 1e-12)
         near(cleaned.explained_variance_, expected.explained_variance_, 1e-12)
@@ -402,3 +403,60 @@ def test_a_model_without_a_fit_has_nothing_to_read(name: str) -> None:
     for question in questions:
         with pytest.raises(NotFittedError):
             question()
+
+
+def test_every_kind_of_missing_label_is_refused_by_its_row() -> None:
+    pandas = pytest.importorskip("pandas")
+    model = fitted("pca")
+    gap = [*LABELS[:3], None, *LABELS[4:]]
+    times = pandas.Series([pandas.NaT, *pandas.to_datetime(["2020-01-01"] * 49)])
+    for labels, row in [
+        (gap, 3),
+        (pandas.Series(gap, dtype="string"), 3),
+        (pandas.DataFrame({"level": pandas.Series(gap, dtype="string")}), 3),
+        (pandas.Series(gap, dtype="category"), 3),
+        (np.r_[np.nan, np.ones(49)], 0),
+        (times, 0),
+    ]:
+        with pytest.raises(mc.InvalidInput, match=f"has no label in row {row}"):
+            model.supplementary(categories=labels)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_sum_to_one_and_are_read_only(name: str) -> None:
+    given = np.arange(50.0)
+    model = fitted(name, sample_weight=given)
+    near(model.weights_, given / given.sum(), 1e-15)
+    assert not model.weights_.flags.writeable
+    with pytest.raises(NotFittedError):
+        _ = clone(MODELS[name]).weights_
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_variances_count_individuals_with_a_weight_whatever_the_weights_are(name: str) -> None:
+    """Weights have no unit: n - 1 counts individuals, and scaling the weights changes nothing."""
+    weights = np.r_[0.0, RNG.uniform(0.5, 2.0, 49)]
+    for scale in (1e-3, 1.0, 1e3):
+        model = fitted(name, sample_weight=scale * weights)
+        near(model.explained_variance_, model.inertias_ * 49 / 48, 1e-14)
+
+
+def test_variables_are_represented_in_a_kernel_pca() -> None:
+    """Martin says that they cannot be: correlations with the axes represent them."""
+    model = fitted("gaussian")
+    r = model.variables_.correlations
+    near(r, np.corrcoef(np.c_[X, model.individuals_.coordinates], rowvar=False)[:4, 4:], 1e-12)
+    assert np.max(np.abs(r)) > 0.5
+
+
+@pytest.mark.parametrize("what", ["variables", "categories"])
+@pytest.mark.parametrize("given", [{}, np.empty((50, 0))], ids=["mapping", "array"])
+def test_a_table_without_columns_is_refused(what: str, given: Any) -> None:
+    with pytest.raises(mc.InvalidInput, match=f"{what} hold no columns"):
+        fitted("pca").supplementary(**{what: given})
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_weights_without_a_finite_sum_are_refused(name: str) -> None:
+    with pytest.raises(mc.InvalidInput, match="a finite sum"):
+        fitted(name, sample_weight=np.full(50, 1e308))

@@ -135,7 +135,8 @@ class Gram:
 
     def rows(self, indices: Any) -> Array:
         """Return some rows of the matrix, by their numbers."""
-        x, y = take(self.x, indices), self.x if self.y is None else self.y
+        tiles = self.cut()  # whose points remember what was counted in them
+        x, y = take(tiles.x, indices), tiles.y
         if not lies_on_disk(y):
             return as_numpy(self.kernel(x, y))
         return np.hstack([as_numpy(self.kernel(x, y[rows])) for rows in readings(y)])
@@ -353,9 +354,12 @@ class Centred:
 
     def squared_norms(self) -> Array:
         """Return each point's squared distance to the barycentre, never negative by rounding."""
-        raw = self.gram.diag() - 2.0 * np.real(self.mean_rows) + self.grand_mean
+        diagonal = self.gram.diag()
+        raw = diagonal - 2.0 * np.real(self.mean_rows) + self.grand_mean
         unit = np.finfo(np.float32 if self.means_are_single else float).eps
-        noise = 8 * unit * np.max(np.abs(self.gram.diag()), initial=0.0)
+        # A point without weight, however far away, is in no mean but its own.
+        sizes = np.abs(diagonal)
+        noise = 8 * unit * np.maximum(sizes, np.max(sizes[self.weights > 0], initial=0.0))
         return np.where(np.abs(raw) <= noise, 0.0, raw)
 
     def diag(self) -> Array:
@@ -419,10 +423,12 @@ def shares(weights: Any, n: int) -> Array:
     w = np.asarray(weights, dtype=np.float64)
     if w.shape != (n,):
         raise InvalidInput(f"there are weights of shape {w.shape} for {n} individuals")
-    if not np.all(np.isfinite(w)) or np.any(w < 0) or w.sum() == 0:
+    with np.errstate(over="ignore"):
+        total = w.sum()
+    if np.any(w < 0) or not 0.0 < total < np.inf:
         raise InvalidInput(
-            "weights must be finite, nonnegative and not all zero; the smallest is "
-            f"{w.min():g} at row {int(w.argmin())}"
+            "weights must be nonnegative, not all zero, and have a finite sum; the smallest is "
+            f"{w.min():g} at row {int(w.argmin())}, the largest {w.max():g}"
         )
-    result: Array = w / w.sum()
+    result: Array = w / total
     return result

@@ -57,8 +57,8 @@ def choose_dimension(
     ----------
     model : fitted model
         Its ``inertias_`` and ``inertia_`` are read; by Kaiser's rule ``standardize`` and
-        ``n_features_in_`` too, or the length of ``X_fit_`` where there is a ``kernel_``; by Horn's
-        what `parallel_analysis` reads.
+        ``n_features_in_`` too, or the number of individuals with a weight where there is a
+        ``kernel_``; by Horn's what `parallel_analysis` reads.
     rule : {"inertia", "kaiser", "scree", "horn", "all"}
         A share of the inertia (`by_share`), Kaiser's mean (`by_kaiser`), Cattell's scree test
         (`by_scree`), Horn's `parallel_analysis`, or a mapping of each of these names to its choice.
@@ -118,7 +118,8 @@ def _inertias(model: Any) -> tuple[np.ndarray[Any, Any], float]:
 def _axes_there_can_be(model: Any) -> int:
     """Return over how many axes Kaiser's mean is taken: columns, or individuals less one."""
     if getattr(model, "kernel_", None) is not None:
-        return len(model.X_fit_) - 1
+        weights = getattr(model, "weights_", None)
+        return (len(model.X_fit_) if weights is None else int(np.sum(weights > 0))) - 1
     if getattr(model, "standardize", False) and getattr(model, "column_weight", None) is None:
         return round(float(model.inertia_))  # 1 for each column that is not constant
     count = getattr(model, "n_features_in_", None)

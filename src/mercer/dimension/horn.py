@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
@@ -10,16 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, as_points, chunks, number, whole
-from mercer.dimension.null import Subject, kernel_subject, linear_subject
+from mercer.check import Array, InvalidInput, InvalidParameter, chunks, number, whole
+from mercer.dimension.null import Subject
 from mercer.dimension.permuting import Drawn, Permutations, as_permutations, in_order
 from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
+from mercer.dimension.source import WEIGHTED, Source, source_of
 from mercer.engines.base import Progress
-from mercer.estimator import as_kernel
-from mercer.kernels.base import Kernel
-from mercer.kernels.functions import Precomputed
-from mercer.kernels.vectors import Linear
 from mercer.spectrum import leading
 
 STATISTICS = ("eigenvalue", "share")
@@ -94,9 +91,10 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
 
     Parameters
     ----------
-    data_or_model : table, list of sets, or fitted model
-        Of a model ``inertias_``, ``inertia_``, ``X_fit_``, and ``kernel`` and ``kernel_`` or
-        ``standardize`` are read. It must have been fitted with equal weights.
+    data_or_model : table, table of several types, list of sets, or fitted model
+        Of a model ``inertias_``, ``inertia_``, ``X_fit_``, ``weights_``, and ``kernel`` and
+        ``kernel_`` or ``standardize`` are read. It must have been fitted with equal weights;
+        individuals of weight 0 are left out.
     permutations : int or array
         How many to draw, or an array R x n x p whose entry r, i, j is the row, counted from 0,
         from which entry i, j of the r-th table comes.
@@ -129,36 +127,62 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     >>> horn.n_components, float(horn.p_values[0]), float(horn.raw_p_values[0])
     (1, 0.01, 0.0)
     """
-    level = _between(level, "level")
-    h = None if stop_after is None else whole(stop_after, "stop_after", least=1)
+    limits = Limits(
+        _between(level, "level"),
+        None if stop_after is None else whole(stop_after, "stop_after", least=1),
+    )
     workers = None if threads is None else whole(threads, "threads", least=1)
-    source = _source(data_or_model, kernel, standardize)
+    source = source_of(data_or_model, kernel, standardize)
     p, n = source.subject.columns.shape
     sample = as_permutations(permutations, n, p, random_state)
     measure = Measure(source.subject, _tested(axes, source), _named(statistic, source))
     observed = measure.observed()
     _refuse_weighted(source, measure, observed)
-    slack = ROUNDING * abs(float(observed[0]))
-    null = _sampled(measure.null(sample, workers), observed - slack, h, sample.count, progress)
-    p_values, draws = _p_values(null >= observed - slack, sample.count, h)
+    batches = measure.null(sample, workers)
+    null = _sampled(batches, _reached(observed), limits.exceedances, sample.count, progress)
+    return _judged(measure, observed, null, sample, limits)
+
+
+class Limits(NamedTuple):
+    """The level of the test, and the exceedances after which an axis is settled, if any."""
+
+    level: float
+    exceedances: int | None
+
+
+def _judged(
+    measure: Measure, observed: Array, null: Array, sample: Permutations, limits: Limits
+) -> ParallelAnalysis:
+    """Return the axes that are kept, and all that says so."""
+    p_values, draws = _p_values(null >= _reached(observed), sample.count, limits.exceedances)
     null = null[: draws.max()]
-    kept = first_failure(p_values, level)
-    can_decide = 1.0 / (sample.count + 1) <= level
+    kept = first_failure(p_values, limits.level)
+    can_decide = 1.0 / (sample.count + 1) <= limits.level
     return ParallelAnalysis(
         rule="horn",
         n_components=kept,
-        evidence=_evidence(kept, p_values, level, draws, sample.count, measure),
-        is_decided=can_decide and (kept < len(observed) or kept == source.subject.rank),
+        evidence=_evidence(kept, p_values, limits.level, draws, sample.count, measure),
+        is_decided=can_decide and (kept < len(observed) or kept == measure.subject.rank),
         statistic=measure.statistic,
-        level=level,
+        level=limits.level,
         observed=observed,
         null=null,
         p_values=p_values,
-        raw_p_values=np.mean(null > observed + slack, axis=0),
+        raw_p_values=np.mean(null > observed + _slack(observed), axis=0),
         draws=draws,
         asked=sample.count,
         seed=sample.seed if isinstance(sample, Drawn) else None,
     )
+
+
+def _slack(observed: Array) -> float:
+    """Return what rounding may do to a statistic that a permutation leaves as it is."""
+    return ROUNDING * abs(float(observed[0]))
+
+
+def _reached(observed: Array) -> Array:
+    """Return the statistics from which on a permutation counts as at least as large."""
+    return observed - _slack(observed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,20 +196,29 @@ class Measure:
     def observed(self) -> Array:
         """Return the statistic of the data as they are, by the arithmetic of the permuted ones."""
         columns = self.subject.columns
-        return self._of_operator(columns) if self._is_large else self._of([columns])[0]
+        if self._is_large:
+            values, total = self._of_operator(columns)
+        else:
+            many, totals = self._of([columns])
+            values, total = many[0], float(totals[0, 0])
+        if total <= self.subject.noise:
+            raise InvalidInput("the kernel sees no difference between the individuals: no inertia")
+        return self._scaled(values, total)
 
     def null(self, sample: Permutations, threads: int | None) -> Generator[Array, None, None]:
         """Yield the statistics of all permutations, a batch at a time."""
         if self._is_large:  # whose products have threads of their own
             buffer = np.empty_like(self.subject.columns)
             for r in range(sample.count):
-                yield self._of_operator(sample.apply(r, self.subject.columns, buffer))[None]
+                permuted = sample.apply(r, self.subject.columns, buffer)
+                yield self._scaled(*self._of_operator(permuted))[None]
             return
 
         def work(piece: slice, stop: Event) -> Array:
             buffer = np.empty_like(self.subject.columns)
             numbers = (r for r in range(piece.start, piece.stop) if not stop.is_set())
-            return self._of(sample.apply(r, self.subject.columns, buffer) for r in numbers)
+            tables = (sample.apply(r, self.subject.columns, buffer) for r in numbers)
+            return self._scaled(*self._of(tables))
 
         size = max(1, min(BATCH, BATCH_ENTRIES // self.subject.side**2))
         yield from in_order(work, list(chunks(sample.count, size)), threads)
@@ -194,17 +227,18 @@ class Measure:
     def _is_large(self) -> bool:
         return self.subject.side > DENSE and 5 * self.axes <= self.subject.side
 
-    def _of(self, tables: Any) -> Array:
+    def _of(self, tables: Iterable[Array]) -> tuple[Array, Array]:
+        """Return the first inertias of each table, and their totals."""
         matrices = [self.subject.matrix(columns) for columns in tables]
         if not matrices:  # interrupted
-            return np.zeros((0, self.axes))
+            return np.zeros((0, self.axes)), np.ones((0, 1))
         stack = np.stack(matrices)
         values = np.linalg.eigvalsh(stack)[:, ::-1][:, : self.axes]
-        return self._scaled(values, np.trace(stack, axis1=1, axis2=2).real[:, None])
+        return values, np.trace(stack, axis1=1, axis2=2).real[:, None]
 
-    def _of_operator(self, columns: Array) -> Array:
+    def _of_operator(self, columns: Array) -> tuple[Array, float]:
         spectrum = leading(self.subject.operator(columns), self.axes)
-        return self._scaled(spectrum.values, spectrum.trace)
+        return spectrum.values, spectrum.trace
 
     def _scaled(self, values: Array, total: Any) -> Array:
         result: Array = values / total if self.statistic == "share" else values
@@ -255,54 +289,6 @@ def _sampled(
     return np.vstack(rows)
 
 
-class Source(NamedTuple):
-    """What is permuted, whether through a kernel, and the inertias and their total of a model."""
-
-    subject: Subject
-    is_kernel: bool
-    inertias: Array | None = None
-    inertia: float = 0.0
-
-
-def _source(data_or_model: Any, kernel: Any, standardize: Any) -> Source:
-    if not isinstance(standardize, bool | np.bool_ | None):
-        raise InvalidParameter(f"standardize must be True, False or None, found {standardize!r}")
-    if hasattr(data_or_model, "fit"):
-        if kernel is not None or standardize is not None:
-            raise InvalidParameter(
-                "a fitted model has its own kernel and standardisation; pass the data to choose "
-                "others"
-            )
-        return _of_model(data_or_model)
-    if kernel is None:
-        return Source(linear_subject(data_or_model, standardize=standardize is not False), False)
-    return Source(_seen_through(as_kernel(kernel), data_or_model, bool(standardize)), True)
-
-
-def _of_model(model: Any) -> Source:
-    name = type(model).__name__
-    inertias = getattr(model, "inertias_", None)
-    if inertias is None:
-        raise InvalidInput(f"{name} has no inertias_: fit it first")
-    X = getattr(model, "X_fit_", None)
-    if X is None:
-        raise InvalidInput(f"{name} does not keep its data as X_fit_: pass the data themselves")
-    resolved = getattr(model, "kernel_", None)
-    if resolved is None:
-        is_standardised = bool(getattr(model, "standardize", False))
-        subject: Subject = linear_subject(X, standardize=is_standardised, drops_constant=True)
-    else:
-        given = resolved if isinstance(resolved, Precomputed) else model.kernel
-        subject = _seen_through(as_kernel(given), X, False)
-    return Source(subject, resolved is not None, np.asarray(inertias), float(model.inertia_))
-
-
-def _seen_through(kernel: Kernel, X: Any, standardize: bool) -> Subject:
-    if kernel == Linear():  # whose smaller side is known
-        return linear_subject(X, standardize=standardize)
-    return kernel_subject(kernel, as_points(X, "X"), standardize=standardize)
-
-
 def _refuse_weighted(source: Source, measure: Measure, observed: Array) -> None:
     """Refuse a model whose axes are not those of its data with equal weights."""
     if source.inertias is None:
@@ -310,11 +296,7 @@ def _refuse_weighted(source: Source, measure: Measure, observed: Array) -> None:
     known = source.inertias / (source.inertia if measure.statistic == "share" else 1.0)
     count = min(len(known), len(observed))
     if np.any(np.abs(known[:count] - observed[:count]) > SAME_AXES * abs(observed[0])):
-        raise InvalidInput(
-            "the model's axes are not those of its data with equal weights. Values can only be "
-            "exchanged among individuals and columns of equal weight: fit without weights, or pass "
-            "the data themselves"
-        )
+        raise InvalidInput(WEIGHTED)
 
 
 def _tested(axes: int | None, source: Source) -> int:

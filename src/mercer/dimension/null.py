@@ -1,4 +1,4 @@
-"""What parallel analysis permutes: columns of numbers or of sets, and the axes made of them."""
+"""What parallel analysis permutes: columns of a table or of sets, and the axes made of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, as_numpy, members, vectors
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    Rows,
+    as_numpy,
+    members,
+    take,
+    vectors,
+)
+from mercer.data.mixed import rows as as_rows
 from mercer.engines.cpu import Threads
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kernel
@@ -20,8 +31,8 @@ CONSTANT = 1e-14
 """A column that varies by less than this share of its largest entry is constant up to rounding."""
 
 NULLS = (
-    "the null of parallel analysis permutes each column of a table of numbers, or each element's "
-    "presences in a list of sets"
+    "the null of parallel analysis permutes each column of a table, or each element's presences "
+    "in a list of sets"
 )
 
 
@@ -39,6 +50,10 @@ class Subject(Protocol):
     @property
     def side(self) -> int:
         """The size of the matrix."""
+
+    @property
+    def noise(self) -> float:
+        """The total inertia that rounding alone can make."""
 
     def matrix(self, columns: Array) -> Array:
         """Return a Hermitian matrix whose eigenvalues are the inertias of the columns."""
@@ -69,6 +84,10 @@ class LinearSubject:
     @property
     def side(self) -> int:
         return int(min(self.columns.shape))
+
+    @property
+    def noise(self) -> float:
+        return 0.0  # of a table that is the same for all individuals, which is refused
 
     def matrix(self, columns: Array) -> Array:
         p, n = columns.shape
@@ -101,6 +120,11 @@ class KernelSubject:
     def side(self) -> int:
         return int(self.columns.shape[1])
 
+    @property
+    def noise(self) -> float:
+        size = np.max(np.abs(self.operator(self.columns).gram.diag()))
+        return self.side * float(np.finfo(float).eps * size)
+
     def operator(self, columns: Array) -> Centred:
         points = self.points(columns)
         return Gram(self.kernel, points, engine=Threads(is_deterministic=True)).centred()
@@ -117,6 +141,17 @@ class Incidence:
 
     def __call__(self, columns: Array) -> list[frozenset[Any]]:
         return [frozenset(self.elements[j] for j in np.flatnonzero(one)) for one in columns.T]
+
+
+@dataclass(frozen=True, eq=False)
+class Exchanged:
+    """A table of several types as columns: the row from which each column takes each entry."""
+
+    rows: Rows
+
+    def __call__(self, columns: Array) -> Rows:
+        named = zip(self.rows.columns.items(), columns, strict=True)
+        return Rows({name: take(values, at) for (name, values), at in named}, self.rows.roles)
 
 
 def linear_subject(X: Any, *, standardize: bool, drops_constant: bool = False) -> LinearSubject:
@@ -155,10 +190,10 @@ def kernel_subject(kernel: Kernel, X: Any, *, standardize: bool) -> KernelSubjec
             f"a precomputed matrix has no columns to permute: {NULLS}. Give the data and their "
             "kernel instead"
         )
-    if not kernel.reads_vectors and _are_sets(X):
+    if kernel.reads_rows or (not kernel.reads_vectors and _are_sets(X)):
         if standardize:
-            raise InvalidParameter("sets have no columns of numbers: pass standardize=False")
-        return _sets_subject(kernel, X)
+            raise InvalidParameter("these have no columns of numbers: pass standardize=False")
+        return _rows_subject(kernel, as_rows(X)) if kernel.reads_rows else _sets_subject(kernel, X)
     if not kernel.reads_vectors and len(getattr(X, "shape", ())) != 2:
         kind = type(next(members(X), None)).__name__
         raise InvalidInput(
@@ -178,6 +213,11 @@ def _sets_subject(kernel: Kernel, X: Points) -> KernelSubject:
     elements = tuple(in_order(frozenset().union(*sets)))
     table = incidence(sets, {e: j for j, e in enumerate(elements)}).toarray().astype(bool).T
     return KernelSubject(kernel, _permutable(table, "element"), Incidence(elements))
+
+
+def _rows_subject(kernel: Kernel, table: Rows) -> KernelSubject:
+    places = np.tile(np.arange(len(table)), (len(table.columns), 1))
+    return KernelSubject(kernel, _permutable(places, "column"), Exchanged(table))
 
 
 def _are_sets(X: Any) -> bool:

@@ -80,8 +80,8 @@ def by_share(inertias: Array, total: float, share: float = 0.95) -> ShareChoice:
     if is_complete(inertias, total):
         evidence = f"all {axes(m)} are needed for {asked}" if m else "there is no inertia"
         return ShareChoice("inertia", m, evidence, True, share, cumulated)
-    rest = (share - carried) * total
-    least = m + (int(np.ceil(rest / inertias[-1] - ROUNDING)) if m else 1)
+    rest = (share - ROUNDING - carried) * total
+    least = m + (int(np.ceil(rest / inertias[-1])) if m else 1)
     only = f"the {axes(m)} computed reach only {percent(carried)} of the inertia"
     evidence = f"at least {axes(least)}: {only}, less than {asked}"
     return ShareChoice("inertia", least, evidence, False, share, cumulated)
@@ -141,6 +141,7 @@ def by_scree(inertias: Array, total: float) -> ScreeChoice:
     kept = min(m, max(m - 1, 1))
     is_decided = is_complete(inertias, total)
     found = f"all {len(second)} second differences are positive"
+    found = "the second difference is positive" if len(second) == 1 else found
     found = found if len(second) else f"{axes(m)} have no second difference"
     rest = "" if is_decided else ", and no more axes were computed"
     evidence = f"{'' if is_decided else 'at least '}{axes(kept)}: {found}{rest}"

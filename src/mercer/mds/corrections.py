@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import eigh
+from numpy.linalg import eigh, eigvalsh  # scipy's do not let other threads run
 
 from mercer.check import Array
 from mercer.kernels.definite import ASYMMETRY
@@ -29,7 +29,7 @@ def lingoes_constant(d: Array) -> float:
     if euclidean(d):
         return 0.0
     alpha = centre_of(None, len(d))
-    return -float(eigh(across(centred(d**2, alpha), alpha), eigvals_only=True, driver="evd")[0])
+    return -float(eigvalsh(across(centred(d**2, alpha), alpha))[0])
 
 
 def cailliez_constant(d: Array) -> float:
@@ -52,7 +52,7 @@ def cailliez_constant(d: Array) -> float:
         return 0.0
     alpha = centre_of(None, len(d))
     first, second = (across(centred(power, alpha), alpha) for power in (d**2, d))
-    axes = np.hstack([eigh(matrix, driver="evd")[1] for matrix in (first, second)])
+    axes = np.hstack([eigh(matrix)[1] for matrix in (first, second)])
     c = _largest_root(first, second, axes)
     for _ in range(CAILLIEZ_STEPS):
         values, axes = eigh(first + 2.0 * c * second + 0.5 * c * c * np.eye(len(first)))

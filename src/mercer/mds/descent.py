@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import csgraph_from_dense, shortest_path
 from scipy.spatial.distance import pdist, squareform
 
 from mercer.check import Array
-from mercer.mds.distances import CentredDistances, refuse_groups
+from mercer.mds.distances import CentredDistances, ranks, refuse_groups
 from mercer.mds.krylov import ends
 from mercer.mds.losses import Loss
 from mercer.spectrum import NotConverged
@@ -85,11 +85,15 @@ class End(NamedTuple):
 
 def start_maps(pairs: Pairs, count: int, starts: int, rng: np.random.Generator) -> list[Array]:
     """Return the classical map of the dissimilarities, and random ones of the same size."""
-    maps = [rng.standard_normal((pairs.count, count)) / np.sqrt(2 * count) for _ in range(starts)]
+    delta = pairs.filled()
+    place = ranks(delta.sum(axis=1))  # by which a draw goes to an individual, not to a row
+    maps = [
+        rng.standard_normal((pairs.count, count))[place] / np.sqrt(2 * count) for _ in range(starts)
+    ]
     noise = maps[0]
     maps[0] = JITTER * noise
     if np.any(pairs.target):
-        scores = _classical(pairs.filled(), count)
+        scores = _classical(delta, count)
         maps[0][:, : scores.shape[1]] = scores
         if np.any(pairs.distances(maps[0]) == 0.0):
             maps[0] += JITTER * noise

@@ -155,6 +155,19 @@ def unit_of(largest: float) -> float:
     return power_of_two(np.array([largest]))
 
 
+def ranks(values: Array) -> Array:
+    """Return the place of each value in their order, by which random numbers are dealt out.
+
+    What is dealt by an individual's own distances does not depend on the order of the rows.
+
+    >>> ranks(np.array([30.0, 10.0, 20.0]))
+    array([2, 0, 1])
+    """
+    places = np.empty(len(values), dtype=np.intp)
+    places[np.argsort(values, kind="stable")] = np.arange(len(values))
+    return places
+
+
 def distances_of(x: Array) -> Array:
     """Return the Euclidean distances between points, whose squares need not be doubles.
 
@@ -195,11 +208,19 @@ class CentredDistances:
         self.distances, self.weights = distances, weights
         largest = float(np.max(distances, initial=0.0))
         self.unit = unit_of(largest)
-        self.largest = largest / self.unit
+        self.largest = self._largest_active() / self.unit
         self.roots: Array = np.sqrt(weights)[:, None]
         images, self._squares = self._product(weights[:, None], with_squares=True)
         self.mean_rows: Array = images[:, 0]
         self.grand_mean = float(weights @ self.mean_rows)
+
+    def _largest_active(self) -> float:
+        """Return the largest distance between points that have a weight."""
+        active = self.weights > 0
+        if np.all(active):
+            return float(np.max(self.distances, initial=0.0))
+        rows = np.flatnonzero(active)
+        return max(float(np.max(self.distances[i, active])) for i in rows)
 
     @property
     def shape(self) -> tuple[int, int]:

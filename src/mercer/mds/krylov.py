@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from time import perf_counter
 
 import numpy as np
-from scipy.linalg import eigh
+from numpy.linalg import eigh
 from threadpoolctl import threadpool_limits
 
 from mercer.certificate import certify, frobenius_complement
 from mercer.check import Array
-from mercer.mds.distances import CentredDistances
+from mercer.mds.distances import CentredDistances, ranks
 from mercer.spectrum import How, NotConverged, Spectrum, signs
 from mercer.spectrum.values import clusters
 
@@ -58,7 +58,8 @@ def _ends(operator: CentredDistances, count: int, tol: float, random_state: int 
     begun = perf_counter()
     n = operator.shape[0]
     block = min(count + max(2, count // 5), n)
-    start = np.random.default_rng(random_state).standard_normal((n, block))
+    drawn = np.random.default_rng(random_state).standard_normal((n, block))
+    start = drawn[ranks(operator.mean_rows)]
     basis = np.empty((n, 0))
     images = np.empty((n, 0))
     fresh = _orthonormal(operator.roots * start, basis)

@@ -43,7 +43,7 @@ class PointAxes:
         origin = w @ x
         drift = w @ (x - origin)  # what rounding left of the mean, too small to be added to it
         centred = x - origin - drift
-        largest = np.max(np.abs(x), axis=0, initial=0.0)
+        largest = np.max(np.abs(x[w > 0]), axis=0, initial=0.0)
         unit = unit_of(float(np.max(largest)))
         y = np.sqrt(w)[:, None] * (centred / unit)
         n, p = y.shape

@@ -12,7 +12,8 @@ from functools import cached_property
 from time import perf_counter
 
 import numpy as np
-from scipy.linalg import eigh, qr, svd
+from numpy.linalg import eigh, qr, svd  # scipy's do not let other threads run, not even for Ctrl-C
+from scipy.linalg import eigh as some_eigenvectors
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.certificate import Certificate
@@ -41,7 +42,10 @@ SIDE = 3_000
 """Up to this many rows or columns their inner products are decomposed at once."""
 
 FEW = 3
-"""One axis in so many, or fewer, are found without the others."""
+"""One axis in so many, or fewer, are found without the others,"""
+
+HELD = 1_500
+"""up to this size: scipy does it, and lets no other thread run meanwhile."""
 
 CHANGED = 1e-6
 """Scores whose mean or variance is off by more, relatively, are not those of the data fitted."""
@@ -140,7 +144,7 @@ def _refuse_huge(side: int) -> None:
 
 def _singular(table: DenseTable) -> tuple[Array, Array, float]:
     A = table.whole()
-    left, sizes, rows = svd(A, full_matrices=False, check_finite=False)
+    left, sizes, rows = svd(A, full_matrices=False)
     rho = norm_bound(A.T @ (left * sizes) - rows.T * sizes**2)
     _refuse_unsolved(rows.T, rho, _allowed(A) * norm_bound(A))
     return sizes**2, rows.T, rho
@@ -162,7 +166,7 @@ def _inner_products(table: Table, count: int) -> tuple[Array, Array, float, str]
     values = np.maximum(values, 0.0)
     kept = values > max(table.shape) * EPSILON * values[0]
     roots = np.sqrt(table.weights)[:, None]
-    basis, _ = qr(table.adjoint(roots * left[:, kept]) / np.sqrt(values[kept]), mode="economic")
+    basis, _ = qr(table.adjoint(roots * left[:, kept]) / np.sqrt(values[kept]))
     left, sizes, rows = svd(roots * table.product(basis)[0], full_matrices=False)
     _refuse_unsolved(rows.T)
     vectors = np.zeros((table.shape[1], len(values)))
@@ -176,12 +180,12 @@ def _largest(A: Array, count: int) -> tuple[Array, Array, float]:
     """Return the largest eigenvalues in decreasing order with their vectors and residual."""
     n = len(A)
     first, allowed = max(n - count, 0), _allowed(A)
-    if FEW * count <= n:
-        values, vectors = eigh(A, subset_by_index=(first, n - 1), driver="evr")
+    if FEW * count <= n <= HELD:
+        values, vectors = some_eigenvectors(A, subset_by_index=(first, n - 1), driver="evr")
         rho = norm_bound(A @ vectors - vectors * values)
         if _is_solved(vectors, rho, allowed):
             return values[::-1], vectors[:, ::-1], rho
-    values, vectors = eigh(A, driver="evd")
+    values, vectors = eigh(A)
     rho = norm_bound(A @ vectors - vectors * values)
     _refuse_unsolved(vectors, rho, allowed)
     return values[first:][::-1], vectors[:, first:][:, ::-1], rho

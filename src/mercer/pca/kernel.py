@@ -15,10 +15,9 @@ from mercer.check import (
     Array,
     InvalidInput,
     InvalidParameter,
-    NotPositiveDefinite,
-    lies_on_disk,
+    Points,
+    Rows,
     number,
-    readings,
     real_array,
     take,
     whole,
@@ -37,8 +36,12 @@ from mercer.estimator import (
 from mercer.gram import Centred, Gram, columns, shares
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
+from mercer.kernels.parameters import parameters
 from mercer.kernels.vectors import Linear
-from mercer.pca.placed import Placed
+from mercer.pca.inverse import Invertible
+from mercer.pca.placed import place_of, placed
+from mercer.pca.validity import refuse_contradiction, refuse_negative, refuse_negative_diagonal
+from mercer.preimages import Sections
 from mercer.reading import Readable, Variables
 from mercer.reading.remarks import remark_axes
 from mercer.spectrum import STORED, Spectrum, leading
@@ -47,17 +50,10 @@ from mercer.spectrum.leading import METHODS
 CANCELLED = 8.0 * float(np.finfo(float).eps)
 """What differences leave of their terms, as a share, where they leave nothing but rounding."""
 
-SMALLEST, LARGEST = 1e-150, 1e150
-"""Coordinates whose squares are doubles."""
 
-MOST_NEGATIVE = 1e-8
-"""The share of negative eigenvalues in Σ|λ| above which a Gram matrix is not one by rounding."""
-
-MOST_NEGATIVE_SINGLE = 1e-5
-"""The same for a Gram matrix given in single precision."""
-
-
-class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, KernelModel):
+class KernelPCA(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Invertible, Readable, KernelModel
+):
     r"""Principal component analysis of the features of a kernel, by exact eigenpairs.
 
     .. math:: W^{1/2} H K H^\top W^{1/2} = U \Lambda U^\top, \quad
@@ -65,7 +61,8 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
 
     with weights w that sum to 1, H = I - 1wᵀ and W = diag(w); without weights F = √λ·u. Beyond a
     thousand individuals K is not stored, unless ``method="dense"`` or more axes than a fifth of
-    the individuals are asked for. Axes below the numerical rank are left out.
+    the individuals are asked for. Axes below the numerical rank are left out. A rule such as
+    ``bandwidth="median"`` is decided by the individuals that have a weight.
 
     Parameters
     ----------
@@ -97,7 +94,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
     eigenvalues_, eigenvectors_ : those of the centred Gram matrix, as in scikit-learn
     explained_variance_, explained_variance_ratio_ : with divisor n - 1; shares of the true total
     individuals_, variables_ : coordinates, cos2, contributions; correlations
-    spectrum_ : values, vectors, proved errors, degenerate axes, and how they were found
+    weights_ : the weights of the individuals, which sum to 1
+    spectrum_ : values, vectors, proved errors, degenerate axes, and how they were found; of data
+        beyond 1e±150 under the linear kernel in a unit of their size
 
     Examples
     --------
@@ -140,11 +139,12 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
         n = len(points)
         given = weights_of(sample_weight, n)
         self._note(X, shares(given, n), columns(points))
-        self._shift = self._origin_of(points)
+        self._shift, self._unit = self._place_of(points)
         gram = self._gram(points)
         centred = gram.centred(self._weights)
         spectrum = self._leading(centred)
-        _refuse_negative(spectrum, is_single=getattr(points, "dtype", None) == np.float32)
+        refuse_negative(spectrum, is_single=getattr(points, "dtype", None) == np.float32)
+        refuse_contradiction(spectrum, centred, self.tol)
         self.kernel_, self.X_fit_ = gram.kernel, points
         self._keep(spectrum, centred, float(given.sum()))
         remark_axes(spectrum.clusters, self._n_features_out, self.n_components, n)
@@ -173,9 +173,10 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
 
     def _gram(self, points: Any) -> Gram:
         if not self._is_precomputed:
-            return Gram(as_kernel(self.kernel), self._placed(points), engine=self._threads())
+            kernel = self._resolved(points)
+            return Gram(kernel, self._placed(points), engine=self._threads())
         kernel = Precomputed(points)
-        _refuse_negative_diagonal(kernel.matrix)
+        refuse_negative_diagonal(kernel.matrix)
         return Gram(kernel, np.arange(len(points)), engine=self._threads())
 
     def _leading(self, centred: Centred) -> Spectrum:
@@ -189,29 +190,22 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
             random_state=0 if self.deterministic and seed is None else seed,
         )
 
-    def _origin_of(self, points: Any) -> Array | None:
-        """Return the point from which the linear kernel is seen.
+    def _resolved(self, points: Any) -> Kernel:
+        """Return the kernel; a rule in it is decided by the individuals that have a weight."""
+        kernel = as_kernel(self.kernel)
+        has_rule = any(isinstance(value, str) for value in parameters(kernel).values())
+        if np.all(self._weights > 0) or not (has_rule or kernel.reads_rows):
+            return kernel
+        return kernel.resolve(_some(points, np.flatnonzero(self._weights)))
 
-        Its centred Gram matrix is the same from everywhere; from the mean no digits are lost.
-        """
+    def _place_of(self, points: Any) -> tuple[Array | None, float]:
+        """Return the origin from which the linear kernel is seen, and the unit."""
         if self._is_precomputed or as_kernel(self.kernel) != Linear():
-            return None
-        size, origin = 0.0, np.zeros(columns(points))
-        for rows in readings(points):
-            part = np.asarray(points[rows], dtype=np.float64)
-            size = max(size, float(part.max()), -float(part.min()))
-            origin += self._weights[rows] @ part
-        if size != 0.0 and not SMALLEST < size < LARGEST:
-            raise InvalidInput(
-                f"the data reach {size:.3g}, and their inner products leave the range of doubles: "
-                "divide them by their unit first, or use PCA, which does"
-            )
-        return origin
+            return None, 1.0
+        return place_of(points, self._weights)
 
     def _placed(self, points: Any) -> Any:
-        if self._shift is None:
-            return points
-        return Placed(points, self._shift) if lies_on_disk(points) else points - self._shift
+        return placed(points, self._shift, self._unit)
 
     def _count(self, n: int) -> int:
         if self.n_components is not None:
@@ -227,27 +221,34 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
         return "dense" if self.n_components is None and n <= STORED else self.method
 
     def _keep(self, spectrum: Spectrum, centred: Centred, total: float) -> None:
-        floor = spectrum.threshold
-        kept = int(np.sum(spectrum.values > floor))
         self.spectrum_, self._total = spectrum, total
-        self.inertias_ = spectrum.values[:kept]
-        total_inertia = spectrum.trace + spectrum.trace_error  # of which shares are not too large
-        self.inertia_ = total_inertia if kept and total_inertia > floor else 0.0
-        self.eigenvalues_ = total * self.inertias_
-        self.eigenvectors_ = spectrum.vectors[:, :kept]
-        n = int(np.sum(self._weights > 0))
-        self.explained_variance_ = self.inertias_ * (n / (n - 1) if n > 1 else 0.0)
-        self.explained_variance_ratio_ = self.inertias_ / (self.inertia_ or 1.0)
+        self._n_features_out = int(np.sum(spectrum.values > spectrum.threshold))
+        self.eigenvectors_ = spectrum.vectors[:, : self._n_features_out]
         if spectrum.is_approximate:
             self._keep_features(spectrum, centred)
         else:
             self._keep_means(centred)
-        self._n_features_out = kept
+
+    @property
+    def _axis_inertias(self) -> Array:
+        return self.spectrum_.values[: self._n_features_out]
+
+    @property
+    def _whole(self) -> float:
+        total = self.spectrum_.trace + self.spectrum_.trace_error  # shares are not too large
+        return total if self._n_features_out and total > self.spectrum_.threshold else 0.0
+
+    @property
+    def eigenvalues_(self) -> Array:
+        """The eigenvalues of the centred Gram matrix, as in scikit-learn: Σs times inertias."""
+        check_is_fitted(self)
+        values: Array = self._in_units(self._total * self._axis_inertias)
+        return values
 
     def _keep_means(self, centred: Centred) -> None:
         """Keep what new individuals are multiplied with, and the means they are centred with."""
         # A' = A - w(1ᵀA): what is left of the centring once K w has been subtracted.
-        axes = centred.roots * self.eigenvectors_ / np.sqrt(self.inertias_)
+        axes = centred.roots * self.eigenvectors_ / np.sqrt(self._axis_inertias)
         self._axes = axes - centred.weights[:, None] * axes.sum(axis=0)
         self._origin = centred.mean_rows.conj() @ self._axes
         self._anchors, self._barycentre = self.X_fit_, centred.weights
@@ -260,7 +261,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
             F(x) = (\varphi(x) - \bar\varphi)^* V
         """
         features: Any = spectrum.features
-        axes = centred.roots * self.eigenvectors_ / np.sqrt(self.inertias_)
+        axes = centred.roots * self.eigenvectors_ / np.sqrt(self._axis_inertias)
         gram = centred.gram.against(features.landmarks)
         images = gram.product(np.column_stack([axes, centred.weights]))
         small = features.root.conj().T @ images
@@ -275,8 +276,11 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
     def transform(self, X: Any) -> Array:
         """Return the coordinates of individuals, centred with the means of the training ones."""
         check_is_fitted(self)
-        points = self._read(X, reset=False)
-        return in_dtype_of(X, self._against_fit(points, self._axes) - self._origin)
+        return in_dtype_of(X, self._projected(self._read(X, reset=False)))
+
+    def _projected(self, points: Any) -> Array:
+        scores: Array = self._unit * (self._against_fit(points, self._axes) - self._origin)
+        return scores
 
     def _against_fit(self, points: Any, block: Array) -> Array:
         """Return the kernel between points and those of the fit, times a block."""
@@ -292,27 +296,23 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
         self.fit(X, y, sample_weight=sample_weight)
         return in_dtype_of(X, self._scores()[0])
 
-    @property
-    def _axis_inertias(self) -> Array:
-        return self.inertias_
-
     def _scores(self) -> tuple[Array, Array]:
         check_is_fitted(self)
         if np.all(self._weights > 0):
-            roots, values = np.sqrt(self._weights)[:, None], self.inertias_
+            roots, sizes = np.sqrt(self._weights)[:, None], np.sqrt(self._axis_inertias)
             images = self.spectrum_.images
             if images is None:
-                return self.eigenvectors_ * np.sqrt(values) / roots, self._squares
+                return self._unit * (self.eigenvectors_ * sizes / roots), self._squares
             # The operator times the axes is what `transform` computes, whatever their residual.
-            return images[:, : len(values)] / np.sqrt(values) / roots, self._squares
+            return self._unit * (images[:, : len(sizes)] / sizes / roots), self._squares
         # Individuals without weight are supplementary.
-        return self._against_fit(self.X_fit_, self._axes) - self._origin, self._squares
+        return self._projected(self.X_fit_), self._squares
 
     def _passive(self, X: Any, squares: Any) -> tuple[Array, Array | None]:
         points = self._read(X, reset=False)
         block = np.column_stack([self._axes, self._barycentre])
         images = self._against_fit(points, block)
-        scores, means = images[:, :-1] - self._origin, np.real(images[:, -1])
+        scores, means = self._unit * (images[:, :-1] - self._origin), np.real(images[:, -1])
         if not self._is_precomputed:
             squares = Gram(self.kernel_, self._placed(points)).diag()
         if squares is None:
@@ -325,7 +325,7 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
 
     def _squares_of(self, shares_of: Array) -> Array:
         block = shares_of - self._weights[:, None]
-        size = np.max(np.abs(self._squares) + np.abs(self._grand_mean))
+        size = np.max(np.abs(self._squares[self._weights > 0])) + np.abs(self._grand_mean)
         if self.spectrum_.is_approximate:
             return _cleared(self._approximate_squares(block), size)
         images = self._against_fit(self.X_fit_, block)
@@ -361,12 +361,16 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
             return replace(found, weights=np.ones(len(found)))
         return replace(found, deviations=None)
 
+    def _sections(self) -> Sections:
+        if self._unit != 1.0:
+            raise InvalidInput(
+                f"pre-images of data of size {self._unit:.0e} are not searched for: divide the "
+                "data by their unit first, or use PCA, which has an inverse at any size"
+            )
+        return super()._sections()
+
     def _refit(self, weights: Array) -> KernelPCA:
         model: KernelPCA = clone(self)
-        if not self._is_precomputed:
-            model.kernel = as_kernel(self.kernel)
-            if model.kernel != self.kernel_:  # a rule, which the individuals that remain decide
-                model.kernel = model.kernel.resolve(take(self.X_fit_, np.flatnonzero(weights)))
         model.fit(self.X_fit_, sample_weight=weights)
         self._name_alike(model)
         return model
@@ -377,26 +381,13 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Ker
         return tags
 
 
+def _some(points: Points, chosen: Array) -> Points:
+    """Return some of the points, those of a table with the roles of its columns."""
+    if isinstance(points, Rows):
+        return Rows({n: take(c, chosen) for n, c in points.columns.items()}, points.roles)
+    return take(points, chosen)
+
+
 def _cleared(squares: Array, size: Array | float) -> Array:
     """Return squared distances with 0 where what is left of differences is their rounding."""
     return np.where(np.abs(squares) <= CANCELLED * size, 0.0, squares)
-
-
-def _refuse_negative_diagonal(K: Array) -> None:
-    diagonal = np.diag(K).real
-    if np.any(diagonal < -MOST_NEGATIVE * np.abs(K).max()):
-        i = int(np.argmin(diagonal))
-        raise NotPositiveDefinite(
-            f"entry ({i}, {i}) of the Gram matrix is {diagonal[i]:.6g}: k(x, x) is a squared norm "
-            "and not negative. From distances, give mercer.gram_of of their squares"
-        )
-
-
-def _refuse_negative(spectrum: Spectrum, *, is_single: bool) -> None:
-    mass = spectrum.negative_mass
-    if mass is not None and mass > (MOST_NEGATIVE_SINGLE if is_single else MOST_NEGATIVE):
-        raise NotPositiveDefinite(
-            f"the centred Gram matrix is not positive semidefinite: {100 * mass:.3g} % of its "
-            "eigenvalues, by modulus, are negative. Choose a positive definite kernel; from "
-            "distances, raise them to mercer.largest_euclidean_power first"
-        )

@@ -79,6 +79,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     explained_variance_, explained_variance_ratio_, singular_values_ : as in scikit-learn
     mean_, scale_ : what is subtracted from the columns, and what they are divided by
     spectrum_ : eigenvalues of the covariances, their proved errors, degenerate axes
+    weights_ : the weights of the individuals, which sum to 1
     X_fit_ : the data of the fit, not copied
 
     Notes
@@ -198,53 +199,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
 
     @property
     def _axis_inertias(self) -> Array:
-        """The inertias in units in which they neither overflow nor vanish."""
         return self._axes.values
 
     @property
     def _whole(self) -> float:
-        """The total inertia, in the same units; 0 where it is rounding only."""
         spectrum = self.spectrum_
         return spectrum.trace if spectrum.values[0] > spectrum.threshold else 0.0
-
-    def _in_units(self, values: Any) -> Any:
-        """Return inertias in the units of the data, squared, or say that no double can."""
-        with np.errstate(over="ignore"):
-            result = values * self._unit * self._unit
-        is_lost = (np.isinf(result) | (result == 0.0)) & (values != 0.0)
-        if np.any(is_lost):
-            raise InvalidInput(
-                f"the inertia of data of size {self._unit:.0e} is no double precision number; "
-                "shares, coordinates and cos2 are right: rescale the data for the rest"
-            )
-        return result
-
-    @property
-    def inertias_(self) -> Array:
-        check_is_fitted(self)
-        values: Array = self._in_units(self._axis_inertias)
-        return values
-
-    @property
-    def inertia_(self) -> float:
-        check_is_fitted(self)
-        return float(self._in_units(self._whole))
-
-    @property
-    def explained_variance_(self) -> Array:
-        """The variance of each axis, with scikit-learn's divisor n - 1."""
-        return self.inertias_ * self._unbiased
-
-    @property
-    def _unbiased(self) -> float:
-        n = int(np.sum(self._weights > 0))
-        return n / (n - 1) if n > 1 else 0.0
-
-    @property
-    def explained_variance_ratio_(self) -> Array:
-        """The share of each axis in the total inertia."""
-        check_is_fitted(self)
-        return self._axis_inertias / self._whole if self._whole > 0 else self._axis_inertias
 
     @property
     def singular_values_(self) -> Array:
@@ -255,8 +215,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     @property
     def noise_variance_(self) -> float:
         """The mean variance of the axes that were left out, as in scikit-learn."""
-        rest = min(self._axes.table.shape) - len(self._axis_inertias)
-        return self._unbiased * self._left_out(len(self._axis_inertias)) / rest if rest else 0.0
+        check_is_fitted(self)
+        kept = len(self._axis_inertias)
+        rest = min(self._axes.table.shape) - kept
+        return self._unbiased * float(self._in_units(self._left_out(kept))) / rest if rest else 0.0
 
     @property
     def generalised_variance_(self) -> float:
@@ -268,11 +230,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         return float(np.prod(self.inertias_)) if len(self._axis_inertias) == p else 0.0
 
     def _left_out(self, count: int) -> float:
-        """Return the inertia beyond some axes, from what remains where all are known."""
+        """Return the inertia beyond some axes in units squared, from the axes if all are known."""
         if self.spectrum_.rank is not None and self.spectrum_.rank == len(self._axis_inertias):
-            return float(self._in_units(self._axis_inertias[count:].sum()))
-        rest = max(self._whole - float(self._axis_inertias[:count].sum()), 0.0)
-        return float(self._in_units(rest))
+            return float(self._axis_inertias[count:].sum())
+        return max(self._whole - float(self._axis_inertias[:count].sum()), 0.0)
 
     def reconstruction_error(self, n_components: int | None = None) -> float:
         r"""Return the distance of the data from what some axes rebuild of them.
@@ -293,7 +254,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         count = kept if n_components is None else whole(n_components, "n_components")
         if count > kept:
             raise InvalidParameter(f"there are {kept} axes, not {count}")
-        return float(np.sqrt(self._total * self._left_out(count)))
+        return self._unit * float(np.sqrt(self._total * self._left_out(count)))
 
     @property
     def components_(self) -> Array:
@@ -313,7 +274,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         table = self._axes.table
         if sparse.issparse(data) == isinstance(table, DenseTable):
             data = data.toarray() if hasattr(data, "toarray") else sparse_rows(np.asarray(data[:]))
-        scores, squares = table.like(data).product(self._axes.vectors)
+        with np.errstate(over="ignore", invalid="ignore"):  # `_passive` refuses what overflows
+            scores, squares = table.like(data).product(self._axes.vectors)
         return self._unit * scores, squares
 
     def transform(self, X: Any) -> Array:
@@ -371,7 +333,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         return np.where(deviations > 0, 1.0, 0.0) if self.standardize else deviations
 
     def _passive(self, X: Any, squares: Any) -> tuple[Array, Array | None]:
-        return self._project(X)
+        scores, distances = self._project(X)
+        if not np.all(np.isfinite(distances)):
+            i = int(np.argmin(np.isfinite(distances)))
+            raise InvalidInput(
+                f"individual {i} is so far from the others that its squared distance to them is no "
+                "double precision number; `transform` has its coordinates"
+            )
+        return scores, distances
 
     def _squares_of(self, shares_of: Array) -> Array:
         squares: Array = np.sum(self._axes.table.adjoint(shares_of) ** 2, axis=0)

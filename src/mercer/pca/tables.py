@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from mercer.check import Array, chunks
+from mercer.check import Array, InvalidInput, chunks
 from mercer.estimator import CHUNK, pieces, refuse_infinite
 
 EPSILON = float(np.finfo(float).eps)
@@ -40,7 +40,7 @@ class Table:
 
     The units t are powers of two, 1 unless the data are so large or small that squares would
     overflow. The factors f hold the standard deviations and the weights of columns. ``variances``
-    and ``largest``, the largest modulus of each column, are those of X / t.
+    and ``largest``, the largest modulus of each column, are those of X / t in rows with a weight.
     """
 
     values: Any
@@ -64,8 +64,11 @@ class Table:
         """Return new rows, centred and scaled as these are."""
         return replace(self, values=X, weights=np.zeros(X.shape[0]))
 
-    def sizes_and_mean(self) -> tuple[Array, Array]:
-        """Return the largest modulus and the mean of each column; refuse what is not finite."""
+    def sizes_and_mean(self) -> tuple[Array, Array, Array]:
+        """Return of each column the largest modulus, the mean, and the largest modulus of all rows.
+
+        The first two are of rows with a weight. What is not finite is refused.
+        """
         raise NotImplementedError
 
     def measured(self, has_scatter: bool) -> Table:
@@ -106,8 +109,13 @@ def read(X: Any, weights: Array, *, by_column: bool = False, has_scatter: bool =
     p = X.shape[1]
     kind: type[Table] = SparseTable if sparse.issparse(X) else DenseTable
     raw = kind(X, weights, np.ones(p), np.zeros(p), np.zeros(p), np.zeros(p), np.ones(p))
-    largest, centre = raw.sizes_and_mean()
+    largest, centre, most = raw.sizes_and_mean()
     units = _units(largest, by_column)
+    if np.any(most / units > SAFE[1]):
+        raise InvalidInput(
+            f"a row without weight reaches {np.max(most):.3g}, which cannot be squared beside the "
+            "others; leave it out"
+        )
     if np.any(units != 1.0):
         raw = replace(raw, units=units)
         largest, centre = largest / units, raw.sizes_and_mean()[1]
@@ -134,17 +142,21 @@ class DenseTable(Table):
     drift: Array | None = None
     scatter: Array | None = None
 
-    def sizes_and_mean(self) -> tuple[Array, Array]:
-        largest, mean = np.zeros(self.shape[1]), np.zeros(self.shape[1])
+    def sizes_and_mean(self) -> tuple[Array, Array, Array]:
+        largest, mean, most = np.zeros((3, self.shape[1]))
         for rows in pieces(self.shape):
             piece = np.asarray(self.values[rows], dtype=np.float64)
-            np.maximum(largest, piece.max(axis=0), out=largest)
-            np.maximum(largest, -piece.min(axis=0), out=largest)
-            if not np.all(np.isfinite(largest)):
+            high, low = piece.max(axis=0), piece.min(axis=0)
+            if not (np.all(np.isfinite(high)) and np.all(np.isfinite(low))):
                 refuse_infinite(piece, first=rows.start)
+            np.maximum(most, np.maximum(high, -low), out=most)
+            if not np.all(self.weights[rows] > 0):
+                active = piece[self.weights[rows] > 0]
+                high, low = active.max(axis=0, initial=0.0), active.min(axis=0, initial=0.0)
+            np.maximum(largest, np.maximum(high, -low), out=largest)
             with np.errstate(over="ignore", invalid="ignore"):  # `read` then chooses other units
                 mean += self.weights[rows] @ (piece if self._is_plain else piece / self.units)
-        return largest, mean
+        return largest, mean, most
 
     @cached_property
     def _is_plain(self) -> bool:
@@ -269,12 +281,14 @@ class DenseTable(Table):
 class SparseTable(Table):
     """Rows of a sparse matrix, whose centring is carried along and never written out."""
 
-    def sizes_and_mean(self) -> tuple[Array, Array]:
-        largest = np.zeros(self.shape[1])
-        np.maximum.at(largest, self.values.indices, np.abs(self.values.data))
+    def sizes_and_mean(self) -> tuple[Array, Array, Array]:
+        largest, most = np.zeros((2, self.shape[1]))
+        (i, j), sizes = self.values.tocoo().coords, np.abs(self.values.data)
+        np.maximum.at(most, j, sizes)
+        np.maximum.at(largest, j, np.where(self.weights[i] > 0, sizes, 0.0))
         with np.errstate(over="ignore", invalid="ignore"):
             mean: Array = self._in_units().T @ self.weights
-        return largest, mean
+        return largest, mean, most
 
     def _in_units(self, factors: Array | float = 1.0) -> Any:
         """Return the sparse matrix X / t, its columns multiplied by factors."""

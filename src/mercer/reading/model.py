@@ -11,12 +11,12 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, number, real_array, whole
 from mercer.estimator import column_names, require_fit
+from mercer.reading.outliers import Outliers
 from mercer.reading.remarks import ConstantColumns, ReadingWarning, named
-from mercer.reading.tidy import columns_of, library_of, row_names
+from mercer.reading.tidy import columns_of, frozen, library_of, row_names
 from mercer.reading.values import (
     Categories,
     Individuals,
-    Outliers,
     Supplementary,
     Variables,
     correlations,
@@ -38,7 +38,12 @@ class Readable:
 
     @property
     def _axis_inertias(self) -> Array:
-        """The inertias in units squared."""
+        """The inertias in units squared, in which they neither overflow nor vanish."""
+        raise NotImplementedError
+
+    @property
+    def _whole(self) -> float:
+        """The total inertia, in units squared; 0 where it is rounding only."""
         raise NotImplementedError
 
     def _scores(self) -> tuple[Array, Array]:
@@ -64,6 +69,58 @@ class Readable:
         self._weights = weights
         self._names, self._library = row_names(X), library_of(X)
         self._columns = column_names(X) or tuple(f"x{j}" for j in range(count))
+
+    @property
+    def inertias_(self) -> Array:
+        """The inertia of each axis; weights sum to 1."""
+        require_fit(self)
+        values: Array = self._in_units(self._axis_inertias)
+        return values
+
+    @property
+    def inertia_(self) -> float:
+        """The total inertia."""
+        require_fit(self)
+        return float(self._in_units(self._whole))
+
+    @property
+    def explained_variance_(self) -> Array:
+        """The variance of each axis, with scikit-learn's divisor n - 1.
+
+        n counts the individuals that have a weight, whatever the weights are.
+        """
+        return self.inertias_ * self._unbiased
+
+    @property
+    def explained_variance_ratio_(self) -> Array:
+        """The share of each axis in the total inertia."""
+        require_fit(self)
+        return self._axis_inertias / self._whole if self._whole > 0 else self._axis_inertias
+
+    @property
+    def weights_(self) -> Array:
+        """The weights of the individuals, which sum to 1; 0 for supplementary ones."""
+        require_fit(self)
+        return frozen(self._weights)
+
+    @property
+    def _unbiased(self) -> float:
+        n = int(np.sum(self._weights > 0))
+        return n / (n - 1) if n > 1 else 0.0
+
+    def _in_units(self, values: Any) -> Any:
+        """Return inertias in the units of the data, squared, or say that no double can."""
+        if self._unit == 1.0:
+            return values
+        with np.errstate(over="ignore", under="ignore"):
+            result = values * self._unit * self._unit
+        is_lost = np.isinf(result) | (np.abs(result) < float(np.finfo(float).tiny))
+        if np.any(is_lost & (values != 0.0)):
+            raise InvalidInput(
+                f"the inertia of data of size {self._unit:.0e} is no double precision number; "
+                "shares, coordinates and cos2 are right: rescale the data for the rest"
+            )
+        return result
 
     @cached_property
     def individuals_(self) -> Individuals:
@@ -180,14 +237,15 @@ class Readable:
         """
         return Outliers(self.individuals_, number(deviations, "deviations", above=0.0))
 
-    def without(self, rows: Iterable[int]) -> Any:
+    def without(self, rows: Iterable[int] | int) -> Any:
         """Return the model fitted without some rows, which are projected as supplementary.
 
         The rows stay in their place with weight 0; the new model's ``removed_`` holds them.
         """
         require_fit(self)
         n = len(self._weights)
-        chosen = np.unique([whole(row, "a row to remove") for row in rows]).astype(int)
+        given = rows if isinstance(rows, Iterable) else [rows]
+        chosen = np.unique([whole(row, "a row to remove") for row in given]).astype(int)
         if chosen.size and chosen[-1] >= n:
             raise InvalidInput(f"there is no row {chosen[-1]}: rows are 0 to {n - 1}")
         weights = self._total * self._weights
@@ -218,12 +276,18 @@ def warn_constant(names: list[str]) -> None:
 def _texts(labels: Array, name: str) -> Array:
     """Return labels as text; a missing one is refused by its row."""
     for i, label in enumerate(labels.tolist()):
-        if label is None or (isinstance(label, float) and np.isnan(label)):
+        if _is_missing(label):
             raise InvalidInput(
                 f"categories: {name!r} has no label in row {i}; give the missing ones a level of "
                 "their own"
             )
     return np.array([str(label) for label in labels.tolist()], dtype=object)
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, or not equal to itself: NaN, NaT and pandas' NA are not."""
+    is_itself = label == label  # noqa: PLR0124  (which is not always so)
+    return label is None or not (isinstance(is_itself, bool | np.bool_) and is_itself)
 
 
 def _levels(labels: Array) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.data.table import as_column
 
 SHOWN = 10
 """Rows that a printed table shows."""
@@ -107,7 +108,9 @@ def columns_of(given: Any, count: int, what: str) -> dict[str, Array]:
     >>> columns_of([[1, 2], [3, 4]], 2, "variables")
     {'x0': array([1, 3]), 'x1': array([2, 4])}
     """
-    columns = {str(name): np.asarray(values) for name, values in _named(given, what)}
+    columns = {str(name): as_column(values) for name, values in _named(given, what)}
+    if not columns:
+        raise InvalidInput(f"{what} hold no columns; give at least one, or leave them out")
     for name, values in columns.items():
         if values.shape != (count,):
             raise InvalidInput(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -312,88 +313,34 @@ class Supplementary:
     categories: Categories | None = None
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Outliers:
-    """Individuals that stand apart, and by which of three measures.
-
-    ``rows`` are the row numbers of those whose contribution to an axis, distance to the
-    barycentre or distance to the space of the axes exceeds the mean of all by more than
-    ``deviations`` standard deviations.
-    """
-
-    individuals: Individuals
-    deviations: float
-
-    def __repr__(self) -> str:
-        labels = [str(label) for label in self.individuals.labels[self.rows]]
-        return f"<Outliers: {named(labels) or 'none'}>"
-
-    @property
-    def contributions(self) -> Array:
-        return self.individuals.contributions
-
-    @property
-    def distances(self) -> Array:
-        """Distances to the barycentre, in the space of the features."""
-        return self.individuals.distances
-
-    @property
-    def plane_distances(self) -> Array:
-        """Distances to the space of the axes, in the space of the features."""
-        return self.individuals.plane_distances
-
-    @cached_property
-    def rows(self) -> Array:
-        measures = np.column_stack([self.contributions, self.distances, self.plane_distances])
-        active = self.individuals.weights > 0
-        mean, deviation = measures[active].mean(axis=0), measures[active].std(axis=0)
-        limit = mean + self.deviations * deviation
-        return frozen(np.flatnonzero(active & (measures > limit).any(axis=1)))
-
-    def table(self, library: str | None = None) -> Any:
-        """Return one row for each individual, with its largest contribution and its axis."""
-        contributions = self.contributions
-        count = len(contributions)
-        axis = contributions.argmax(axis=1) if contributions.shape[1] else np.zeros(count, int)
-        columns = {
-            "individual": self.individuals.labels,
-            "contribution": contributions.max(axis=1, initial=0.0),
-            "axis": axis + 1,
-            "distance": self.distances,
-            "plane_distance": self.plane_distances,
-            "is_outlier": np.isin(np.arange(count), self.rows),
-        }
-        return as_frame(columns, library or self.individuals.library)
-
-
 def correlations(columns: Any, scores: Array, weights: Array) -> tuple[Array, Array]:
     r"""Return the weighted correlations of columns with scores, and the columns' deviations.
 
     .. math:: r_{jk} = \frac{\sum_i w_i (x_{ij} - \bar x_j)(F_{ik} - \bar F_k)}{s_j\, s(F_k)}
 
     A constant column has deviation 0 and correlation NaN. The table may lie on disk: it is read
-    part by part.
+    part by part. Rows without weight are left out, however large they are.
 
     >>> x = np.array([[1.0], [2.0], [3.0]])
     >>> correlations(x, np.array([[-1.0], [0.0], [1.0]]), np.full(3, 1 / 3))[0]
     array([[1.]])
     """
-    parts = list(readings(columns))
-    sizes = [np.abs(np.asarray(columns[rows], np.float64)).max(axis=0) for rows in parts]
-    largest = np.max(sizes, axis=0)
+    active = np.flatnonzero(weights)
+    weights, scores = weights[active], scores[active]
+    largest = np.max([np.abs(part).max(axis=0) for part, _ in _parts(columns, active)], axis=0)
     unit = np.where(largest > 0, largest, 1.0)  # squares of very large or small columns exist
     mean = np.zeros(len(unit))
     for _ in range(2):  # the second time removes what rounding left of the mean
-        mean = mean + sum(weights[rows] @ (columns[rows] / unit - mean) for rows in parts)
+        mean = mean + sum(weights[at] @ (x / unit - mean) for x, at in _parts(columns, active))
     size = np.abs(scores).max(initial=0.0)
     scores = scores / size if size > 0 else scores
     scores = scores - weights @ scores
     spreads = np.sqrt(weights @ _squared(scores))
     squares, products = np.zeros(len(unit)), np.zeros((len(unit), scores.shape[1]), scores.dtype)
-    for rows in parts:
-        centred = columns[rows] / unit - mean
-        squares += weights[rows] @ centred**2
-        products += centred.T @ (weights[rows, None] * scores[rows])
+    for x, at in _parts(columns, active):
+        centred = x / unit - mean
+        squares += weights[at] @ centred**2
+        products += centred.T @ (weights[at, None] * scores[at])
     deviations = np.sqrt(squares)
     deviations = np.where(deviations <= CONSTANT, 0.0, deviations)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -402,3 +349,14 @@ def correlations(columns: Any, scores: Array, weights: Array) -> tuple[Array, Ar
     if not np.iscomplexobj(r):
         np.clip(r, -1.0, 1.0, out=r)
     return r, deviations * unit
+
+
+def _parts(columns: Any, active: Array) -> Iterator[tuple[Array, slice]]:
+    """Yield some rows of a table, as many as are read at once, and which of them they are."""
+    begun = 0
+    for rows in readings(columns):
+        ended = int(np.searchsorted(active, rows.stop))
+        if ended > begun:
+            part = np.asarray(columns[rows], dtype=np.float64)
+            yield part[active[begun:ended] - rows.start], slice(begun, ended)
+        begun = ended

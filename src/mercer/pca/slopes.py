@@ -1,0 +1,153 @@
+"""The slopes of axes in the variables: what represents variables where axes are not linear."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, Points, chunks, readings, whole
+from mercer.estimator import is_yes, require_fit
+from mercer.kernels.base import Kernel
+from mercer.reading.slopes import AxisSlopes
+from mercer.reading.values import correlations
+
+BLOCK = 2**20
+"""Slopes of the kernel that are in memory at a time, 8 MB of them."""
+
+MOST = 2**28
+"""Slopes of axes that are returned at most, 2 GB of them."""
+
+
+def axis_slopes(
+    model: Any, points: Any = None, *, axes: int | None = None, standardize: bool = False
+) -> AxisSlopes:
+    r"""Return how the coordinates on the axes change with each variable, at each point.
+
+    .. math:: \frac{\partial F_k}{\partial x_j}(x) =
+        \sum_i \alpha_{ik} \frac{\partial k(x, x_i)}{\partial x_j}, \quad
+        \alpha = (I - w 1^\top)\, W^{1/2} U \Lambda^{-1/2}
+
+    They exist for every kernel with ``slopes``, and in PCA, whose slopes are the same everywhere:
+    the coefficients of the axes. There, and with the linear kernel, ``circle`` is the correlation
+    circle; elsewhere it holds the correlations with the axes that the mean slopes imply,
+
+    .. math:: c_{jk} = \frac{\mathrm{cov}(x_j, \sum_l m_{lk} x_l)}{s_j \sqrt{\lambda_k}}
+
+    which for normal variables are those of the axes themselves (Stein's identity).
+
+    Parameters
+    ----------
+    model : PCA or KernelPCA
+        A fitted model of individuals that are rows of numbers.
+    points : table, optional
+        Where to take slopes, by default at the individuals of the fit, with their weights.
+    axes : int, optional
+        How many axes, by default all.
+    standardize : bool
+        Whether a variable rises by its standard deviation rather than by 1, which makes arrows of
+        variables with different units comparable.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> x = np.array([[0.0, 0.0], [2.0, 1.0], [4.0, 2.0], [6.0, 3.0]])
+    >>> slopes = axis_slopes(mc.KernelPCA(1, kernel=mc.Linear()).fit(x), axes=1)
+    >>> slopes.means.ravel() * np.sqrt(5.0), slopes.circle.ravel()
+    (array([-2., -1.]), array([-1., -1.]))
+
+    Reverter, Vegas and Oller (2014), BMC Systems Biology 8:S6; Briscik, Dillies and Déjean (2023),
+    BMC Bioinformatics 24:282.
+    """
+    require_fit(model)
+    if not has_variables(model):
+        raise InvalidParameter(
+            "slopes are taken in variables: give a PCA or a KernelPCA whose individuals are rows "
+            "of numbers"
+        )
+    is_yes(standardize, "standardize")
+    kept = len(model.individuals_.inertias)
+    count = kept if axes is None else min(whole(axes, "axes", least=1), kept)
+    if points is None:
+        x, weights = model.X_fit_, model.individuals_.weights
+    else:
+        x = model._read(points, reset=False)
+        weights = np.full(x.shape[0], 1.0 / x.shape[0])
+    _refuse_large(x.shape, count)
+    if hasattr(model, "kernel_"):
+        arrows = _of_kernel(model, x, count)
+    else:
+        arrows = np.broadcast_to(_of_table(model)[:, :count], (*x.shape, count))
+    means = np.tensordot(weights, arrows, axes=1)
+    circle, deviations = _implied(model, means)
+    if standardize:
+        arrows = arrows * deviations[:, None]
+    return AxisSlopes(
+        arrows, weights, deviations, model._columns, circle, standardize, model._library
+    )
+
+
+def has_variables(model: Any) -> bool:
+    """Whether the individuals of a model with axes are rows of numbers, not of a Gram matrix."""
+    points: Any = getattr(model, "X_fit_", None)
+    is_table = len(getattr(points, "shape", ())) == 2 and points.dtype.kind in "biuf"
+    kernel = getattr(model, "kernel", None)
+    is_matrix = isinstance(kernel, str) and kernel == "precomputed"
+    return is_table and hasattr(model, "individuals_") and not is_matrix
+
+
+def _refuse_large(shape: tuple[int, ...], count: int) -> None:
+    if shape[0] * shape[1] * count > MOST:
+        raise InvalidInput(
+            f"the slopes of {count} axes in {shape[1]} variables at {shape[0]} points would take "
+            f"{8e-9 * shape[0] * shape[1] * count:.0f} GB; give fewer points, or fewer axes"
+        )
+
+
+def _of_table(model: Any) -> Array:
+    """Return the slopes of linear axes, which are the same everywhere."""
+    table = model._axes.table
+    slopes: Array = model._unit * (table.factors / table.units)[:, None] * model._axes.vectors
+    return slopes
+
+
+def _of_kernel(model: Any, x: Points, count: int) -> Array:
+    is_approximate = model.spectrum_.is_approximate
+    anchors = model._anchors if is_approximate else model._placed(model._anchors)
+    return combined_slopes(model.kernel_, model._placed(x), anchors, model._axes[:, :count])
+
+
+def combined_slopes(kernel: Kernel, x: Points, y: Points, weights: Array) -> Array:
+    r"""Return the slopes of Σⱼ wⱼₖ k(x, yⱼ) at each x, coordinates on the second axis.
+
+    The slopes of the kernel are taken for a block of pairs at a time.
+
+    >>> from mercer import Linear
+    >>> combined_slopes(Linear(), np.ones((1, 2)), np.eye(2), np.array([[3.0], [4.0]]))
+    array([[[3.],
+            [4.]]])
+    """
+    n, m, d = len(x), len(y), cast(Any, y).shape[1]
+    pairs = max(1, BLOCK // d)
+    across = min(m, pairs)
+    total: Array | None = None
+    for rows in chunks(n, max(1, pairs // across)):
+        for others in chunks(m, across):
+            tile = np.asarray(kernel.slopes(np.asarray(x[rows]), np.asarray(y[others])))
+            part = tile.transpose(0, 2, 1) @ weights[others]
+            if total is None:
+                total = np.zeros((n, d, weights.shape[1]), np.result_type(part, np.float64))
+            total[rows] += part
+    return np.zeros((n, d, weights.shape[1])) if total is None else total
+
+
+def _implied(model: Any, means: Array) -> tuple[Array, Array]:
+    """Return the correlations that mean slopes imply, and the deviations of the variables."""
+    X, weights = model.X_fit_, model.individuals_.weights
+    inertias, unit = model.individuals_.inertias[: means.shape[1]], model.individuals_.unit
+    X = X.toarray() if hasattr(X, "toarray") else X
+    linear = np.vstack([np.asarray(X[rows]) @ means for rows in readings(X)])
+    linear = linear - weights @ linear
+    r, deviations = correlations(X, linear, weights)
+    spreads = np.sqrt(weights @ np.abs(linear / unit) ** 2 / inertias)
+    return np.where(deviations[:, None] > 0, r, 0.0) * spreads, deviations

@@ -1,0 +1,243 @@
+"""Points of the input space for coordinates on the axes of a kernel PCA, by several methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, NotDifferentiable, number, real_array, whole
+from mercer.estimator import as_kernel, one_of, require_fit
+from mercer.kernels.base import Kernel
+from mercer.kernels.pairs import Aligned
+from mercer.kernels.radial import Gaussian
+from mercer.preimages.descent import descend
+from mercer.preimages.learned import Learned
+from mercer.preimages.profile import Profile, is_affine, profile_of
+from mercer.preimages.radial import Found, by_distances, fixed_point
+from mercer.preimages.targets import Sections, Targets
+
+METHODS = ("auto", "exact", "fixed_point", "distances", "descent", "ridge")
+
+STEPS = 200
+"""Steps after which a search gives up."""
+
+TOL = 1e-8
+"""A step below this share of the spread of the individuals ends a search."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreImages:
+    r"""Points whose features come near to points of H, and how near they come.
+
+    ``errors`` are the distances :math:`\|\varphi(\hat x) - P\|`; ``rounding`` is what an error may
+    be where double precision cannot tell it from 0. ``converged`` tells for each point whether the
+    search came to its end, and ``method`` how it was done.
+    """
+
+    points: Array
+    errors: Array
+    converged: Array
+    method: str
+    rounding: Array
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def preimage(  # noqa: PLR0913  (settings of the methods, none of which implies another)
+    model: Any,
+    scores: Any,
+    method: str = "auto",
+    *,
+    starts: int = 3,
+    neighbours: int = 10,
+    penalty: float | None = None,
+    kernel: Kernel | str | None = None,
+    steps: int = STEPS,
+    tol: float = TOL,
+) -> PreImages:
+    r"""Return points whose features are as near as can be to points of H on the axes of a model.
+
+    .. math:: \hat x = \arg\min_x \|\varphi(x) - P\|, \quad P = \mu + \sum_k f_k v_k
+
+    Most points of H are the feature of no point, and the minimum need not be unique: the errors
+    tell what was reached.
+
+    Parameters
+    ----------
+    model : KernelPCA
+        A fitted model of rows of numbers.
+    scores : array
+        Coordinates on its axes, as `transform` returns them, one row for each point.
+    method : {"auto", "exact", "fixed_point", "distances", "descent", "ridge"}
+        ``"exact"`` for kernels whose features are affine functions of the coordinates, as those of
+        the linear kernel. For kernels that are functions of a Euclidean distance the fixed point
+        of Mika et al., or the distances of Kwok and Tsang. For differentiable kernels a descent.
+        For any other kernel a ridge regression of points on scores. ``"auto"`` takes the first of
+        exact, fixed point, descent and ridge that there is; what a fixed point leaves unfinished
+        is descended from.
+    starts : int
+        How many of the individuals nearest in H a search begins from; the best end is kept.
+    neighbours : int
+        How many individuals the distances are taken to.
+    penalty : float, optional
+        That of the ridge regression; by default the best on individuals left out one at a time.
+    kernel : Kernel or str, optional
+        That of the ridge regression, on scores; by default a Gaussian with the median distance.
+    steps : int
+        Steps after which a search gives up.
+    tol : float
+        The last step of a search, as a share of the spread of the individuals.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> t = np.linspace(0.0, 6.0, 40)
+    >>> x = np.column_stack([np.cos(t), np.sin(t)])
+    >>> model = mc.KernelPCA(8, kernel=mc.Gaussian(1.0)).fit(x)
+    >>> found = mc.preimage(model, model.transform(1.1 * x[:3]))
+    >>> found.method, np.linalg.norm(found.points, axis=1).round(2)
+    ('fixed_point', array([1.1, 1.1, 1.1]))
+
+    Mika et al. (1998); Kwok and Tsang (2004); Bakır, Weston and Schölkopf (2004).
+    """
+    one_of(method, "method", METHODS)
+    search = _Search(
+        sections_of(model),
+        whole(starts, "starts", least=1),
+        whole(neighbours, "neighbours", least=2),
+        whole(steps, "steps", least=1),
+        number(tol, "tol", above=0.0),
+    )
+    targets = Targets(search.sections, _scores(scores, search.sections.axes.shape[1]))
+
+    def learned() -> Array:
+        rule = Gaussian("median") if kernel is None else as_kernel(kernel)
+        points = np.asarray(model.X_fit_, dtype=np.float64) - search.sections.origin
+        fit = model.individuals_
+        return Learned(rule, fit.coordinates, points, fit.weights, penalty)(targets.scores)
+
+    if method == "auto":
+        method = search.best_method()
+    if method == "exact":
+        found = search.exact(targets)
+    elif method == "fixed_point":
+        found = search.fixed_point(targets)
+    elif method == "distances":
+        found = by_distances(targets, search.profile, search.neighbours)
+    elif method == "descent":
+        found = search.descent(targets, learned())
+    else:
+        points = learned()
+        found = Found(points, np.ones(len(points), dtype=bool))
+    squares = targets.squares(found.points)
+    return PreImages(
+        found.points + search.sections.origin,
+        np.sqrt(squares.values),
+        found.converged,
+        method,
+        np.sqrt(squares.rounding),
+    )
+
+
+def sections_of(model: Any) -> Sections:
+    """Return the axes of a model as sums of sections, or say why it has no pre-images."""
+    if not hasattr(model, "_sections"):
+        has_own = hasattr(model, "inverse_transform")
+        raise InvalidInput(
+            f"{type(model).__name__} has no axes in the space of a kernel; give a fitted KernelPCA"
+            + (", or call its own inverse_transform" if has_own else "")
+        )
+    require_fit(model)
+    found: Sections = model._sections()
+    return found
+
+
+def _scores(scores: Any, count: int) -> Array:
+    table = real_array(scores, "scores")
+    if table.ndim != 2 or table.shape[1] != count:
+        raise InvalidInput(
+            f"scores must have one row for each point and {count} columns, one for each axis of "
+            f"the model; found shape {table.shape}"
+        )
+    return table
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The axes of a model, and how hard to look."""
+
+    sections: Sections
+    starts: int
+    neighbours: int
+    steps: int
+    tol: float
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.sections.kernel
+
+    @property
+    def profile(self) -> Profile:
+        profile = profile_of(self.kernel, self.sections.points.shape[1])
+        if profile is None:
+            raise InvalidInput(
+                f"{self.kernel} is no function of a Euclidean distance: its pre-images are found "
+                "by method='descent' where it is differentiable, else by method='ridge'"
+            )
+        return profile
+
+    def best_method(self) -> str:
+        if is_affine(self.kernel):
+            return "exact"
+        if profile_of(self.kernel, self.sections.points.shape[1]) is not None:
+            return "fixed_point"
+        return "descent" if self._is_differentiable() else "ridge"
+
+    def _is_differentiable(self) -> bool:
+        try:
+            self.kernel.evaluate_slopes(Aligned(self.sections.points[:1]))
+        except NotDifferentiable:
+            return False
+        return True
+
+    def exact(self, targets: Targets) -> Found:
+        """Return the sum of the points in place of the sum of their features."""
+        if not is_affine(self.kernel):
+            raise InvalidInput(
+                f"the features of {self.kernel} are no affine function of the coordinates, so that "
+                "pre-images are not exact; use method='auto'"
+            )
+        parts = np.column_stack([self.sections.barycentre, self.sections.axes])
+        images = parts.T @ self.sections.points
+        return Found(images[0] + targets.scores @ images[1:], np.ones(len(targets), dtype=bool))
+
+    def fixed_point(self, targets: Targets) -> Found:
+        profile = self.profile
+        near = targets.points[targets.nearest(self.starts)]
+        starts = [near[:, j] for j in range(near.shape[1])]
+        starts.append(by_distances(targets, profile, self.neighbours).points)
+        ends = [fixed_point(targets, profile, s, steps=self.steps, tol=self.tol) for s in starts]
+        found = nearest_of(targets, ends)
+        late = np.flatnonzero(~found.converged)
+        if late.size:
+            rest = Targets(self.sections, targets.scores[late])
+            end = descend(rest, found.points[late], steps=self.steps, tol=self.tol)
+            found.points[late], found.converged[late] = end
+        return found
+
+    def descent(self, targets: Targets, learned: Array) -> Found:
+        near = targets.points[targets.nearest(self.starts)]
+        starts = [learned, *(near[:, j] for j in range(near.shape[1]))]
+        ends = [descend(targets, s, steps=self.steps, tol=self.tol) for s in starts]
+        return nearest_of(targets, ends)
+
+
+def nearest_of(targets: Targets, candidates: list[Found]) -> Found:
+    """Return for each target the candidate whose feature is nearest to it."""
+    squares = np.array([targets.squares(c.points).values for c in candidates])
+    best, at = np.argmin(squares, axis=0), np.arange(len(targets))
+    points = np.array([c.points for c in candidates])[best, at]
+    return Found(points, np.array([c.converged for c in candidates])[best, at])

@@ -1,0 +1,211 @@
+"""Links of variables and categories with axes, as values that put themselves into words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.reading.tidy import as_frame
+from mercer.reading.wording import clean, listing, percent, short
+
+CLOSE = 0.5
+"""Variables whose correlation with an axis is at least this describe it."""
+
+NAMED = 5
+"""Variables named on each side of an axis, and categories of a factor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A variable or a category, and how it is linked with an axis.
+
+    ``measure`` says what ``value`` is: the "correlation" of a number, the share "eta2" of the axis
+    that the categories of a factor account for, or the "v_test" of a category. ``corrected`` is
+    the p-value after correction for the number of tests.
+    """
+
+    variable: str
+    category: str | None
+    measure: str
+    value: float
+    p_value: float
+    is_active: bool
+    corrected: float = 1.0
+
+
+@dataclass(frozen=True)
+class AxisDescription:
+    """One axis, or the space of several with one inertia, and all that was tested with it.
+
+    ``axes`` are counted from 1, ``share`` is that of the inertia. Not ``is_whole`` is an axis whose
+    inertia is also that of one beyond those computed.
+    """
+
+    axes: tuple[int, ...]
+    share: float | None
+    is_whole: bool
+    links: tuple[Link, ...]
+    level: float
+
+    @property
+    def is_plane(self) -> bool:
+        """Whether several axes are read together."""
+        return len(self.axes) > 1
+
+    @property
+    def title(self) -> str:
+        """The axes and their share of the inertia."""
+        words = listing([str(k) for k in self.axes])
+        share = "" if self.share is None else f" ({percent(self.share)} of the inertia)"
+        return f"Ax{'e' if self.is_plane else 'i'}s {words}{share}"
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """What a person reads: the links that chance would seldom make, closest first."""
+        first = [link for link in self.links if link.measure == "correlation"]
+        factors = [link for link in self.links if link.measure == "eta2"]
+        found = [self._on_space(), self._on_numbers(first), *map(self._on_factor, factors)]
+        return tuple(text for text in found if text)
+
+    def _on_space(self) -> str:
+        if self.is_plane:
+            kind = "plane" if len(self.axes) == 2 else "space"
+            return f"They share one inertia, and only the {kind} they span has a meaning."
+        if not self.is_whole:
+            return "An axis beyond those computed has the same inertia: ask for one more."
+        return ""
+
+    def _on_numbers(self, links: list[Link]) -> str:
+        links = sorted(links, key=lambda link: -abs(link.value))
+        if not links:
+            return ""
+        close = [a for a in links if a.corrected <= self.level and abs(a.value) >= CLOSE]
+        if not close:
+            few = f"No variable has a correlation beyond ±{CLOSE}"
+            few = few if abs(links[0].value) < CLOSE else "No variable goes beyond chance"
+            return f"{few}; the closest is {self._named(links[0])}."
+        if self.is_plane:
+            return f"Along it vary {listing([self._named(a) for a in close], NAMED)}."
+        sides = [[self._named(a) for a in close if a.value * sign > 0] for sign in (1, -1)]
+        texts = [listing(side, NAMED) for side in sides if side]
+        if len(texts) == 2:
+            return f"It rises with {texts[0]}, and falls with {texts[1]}."
+        return f"It {'rises' if sides[0] else 'falls'} with {texts[0]}."
+
+    def _named(self, link: Link) -> str:
+        has_active = any(other.is_active for other in self.links)
+        mark = "" if link.is_active or not has_active else " (supplementary)"
+        return (
+            f"{clean(link.variable)}{mark} ({'R' if self.is_plane else 'r'} = {short(link.value)})"
+        )
+
+    def _on_factor(self, factor: Link) -> str:
+        said = f"{clean(factor.variable)} accounts for {percent(factor.value)} of "
+        said += "them" if self.is_plane else "it"
+        if factor.corrected > self.level:
+            return f"{said}, which is not beyond chance."
+        mine = [a for a in self.links if a.category is not None and a.variable == factor.variable]
+        far = sorted(
+            (a for a in mine if a.corrected <= self.level), key=lambda link: -abs(link.value)
+        )
+        if not far:
+            return f"{said}."
+        if self.is_plane:
+            words = [f"{clean(a.category)} (v = {short(a.value)})" for a in far]
+            return f"{said}: away from the centre {_lie(far)} {listing(words, NAMED)}."
+        sides = [[a for a in far if a.value * sign > 0] for sign in (1, -1)]
+        texts = [
+            f"on the {name} side {_lie(side)} "
+            + listing([f"{clean(a.category)} (v = {short(a.value)})" for a in side], NAMED)
+            for side, name in zip(sides, ("positive", "negative"), strict=True)
+            if side
+        ]
+        return f"{said}: {', '.join(texts)}."
+
+
+def _lie(links: list[Link]) -> str:
+    return "lies" if len(links) == 1 else "lie"
+
+
+@dataclass(frozen=True, eq=False)
+class AxesDescription:
+    """What characterises each axis.
+
+    ``axes`` holds one `AxisDescription` for each, ``notes`` says how to read them. ``str()`` gives
+    all sentences, `table` all tests.
+    """
+
+    axes: tuple[AxisDescription, ...]
+    correction: str | None
+    level: float
+    notes: tuple[str, ...]
+    library: str | None = None
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """All sentences, those of an axis after its title."""
+        return tuple(text for axis in self.axes for text in (f"{axis.title}.", *axis.sentences))
+
+    def __str__(self) -> str:
+        blocks = ["\n  ".join([axis.title, *axis.sentences]) for axis in self.axes]
+        return "\n".join([*(blocks or ["There are no axes to describe."]), *self.notes])
+
+    def __repr__(self) -> str:
+        tests = sum(len(axis.links) for axis in self.axes)
+        return f"<AxesDescription: {len(self.axes)} axes or planes, {tests} tests>"
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each axis and variable or category.
+
+        A space of several axes is named by all of them, as in "2-3"; its correlation is the
+        multiple one.
+        """
+        rows = [("-".join(map(str, a.axes)), link) for a in self.axes for link in a.links]
+        texts = {
+            "axis": [axis for axis, _ in rows],
+            "variable": [link.variable for _, link in rows],
+            "category": [link.category or "" for _, link in rows],
+            "measure": [link.measure for _, link in rows],
+        }
+        numbers = {
+            "value": [link.value for _, link in rows],
+            "p_value": [link.p_value for _, link in rows],
+            "corrected_p_value": [link.corrected for _, link in rows],
+        }
+        columns = {name: np.array(column, dtype=object) for name, column in texts.items()}
+        columns |= {name: np.array(column, dtype=np.float64) for name, column in numbers.items()}
+        return as_frame(columns, library or self.library)
+
+
+def notes_on(
+    axes: tuple[AxisDescription, ...], correction: str | None, level: float
+) -> tuple[str, ...]:
+    """Return what a reader must know: the letters used, the correction, and its limits."""
+    links = [link for axis in axes for link in axis.links]
+    said = " ".join(text for axis in axes for text in axis.sentences)
+    notes = []
+    if "(r = " in said:
+        notes.append("r: correlation with the axis, from −1 to 1.")
+    if "(R = " in said:
+        notes.append("R: correlation with the closest direction of the plane, from 0 to 1.")
+    if "(v = " in said:
+        notes.append(
+            "v: distance of the group's mean from the centre, in standard deviations of the means "
+            "of groups of its size drawn at random."
+        )
+    if links:
+        notes.append(f"Beyond chance: p ≤ {level:g}{_by(correction, len(links))}.")
+    if any(link.is_active for link in links):
+        notes.append(
+            "The axes were made of the active variables: their p-values say how close a link is, "
+            "not whether there is one."
+        )
+    return tuple(notes)
+
+
+def _by(correction: str | None, tests: int) -> str:
+    rule = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}.get(correction or "")
+    return "" if rule is None else f", corrected for {tests} tests by the rule of {rule}"

@@ -1,0 +1,79 @@
+"""How axes change with the variables: slopes at points as arrows, and their summaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.reading.tidy import as_frame, frozen
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AxisSlopes:
+    r"""The slopes of the functions whose values are the coordinates on the axes.
+
+    .. math:: a_{ijk} = \frac{\partial F_k}{\partial x_j}(x_i), \quad
+        m_{jk} = \sum_i w_i\, a_{ijk}, \quad t_j = \sum_i w_i \Big( \sum_k |a_{ijk}|^2 \Big)^{1/2}
+
+    ``arrows[i, j]`` is where the point i moves on the axes when its variable j rises (Reverter et
+    al. 2014); ``means`` are m, the common direction of a variable's arrows, and ``influences`` are
+    t, their mean length (KPCA-IG: Briscik et al. 2023). If ``is_standardised``, a variable rises
+    by its standard deviation, else by 1. Weights w sum to 1. ``circle`` holds the correlations
+    that the mean slopes imply, those of the correlation circle if the axes are linear.
+
+    >>> arrows = np.array([[[3.0, 4.0]], [[3.0, -4.0]]])
+    >>> made = AxisSlopes(arrows, np.full(2, 0.5), np.ones(1), ("x",), np.ones((1, 2)))
+    >>> made.means, made.influences
+    (array([[3., 0.]]), array([5.]))
+    """
+
+    arrows: Array
+    weights: Array
+    deviations: Array
+    names: tuple[str, ...]
+    circle: Array
+    is_standardised: bool = False
+    library: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "arrows", frozen(self.arrows))
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        points, variables, axes = self.arrows.shape
+        return f"<AxisSlopes: {variables} variables at {points} points on {axes} axes>"
+
+    @cached_property
+    def means(self) -> Array:
+        """The mean slope of each axis in each variable."""
+        return frozen(np.tensordot(self.weights, self.arrows, axes=1))
+
+    @cached_property
+    def sizes(self) -> Array:
+        """The root of the mean squared slope of each axis in each variable."""
+        squares = np.stack([np.abs(self.arrows[:, j]) ** 2 for j in range(len(self))], axis=1)
+        return frozen(np.sqrt(np.tensordot(self.weights, squares, axes=1)))
+
+    @cached_property
+    def influences(self) -> Array:
+        """The mean length of the arrows of each variable."""
+        lengths = [np.linalg.norm(self.arrows[:, j], axis=1) for j in range(len(self))]
+        return frozen(np.array([self.weights @ length for length in lengths]))
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each variable and axis."""
+        axes = self.arrows.shape[2]
+        columns = {
+            "variable": np.repeat(np.array(self.names, dtype=object), axes),
+            "axis": np.tile(np.arange(1, axes + 1), len(self)),
+            "mean_slope": self.means.ravel(),
+            "slope_size": self.sizes.ravel(),
+            "influence": np.repeat(self.influences, axes),
+        }
+        return as_frame(columns, library or self.library)

@@ -1,0 +1,246 @@
+"""The description of axes: its tests against scipy's, its sentences, its planes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import mercer as mc
+from mercer.check import Array
+from mercer.datasets import decathlon, iris
+from mercer.reading.describe import corrected, trace_p_value
+
+
+@pytest.fixture(scope="module")
+def athletes() -> Any:
+    table = decathlon()
+    return mc.PCA(standardize=True).fit(table), table
+
+
+def row(description: Any, **where: str) -> dict[str, Any]:
+    """Return the one row of a description's table with these entries."""
+    table = description.table()
+    found = np.flatnonzero(np.all([table[name] == entry for name, entry in where.items()], axis=0))
+    assert len(found) == 1
+    return {name: table[name][found[0]] for name in table}
+
+
+def test_correlations_and_their_p_values_are_those_of_pearson(athletes: Any) -> None:
+    model, table = athletes
+    description = mc.describe_axes(model, table)
+    for name in ("100m", "Points", "Rank"):
+        for axis in (1, 5):
+            F = model.individuals_.coordinates[:, axis - 1]
+            r, p = stats.pearsonr(table.column(name).values, F)
+            found = row(description, axis=str(axis), variable=name)
+            assert found["value"] == pytest.approx(r, abs=1e-12)
+            assert found["p_value"] == pytest.approx(p, rel=1e-8)
+
+
+def test_factors_are_tested_as_by_analysis_of_variance() -> None:
+    table = iris()
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.5)).fit(table)
+    description = mc.describe_axes(model, table)
+    species = table.column("Species").values
+    F = model.individuals_.coordinates
+    for axis in range(3):
+        groups = [F[species == level, axis] for level in np.unique(species)]
+        expected = stats.f_oneway(*groups)
+        found = row(description, axis=str(axis + 1), variable="Species", category="")
+        assert found["p_value"] == pytest.approx(expected.pvalue, rel=1e-6)
+        within = sum(np.sum((g - g.mean()) ** 2) for g in groups)
+        assert found["value"] == pytest.approx(1 - within / np.sum(F[:, axis] ** 2), abs=1e-12)
+
+
+def test_categories_have_the_v_tests_of_supplementary_ones(athletes: Any) -> None:
+    model, table = athletes
+    labels = table.column("Competition").values
+    expected = model.supplementary(categories={"Competition": labels}).categories
+    description = mc.describe_axes(model, table)
+    for level, v in zip(expected.levels, expected.v_test, strict=True):
+        found = row(description, axis="2", variable="Competition", category=level)
+        assert found["value"] == pytest.approx(v[1], abs=1e-12)
+        assert found["p_value"] == pytest.approx(2 * stats.norm.sf(abs(v[1])), rel=1e-10)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12))
+def test_corrections_are_ordered_and_keep_the_order(given_values: list[float]) -> None:
+    p = np.array(given_values)
+    holm, hochberg = corrected(p, "holm"), corrected(p, "benjamini-hochberg")
+    assert np.all(p <= hochberg + 1e-15)
+    assert np.all(hochberg <= holm + 1e-15)
+    assert np.all(holm <= np.minimum(1.0, len(p) * p) + 1e-15)
+    np.testing.assert_allclose(hochberg, stats.false_discovery_control(p), atol=1e-15)
+    order = np.argsort(p)
+    assert np.all(np.diff(holm[order]) >= 0)
+    assert corrected(p, None) is p
+
+
+def test_holm_by_hand() -> None:
+    p = np.array([0.04, 0.01, 0.03, 0.005])
+    np.testing.assert_allclose(corrected(p, "holm"), [0.06, 0.03, 0.06, 0.02])
+
+
+def _uniform(p: Array, failure: float) -> None:
+    """Assert that p-values are uniform; if they are, this fails with the probability given."""
+    bound = np.sqrt(np.log(2.0 / failure) / (2.0 * len(p)))  # Dvoretzky, Kiefer, Wolfowitz, Massart
+    assert stats.kstest(p, "uniform").statistic <= bound
+
+
+def test_p_values_of_noise_are_uniform_also_on_planes() -> None:
+    rng = np.random.default_rng(1)
+    square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]] * 10)
+    model = mc.PCA().fit(square)
+    noise = {f"x{j}": rng.standard_normal(40) for j in range(400)}
+    labels = {f"g{j}": rng.choice(list("abc"), 40) for j in range(400)}
+    description = mc.describe_axes(model, noise | labels)
+    table = description.table()
+    assert set(table["axis"]) == {"1-2"}
+    _uniform(table["p_value"][table["measure"] == "correlation"].astype(float), 1e-6)
+    _uniform(table["p_value"][table["measure"] == "eta2"].astype(float), 1e-6)
+
+
+def test_a_degenerate_pair_is_described_as_a_plane() -> None:
+    rng = np.random.default_rng(0)
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]] * 6)
+    other = {"u": square @ [0.3, 0.7] + 0.1 * rng.standard_normal(24), "g": list("abcd") * 6}
+    plain, turned = (mc.describe_axes(mc.PCA().fit(square @ by), other) for by in (np.eye(2), turn))
+    assert [axis.axes for axis in plain.axes] == [(1, 2)]
+    assert "plane" in plain.axes[0].sentences[0]
+    assert "R = " in plain.axes[0].sentences[1]
+    np.testing.assert_allclose(
+        plain.table()["value"].astype(float), turned.table()["value"].astype(float), rtol=1e-9
+    )
+    np.testing.assert_allclose(
+        plain.table()["p_value"].astype(float),
+        turned.table()["p_value"].astype(float),
+        1e-6,
+        1e-300,
+    )
+
+
+def test_pillai_is_that_of_a_multivariate_analysis() -> None:
+    # R: summary(manova(cbind(y1, y2) ~ g), test = "Pillai") has F = V/(s - V) * (2n+s+1)/(2m+s+1).
+    p, q, v, V = 2, 3, 36, 0.4
+    s, m, n = 2, 0.0, (v - p - 1) / 2
+    F = V / (s - V) * (2 * n + s + 1) / (2 * m + s + 1)
+    expected = stats.f.sf(F, s * (2 * m + s + 1), s * (2 * n + s + 1))
+    assert trace_p_value(V, p, q, v) == pytest.approx(expected, rel=1e-12)
+
+
+def test_weight_two_is_a_row_repeated_but_counts_one_individual() -> None:
+    rng = np.random.default_rng(2)
+    X, z = rng.standard_normal((12, 3)), rng.standard_normal(12)
+    weights = np.array([2.0] * 3 + [1.0] * 9)
+    twice = np.r_[0:3, 0:12]
+    weighted = mc.describe_axes(mc.PCA().fit(X, sample_weight=weights), {"z": z})
+    repeated = mc.describe_axes(mc.PCA().fit(X[twice]), {"z": z[twice]})
+    r = float(weighted.table()["value"][0])
+    assert r == pytest.approx(float(repeated.table()["value"][0]), abs=1e-12)
+    t = r * np.sqrt(10 / (1 - r**2))
+    assert weighted.table()["p_value"][0] == pytest.approx(2 * stats.t.sf(abs(t), 10), rel=1e-10)
+
+
+def test_individuals_without_weight_are_not_tested() -> None:
+    rng = np.random.default_rng(3)
+    X, z = rng.standard_normal((20, 3)), rng.standard_normal(20)
+    g = np.array(["a", "b"] * 9 + ["c", "c"])
+    model = mc.PCA().fit(X, sample_weight=[1.0] * 18 + [0.0] * 2)
+    some = mc.describe_axes(model, {"z": z, "g": g}).table()
+    few = mc.describe_axes(mc.PCA().fit(X[:18]), {"z": z[:18], "g": g[:18]}).table()
+    for name in ("value", "p_value"):
+        np.testing.assert_allclose(some[name].astype(float), few[name].astype(float), rtol=1e-9)
+
+
+def test_sentences_of_the_athletes(athletes: Any) -> None:
+    model, table = athletes
+    description = mc.describe_axes(model, table)
+    assert description.axes[0].title == "Axis 1 (33 % of the inertia)"
+    assert description.axes[2].sentences == (
+        "It rises with 1500m (r = 0.782) and Pole.vault (r = 0.692).",
+        "Competition accounts for 2.8 % of it, which is not beyond chance.",
+    )
+    text = str(description)
+    assert "Points (supplementary) (r = 0.956)" in text
+    assert "r: correlation with the axis, from −1 to 1." in text
+    assert "corrected for 75 tests by the rule of Holm" in text
+    assert "left out" not in text  # names of rows are no variable
+
+
+def test_what_cannot_be_tested_is_said() -> None:
+    x = np.arange(12.0)
+    model = mc.PCA(1).fit(np.column_stack([x, x**2]))
+    holes = x.copy()
+    holes[[1, 5]] = np.nan
+    description = mc.describe_axes(
+        model,
+        {
+            "same": np.ones(12),
+            "some": holes,
+            "none": np.full(12, np.nan),
+            "who": [f"p{i}" for i in range(12)],
+            "kind": ["a", None] * 6,
+        },
+    )
+    text = str(description)
+    assert "The same for everyone, and left out: same and none." in text
+    assert "known only: some" in text
+    assert "left out: who" in text
+    known = np.isfinite(holes)
+    expected = stats.pearsonr(holes[known], model.individuals_.coordinates[known, 0])
+    found = row(description, variable="some")
+    assert found["p_value"] == pytest.approx(expected.pvalue, rel=1e-6)
+    assert "(missing)" in description.table()["category"]
+
+
+def test_an_axis_whose_twin_was_not_computed_is_named() -> None:
+    square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
+    with pytest.warns(mc.DegenerateAxes):
+        model = mc.PCA(1).fit(square)
+    assert "ask for one more" in mc.describe_axes(model, {"u": square[:, 0]}).axes[0].sentences[0]
+
+
+def test_data_frames_mappings_tables_and_arrays_are_read_alike() -> None:
+    table = iris()
+    model = mc.PCA(2).fit(table)
+    expected = mc.describe_axes(model, table).table()
+    for given_table in (table.frame("pandas"), table.frame("polars")):
+        found = mc.describe_axes(model, given_table)
+        assert type(found.table()).__module__.startswith(("pandas", "polars"))
+        np.testing.assert_allclose(
+            np.asarray(found.table()["value"], float), expected["value"].astype(float)
+        )
+    columns = {c.name: c.values for c in table.columns()}
+    assert str(mc.describe_axes(model, columns)) == str(mc.describe_axes(model, table))
+    own = mc.describe_axes(model).table()
+    np.testing.assert_allclose(
+        own["value"].astype(float), mc.describe_axes(model, table.matrix()).table()["value"]
+    )
+
+
+def test_maps_of_distances_are_described_too() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((15, 2)) * [3.0, 1.0]
+    model = mc.ClassicalMDS(2, metric="euclidean").fit(X)
+    description = mc.describe_axes(model, {"u": X[:, 0]})
+    assert description.axes[0].title == "Axis 1"
+    assert abs(float(description.table()["value"][0])) > 0.95
+
+
+def test_models_without_variables_ask_for_a_table() -> None:
+    model = mc.KernelPCA(1, kernel=mc.Intersection(frozenset("abc"))).fit(
+        [{"a"}, {"a", "b"}, {"c"}]
+    )
+    with pytest.raises(mc.InvalidInput, match="give describe_axes a table"):
+        mc.describe_axes(model)
+    with pytest.raises(mc.InvalidInput, match="2 rows and the model 3"):
+        mc.describe_axes(model, {"u": [1.0, 2.0]})
+    with pytest.raises(mc.InvalidParameter, match="correction"):
+        mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}, correction="bonferroni")
+    assert len(mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}).axes) == 1
