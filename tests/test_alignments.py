@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.kernels import alignments
+from mercer.kernels.substitution import matrix_of
 from tests.structures import obeys_the_laws, words, works_in_models
 
 KERNELS: list[mc.Kernel] = [
@@ -157,3 +158,44 @@ def test_more_for_mismatches_than_for_matches_would_not_be_positive() -> None:
     match, mismatch = np.exp(-1.0), np.exp(1.0)
     K = np.array([[1 + match, 1 + mismatch], [1 + mismatch, 1 + match]])
     assert not mc.positive_definite(K)
+
+
+@given(x=words("ab", most=5))
+@settings(max_examples=20)
+def test_a_matrix_of_matches_and_mismatches_is_no_other_kernel(x: list[str]) -> None:
+    plain = mc.LocalAlignment(1.5, -0.5, alphabet="ab")
+    scored = mc.LocalAlignment(scores=[[1.5, -0.5], [-0.5, 1.5]], alphabet="ab")
+    np.testing.assert_allclose(scored(x), plain(x), rtol=1e-13)
+
+
+def test_scores_of_letters_are_those_of_the_matrix() -> None:
+    k = mc.LocalAlignment(scores="blosum62", scale=0.5)
+    # One letter with one letter: the empty alignment, and theirs.
+    assert k(["W"], ["W"])[0, 0] == pytest.approx(1.0 + np.exp(0.5 * 11.0))
+    assert k(["A"], ["C"])[0, 0] == pytest.approx(1.0 + np.exp(0.0))
+    assert k(["I"], ["V"])[0, 0] == pytest.approx(1.0 + np.exp(0.5 * 3.0))
+
+
+def test_blosum62_is_conditionally_positive_definite_and_so_its_exponentials_are_kernels() -> None:
+    S = matrix_of("blosum62")
+    assert mc.negative_definite(-S)
+    assert S.sum() == -426.0
+    for scale in (0.01, 0.1, 1.0, 3.0):
+        assert np.linalg.eigvalsh(np.exp(scale * S))[0] > 0
+    rng = np.random.default_rng(0)
+    x = ["".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), n)) for n in rng.integers(4, 12, 8)]
+    obeys_the_laws(mc.LocalAlignment(opening=11.0, extension=1.0, scale=0.2, scores="blosum62"), x)
+
+
+def test_scores_that_are_no_kernel_are_refused() -> None:
+    wrong = [[0.0, 2.0], [2.0, 0.0]]
+    with pytest.raises(mc.NotPositiveDefinite, match="negative eigenvalue"):
+        mc.LocalAlignment(scores=wrong, alphabet="ab")
+    with pytest.raises(mc.InvalidParameter, match="symmetric"):
+        mc.LocalAlignment(scores=[[1.0, 0.0], [0.5, 1.0]], alphabet="ab")
+    with pytest.raises(mc.InvalidParameter, match="2 letters and the alphabet has 3"):
+        mc.LocalAlignment(scores=[[1.0, 0.0], [0.0, 1.0]], alphabet="abc")
+    with pytest.raises(mc.InvalidParameter, match="knows blosum62"):
+        mc.LocalAlignment(scores="pam250")
+    with pytest.raises(mc.InvalidParameter, match="too large"):
+        mc.LocalAlignment(scores="blosum62", scale=100.0)

@@ -431,3 +431,54 @@ def test_limits_say_what_to_raise() -> None:
     with pytest.raises(mc.TooLarge, match="ratio="):
         Limits(ratio=2.0).check(2**21, 1000, "x")
     Limits(ratio=2.0).check(1000, 1, "x")
+
+
+# What a file of a stranger holds
+
+
+def test_a_first_column_that_counts_names_the_rows_of_a_frame_too() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"id": [7, 8, 9], "x": [1.0, 2.0, 4.0]})
+    table = mc.read(frame)
+    assert table.row_names == ("7", "8", "9")
+    assert table.active == ("x",)
+    twice = mc.read(pandas.DataFrame({"id": [7, 7, 9], "x": [1.0, 2.0, 4.0]}))
+    assert twice.active == ("id", "x")
+    elsewhere = mc.read(pandas.DataFrame({"x": [1.0, 2.0, 4.0], "id": [7, 8, 9]}))
+    assert elsewhere.active == ("x", "id")
+
+
+@pytest.mark.parametrize("cell", ["1,234,567", "2.5%", "2.5 %", "$12", "12 €", "8 mg", "1 234"])
+def test_numbers_in_disguise_are_told(cell: str, file: Any) -> None:
+    path = file("name;x;v\n" + "".join(f"r{i};{i};{cell}\n" for i in range(5)))
+    with pytest.warns(mc.DataWarning, match='column "v" holds values such as') as caught:
+        table = mc.read(path, delimiter=";", decimal=".")
+    assert len(caught) == 1
+    assert table.active == ("x",)
+    assert any("were read as labels" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("cell", ["A12", "P-001", "12/03/2024", "yes", "low dose", "2024-01-31"])
+def test_labels_are_not_taken_for_numbers_in_disguise(cell: str, file: Any) -> None:
+    path = file("name,x,v\n" + "".join(f"r{i},{i},{cell}\n" for i in range(5)))
+    assert not any("were read as labels" in note for note in mc.read(path).notes)
+
+
+def test_columns_named_source_and_target_are_a_graph(file: Any) -> None:
+    text = "source,target,weight\na,b,2\nb,c,1.5\n"
+    found = mc.read(file(text))
+    assert found == Edges(((0, 1), (1, 2)), 3, (2.0, 1.5), None, ("a", "b", "c"))
+    assert isinstance(mc.read(file(text), "table"), Table)
+    numbers = mc.read(file("from,to\n1,2\n2,3\n"))
+    assert numbers.names == ("1", "2", "3")
+    other = mc.read(file("source,target,size,more\na,b,2,1\nb,c,1,1\n"))
+    assert isinstance(other, Table)
+
+
+def test_a_label_keeps_a_nul_at_its_end() -> None:
+    table = Table.of({"x": [1.0, 2.0, 3.0, 4.0], "k": ["a\0", "a", "a\0", "a"]})
+    assert table.column("k").levels == ("a", "a\0")
+    model = mc.PCA(1).fit([[0.0, 1.0], [2.0, 0.0], [1.0, 5.0], [4.0, 3.0]])
+    found = model.supplementary(categories={"k": ["a\0", "a", "a\0", "a"]}).categories
+    assert found is not None
+    assert found.levels == ("a", "a\0")

@@ -232,11 +232,24 @@ def test_networkx_itself() -> None:
     given = networkx.path_graph(4)
     assert Graph.read(given) == Graph([(0, 1), (1, 2), (2, 3)])
     assert mc.ShortestPath()([given]).shape == (1, 1)
+    given = networkx.DiGraph()
+    given.add_node("a", label="x", attributes=[1.0, 2.0])
+    given.add_node("b", label="y", attributes=[3.0, 4.0])
+    given.add_edge("b", "a", label="binds", weight=2.0)
+    assert Graph.read(given) == Graph(
+        [(1, 0)], "xy", [2.0], 2, True, ["binds"], [[1.0, 2.0], [3.0, 4.0]]
+    )
+    table = {"net": [given, given.reverse()], "x": [0.0, 1.0]}
+    model = mc.KernelPCA(1, kernel=mc.Columns()).fit(table)
+    assert model.inertia_ == pytest.approx(2.0)
 
 
 def test_igraph_itself() -> None:
     igraph = pytest.importorskip("igraph")
     assert Graph.read(igraph.Graph.Ring(4)) == Graph([(0, 1), (1, 2), (2, 3), (3, 0)])
+    given = igraph.Graph(edges=[(0, 1)], edge_attrs={"label": ["binds"]})
+    given.vs["attributes"] = [[1.0], [2.0]]
+    assert Graph.read(given) == Graph([(0, 1)], edge_labels=["binds"], attributes=[[1.0], [2.0]])
 
 
 @pytest.mark.parametrize("point", [3, "abc", [(0, 1), (1, 2)], None, np.zeros(3)])
@@ -273,3 +286,35 @@ def test_renamed_nodes_keep_labels_and_edges(data: st.DataObject) -> None:
     for u in range(g.n):
         for v in range(g.n):
             assert A[u, v] == B[order[u], order[v]]
+
+
+def test_a_graph_may_have_labels_of_edges_and_attributes_of_nodes() -> None:
+    g = Graph(
+        [(2, 1), (0, 1)], edge_labels=["x", "y"], attributes=[[1.0, 2.0], [0.0, 1.0], [5.0, -0.0]]
+    )
+    assert g.edge_labels == ("y", "x")  # in the order of the edges
+    assert mc.kernel(repr(mc.Diffusion(g))) == mc.Diffusion(g)
+    assert pickle.loads(pickle.dumps(g)) == g
+    assert g != Graph([(2, 1), (0, 1)], edge_labels=["y", "x"], attributes=g.attributes)
+    assert g != Graph([(2, 1), (0, 1)], edge_labels=["x", "y"])
+    turned = g.relabelled([1, 0, 2])
+    assert turned.attributes is not None
+    assert turned.attributes.tolist() == [[0.0, 1.0], [1.0, 2.0], [5.0, 0.0]]
+    assert turned.relabelled([1, 0, 2]) == g
+    with pytest.raises(ValueError, match="read-only"):
+        turned.attributes[0] = 1.0
+    for wrong, message in (
+        ({"edge_labels": ["x"]}, "1 edge labels for 2 edges"),
+        ({"edge_labels": [["x"], "y"]}, "of edge 0 cannot be compared"),
+        ({"attributes": [[1.0]]}, r"shape \(1, 1\) for 3 nodes"),
+        ({"attributes": [1.0, float("nan"), 2.0]}, "attributes is not a finite number"),
+    ):
+        with pytest.raises(mc.InvalidInput, match=message):
+            Graph([(2, 1), (0, 1)], **wrong)
+
+
+def test_files_of_edges_are_graphs(tmp_path: Any) -> None:
+    (tmp_path / "net.edges").write_text("a b 2.0\nb c 1.0\n")
+    assert Graph.read(mc.read(tmp_path / "net.edges")) == Graph(
+        [(0, 1), (1, 2)], weights=[2.0, 1.0]
+    )

@@ -337,3 +337,45 @@ def test_grakel_agrees_on_random_graphs() -> None:
         (mc.ShortestPath(), grakel.ShortestPath()),
     ):
         assert np.array_equal(mine(ours), other.fit_transform(theirs))
+
+
+def by_pairs(graph: Graph, depth: int) -> list[Any]:
+    """The colours of the definition as nested tuples, edges' labels included."""
+    kinds = {}
+    for (u, v), kind in zip(graph.edges.tolist(), graph.edge_labels or (), strict=False):
+        kinds[u, v] = kind
+        if not graph.directed:
+            kinds[v, u] = kind
+    colours: list[Any] = list(graph.labels or [None] * graph.n)
+    found = list(colours)
+    for _ in range(depth):
+        near: list[list[Any]] = [[] for _ in range(graph.n)]
+        for u, v, _ in zip(*(part.tolist() for part in graph.arcs), strict=True):
+            near[u].append((kinds.get((u, v)), colours[v]))
+        colours = [(c, tuple(sorted(n, key=repr))) for c, n in zip(colours, near, strict=True)]
+        found += colours
+    return found
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_labels_of_edges_are_part_of_neighbourhoods(data: st.DataObject) -> None:
+    x = []
+    for plain in data.draw(many(graphs(directed=data.draw(st.booleans())))):
+        labels = data.draw(
+            st.lists(st.sampled_from("xy"), min_size=len(plain.edges), max_size=len(plain.edges))
+        )
+        x.append(Graph(plain.edges, plain.labels, None, plain.n, plain.directed, labels))
+    colours = [by_pairs(g, 2) for g in x]
+    expected = [[sum(a.count(c) for c in b) for b in colours] for a in colours]
+    assert mc.WeisfeilerLehman(2)(x).tolist() == expected
+
+
+def test_labels_of_edges_divide_histograms() -> None:
+    x = [Graph([(0, 1), (1, 2)], edge_labels="xy"), Graph([(0, 1)], edge_labels="x")]
+    assert mc.EdgeHistogram()(x).tolist() == [[2.0, 1.0], [1.0, 1.0]]
+    assert mc.EdgeHistogram()([*x, Graph([(0, 1)])])[2].tolist() == [0.0, 0.0, 1.0]
+    assert (
+        mc.ShortestPath()(x).tolist()
+        == mc.ShortestPath()([Graph([(0, 1), (1, 2)]), Graph([(0, 1)])]).tolist()
+    )

@@ -25,7 +25,11 @@ def __getattr__(name: str) -> object:
         return sorted(_homes())
     if name not in _homes():
         raise AttributeError(f"module 'mercer' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_homes()[name]), name)
+    home = _homes()[name]
+    value = (
+        import_module(f"mercer.{name}") if home == __name__ else getattr(import_module(home), name)
+    )
+    globals()[name] = value
     return value
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from datetime import date
 from numbers import Integral, Number, Real
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
@@ -12,6 +13,8 @@ from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 
 Array: TypeAlias = npt.NDArray[Any]
 """A numpy array, or an array of any namespace that follows the array API standard."""
+
+MICROSECONDS_A_DAY = 86_400_000_000
 
 
 @runtime_checkable
@@ -147,6 +150,73 @@ class Paired:
         if isinstance(index, slice):
             return Paired(*(part_of(part, index) for part in self.parts))
         return tuple(rows_of(part)[index] for part in self.parts)
+
+
+class Rows:
+    """Points with named parts of any kind: the i-th point is ``{name: column[i], ...}``.
+
+    Time stamps become days since 1970. ``roles`` say what columns are for, where their values do
+    not: see `mercer.Columns`.
+
+    >>> points = Rows({"age": [31.0, 46.0], "name": ["Ada", "Emmy"]})
+    >>> len(points), points[1]
+    (2, {'age': 46.0, 'name': 'Emmy'})
+    """
+
+    def __init__(
+        self, columns: Mapping[str, Points], roles: Mapping[str, Any] | None = None
+    ) -> None:
+        given = {str(n): rows_of(as_points(c, f"column {n!r}")) for n, c in columns.items()}
+        lengths = {name: how_many(column) for name, column in given.items()}
+        if not given or len(set(lengths.values())) > 1:
+            raise InvalidInput(f"columns must be at least one, of equal lengths, found {lengths}")
+        self.columns = {name: _without_dates(column) for name, column in given.items()}
+        times = {n: "time" for n, c in self.columns.items() if c is not given[n]}
+        self.roles = {**times, **(roles or {})}
+        self._refuse_strangers(self.roles)
+
+    def __len__(self) -> int:
+        return how_many(next(iter(self.columns.values())))
+
+    def __getitem__(self, index: Any, /) -> Any:
+        if isinstance(index, slice):
+            return Rows({n: part_of(c, index) for n, c in self.columns.items()}, self.roles)
+        return {name: column[index] for name, column in self.columns.items()}
+
+    def picked(self, indices: Array) -> Rows:
+        """Return some of the points by their numbers."""
+        return Rows({name: take(c, indices) for name, c in self.columns.items()}, self.roles)
+
+    def __reduce__(self) -> tuple[type[Rows], tuple[Any, ...]]:
+        return Rows, (self.columns, self.roles)
+
+    def column(self, name: str) -> Points:
+        """Return one column by its name."""
+        self._refuse_strangers([name])
+        return self.columns[name]
+
+    def _refuse_strangers(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.columns:
+                listed = ", ".join(map(repr, list(self.columns)[:10]))
+                raise InvalidInput(f"there is no column {name!r}; the columns are {listed}")
+
+
+def _without_dates(column: Points) -> Points:
+    """Return time stamps as days since 1970, anything else as it is."""
+    is_list = isinstance(column, list | tuple)
+    if not is_list and getattr(getattr(column, "dtype", None), "kind", "") not in "MO":
+        return column
+    first = next((v for v in members(column) if v is not None), None)
+    if not isinstance(first, date | np.datetime64):
+        return column
+    try:
+        stamps = np.asarray(column, "datetime64[us]")
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"a column of time stamps holds something else: {error}") from error
+    days = stamps.astype(np.int64) / MICROSECONDS_A_DAY
+    days[np.isnat(stamps)] = np.nan
+    return cast(Points, days)
 
 
 def namespace(*arrays: Any) -> Namespace:
@@ -441,6 +511,8 @@ def take(points: Points, indices: Any) -> Points:
     ['c', 'a']
     """
     chosen = np.atleast_1d(np.asarray(indices))
+    if hasattr(points, "picked"):
+        return cast(Points, points.picked(chosen))
     if isinstance(points, np.ndarray) or not lies_on_disk(points):
         return points[chosen] if hasattr(points, "shape") else [points[int(i)] for i in chosen]
     found: Array | None = None
@@ -454,7 +526,12 @@ def take(points: Points, indices: Any) -> Points:
 
 
 def as_points(values: Any, name: str) -> Points:
-    """Return what can be a data set: anything with a length and slices, but no lone text."""
+    """Return what can be a data set: anything with a length and slices, but no lone text.
+
+    A mapping is a table, whose rows are the points.
+    """
+    if isinstance(values, Mapping):
+        return Rows(values)
     _refuse_sparse(values, name)
     has_rows = values.ndim > 0 if is_array_api_obj(values) else isinstance(values, Points)
     if has_rows and not isinstance(values, str | bytes):

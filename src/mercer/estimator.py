@@ -18,6 +18,7 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     Points,
+    Rows,
     as_points,
     chunks,
     lies_on_disk,
@@ -26,6 +27,7 @@ from mercer.check import (
     readings,
     whole,
 )
+from mercer.data.mixed import rows as as_rows
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
 from mercer.kernels.parameters import parameters, with_parameters
@@ -288,8 +290,9 @@ class KernelModel(Model):
 
     def _read(self, X: Any, *, reset: bool) -> Points:
         """Return the data a kernel can read: rows of numbers, or the objects as they are."""
-        if not self._is_precomputed and not as_kernel(self.kernel).reads_vectors:
-            points = as_points(X, "X")
+        kernel = None if self._is_precomputed else as_kernel(self.kernel)
+        if kernel is not None and not kernel.reads_vectors:
+            points = self._rows(X, reset=reset) if kernel.reads_rows else as_points(X, "X")
             if len(points) == 0:
                 raise InvalidInput("X holds no points")
             return points
@@ -304,6 +307,14 @@ class KernelModel(Model):
         for rows in pieces(table.shape):
             refuse_infinite(table[rows], first=rows.start)
         register(self, X, table, reset=reset)
+        return table
+
+    def _rows(self, X: Any, *, reset: bool) -> Rows:
+        """Return a table by its columns, whose order may change from one table to the next."""
+        table = as_rows(X)
+        if reset:
+            self.feature_names_in_ = np.array(list(table.columns), dtype=object)
+            self.n_features_in_ = len(table.columns)
         return table
 
     def __sklearn_tags__(self) -> Any:

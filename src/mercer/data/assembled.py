@@ -68,6 +68,9 @@ def _settled_role(
 ) -> tuple[Role, Array]:
     """Return the role of a column, and its values in the form of that role."""
     if values.dtype.kind in "biuf":
+        counts = given is None and place == 0 and may_name_rows and may_be_identifier(name)
+        if counts and values.dtype.kind in "iu" and len(np.unique(values)) == len(values):
+            return Role.IDENTIFIER, _as_text(values)
         if given in (None, Role.NUMBER):
             return Role.NUMBER, values.astype(np.float64, copy=False)
         values = _as_text(values)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -187,8 +188,35 @@ def _plan(
             numeric.append(not is_id and _mostly_numbers(cells, dialect.decimal, missing))
             if all(cell.strip() in missing for cell in cells):
                 empty.add(place)
+            elif not numeric[-1] and (example := _dressed(cells, dialect.decimal, missing)):
+                notes += (_tell_dressed(name, column, example),)
     is_plain = all(numeric) and '"' not in text and dialect.encoding in ("utf-8", "utf-8-sig")
     return Plan(dialect, names, tuple(numeric), frozenset(empty), missing, notes, is_plain)
+
+
+DRESSED = re.compile(
+    r"[+-]?[$€£¥]? ?(?:\d{1,3}(?:[ ,.'\u00a0\u202f]\d{3})+|\d+)(?:[.,]\d+)?"
+    r"(?: ?[%€$£¥]| [a-zµ°/²³]{1,6})?",
+    re.IGNORECASE,
+)
+"""Numbers with marks between thousands, a sign of per cent or money, or a unit."""
+
+
+def _dressed(cells: Sequence[str], decimal: str, missing: frozenset[str]) -> str:
+    """Return an example of cells that are numbers to a person and none to a program."""
+    present = [cell.strip() for cell in cells if cell.strip() not in missing]
+    found = [c for c in present if DRESSED.fullmatch(c) and not is_number(c, decimal)]
+    return found[0] if present and 2 * len(found) >= len(present) else ""
+
+
+def _tell_dressed(name: str, column: str, example: str) -> str:
+    message = f'column "{column}" holds values such as "{example}", which were read as labels'
+    warnings.warn(
+        f"{name}: {message}; write them as plain numbers to have them as numbers",
+        DataWarning,
+        stacklevel=6,
+    )
+    return message
 
 
 def _first_error(text: str, dialect: Dialect) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,26 @@ def columns_of(frame: Any) -> tuple[list[str], list[Array], list[str] | None]:
     """Return the names and columns of a data frame, and the names of its rows if it has any."""
     import narwhals.stable.v2 as nw
 
+    names, columns = _series_of(frame)
+    row_names = _row_names(nw.to_native(frame, pass_through=True))
+    return names, [_column(series, nw) for series in columns], row_names
+
+
+def objects_of(frame: Any) -> Iterator[tuple[str, Any, tuple[str, ...] | None]]:
+    """Yield names and columns, objects as they are, with their levels if these are in order."""
+    import narwhals.stable.v2 as nw
+
+    for name, series in zip(*_series_of(frame), strict=True):
+        dtype: Any = series.dtype
+        is_plain = dtype.is_numeric() or dtype in (nw.Date, nw.Datetime)
+        levels = tuple(dtype.categories) if dtype == nw.Enum else None
+        yield name, _column(series, nw) if is_plain else series.to_list(), levels
+
+
+def _series_of(frame: Any) -> tuple[list[str], list[Any]]:
+    """Return the names and columns of a data frame that has rows, and no name twice."""
+    import narwhals.stable.v2 as nw
+
     native = nw.to_native(frame, pass_through=True)
     names = [str(name) for name in _names(native)]
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -33,8 +54,7 @@ def columns_of(frame: Any) -> tuple[list[str], list[Array], list[str] | None]:
     wrapped = nw.from_native(native, eager_only=True)
     if wrapped.shape[0] == 0:
         raise InvalidInput("the data frame has no rows")
-    columns = [_column(wrapped[name], nw) for name in wrapped.columns]
-    return names, columns, _row_names(native)
+    return names, [wrapped[name] for name in wrapped.columns]
 
 
 def _names(native: Any) -> list[Any]:

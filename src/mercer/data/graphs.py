@@ -14,6 +14,7 @@ from mercer.check import UnreadableFile
 from mercer.data.dialect import is_number
 from mercer.data.lines import lines_of
 from mercer.data.source import Limits, contents
+from mercer.data.table import Table
 
 SEPARATORS = re.compile(r"[\t,; ]+")
 
@@ -57,6 +58,31 @@ def read_edges(path: Path, limits: Limits, encoding: str | None = None) -> Edges
     return Edges(
         tuple(edges), len(names), tuple(weights) if has_weights else None, None, tuple(names)
     )
+
+
+ENDS = ({"source", "target"}, {"from", "to"})
+"""Names of the two columns of a table of edges."""
+
+
+def looks_like_edges(table: Table) -> bool:
+    """Return whether a table is one of edges: two ends that say so, and perhaps a weight."""
+    names = [name.strip().lower() for name in table.names]
+    return len(names) in (2, 3) and set(names[:2]) in ENDS and names[2:] in ([], ["weight"])
+
+
+def as_edges(table: Table) -> Edges:
+    """Return the graph of a table of edges."""
+    columns = list(table.columns())
+    ends = [[_word(v) for v in column.values] for column in columns[:2]]
+    names = {word: i for i, word in enumerate(dict.fromkeys([*ends[0], *ends[1]]))}
+    weights = tuple(map(float, columns[2].values)) if len(columns) == 3 else None
+    pairs = tuple((names[a], names[b]) for a, b in zip(*ends, strict=True))
+    return Edges(pairs, len(names), weights, None, tuple(names))
+
+
+def _word(value: Any) -> str:
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if is_whole else str(value)
 
 
 def read_graphml(path: Path, limits: Limits) -> Edges:

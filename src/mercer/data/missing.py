@@ -79,15 +79,8 @@ def _dropped(table: Table, holes: Array) -> Table:
     kept = np.flatnonzero(~holes.any(axis=1))
     if len(kept) == 0:
         raise InvalidInput("every row has a missing number, so that none is left; impute or choose")
-    names = None if table.row_names is None else tuple(table.row_names[i] for i in kept)
     note = f"{len(table) - len(kept)} of {len(table)} rows left out: a number was missing"
-    return replace(
-        table,
-        numbers=frozen(table.numbers[kept]),
-        labels={name: frozen(values[kept]) for name, values in table.labels.items()},
-        row_names=names,
-        notes=(*table.notes, note),
-    )
+    return replace(table.picked(kept), notes=(*table.notes, note))
 
 
 def _imputed(table: Table, holes: Array) -> Table:

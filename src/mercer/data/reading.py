@@ -15,7 +15,7 @@ from mercer.data.arrays import as_matrix, read_npy, read_npz
 from mercer.data.assembled import as_roles, assembled, of_numbers
 from mercer.data.delimited import read_delimited
 from mercer.data.frames import columns_of, is_frame, read_arrow, read_parquet
-from mercer.data.graphs import Edges, read_edges, read_graphml
+from mercer.data.graphs import Edges, as_edges, looks_like_edges, read_edges, read_graphml
 from mercer.data.lines import read_sets, read_strings
 from mercer.data.matrices import SquareMatrix, as_square, looks_square
 from mercer.data.source import MEMORY, RATIO, Limits, kind_of, regular
@@ -76,8 +76,9 @@ def read(
         CSV or TSV, Parquet, Arrow, .npy, .npz, .h5ad, GraphML or an edge list, plain or gzip; a
         frame of pandas, polars or pyarrow. A file is known by its first bytes, not by its name.
     what : {"auto", "table", "matrix", "graph", "strings", "sets"}
-        ``"auto"`` makes a graph of a graph file, a symmetric matrix of a square table whose rows
-        and columns have equal names, and a table of anything else.
+        ``"auto"`` makes a graph of a graph file and of columns named source and target, a
+        symmetric matrix of a square table whose rows and columns have equal names, and a table of
+        anything else.
     roles : mapping
         The roles of columns by name: number, factor, identifier, date, text. Others are guessed.
     supplementary : names
@@ -131,7 +132,9 @@ def read(
     return _table_or_matrix(_of_file(path, as_roles(roles), shape, options, limits), what)
 
 
-def _table_or_matrix(table: Table, what: str) -> Table | SquareMatrix:
+def _table_or_matrix(table: Table, what: str) -> Table | SquareMatrix | Edges:
+    if what == "auto" and looks_like_edges(table):
+        return as_edges(table)
     if what == "matrix" or (what == "auto" and looks_square(table)):
         return as_square(table)
     return table

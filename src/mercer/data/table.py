@@ -41,6 +41,19 @@ def as_labels(values: Iterable[Any], text: Callable[[Any], str] = str) -> Array:
     return labels
 
 
+def as_column(values: Any) -> Array:
+    r"""Return values as an array; texts as they are, which numpy's own would end at a NUL.
+
+    >>> as_column(["a\0", "a"]).tolist()
+    ['a\x00', 'a']
+    """
+    if isinstance(values, list | tuple) and any(isinstance(v, str) for v in values):
+        column = np.empty(len(values), object)
+        column[:] = values
+        return column
+    return np.asarray(values)
+
+
 def listed(names: Iterable[object]) -> str:
     """Return a few names in quotes, and how many more there are.
 
@@ -113,7 +126,7 @@ class Table:
         notes: Iterable[str] = (),
     ) -> Table:
         """Make a table of columns, numbers where their array is numeric and factors elsewhere."""
-        arrays = {str(name): np.asarray(values) for name, values in columns.items()}
+        arrays = {str(name): as_column(values) for name, values in columns.items()}
         lengths = {name: how_many(a) if a.ndim else 0 for name, a in arrays.items()}
         if len(set(lengths.values())) > 1:
             raise InvalidInput(f"columns must have equal lengths, found {lengths}")
@@ -141,6 +154,21 @@ class Table:
         kept = None if self.row_names is None else self.row_names[index]
         labels = {name: values[index] for name, values in self.labels.items()}
         return replace(self, numbers=self.numbers[index], labels=labels, row_names=kept)
+
+    def picked(self, rows: Any) -> Table:
+        """Return some rows by their numbers, in the order given.
+
+        >>> Table.of({"x": [1.0, 2.0, 3.0]}).picked([2, 0]).matrix().ravel()
+        array([3., 1.])
+        """
+        kept = np.asarray(rows, int)
+        names = self.row_names
+        return replace(
+            self,
+            numbers=frozen(self.numbers[kept]),
+            labels={name: frozen(values[kept]) for name, values in self.labels.items()},
+            row_names=None if names is None else tuple(names[i] for i in kept),
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         matrix = self.matrix()

@@ -149,6 +149,8 @@ class Threads:
                 del pools[self.count]
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
+        if tiles.factors is not None:
+            return tiles.factors.product(vectors.astype(np.result_type(vectors, np.float64)))
         return self.product_and_squares(tiles, vectors, None, progress)[0]
 
     def product_and_squares(

@@ -67,6 +67,10 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
     inside = min(tiles.size, tiles.shape[1]) + 1
     double = float(np.finfo(float).eps) / 2
     across = -(-tiles.shape[1] // tiles.size)
+    if tiles.factors is not None:
+        # Φ(Φ'V) adds up at most n numbers and then as many as a point has features, and
+        # |Φ||Φ|' is at most the largest entry by Cauchy and Schwarz.
+        across += tiles.shape[1] + tiles.factors.width
     centring = BLOCK + -(-tiles.shape[1] // BLOCK) + 16  # on both sides
     sums = gamma(inside, unit) + gamma(across, double) + 2.0 * gamma(centring, double)
     limits = np.finfo(tiles.dtype)

@@ -17,6 +17,7 @@ from mercer.check import Array, Points, as_numpy, chunks
 from mercer.engines.prepared import Prepared, gamma
 from mercer.kernels.base import Kernel
 from mercer.kernels.counts import is_counted, remembered
+from mercer.kernels.factors import Factors, factors, is_worthwhile
 from mercer.kernels.pairs import Scale, Table
 from mercer.kernels.squares import GAPS
 
@@ -63,6 +64,15 @@ class Tiles:
         self._kept: dict[tuple[int, int], Array] = {}
         self._lock = threading.Lock()
         self.dtype = self._dtype()
+
+    @cached_property
+    def factors(self) -> Factors | None:
+        """The matrix as a product of thin sparse ones, where multiplying by these is cheaper."""
+        if self.prepared is not None or not is_counted(self.kernel):
+            return None
+        found = factors(self.kernel, self.x, None if self.is_symmetric else self.y)
+        is_cheap = found is not None and is_worthwhile(self.kernel, found, self.shape)
+        return found if is_cheap else None
 
     def _dtype(self) -> Any:
         """Return the type of the tiles, complex for a complex kernel."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from mercer.check import (
     nonnegative,
     number,
 )
-from mercer.kernels.base import Domain, Kernel, value
+from mercer.kernels.base import Domain, FrozenArray, Kernel, value
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.rowwise import row_by_row
 from mercer.kernels.strings import (
@@ -28,6 +28,7 @@ from mercer.kernels.strings import (
     letters_of,
     positive_length,
 )
+from mercer.kernels.substitution import NAMED, exponentials, scores_or_none
 
 CELLS = 2**18
 """Cells of the tables that are filled at a time: 2 MB, which a core's cache holds."""
@@ -43,11 +44,10 @@ class PairedStrings(Kernel):
     alphabet: str | None
 
     @abstractmethod
-    def fill(self, equal: Array, inside: Array) -> Array:
+    def fill(self, s: Array, block: Array) -> Array:
         """Return the kernel on pairs of one string with many, padded to one length.
 
-        ``equal`` says of the letters i and j of pair m whether they are equal, (i, j, m), and
-        ``inside`` whether there is a letter j, (j, m).
+        Letters are numbers: ``block`` holds the letter j of string m at (j, m).
         """
 
     def evaluate(self, pairs: Pairs) -> Array:
@@ -69,7 +69,7 @@ class PairedStrings(Kernel):
             block = np.full((len(chosen), lengths[chosen[-1]]), NO_LETTER)
             for row, i in zip(block, chosen, strict=True):
                 row[: lengths[i]] = others[i]
-            values[chosen] = self.fill(s[:, None, None] == block.T, block.T != NO_LETTER)
+            values[chosen] = self.fill(s, block.T)
         return values
 
 
@@ -100,7 +100,8 @@ class Subsequence(PairedStrings):
     }
     theorem: ClassVar[str] = "the inner product of discounted counts of subsequences"
 
-    def fill(self, equal: Array, inside: Array) -> Array:
+    def fill(self, s: Array, block: Array) -> Array:
+        equal = s[:, None, None] == block
         ends = equal * self.decay**2
         for _ in range(self.length - 1):
             ends = equal * (self.decay**2 * _before(_before(ends, self.decay, 0), self.decay, 1))
@@ -134,12 +135,17 @@ class LocalAlignment(PairedStrings):
     It is the convolution kernel of which the Smith–Waterman score is the limit
     :math:`\log k / \beta` for large β; the score itself, and the logarithm for finite β, are not
     positive definite. Letters score ``match`` when equal and ``mismatch`` else, which must not be
-    more. The values grow exponentially with the strings: see `normalised`. It takes |s|·|t|²
-    operations, as matrix products.
+    more; or as ``scores`` say, a matrix over the alphabet or ``"blosum62"``, whose exponential must
+    be positive definite: that of BLOSUM62 is so for every β, as its scores are conditionally
+    positive definite. The values grow exponentially with the strings: see `normalised`. It takes
+    |s|·|t|² operations, as matrix products.
 
     >>> k = LocalAlignment(match=1.0, mismatch=0.0, opening=1.0, extension=1.0, scale=1.0)
     >>> bool(np.isclose(k(["ab"], ["a"])[0, 0], 1 + np.e + 1))  # nothing, a with a, b with a
     True
+    >>> protein = LocalAlignment(opening=11.0, extension=1.0, scale=0.1, scores="blosum62")
+    >>> protein.normalised()(["HEAGAWGHEE"], ["PAWHEAE", "HEAGAWGHEE"]).round(3)
+    array([[0.338, 1.   ]])
 
     Saigo, Vert, Ueda and Akutsu, Protein homology detection using string alignment kernels, 2004.
     """
@@ -150,6 +156,7 @@ class LocalAlignment(PairedStrings):
     extension: float = 0.5
     scale: float = 0.5
     alphabet: str | None = None
+    scores: FrozenArray | Array | Sequence[Sequence[float]] | str | None = None
     domain: ClassVar[Domain] = {
         "match": number,
         "mismatch": number,
@@ -157,6 +164,7 @@ class LocalAlignment(PairedStrings):
         "extension": nonnegative,
         "scale": lambda v, name: number(v, name, above=0.0),
         "alphabet": alphabet_or_none,
+        "scores": scores_or_none,
     }
     theorem: ClassVar[str] = "a convolution of positive definite kernels of letters and gaps"
 
@@ -167,22 +175,47 @@ class LocalAlignment(PairedStrings):
                 f"match = {self.match} is less than mismatch = {self.mismatch}: the exponential of "
                 "such scores is no kernel of letters"
             )
+        if isinstance(self.scores, str) and self.alphabet is None:
+            object.__setattr__(self, "alphabet", NAMED[self.scores][1])
+        letters = self._letters()
+        if letters is not None and len(letters) - 1 != len(self.alphabet or ""):
+            raise InvalidParameter(
+                f"scores are of {len(letters) - 1} letters and the alphabet has "
+                f"{len(self.alphabet or '')}: give the alphabet in the order of the scores"
+            )
 
-    def fill(self, equal: Array, inside: Array) -> Array:
+    def _letters(self) -> Array | None:
+        """Return exp(βS) of letters, with nothing where there is no letter; None without scores."""
+        if self.scores is None:
+            return None
+        return np.pad(exponentials(cast(FrozenArray | str, self.scores), self.scale), (0, 1))
+
+    def _strings(self, points: Points) -> list[Array]:
+        if self.scores is None:
+            return PairedStrings._strings(self, points)
+        numbers = letters_of(points, self.alphabet).numbers
+        return np.split(numbers, np.cumsum([len(s) for s in as_strings(points)]))[:-1]
+
+    def own_parameters(self) -> dict[str, Any]:
+        return {n: v for n, v in PairedStrings.own_parameters(self).items() if n != "scores"}
+
+    def fill(self, s: Array, block: Array) -> Array:
         r"""Return 1 + ΣM with the recursion of alignments that end with letters i and j.
 
         .. math:: M_{ij} = e^{\beta S_{ij}} \Big(1 + \sum_{i' < i,\, j' < j}
             g_{i - i' - 1}\, g_{j - j' - 1}\, M_{i'j'}\Big), \quad
             g_0 = 1,\; g_n = e^{-\beta (d + e (n - 1))}
         """
-        rows, columns, count = equal.shape
+        columns, count = block.shape
+        letters, inside = self._letters(), block != NO_LETTER
         matched, mismatched = np.exp(self.scale * np.array([self.match, self.mismatch]))
         opened, longer = np.exp(-self.scale * np.array([self.opening, self.extension]))
         skipped = _gaps(columns, opened, longer)
         total, adjacent, gapped = (np.zeros((columns, count)) for _ in range(3))
-        for i in range(rows):
+        for letter in s:
             # adjacent and gapped: what ended at the letter before, and at all letters before that.
-            scores = np.where(equal[i], matched, inside * mismatched)
+            plain = np.where(block == letter, matched, inside * mismatched)
+            scores = plain if letters is None else letters[letter][block]
             ends = scores * (1.0 + skipped @ (adjacent + gapped))
             total += ends
             adjacent, gapped = ends, longer * gapped + opened * adjacent

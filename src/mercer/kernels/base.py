@@ -112,6 +112,11 @@ class Kernel(ABC):
         return self.is_vectorial or any(k.reads_vectors for k in self.children().values())
 
     @property
+    def reads_rows(self) -> bool:
+        """Whether points must be rows of a table, whose columns have names."""
+        return any(k.reads_rows for k in self.children().values())
+
+    @property
     def proof(self) -> str:
         """The rules by which the kernel is of its kind; empty when it is not proved."""
         parts = [child.proof for child in self.children().values()]
@@ -350,7 +355,7 @@ class Kernel(ABC):
         return transforms.CentredOn(self, sample, weights)
 
 
-STRUCTURAL = frozenset({"nu", "degree", "power", "norm", "universe", "law", "group", "s"})
+STRUCTURAL = frozenset({"nu", "degree", "power", "norm", "universe", "law", "group", "s", "levels"})
 """Parameters that choose a formula rather than tune it: no derivative is taken in them."""
 
 

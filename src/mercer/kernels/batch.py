@@ -35,13 +35,16 @@ class Batch(NamedTuple):
     sources: Array
     targets: Array
     weights: Array
+    kinds: Array | None
+    """The numbers of the arcs' labels, None where no edge has one."""
 
     @classmethod
     def of(cls, graphs: Sequence[Graph]) -> Batch:
         sizes = np.array([g.n for g in graphs], np.int64)
         given = list(chain.from_iterable(g.labels or repeat(None, g.n) for g in graphs))
         places = {label: i for i, label in enumerate(dict.fromkeys(given))}
-        arcs = _arcs(graphs, np.cumsum(sizes) - sizes)
+        offsets = np.cumsum(sizes) - sizes
+        arcs = _arcs(graphs, offsets, np.concatenate([np.zeros(0), *(g.weights for g in graphs)]))
         sources = np.repeat(np.arange(len(given)), np.diff(arcs.indptr))
         return cls(
             len(graphs),
@@ -52,14 +55,24 @@ class Batch(NamedTuple):
             sources,
             arcs.indices.astype(np.int64),
             arcs.data,
+            _kinds(graphs, offsets),
         )
 
 
-def _arcs(graphs: Sequence[Graph], offsets: Array) -> csr_array:
-    """Return the adjacency matrix of all graphs beside each other."""
+def _kinds(graphs: Sequence[Graph], offsets: Array) -> Array | None:
+    """Return the numbers of the labels of all arcs, in the order of the arcs."""
+    if all(g.edge_labels is None for g in graphs):
+        return None
+    given = list(chain.from_iterable(g.edge_labels or repeat(None, len(g.edges)) for g in graphs))
+    places = {label: i for i, label in enumerate(dict.fromkeys(given))}
+    codes = np.fromiter(map(places.__getitem__, given), np.int64, len(given))
+    return np.asarray(_arcs(graphs, offsets, codes + 1).data) - 1  # a sparse matrix has no zeros
+
+
+def _arcs(graphs: Sequence[Graph], offsets: Array, weights: Array) -> csr_array:
+    """Return a matrix of all graphs beside each other, whose entries are those of their edges."""
     lengths = [len(g.edges) for g in graphs]
     pairs = np.concatenate([np.zeros((0, 2), np.int64), *(g.edges for g in graphs)])
-    weights = np.concatenate([np.zeros(0), *(g.weights for g in graphs)])
     u, v = (pairs + np.repeat(offsets, lengths)[:, None]).T
     back = ~np.repeat(np.array([g.directed for g in graphs], bool), lengths)
     ends = np.concatenate([u, v[back]]), np.concatenate([v, u[back]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from mercer.check import Array, InvalidParameter, NotPositiveDefinite, nonnegative, whole
 from mercer.kernels.base import Kernel, Kind
@@ -16,6 +16,8 @@ class Composite(Kernel):
     """A kernel F(k₁, k₂, …) of kernels on the same points, with the chain rule in one place."""
 
     __slots__ = ()
+    has_parts: ClassVar[bool] = False
+    """Whether each kernel reads a part of a point of its own."""
 
     @abstractmethod
     def combine(self, values: Sequence[Array]) -> Array:

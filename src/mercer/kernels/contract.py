@@ -129,7 +129,8 @@ def check_kernel(
             f"{k!r} is not a kernel; a function of two points becomes one through FromFunction"
         )
     kernel = read(k)
-    n = how_many(as_points(x, "x"))
+    x = as_points(x, "x")
+    n = how_many(x)
     if n == 0:
         raise InvalidInput("a kernel cannot be checked on no points")
     chosen = np.random.default_rng(random_state).permutation(n)[:MOST_POINTS]

@@ -7,14 +7,28 @@ afterwards: no kernel keeps a vocabulary.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Number
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 from scipy.sparse import csr_array, hstack
 
-from mercer.check import Array, NoFeatureMap, Points, chunks, finite, how_many, members, namespace
+from mercer.check import (
+    Array,
+    NoFeatureMap,
+    Paired,
+    Points,
+    Rows,
+    as_numpy,
+    chunks,
+    finite,
+    how_many,
+    members,
+    namespace,
+)
 from mercer.kernels.base import Kernel
 from mercer.kernels.composite import Composite
 from mercer.kernels.metric import FromDistances
@@ -49,6 +63,11 @@ class Counts(NamedTuple):
     def rows(self, chosen: slice | Array) -> Counts:
         """Return the counts of some of the points."""
         return self._replace(common=self.common[chosen], rare=self.rare[chosen])
+
+    def totals(self) -> Array:
+        """Return how many parts each point has."""
+        totals: Array = self.common.sum(axis=1) + np.asarray(self.rare.sum(axis=1)).reshape(-1)
+        return totals
 
     def scaled(self) -> Counts:
         """Return the counts multiplied by their weights."""
@@ -118,27 +137,29 @@ class Counted(Kernel):
     """The inner product of how often each part occurs in two points."""
 
     __slots__ = ()
+    is_inner_product: ClassVar[bool] = True
+    """Whether the kernel is that inner product, and not a function of it."""
 
     @abstractmethod
     def counts(self, points: list[Any]) -> Counts:
         """Return the counts of all points, whose columns are agreed upon by these points."""
 
     def evaluate(self, pairs: Pairs) -> Array:
-        left, right = self._sides(pairs)
+        left, right = self.sides(pairs)
         return namespace(pairs.x, pairs.y).asarray(left.dot(right, pairs))
 
     def evaluate_own(self, pairs: Aligned) -> Array:
         return finite(self.evaluate(pairs), self)  # what is remembered of the pairs is the counts
 
-    def _sides(self, pairs: Pairs) -> tuple[Counts, Counts]:
+    def sides(self, pairs: Pairs) -> tuple[Counts, Counts]:
         """Return the counts of both sides, in columns they agree upon."""
         x, y = pairs.x, pairs.y
         if isinstance(x, Remembered) and isinstance(y, Remembered) and x.memory is y.memory:
             return x.counts(self), y.counts(self)
         if pairs.same:
-            both = pairs.left().value_of(self, lambda: self.counts(list(members(x))))
+            both = pairs.left().value_of(self, lambda: self.counts(_listed(x)))
             return both, both
-        both = self.counts([*members(x), *members(y)])
+        both = self.counts([*_listed(x), *_listed(y)])
         n = how_many(x)
         return both.rows(slice(0, n)), both.rows(slice(n, None))
 
@@ -152,6 +173,11 @@ class Counted(Kernel):
             f"the features of {type(self).__name__} have no fixed columns: which there are depends "
             "on the points that are compared; use the kernel itself"
         )
+
+
+def _listed(points: Points) -> list[Any]:
+    """Return points as a list; not every library's arrays can be indexed by one number."""
+    return list(members(as_numpy(points) if is_array_api_obj(points) else points))
 
 
 class Memory:
@@ -177,7 +203,7 @@ class Remembered:
     (3, 'b', ['b', 'c'])
     """
 
-    def __init__(self, memory: Memory, places: range) -> None:
+    def __init__(self, memory: Memory, places: range | Array) -> None:
         self.memory, self.places = memory, places
 
     def __len__(self) -> int:
@@ -188,32 +214,66 @@ class Remembered:
             return Remembered(self.memory, self.places[index])
         return self.memory.points[self.places[index]]
 
+    def picked(self, indices: Array) -> Remembered:
+        """Return some of the points by their numbers."""
+        return Remembered(self.memory, np.asarray(self.places)[indices])
+
     def __iter__(self) -> Iterator[Any]:
         return (self.memory.points[i] for i in self.places)
 
     def counts(self, kernel: Counted) -> Counts:
         """Return what a kernel counts in these points."""
-        first, last, step = self.places.start, self.places.stop, self.places.step
-        is_ahead = step > 0  # a slice cannot go back to the very first
-        chosen = slice(first, last, step) if is_ahead else np.array(self.places, np.intp)
+        chosen: slice | Array = np.asarray(self.places, np.intp)
+        if isinstance(self.places, range) and self.places.step > 0:
+            # A slice takes no copy; one that goes back cannot reach the very first.
+            chosen = slice(self.places.start, self.places.stop, self.places.step)
         return self.memory.counts(kernel).rows(chosen)
 
 
-def remembered(x: Points, y: Points | None = None) -> tuple[Remembered, Remembered]:
+def remembered(x: Points, y: Points | None = None) -> tuple[Points, Points]:
     """Return points (and those they are compared with) whose counts are found once.
 
-    Tiles of a Gram matrix of a `Counted` kernel then cost a sparse product each.
+    Tiles of a Gram matrix of a `Counted` kernel then cost a sparse product each. Points of several
+    parts, in columns, are remembered part by part.
     """
-    left = list(members(x))
-    right = [] if y is None else list(members(y))
+    if isinstance(x, Rows) and (y is None or isinstance(y, Rows)):
+        others = x if y is None else y
+        known = {
+            name: _remembered_part(column, None if y is None else others.columns[name])
+            for name, column in x.columns.items()
+            if name in others.columns
+        }
+        left, right = (Rows({n: both[i] for n, both in known.items()}) for i in (0, 1))
+        return left, left if y is None else right
+    if isinstance(x, Paired) and (y is None or isinstance(y, Paired)):
+        theirs = [None] * len(x.parts) if y is None else y.parts
+        parts = [_remembered_part(a, b) for a, b in zip(x.parts, theirs, strict=True)]
+        first = Paired(*(a for a, _ in parts))
+        return first, first if y is None else Paired(*(b for _, b in parts))
+    if isinstance(next(members(x), None), Mapping | tuple):
+        return x, x if y is None else y
+    return _remembered(x, y)
+
+
+def _remembered(x: Points, y: Points | None) -> tuple[Remembered, Remembered]:
+    left = _listed(x)
+    right = [] if y is None else _listed(y)
     memory = Memory(left + right)
     first = Remembered(memory, range(len(left)))
     both = range(len(left), len(left) + len(right))
     return first, first if y is None else Remembered(memory, both)
 
 
+def _remembered_part(x: Points, y: Points | None) -> tuple[Points, Points]:
+    """Remember a column, unless it holds numbers, which are no parts to count."""
+    if isinstance(next(members(x), 0.0), Number) or hasattr(x, "ndim"):
+        return x, x if y is None else y
+    return _remembered(x, y)
+
+
 def is_counted(kernel: Kernel) -> bool:
-    """Whether all an expression asks of its points is what they count, so that it may be kept."""
+    """Whether it pays to keep what points count: all an expression asks, or all of some parts."""
     if isinstance(kernel, Composite | FromDistances):
-        return all(is_counted(k) for k in kernel.children().values())
+        needed = any if getattr(kernel, "has_parts", False) else all
+        return needed(is_counted(k) for k in kernel.children().values())
     return isinstance(kernel, Counted)

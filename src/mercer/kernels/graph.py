@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from mercer.check import Array, InvalidInput, as_numpy, real_array, whole
+from mercer.kernels.foreign import Names, is_edges, is_igraph, is_networkx, parts_of
 from mercer.kernels.written import ATOM, LONGEST_TEXT, Name, literal
 
 MOST_NODES = 2**31 - 1
@@ -20,10 +21,9 @@ SHORTEST_EDGE = 8
 
 
 class Graph:
-    r"""A graph on the nodes 0 to n - 1: its edges, and labels and weights if it has any.
+    r"""A graph on the nodes 0 to n - 1: its edges, and labels, weights, attributes if it has any.
 
-    A graph is a value: it cannot be changed, and graphs with the same nodes, edges, labels and
-    weights are equal. Each edge is given once, whatever its direction unless ``directed``; there
+    A graph is a value: it cannot be changed, and graphs made of the same parts are equal. Each edge is given once, whatever its direction unless ``directed``; there
     are no loops. Nodes without labels have the label None, edges without weights the weight 1.
 
     Parameters
@@ -33,6 +33,8 @@ class Graph:
     weights : one finite number other than 0 for each edge
     n : how many nodes; by default as many as there are labels or as the edges need
     directed : whether (u, v) leads from u to v only
+    edge_labels : one hashable label for each edge
+    attributes : a row of numbers for each node
 
     Examples
     --------
@@ -46,21 +48,34 @@ class Graph:
     mercer.check.InvalidInput: the edge (0, 1) is given twice; an undirected graph has each edge once, in either direction
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
 
-    __slots__ = ("_hash", "directed", "edges", "labels", "n", "weights")
+    __slots__ = (
+        "_hash",
+        "attributes",
+        "directed",
+        "edge_labels",
+        "edges",
+        "labels",
+        "n",
+        "weights",
+    )
     edges: Array
     weights: Array
+    attributes: Array | None
     labels: tuple[Hashable, ...] | None
+    edge_labels: tuple[Hashable, ...] | None
     n: int
     directed: bool
     _hash: int
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  (all that a graph may be made of)
         self,
         edges: Any,
         labels: Mapping[int, Hashable] | Iterable[Hashable] | None = None,
         weights: Any = None,
         n: int | None = None,
         directed: bool = False,
+        edge_labels: Iterable[Hashable] | None = None,
+        attributes: Any = None,
     ) -> None:
         pairs = _pairs(edges)
         names = None if isinstance(labels, Mapping) or labels is None else _listed(labels)
@@ -68,14 +83,23 @@ class Graph:
         if isinstance(labels, Mapping):
             names = _from_mapping(labels, count)
         given = _weights(weights, pairs)
-        pairs, given = _in_order(pairs, given, bool(directed))
-        object.__setattr__(self, "edges", _read_only(pairs))
-        object.__setattr__(self, "weights", _read_only(given))
-        object.__setattr__(self, "labels", _labels(names))
-        object.__setattr__(self, "n", count)
-        object.__setattr__(self, "directed", bool(directed))
-        key = (count, bool(directed), self.labels, pairs.tobytes(), given.tobytes())
-        object.__setattr__(self, "_hash", hash(key))
+        kinds = None if edge_labels is None else _labels(_listed(edge_labels), "edge")
+        if kinds is not None and len(kinds) != len(pairs):
+            raise InvalidInput(f"there are {len(kinds)} edge labels for {len(pairs)} edges")
+        pairs, order = _in_order(pairs, bool(directed))
+        rows = _attributes(attributes, count)
+        parts = {
+            "edges": _read_only(pairs),
+            "weights": _read_only(given[order]),
+            "labels": _labels(names, "node"),
+            "n": count,
+            "directed": bool(directed),
+            "edge_labels": kinds and tuple(kinds[i] for i in order),
+            "attributes": None if rows is None else _read_only(rows),
+        }
+        for name, part in parts.items():
+            object.__setattr__(self, name, part)
+        object.__setattr__(self, "_hash", hash(self._key()))
 
     @classmethod
     def from_adjacency(cls, matrix: Any, labels: Any = None, directed: bool = False) -> Graph:
@@ -98,18 +122,23 @@ class Graph:
         return cls(edges, labels, data[data != 0][kept], rows, directed)
 
     @classmethod
-    def read(cls, given: Any, label: str = "label", weight: str = "weight") -> Graph:
-        """Return the graph held by a Graph, a networkx or igraph object, or a square matrix.
+    def read(
+        cls,
+        given: Any,
+        label: str = "label",
+        weight: str = "weight",
+        attributes: str = "attributes",
+    ) -> Graph:
+        """Return the graph held by a Graph, a networkx or igraph object, a file, a square matrix.
 
-        ``label`` and ``weight`` name the attributes of nodes and edges that are read, where all
-        nodes or edges have them.
+        ``label``, ``weight`` and ``attributes`` name what is read of nodes and edges, where all
+        of them have it. A file of edges is what `mercer.read` makes of it.
         """
         if isinstance(given, Graph):
             return given
-        if hasattr(given, "get_edgelist") and hasattr(given, "vs"):
-            return _from_igraph(given, label, weight)
-        if hasattr(given, "nodes") and hasattr(given, "edges") and hasattr(given, "is_directed"):
-            return _from_networkx(given, label, weight)
+        parts = parts_of(given, Names(label, weight, attributes))
+        if parts is not None:
+            return cls(**parts)
         if hasattr(given, "tocoo") or len(getattr(given, "shape", ())) == 2:
             return cls.from_adjacency(given)
         raise InvalidInput(
@@ -146,8 +175,11 @@ class Graph:
         places = np.asarray(order, np.int64)
         if sorted(places.tolist()) != list(range(self.n)):
             raise InvalidInput(f"order must hold each of the {self.n} nodes once")
-        labels = self.labels and tuple(self.labels[i] for i in np.argsort(places))
-        return Graph(places[self.edges], labels, self.weights, self.n, self.directed)
+        back = np.argsort(places)
+        labels = self.labels and tuple(self.labels[i] for i in back)
+        rows = None if self.attributes is None else self.attributes[back]
+        edges = places[self.edges]
+        return Graph(edges, labels, self.weights, self.n, self.directed, self.edge_labels, rows)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{name} cannot be changed: a graph is a value")
@@ -156,15 +188,19 @@ class Graph:
         raise AttributeError(f"{name} cannot be deleted: a graph is a value")
 
     def __reduce__(self) -> tuple[type[Graph], tuple[Any, ...]]:
-        return Graph, (self.edges, self.labels, self.weights, self.n, self.directed)
+        more = self.directed, self.edge_labels, self.attributes
+        return Graph, (self.edges, self.labels, self.weights, self.n, *more)
+
+    def _key(self) -> tuple[Any, ...]:
+        """Return what graphs must share to be equal."""
+        arrays = (self.edges, self.weights, self.attributes)
+        data = tuple(None if a is None else (a.shape, a.tobytes()) for a in arrays)
+        return self.n, self.directed, self.labels, self.edge_labels, data
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Graph) and (
-            (self._hash, self.n, self.directed, self.labels)
-            == (other._hash, other.n, other.directed, other.labels)
-            and np.array_equal(self.edges, other.edges)
-            and np.array_equal(self.weights, other.weights)
-        )
+        if not isinstance(other, Graph) or self._hash != other._hash:
+            return False
+        return self is other or self._key() == other._key()
 
     def __hash__(self) -> int:
         return self._hash
@@ -180,12 +216,23 @@ class Graph:
             "weights": None if np.all(self.weights == 1.0) else self.weights.tolist(),
             "n": self.n if self.labels is None and self.n != needed else None,
             "directed": self.directed or None,
+            "edge_labels": self.edge_labels,
+            "attributes": None if self.attributes is None else self.attributes.tolist(),
         }
         given = [f"{k}={literal(v, name)}" for k, v in parts.items() if v is not None]
         return f"{name('Graph')}({', '.join(given)})", ATOM
 
     def __repr__(self) -> str:
         return self.formula(lambda name: name)[0]
+
+
+def is_graph(given: Any) -> bool:
+    """Whether something is a graph of this or another library; a matrix may be anything."""
+    return any(is_one(given) for is_one in (_is_own, is_igraph, is_networkx, is_edges))
+
+
+def _is_own(given: Any) -> bool:
+    return isinstance(given, Graph)
 
 
 def _pairs(edges: Any) -> Array:
@@ -243,21 +290,31 @@ def _listed(labels: Any) -> tuple[Hashable, ...]:
     return tuple(labels)
 
 
-def _labels(names: tuple[Hashable, ...] | None) -> tuple[Hashable, ...] | None:
+def _labels(names: tuple[Hashable, ...] | None, what: str) -> tuple[Hashable, ...] | None:
     if names is None or all(name is None for name in names):
         return None
     plain = tuple(v.item() if isinstance(v, np.generic) else v for v in names)
-    for node, label in enumerate(plain):
+    for i, label in enumerate(plain):
         try:
             hash(label)
         except TypeError:
             raise InvalidInput(
-                f"the label {label!r} of node {node} cannot be compared; use numbers, strings or "
+                f"the label {label!r} of {what} {i} cannot be compared; use numbers, strings or "
                 "tuples"
             ) from None
         if isinstance(label, float) and isnan(label):
-            raise InvalidInput(f"the label of node {node} is not a number (nan)")
+            raise InvalidInput(f"the label of {what} {i} is not a number (nan)")
     return plain
+
+
+def _attributes(given: Any, count: int) -> Array | None:
+    if given is None or (count == 0 and len(given) == 0):
+        return None
+    rows = real_array(given, "the attributes") + 0.0  # -0.0 and 0.0 are one number
+    rows = rows[:, None] if rows.ndim == 1 else rows
+    if rows.ndim != 2 or len(rows) != count:
+        raise InvalidInput(f"there are attributes of shape {rows.shape} for {count} nodes")
+    return rows
 
 
 def _weights(weights: Any, pairs: Array) -> Array:
@@ -280,7 +337,8 @@ def _weights(weights: Any, pairs: Array) -> Array:
     return given
 
 
-def _in_order(pairs: Array, weights: Array, directed: bool) -> tuple[Array, Array]:
+def _in_order(pairs: Array, directed: bool) -> tuple[Array, Array]:
+    """Return edges in order, without loops and repetitions, and the order."""
     loops = pairs[:, 0] == pairs[:, 1]
     if np.any(loops):
         node = int(pairs[int(np.argmax(loops)), 0])
@@ -293,7 +351,7 @@ def _in_order(pairs: Array, weights: Array, directed: bool) -> tuple[Array, Arra
         u, v = ends[int(np.argmax(twice))].tolist()
         note = "" if directed else "; an undirected graph has each edge once, in either direction"
         raise InvalidInput(f"the edge ({u}, {v}) is given twice{note}")
-    return np.ascontiguousarray(ends), weights[order]
+    return np.ascontiguousarray(ends), order
 
 
 def _read_only(a: Array) -> Array:
@@ -319,44 +377,3 @@ def _refuse_asymmetry(u: Array, v: Array, w: Array) -> None:
                 f"the adjacency matrix is not symmetric at row {u[at]}, column {v[at]}; for a "
                 "directed graph use Graph.from_adjacency(matrix, directed=True)"
             )
-
-
-def _from_networkx(given: Any, label: str, weight: str) -> Graph:
-    places = {node: i for i, node in enumerate(given.nodes)}
-    edges = [(places[u], places[v]) for u, v in given.edges()]
-    return _with_attributes(
-        edges,
-        [data for _, data in given.nodes(data=True)],
-        [data for _, _, data in given.edges(data=True)],
-        (label, weight),
-        bool(given.is_directed()),
-    )
-
-
-def _from_igraph(given: Any, label: str, weight: str) -> Graph:
-    nodes, links = ([part.attributes() for part in parts] for parts in (given.vs, given.es))
-    return _with_attributes(
-        given.get_edgelist(), nodes, links, (label, weight), bool(given.is_directed())
-    )
-
-
-def _with_attributes(
-    edges: list[tuple[int, int]],
-    nodes: list[dict[str, Any]],
-    links: list[dict[str, Any]],
-    names: tuple[str, str],
-    directed: bool,
-) -> Graph:
-    labels = _attribute(nodes, names[0], "node")
-    weights = _attribute(links, names[1], "edge")
-    return Graph(edges, labels, weights, len(nodes), directed)
-
-
-def _attribute(parts: list[dict[str, Any]], name: str, what: str) -> list[Any] | None:
-    """Return an attribute that all parts have, or none of them."""
-    lacking = [i for i, data in enumerate(parts) if data.get(name) is None]
-    if len(lacking) == len(parts):
-        return None
-    if lacking:
-        raise InvalidInput(f"{what} {lacking[0]} has no {name!r}, which others have")
-    return [data[name] for data in parts]

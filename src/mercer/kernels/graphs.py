@@ -44,8 +44,8 @@ class EdgeHistogram(Counted):
         w_G(a, b) = \sum_{uv \in G,\, \{\ell(u), \ell(v)\} = \{a, b\}} w_{uv}
 
     Edges without weights count 1 each, so that k is the number of pairs of edges with the same
-    labels at their ends. The ends of a directed graph's edges are in order, and its edges are no
-    edges of an undirected graph.
+    labels at their ends, and the same label of their own where they have any. The ends of a
+    directed graph's edges are in order, and its edges are no edges of an undirected graph.
 
     >>> from mercer import Graph
     >>> EdgeHistogram()([Graph([(0, 1), (1, 2)], labels="aba")], [Graph([(0, 1)], labels="ba")])
@@ -67,6 +67,9 @@ class EdgeHistogram(Counted):
         kinds = (directed * size + a) * size + b
         owners = batch.owners[batch.sources]
         shape = batch.n, 2 * size * size
+        if batch.kinds is not None:
+            kinds = kinds + shape[1] * batch.kinds
+            shape = batch.n, shape[1] * (int(batch.kinds.max(initial=0)) + 1)
         return Counts.of(beside([tally(owners[once], kinds[once], shape, batch.weights[once])]))
 
 
@@ -85,8 +88,9 @@ class WeisfeilerLehman(Counted):
         c_{h+1}(u) = (c_h(u), \{\!\!\{c_h(v) : v \sim u\}\!\!\}), \quad c_0 = \ell
 
     Neighbours of a node of a directed graph are those its edges lead to; weights are not looked
-    at. Neighbourhoods are grouped by 64-bit hashes and then compared in full, so that the counts
-    are those of the definition whatever the hashes.
+    at. Where edges have labels, a neighbour is the pair of its colour and its edge's label.
+    Neighbourhoods are grouped by 64-bit hashes and then compared in full, so that the counts are
+    those of the definition whatever the hashes.
 
     >>> from mercer import Graph
     >>> path, star = Graph([(0, 1), (1, 2), (2, 3)]), Graph([(0, 1), (0, 2), (0, 3)])
@@ -128,10 +132,13 @@ def salts(size: int, attempt: int) -> Array:
 def refine(batch: Batch, colours: Colours) -> Colours:
     """Number the pairs of a node's colour and the multiset of its neighbours' colours, exactly."""
     c, size = colours
-    near = c[batch.targets]
+    near, others = c[batch.targets], size
+    if batch.kinds is not None:
+        seen, near = np.unique(batch.kinds * size + near, return_inverse=True)
+        others = len(seen)
     attempt = 0
     while True:
-        own, theirs = np.split(salts(2 * size, attempt), 2)
+        own, theirs = np.split(salts(size + others, attempt), [size])
         sums = np.append(np.uint64(0), np.cumsum(theirs[near], dtype=np.uint64))
         hashes = own[c] + sums[batch.ends[1:]] - sums[batch.ends[:-1]]  # modulo 2⁶⁴
         _, first, refined = np.unique(hashes, return_index=True, return_inverse=True)
@@ -150,7 +157,7 @@ def _are_equal(twins: Array, c: Array, near: Array, batch: Batch) -> bool:
     arcs = np.flatnonzero(grouped[batch.sources])
     # Arcs stand in the order of their origins: sorting by origin and colour moves them inside it.
     ordered = np.zeros_like(near)
-    base = batch.sources[arcs] * len(c)
+    base = batch.sources[arcs] * (int(near.max(initial=0)) + 1)
     ordered[arcs] = np.sort(base + near[arcs]) - base
     shift = batch.ends[twins] - batch.ends[:-1]
     return bool(np.all(ordered[arcs] == ordered[arcs + shift[batch.sources[arcs]]]))
@@ -163,7 +170,8 @@ class ShortestPath(Counted):
     .. math:: k(G, H) = \#\{(u, v, u', v') : \ell(u) = \ell(u'),\, \ell(v) = \ell(v'),\,
         d_G(u, v) = d_H(u', v') < \infty\}, \quad u \ne v,\; u' \ne v'
 
-    Pairs (u, v) are ordered, and those without a path left out. Weights are lengths: they must be
+    Pairs (u, v) are ordered, and those without a path left out. Labels of edges are not looked at:
+    a pair may have several shortest paths. Weights are lengths: they must be
     positive, and lengths of paths are equal when their sums are the same doubles.
 
     >>> from mercer import Graph

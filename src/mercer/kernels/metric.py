@@ -220,10 +220,14 @@ MEDIAN_SAMPLE = 1000
 
 def sampled(x: Points) -> Points:
     """Return at most `MEDIAN_SAMPLE` points, always the same ones, spread over the data."""
-    n = how_many(as_points(x, "x"))
+    x = as_points(x, "x")
+    n = how_many(x)
     if n <= MEDIAN_SAMPLE:
         return x
     chosen = np.sort(np.random.default_rng(0).choice(n, MEDIAN_SAMPLE, replace=False))
+    if hasattr(x, "picked"):
+        some: Points = x.picked(chosen)
+        return some
     if is_array_api_obj(x):
         xp = namespace(x)
         return xp.take(x, xp.asarray(chosen), axis=0)

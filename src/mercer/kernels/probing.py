@@ -51,6 +51,9 @@ def take(x: Points, chosen: Array) -> Points:
     if hasattr(x, "iloc"):  # some rows of a data frame are one, and its columns have their names
         frame: Points = x.iloc[chosen]
         return frame
+    if hasattr(x, "picked"):
+        part: Points = x.picked(chosen)
+        return part
     rows = rows_of(x)
     if is_array_api_obj(rows):
         xp = array_namespace(rows)

@@ -8,6 +8,7 @@ from itertools import chain, combinations
 from typing import Any, ClassVar
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 from scipy.sparse import csr_array
 
 from mercer.check import (
@@ -20,7 +21,8 @@ from mercer.check import (
     members,
     namespace,
 )
-from mercer.kernels.base import Domain, Kernel, value
+from mercer.kernels.base import Domain, value
+from mercer.kernels.counts import Counted, Counts, Remembered
 from mercer.kernels.features import refuse_too_many
 from mercer.kernels.pairs import Pairs
 
@@ -53,7 +55,7 @@ def as_sets(points: Points, universe: Collection[Hashable] | None) -> list[froze
     sets = []
     rows = as_numpy(points) if hasattr(points, "ndim") else points
     for i, given in enumerate(members(rows)):
-        point = given.tolist() if hasattr(given, "tolist") else given
+        point = as_numpy(given).tolist() if is_array_api_obj(given) else given
         if isinstance(point, str) or not isinstance(point, Iterable):
             raise InvalidInput(
                 f"point {i} is {point!r}, not a set; give sets, frozensets or lists of elements"
@@ -83,24 +85,34 @@ def incidence(sets: list[frozenset[Hashable]], columns: dict[Hashable, int]) -> 
     return csr_array((ones, (rows, members)), shape=(len(sets), len(columns)))
 
 
-class SetKernel(Kernel):
+class SetKernel(Counted):
     """A function of |A ∩ B|, |A| and |B|."""
 
     __slots__ = ()
+    is_inner_product: ClassVar[bool] = False
     universe: Collection[Hashable] | None
 
     @abstractmethod
     def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
         """Return the kernel from |A ∩ B|, |A| and |B|."""
 
+    def counts(self, points: list[Any]) -> Counts:
+        sets = as_sets(points, self.universe)
+        columns = {e: j for j, e in enumerate(dict.fromkeys(chain(*sets)))}
+        return Counts.of(incidence(sets, columns))
+
+    def sides(self, pairs: Pairs) -> tuple[Counts, Counts]:
+        if self.universe is not None:
+            for points in (pairs.x, pairs.y):
+                if not isinstance(points, Remembered):
+                    as_sets(points, self.universe)  # names a point by its number on its own side
+        return Counted.sides(self, pairs)
+
     def evaluate(self, pairs: Pairs) -> Array:
-        left = as_sets(pairs.x, self.universe)
-        right = left if pairs.same else as_sets(pairs.y, self.universe)
-        columns = {e: j for j, e in enumerate(dict.fromkeys(chain(*left, *right)))}
-        a = incidence(left, columns)
-        b = a if pairs.same else incidence(right, columns)
-        sizes = [np.array([float(len(s)) for s in sets]) for sets in (left, right)]
-        values = self.of_sizes(pairs.dot(a, b), pairs.of_x(sizes[0]), pairs.of_y(sizes[1]))
+        left, right = self.sides(pairs)
+        values = self.of_sizes(
+            left.dot(right, pairs), pairs.of_x(left.totals()), pairs.of_y(right.totals())
+        )
         return namespace(pairs.x, pairs.y).asarray(values)
 
     def known_universe(self) -> list[Hashable]:
@@ -133,6 +145,7 @@ class Intersection(SetKernel):
     universe: Collection[Hashable] | None = None
     domain: ClassVar[Domain] = {"universe": _optional_universe}
     theorem: ClassVar[str] = "the inner product of the indicators of the elements"
+    is_inner_product: ClassVar[bool] = True
 
     def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
         return shared

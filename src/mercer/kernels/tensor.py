@@ -45,11 +45,16 @@ class Tensor(Composite):
     """A kernel on a product space, made of one kernel for each part of a point."""
 
     __slots__ = ()
+    has_parts: ClassVar[bool] = True
     parts: tuple[Kernel, ...]
 
     @property
     def reads_vectors(self) -> bool:
         return False  # points are tuples
+
+    @property
+    def reads_rows(self) -> bool:
+        return False
 
     def pairs_of(self, child: str, pairs: Pairs) -> Pairs:
         return pairs.mapped(Part(int(child)))

@@ -28,11 +28,14 @@ from mercer.kernels import (  # noqa: F401  (by name)
     spectral,
     splines,
     strings,
+    variables,
     walks,
 )
+from mercer.kernels.attributed import ContinuousWeisfeilerLehman
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
 from mercer.kernels.radial import Gaussian, Laplacian
+from mercer.kernels.tables import Columns
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 from mercer.kernels.written import DEEPEST, LARGEST_POWER, LONGEST_NUMBER, LONGEST_TEXT, snake
@@ -43,7 +46,7 @@ TOKEN = re.compile(
     |(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
     |(?P<string>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+')
-    |(?P<mark>\*\*|[-+*/.,=()\[\]{}])
+    |(?P<mark>\*\*|[-+*/.,:=()\[\]{}])
     |(?P<stray>["'].*|.)
     |(?P<end>\Z)"""
 )
@@ -165,11 +168,30 @@ class _Reader:
         if self.accept("["):
             return tuple(self.items("]")[0])
         if self.accept("{"):
-            return self.made(at, frozenset, self.items("}")[0])
+            return self.braces(at)
         self.expect("(", "a kernel or a value")
         value = self.inner()
+        if self.accept(","):
+            return (value, *self.items(")")[0])
         self.expect(")", "')'")
         return value
+
+    def braces(self, at: int) -> Any:
+        """Read a set, or a mapping where a colon stands after the first value."""
+        values: list[Any] = []
+        pairs: list[tuple[Any, Any]] = []
+        while not self.accept("}"):
+            values.append(self.inner())
+            if len(values) == 1 and self.accept(":"):
+                pairs.append((values.pop(), self.inner()))
+            if self.tokens[-1].text != "}":
+                self.expect(",", "',' or '}'")
+            if values and pairs:
+                self.fail("expected ':' after every value of a mapping, or after none", at)
+        mapping = self.made(at, dict, pairs)
+        if len(mapping) < len(pairs):
+            self.fail("expected every name once in a mapping", at)
+        return mapping if pairs else self.made(at, frozenset, values)
 
     def items(self, close: str) -> tuple[list[Any], dict[str, Any]]:
         """Read values up to a closing bracket: those without a name, and those with one."""
@@ -293,17 +315,37 @@ def _given(gamma: float | None) -> float:
     return number(gamma, "gamma", above=0.0)
 
 
-def graph(
-    edges: Any, labels: Any = None, weights: Any = None, n: Any = None, directed: Any = False
+def columns(columns: Any = None, weights: Any = None, product: Any = False) -> Columns:
+    """Return a kernel on the rows of a table."""
+    return Columns(columns, weights, product)
+
+
+def continuous_weisfeiler_lehman(depth: Any, kernel: Any = Gaussian("median")) -> Kernel:  # noqa: B008  (a value)
+    """Return a kernel on graphs, made of one on the attributes of nodes."""
+    return ContinuousWeisfeilerLehman(depth, kernel)
+
+
+def graph(  # noqa: PLR0913, PLR0917  (the parts of a graph)
+    edges: Any,
+    labels: Any = None,
+    weights: Any = None,
+    n: Any = None,
+    directed: Any = False,
+    edge_labels: Any = None,
+    attributes: Any = None,
 ) -> Graph:
     """Return a graph that is the parameter of a kernel between its nodes."""
-    return Graph(edges, labels, weights, n, directed)
+    return Graph(edges, labels, weights, n, directed, edge_labels, attributes)
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "graph": graph,
     "Graph": graph,
     "frozenset": lambda: frozenset(),
+    "continuous_weisfeiler_lehman": continuous_weisfeiler_lehman,
+    "ContinuousWeisfeilerLehman": continuous_weisfeiler_lehman,
+    "columns": columns,
+    "Columns": columns,
     "tensor_sum": tensor_sum,
     "tensor_product": tensor_product,
     "complex": lambda real, imag=0.0: complex(number(real, "real"), number(imag, "imag")),

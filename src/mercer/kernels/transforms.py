@@ -166,6 +166,10 @@ class PullBack(Kernel):
         return False  # the map may take anything to vectors
 
     @property
+    def reads_rows(self) -> bool:
+        return False
+
+    @property
     def _psi(self) -> OfPoints:
         return OfPoints(self.function, "psi")
 

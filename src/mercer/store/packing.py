@@ -44,7 +44,7 @@ class Arrays:
 
     def packed(self, value: Any, place: str) -> Any:
         """Return a value as JSON; ``place`` is where it was found, for messages."""
-        if isinstance(value, np.generic):
+        if isinstance(value, np.generic) and not isinstance(value, str):
             return {"scalar": self._add(np.asarray(value), place)}
         if value is None or isinstance(value, bool | int | str):
             return value

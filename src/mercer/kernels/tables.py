@@ -1,0 +1,411 @@
+"""Kernels on the rows of a table: one kernel for each column, or group of columns, of any type."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from math import prod, sqrt
+from typing import Any, ClassVar, TypeAlias
+
+import numpy as np
+from array_api_compat import is_array_api_obj
+
+from mercer.check import (
+    Array,
+    DataWarning,
+    InvalidInput,
+    InvalidParameter,
+    NotDifferentiable,
+    Paired,
+    Points,
+    Rows,
+    as_numpy,
+    as_points,
+    members,
+    namespace,
+    nonnegative,
+    numbers,
+)
+from mercer.kernels.algebra import Product
+from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Name, literal, value
+from mercer.kernels.composite import Composite, refuse_conditional
+from mercer.kernels.features import dense, join, outer_rows
+from mercer.kernels.metric import sampled
+from mercer.kernels.pairs import Pairs, Table
+from mercer.kernels.roles import guessed_kernels
+from mercer.kernels.variables import Category, Standardised, is_missing
+from mercer.kernels.vectors import Linear
+
+Key: TypeAlias = str | tuple[str, ...]
+"""A column, or the columns of a group."""
+
+BALANCED = "balanced"
+"""The rule that weighs kernels so that each has inertia 1."""
+
+
+def as_rows(points: Any) -> Points:
+    """Return points whose parts have names: rows of a table, or a sequence of mappings."""
+    given = as_points(points, "x")
+    if not isinstance(given, Rows) and not isinstance(next(iter(members(given)), {}), Mapping):
+        raise InvalidInput(
+            "a kernel on tables reads a mapping from names to columns, or a sequence of mappings; "
+            f"found {type(points).__name__} (of a data frame: mercer.rows(frame))"
+        )
+    return given
+
+
+@dataclass(frozen=True)
+class Field:
+    """The map that takes rows of a table to what they hold in a column or a group of columns.
+
+    The columns of a group are put together as one array where all are numbers, and as tuples
+    elsewhere.
+    """
+
+    key: Key
+
+    def __call__(self, points: Any) -> Points:
+        rows = as_rows(points)
+        if isinstance(self.key, str):
+            return self._column(rows, self.key)
+        parts = [self._column(rows, name) for name in self.key]
+        try:
+            return np.column_stack([_numbers(part) for part in parts])
+        except (TypeError, ValueError):
+            return Paired(*parts)
+
+    def _column(self, rows: Points, name: str) -> Points:
+        if isinstance(rows, Rows):
+            return rows.column(name)
+        try:
+            return [row[name] for row in members(rows)]
+        except KeyError:
+            raise InvalidInput(f"a row has no column {name!r}") from None
+
+
+def _numbers(part: Points) -> Array:
+    column = as_numpy(part)
+    if column.dtype.kind not in "biuf":
+        raise TypeError("not numbers")
+    return column
+
+
+def name_of(key: Key) -> str:
+    """Return the name of a block: its column, or its columns with commas."""
+    return key if isinstance(key, str) else ",".join(key)
+
+
+def _blocks(v: Any, name: str) -> tuple[tuple[Key, Kernel], ...] | None:
+    if v is None:
+        return None
+    if not isinstance(v, Mapping | tuple):
+        raise InvalidParameter(f"{name} must map columns to kernels, found {v!r}")
+    pairs = tuple((_key(k), kernel) for k, kernel in (v.items() if isinstance(v, Mapping) else v))
+    wrong = next((k for k, kernel in pairs if not isinstance(kernel, Kernel)), None)
+    if not pairs or wrong is not None:
+        what = "nothing" if wrong is None else f"none for {wrong!r}"
+        raise InvalidParameter(f"{name} must map columns to kernels, found {what}")
+    names = [f"{name_of(key)}__" for key, _ in pairs]
+    for i, one in enumerate(names):  # a parameter's path must say whose it is
+        if any(other.startswith(one) for j, other in enumerate(names) if i != j):
+            raise InvalidParameter(f"{one[:-2]!r} begins the name of another column too; rename it")
+    return pairs
+
+
+def _key(key: Any) -> Key:
+    if isinstance(key, str):
+        return key
+    columns = tuple(key) if isinstance(key, tuple | list) else ()
+    if not columns or not all(isinstance(c, str) for c in columns):
+        raise InvalidParameter(f"a kernel belongs to a column or a tuple of columns, found {key!r}")
+    return columns[0] if len(columns) == 1 else columns
+
+
+def _weights(v: Any, name: str) -> tuple[float, ...] | str | None:
+    if v is None or (isinstance(v, str) and v == BALANCED):
+        return v
+    if isinstance(v, str):
+        raise InvalidParameter(f"{name} are numbers or {BALANCED!r}, found {v!r}")
+    return numbers(v, name, nonnegative)
+
+
+@contextmanager
+def _named(name: str) -> Iterator[None]:
+    """Say in which column something was refused."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise InvalidInput(f"column {name!r}: {error}") from error
+
+
+@value
+class Columns(Composite):
+    r"""A kernel on the rows of a table: the sum, or the product, of kernels on its columns.
+
+    .. math:: k(x, y) = \sum_b w_b\, k_b(x_b, y_b) \quad\text{or}\quad \prod_b k_b(x_b, y_b)
+
+    Points are the rows of a mapping from names to columns, which may be arrays, strings, graphs or
+    sets; models also take data frames. What is missing is refused by row and column, unless a
+    `Category` makes it a level.
+
+    Parameters
+    ----------
+    columns : mapping from a column, or a tuple of columns, to its kernel
+        By default all columns are used, each with the kernel of its type, and balanced: numbers
+        and time stamps standardised, categories by equality, strings by the triples of letters
+        they share, graphs by Weisfeiler–Lehman, sets by their intersection. Of numbers alone it
+        is standardised PCA.
+    weights : one number for each kernel, or "balanced"
+        1 each by default. ``"balanced"`` divides each kernel by its inertia on the data, as the
+        standardisation of variables does: see `inertia`.
+    product : whether kernels are multiplied
+
+    Examples
+    --------
+    >>> from mercer import Category, Columns, Gaussian
+    >>> table = {"height": [1.6, 1.8], "team": ["red", "blue"]}
+    >>> Columns({"height": Gaussian(0.2), "team": Category()})(table)
+    array([[2.        , 0.60653066],
+           [0.60653066, 2.        ]])
+    >>> Columns().resolve({"height": [1.5, 2.0], "team": ["red", "blue"]})
+    Columns({"height": Standardised(centre=[1.75], scale=[0.25]), "team": Category(levels=None, shares=None, missing="error")}, weights=[1.0, 2.0])
+
+    Kroese et al., Theorem 6.5.5.
+    """  # noqa: E501  (a doctest shows the kernel on one line)
+
+    columns: Mapping[Any, Kernel] | tuple[tuple[Key, Kernel], ...] | None = None
+    weights: Mapping[Any, float] | Sequence[float] | str | None = None
+    product: bool = False
+    has_parts: ClassVar[bool] = True
+    domain: ClassVar[Domain] = {"columns": _blocks}
+    theorem: ClassVar[str] = "a tensor sum or product of {kind} kernels is one"
+
+    def __post_init__(self) -> None:
+        Kernel.__post_init__(self)
+        blocks = self.blocks
+        given = self.weights
+        if isinstance(given, Mapping):
+            keys = {name_of(_key(key)): w for key, w in given.items()}
+            if keys.keys() != self.children().keys():
+                raise InvalidParameter(f"weights are given for {sorted(keys)}, not for each column")
+            given = [keys[name] for name in self.children()]
+        weights = _weights(given, "weights")
+        object.__setattr__(self, "weights", weights)
+        if isinstance(weights, tuple) and len(weights) != len(blocks):
+            raise InvalidParameter(f"there are {len(weights)} weights of {len(blocks)} columns")
+        if self.product and weights is not None:
+            raise InvalidParameter("a product of kernels has no weights: they would be one factor")
+        if self.product:
+            kernels = [kernel for _, kernel in blocks]
+            refuse_conditional(kernels, "a product with a conditionally positive definite kernel")
+
+    @property
+    def blocks(self) -> tuple[tuple[Key, Kernel], ...]:
+        """The columns and their kernels; none where they are yet to be guessed."""
+        return self.columns if isinstance(self.columns, tuple) else ()
+
+    @staticmethod
+    def guess(table: Any) -> Columns:
+        """Return the kernels that are taken where none are given, before they see the data."""
+        rows = as_rows(table)
+        if not isinstance(rows, Rows):
+            names = dict.fromkeys(name for row in members(rows) for name in row)
+            rows = Rows({name: Field(name)(rows) for name in names})
+        return Columns(guessed_kernels(rows), weights=BALANCED)
+
+    @property
+    def reads_vectors(self) -> bool:
+        return False
+
+    @property
+    def reads_rows(self) -> bool:
+        return True
+
+    def children(self) -> dict[str, Kernel]:
+        return {name_of(key): kernel for key, kernel in self.blocks}
+
+    def with_children(self, children: Mapping[str, Kernel]) -> Kernel:
+        blocks = tuple((key, children[name_of(key)]) for key, _ in self.blocks)
+        return replace(self, columns=blocks or None)
+
+    def own_parameters(self) -> dict[str, Any]:
+        weights = {} if self.weights is None else {"weights": self.weights}
+        return {**weights, "product": self.product}
+
+    def _field(self, child: str) -> Field:
+        return Field(next(key for key, _ in self.blocks if name_of(key) == child))
+
+    def seen_by(self, child: str, x: Points) -> Points:
+        return self._field(child)(x)
+
+    def pairs_of(self, child: str, pairs: Pairs) -> Pairs:
+        return pairs.mapped(self._field(child))
+
+    def resolve(self, x: Points) -> Kernel:
+        if self.columns is None:
+            guessed = Columns.guess(x)
+            kept = BALANCED if self.weights is None and not self.product else self.weights
+            return replace(guessed, weights=kept, product=self.product).resolve(x)
+        rows = as_rows(x)
+        children = {}
+        for name, kernel in self.children().items():
+            column = self.seen_by(name, rows)
+            with _named(name):
+                if not _takes_missing(kernel):
+                    refuse_missing(column)
+                children[name] = kernel.resolve(column)
+        return self.with_children(children).resolve_own(rows)
+
+    def resolve_own(self, x: Points) -> Kernel:
+        if self.weights != BALANCED:
+            return self
+        inertias = {n: inertia(k, self.seen_by(n, x)) for n, k in self.children().items()}
+        constant = [name for name, size in inertias.items() if size == 0.0]
+        if constant:
+            warnings.warn(
+                f"column {', '.join(map(repr, constant))} is the same in all rows for its kernel, "
+                "and counts for nothing",
+                DataWarning,
+                stacklevel=2,
+            )
+        return replace(self, weights=tuple(1.0 / v if v > 0.0 else 0.0 for v in inertias.values()))
+
+    @property
+    def numbers(self) -> Sequence[float]:
+        """The weights as numbers, one for each kernel."""
+        if not self.blocks:
+            raise InvalidParameter("the kernels of columns depend on data: call k.resolve(x) first")
+        if isinstance(self.weights, str):
+            raise InvalidParameter(
+                f"the weights {self.weights!r} depend on data: call k.resolve(x) first"
+            )
+        return self.weights if isinstance(self.weights, tuple) else (1.0,) * len(self.blocks)
+
+    def values(self, pairs: Pairs) -> list[Array]:
+        self.numbers  # noqa: B018  (refuses a kernel that was not resolved)
+        found = []
+        for name, kernel in self.children().items():
+            with _named(name):
+                found.append(kernel.evaluate(self.pairs_of(name, pairs)))
+        return found
+
+    def combine(self, values: Sequence[Array]) -> Array:
+        if self.product:
+            return prod(values[1:], start=values[0])
+        terms = [w * v for w, v in zip(self.numbers, values, strict=True)]
+        return sum(terms[1:], start=terms[0])
+
+    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
+        if self.product:
+            return Product(tuple(kernel for _, kernel in self.blocks)).local_slopes(values)
+        return self.numbers
+
+    def local_partials(self, values: Sequence[Array]) -> dict[str, Array]:
+        if not isinstance(self.weights, tuple):
+            return {}
+        return {"weights": namespace(*values).stack(list(values), axis=-1)}
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        if self.product:
+            return Composite.evaluate_squares(self, pairs)
+        squares = []
+        for name, kernel in self.children().items():
+            with _named(name):
+                squares.append(kernel.evaluate_squares(self.pairs_of(name, pairs)))
+        return self.combine(squares)
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        raise NotDifferentiable("rows of a table are not vectors: no slopes")
+
+    def features(self, x: Points) -> Array:
+        weights = self.numbers
+        parts = [dense(k.features(self.seen_by(n, x))) for n, k in self.children().items()]
+        if not self.product:
+            return join([sqrt(w) * phi for w, phi in zip(weights, parts, strict=True)])
+        first, *others = parts
+        for phi in others:
+            first = outer_rows(first, phi)
+        return first
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        inside = ", ".join(f"{_spelt(key, name)}: {k.formula(name)[0]}" for key, k in self.blocks)
+        arguments = [f"{{{inside}}}"] if self.blocks else []
+        if self.weights is not None:
+            arguments.append(f"weights={literal(self.weights, name)}")
+        if self.product:
+            arguments.append("product=True")
+        return f"{name('Columns')}({', '.join(arguments)})", ATOM
+
+
+def columns_read(kernel: Kernel, table: Any = None) -> tuple[str, ...]:
+    """Return the columns that a kernel on tables looks at; those yet to be guessed need the table.
+
+    >>> columns_read(2.0 * Columns({"age": Linear(), ("x", "y"): Linear()}))
+    ('age', 'x', 'y')
+    >>> columns_read(Linear())
+    ()
+    """
+    if not kernel.reads_rows:
+        return ()
+    if isinstance(kernel, Columns):
+        blocks = kernel.blocks or (() if table is None else Columns.guess(table).blocks)
+        names = [name for key, _ in blocks for name in ((key,) if isinstance(key, str) else key)]
+    else:
+        names = [n for k in kernel.children().values() for n in columns_read(k, table)]
+    return tuple(dict.fromkeys(names))
+
+
+def _spelt(key: Key, name: Name) -> str:
+    if isinstance(key, str):
+        return literal(key, name)
+    return f"({', '.join(literal(column, name) for column in key)})"
+
+
+def _takes_missing(kernel: Kernel) -> bool:
+    children = kernel.children().values()
+    is_category = isinstance(kernel, Category) and kernel.missing == "level"
+    return is_category or (bool(children) and all(_takes_missing(k) for k in children))
+
+
+def refuse_missing(column: Points) -> None:
+    """Refuse a column in which something is missing, by its first row."""
+    parts = column.parts if isinstance(column, Paired) else [column]
+    for part in parts:
+        if is_array_api_obj(part) and as_numpy(part).dtype.kind not in "fOc":
+            continue
+        holes = _holes(part)
+        if np.any(holes):
+            count, first = int(np.sum(holes)), int(np.argmax(holes))
+            raise InvalidInput(
+                f"{count} of {len(holes)} values {'is' if count == 1 else 'are'} missing, the "
+                f"first in row {first}; leave such rows out, impute numbers, or make a level of "
+                'missing categories: Category(missing="level")'
+            )
+
+
+def _holes(part: Points) -> Array:
+    """Return which rows have nothing, or lack a coordinate."""
+    if is_array_api_obj(part) and as_numpy(part).dtype.kind in "fc":
+        holes = np.isnan(as_numpy(part))
+        return np.asarray(holes.reshape(len(holes), -1).any(axis=1))
+    return np.array([is_missing(v) for v in members(part)], bool)
+
+
+def inertia(kernel: Kernel, x: Points) -> float:
+    r"""Return the mean squared distance of points to their mean in the space of a kernel.
+
+    .. math:: \frac{1}{n} \sum_i \|\varphi_i - \bar\varphi\|^2 = \frac{1}{2 n^2} \sum_{ij} d^2_{ij}
+
+    Of kernels that are not linear, and more than a thousand points, a thousand decide.
+
+    >>> from mercer import Linear
+    >>> inertia(Linear(), [[1.0], [3.0]])
+    1.0
+    """
+    if isinstance(kernel, Linear | Standardised):
+        return float(np.var(as_numpy(kernel.features(x)), axis=0).sum())
+    squares = as_numpy(kernel.evaluate_squares(Table(sampled(x))))
+    half = float(np.mean(squares)) / 2.0
+    return half if half > ZERO_SQUARE * float(np.max(np.abs(squares), initial=0.0)) else 0.0
