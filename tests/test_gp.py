@@ -20,10 +20,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.check import Array
-from mercer.gp import log_likelihood_interval
+from mercer.gp import log_likelihood_gradient_interval, log_likelihood_interval
 from mercer.gp.posterior import NegativeVariance
 from mercer.gp.process import Jittered
 from mercer.gp.search import Optimum
+from mercer.gram import Gram
+from mercer.null_space import null_columns
 from mercer.solve import SingularSystem
 from mercer.store import save
 from tests.references import reference
@@ -91,9 +93,9 @@ def test_the_bands_of_the_text_hold_the_sine() -> None:
 
 
 def test_empirical_bayes_finds_the_texts_parameters_in_most_draws() -> None:
-    """Example 6.17: (0.20, 0.44) in the text; medians and spread over draws of the same law."""
+    """Example 6.17: (0.20, 0.44) in the text; medians and spread over 60 draws of the same law."""
     found = []
-    for seed in range(12):
+    for seed in range(60):
         rng = np.random.default_rng(100 + seed)
         x = rng.uniform(size=(30, 1))
         y = 2.0 * np.sin(2.0 * np.pi * x[:, 0]) + 0.5 * rng.standard_normal(30)
@@ -101,9 +103,12 @@ def test_empirical_bayes_finds_the_texts_parameters_in_most_draws() -> None:
         assert ended(model).is_converged
         bandwidth = mc.parameters(model.kernel_)["bandwidth"]
         found.append((bandwidth, np.sqrt(model.noise_variance_)))
-    bandwidth, noise = np.median(found, axis=0)
-    assert bandwidth == pytest.approx(0.188, abs=0.02)
-    assert noise == pytest.approx(0.471, abs=0.05)
+    low, middle, high = np.quantile(found, [0.1, 0.5, 0.9], axis=0)
+    # What other draws of 60 move these quantiles by; those of the text lie between them.
+    np.testing.assert_allclose(middle, [0.188, 0.471], atol=0.02)
+    np.testing.assert_allclose([low[0], high[0]], [0.158, 0.206], atol=0.02)
+    np.testing.assert_allclose([low[1], high[1]], [0.389, 0.613], atol=0.06)
+    assert np.all((low < [0.20, 0.44]) & (high > [0.20, 0.44]))
 
 
 def test_the_surface_has_its_top_where_the_search_ends() -> None:
@@ -441,6 +446,60 @@ def test_an_interval_for_the_likelihood_of_many_points_holds_it() -> None:
     direct = log_likelihood_interval(mc.Gaussian(0.7), x, y, 0.1)
     assert direct.value == pytest.approx(exact, rel=1e-12)
     assert direct.confidence == 1.0
+
+
+@pytest.mark.parametrize("mean", [None, "constant", "linear"])
+@pytest.mark.parametrize(
+    "kernel", [2.0 * mc.Gaussian((0.7, 1.5)), 1.5 * mc.Matern(1.5, 1.0) + mc.Linear()], ids=str
+)
+def test_intervals_of_many_points_hold_the_likelihood_and_its_gradient(
+    kernel: mc.Kernel, mean: str | None
+) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((160, 2))
+    y = np.column_stack([np.sin(x[:, 0]) + 0.3 * rng.standard_normal(160), x[:, 1] ** 2])
+    Q = null_columns(mean, x)
+    process = fixed(kernel, 0.1, mean=mean).fit(x, y)
+    likelihood, gradient = process.log_likelihood(), process.log_likelihood_gradient()
+    hits = total = inside = 0
+    for seed in range(5):
+        given: dict[str, Any] = {"functions": Q, "random_state": seed}
+        interval = log_likelihood_interval(kernel, x, y, 0.1, method="iterative", **given)
+        inside += interval.lower <= likelihood <= interval.upper
+        found = log_likelihood_gradient_interval(kernel, x, y, 0.1, **given)
+        assert set(found) == set(gradient)
+        for name, exact in gradient.items():
+            of = found[name]
+            total += np.size(exact)
+            hits += int(np.sum((of.lower <= exact) & (exact <= of.upper)))
+            assert np.shape(of.value) == np.shape(exact)
+    assert interval.upper - interval.lower < 0.1 * abs(likelihood)
+    # Of 95 % intervals; those of one seed share their probes and miss together.
+    assert inside >= 3
+    assert hits >= 0.75 * total
+
+
+def test_a_gradient_without_the_trace_is_found_out() -> None:
+    """Half the quadratic form alone lies outside of every interval."""
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_normal((200, 1)), rng.standard_normal(200)
+    found = log_likelihood_gradient_interval(mc.Gaussian(0.5), x, y, 0.5)
+    gram = Gram(mc.Gaussian(0.5), x)
+    alpha = np.linalg.solve(gram.dense() + 0.5 * np.eye(200), y)
+    wrong = 0.5 * alpha @ alpha
+    assert not found["noise_variance"].lower <= wrong <= found["noise_variance"].upper
+
+
+def test_what_has_no_interval_is_refused() -> None:
+    x, y = np.zeros((5, 1)), np.zeros(4)
+    with pytest.raises(mc.InvalidInput, match="y has 4 rows for 5 points"):
+        log_likelihood_interval(mc.Gaussian(1.0), x, y, 0.1)
+    with pytest.raises(mc.InvalidInput, match="functions has 4 rows"):
+        log_likelihood_gradient_interval(
+            mc.Gaussian(1.0), x, np.zeros(5), 0.1, functions=np.ones((4, 1))
+        )
+    with pytest.raises(mc.InvalidParameter, match="auto, direct, iterative"):
+        log_likelihood_interval(mc.Gaussian(1.0), x, np.zeros(5), 0.1, method="lanczos")
 
 
 def test_a_precomputed_matrix_gives_the_same_mean() -> None:

@@ -25,8 +25,7 @@ from mercer.gram import Gram
 from mercer.regression.convex import Problem, minimise
 from mercer.regression.data import Data
 from mercer.regression.losses import loss_named
-from mercer.regression.saddle import Saddle
-from mercer.solve import SingularSystem
+from mercer.solve import Saddle, SingularSystem
 
 RNG = np.random.default_rng(4)
 X = RNG.standard_normal((60, 2))
@@ -319,6 +318,45 @@ def test_a_single_precision_factor_that_fails_is_made_to_work() -> None:
     assert answer.iterations > 1
 
 
+@pytest.mark.parametrize("null_space", [None, "linear"])
+def test_landmarks_are_an_approximation_whose_gap_is_told(null_space: Any) -> None:
+    rng = np.random.default_rng(15)
+    x = rng.standard_normal((200, 2))
+    y = np.column_stack([np.sin(2.0 * x[:, 0]) + x[:, 1], x[:, 0] * x[:, 1]])
+    y += 0.2 * rng.standard_normal(y.shape)
+    weights = rng.uniform(0.5, 2.0, 200)
+    exact = mc.KernelRegression(mc.Gaussian(1.0), 1e-3, null_space).fit(x, y, weights)
+    gaps = []
+    for count in (5, 40, 200):
+        model = mc.KernelRegression(mc.Gaussian(1.0), 1e-3, null_space, landmarks=count)
+        model.fit(x, y, weights)
+        assert model.is_approximate_
+        assert len(model.X_fit_) == count
+        # The objective is above the least one, by at most the gap.
+        excess = model.objective_ - exact.objective_
+        assert -1e-12 <= excess <= model.gap_ + 1e-12
+        gaps.append(model.gap_)
+    assert gaps[0] > gaps[1] > gaps[2]
+    assert gaps[2] <= 1e-8 * exact.objective_
+    np.testing.assert_allclose(model.predict(NEW), exact.predict(NEW), atol=1e-5)
+    assert model.degrees_of_freedom_ == pytest.approx(exact.degrees_of_freedom_, rel=1e-5)
+    assert not exact.is_approximate_
+
+
+def test_landmarks_choose_their_penalty_and_say_what_they_cannot() -> None:
+    exact = mc.KernelRegression(mc.Gaussian(1.0), None, "constant").fit(X, Y)
+    model = mc.KernelRegression(mc.Gaussian(1.0), None, "constant", landmarks=60).fit(X, Y)
+    assert model.penalty_ == pytest.approx(exact.penalty_, rel=1e-2)
+    assert model.noise_variance_ == pytest.approx(exact.noise_variance_, rel=1e-3)
+    words = mc.KernelRegression(mc.StringSpectrum(2), 1e-2, landmarks=2)
+    assert len(words.fit(["ab", "abab", "ba"], [1.0, 2.0, 0.0]).X_fit_) <= 2
+    with pytest.raises(mc.InvalidParameter, match="standard deviation"):
+        model.predict(NEW, return_std=True)
+    for change in ({"loss": "absolute"}, {"criterion": "reml"}):
+        with pytest.raises(mc.InvalidParameter, match="landmarks are for squared loss"):
+            mc.KernelRegression(mc.Gaussian(1.0), 1e-2, landmarks=5, **change).fit(X, Y)  # type: ignore[arg-type]
+
+
 def test_deviations_are_those_of_a_gaussian_process() -> None:
     model = mc.KernelRegression(mc.Gaussian(1.0), 1e-2).fit(X, Y)
     values, deviations = model.predict(NEW, return_std=True)
@@ -327,6 +365,26 @@ def test_deviations_are_those_of_a_gaussian_process() -> None:
     np.testing.assert_allclose(values, expected, rtol=1e-9)
     scale = np.sqrt(model.noise_variance_ / (60 * 1e-2))
     np.testing.assert_allclose(deviations, scale * prior, rtol=1e-8)
+    lower, upper = model.confidence_band(NEW, 0.9)
+    np.testing.assert_allclose(upper - values, 1.6448536 * deviations, rtol=1e-6)
+    np.testing.assert_allclose(values - lower, upper - values, rtol=1e-9)
+    _, wide = model.confidence_band(NEW, 0.9, observation=True)
+    total = np.sqrt(deviations**2 + model.noise_variance_)
+    np.testing.assert_allclose(wide - values, 1.6448536 * total, rtol=1e-6)
+    with pytest.raises(mc.InvalidParameter, match="level"):
+        model.confidence_band(NEW, 95.0)
+
+
+def test_intervals_of_observations_hold_as_many_as_they_say() -> None:
+    rng = np.random.default_rng(17)
+    x = rng.uniform(0.0, 6.0, (700, 1))
+    y = np.sin(x[:, 0]) + 0.3 * rng.standard_normal(700)
+    model = mc.KernelRegression(mc.Gaussian(1.0)).fit(x[:150], y[:150])
+    spline = mc.SmoothingSpline().fit(x[:150], y[:150])
+    for fitted in (model, spline):
+        lower, upper = fitted.confidence_band(x[150:], 0.8, observation=True)
+        share = np.mean((lower < y[150:]) & (y[150:] < upper))
+        assert 0.72 < share < 0.88  # of 550 observations: the noise is estimated from 150
 
 
 def test_points_of_any_kind_are_regressed() -> None:

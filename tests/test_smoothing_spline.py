@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import mercer as mc
 from mercer.check import Array
 from mercer.regression import curve as curves
-from mercer.regression import lanes
+from mercer.regression import lanes, penalty_path
 from mercer.regression.curve import Curve, curve
 from mercer.regression.information import carried, joint_determinant, left_out, observed
 from mercer.regression.places import pooled
@@ -235,7 +235,7 @@ def test_stretches_in_step_give_what_the_compiled_loop_gives(
         compiled = Curve(places, penalty)
         expected = compiled.leverages, compiled.residuals, compiled.restricted
         with monkeypatch.context() as patch:
-            patch.setattr(curves, "fastest", lambda: lanes)
+            patch.setattr(curves, "is_compiled", lambda: False)
             stretched = Curve(places, penalty)
             np.testing.assert_allclose(stretched.leverages, expected[0], rtol=1e-9)
             np.testing.assert_allclose(stretched.residuals, expected[1], atol=1e-9)
@@ -461,6 +461,32 @@ def test_what_has_no_spline_is_refused() -> None:
         mc.SmoothingSpline(1.0).fit(x, y).predict(x, 2, return_std=True)
     with pytest.raises(mc.InvalidParameter, match="level"):
         mc.SmoothingSpline(1.0).fit(x, y).confidence_band(x, level=95)
+
+
+@pytest.mark.parametrize("n", [30, 1000])
+@pytest.mark.parametrize("noise", [0.0, 0.01, 0.3, 10.0])
+def test_no_penalty_of_a_fine_grid_is_better_than_the_chosen_one(n: int, noise: float) -> None:
+    rng = np.random.default_rng(n)
+    x = rng.uniform(size=n)
+    y = np.sin(12.0 * x) + noise * rng.standard_normal(n)
+    spline = mc.SmoothingSpline().fit(x, y)
+    path = penalty_path(spline, count=120)
+    assert spline.criterion_ is not None
+    assert spline.criterion_ <= path.scores.min() * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("penalty", [None, 0.0, 1e-3, np.inf])
+def test_a_stored_spline_says_what_it_said(penalty: float | None, tmp_path: Path) -> None:
+    x, _, y = noisy(60, 3)
+    spline = mc.SmoothingSpline(penalty).fit(x, y)
+    spline.save(tmp_path / "curve.mercer")
+    loaded = mc.load(tmp_path / "curve.mercer")
+    at = np.linspace(-0.5, 2.0, 40)
+    for order in range(4):
+        np.testing.assert_array_equal(loaded.predict(at, order), spline.predict(at, order))
+    assert loaded.degrees_of_freedom_ == spline.degrees_of_freedom_
+    if penalty != 0.0:
+        np.testing.assert_array_equal(loaded.confidence_band(at), spline.confidence_band(at))
 
 
 def test_the_data_of_the_caller_are_left_alone() -> None:

@@ -10,15 +10,18 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, minimize
 from sklearn import svm as libsvm
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
+from mercer import datasets
 from mercer.check import Array
 from mercer.store import save
 from mercer.svm.margin import separated_by_cost, separated_by_share
+from mercer.svm.probability import coupled, platt
 from mercer.svm.quadratic import Program, polished
 from tests.references import reference
 
@@ -349,6 +352,62 @@ def test_labels_and_weights_that_cannot_be_used_are_refused() -> None:
         model.fit(X, Y, sample_weight=(Y > 0).astype(float))
 
 
+def test_probabilities_are_those_of_a_calibrated_sigmoid() -> None:
+    """On points held out the mean of p is the share of the class, and p orders as f does."""
+    rng = np.random.default_rng(11)
+    x = rng.standard_normal((160, 1))
+    truth = 1.0 / (1.0 + np.exp(-2.0 * x[:, 0]))
+    y = np.where(rng.uniform(size=160) < truth, "yes", "no")
+    model = mc.SVC(mc.Linear(), probability=True).fit(x, y)
+    p = model.predict_proba(x)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.all(np.argsort(p[:, 1]) == np.argsort(model.decision_function(x)))
+    assert np.mean(np.abs(p[:, 1] - truth)) < 0.06
+    peer = CalibratedClassifierCV(mc.SVC(mc.Linear()), method="sigmoid", ensemble=False, cv=5)
+    np.testing.assert_allclose(p, peer.fit(x, y).predict_proba(x), atol=0.05)
+
+
+def test_platts_sigmoid_is_the_minimum_of_its_likelihood() -> None:
+    rng = np.random.default_rng(12)
+    f, y, w = rng.standard_normal(50), rng.choice([-1.0, 1.0], 50), rng.uniform(0.5, 2.0, 50)
+    of = platt(f, y, w)
+    above, below = w[y > 0].sum(), w[y < 0].sum()
+    t = np.where(y > 0, (above + 1) / (above + 2), 1 / (below + 2))
+    slope = np.array([w @ ((of(f) - t) * f), w @ (of(f) - t)])
+    np.testing.assert_allclose(slope, 0.0, atol=1e-7)
+    whole = np.array([1.0, 3.0] * 25)
+    twice = np.repeat(np.arange(50), whole.astype(int))
+    repeated = platt(f[twice], y[twice], np.ones(len(twice)))
+    assert platt(f, y, whole).slope == pytest.approx(repeated.slope, rel=1e-6)
+    apart = platt(1e3 * y, y, np.ones(50))
+    assert 0.0 < apart.slope < np.inf
+
+
+def test_coupled_probabilities_return_those_that_made_the_pairs() -> None:
+    p = np.random.default_rng(13).dirichlet(np.ones(4), 20)
+    r = p[:, :, None] / (p[:, :, None] + p[:, None, :])
+    np.testing.assert_allclose(coupled(r), p, atol=1e-12)
+
+
+def test_probabilities_of_several_classes_and_who_has_none() -> None:
+    iris: Any = datasets.iris()
+    x, y = iris.matrix()[::3], iris.colour.values[::3]
+    model = mc.SVC(mc.Gaussian(1.0), probability=True).fit(x, y)
+    p = model.predict_proba(x)
+    assert p.shape == (50, 3)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.mean(model.classes_[p.argmax(axis=1)] == y) > 0.9
+    again = mc.SVC("precomputed", probability=True).fit(mc.Gaussian(1.0)(x), y)
+    np.testing.assert_allclose(again.predict_proba(mc.Gaussian(1.0)(x)), p, atol=1e-9)
+    share = mc.SVC(mc.Gaussian(1.0), nu=0.2, probability=True).fit(x, y)
+    assert np.mean(share.classes_[share.predict_proba(x).argmax(axis=1)] == y) > 0.9
+    assert not hasattr(mc.SVC(), "predict_proba")
+    with pytest.raises(mc.InvalidInput, match="one point alone"):
+        mc.SVC(probability=True).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    with pytest.raises(mc.InvalidParameter, match="probability must be True or False"):
+        mc.SVC().set_params(probability="yes").fit(x, y)
+
+
 def test_it_goes_through_pipelines_grids_and_files(tmp_path: Any) -> None:
     pipeline = make_pipeline(StandardScaler(), mc.SVC(mc.Gaussian(1.0)))
     grid = GridSearchCV(
@@ -365,6 +424,7 @@ def test_it_goes_through_pipelines_grids_and_files(tmp_path: Any) -> None:
     np.testing.assert_array_equal(given.decision_function(NEW), model.decision_function(NEW))
 
 
+MARGINS = "predictions are those of the margins, which near to 1/2 are not those of probabilities"
 UNEQUAL = {
     "check_sample_weight_equivalence_on_dense_data": (
         "the median of the distances counts repeated rows and does not know of weights"
@@ -373,8 +433,12 @@ UNEQUAL = {
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [mc.SVC(), mc.SVC(mc.Gaussian(1.0), nu=0.1)],
-    expected_failed_checks=lambda model: UNEQUAL if model.nu is None else {},
+    [mc.SVC(), mc.SVC(mc.Gaussian(1.0), nu=0.1), mc.SVC(probability=True)],
+    expected_failed_checks=lambda model: (
+        {**UNEQUAL, "check_classifiers_train": MARGINS}
+        if model.probability
+        else (UNEQUAL if model.nu is None else {})
+    ),
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from typing import TypeVar
 
 import numpy as np
 
-from mercer.check import Array, as_numpy
+from mercer.check import Array, as_numpy, chunks
 from mercer.engines.compiled import fastest_exponential
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Block
 from mercer.gram import Gram
 from mercer.kernels.pairs import exponential
 
+Part = TypeVar("Part", Block, slice)
 
-def over(blocks: Sequence[Block], work: Callable[[Block], None]) -> None:
+
+def over(blocks: Sequence[Part], work: Callable[[Part], None]) -> None:
     """Do the work of every block, in threads where there are several blocks."""
 
-    def run(block: Block) -> None:
+    def run(block: Part) -> None:
         exponential.set(fastest_exponential())
         work(block)
 
@@ -79,6 +82,42 @@ def contracted(gram: Gram, weight: Callable[[Block], Array]) -> dict[str, float 
     names = sums[_place(blocks[0])]
     # In the order of the blocks, whichever thread was first: sums are the same every time.
     return {name: sum(sums[_place(block)][name] for block in blocks) for name in names}
+
+
+STRIPE = 512
+"""Rows of the derivatives of a matrix that are in memory at a time, and columns."""
+
+
+def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
+    r"""Return the products of each partial derivative of the matrix with a block of vectors.
+
+    .. math:: \left(\sum_j \frac{\partial k(x_i, x_j)}{\partial \theta}\, v_j\right)_i
+
+    Nothing larger than a tile is stored. Parameters with several members have an axis for them
+    between the rows and the columns.
+
+    >>> from mercer import Gaussian
+    >>> gram = Gram(Gaussian(1.0), [[0.0], [2.0]])
+    >>> found = partial_products(gram, np.array([[0.0], [1.0]]))["bandwidth"]
+    >>> bool(np.allclose(found, [[4.0 * np.exp(-2.0)], [0.0]]))
+    True
+    """
+    x = gram.x
+    stripes = list(chunks(len(x), STRIPE))
+    done: dict[int, dict[str, Array]] = {}
+
+    def add(rows: slice) -> None:
+        total: dict[str, Array] = {}
+        for columns in stripes:
+            partials = gram.kernel.partials(x[rows], x[columns])
+            for name, tile in partials.items():
+                image = np.tensordot(as_numpy(tile), block[columns], axes=(1, 0))
+                total[name] = total[name] + image if name in total else image
+        done[rows.start] = total
+
+    over(stripes, add)
+    names = done[0]
+    return {name: np.concatenate([done[rows.start][name] for rows in stripes]) for name in names}
 
 
 def _place(block: Block) -> tuple[int, int]:

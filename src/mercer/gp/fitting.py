@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,6 +15,12 @@ from mercer.gp.tuning import Prior, Tuned
 
 PART = 400
 """Points on which the starts of a search are tried, if there are at least twice as many."""
+
+GROWTH = 3
+"""How many times larger the next part is: its factor takes 27 times as long."""
+
+ROUGH = 1e-4
+"""The derivative for one observation at which a part has given what it can."""
 
 UNIT = float(np.finfo(float).eps)
 
@@ -30,28 +37,47 @@ def maximised(
 ) -> tuple[Array, Optimum | None]:
     """Return the logarithms of the best parameters and how the search for them ended.
 
-    All starts are tried on a part of many points. The likelihood of all points is as much steeper
-    as they are more, so that the descent from there has a good guess of the curvature and is
-    short.
+    All starts are tried on a part of many points, and the best goes on with three times as many
+    again and again. The likelihood of more points is as much steeper as they are more, so that
+    each descent has a good guess of its end and of the curvature there, and is short.
     """
     unknown = set(priors) - {name for name, _ in tuned.entries}
     if unknown:
         raise InvalidParameter(f"a prior of {sorted(unknown)[0]!r}, which is not fitted")
     if not tuned.entries:
         return tuned.start, None
-    n, part = len(data), data
-    if n >= 2 * PART:
-        rows = np.sort(np.random.default_rng(seed).permutation(n)[:PART])
-        part = Observations(take(data.points, rows), data.y[rows], data.Q[rows])
-    on_part, on_all = (_objective(tuned, which, priors) for which in (part, data))
+    n = len(data)
+    parts = list(_parts(data, seed))
+    on_part = _objective(tuned, parts[0], priors)
     with Threads(1).session():  # matrices this small gain nothing from several threads
-        begin, values = best_of(on_part, starts(tuned.start, bounds, count, seed), bounds)
-        B = n / len(part) * curvature(on_part, begin, bounds)
-    end = descend(on_all, begin, B, bounds, tol * n)
+        x, values = best_of(on_part, starts(tuned.start, bounds, count, seed), bounds)
+        B = curvature(on_part, x, bounds)
+    for before, part in pairwise(parts[:-1]):
+        size, growth = len(part), len(part) / len(before)
+        end = descend(_objective(tuned, part, priors), x, growth * B, bounds, ROUGH * size)
+        x, B = end.x, end.curvature
+    growth = n / len(parts[-2]) if len(parts) > 1 else 1.0
+    end = descend(_objective(tuned, data, priors), x, growth * B, bounds, tol * n)
     norm = float(np.max(np.abs(end.gradient), initial=0.0)) / n
     held = tuple(name for name, at in zip(tuned.names, end.is_held, strict=True) if at)
     reached = tuple((-values).tolist())
     return end.x, Optimum(-end.value, norm, end.is_converged, held, end.evaluations, reached)
+
+
+def _parts(data: Observations, seed: int | None) -> Iterator[Observations]:
+    """Yield parts of many points, each within the next and up to three times as large; then all.
+
+    >>> many = Observations([[0.0]] * 3600, np.zeros((3600, 1)), np.zeros((3600, 0)))
+    >>> [len(part) for part in _parts(many, 0)]
+    [400, 1200, 3600]
+    """
+    n = len(data)
+    count = int(np.ceil(np.log(n / PART) / np.log(GROWTH) - 1e-9)) if n >= 2 * PART else 0
+    order = np.random.default_rng(seed).permutation(n)
+    for size in np.round(np.geomspace(PART, n, count + 1)[:-1]).astype(int):
+        rows = np.sort(order[:size])
+        yield Observations(take(data.points, rows), data.y[rows], data.Q[rows])
+    yield data
 
 
 def _objective(tuned: Tuned, data: Observations, priors: Mapping[str, Prior]) -> Objective:

@@ -150,8 +150,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
         if len(targets) > STORED:
             raise InvalidParameter(
                 f"the matrix of {len(targets)} points is not stored, {STORED} are the most; "
-                "KernelRegression predicts from more, and mercer.gp.log_likelihood_interval gives "
-                "an interval for the likelihood"
+                "KernelRegression predicts from more, and mercer.gp.log_likelihood_interval and "
+                "log_likelihood_gradient_interval give intervals for the likelihood and its slopes"
             )
         if np.max(np.abs(targets)) > EXTREME:
             raise InvalidInput("y has values whose squares are no doubles: divide y by its scale")
@@ -329,7 +329,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         gram = self._data.gram(with_parameters(self.kernel_, values))
         return gram, conditioned(gram, noise, self._data)
 
-    def likelihood_surface(self, grid: Mapping[str, Sequence[float]]) -> Array:
+    def likelihood_surface(self, grid: Mapping[str, Sequence[float] | Array]) -> Array:
         """Return the log likelihood at all combinations of values, one axis for each parameter."""
         check_is_fitted(self)
         values = [

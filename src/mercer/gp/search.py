@@ -96,7 +96,7 @@ def curvature(objective: Objective, x: Array, bounds: Array) -> Array:
 
 @dataclass(frozen=True)
 class Descent:
-    """The end of a descent: the point, its value, its free gradient and what bounds hold.
+    """The end of a descent: the point, its value, free gradient, curvature and what bounds hold.
 
     It has converged where the gradient is below the tolerance, or a full step would gain nothing
     that rounding does not hide.
@@ -105,6 +105,7 @@ class Descent:
     x: Array
     value: float
     gradient: Array
+    curvature: Array
     is_held: Array
     is_converged: bool
     evaluations: int
@@ -150,7 +151,8 @@ def descend(objective: Objective, x: Array, B: Array, bounds: Array, tol: float)
             B = B - np.outer(image, image) / (step @ image)
         x, value, slope = trial, new_value, new_slope
         is_held = _held(x, slope, bounds)
-    return Descent(x, value, np.where(is_held, 0.0, slope), is_held, is_converged, evaluations)
+    free_slope = np.where(is_held, 0.0, slope)
+    return Descent(x, value, free_slope, B, is_held, is_converged, evaluations)
 
 
 def _held(x: Array, slope: Array, bounds: Array) -> Array:

@@ -36,6 +36,19 @@ def loop(function: Callable[..., Any]) -> Any:
     return compiled(function)
 
 
+Line = tuple[Array, Array, Array]
+
+
+def swept(line: Line, rate: float) -> tuple[Array, Array, float, Array]:
+    """Return what both sides know of each place, Σ log Δ, and det⁻, det and residuals."""
+    gaps, weights, values = line
+    left, right = np.empty((6, weights.size)), np.empty((6, weights.size))
+    places = np.empty((3, weights.size))
+    logarithms = float(sweep(gaps, weights, values, rate, left))
+    join(gaps, weights, values, rate, (left, right), places)
+    return left, right, logarithms, places
+
+
 @loop
 def sweep(gaps: Array, weights: Array, values: Array, rate: float, left: Array) -> float:
     """Fill ``left`` with what the earlier places know of each, and return Σ log Δ."""

@@ -11,7 +11,7 @@ from scipy.special import expit
 
 from mercer.check import Array, InvalidInput
 from mercer.regression.losses import Loss
-from mercer.regression.saddle import Answer, Saddle
+from mercer.solve import Answer, Saddle
 
 STEPS = 100
 """More Newton steps than any problem took; an interior point method takes some twenty."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
-from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline, PPoly
@@ -26,14 +25,22 @@ INTERPOLATING = 1e-100
 """Penalties without dimension below this change no digit of the interpolating spline."""
 
 
+Swept = tuple[Array, Array, float, Array]
+
+
 @cache
-def fastest() -> Any:
-    """Return the module of the sweeps: compiled where numba is installed, numpy's where not."""
-    if find_spec("numba") is None:
-        return lanes
+def is_compiled() -> bool:
+    """Whether sweeps are compiled: numba is installed."""
+    return find_spec("numba") is not None
+
+
+def swept(places: Places, rate: float) -> Swept:
+    """Return what both sides know of each place: compiled where possible, else by numpy."""
+    if not is_compiled():
+        return lanes.swept(places.stretches, rate)
     from mercer.regression import compiled
 
-    return compiled
+    return compiled.swept((places.gaps, places.weights, places.values), rate)
 
 
 @dataclass(frozen=True)
@@ -52,45 +59,34 @@ class Curve:
         return 1.0 / self.penalty
 
     @cached_property
-    def _left(self) -> tuple[Array, float]:
-        p = self.places
-        known = np.empty((6, p.at.size))
-        logarithms = fastest().sweep(p.gaps, p.weights, p.values, self.rate, known)
-        return known, logarithms
-
-    @cached_property
-    def _right(self) -> tuple[Array, Array]:
-        p = self.places
-        known, of_places = np.empty((6, p.at.size)), np.empty((3, p.at.size))
-        sides = self._left[0], known
-        fastest().join(p.gaps, p.weights, p.values, self.rate, sides, of_places)
-        return known, of_places
+    def _swept(self) -> Swept:
+        return swept(self.places, self.rate)
 
     @property
     def left(self) -> Known[Array]:
         """What the places on the left of each place know of it."""
-        return six(self._left[0])
+        return six(self._swept[0])
 
     @property
     def right(self) -> Known[Array]:
         """What the places on the right of each place know of it."""
-        return six(self._right[0])
+        return six(self._swept[1])
 
     @cached_property
     def remainders(self) -> Array:
         """One minus the leverages."""
-        without, determinant, _ = self._right[1]
+        without, determinant, _ = self._swept[3]
         return np.asarray(without / determinant)
 
     @cached_property
     def leverages(self) -> Array:
         slope = self.left[2] + self.right[2]
-        return np.asarray(self.places.weights * slope / self._right[1][1])
+        return np.asarray(self.places.weights * slope / self._swept[3][1])
 
     @cached_property
     def residuals(self) -> Array:
         """The observed means minus the curve."""
-        return np.asarray(self._right[1][2])
+        return np.asarray(self._swept[3][2])
 
     @property
     def degrees_of_freedom(self) -> float:
@@ -107,7 +103,7 @@ class Curve:
         """The curve's values, slopes, second derivatives, and third derivatives to the right."""
         p = self.places
         after = observed(self.left, p.weights, p.values)
-        g, slope = joint_mean(after, self.right, self._right[1][1])
+        g, slope = joint_mean(after, self.right, self._swept[3][1])
         # By parts, half the cost on the right has the derivatives λg''' in g and -λg'' in g'.
         A, M, C, _, U, V = self.right
         third = self.rate * (A * g + M * slope - U)
@@ -132,7 +128,7 @@ class Curve:
         penalised = float(p.weights @ (p.values * self.residuals)) + p.within
         last = self.left[3][-1] + p.weights[-1] * self.left[2][-1]
         scale = max(penalised, np.finfo(float).tiny)
-        return (p.count - 2) * float(np.log(scale)) + self._left[1] + float(np.log(last))
+        return (p.count - 2) * float(np.log(scale)) + self._swept[2] + float(np.log(last))
 
     @cached_property
     def pieces(self) -> PPoly:

@@ -12,20 +12,22 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, number
+from mercer.check import Array, InvalidInput, InvalidParameter, Points, number, whole
 from mercer.estimator import KernelModel, as_kernel
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.null_space import Functions, null_columns
+from mercer.regression.bands import band
 from mercer.regression.choice import chosen
 from mercer.regression.convex import Optimum, Problem, minimise
 from mercer.regression.data import Data, check_size, observation_weights
+from mercer.regression.landmarks import spanned
 from mercer.regression.losses import Loss, check_labels, loss_named, probability
-from mercer.regression.saddle import Reflections, Saddle
 from mercer.regression.spectral import decomposition
 from mercer.rkhs.functions import Function
-from mercer.solve import DIRECT
+from mercer.solve import DIRECT, Saddle
+from mercer.solve.steps import Reflections
 
 STORED = 8_000
 """Up to this size (0.5 GB) the matrix is stored for losses with corners."""
@@ -76,6 +78,9 @@ class KernelRegression(RegressorMixin, KernelModel):
         The level of the quantile loss.
     threshold : float
         Where the loss of Huber turns from square to linear.
+    landmarks : int or None
+        Seek the function in the span of so many points only, an approximation for squared loss
+        and any number of points: ``gap_`` says how much all of H could gain.
     tol : float
         The duality gap allowed, as a share of the objective.
 
@@ -86,6 +91,7 @@ class KernelRegression(RegressorMixin, KernelModel):
     objective_, gap_ : the value of the objective, and the most by which any function is below it
     criterion_ : the value of the criterion, None for a given penalty
     kernel_ : the kernel with its rules resolved
+    is_approximate_ : whether the function was sought in a span of landmarks
 
     Examples
     --------
@@ -101,7 +107,7 @@ class KernelRegression(RegressorMixin, KernelModel):
     Kroese et al., §6.5; the system is theirs, (6.23), without the square of its condition number.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (each is one choice of the model, most of them by name)
         self,
         kernel: Kernel | str | Callable[[Any, Any], Any] = Gaussian("median"),  # noqa: B008
         penalty: float | None = None,
@@ -111,6 +117,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         criterion: str = "auto",
         quantile: float = 0.5,
         threshold: float = 1.0,
+        landmarks: int | None = None,
         tol: float = 1e-8,
     ) -> None:
         self.kernel = kernel
@@ -120,6 +127,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         self.criterion = criterion
         self.quantile = quantile
         self.threshold = threshold
+        self.landmarks = landmarks
         self.tol = tol
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
@@ -136,8 +144,28 @@ class KernelRegression(RegressorMixin, KernelModel):
         saddle = self._system(data, None if data.is_matrix else as_kernel(self.kernel), loss)
         self.kernel_ = saddle.gram.kernel
         self.X_fit_, self._p = data.points, data.p
+        self.is_approximate_ = self.landmarks is not None
+        if self.is_approximate_:
+            return self._span(saddle, data)
         self.penalty_ = self._penalty(saddle, data, loss)
         self._keep(self._optima(saddle, data, self.penalty_, loss), loss)
+        return self
+
+    def _span(self, saddle: Saddle, data: Data) -> KernelRegression:
+        """Find the best function in the span of landmarks."""
+        count = whole(self.landmarks, "landmarks", least=1)
+        if self.loss != "squared" or data.is_matrix or self.criterion not in ("auto", "gcv"):
+            raise InvalidParameter(
+                "landmarks are for squared loss, points and a penalty that is given or chosen by "
+                "criterion='gcv'"
+            )
+        penalty = self.penalty if self.penalty is None else number(self.penalty, "penalty", above=0)
+        self._spanned = spanned(saddle.gram, saddle.Q, data, count, penalty)
+        of = self._spanned
+        self.X_fit_, self.penalty_, self.criterion_ = of.landmarks, of.penalty, of.score
+        self.weights_ = of.weights[:, 0] if self._is_flat else of.weights
+        self.null_weights_ = of.null_weights[:, 0] if self._is_flat else of.null_weights
+        self.objective_, self.gap_, self.n_iter_ = of.objective, of.gap, 1
         return self
 
     def _targets(self, points: Points, y: Any) -> Array:
@@ -152,15 +180,17 @@ class KernelRegression(RegressorMixin, KernelModel):
         return targets[:, None] if self._is_flat else targets
 
     def _system(self, data: Data, kernel: Kernel | None, loss: Loss) -> Saddle:
-        tol = number(self.tol, "tol", above=0.0)
+        tol, gram = number(self.tol, "tol", above=0.0), data.gram(kernel)
+        if np.issubdtype(gram.cut().dtype, np.complexfloating):
+            raise InvalidInput(f"regression is on real kernels, and {gram.kernel} is complex")
         if loss.name in ("squared", "logistic"):
-            return Saddle(data.gram(kernel), self._functions(data.points), tol=0.1 * tol)
+            return Saddle(gram, self._functions(data.points), tol=0.1 * tol)
         if len(data) > STORED:
             raise InvalidParameter(
                 f"the {loss.name} loss takes the whole matrix, which is stored for up to {STORED} "
                 f"points and not for {len(data)}; the squared and the logistic loss do not"
             )
-        return Saddle(data.gram(kernel), self._functions(data.points), method="direct")
+        return Saddle(gram, self._functions(data.points), method="direct")
 
     @property
     def _fixed_kernel(self) -> Kernel | None:
@@ -286,6 +316,13 @@ class KernelRegression(RegressorMixin, KernelModel):
         result = values[:, 0] if self._is_flat else values
         return (result, self._deviations(points)) if return_std else result
 
+    def confidence_band(
+        self, X: Any, level: float = 0.95, *, observation: bool = False
+    ) -> tuple[Array, Array]:
+        """Return the ends of intervals for g, or for new observations, where `predict` has them."""
+        values, deviation = self.predict(X, return_std=True)
+        return band(values, deviation, self.noise_variance_ if observation else 0.0, level)
+
     def _deviations(self, points: Points) -> Array:
         r"""Return standard deviations, with M the matrix of the saddle system.
 
@@ -293,10 +330,11 @@ class KernelRegression(RegressorMixin, KernelModel):
             \begin{pmatrix} k_x \\ q_x \end{pmatrix}^\top M^{-1}
             \begin{pmatrix} k_x \\ q_x \end{pmatrix}\right)
         """
-        if self.loss != "squared" or not self._is_flat or self._is_precomputed:
+        is_known = self.loss == "squared" and self._is_flat and not self._is_precomputed
+        if not is_known or self.is_approximate_:
             raise InvalidParameter(
-                "a standard deviation exists for squared loss, one output and points: the other "
-                "losses are not the likelihoods of a Gaussian process"
+                "a standard deviation exists for squared loss, one output, points and no "
+                "landmarks: the other losses are not the likelihoods of a Gaussian process"
             )
         if not 0.0 < self.penalty_ < np.inf:
             raise InvalidParameter("a standard deviation needs a penalty between 0 and infinity")
@@ -315,6 +353,8 @@ class KernelRegression(RegressorMixin, KernelModel):
     def degrees_of_freedom_(self) -> float:
         """The trace of the smoother, under squared loss and up to 3 000 points."""
         check_is_fitted(self)
+        if self.is_approximate_:
+            return self._spanned.degrees_of_freedom
         if self.loss != "squared" or len(self._p) > DIRECT:
             raise AttributeError(
                 f"degrees of freedom are counted under squared loss and up to {DIRECT} points"
@@ -333,6 +373,8 @@ class KernelRegression(RegressorMixin, KernelModel):
     def noise_variance_(self) -> float:
         """The weighted sum of squared residuals divided by its degrees of freedom."""
         n, p = len(self._p), self._p
+        if self.is_approximate_:
+            return n * self._spanned.square_sum / (n - self.degrees_of_freedom_)
         # y - g = γα/p: the residuals of a regularised system are its weights.
         residuals = self.penalty_ / p * np.atleast_2d(self.weights_.T)
         return float(n * np.sum(p * residuals**2) / (n - self.degrees_of_freedom_))

@@ -29,56 +29,77 @@ STRETCHED = 3.0
 """How many times more stretches than places in each: joining two costs less than a step."""
 
 
-def sweep(gaps: Array, weights: Array, values: Array, rate: float, left: Array) -> float:
-    """Fill ``left`` with what the earlier places know of each, and return Σ log Δ."""
-    n = weights.size
-    length = n if n <= SHORT else int(np.ceil(np.sqrt(n) / STRETCHED))
-    count = -(-n // length)
-    # A place of weight 0 at distance 0 changes nothing.
-    w, y, h = (
-        np.concatenate([part, np.zeros(count * length - part.size)]).reshape(count, length).T.copy()
-        for part in (weights, values, gaps)
-    )
-    beginnings = _beginnings(w, y, h, rate) if count > 1 else np.zeros((6, 1))
-    return _together(w, y, h, rate, beginnings, left)
+class Stretches:
+    """The places of a line cut into stretches, from the left and from the right alike.
+
+    The arrays have a row for each step, and a column for each stretch of either direction. What
+    does not depend on the rate is laid out once for all of them.
+    """
+
+    def __init__(self, gaps: Array, weights: Array, values: Array) -> None:
+        self.size = n = weights.size
+        length = n if n <= SHORT else int(np.ceil(np.sqrt(n) / STRETCHED))
+        self.count = -(-n // length)
+        self.weights, self.values, self.gaps = (
+            self._laid_out(part, length) for part in (weights, values, gaps)
+        )
+
+    def _laid_out(self, part: Array, length: int) -> Array:
+        # A place of weight 0 at distance 0 changes nothing.
+        both = np.zeros((2, self.count * length))
+        both[0, : part.size], both[1, : part.size] = part, part[::-1]
+        return np.ascontiguousarray(both.reshape(2 * self.count, length).T)
+
+    def sweep(self, rate: float) -> tuple[Array, Array, float]:
+        """Return what the places on the left and on the right of each know of it, and Σ log Δ."""
+        length, lanes = self.weights.shape
+        found, ratios = np.empty((6, lanes, length)), np.empty((length, self.count))
+        at = six(self._beginnings(rate))
+        for i in range(length):
+            for part, number in zip(found, at, strict=True):
+                part[:, i] = number
+            seen = observed(at, self.weights[i], self.values[i])
+            at, ratio = carried(seen, self.gaps[i], np.asarray(rate))
+            ratios[i] = ratio[: self.count]
+        sides = found.reshape(6, 2, self.count * length)[:, :, : self.size]
+        return sides[:, 0], sides[:, 1, ::-1], float(np.log(ratios).sum())
+
+    def _beginnings(self, rate: float) -> Array:
+        """Return what is known at the first place of each stretch, from the places before it."""
+        known = np.zeros((6, 2, self.count))
+        if self.count > 1:
+            summaries = _summaries(self.weights, self.values, self.gaps, rate)
+            for side in (0, 1):
+                first = side * self.count
+                known[:, side, 1] = at = self._after_first(first, rate)
+                chain = summaries[:, first + 1 : first + self.count - 1].T.tolist()
+                for k, summary in enumerate(chain, 2):
+                    known[:, side, k] = at = _joined(at, *summary)
+        return known.reshape(6, -1)
+
+    def _after_first(self, lane: int, rate: float) -> Known[float]:
+        """Return what a first stretch knows: it begins with nothing, and needs no summary."""
+        at = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        parts = (part[:, lane].tolist() for part in (self.weights, self.values, self.gaps))
+        for w, y, h in zip(*parts, strict=True):
+            at, _ = carried(observed(at, w, y), h, rate)
+        return at
 
 
-def join(
-    gaps: Array, weights: Array, values: Array, rate: float, sides: tuple[Array, Array], out: Array
-) -> None:
-    """Fill the right side with what the later places know, ``out`` with det⁻, det and residuals."""
-    left, right = sides
-    sweep(gaps[::-1], weights[::-1], values[::-1], rate, right[:, ::-1])
+def swept(line: Stretches, rate: float) -> tuple[Array, Array, float, Array]:
+    """Return what both sides know of each place, Σ log Δ, and det⁻, det and residuals."""
+    left, right, logarithms = line.sweep(rate)
     before, after = six(left), six(right)
-    out[0] = joint_determinant(before, after)
-    out[1], out[2] = left_out(before, after, out[0], weights, values)
+    places = np.empty((3, line.size))
+    w, y = (_in_order(part, line) for part in (line.weights, line.values))
+    places[0] = joint_determinant(before, after)
+    places[1], places[2] = left_out(before, after, places[0], w, y)
+    return left, right, logarithms, places
 
 
-def _together(w: Array, y: Array, h: Array, rate: float, state: Array, left: Array) -> float:
-    """Sweep all stretches from their beginnings, one place of each at a time."""
-    length, count = w.shape
-    steps = np.empty((length, 6, count))
-    ratios = np.empty((length, count))
-    at = six(state)
-    for i in range(length):
-        for row, number in zip(steps[i], at, strict=True):
-            row[:] = number
-        at, ratios[i] = carried(observed(at, w[i], y[i]), h[i], np.asarray(rate))
-    left[:] = steps.transpose(1, 2, 0).reshape(6, -1)[:, : left.shape[1]]
-    return float(np.log(ratios).sum())
-
-
-def _beginnings(w: Array, y: Array, h: Array, rate: float) -> Array:
-    """Return what is known at the first place of each stretch, from the places before it."""
-    # The first stretch begins with no knowledge at all and needs no summary.
-    at = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for wi, yi, hi in zip(w[:, 0].tolist(), y[:, 0].tolist(), h[:, 0].tolist(), strict=True):
-        at, _ = carried(observed(at, wi, yi), hi, rate)
-    known = [(0.0, 0.0, 0.0, 0.0, 0.0, 0.0), at]
-    for summary in _summaries(w, y, h, rate)[:, 1:-1].T.tolist():
-        at = _joined(at, *summary)
-        known.append(at)
-    return np.array(known).T
+def _in_order(part: Array, line: Stretches) -> Array:
+    """Return what was laid out, place by place from the left."""
+    return part[:, : line.count].T.ravel()[: line.size]
 
 
 def _joined(known: Known[float], *summary: float) -> Known[float]:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from mercer.check import Array, InvalidInput
+from mercer.regression.lanes import Stretches
 
 WIDEST = 1e100
 """A penalty is in units of the cubed range, which must be a double."""
@@ -47,6 +48,11 @@ class Places:
     @cached_property
     def gaps(self) -> Array:
         return np.diff(self.at)
+
+    @cached_property
+    def stretches(self) -> Stretches:
+        """The places as sweeps by numpy need them."""
+        return Stretches(self.gaps, self.weights, self.values)
 
     @property
     def unit(self) -> float:

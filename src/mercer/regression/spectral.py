@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mercer.check import Array
-from mercer.regression.saddle import Saddle
+from mercer.solve import Saddle
 
 SMALLEST = 1e-13
 """Penalties are sought above this share of the largest eigenvalue, where rounding rules."""

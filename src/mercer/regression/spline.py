@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
+from mercer.estimator import Model
+from mercer.regression.bands import band
 from mercer.regression.choice import chosen
 from mercer.regression.curve import Curve, curve
 from mercer.regression.data import check_size, observation_weights
@@ -19,14 +20,14 @@ from mercer.regression.places import Places, pooled
 ROUNDOFF = 16 * float(np.finfo(float).eps)
 """Observations this near to a line, relatively, lie on it."""
 
-FLATTEST = 1e3
-"""At this multiple of the sum of weights a spline has about 2 + 2e-6 degrees of freedom."""
+FLATTEST = 1e2
+"""At this multiple of the sum of weights a spline has about 2 + 2e-5 degrees of freedom."""
 
 ROUGHEST = 1e-4
 """At this multiple of the cubed mean gap a spline misses about one observation in a hundred."""
 
 
-class SmoothingSpline(RegressorMixin, BaseEstimator):
+class SmoothingSpline(RegressorMixin, Model):
     r"""The function that balances nearness to observations and roughness.
 
     .. math:: \min_g\; \sum_i w_i (y_i - g(x_i))^2 + \lambda \int g''(x)^2\, dx
@@ -121,9 +122,7 @@ class SmoothingSpline(RegressorMixin, BaseEstimator):
         if places.at.size == 2 or spread <= ROUNDOFF * np.sqrt(places.count) * scale:
             return np.inf  # every spline is the line
         criterion = CRITERIA[self.criterion]
-        low = np.log10(ROUGHEST) - 3.0 * np.log10(places.at.size - 1)
-        high = np.log10(FLATTEST * places.count)
-        penalty, self.criterion_ = chosen(lambda p: criterion(curve(places, p)), low, high)
+        penalty, self.criterion_ = chosen(lambda p: criterion(curve(places, p)), *limits_of(places))
         return penalty
 
     def _check_width(self) -> None:
@@ -163,8 +162,12 @@ class SmoothingSpline(RegressorMixin, BaseEstimator):
         variance = self._curve.variances(at)[order] * self.noise_variance_ / places.mean_weight
         return values, np.sqrt(variance) / places.range**order
 
-    def confidence_band(self, x: Any, level: float = 0.95) -> tuple[Array, Array]:
+    def confidence_band(
+        self, x: Any, level: float = 0.95, *, observation: bool = False
+    ) -> tuple[Array, Array]:
         """Return the ends of Wahba's intervals for the curve, right on average over x.
+
+        With ``observation`` they are of new observations of weight 1, which have noise on top.
 
         >>> x = np.linspace(0.0, 1.0, 200)
         >>> noise = np.random.default_rng(0).normal(scale=0.1, size=200)
@@ -172,11 +175,8 @@ class SmoothingSpline(RegressorMixin, BaseEstimator):
         >>> bool(np.mean((lower < x**2) & (x**2 < upper)) > 0.9)
         True
         """
-        if not 0.0 < number(level, "level") < 1.0:
-            raise InvalidParameter(f"level must be between 0 and 1, found {level!r}")
         values, deviation = self.predict(x, return_std=True)
-        half = float(norm.ppf(0.5 + level / 2.0)) * deviation
-        return values - half, values + half
+        return band(values, deviation, self.noise_variance_ if observation else 0.0, level)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -191,6 +191,12 @@ def _column(x: Any) -> Any:
         return x
     array = np.asarray(x)
     return array[:, None] if array.ndim == 1 else x
+
+
+def limits_of(places: Places) -> tuple[float, float]:
+    """Return the decimal logarithms, without dimension, between which a penalty is chosen."""
+    low = np.log10(ROUGHEST) - 3.0 * np.log10(places.at.size - 1)
+    return float(low), float(np.log10(FLATTEST * places.count))
 
 
 def _without_dimension(penalty: Any, places: Places) -> float:

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
 from mercer.check import Array, InvalidInput, InvalidParameter, Points, number, take
-from mercer.estimator import KernelModel, as_kernel, one_of, weights_of
+from mercer.estimator import KernelModel, as_kernel, is_yes, one_of, weights_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.radial import Gaussian
 from mercer.svm.margin import Separator, separated_by_cost, separated_by_share
+from mercer.svm.probability import Sigmoid, coupled, platt
 
 STORED = 10_000
 """Up to this size (0.8 GB) the matrix is stored."""
 
 MOST_GAP = 1e-8
 """A duality gap above this share of the objective is worth a warning."""
+
+FOLDS = 5
+"""Parts of the points, each of which is decided from the others for probabilities."""
+
+LEAST = 1e-7
+"""Probabilities of pairs keep this far from 0 and 1, so that they can be coupled."""
 
 
 class SVC(ClassifierMixin, KernelModel):
@@ -48,6 +57,9 @@ class SVC(ClassifierMixin, KernelModel):
     nu : float or None
         At most this share of the points errs or lies inside the margin, and at least this share
         are support vectors.
+    probability : bool
+        Whether to fit `predict_proba`: sigmoids of decisions on points held out, in five parts,
+        one for each pair of classes. It takes six fits in place of one.
     decision_function_shape : {"ovr", "ovo"}
         One value for each class (votes and, between equal votes, sums of decisions), or for
         each pair of classes.
@@ -59,6 +71,7 @@ class SVC(ClassifierMixin, KernelModel):
     support_ : the rows that carry weight in any of them
     dual_coef_ : the weights of all points, one row for each pair
     intercept_, intercept_intervals_ : for each pair, and all intercepts that are as good
+    sigmoids_ : a `Sigmoid` for each pair of classes, if ``probability`` was asked for
     gap_ : the sum of the duality gaps
     objective_ : the sum of the objectives
 
@@ -81,11 +94,13 @@ class SVC(ClassifierMixin, KernelModel):
         C: float = 1.0,
         *,
         nu: float | None = None,
+        probability: bool = False,
         decision_function_shape: str = "ovr",
     ) -> None:
         self.kernel = kernel
         self.C = C
         self.nu = nu
+        self.probability = probability
         self.decision_function_shape = decision_function_shape
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
@@ -100,9 +115,11 @@ class SVC(ClassifierMixin, KernelModel):
             raise InvalidInput(f"margins are of real kernels, and {gram.kernel} is complex")
         self.kernel_ = gram.kernel
         self.X_fit_ = None if self._is_precomputed else take(points, self._used)
-        pairs = combinations(range(len(self.classes_)), 2)
-        shares = weights[self._used]
-        self._keep([self._separator(K, codes[self._used], shares, pair) for pair in pairs])
+        pairs = list(combinations(range(len(self.classes_)), 2))
+        problems = [_between(codes[self._used], weights[self._used], pair) for pair in pairs]
+        self._keep([(p.rows, self._separated(K, p)) for p in problems])
+        if is_yes(self.probability, "probability"):
+            self.sigmoids_ = [self._sigmoid(K, p) for p in problems]
         return self
 
     def _codes(self, points: Points, y: Any) -> Array:
@@ -130,18 +147,27 @@ class SVC(ClassifierMixin, KernelModel):
             return Gram(as_kernel(self.kernel), take(points, self._used))
         return Gram(Precomputed(np.asarray(points)), self._used)
 
-    def _separator(self, K: Array, codes: Array, weights: Array, pair: tuple[int, int]) -> Any:
-        """Return the rows of two classes and what separates the second from the first."""
-        rows = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
-        y = np.where(codes[rows] == pair[1], 1.0, -1.0)
+    def _separated(self, K: Array, problem: Problem) -> Separator:
+        """Return what separates two classes."""
+        rows, y, weights = problem.rows, problem.y, problem.weights
         matrix = K[np.ix_(rows, rows)]
         if self.nu is None:
-            cost = number(self.C, "C", above=0.0)
-            return rows, separated_by_cost(matrix, y, cost * weights[rows])
+            return separated_by_cost(matrix, y, number(self.C, "C", above=0.0) * weights)
         nu = number(self.nu, "nu", above=0.0)
         if nu > 1.0:
             raise InvalidParameter(f"nu is a share of the points, at most 1; found {self.nu!r}")
-        return rows, separated_by_share(matrix, y, weights[rows], nu)
+        return separated_by_share(matrix, y, weights, nu)
+
+    def _sigmoid(self, K: Array, problem: Problem) -> Sigmoid:
+        """Return the probability of the second class, from decisions on points held out."""
+        fold = problem.folds()
+        decisions = np.empty(len(problem.y))
+        for k in range(int(fold.max()) + 1):
+            part = problem.part(fold != k)
+            of = self._separated(K, part)
+            held_out = problem.rows[fold == k]
+            decisions[fold == k] = K[np.ix_(held_out, part.rows)] @ of.weights + of.intercept
+        return platt(decisions, problem.y, problem.weights)
 
     def _keep(self, found: list[tuple[Array, Separator]]) -> None:
         self.separators_ = [separator for _, separator in found]
@@ -204,10 +230,74 @@ class SVC(ClassifierMixin, KernelModel):
             return np.asarray(self.classes_[(values[:, 0] > 0).astype(np.intp)])
         return np.asarray(self.classes_[np.argmax(self._per_class(values), axis=1)])
 
+    @available_if(lambda self: _has_probabilities(self))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probability of each class, if ``probability`` was asked for.
+
+        It is Platt's for two classes. For more, those of the pairs are coupled (Wu, Lin and Weng,
+        2004). `predict` reads margins and not these: near to ½ they may differ.
+        """
+        check_is_fitted(self)
+        values = self._pairwise(X)
+        count = len(self.classes_)
+        r = np.zeros((len(values), count, count))
+        pairs = combinations(range(count), 2)
+        for column, sigmoid, (i, j) in zip(values.T, self.sigmoids_, pairs, strict=True):
+            r[:, j, i] = np.clip(sigmoid(column), LEAST, 1.0 - LEAST)
+            r[:, i, j] = 1.0 - r[:, j, i]
+        return coupled(r) if count > 2 else np.column_stack([r[:, 0, 1], r[:, 1, 0]])
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _has_probabilities(model: SVC) -> bool:
+    if model.probability:
+        return True
+    raise AttributeError(
+        "predict_proba needs SVC(probability=True), which fits sigmoids to decisions on points "
+        "held out"
+    )
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The rows of two classes, with labels y = ±1 and weights."""
+
+    rows: Array
+    y: Array
+    weights: Array
+
+    def part(self, inside: Array) -> Problem:
+        """Return some of the points."""
+        return Problem(self.rows[inside], self.y[inside], self.weights[inside])
+
+    def folds(self) -> Array:
+        """Return the part of each point, each class spread evenly over up to five parts.
+
+        >>> Problem(np.arange(4), np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4)).folds().tolist()
+        [0, 1, 0, 1]
+        """
+        classes = [np.flatnonzero(self.y == sign) for sign in (1.0, -1.0)]
+        count = min(FOLDS, *map(len, classes))
+        if count < 2:
+            raise InvalidInput(
+                "probabilities are fitted to points held out, and a class has one point alone: "
+                "give probability=False"
+            )
+        fold = np.empty(len(self.y), np.intp)
+        rng = np.random.default_rng(0)
+        for inside in classes:
+            fold[rng.permutation(inside)] = np.arange(len(inside)) % count
+        return fold
+
+
+def _between(codes: Array, weights: Array, pair: tuple[int, int]) -> Problem:
+    """Return the problem of two classes, the second of which is positive."""
+    rows = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
+    return Problem(rows, np.where(codes[rows] == pair[1], 1.0, -1.0), weights[rows])
 
 
 def _positive(weights: Array, codes: Array) -> Array:

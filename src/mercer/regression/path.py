@@ -1,0 +1,84 @@
+"""What a criterion says of many penalties, and how many degrees of freedom each leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.check import Array, InvalidParameter, whole
+from mercer.estimator import require_fit
+from mercer.regression.curve import Curve, curve
+from mercer.regression.kernel import KernelRegression
+from mercer.regression.spectral import Decomposition, decomposition
+from mercer.regression.spline import CRITERIA, SmoothingSpline, limits_of
+from mercer.solve import DIRECT
+
+
+@dataclass(frozen=True)
+class PenaltyPath:
+    """The values of a criterion and the degrees of freedom at rising penalties."""
+
+    criterion: str
+    penalties: Array
+    scores: Array
+    degrees_of_freedom: Array
+
+
+def penalty_path(
+    model: SmoothingSpline | KernelRegression, *, criterion: str | None = None, count: int = 60
+) -> PenaltyPath:
+    """Return the criterion of a fitted model over all penalties among which one is chosen.
+
+    It is the model's own, or any of ``"gcv"``, ``"loo"`` and ``"reml"``. A kernel regression needs
+    squared loss, and at most 3 000 points.
+
+    >>> x = np.linspace(0.0, 1.0, 30)
+    >>> path = penalty_path(SmoothingSpline().fit(x, np.sin(9.0 * x) + 0.1 * np.cos(99.0 * x)))
+    >>> path.criterion, len(path.penalties), bool(np.all(np.diff(path.degrees_of_freedom) < 0))
+    ('gcv', 60, True)
+    """
+    require_fit(model)
+    asked = criterion or (model.criterion if model.criterion in CRITERIA else "gcv")
+    if asked not in CRITERIA:
+        raise InvalidParameter(f"criterion must be one of {', '.join(CRITERIA)}, found {asked!r}")
+    points = whole(count, "count", least=2)
+    if isinstance(model, SmoothingSpline):
+        return _of_spline(model, asked, points)
+    return _of_regression(model, asked, points)
+
+
+def _of_spline(model: SmoothingSpline, criterion: str, count: int) -> PenaltyPath:
+    places = model._curve.places
+    penalties = np.logspace(*limits_of(places), count)
+    score: Callable[[Curve], float] = CRITERIA[criterion]
+    found = [(score(of), of.degrees_of_freedom) for of in (curve(places, p) for p in penalties)]
+    scores, freedoms = np.array(found).T
+    return PenaltyPath(criterion, penalties * places.unit, scores, freedoms)
+
+
+def _of_regression(model: KernelRegression, criterion: str, count: int) -> PenaltyPath:
+    of = decomposed(model)
+    penalties = np.logspace(*of.limits, count)
+    score: Callable[[float], float] = getattr(of, criterion)
+    scores = np.array([score(p) for p in penalties])
+    return PenaltyPath(
+        criterion, penalties, scores, np.array([of.degrees_of_freedom(p) for p in penalties])
+    )
+
+
+def decomposed(model: KernelRegression) -> Decomposition:
+    """Return the eigenvectors of a fitted regression with squared loss."""
+    p, penalty = model._p, model.penalty_
+    is_exact = model.loss == "squared" and not model.is_approximate_
+    if not is_exact or len(p) > DIRECT or not 0.0 < penalty < np.inf:
+        raise InvalidParameter(
+            f"criteria are known for squared loss without landmarks, up to {DIRECT} points and a "
+            "penalty between 0 and infinity"
+        )
+    saddle = model._again()
+    alpha, eta = (np.atleast_2d(w.T).T for w in (model.weights_, model.null_weights_))
+    # y - g = γα/p gives back the targets, which a fitted model does not keep.
+    targets = saddle.product(alpha) + saddle.Q @ eta + penalty / p[:, None] * alpha
+    return decomposition(saddle, p, targets)

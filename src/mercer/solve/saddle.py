@@ -1,0 +1,253 @@
+r"""The system of the representer theorem with a weight for every observation.
+
+.. math:: \begin{pmatrix} S K S + \gamma I & S Q \\ Q^* S & 0 \end{pmatrix}
+    \begin{pmatrix} \beta \\ \eta \end{pmatrix} = \begin{pmatrix} S b \\ 0 \end{pmatrix},
+    \qquad \alpha = S \beta, \quad S = \mathrm{diag}(s)
+
+Squared loss is one such system, with s the square roots of the weights; other losses are a few of
+them. The weights are sought in the space orthogonal to SQ, where the matrix is positive definite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
+
+from mercer.check import Array
+from mercer.gram import Gram, columns
+from mercer.kernels.base import Kind
+from mercer.lowrank import nystrom
+from mercer.solve.steps import (
+    DIRECT,
+    Map,
+    Reflections,
+    SingularSystem,
+    conjugate_gradients,
+    factored,
+)
+
+SINGLE = 16_000
+"""Up to this size (1 GB) a factor in single precision is stored as a preconditioner."""
+
+LANDMARKS = 500
+"""Rank of the preconditioner of larger systems."""
+
+ROUNDING = 16 * float(np.finfo(float).eps)
+"""No residual below this share of a right side is asked for: its reflections are that exact."""
+
+NOTHING = 1e-12
+"""A right side whose part outside the null space is a smaller share than this lies in it."""
+
+TINY = float(np.finfo(float).tiny)
+
+Inner = Callable[[Array, Array], tuple[Array, int]]
+"""From right sides and the residuals allowed to β, and how many steps it took."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Weights α and η, the product Kα, and the largest residual as a share of its right side."""
+
+    weights: Array
+    null_weights: Array
+    images: Array
+    residual: float
+    iterations: int
+    method: str
+
+
+class Saddle:
+    """The systems of one Gram matrix and one null space, for any weights and shift.
+
+    Small matrices are stored and factored (``"direct"``). Larger ones are solved by conjugate
+    gradients, whose products are in double precision and need no memory; the preconditioner is a
+    Cholesky factor in single precision (``"single"``), or beyond `SINGLE` points a low-rank
+    inverse (``"low-rank"``).
+
+    >>> from mercer import Gaussian
+    >>> x = np.array([[0.0], [1.0], [2.0]])
+    >>> saddle = Saddle(Gram(Gaussian(1.0), x), np.ones((3, 1)))
+    >>> answer = saddle.solve(np.ones(3), 0.1, np.array([[1.0], [0.0], [1.0]]))
+    >>> answer.residual < 1e-14, bool(abs(answer.weights.sum()) < 1e-14)
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        gram: Gram,
+        null_space: Array,
+        *,
+        method: str = "auto",
+        tol: float = 1e-10,
+        random_state: int | None = 0,
+    ) -> None:
+        n = gram.shape[0]
+        self.gram, self.Q, self.tol, self.random_state = gram, null_space, tol, random_state
+        if gram.kernel.kind is Kind.CONDITIONAL and not self._holds_constants():
+            raise SingularSystem(
+                f"{gram.kernel} is conditionally positive definite: give a null space that holds "
+                "the constants"
+            )
+        sized = "direct" if n <= DIRECT else "single" if n <= SINGLE else "low-rank"
+        self.method = sized if method == "auto" else method
+
+    def _holds_constants(self) -> bool:
+        if self.Q.shape[1] == 0:
+            return False
+        ones = np.ones(len(self.Q))
+        nearest = self.Q @ np.linalg.lstsq(self.Q, ones, rcond=None)[0]
+        return bool(np.linalg.norm(ones - nearest) <= 1e-8 * np.linalg.norm(ones))
+
+    @cached_property
+    def K(self) -> Array:  # noqa: N802  (the texts' name of the matrix)
+        """The whole matrix."""
+        return self.gram.dense()
+
+    @cached_property
+    def near(self) -> Gram:
+        """A positive definite matrix that is K on the space orthogonal to the null space."""
+        gram = self.gram
+        if gram.kernel.kind is not Kind.CONDITIONAL:
+            return gram
+        # Features seen from one of the points: the same form where weights sum to zero.
+        centred = gram.kernel.centred(gram.x[:1])
+        return Gram(centred, gram.x, engine=gram.engine, tile=gram.tile)
+
+    @cached_property
+    def factor(self) -> Array:
+        """F with FF* near K, for the preconditioner of large systems."""
+        is_complex = np.issubdtype(self.gram.cut().dtype, np.complexfloating)
+        landmarks = "kmeans" if columns(self.gram.x) and not is_complex else "pivoted"
+        rank = max(1, min(LANDMARKS, self.gram.shape[0] // 4))
+        seed = self.random_state
+        return nystrom(self.near, rank, landmarks=landmarks, random_state=seed).factor
+
+    def product(self, block: Array) -> Array:
+        """Return K times a block of vectors."""
+        return np.asarray(self.K @ block) if self.method == "direct" else self.gram.product(block)
+
+    def solve(self, s: Array, shift: float, b: Array) -> Answer:
+        """Solve for a block of right sides, with the square roots s of the weights."""
+        return self.solver(s, shift)(b)
+
+    def solver(self, s: Array, shift: float) -> Callable[[Array], Answer]:
+        """Return the function that solves for blocks of right sides, the matrix factored once.
+
+        An iteration ends when the residuals, computed anew, are at most ``tol`` of the parts of
+        the right sides outside the null space, or rounding lets them fall no more.
+        """
+        S, reflections = s[:, None], Reflections(s[:, None] * self.Q)
+        prepare = self._direct if self.method == "direct" else self._iterative
+        inner = prepare(S, shift, reflections)
+
+        def remaining(rhs: Array, beta: Array) -> tuple[Array, Array]:
+            images = self.product(S * beta)
+            return images, reflections.forth(rhs - S * images - shift * beta)
+
+        def solved(b: Array) -> Answer:
+            rhs, m = S * b, reflections.count
+            whole = np.maximum(np.linalg.norm(rhs, axis=0), TINY)
+            size = np.linalg.norm(reflections.forth(rhs)[m:], axis=0)
+            size = np.where(size > NOTHING * whole, size, whole)
+            goal = np.maximum(self.tol * size, ROUNDING * whole)
+            beta, iterations = inner(rhs, goal)
+            images, left = remaining(rhs, beta)
+            reached = np.linalg.norm(left[m:], axis=0)
+            while self.method != "direct" and np.any(reached > goal):
+                # The recurrence drifts from the true residual: go on from the latter.
+                correction, more = inner(reflections.back(left), goal)
+                new_images, new_left = remaining(rhs, beta + correction)
+                iterations += more
+                now = np.linalg.norm(new_left[m:], axis=0)
+                has_stalled = float(np.max(now / goal)) > 0.5 * float(np.max(reached / goal))
+                if float(np.max(now / goal)) < float(np.max(reached / goal)):
+                    beta, images, left, reached = beta + correction, new_images, new_left, now
+                if has_stalled:
+                    break
+            eta = solve_triangular(reflections.triangle, left[:m])
+            share = float(np.max(reached / size, initial=0.0))
+            return Answer(S * beta, np.asarray(eta), images, share, iterations, self.method)
+
+        return solved
+
+    def inner(self, s: Array) -> tuple[Array, Reflections]:
+        """Return SKS in the space orthogonal to SQ, and the reflections that lead there."""
+        reflections = Reflections(s[:, None] * self.Q)
+        return reflections.inner(s[:, None] * self.K * s), reflections
+
+    def _direct(self, S: Array, shift: float, reflections: Reflections) -> Inner:
+        A = reflections.inner(_promoted(S * self.K * S.T, self.Q))
+        A[np.diag_indices_from(A)] += shift
+        factor, m = factored(A), reflections.count
+
+        def inner(rhs: Array, goal: Array) -> tuple[Array, int]:
+            inside = cho_solve(factor, reflections.forth(rhs)[m:])
+            return reflections.back(np.vstack([np.zeros((m, rhs.shape[1])), inside])), 0
+
+        return inner
+
+    def _iterative(self, S: Array, shift: float, reflections: Reflections) -> Inner:
+        if shift <= 0:
+            raise SingularSystem(
+                "an iterative solution needs a shift or penalty > 0: interpolation of this many "
+                "points is a singular problem in double precision"
+            )
+        inverse = self._single(S, shift) if self.method == "single" else self._low_rank(S, shift)
+        basis = S * self.Q
+        images = inverse(basis)
+        small = basis.conj().T @ images
+
+        def precondition(v: Array) -> Array:
+            # The inverse of the whole saddle matrix, not only of its first block.
+            image = inverse(v)
+            outside = np.linalg.solve(small, basis.conj().T @ image)
+            return reflections.inside(image - images @ outside)
+
+        def multiply(v: Array) -> Array:
+            return reflections.inside(S * self.gram.product(S * v) + shift * v)
+
+        def inner(rhs: Array, goal: Array) -> tuple[Array, int]:
+            return conjugate_gradients(multiply, precondition, reflections.inside(rhs), goal)
+
+        return inner
+
+    def _single(self, S: Array, shift: float) -> Map:
+        """Return the inverse of SKS + γI by a factor in single precision."""
+        gram, s = self.near, S[:, 0].astype(np.float32)
+        if np.issubdtype(gram.cut().dtype, np.complexfloating):
+            return self._low_rank(S, shift)
+        raised = shift
+        while True:
+            A = np.empty(gram.shape, np.float32)
+            for block, values in gram.engine.each(gram.cut(single=True)):
+                # Rows of the upper triangle, which LAPACK reads as columns of the lower one.
+                A[block.rows, block.columns] = s[block.rows, None] * values * s[block.columns]
+            A[np.diag_indices_from(A)] += np.float32(raised)
+            factor, failed = lapack.spotrf(A.T, lower=1, clean=0, overwrite_a=1)
+            if not failed:
+                break
+            # A larger shift makes a worse preconditioner, but always one.
+            raised = max(10.0 * raised, 1e-6 * float(np.mean(S[:, 0] ** 2 * gram.diag())))
+
+        def inverse(v: Array) -> Array:
+            # Scaled to about 1, for the squares of smaller numbers vanish in single precision.
+            size = np.maximum(np.max(np.abs(v), axis=0, initial=0.0), TINY)
+            solution, _ = lapack.spotrs(factor, (v / size).astype(np.float32), lower=1)
+            return np.asarray(size * solution.astype(np.float64))
+
+        return inverse
+
+    def _low_rank(self, S: Array, shift: float) -> Map:
+        """Return the inverse of S FF* S + γI."""
+        F = S * self.factor
+        small = cho_factor(F.conj().T @ F + shift * np.eye(F.shape[1]))
+        return lambda v: np.asarray((v - F @ cho_solve(small, F.conj().T @ v)) / shift)
+
+
+def _promoted(A: Array, Q: Array) -> Array:
+    """Return a matrix in a type that can hold its products with the null space."""
+    return A.astype(np.result_type(A, Q), copy=False)

@@ -1,0 +1,137 @@
+"""What a solution is made of: factors, reflections away from a null space, conjugate gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, qr
+
+from mercer.check import Array, MercerError
+
+DIRECT = 3_000
+"""Up to this size the matrix is stored and factored."""
+
+MOST_ITERATIONS = 1_000
+"""After so many steps conjugate gradients give up."""
+
+Map: TypeAlias = Callable[[Array], Array]
+
+
+class SingularSystem(MercerError, ValueError):
+    """A system that has no unique solution, or none that can be computed."""
+
+
+def factored(A: Array) -> tuple[Array, bool]:
+    """Return Cholesky's factor, or say by how much a matrix is from having one.
+
+    >>> factored(np.array([[4.0]]))[0]
+    array([[2.]])
+    """
+    try:
+        factor, lower = cho_factor(A, lower=True)
+    except LinAlgError:
+        smallest = float(np.linalg.eigvalsh(A)[0])
+        least = max(-2.0 * smallest, 0.0) + 1e-12 * float(np.trace(A).real)
+        raise SingularSystem(
+            f"the matrix is not positive definite to working precision (smallest eigenvalue "
+            f"{smallest:.3g}): points repeat, the kernel is very smooth or it is not positive "
+            f"definite. Take a larger penalty, or add a shift of at least {least:.1e}"
+        ) from None
+    return np.asarray(factor), bool(lower)
+
+
+class Reflections:
+    """The unitary matrix H of Householder reflections that takes m columns to a triangle.
+
+    >>> Q = np.array([[3.0], [4.0], [0.0]])
+    >>> np.round(Reflections(Q).forth(Q), 12)
+    array([[-5.], [ 0.], [ 0.]])
+    """
+
+    def __init__(self, Q: Array) -> None:
+        self.count = Q.shape[1]
+        if self.count >= len(Q):
+            raise SingularSystem(
+                f"a null space of {self.count} functions needs more than n_samples = {len(Q)}"
+            )
+        _, pivoted, _ = qr(Q, mode="economic", pivoting=True)
+        sizes = np.abs(np.diag(pivoted))
+        if self.count and sizes[-1] <= len(Q) * np.finfo(float).eps * sizes[0]:
+            raise SingularSystem(
+                "the functions of the null space are linearly dependent on these points: leave one "
+                "out"
+            )
+        (raw, self.scales), self.triangle = qr(Q, mode="raw")
+        self.vectors = np.tril(raw, -1)[:, : self.count]
+        self.vectors[np.diag_indices(self.count)] = 1.0
+        self.triangle = self.triangle[: self.count]
+
+    def forth(self, b: Array) -> Array:
+        """Return H*b."""
+        result = np.array(b, dtype=np.result_type(b, self.vectors))
+        for v, scale in zip(self.vectors.T, self.scales, strict=True):
+            result -= np.multiply.outer(np.conj(scale) * v, v.conj() @ result)
+        return result
+
+    def back(self, b: Array) -> Array:
+        """Return Hb."""
+        result = np.array(b, dtype=np.result_type(b, self.vectors))
+        for v, scale in zip(self.vectors.T[::-1], self.scales[::-1], strict=True):
+            result -= np.multiply.outer(scale * v, v.conj() @ result)
+        return result
+
+    def inside(self, b: Array) -> Array:
+        """Return the part of columns that is orthogonal to Q."""
+        turned = self.forth(b)
+        turned[: self.count] = 0.0
+        return self.back(turned)
+
+    def inner(self, A: Array) -> Array:
+        """Return the part of H*AH in the space orthogonal to the columns, using A's memory."""
+        for v, scale in zip(self.vectors.T, self.scales, strict=True):
+            image = scale * (A @ v)
+            # H*AH = A - v u* - u v* with u = τAv - ½|τ|²(v*Av) v, for H = I - τvv*.
+            u = image - 0.5 * np.conj(scale) * (v.conj() @ image) * v
+            A -= np.multiply.outer(v, u.conj())
+            A -= np.multiply.outer(u, v.conj())
+        return A[self.count :, self.count :]
+
+
+def conjugate_gradients(multiply: Map, inverse: Map, rhs: Array, goal: Array) -> tuple[Array, int]:
+    """Solve for several right sides at once, each until its residual is at its goal.
+
+    ``inverse`` preconditions. The residuals are those of the recurrence, which drift from the
+    true ones.
+
+    >>> A = np.diag([1.0, 4.0])
+    >>> x, steps = conjugate_gradients(lambda v: A @ v, lambda v: v, np.ones((2, 1)), [1e-12])
+    >>> np.round(x[:, 0], 9), steps
+    (array([1.  , 0.25]), 2)
+    """
+    r = np.array(rhs)
+    z = inverse(r)
+    x, p, rz = np.zeros_like(z), z, dots(r, z)
+    for iteration in range(1, MOST_ITERATIONS + 1):
+        image = multiply(p)
+        curvature = dots(p, image)
+        step = np.where(curvature > 0, rz / np.where(curvature > 0, curvature, 1.0), 0.0)
+        x, r = x + p * step, r - image * step
+        if np.all(np.linalg.norm(r, axis=0) <= goal):
+            return x, iteration
+        # Polak and Ribière's form tolerates an inverse that is rounded to single precision.
+        following = inverse(r)
+        turn = np.maximum(dots(r, following - z) / np.where(rz > 0, rz, 1.0), 0.0)
+        p, rz, z = following + p * turn, dots(r, following), following
+    left = float(np.max(np.linalg.norm(r, axis=0) / goal))
+    raise SingularSystem(
+        f"{MOST_ITERATIONS} iterations left a residual {left:.2g} times as large as tol allows; "
+        "take a larger shift or penalty"
+    )
+
+
+def dots(a: Array, b: Array) -> Array:
+    """Return the real parts of the inner products of matching columns."""
+    products: Array = np.einsum("ij,ij->j", a.conj(), b).real
+    return products
