@@ -1,0 +1,1 @@
+"""Kernels against kernels: whether they see individuals alike, and what all of them see."""

@@ -1,0 +1,229 @@
+"""One kernel for what several say: STATIS and unsupervised multiple kernel learning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, whole
+from mercer.check import number as real_number
+from mercer.compare.measures import refuse_constant
+from mercer.compare.products import products_of
+from mercer.compare.sides import Centring, centring, frozen, named_sides
+from mercer.compare.simplex import least_on_simplex
+from mercer.compare.topology import torn
+from mercer.gram import Gram
+from mercer.kernels.base import Kernel
+from mercer.kernels.tables import Columns
+
+METHODS = ("statis", "full-umkl", "sparse-umkl")
+
+NEGLIGIBLE = 1e-12
+"""A weight below this share of all is rounding, and its kernel is left out."""
+
+SAME_VALUE = 1e-9
+"""Eigenvalues that are closer, relative to the largest, are one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Consensus:
+    r"""A kernel made of several, for `KernelPCA` and every other model.
+
+    .. math:: k = \sum_m \frac{\beta_m}{\|HK_mH^\top\|}\, k_m, \quad \beta_m \ge 0,\;
+        \textstyle\sum_m \beta_m = 1
+
+    ``kernel`` takes the points that all kernels share; where they have points of their own it takes
+    a mapping from the names of those with a weight to their points. ``weights`` are the β,
+    ``norms`` what each kernel is divided by, ``alignments`` those of every two kernels and
+    ``agreement`` that of each with the consensus. ``value`` is what the method makes large
+    (STATIS: the share of the first eigenvalue) or small (UMKL), ``gap`` a bound for how far it is
+    from the least there is.
+    """
+
+    method: str
+    names: tuple[str, ...]
+    kernel: Kernel
+    weights: Array
+    norms: Array
+    alignments: Array
+    agreement: Array
+    value: float
+    gap: float
+
+    def table(self) -> dict[str, Array]:
+        """Return the kernels with their weights and agreements as tidy columns."""
+        return {
+            "kernel": np.array(self.names),
+            "weight": self.weights,
+            "agreement": self.agreement,
+        }
+
+    def __repr__(self) -> str:
+        parts = zip(self.names, self.weights, self.agreement, strict=True)
+        said = ", ".join(f"{name} {w:.3f} (agreement {a:.3f})" for name, w, a in parts)
+        return f"consensus by {self.method}: {said}"
+
+
+def consensus(
+    kernels: Any,
+    points: Any = None,
+    *,
+    method: str = "statis",
+    neighbours: int = 5,
+    penalty: float = 1.0,
+    sample_weight: Any = None,
+) -> Consensus:
+    r"""The kernel on which several agree, as a kernel: new individuals can be projected.
+
+    Each kernel is divided by the norm of its centred matrix; with C the matrix of their alignments:
+
+    - ``"statis"``: β is the first eigenvector of C, which makes the sum of squared alignments with
+      the consensus largest. It has no negative entries.
+    - ``"sparse-umkl"``: β makes :math:`\beta^\top S \beta` least, where S measures how far
+      neighbours are taken apart (see below). Many weights are zero.
+    - ``"full-umkl"``: β makes :math:`\beta^\top S \beta + \rho \|\beta\|^2` least, so that all
+      kernels keep some weight.
+
+    .. math:: S_{ml} \propto \sum_{ij} W_{ij}\, \langle \Delta^m_i - \Delta^m_j,
+        \Delta^l_i - \Delta^l_j \rangle, \quad \operatorname{tr} S = M
+
+    :math:`\Delta^m_i` is row i of the m-th centred matrix and :math:`W_{ij}` the number of kernels
+    for which i and j are neighbours.
+
+    Parameters
+    ----------
+    kernels : mapping from names, or sequence
+        Kernels, their written forms, pairs of a kernel and its points, or Gram matrices.
+    points : points, or mapping from the same names to points
+        Those that all kernels share, or those of each; row i is the same individual in all.
+    neighbours : int
+        How many nearest ones a kernel joins with each individual, for UMKL.
+    penalty : float
+        The ρ of full UMKL: at 0 it is sparse UMKL, and for large ones weights are equal.
+    sample_weight : array, optional
+        Weights of individuals, for STATIS.
+
+    Notes
+    -----
+    Full UMKL is printed as the least of :math:`\beta^\top S \beta` over β ≥ 0 with
+    :math:`\|\beta\|_2 = 1`. Where no entry of S is negative, as is the rule, that is one kernel
+    alone, the one with the least :math:`S_{mm}`, since
+
+    .. math:: \beta^\top S \beta \ge \sum_m S_{mm} \beta_m^2 \ge \min_m S_{mm}
+
+    and not the combination it is meant to be. The penalty here makes the problem convex; its
+    solution is where the published algorithm's first step leads from equal weights (the algorithm's
+    parameter, 20, is twice ρ).
+
+    Examples
+    --------
+    >>> from mercer import KernelPCA, datasets
+    >>> flowers = datasets.iris().numbers
+    >>> both = {"petals": ("linear()", flowers[:, 2:]), "sepals": ("linear()", flowers[:, :2])}
+    >>> found = consensus(both)
+    >>> found
+    consensus by statis: petals 0.500 (agreement 0.941), sepals 0.500 (agreement 0.941)
+    >>> model = KernelPCA(2, kernel=found.kernel)
+    >>> model = model.fit({"petals": flowers[:, 2:], "sepals": flowers[:, :2]})
+    >>> model.transform({"petals": [[4.0, 1.3]], "sepals": [[6.0, 3.0]]}).shape
+    (1, 2)
+
+    L'Hermier des Plantes (1976), and Lavit et al. (1994), Computational Statistics & Data Analysis
+    18, for STATIS; Mariette and Villa-Vialaneix (2018), Bioinformatics 34, §2, for UMKL.
+    """
+    if method not in METHODS:
+        raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, found {method!r}")
+    sides = named_sides(kernels, points)
+    names, grams = list(sides), list(sides.values())
+    n = grams[0].shape[0]
+    how = centring(sample_weight, n)
+    G = products_of(grams, how).matrix()
+    refuse_constant(names, grams, G)
+    norms = np.sqrt(np.diag(G))
+    C = G / np.outer(norms, norms)
+    if method == "statis":
+        weights, value, gap = statis_weights(C)
+    else:
+        if sample_weight is not None:
+            raise InvalidParameter("UMKL knows no weights of individuals: leave sample_weight out")
+        count = whole(neighbours, "neighbours", least=1)
+        if count >= n:
+            raise InvalidInput(f"{n} individuals have at most {n - 1} neighbours, not {count}")
+        rho = real_number(penalty, "penalty", above=0.0, allowed=0.0)
+        S = _scaled(grams, how, norms, count)
+        Q = S if method == "sparse-umkl" else S + rho * np.eye(len(S))
+        weights, gap = least_on_simplex(Q)
+        value = float(weights @ Q @ weights)
+    weights = np.where(weights > NEGLIGIBLE, weights, 0.0)
+    weights = weights / weights.sum()
+    image = C @ weights
+    return Consensus(
+        method=method,
+        names=tuple(names),
+        kernel=_combined(sides, weights / norms, is_shared=_is_shared(kernels, points, grams)),
+        weights=frozen(weights),
+        norms=frozen(norms),
+        alignments=frozen(C),
+        agreement=frozen(image / np.sqrt(weights @ image)),
+        value=value,
+        gap=gap,
+    )
+
+
+def statis_weights(C: Array) -> tuple[Array, float, float]:
+    r"""Return the first eigenvector of a matrix of alignments, its share, and its residual.
+
+    By Perron and Frobenius it has no negative entry where C has none. Where the first eigenvalue
+    is multiple, it is the projection of equal weights onto its space.
+
+    >>> statis_weights(np.array([[1.0, 0.6], [0.6, 1.0]]))[:2]
+    (array([0.5, 0.5]), 0.8)
+    """
+    values, vectors = np.linalg.eigh(C)
+    if C.min() < -SAME_VALUE:
+        i, j = np.unravel_index(int(np.argmin(C)), C.shape)
+        raise InvalidInput(
+            f"the alignment of kernels {i + 1} and {j + 1} is negative, {C[i, j]:.3g}: one of them "
+            "is not positive definite, and there is no consensus of nonnegative weights"
+        )
+    top = vectors[:, values > values[-1] * (1.0 - SAME_VALUE)]
+    u = np.maximum(top @ (top.T @ np.ones(len(C))), 0.0)
+    u = u / u.sum()
+    residual = float(np.linalg.norm(C @ u - values[-1] * u))
+    return u, float(values[-1] / len(C)), residual
+
+
+def _scaled(grams: list[Gram], how: Centring, norms: Array, count: int) -> Array:
+    """Return S of kernels that are divided by their norms, with the mean of its diagonal 1."""
+    S = torn([how.of(gram) for gram in grams], count) / np.outer(norms, norms)
+    mean = float(np.mean(np.diag(S)))
+    return np.asarray(S / mean if mean > 0.0 else S)
+
+
+def _is_shared(kernels: Any, points: Any, grams: list[Gram]) -> bool:
+    given = list(kernels.values() if isinstance(kernels, Mapping) else kernels)
+    if any(isinstance(k, tuple) for k in given):
+        return False
+    if any(isinstance(k, Gram) for k in given):
+        return all(gram.x is grams[0].x for gram in grams)
+    is_by_name = isinstance(points, Mapping) and not any(
+        getattr(k, "reads_rows", False) for k in given
+    )
+    return not is_by_name
+
+
+def _combined(sides: Mapping[str, Gram], factors: Array, *, is_shared: bool) -> Kernel:
+    """Return Σ cₘkₘ, on points that are shared or on rows that hold those of each kernel."""
+    kept = {
+        name: (float(c), gram.kernel)
+        for (name, gram), c in zip(sides.items(), factors, strict=True)
+        if c > 0.0
+    }
+    if not is_shared:
+        weights = {name: c for name, (c, _) in kept.items()}
+        return Columns({name: kernel for name, (_, kernel) in kept.items()}, weights=weights)
+    first, *others = [c * kernel for c, kernel in kept.values()]
+    return sum(others, start=first)

@@ -1,0 +1,337 @@
+"""Two kernels on the same individuals: centred alignment, RV and HSIC, tested by permutation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, Points, whole
+from mercer.compare.nulls import drawn, moments, seed_of
+from mercer.compare.products import STORED, Features, Products, Stored, Tiled, products_of
+from mercer.compare.sides import (
+    Centring,
+    centring,
+    frozen,
+    noise,
+    same_individuals,
+    side,
+)
+from mercer.engines.base import Progress
+from mercer.gram import Gram
+from mercer.kernels.vectors import Linear
+
+TESTS = ("permutation", "pearson")
+ESTIMATORS = ("biased", "unbiased")
+
+PERMUTATIONS = 999
+"""How many are drawn unless another number is asked for."""
+
+UNIT = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """How alike two kernels see the same individuals, and how often chance makes them as alike.
+
+    ``p_value`` is None where nothing was tested. ``null`` holds the statistic of each of the
+    ``permutations`` that were drawn with ``seed``; ``how`` says how the p-value was found, and
+    whether it is an approximation.
+    """
+
+    measure: str
+    statistic: float
+    p_value: float | None
+    null: Array
+    permutations: int
+    seed: int | None
+    individuals: int
+    how: str
+
+    def __repr__(self) -> str:
+        p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
+        return (
+            f"{self.measure} {self.statistic:.4g}{p} ({self.individuals} individuals, {self.how})"
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of a test: by which law, how often, from which seed, with which features."""
+
+    law: str = "permutation"
+    permutations: int | None = None
+    rank: int | None = None
+    stop_after: int | None = None
+    random_state: int | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.law not in TESTS:
+            raise InvalidParameter(f"test must be one of {', '.join(TESTS)}, found {self.law!r}")
+        for name, least in (("permutations", 0), ("rank", 1), ("stop_after", 1)):
+            given = getattr(self, name)
+            if given is not None:
+                object.__setattr__(self, name, whole(given, name, least=least))
+
+    def count(self, products: Products) -> int:
+        """Return how many permutations to draw: none by default where each is a pass of its own."""
+        if self.permutations is not None:
+            return self.permutations
+        return 0 if isinstance(products, Tiled) and self.rank is None else PERMUTATIONS
+
+
+def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    k1: Any,
+    k2: Any,
+    x: Points | None = None,
+    y: Points | None = None,
+    *,
+    sample_weight: Any = None,
+    permutations: int | None = None,
+    test: str = "permutation",
+    rank: int | None = None,
+    stop_after: int | None = None,
+    random_state: int | None = None,
+    progress: Progress | None = None,
+) -> Dependence:
+    r"""The centred alignment of two kernels: the cosine of the angle between their matrices.
+
+    .. math:: \frac{\langle HKH^\top, HLH^\top \rangle}{\|HKH^\top\| \, \|HLH^\top\|}, \quad
+        \langle K, L \rangle = \sum_{ij} w_i w_j k_{ij} l_{ij}, \quad H = I - 1 w^\top
+
+    It is 1 where both see the same up to a scale, and near 0 where neither says anything of the
+    other. Under independence it is positive all the same, the more so the smaller n: the p-value
+    says how often chance gives as much.
+
+    Parameters
+    ----------
+    k1, k2 : Kernel, str, function, pair of a kernel and its points, Gram, or square matrix
+    x, y : points, optional
+        Those of both kernels, or ``y`` those of the second. The i-th is the same individual.
+    sample_weight : array, optional
+        The weight of each individual; equal by default. A permutation leaves them in place.
+    permutations : int, optional
+        How many to draw; 0 tests nothing. By default 999 where matrices are in memory (up to
+        3 000 individuals) or kernels linear, and none beyond, where each takes a pass over all
+        pairs.
+    test : {"permutation", "pearson"}
+        ``"pearson"`` takes the Pearson type III law with the exact mean, variance and skewness of
+        all permutations instead of drawing any: fast, close, and an approximation.
+    rank : int, optional
+        Permute features of so many dimensions instead of the matrices, an approximation.
+    stop_after : int, optional
+        Stop after so many permutations that reach the observed value (Besag and Clifford, 1991).
+    random_state : int, optional
+        The seed; the r-th permutation depends on nothing else but r.
+
+    Examples
+    --------
+    >>> from mercer import datasets
+    >>> flowers = datasets.iris().numbers
+    >>> alignment("gaussian(bandwidth='median')", "linear()", flowers, random_state=0)
+    alignment 0.9309, p = 0.001 (150 individuals, 999 permutations)
+
+    Cortes, Mohri and Rostamizadeh (2012), Journal of Machine Learning Research 13, 795-828.
+    """
+    asked = Asked(test, permutations, rank, stop_after, random_state, progress)
+    return _measured("alignment", _both(k1, k2, x, y), sample_weight, asked)
+
+
+def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    x: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    permutations: int | None = None,
+    test: str = "permutation",
+    stop_after: int | None = None,
+    random_state: int | None = None,
+    progress: Progress | None = None,
+) -> Dependence:
+    r"""The RV coefficient of two tables with the same rows: the alignment of linear kernels.
+
+    .. math:: \mathrm{RV} = \frac{\|X^\top W Y\|^2}{\|X^\top W X\| \, \|Y^\top W Y\|},
+        \quad \text{columns of X and Y centred}
+
+    Of two single columns it is their squared correlation. Arguments are those of `alignment`.
+
+    >>> rv([[1.0], [2.0], [4.0]], [[1.0], [3.0], [2.0]], permutations=0).statistic
+    0.10714286
+    >>> float(np.corrcoef([1.0, 2.0, 4.0], [1.0, 3.0, 2.0])[0, 1] ** 2)
+    0.10714286
+
+    Escoufier (1973), Biometrics 29; Josse, Pagès and Husson (2008), Computational Statistics &
+    Data Analysis 53, for the test.
+    """
+    asked = Asked(test, permutations, None, stop_after, random_state, progress)
+    return _measured("RV", _both((Linear(), x), (Linear(), y), None, None), sample_weight, asked)
+
+
+def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    k1: Any,
+    k2: Any,
+    x: Points | None = None,
+    y: Points | None = None,
+    *,
+    estimator: str = "biased",
+    sample_weight: Any = None,
+    permutations: int | None = None,
+    test: str = "permutation",
+    rank: int | None = None,
+    stop_after: int | None = None,
+    random_state: int | None = None,
+    progress: Progress | None = None,
+) -> Dependence:
+    r"""The Hilbert–Schmidt independence criterion of two kernels, and a test of independence.
+
+    .. math:: \mathrm{HSIC}_b = \sum_{ij} w_i w_j\, (HKH^\top)_{ij} (HLH^\top)_{ij}
+        = \frac{1}{n^2} \operatorname{tr}(KHLH), \quad w_i = \tfrac1n
+
+    With characteristic kernels, such as the Gaussian, its limit is zero only for independent
+    variables. ``estimator="unbiased"`` leaves out what pairs a point with itself:
+
+    .. math:: \mathrm{HSIC}_u = \frac{1}{n(n-3)} \Big( \operatorname{tr}(\hat K \hat L)
+        + \frac{1^\top \hat K 1\, 1^\top \hat L 1}{(n-1)(n-2)}
+        - \frac{2}{n-2} 1^\top \hat K \hat L 1 \Big), \quad
+        \hat K = K - \mathrm{diag}(K)
+
+    With minus the distance on both sides, ``negative_distance()``, it is the squared distance
+    covariance. Other arguments are those of `alignment`.
+
+    >>> x = np.linspace(-1.0, 1.0, 60)
+    >>> hsic("gaussian(bandwidth=0.5)", "gaussian(bandwidth=0.5)", x, x**2, random_state=0)
+    HSIC 0.02962, p = 0.001 (60 individuals, 999 permutations)
+    >>> rv(x, x**2, random_state=0).p_value  # no correlation sees it
+    1.0
+
+    Gretton et al. (2008), Advances in Neural Information Processing Systems 20; Song et al.
+    (2012), Journal of Machine Learning Research 13, Theorem 2.
+    """
+    if estimator not in ESTIMATORS:
+        raise InvalidParameter(
+            f"estimator must be one of {', '.join(ESTIMATORS)}, found {estimator!r}"
+        )
+    is_unbiased = estimator == "unbiased"
+    if is_unbiased and rank is not None:
+        raise InvalidParameter("rank approximates the biased estimator; leave one of them out")
+    asked = Asked(test, permutations, rank, stop_after, random_state, progress)
+    name = "unbiased HSIC" if is_unbiased else "HSIC"
+    return _measured(name, _both(k1, k2, x, y), sample_weight, asked, is_unbiased=is_unbiased)
+
+
+def _both(k1: Any, k2: Any, x: Points | None, y: Points | None) -> dict[str, Gram]:
+    found = {
+        "the first": side(k1, x, "the first"),
+        "the second": side(k2, x if y is None else y, "the second"),
+    }
+    same_individuals(found)
+    return found
+
+
+def _measured(
+    measure: str,
+    sides: dict[str, Gram],
+    sample_weight: Any,
+    asked: Asked,
+    *,
+    is_unbiased: bool = False,
+) -> Dependence:
+    grams = list(sides.values())
+    n = grams[0].shape[0]
+    how = centring(sample_weight, n, is_unbiased=is_unbiased)
+    products = products_of(grams, how)
+    G = products.matrix()
+    is_cosine = not measure.endswith("HSIC")
+    if is_cosine:
+        refuse_constant(list(sides), grams, G)
+    unit = float(np.sqrt(G[0, 0] * G[1, 1])) if is_cosine else 1.0
+    statistic = float(G[0, 1]) / unit
+    if is_cosine:
+        statistic = min(max(statistic, -1.0), 1.0)
+    return tested(measure, statistic, (0, 1), Pair(products, grams, how, G, unit), asked)
+
+
+def refuse_constant(names: list[str], grams: list[Gram], G: Array) -> None:
+    """Refuse a kernel under which all individuals are alike: it has no angle with another."""
+    for i, (name, gram) in enumerate(zip(names, grams, strict=True)):
+        if G[i, i] <= noise(gram) ** 2:
+            raise InvalidInput(
+                f"all individuals are alike under {name}, {gram.kernel}: its centred matrix is "
+                "zero to rounding, and its alignment with another undefined"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Several matrices of which two are tested, and the unit their statistic is divided by."""
+
+    products: Products
+    grams: list[Gram]
+    how: Centring
+    G: Array
+    unit: float
+
+
+def tested(
+    measure: str, statistic: float, at: tuple[int, int], pair: Pair, asked: Asked
+) -> Dependence:
+    """Return a statistic with its test; permutations of the second leave the norms as they are."""
+    n = len(pair.how.weights)
+    a, b = at
+    if asked.law == "pearson":
+        p, text = _by_moments(pair, a, b), "Pearson type III with three exact moments"
+        return Dependence(measure, statistic, p, frozen(np.zeros(0)), 0, None, n, text)
+    products = pair.products
+    if asked.rank is not None:
+        products = products_of([pair.grams[a], pair.grams[b]], pair.how, asked.rank)
+        a, b = 0, 1
+    count = asked.count(pair.products)
+    if count == 0:
+        return Dependence(measure, statistic, None, frozen(np.zeros(0)), 0, None, n, "not tested")
+    G = pair.G if asked.rank is None else products.matrix()
+    slack = n * UNIT * float(np.sqrt(G[a, a] * G[b, b]))
+    seed = seed_of(asked.random_state)
+    run = drawn(
+        products.permuted(a, b),
+        float(G[a, b]),
+        slack,
+        n,
+        count,
+        seed,
+        stop_after=asked.stop_after,
+        has_threads=isinstance(products, Tiled),
+        progress=asked.progress,
+    )
+    made = len(run.values)
+    text = f"{made} permutations" + (f" of {count}" if made < count else "")
+    if isinstance(products, Features) and products.rank is not None:
+        held = f"{100 * products.held:.4g} % of the trace"
+        text += f" of features of rank {asked.rank}, an approximation that holds {held}"
+    null = frozen(run.values / pair.unit)
+    return Dependence(measure, statistic, run.p_value, null, made, seed, n, text)
+
+
+def _by_moments(pair: Pair, a: int, b: int) -> float:
+    """Return the p-value of the law with the moments of all permutations."""
+    w = pair.how.weights
+    if len(w) > STORED:
+        raise InvalidInput(
+            "test='pearson' needs the product of a matrix with itself, which is held up to 3 000 "
+            "individuals: draw permutations, or those of features with rank="
+        )
+    if isinstance(pair.products, Stored):
+        left, right = pair.products.matrices[a], pair.products.matrices[b]
+    else:
+        left, right = (pair.how.dense(pair.grams[i]) for i in (a, b))
+    if np.iscomplexobj(left) or np.iscomplexobj(right):
+        raise InvalidInput("test='pearson' knows the moments of real matrices: draw permutations")
+    if pair.how.is_unbiased:
+        left = left / (len(w) * (len(w) - 3))
+    else:
+        left = left * np.outer(w, w)
+        # The moments are those of matrices whose plain row sums are zero, as those of `left` are.
+        right = right - right.mean(axis=0)
+        right -= right.mean(axis=1)[:, None]
+    return moments(left, right).p_value(float(pair.G[a, b]))

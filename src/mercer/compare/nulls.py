@@ -1,0 +1,256 @@
+"""What chance alone would give: permutations of individuals, drawn, or their exact moments."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from contextvars import copy_context
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammainc, gammaincc, ndtr
+
+from mercer.check import Array, InvalidInput, chunks, whole
+from mercer.compare.products import Statistic
+from mercer.engines.base import Progress
+from mercer.engines.cpu import Threads
+
+BATCH = 16
+"""Permutations that a thread takes at a time."""
+
+FEW = 2**24
+"""Entries to be permuted in all, below which threads take longer to start than to work."""
+
+LEAST = float(np.finfo(np.float64).tiny)
+"""The least p-value that can be told from zero."""
+
+SYMMETRIC = 1e-6
+"""A skewness below which a Pearson type III law is a normal one to all digits that matter."""
+
+
+class Drawn(NamedTuple):
+    """The statistic of permuted individuals, and how often it reached what was observed."""
+
+    values: Array
+    p_value: float
+    seed: int
+
+
+def seed_of(random_state: int | None) -> int:
+    """Return the seed to be drawn from, a fresh one where none is given.
+
+    >>> seed_of(7)
+    7
+    """
+    given = None if random_state is None else whole(random_state, "random_state")
+    entropy = np.random.SeedSequence(given).entropy
+    assert isinstance(entropy, int)
+    return entropy
+
+
+def order(seed: int, r: int, n: int) -> Array:
+    """Return the r-th permutation of n individuals, which depends on nothing but the seed and r.
+
+    >>> sorted(order(0, 5, 4).tolist())
+    [0, 1, 2, 3]
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
+    return rng.permutation(n)
+
+
+def drawn(  # noqa: PLR0913  (each says something of its own)
+    statistic: Statistic,
+    observed: float,
+    slack: float,
+    n: int,
+    count: int,
+    seed: int,
+    *,
+    stop_after: int | None = None,
+    has_threads: bool = False,
+    progress: Progress | None = None,
+) -> Drawn:
+    r"""Permute the individuals of one side, so many times.
+
+    .. math:: p = \frac{1 + \#\{r : T_r \ge T\}}{R + 1}
+
+    With ``stop_after`` it ends after so many exceedances h, at the draw ℓ, with p = h/ℓ (Besag and
+    Clifford, 1991). What is within ``slack`` of the observed value ties with it. A statistic that
+    ``has_threads`` of its own gets no more.
+
+    >>> drawn(lambda order: float(order[0]), 2.0, 0.0, 3, 99, 0).p_value
+    0.33
+    """
+    found: list[float] = []
+    exceeding = 0
+    is_single = has_threads or n * n * count < FEW
+    batches = _batches(statistic, n, count, seed, 1 if is_single else Threads().count)
+    with closing(batches):
+        for batch in batches:
+            for value in batch:
+                found.append(value)
+                exceeding += value >= observed - slack
+                if exceeding == stop_after:
+                    return Drawn(np.array(found), exceeding / len(found), seed)
+            if progress is not None:
+                progress(len(found), count)
+    return Drawn(np.array(found), (1 + exceeding) / (count + 1), seed)
+
+
+def _batches(
+    statistic: Statistic, n: int, count: int, seed: int, threads: int
+) -> Generator[list[float], None, None]:
+    """Yield the statistic of the permutations in their order, computed in so many threads."""
+
+    def work(part: slice) -> list[float]:
+        return [statistic(order(seed, r, n)) for r in range(part.start, part.stop)]
+
+    if threads == 1:
+        yield from map(work, chunks(count, 1))
+        return
+    with Threads().session(), ThreadPoolExecutor(threads) as pool:
+        # Closed early, it cancels what waits.
+        yield from pool.map(lambda part: copy_context().run(work, part), chunks(count, BATCH))
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The mean, standard deviation and skewness of a statistic over all n! permutations."""
+
+    mean: float
+    deviation: float
+    skewness: float
+
+    def p_value(self, observed: float) -> float:
+        r"""Return the upper tail of the Pearson type III law with these moments.
+
+        .. math:: \frac{T - \mu}{\sigma} + \frac{2}{\gamma} = \frac{\gamma}{2}\, X, \quad
+            X \sim \mathrm{Gamma}(4 / \gamma^2)
+
+        >>> Moments(1.0, 1.0, 2.0).p_value(3.0)  # the exponential law
+        0.049787068
+        """
+        if self.deviation == 0.0:
+            return 1.0
+        z, skew = (observed - self.mean) / self.deviation, self.skewness
+        if abs(skew) < SYMMETRIC:
+            return float(ndtr(-z))
+        shape = 4.0 / skew**2
+        at = max(2.0 / skew * (z + 2.0 / skew), 0.0)
+        tail = float(gammaincc(shape, at) if skew > 0 else gammainc(shape, at))
+        return max(tail, LEAST)  # a law without an end has no p-value of zero
+
+
+def moments(A: Array, B: Array) -> Moments:
+    r"""Return the moments of Σ Aᵢⱼ B_{πᵢπⱼ} over all permutations π, for rows that sum to zero.
+
+    .. math:: \mu = \frac{T T'}{n - 1}, \quad \sigma^2 =
+        \frac{2 ((n-1) T_2 - T^2) ((n-1) T_2' - T'^2)}{(n-1)^2 (n+1) (n-2)} +
+        \frac{(n(n+1) S_2 - (n-1)(T^2 + 2 T_2)) (n(n+1) S_2' - (n-1)(T'^2 + 2 T_2'))}
+        {(n+1) n (n-1) (n-2) (n-3)}
+
+    with the trace T, T₂ = tr A² and S₂ = Σ aᵢᵢ² of A, and T', T₂', S₂' of B. The third moment is a
+    sum over products of invariants of the third degree, see `third_moment`.
+
+    Kazi-Aoual, Hitier, Sabatier and Lebreton (1995), Computational Statistics & Data Analysis 20.
+    """
+    n = len(A)
+    if n < 6:
+        raise InvalidInput(f"three moments of permutations need at least 6 individuals, found {n}")
+    a, b = Invariants.of(A), Invariants.of(B)
+    mean = a.T * b.T / (n - 1)
+    spread = [(n - 1) * v.T2 - v.T**2 for v in (a, b)]
+    excess = [n * (n + 1) * v.S2 - (n - 1) * (v.T**2 + 2.0 * v.T2) for v in (a, b)]
+    variance = 2.0 * spread[0] * spread[1] / ((n - 1) ** 2 * (n + 1) * (n - 2))
+    variance += excess[0] * excess[1] / ((n + 1) * n * (n - 1) * (n - 2) * (n - 3))
+    if variance <= 0.0:
+        return Moments(mean, 0.0, 0.0)
+    third = third_moment(n, a.cubic(), b.cubic()) - 3.0 * mean * variance - mean**3
+    return Moments(mean, float(np.sqrt(variance)), float(third / variance**1.5))
+
+
+class Invariants(NamedTuple):
+    """Sums over a symmetric matrix that do not change when its individuals are permuted."""
+
+    T: float
+    T2: float
+    T3: float
+    S2: float
+    S3: float
+    U: float
+    R: float
+    B: float
+
+    @classmethod
+    def of(cls, A: Array) -> Invariants:
+        d = np.diag(A).real
+        square = (A @ A).real
+        return cls(
+            T=float(d.sum()),
+            T2=float(np.trace(square)),
+            T3=float(np.vdot(A, square).real),
+            S2=float(d @ d),
+            S3=float(np.sum(d**3)),
+            U=float(np.sum(A**3).real),
+            R=float(d @ np.diag(square)),
+            B=float(d @ A.real @ d),
+        )
+
+    def cubic(self) -> Array:
+        """Return the invariants of the third degree, in the order of the table below."""
+        T, T2 = self.T, self.T2
+        return np.array([self.S3, self.U, self.B, self.R, T * self.S2, T**3, T * T2, self.T3])
+
+
+def third_moment(n: int, a: Array, b: Array) -> float:
+    r"""Return E T³ = Σ c_{ij}(n) a_i b_j / (n(n-1)⋯(n-5)), with the table of Kazi-Aoual et al.
+
+    The invariants are, in this order, :math:`\sum a_{ii}^3`, :math:`\sum a_{ij}^3`,
+    :math:`\sum a_{ii} a_{ij} a_{jj}`, :math:`\sum a_{ii} (A^2)_{ii}`, :math:`T S_2`, :math:`T^3`,
+    :math:`T T_2` and :math:`\mathrm{tr} A^3`.
+    """
+    s, m = n * (n - 1), n - 2
+    upper = {
+        (0, 0): n**2 * (n + 1) * (n**2 + 15 * n - 4),
+        (0, 1): -4 * s * (n**2 - n + 4),
+        (0, 2): -6 * s * (n**2 - n + 4),
+        (0, 3): -12 * s * (n - 1) * (n + 4),
+        (0, 4): -3 * s * (n - 1) * (n + 4),
+        (0, 5): 2 * s * m,
+        (0, 6): 12 * s * m,
+        (0, 7): 16 * s * m,
+        (1, 1): 4 * (n**4 - 8 * n**3 + 19 * n**2 - 4 * n - 16),
+        (1, 2): 24 * (n**2 - n - 4),
+        (1, 3): 24 * (n**3 - 3 * n**2 - 2 * n + 8),
+        (1, 4): 12 * (n**2 - n + 4),
+        (1, 5): -16,
+        (1, 6): -12 * (n**2 - 5 * n + 8),
+        (1, 7): -8 * (3 * n**2 - 15 * n + 16),
+        (2, 2): 6 * (n**4 - 8 * n**3 + 21 * n**2 - 6 * n - 24),
+        (2, 3): 24 * (n**3 - 2 * n**2 - 3 * n + 12),
+        (2, 4): 6 * (2 * n**3 - 7 * n**2 - 3 * n + 12),
+        (2, 5): -6 * (n**2 - 5 * n + 4),
+        (2, 6): -24 * (n**2 - 5 * n + 6),
+        (2, 7): -24 * (n**2 - 5 * n + 8),
+        (3, 3): 12 * (n**4 - n**3 - 8 * n**2 + 36 * n - 48),
+        (3, 4): 12 * (n**3 - 2 * n**2 + 9 * n - 12),
+        (3, 5): -24 * m,
+        (3, 6): -12 * m * (n**2 - 5 * n + 12),
+        (3, 7): -24 * m * (n**2 - 5 * n + 8),
+        (4, 4): 3 * (n**4 - 4 * n**3 - 2 * n**2 + 9 * n - 12),
+        (4, 5): -3 * m * (n**2 - 5 * n + 2),
+        (4, 6): -6 * m * (n**2 - 5 * n + 6),
+        (4, 7): -48 * m,
+        (5, 5): n**3 - 9 * n**2 + 23 * n - 14,
+        (5, 6): 6 * (n - 4),
+        (5, 7): 8,
+        (6, 6): 6 * (n**3 - 9 * n**2 + 24 * n - 14),
+        (6, 7): 24 * (n - 3),
+        (7, 7): 8 * (n**3 - 9 * n**2 + 26 * n - 22),
+    }
+    total = sum(
+        float(c) * (a[i] * b[j] + (a[j] * b[i] if i != j else 0.0)) for (i, j), c in upper.items()
+    )
+    return float(total) / (float(s) * m * (n - 3) * (n - 4) * (n - 5))

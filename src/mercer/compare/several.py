@@ -1,0 +1,177 @@
+"""Several kernels on the same individuals: which agree, which do not, and a map of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.compare.measures import Asked, Dependence, Pair, refuse_constant, tested
+from mercer.compare.nulls import seed_of
+from mercer.compare.products import Tiled, products_of
+from mercer.compare.sides import centring, frozen, named_sides
+from mercer.engines.base import Progress
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The alignments of several kernels, tested, and a map in which near ones see alike.
+
+    ``alignments`` is their matrix. ``pairs`` holds what was found of every two kernels, in the
+    order of ``itertools.combinations(names, 2)``, and ``adjusted`` their p-values by Holm, which
+    hold for all pairs together; it is None where nothing was tested. ``coordinates`` are those of
+    the kernels on the axes of the matrix of alignments (the interstructure of STATIS), whose
+    shares are ``shares``: on the first all kernels lie on the side of what they have in common.
+    """
+
+    names: tuple[str, ...]
+    individuals: int
+    alignments: Array
+    pairs: tuple[Dependence, ...]
+    adjusted: Array | None
+    coordinates: Array
+    shares: Array
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The numbers of the two kernels of each pair."""
+        return list(combinations(range(len(self.names)), 2))
+
+    def table(self) -> dict[str, Array]:
+        """Return one row for each pair of kernels, as tidy columns."""
+        first, second = np.array(self.places).T
+        names = np.array(self.names)
+        columns: dict[str, Array] = {
+            "first": names[first],
+            "second": names[second],
+            "alignment": np.array([pair.statistic for pair in self.pairs]),
+        }
+        if self.adjusted is not None:
+            columns["p_value"] = np.array([pair.p_value for pair in self.pairs])
+            columns["adjusted"] = self.adjusted
+        return columns
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{len(self.names)} kernels on {self.individuals} individuals: {self.pairs[0].how}"
+        ]
+        for k, (i, j) in enumerate(self.places):
+            p = "" if self.adjusted is None else f", p = {self.adjusted[k]:.3g}"
+            lines.append(f"{self.names[i]} – {self.names[j]}: {self.alignments[i, j]:.4f}{p}")
+        return "\n".join(lines)
+
+
+def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    kernels: Any,
+    points: Any = None,
+    *,
+    sample_weight: Any = None,
+    permutations: int | None = None,
+    test: str = "permutation",
+    rank: int | None = None,
+    stop_after: int | None = None,
+    random_state: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    r"""The centred alignments of every two kernels, with p-values and a map of the kernels.
+
+    .. math:: C_{ml} = \frac{\langle HK_mH^\top, HK_lH^\top \rangle}
+        {\|HK_mH^\top\| \, \|HK_lH^\top\|} = \sum_k \lambda_k u_{mk} u_{lk}, \quad
+        \text{coordinates } \sqrt{\lambda_k}\, u_{mk}
+
+    All kernels are computed in one pass over the pairs of individuals.
+
+    Parameters
+    ----------
+    kernels : mapping from names, or sequence
+        Kernels, their written forms, pairs of a kernel and its points, or Gram matrices.
+    points : points, or mapping from the same names to points
+        Those that all kernels share, or those of each; row i is the same individual in all.
+    sample_weight, permutations, test, rank, stop_after, random_state
+        See `alignment`. All pairs see the same permutations.
+
+    Examples
+    --------
+    >>> from mercer import datasets
+    >>> flowers = datasets.iris().numbers
+    >>> parts = {"petals": flowers[:, 2:], "sepals": flowers[:, :2]}
+    >>> kernels = {"petals": "linear()", "sepals": "linear()"}
+    >>> compare_kernels(kernels, parts, permutations=99, random_state=0)
+    2 kernels on 150 individuals: 99 permutations
+    petals – sepals: 0.7703, p = 0.01
+
+    Lavit, Escoufier, Sabatier and Traissac (1994), Computational Statistics & Data Analysis 18.
+    """
+    sides = named_sides(kernels, points)
+    names, grams = list(sides), list(sides.values())
+    n = grams[0].shape[0]
+    how = centring(sample_weight, n)
+    products = products_of(grams, how)
+    G = products.matrix()
+    refuse_constant(names, grams, G)
+    norms = np.sqrt(np.diag(G))
+    C = np.clip(G / np.outer(norms, norms), -1.0, 1.0)
+    seed = None if random_state is None else seed_of(random_state)
+    places = list(combinations(range(len(names)), 2))
+    found = []
+    for k, (i, j) in enumerate(places):
+        at, both, part, here = (i, j), grams, G, products
+        if isinstance(products, Tiled):  # where all matrices have no room together, two may
+            at, both, part = (0, 1), [grams[i], grams[j]], G[np.ix_([i, j], [i, j])]
+            here = products_of(both, how)
+        told = _shared(progress, k, len(places))
+        asked = Asked(test, permutations, rank, stop_after, seed, told)
+        pair = Pair(here, both, how, part, float(norms[i] * norms[j]))
+        found.append(tested("alignment", float(C[i, j]), at, pair, asked))
+        seed = found[-1].seed if seed is None else seed
+    coordinates, shares = map(frozen, interstructure(C))
+    adjusted = _adjusted(found)
+    return Comparison(tuple(names), n, frozen(C), tuple(found), adjusted, coordinates, shares)
+
+
+def _shared(progress: Progress | None, k: int, count: int) -> Progress | None:
+    """Return the progress of one pair as part of that of all."""
+    if progress is None:
+        return None
+    return lambda done, total: progress(k * total + done, count * total)
+
+
+def interstructure(C: Array) -> tuple[Array, Array]:
+    """Return the coordinates of kernels on the axes of their alignments, and the axes' shares.
+
+    >>> coordinates, shares = interstructure(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    >>> shares, np.abs(coordinates @ coordinates.T)
+    (array([0.75, 0.25]), array([[1. , 0.5], [0.5, 1. ]]))
+    """
+    values, vectors = np.linalg.eigh(C)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    coordinates = vectors * np.sqrt(values)
+    largest = np.argmax(np.abs(coordinates), axis=0)
+    signs = np.sign(coordinates[largest, np.arange(len(C))])
+    return coordinates * np.where(signs == 0.0, 1.0, signs), values / values.sum()
+
+
+def _adjusted(found: Sequence[Dependence]) -> Array | None:
+    p_values = [pair.p_value for pair in found]
+    given = [p for p in p_values if p is not None]
+    return frozen(holm(np.array(given))) if len(given) == len(p_values) else None
+
+
+def holm(p_values: Array) -> Array:
+    r"""Return p-values that hold together, by Holm's step-down rule.
+
+    .. math:: \tilde p_{(k)} = \max_{l \le k} \min(1, (m - l + 1)\, p_{(l)})
+
+    >>> holm(np.array([0.04, 0.01, 0.03]))
+    array([0.06, 0.03, 0.06])
+    """
+    m = len(p_values)
+    rank = np.argsort(p_values, kind="stable")
+    steps = np.minimum((m - np.arange(m)) * p_values[rank], 1.0)
+    result = np.empty(m)
+    result[rank] = np.maximum.accumulate(steps)
+    return result
