@@ -78,10 +78,19 @@ def ellipse(
     centre = w @ points
     gaps = points - centre
     S = (gaps.T * w) @ gaps / (1.0 - w @ w)
-    values, vectors = np.linalg.eigh(S)
+    return outline(centre, S, radius2(kind, level, members))
+
+
+def outline(centre: Array, covariance: Array, radius2: float) -> Ellipse:
+    """Return the points whose squared Mahalanobis distance from a centre is a squared radius.
+
+    >>> outline(np.array([1.0, 0.0]), np.diag([4.0, 1.0]), 1.0).line[0].tolist()
+    [1.0, 1.0]
+    """
+    values, vectors = np.linalg.eigh(covariance)
     if values[1] <= 0.0 or values[0] <= FLAT**2 * values[1]:
         return Ellipse(None, "all on one line")
     angles = np.linspace(0.0, 2.0 * np.pi, SIDES + 1)
-    circle = np.sqrt(radius2(kind, level, members)) * np.array([np.cos(angles), np.sin(angles)])
+    circle = np.sqrt(radius2) * np.array([np.cos(angles), np.sin(angles)])
     line: Array = centre + (vectors @ (np.sqrt(values)[:, None] * circle)).T
     return Ellipse(line)

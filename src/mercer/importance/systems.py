@@ -1,0 +1,320 @@
+"""The leading axes of data of which some columns are permuted, found from those of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from mercer.check import Array, InvalidInput, NotPositiveDefinite
+from mercer.importance.tables import Group, shares_squares
+from mercer.kernels.base import Kernel
+
+EXTRA = 4
+"""Axes kept beyond those asked for: a start for axes that change places."""
+
+SMALL = 64
+"""Matrices up to this side are decomposed whole."""
+
+TOLERANCE, ACCURATE = 1e-4, 1e-6
+"""Residual of an axis, relative to the largest eigenvalue: its square is what shares are off by."""
+
+POWERS, EXTENSIONS = 3, 12
+"""Powers, or extensions of a basis, that lead from axes to those of permuted data; what is still
+missing then is counted as doubt."""
+
+FROM_NOWHERE = 15
+"""Rounds of as many powers that find axes from a random start."""
+
+ROUNDING = 1e-12
+"""Shares closer than this are the same."""
+
+SINGLE = 1e-6
+"""The same in single precision."""
+
+RIDGE = {np.float32: 1e-3, np.float64: 1e-8}
+"""Added to the kernel between landmarks, as a share of its mean diagonal: more than rounding takes
+from it, and little beside the leading eigenvalues, which grow with the number of landmarks."""
+
+
+class Moved(NamedTuple):
+    """How far axes moved, the share of the inertia they explain, and the doubt of that share."""
+
+    distance: float
+    share: float
+    doubt: float
+
+
+class System(Protocol):
+    """Data whose columns can be permuted."""
+
+    observed: Moved
+
+    def permuted(self, columns: list[int], order: Array) -> Moved:
+        """Return what becomes of the axes when these columns take the rows of an order."""
+
+
+class Axes(NamedTuple):
+    """Leading Ritz values and vectors, and how far their sum may be below the truth."""
+
+    values: Array
+    vectors: Array
+    doubt: float
+
+
+def refined(
+    apply: Callable[[Array], Array], start: Array, count: int, tolerance: float = TOLERANCE
+) -> Axes:
+    r"""Return leading eigenpairs by Rayleigh–Ritz steps from a start that is near them.
+
+    The residuals extend the basis until they are small. The sum of the eigenvalues is above that
+    of the Ritz values θ, by little more than
+
+    .. math:: \sum_{k \le q} \frac{\|r_k\|^2}{\max(\theta_k - \theta_{q+1}, \|r_k\|)}
+
+    >>> A = np.diag([4.0, 3.0, 1.0, 0.5, 0.1])
+    >>> near = np.eye(5)[:, :3] + 0.1
+    >>> refined(lambda v: A @ v, near, 2).values[:2].round(6)
+    array([4., 3.])
+    """
+    V = np.linalg.qr(start)[0]
+    AV = apply(V)
+    for step in range(EXTENSIONS + 1):
+        H = V.T @ AV
+        values, small = np.linalg.eigh(0.5 * (H + H.T))
+        values, small = values[::-1], small[:, ::-1]
+        R = AV @ small[:, :count] - (V @ small[:, :count]) * values[:count]
+        sizes = np.linalg.norm(R, axis=0)
+        is_full = V.shape[1] + count > len(V)
+        if np.max(sizes) <= tolerance * abs(values[0]) or step == EXTENSIONS or is_full:
+            break
+        for _ in range(2):  # the second time removes what rounding left of the first
+            R = R - V @ (V.T @ R)
+        W = np.linalg.qr(R / np.maximum(np.linalg.norm(R, axis=0), np.finfo(float).tiny))[0]
+        V, AV = np.hstack([V, W]), np.hstack([AV, apply(W)])
+    return Axes(values, V @ small, _doubt(values, sizes**2))
+
+
+def _doubt(values: Array, squares: Array) -> float:
+    """Return what the sum of Ritz values may lack, given the squared norms of residuals."""
+    count = len(squares)
+    beyond = values[count] if len(values) > count else 0.0
+    gaps = np.maximum(values[:count] - beyond, np.sqrt(squares))
+    return float(np.sum(squares / np.maximum(gaps, np.finfo(float).tiny)))
+
+
+def distance_of(overlap: Array) -> float:
+    r"""Return the distance between two spaces of q axes, from the products of their bases.
+
+    .. math:: D = \sqrt{1 - \|U^\top U'\|_F^2 / q} = \|P - P'\|_F / \sqrt{2 q}
+
+    that of Crone and Crosby (1995) divided by √q, so that it lies between 0 and 1.
+
+    >>> round(distance_of(np.array([[1.0, 0.0], [0.0, 0.0]])) ** 2, 12)
+    0.5
+    """
+    return float(np.sqrt(max(0.0, 1.0 - float(np.sum(overlap**2)) / overlap.shape[1])))
+
+
+class Covariances:
+    """Linear axes of a centred table, from the covariances of its columns.
+
+    Permuting a column changes one row and one column of them, and nothing else.
+    """
+
+    def __init__(self, Z: Array, weights: Array, count: int, *, is_standardised: bool) -> None:
+        self.Z, self.weights, self.count = Z, weights, count
+        self.is_standardised = is_standardised
+        self.covariance = Z.T @ (weights[:, None] * Z)
+        self.start = np.linalg.eigh(self.covariance)[1][:, ::-1][:, : count + EXTRA]
+        axes = self._leading(self.covariance)
+        self.axes = axes.vectors[:, :count] / np.sqrt(axes.values[:count])
+        share = float(np.sum(axes.values[:count]) / np.trace(self.covariance))
+        self.observed = Moved(0.0, share, ROUNDING)
+
+    def permuted(self, columns: list[int], order: Array) -> Moved:
+        moved = self._as_analysed(self.Z[:, columns][order], columns)
+        cross = self.Z.T @ (self.weights[:, None] * moved)
+        joint = self.covariance.copy()
+        joint[:, columns] = cross
+        C = joint.copy()
+        C[columns] = cross.T
+        C[np.ix_(columns, columns)] = moved.T @ (self.weights[:, None] * moved)
+        axes = self._leading(C)
+        values, vectors = axes.values[: self.count], axes.vectors[:, : self.count]
+        total = float(np.trace(C))
+        overlap = self.axes.T @ joint @ (vectors / np.sqrt(np.maximum(values, 1e-300)))
+        return Moved(distance_of(overlap), float(values.sum()) / total, axes.doubt / total)
+
+    def _as_analysed(self, moved: Array, columns: list[int]) -> Array:
+        """Centre, and standardise if the table was: unequal weights change both."""
+        moved = moved - self.weights @ moved
+        if self.is_standardised:
+            variances = self.weights @ moved**2
+            before = np.diag(self.covariance)[columns]
+            moved = moved * np.sqrt(before / np.where(variances > 0, variances, 1.0))
+        return moved
+
+    def _leading(self, C: Array) -> Axes:
+        if len(C) <= SMALL:
+            values, vectors = np.linalg.eigh(C)
+            return Axes(values[::-1], vectors[:, ::-1], 0.0)
+        return refined(lambda V: C @ V, self.start, self.count, ACCURATE)
+
+
+class Whole:
+    """Axes of a kernel whose matrix is stored: that of few individuals."""
+
+    def __init__(
+        self, kernel: Kernel, X: Array, weights: Array, count: int, vectors: Array
+    ) -> None:
+        self.kernel, self.X, self.count = kernel, X, count
+        self.weights, self.roots = weights, np.sqrt(weights)[:, None]
+        axes, total = self._axes(X, vectors, ACCURATE)
+        self.start = axes.vectors[:, : count + EXTRA]
+        self.observed = Moved(0.0, float(axes.values[:count].sum()) / total, ROUNDING)
+
+    def permuted(self, columns: list[int], order: Array) -> Moved:
+        X = self.X.copy()
+        X[:, columns] = self.X[:, columns][order]
+        axes, total = self._axes(X, self.start, TOLERANCE)
+        overlap = self.start[:, : self.count].T @ axes.vectors[:, : self.count]
+        share = float(axes.values[: self.count].sum()) / total
+        return Moved(distance_of(overlap), share, axes.doubt / total)
+
+    def _axes(self, X: Array, start: Array, tolerance: float) -> tuple[Axes, float]:
+        """Return the leading axes of W^½HKHᵀW^½ and its trace."""
+        K = np.asarray(self.kernel(X))
+        means = K @ self.weights
+        K = K - means - means[:, None] + self.weights @ means
+        K *= self.roots
+        K *= self.roots.T
+        return refined(lambda V: K @ V, start, self.count, tolerance), float(np.trace(K))
+
+
+class Landmarks:
+    r"""Axes of a kernel whose features are projected on those of some individuals (Nyström).
+
+    With C the kernel between individuals and landmarks, M that between landmarks, both centred,
+
+    .. math:: \hat K = C M^{-1} C^\top, \quad G = C^\top W C, \quad G z = \theta\, M z
+
+    the eigenvectors are W^½ C z: everything happens in as many dimensions as there are landmarks.
+    Which individuals these are does not depend on the data, so that permuted data are treated as
+    the data are.
+    """
+
+    def __init__(  # noqa: PLR0913  (what a kernel PCA is made of)
+        self,
+        kernel: Kernel,
+        X: Array,
+        weights: Array,
+        count: int,
+        rows: Array,
+        vectors: Array,
+    ) -> None:
+        self.kernel, self.X, self.weights, self.count, self.rows = kernel, X, weights, count, rows
+        self.group = lru_cache(maxsize=4)(self._group)  # threads come to groups one after another
+        self.own = float(weights @ kernel.diag(X)) if shares_squares(kernel) else None
+        self.roots = np.sqrt(weights)[:, None]
+        self.is_uniform = bool(np.ptp(weights) == 0.0)
+        block = min(count + EXTRA, len(rows) - 1)
+        self.start = np.random.default_rng(0).standard_normal((len(rows), block))
+        self._measure_from(vectors[:, :count])
+        everyone, group = np.arange(len(X)), self.group((0,))
+        for _ in range(FROM_NOWHERE):
+            observed, self.start = self._moved(group, everyone)
+        z = self.start[:, :count]
+        image = np.vstack([C @ (z - z.mean(axis=0)) for _, C in group.tiles(everyone)])
+        self._measure_from(np.linalg.qr(self.roots * (image - weights @ image))[0])
+        self.observed = observed._replace(doubt=SINGLE * observed.share)
+
+    def _measure_from(self, vectors: Array) -> None:
+        """Let distances be those from a space of axes; one product gives them and the means."""
+        left = np.column_stack([self.weights, self.roots * vectors]).T
+        self.left = {dtype: left.astype(dtype) for dtype in RIDGE}
+
+    def _group(self, columns: tuple[int, ...]) -> Group:
+        return Group(self.kernel, self.X, self.rows, list(columns))
+
+    def permuted(self, columns: list[int], order: Array) -> Moved:
+        return self._moved(self.group(tuple(columns)), order)[0]
+
+    def _moved(self, group: Group, order: Array) -> tuple[Moved, Array]:
+        """Return how far the axes are from those measured from, and their coefficients."""
+        left, G, M = self._moments(group, order)
+        own = self.own
+        if own is None:
+            own = float(self.weights @ group.diagonal(order))
+        G -= np.multiply.outer(left[0], left[0])
+        # Seen from the mean of the landmarks kernels far from 0, or conditional ones, are positive.
+        gap = left[0] - M.mean(axis=0)
+        total = own - float(left[0].mean()) - float(gap.mean())
+        gap -= gap.mean()
+        for A in (G, M):
+            _centre(A)
+        M.flat[:: len(M) + 1] += RIDGE[group.precision] * float(np.trace(M)) / len(M)
+        factor, failed = dpotrf(M.T, lower=1)
+        if failed:
+            raise NotPositiveDefinite(f"{self.kernel} is not positive definite at the landmarks")
+        total -= float(gap @ dpotrs(factor, gap, lower=1)[0])
+        if not total > 0.0:
+            raise InvalidInput("the individuals coincide for the kernel: there is no inertia")
+        axes = _iterated(G, factor, self.start, self.count)
+        z = axes.vectors[:, : self.count]
+        share = float(axes.values[: self.count].sum()) / total
+        distance = distance_of(left[1:] @ (z - z.mean(axis=0)))
+        return Moved(distance, share, axes.doubt / total), axes.vectors
+
+    def _moments(self, group: Group, order: Array) -> tuple[Array, Array, Array]:
+        """Return [w, W^½U]ᵀC, CᵀWC and the kernel between landmarks."""
+        m = len(self.rows)
+        left, G, M = np.zeros((self.count + 1, m)), np.zeros((m, m)), np.empty((m, m))
+        first = 0
+        for part, C in group.tiles(order):
+            left += self.left[group.precision][:, part] @ C
+            last = int(np.searchsorted(self.rows, part.stop))
+            M[first:last] = C[self.rows[first:last] - part.start]
+            first = last
+            if not self.is_uniform:
+                C *= self.roots[part]
+            G += C.T @ C
+        return left, (G * self.weights[0] if self.is_uniform else G), M
+
+
+def _centre(A: Array) -> None:
+    """Take the means of rows and columns from a symmetric matrix."""
+    means = A.mean(axis=0)
+    means -= 0.5 * means.mean()
+    A -= means
+    A -= means[:, None]
+
+
+def _iterated(G: Array, factor: Array, start: Array, count: int) -> Axes:
+    r"""Return leading solutions of G z = θ M z with zᵀGz = 1, from powers of M⁻¹G on a start.
+
+    ``factor`` is that of M by Cholesky.
+
+    >>> G, M = np.diag([3.0, 2.0, 0.1]), np.diag([1.0, 2.0, 1.0])
+    >>> _iterated(G, np.sqrt(M), np.eye(3)[:, :2] + 0.1, 1).values.round(6)
+    array([3., 1.])
+    """
+    V = start
+    for _ in range(POWERS):
+        V = dpotrs(factor, G @ V, lower=1, overwrite_b=1)[0]
+        V /= np.abs(V).max()
+    image = G @ V
+    inner, turn = np.linalg.eigh(V.T @ image)
+    kept = inner > ROUNDING * inner[-1]
+    turn = turn[:, kept] / np.sqrt(inner[kept])
+    V, image = V @ turn, image @ turn
+    onward = dpotrs(factor, image, lower=1)[0]
+    values, turn = np.linalg.eigh(image.T @ onward)
+    values, turn = values[::-1], turn[:, ::-1]
+    V = V @ turn
+    rest = onward @ turn[:, :count] - V[:, :count] * values[:count]
+    squares = np.maximum(np.einsum("ij,ij->j", rest, G @ rest), 0.0)
+    return Axes(values, V, _doubt(values, squares))

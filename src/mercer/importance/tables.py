@@ -1,0 +1,151 @@
+"""Kernel values between individuals and landmarks when some columns are permuted.
+
+Squared distances are sums over columns: what the other columns add to them is found once for all
+permutations of a group.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, chunks
+from mercer.engines.prepared import OF_DISTANCES, is_fast, leaves, statistics
+from mercer.kernels.base import Kernel, Kind
+from mercer.kernels.pairs import Scale, Table
+
+SINGLE_SQUARES = 1e4
+"""Squared distances, in bandwidths, up to which single precision leaves kernel values accurate."""
+
+
+TILE = 2**18
+"""Kernel values at a time, a megabyte of them."""
+
+ROWS = 2048
+"""Rows at a time of kernels that are not made of distances."""
+
+_memory = threading.local()
+"""Where each thread puts one matrix of kernel values after the other: fresh pages cost more time
+than filling them."""
+
+
+def shares_squares(kernel: Kernel) -> bool:
+    """Whether a kernel is made of Euclidean distances alone, and bounded.
+
+    >>> from mercer import Gaussian, Linear
+    >>> shares_squares(Gaussian() + 2.0), shares_squares(Gaussian() + Linear())
+    (True, False)
+    """
+    of_distances = (leaf for leaf in leaves(kernel) if statistics(leaf))
+    return (
+        is_fast(kernel)
+        and kernel.kind is Kind.POSITIVE
+        and all(isinstance(leaf, OF_DISTANCES) for leaf in of_distances)
+    )
+
+
+class Group:
+    """The columns of a group, and the squared distances between rows that all others make."""
+
+    def __init__(self, kernel: Kernel, X: Array, rows: Array, columns: list[int]) -> None:
+        self.kernel, self.X, self.rows, self.columns = kernel, X, rows, columns
+        self.uses = Counter(statistics(kernel)) if shares_squares(kernel) else Counter()
+        self.own = X[:, columns]
+        others = np.setdiff1d(np.arange(X.shape[1]), columns)
+        self.squares = {scale: self._squares(others, scale) for scale in self.uses}
+        is_near = all(float(s.max()) < SINGLE_SQUARES for s in self.squares.values())
+        self.precision: Any = np.float32 if self.uses and is_near else np.float64
+        self.squares = {scale: s.astype(self.precision) for scale, s in self.squares.items()}
+
+    def _squares(self, columns: Array, scale: Scale) -> Array:
+        lengths = np.broadcast_to(np.asarray(scale, dtype=np.float64), self.X.shape[1])[columns]
+        a = (self.X[:, columns] - self.X[self.rows][:, columns].mean(axis=0)) / lengths
+        b, own = a[self.rows], np.einsum("ij,ij->i", a, a)
+        squares: Array = own[:, None] + own[self.rows] - 2.0 * (a @ b.T)
+        return np.maximum(squares, 0.0, out=squares)
+
+    def tiles(self, order: Array) -> Iterator[tuple[slice, Array]]:
+        """Yield k(x, landmark), some rows at a time, with the columns of the group in this order.
+
+        The values are valid until this thread asks for the next.
+        """
+        moved = self.own[order]
+        if self.uses:
+            sides = {scale: self._side(moved, scale) for scale in self.squares}
+            for part in chunks(len(moved), max(1, TILE // len(self.rows))):
+                yield part, self.kernel.evaluate(Permuted(self, moved, sides, part))
+            return
+        X = self.X.copy()
+        X[:, self.columns] = moved
+        for part in chunks(len(X), ROWS):
+            yield part, np.asarray(self.kernel(X[part], X[self.rows]))
+
+    def _side(self, moved: Array, scale: Scale) -> Array:
+        """Return the columns of the group in units of a scale, as rows."""
+        lengths = np.broadcast_to(np.asarray(scale), self.X.shape[1])[self.columns]
+        side: Array = np.ascontiguousarray((moved / lengths).T, self.precision)
+        return side
+
+    def diagonal(self, order: Array) -> Array:
+        """Return k(x, x) of the same individuals."""
+        X = self.X.copy()
+        X[:, self.columns] = self.own[order]
+        return self.kernel.diag(X)
+
+    def buffer(self, count: int) -> Array:
+        """Return this thread's memory for the values of some rows."""
+        kept: Array | None = getattr(_memory, "values", None)
+        if kept is None or kept.dtype != self.precision or kept.size < count * len(self.rows):
+            kept = _memory.values = np.empty(count * len(self.rows), self.precision)
+        return kept[: count * len(self.rows)].reshape(count, len(self.rows))
+
+
+class Permuted(Table):
+    """Individuals and landmarks whose columns of a group are permuted."""
+
+    def __init__(self, group: Group, moved: Array, sides: dict[Scale, Array], part: slice) -> None:
+        self.group, self.moved, self.sides_of, self.part = group, moved, sides, part
+        self.same = False
+        self.buffer: Array | None = group.buffer(part.stop - part.start)
+        self._known = {}
+
+    @cached_property
+    def _points(self) -> Array:
+        X = self.group.X.copy()
+        X[:, self.group.columns] = self.moved
+        return X
+
+    @property
+    def x(self) -> Array:  # type: ignore[override]
+        return self._points[self.part]
+
+    @property
+    def y(self) -> Array:  # type: ignore[override]
+        return self._points[self.group.rows]
+
+    def squared_distance(self, scale: Scale = 1.0) -> Array:
+        group = self.group
+        if scale not in group.squares:
+            return super().squared_distance(scale)
+        memory, self.buffer = self.buffer, None  # for the first term of an expression only
+        first, *others = self.sides_of[scale]
+        total: Array = np.subtract(first[self.part, None], first[group.rows], out=memory)
+        total *= total
+        for a in others:
+            gap = a[self.part, None] - a[group.rows]
+            gap *= gap
+            total += gap
+        total += group.squares[scale][self.part]
+        return total
+
+    def distance(self, norm: float, scale: Scale = 1.0) -> Array:
+        if norm != 2.0 or scale not in self.group.squares:
+            return super().distance(norm, scale)
+        s: Array = self.squared_distance(scale)
+        np.sqrt(s, out=s)
+        return s

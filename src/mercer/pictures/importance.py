@@ -1,0 +1,179 @@
+"""What variables do to axes: arrows of slopes at individuals, and bars of importance."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, whole
+from mercer.importance import Importance
+from mercer.pictures.bars import percents
+from mercer.pictures.colours import BLUE, GREY, INK, PALE, PALETTE
+from mercer.pictures.drawing import Drawing
+from mercer.pictures.planes import Plane, as_individuals, individuals
+from mercer.pictures.scene import Axis, Bars, Labels, Lines, Mark, Panel, Points, spanned
+from mercer.pictures.shares import chosen
+from mercer.reading.slopes import AxisSlopes
+
+VARIABLES, PLACES, MOST = 4, 16, 20
+"""Variables whose arrows are drawn, individuals at which they are, and bars."""
+
+REACH = 0.2
+"""The longest arrow, as a share of the width of the cloud."""
+
+HEAD, SPREAD = 0.3, 0.45
+"""The length of an arrow's head, as a share of its own, and half its angle."""
+
+LEVEL = 0.05
+"""The p-value up to which a bar is coloured."""
+
+NORMAL = 1.96
+"""Standard errors on each side of a bar's end, for 95 %."""
+
+
+@Drawing
+def slopes(  # noqa: PLR0913  (what to show is an argument each, none of which implies another)
+    values: Any,
+    of: AxisSlopes,
+    *,
+    axes: Any = (1, 2),
+    spectrum: Any = None,
+    most: int = VARIABLES,
+    places: int = PLACES,
+    title: str = "Where individuals move when a variable rises",
+) -> Panel:
+    """Arrows at individuals: where each would move on the plane if one of its variables rose.
+
+    Parameters
+    ----------
+    values : Individuals
+        ``model.individuals_``.
+    of : AxisSlopes
+        ``mercer.axis_slopes(model, standardize=True)``, at the same individuals.
+    most : int
+        How many variables, those with the longest arrows on the plane on average.
+    places : int
+        At how many individuals, spread over the plane.
+
+    Examples
+    --------
+    >>> from mercer import Gaussian, KernelPCA, axis_slopes, datasets
+    >>> model = KernelPCA(2, kernel=Gaussian("median")).fit(datasets.iris())
+    >>> panel = slopes.describe(model.individuals_, axis_slopes(model, standardize=True))
+    >>> [mark.name for mark in panel.marks if isinstance(mark, Lines)][0]
+    'Petal.Length'
+    """
+    read = as_individuals(values)
+    axes = chosen(axes, read.coordinates.shape[1])
+    k = [a - 1 for a in axes]
+    if len(of.arrows) != len(read) or of.arrows.shape[2] < max(axes):
+        raise InvalidInput(
+            f"slopes at {len(of.arrows)} points on {of.arrows.shape[2]} axes do not belong to "
+            f"{len(read)} individuals on axes {axes[0]} and {axes[1]}"
+        )
+    xy = Plane.of(read, axes).xy
+    arrows = of.arrows[:, :, k].real
+    strength = of.weights @ np.hypot(arrows[:, :, 0], arrows[:, :, 1])
+    shown = np.argsort(-strength, kind="stable")[: whole(most, "most", least=1)]
+    rows = _spread(xy, whole(places, "places", least=1))
+    longest = float(np.hypot(*arrows[np.ix_(rows, shown)].reshape(-1, 2).T).max(initial=0.0))
+    factor = REACH * float(np.ptp(xy, axis=0).max(initial=0.0)) / longest if longest > 0 else 1.0
+    base = individuals.describe(read, axes=axes, spectrum=spectrum, labels=0)
+    marks: list[Mark] = [
+        replace(m, colour=GREY, opacity=0.35) if isinstance(m, Points) else m for m in base.marks
+    ]
+    tips, names, colours = [], [], []
+    for j, colour in zip(shown, PALETTE[1:] + PALETTE[:1], strict=False):
+        steps = factor * arrows[rows, j]
+        marks.append(_drawn(xy[rows], steps, colour, of.names[j]))
+        far = int(np.argmax(np.hypot(*steps.T)))
+        tips.append(xy[rows[far]] + steps[far])
+        names.append(of.names[j])
+        colours.append(colour)
+    ends = np.array(tips)
+    marks.append(Labels(ends[:, 0], ends[:, 1], tuple(names), tuple(colours), is_outward=True))
+    by = "its standard deviation" if of.is_standardised else "1"
+    fewer = "" if len(shown) == len(of) else f" The {len(shown)} longest of {len(of)} variables."
+    note = f"Arrows: the move when a variable rises by {by}, times {factor:.3g}.{fewer}"
+    lines = [mark for mark in marks if isinstance(mark, Lines)]
+    return Panel(
+        tuple(marks),
+        Axis(base.x.title, spanned(np.array(base.x.limits), *(m.x for m in lines), margin=0.02)),
+        Axis(base.y.title, spanned(np.array(base.y.limits), *(m.y for m in lines), margin=0.02)),
+        title=title,
+        notes=(note, *base.notes),
+        is_equal=True,
+        has_origin=True,
+        size=(6.4, 5.6),
+    )
+
+
+def _spread(xy: Array, count: int) -> Array:
+    """Return rows far from one another: each the farthest from all that were taken before.
+
+    >>> _spread(np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [2.0, 0.0]]), 3).tolist()
+    [2, 0, 3]
+    """
+    first = int(np.argmax(np.hypot(*xy.T)))
+    rows, nearest = [first], np.hypot(*(xy - xy[first]).T)
+    while len(rows) < min(count, len(xy)) and nearest.max() > 0:
+        rows.append(int(np.argmax(nearest)))
+        nearest = np.minimum(nearest, np.hypot(*(xy - xy[rows[-1]]).T))
+    return np.array(rows)
+
+
+def _drawn(at: Array, steps: Array, colour: str, name: str) -> Lines:
+    """Return arrows as one broken line: each a shaft and the two strokes of its head."""
+    tips, gap = at + steps, np.full(len(at), np.nan)
+    strokes = []
+    for angle in (np.pi - SPREAD, np.pi + SPREAD):
+        turn = HEAD * np.array([[np.cos(angle), np.sin(angle)], [-np.sin(angle), np.cos(angle)]])
+        strokes.append(tips + steps @ turn)
+    path = [at, tips, strokes[0], tips, strokes[1]]
+    x, y = (np.column_stack([*(p[:, i] for p in path), gap]).ravel() for i in (0, 1))
+    return Lines(x, y, colour=colour, width=1.4, name=name)
+
+
+@Drawing
+def importance(values: Importance, *, most: int = MOST) -> Panel:
+    """The importance of variables with its error, and the p-value beside each name.
+
+    >>> found = Importance(
+    ...     ("a", "b"), 2, 0.5, np.array([[0.2, 0.3], [0.4, 0.5]]), np.zeros((2, 2)),
+    ...     np.array([0.01, 0.6]), 0)
+    >>> panel = importance.describe(found)
+    >>> [text for _, text in panel.y.ticks]
+    ['a  (p = 0.01)', 'b  (p = 0.6)']
+    """
+    order = values.order[: whole(most, "most", least=1)]
+    sizes, errors, p = values.importances[order], NORMAL * values.errors[order], values.p_values
+    places = np.arange(len(order), 0, -1).astype(float)
+    texts = tuple(f"{values.names[g]}  (p = {p[g]:.2g})" for g in order)
+    colours = tuple(BLUE if p[g] <= LEVEL else PALE for g in order)
+    gap = np.full(len(order), np.nan)
+    whiskers = Lines(
+        np.column_stack([sizes - errors, sizes + errors, gap]).ravel(),
+        np.column_stack([places, places, gap]).ravel(),
+        colour=INK,
+        width=1.2,
+    )
+    low, high = float((sizes - errors).min(initial=0.0)), float((sizes + errors).max(initial=0.0))
+    room = 0.06 * ((high - low) or 1.0)
+    axes = "the first axis" if values.axes == 1 else f"the first {values.axes} axes"
+    count = values.shares.shape[1]
+    notes = [
+        f"Share of the inertia that {axes} lose when a variable is shuffled: mean of {count} "
+        f"permutations, lines: 95 %. Blue: p ≤ {LEVEL:g}, each test by itself."
+    ]
+    if len(order) < len(values):
+        notes.append(f"The first {len(order)} of {len(values)}.")
+    return Panel(
+        (Bars(places, sizes, colours, is_lying=True, names=texts), whiskers),
+        Axis("importance", (low - room if low < 0 else 0.0, high + room), ticks=percents(high)),
+        Axis("", (0.4, len(order) + 0.6), ticks=tuple(zip(places.tolist(), texts, strict=True))),
+        title=f"Importance of variables to {axes}",
+        notes=tuple(notes),
+        size=(6.4, max(2.6, 0.24 * len(order) + 1.4)),
+    )

@@ -1,0 +1,110 @@
+"""The jackknife of individuals: what each of them does to the axes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, whole
+from mercer.engines.base import Progress
+from mercer.reading.tidy import as_frame
+from mercer.stability.procrustes import matched
+from mercer.stability.replicates import source_of
+from mercer.stability.resampling import Sums
+
+
+@dataclass(frozen=True, eq=False)
+class Jackknife:
+    r"""What leaving out each individual does to the first axes of a model.
+
+    ``influences`` are the root mean squared moves of all individuals, once the configuration
+    without the individual is turned onto that with it; ``angles`` the degrees by which each axis
+    turns; ``inertias`` those without the individual, n x d. All are NaN for individuals without a
+    weight. ``errors`` are the standard errors of the inertias,
+
+    .. math:: \sqrt{\frac{n-1}{n} \sum_i (\lambda_{(i)} - \bar\lambda)^2}
+
+    and ``biases`` :math:`(n - 1)(\bar\lambda - \lambda)`. ``covariances`` of the coordinates are
+    made in the same way as the errors.
+    """
+
+    coordinates: Array
+    influences: Array
+    angles: Array
+    inertias: Array
+    errors: Array
+    biases: Array
+    covariances: Array
+    names: tuple[str, ...] | None = field(default=None, repr=False)
+    library: str | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.influences)
+
+    @property
+    def order(self) -> Array:
+        """The numbers of the individuals, the most influential first."""
+        order: Array = np.argsort(-np.nan_to_num(self.influences, nan=-1.0), kind="stable")
+        return order
+
+    def table(self, library: str | None = None) -> Any:
+        """Return one row for each individual: its influence, and by how much each axis turns."""
+        labels = self.names or tuple(str(i) for i in range(len(self)))
+        columns: dict[str, Array] = {
+            "individual": np.array(labels, dtype=object),
+            "influence": self.influences,
+        }
+        for k in range(self.angles.shape[1]):
+            columns[f"degrees{k + 1}"] = self.angles[:, k]
+        return as_frame(columns, library or self.library)
+
+
+def jackknife(
+    model: Any,
+    X: Any = None,
+    *,
+    axes: int | None = None,
+    progress: Progress | None = None,
+) -> Jackknife:
+    """Leave out the individuals one at a time, and tell what each of them does to the first axes.
+
+    Model, X, axes and progress are those of `mercer.bootstrap`.
+
+    >>> import mercer as mc
+    >>> x = np.vstack([np.random.default_rng(0).standard_normal((30, 3)) * [3, 1, 1], [0, 9, 9]])
+    >>> found = mc.jackknife(mc.PCA(2), x)
+    >>> int(found.order[0]), found.angles[30].round()
+    (30, array([ 3., 86.]))
+    """
+    source = source_of(model, X, None if axes is None else whole(axes, "axes", least=1))
+    w, q = source.weights, source.count
+    active, sums = np.flatnonzero(w > 0), Sums(source)
+    influences, angles = np.full(len(w), np.nan), np.full((len(w), q), np.nan)
+    without = np.full((len(w), q), np.nan)
+    for done, i in enumerate(active):
+        rest = w.copy()
+        rest[i] = 0.0
+        aligned = sums.add(rest / rest.sum())
+        influences[i] = np.sqrt(w @ np.sum((aligned - source.scores) ** 2, axis=1))
+        cosines = sums.cosines[-1]
+        cosine = np.abs(cosines[np.arange(q), matched(cosines)[0]])
+        angles[i] = np.degrees(np.arccos(np.minimum(cosine, 1.0)))
+        without[i] = sums.inertias[-1]
+        if progress is not None:
+            progress(done + 1, len(active))
+    n, inertias = len(active), np.array(sums.inertias)
+    mean = inertias.mean(axis=0)
+    fit = source.model.individuals_
+    return Jackknife(
+        coordinates=source.scores,
+        influences=influences,
+        angles=angles,
+        inertias=without,
+        errors=np.sqrt((n - 1.0) / n * np.sum((inertias - mean) ** 2, axis=0)),
+        biases=(n - 1.0) * (mean - source.inertias),
+        covariances=(n - 1.0) / n * sums.spread()[1],
+        names=fit.names,
+        library=fit.library,
+    )

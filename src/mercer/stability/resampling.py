@@ -1,0 +1,317 @@
+"""The bootstrap of individuals: how far coordinates, inertias and axes would move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.stats import f as fisher
+
+from mercer.check import Array, InvalidParameter, number, whole
+from mercer.engines.base import Progress
+from mercer.estimator import seed_of
+from mercer.reading.tidy import as_frame
+from mercer.stability.procrustes import matched, rotation
+from mercer.stability.replicates import Source, source_of
+
+FEWEST = 20
+"""Replicates below this number say nothing of the ends of an interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    r"""What resampling individuals does to the first axes of a model.
+
+    The ellipse of individual i is
+
+    .. math:: \{f : (f - F_i)^\top \Sigma_i^{-1} (f - F_i) \le r^2\}, \quad
+        r^2 = \frac{d (R - 1)}{R - d} F_{d, R - d}(q)
+
+    where :math:`\Sigma_i` is the covariance of its positions in R replicates, each turned onto the
+    model as a whole, times n/(n-1): the variance of a resampled mean is (n-1)/n of the unbiased
+    one. It is made to cover, with the probability q, the coordinates that the same individual has
+    on the axes of the population, seen from its mean and turned onto the model in the same way.
+
+    Attributes
+    ----------
+    coordinates : those of the model, n x d
+    means, covariances : of the aligned replicates, n x d and n x d x d
+    inertias, intervals : of the axes, and their percentile intervals, d x 2
+    cos2 : mean squared cosine of each axis with the axis of the replicate that matches it
+    kept : share of the replicates in which the match has the same rank
+    spaces : mean squared cosine of the space of the first 1, 2, … axes
+    ties : p-value of the equality of each inertia and the next, NaN where there is none
+    replicates, level : how many, and the rate q
+    """
+
+    coordinates: Array
+    means: Array
+    covariances: Array
+    inertias: Array
+    intervals: Array
+    cos2: Array
+    kept: Array
+    spaces: Array
+    ties: Array
+    replicates: int
+    level: float
+    names: tuple[str, ...] | None = field(default=None, repr=False)
+    library: str | None = field(default=None, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.coordinates)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.names or tuple(str(i) for i in range(len(self)))
+
+    def radius2(self, dimension: int = 2) -> float:
+        """Return the squared radius r² of the ellipses in so many dimensions."""
+        R = self.replicates
+        quantile = float(fisher.ppf(self.level, dimension, R - dimension))
+        return dimension * (R - 1) / (R - dimension) * quantile
+
+    def covers(self, points: Array) -> Array:
+        """Return whether the ellipse of each individual holds a point, one for each."""
+        gaps = np.asarray(points) - self.coordinates
+        solved = np.linalg.solve(self.covariances, gaps[..., None])[..., 0]
+        inside: Array = np.sum(gaps * solved, axis=1) <= self.radius2(gaps.shape[1])
+        return inside
+
+    @property
+    def planes(self) -> tuple[tuple[int, ...], ...]:
+        """Axes, counted from 1, that only mean something together: their inertias may be equal."""
+        groups: list[list[int]] = [[1]]
+        for k in range(1, len(self.inertias)):
+            if self.ties[k - 1] > 1.0 - self.level:
+                groups[-1].append(k + 1)
+            else:
+                groups.append([k + 1])
+        return tuple(tuple(g) for g in groups if len(g) > 1)
+
+    def table(self, library: str | None = None) -> Any:
+        """Return one row for each individual: coordinates and standard errors on each axis."""
+        errors = np.sqrt(np.einsum("ikk->ik", self.covariances))
+        columns: dict[str, Array] = {"individual": np.array(self.labels, dtype=object)}
+        for k in range(self.coordinates.shape[1]):
+            columns[f"dim{k + 1}"] = self.coordinates[:, k]
+            columns[f"error{k + 1}"] = errors[:, k]
+        return as_frame(columns, library or self.library)
+
+    def axes_table(self, library: str | None = None) -> Any:
+        """Return one row for each axis: its inertia and interval, and how stable it is."""
+        return as_frame(
+            {
+                "axis": np.arange(1, len(self.inertias) + 1),
+                "inertia": self.inertias,
+                "lower": self.intervals[:, 0],
+                "upper": self.intervals[:, 1],
+                "cos2": self.cos2,
+                "kept": self.kept,
+                "space_cos2": self.spaces,
+                "tie_p": self.ties,
+            },
+            library or self.library,
+        )
+
+    def __str__(self) -> str:
+        together = {k: group for group in self.planes for k in group}
+        lines = [f"{self.replicates} replicates of {len(self)} individuals"]
+        for k in range(1, len(self.inertias) + 1):
+            group = together.get(k)
+            if group is None:
+                lines.append(self._axis(k))
+            elif group[0] == k:
+                lines.append(self._plane(group))
+        if self.ties[-1] > 1.0 - self.level:
+            q = len(self.inertias)
+            lines.append(
+                f"the inertias of axes {q} and {q + 1} may be equal (p = {self.ties[-1]:.2f}): "
+                f"where the space of the first {q} axes ends is not certain"
+            )
+        return "\n".join(lines)
+
+    def _axis(self, k: int) -> str:
+        low, high = self.intervals[k - 1]
+        return (
+            f"axis {k}: inertia {self.inertias[k - 1]:.4g}, {100 * self.level:g} % of replicates "
+            f"in {low:.4g} to {high:.4g}; it turns by {_degrees(self.cos2[k - 1]):.0f}° on average"
+        )
+
+    def _plane(self, group: tuple[int, ...]) -> str:
+        first, last = group[0] - 1, group[-1]
+        p = float(np.max(self.ties[first : last - 1]))
+        listed = " and ".join(map(str, group))
+        what = "plane" if len(group) == 2 else "space"
+        return (
+            f"axes {listed}: their inertias may be equal (p = {p:.2f}), so that only the {what} "
+            f"they span means something; the first {last} axes together turn by "
+            f"{_degrees(self.spaces[last - 1]):.0f}° on average"
+        )
+
+
+def _degrees(cos2: float) -> float:
+    return float(np.degrees(np.arccos(np.sqrt(min(max(cos2, 0.0), 1.0)))))
+
+
+def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
+    model: Any,
+    X: Any = None,
+    replicates: int = 200,
+    *,
+    axes: int | None = None,
+    level: float = 0.95,
+    random_state: int | None = None,
+    progress: Progress | None = None,
+) -> Bootstrap:
+    r"""Draw the individuals again, with replacement, and tell how far the first axes move.
+
+    Each replicate weighs the individuals by how often they were drawn; its axes are found from the
+    inner products that the model has already, all individuals are projected on them, and the
+    configuration is turned onto that of the model (`mercer.stability.procrustes.rotation`). The
+    kernel, with its parameters as the model resolved them, stays the same.
+
+    Two inertias :math:`\lambda_k, \lambda_l` are tested for equality by the covariances C* of the
+    replicates between the two axes: if they are equal in the population,
+    :math:`(\lambda_k - \lambda_l, 0)` is one draw of
+    :math:`(C_{kk} - C_{ll},\, 2 C_{kl})`, whose mean is 0 and whose covariance is that of the
+    replicates. Its squared Mahalanobis distance from 0 has then the law χ² with 2 degrees of
+    freedom. Axes that fail the test are reported as a plane.
+
+    Parameters
+    ----------
+    model : PCA or KernelPCA
+        Fitted, or to be fitted to X. Kernel models of more than 3 000 individuals are fitted again
+        for each replicate.
+    X : data, optional
+        What to fit the model to; None takes the fit as it is.
+    replicates : int
+        How many times to draw.
+    axes : int, optional
+        How many of the first axes are aligned and judged together; 2 by default.
+    level : float
+        The rate of ellipses, intervals and tests.
+    random_state : int, optional
+        The seed.
+    progress : callable, optional
+        Called with the replicates done and all of them.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.standard_normal((100, 4)) * [3.0, 2.0, 0.5, 0.5]
+    >>> found = mc.bootstrap(mc.PCA(2), x, random_state=0)
+    >>> found.planes, found.cos2.round(1)
+    ((), array([1., 1.]))
+    >>> print(mc.bootstrap(mc.PCA(2), x * [1.0, 1.5, 1.0, 1.0], random_state=0))
+    200 replicates of 100 individuals
+    axes 1 and 2: their inertias may be equal (p = 0.69), so that only the plane they span means something; the first 2 axes together turn by 2° on average
+    """  # noqa: E501  (a doctest shows the sentence as the user sees it, on one line)
+    R = whole(replicates, "replicates", least=FEWEST)
+    rate = number(level, "level", above=0.0)
+    if rate >= 1.0:
+        raise InvalidParameter(f"level must be a number in (0, 1), found {level!r}")
+    source = source_of(model, X, None if axes is None else whole(axes, "axes", least=1))
+    if source.count > R // 2:
+        raise InvalidParameter(f"{R} replicates are too few for {source.count} axes")
+    sums = Sums(source)
+    rng = np.random.default_rng(seed_of(random_state))
+    for done in range(R):
+        sums.add(drawn(source, rng))
+        if progress is not None:
+            progress(done + 1, R)
+    return sums.bootstrap(rate)
+
+
+def drawn(source: Source, rng: np.random.Generator) -> Array:
+    """Return the weights of individuals drawn again; those without a weight are never drawn."""
+    active = np.flatnonzero(source.weights > 0)
+    for _ in range(1_000):
+        counts = rng.multinomial(len(active), np.full(len(active), 1.0 / len(active)))
+        if np.sum(counts > 0) > source.count:  # else there are no such axes
+            break
+    weights = np.zeros(len(source.weights))
+    weights[active] = counts * source.weights[active]
+    weights /= weights.sum()
+    return weights
+
+
+class Sums:
+    """What is kept of replicates: sums over them, so that memory does not grow with them."""
+
+    def __init__(self, source: Source) -> None:
+        n, q = source.scores.shape
+        self.source, self.done = source, 0
+        self.first, self.second = np.zeros((n, q)), np.zeros((n, q, q))
+        self.inertias: list[Array] = []
+        self.cosines: list[Array] = []
+        self.covariances: list[Array] = []
+
+    def add(self, weights: Array) -> Array:
+        """Take a replicate, and return its scores turned onto those of the model."""
+        source = self.source
+        found = source.at(weights)
+        aligned: Array = found.scores @ rotation(found.scores, source.scores, source.weights)
+        # Sums of differences from the model's own scores do not cancel.
+        gaps = aligned - source.scores
+        self.first += gaps
+        self.second += gaps[:, :, None] * gaps[:, None, :]
+        self.inertias.append(found.inertias)
+        self.cosines.append(found.cosines)
+        self.covariances.append(found.covariances)
+        self.done += 1
+        return aligned
+
+    def spread(self) -> tuple[Array, Array]:
+        """Return the mean differences from the model's scores, and the sums of squares around."""
+        mean = self.first / self.done
+        around = self.second - self.done * mean[:, :, None] * mean[:, None, :]
+        return mean, around
+
+    def bootstrap(self, level: float) -> Bootstrap:
+        source, R = self.source, self.done
+        n = int(np.sum(source.weights > 0))
+        mean, around = self.spread()
+        tail = 0.5 * (1.0 - level)
+        cosines = np.array(self.cosines)
+        pairs = [matched(c)[0] for c in self.cosines]
+        order = np.arange(source.count)
+        chosen = np.array([c[order, p] for c, p in zip(self.cosines, pairs, strict=True)])
+        leading = [_space(cosines[:, :k, :k]) for k in order + 1]
+        fit = source.model.individuals_
+        return Bootstrap(
+            coordinates=source.scores,
+            means=source.scores + mean,
+            covariances=n / (n - 1.0) * around / (R - 1.0),
+            inertias=source.inertias,
+            intervals=np.quantile(self.inertias, [tail, 1.0 - tail], axis=0).T,
+            cos2=np.mean(chosen**2, axis=0),
+            kept=np.mean(np.array(pairs) == order, axis=0),
+            spaces=np.array(leading),
+            ties=ties(source.inertias, np.array(self.covariances)),
+            replicates=R,
+            level=level,
+            names=fit.names,
+            library=fit.library,
+        )
+
+
+def _space(cosines: Array) -> float:
+    """Return the mean squared cosine between two spaces of the same dimension."""
+    return float(np.mean(np.sum(cosines**2, axis=(1, 2)) / cosines.shape[1]))
+
+
+def ties(inertias: Array, covariances: Array) -> Array:
+    """Return the p-value of the equality of each inertia and the next; see `bootstrap`."""
+    found = np.full(len(inertias), np.nan)
+    centre = covariances.mean(axis=0)
+    for k in range(min(len(inertias), covariances.shape[1] - 1)):
+        parts = covariances[:, k, k] - covariances[:, k + 1, k + 1], 2.0 * covariances[:, k, k + 1]
+        spread = np.cov(np.array(parts))
+        gap = inertias[k] - (inertias[k + 1] if k + 1 < len(inertias) else centre[k + 1, k + 1])
+        if np.linalg.matrix_rank(spread, hermitian=True) == 2:
+            distance = np.array([gap, 0.0]) @ np.linalg.solve(spread, [gap, 0.0])
+            found[k] = np.exp(-0.5 * distance)
+    return found
