@@ -1,0 +1,476 @@
+"""How many replicates are enough: estimators without bias, a verified answer, honest failures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.check import Array
+from mercer.cli import main
+from mercer.networks.comparing import Comparison, on_vectors
+from mercer.networks.moments import Influences, Moments, distances, pooled
+from mercer.networks.needed import MOST, Needed, continued, decided, line, needed
+from mercer.page.replicates import replicates_page
+from mercer.pictures import replicates as drawn
+from mercer.pictures.drawing import draw, plotly
+
+SOFT = mc.Inference(power=2.0)
+MODEL = {"genes": 40, "hubs": 4, "effect": 0.8, "strength": 0.95}
+
+
+@pytest.fixture(scope="module")
+def study() -> mc.ReplicateStudy:
+    model = mc.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
+    table = model.table(8, np.random.default_rng(1))
+    return mc.replicate_study(table, "condition", infer=SOFT, draws=12, samples=60)
+
+
+def linear_draws(rng: np.random.Generator, runs: int, m: int, means: Array) -> Array:
+    """Gram matrices of features that are means of m normal vectors, two sets per condition."""
+    C, d = means.shape
+    noise = rng.standard_normal((runs, 2 * C, d)) / np.sqrt(m)
+    features = np.tile(means, (2, 1)) + noise
+    return np.asarray(features @ np.swapaxes(features, 1, 2))
+
+
+def test_moments_have_no_bias() -> None:
+    rng = np.random.default_rng(0)
+    means = rng.standard_normal((3, 6))
+    found = Moments.of(linear_draws(rng, 20_000, 4, means), 3)
+    true = np.sum((means[:, None] - means[None]) ** 2, axis=2)
+    np.testing.assert_allclose(found.scatter, 6 / 4, rtol=0.03)
+    np.testing.assert_allclose(found.separations, true, atol=0.15)
+    within, between = pooled(found.scatter, found.separations)
+    assert within == pytest.approx(1.5, rel=0.02)
+    assert between == pytest.approx(true.sum() / 6, rel=0.02)
+
+
+def test_sets_that_share_replicates_would_be_biased() -> None:
+    """The reason for disjoint sets: half of the replicates in common halves the scatter seen."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((20_000, 6, 5))
+    shared = np.stack([x[:, :4].mean(axis=1), x[:, 2:].mean(axis=1)], axis=1)
+    apart = np.stack([x[:, :3].mean(axis=1), x[:, 3:].mean(axis=1)], axis=1)
+    grams = [f @ np.swapaxes(f, 1, 2) for f in (shared, apart)]
+    assert Moments.of(grams[0], 1).scatter[0] == pytest.approx(5 / 8, rel=0.05)  # not 5/4
+    assert Moments.of(grams[1], 1).scatter[0] == pytest.approx(5 / 3, rel=0.05)
+
+
+def test_influences_of_linear_features_are_the_replicates() -> None:
+    rng = np.random.default_rng(1)
+    x = [rng.standard_normal((4, 3)), rng.standard_normal((5, 3))]
+    networks = [
+        np.vstack([one.mean(axis=0), *(np.delete(one, i, 0).mean(axis=0) for i in range(len(one)))])
+        for one in x
+    ]
+    F = np.vstack(networks)
+    found = Influences.of(F @ F.T, (4, 5))
+    every = np.vstack(x)
+    np.testing.assert_allclose(found.products, every @ every.T, atol=1e-12)
+    means = found.means(np.ones((1, 9)))[0]
+    assert means[0, 1] == pytest.approx(x[0].mean(axis=0) @ x[1].mean(axis=0))
+    off = x[0] @ x[0].T - np.diag(np.sum(x[0] ** 2, axis=1))
+    assert means[0, 0] == pytest.approx(off.sum() / 12)
+
+
+@pytest.mark.parametrize("distance", [0.0, 1.0, 4.0])
+def test_bootstrap_varies_as_the_separation_does(distance: float) -> None:
+    rng = np.random.default_rng(2)
+    M, d, runs = 10, 30, 200
+    found, said = [], []
+    for _ in range(runs):
+        x = rng.standard_normal((2, M, d))
+        x[1, :, 0] += distance
+        every = x.reshape(2 * M, d)
+        influences = Influences(every @ every.T, (M, M))
+        means = influences.means(np.ones((1, 2 * M)))
+        found.append(separation(means)[0])
+        w = 1.0 + influences.tempering() * (influences.drawn(60, rng) - 1.0)
+        said.append(separation(influences.means(w)).var())
+    # Without tempering it is 1.7 times too wide where nothing separates the conditions.
+    assert 0.9 <= np.sqrt(np.mean(said)) / np.std(found) <= 1.45
+
+
+def separation(means: Array) -> Array:
+    result: Array = means[:, 0, 0] + means[:, 1, 1] - 2.0 * means[:, 0, 1]
+    return result
+
+
+def test_lines_continue_what_was_observed() -> None:
+    sizes = np.array([2, 3, 4])
+    ratios = 0.25 * (sizes - 1.0)
+    assert line(sizes, ratios) == pytest.approx((-0.25, 0.25))
+    np.testing.assert_allclose(continued(sizes, ratios, np.array([3.5, 9.0])), [0.625, 2.0])
+    assert needed(sizes, ratios) == 5.0
+    assert needed(sizes[:1], ratios[:1]) == 5.0
+
+
+@pytest.mark.parametrize(
+    ("ratios", "number"),
+    [
+        ([1.2, 1.5, 2.0], 2.0),
+        ([0.5, 1.0, 2.0], 4.0),
+        ([1.2, 0.9, 2.0], 5.0),  # it must stay, not be reached once
+        ([0.3, 0.2, 0.1], np.inf),
+        ([0.1, 0.1, 0.1001], np.inf),
+    ],
+)
+def test_numbers_are_those_from_which_the_ratio_stays(ratios: list[float], number: float) -> None:
+    assert needed(np.array([2, 4, 6]), np.array(ratios)) == number
+
+
+def test_intervals_may_be_open() -> None:
+    sizes = np.array([2, 3])
+    samples = np.array([[0.5, 1.5], [0.1, 0.05], [0.4, 1.2]])
+    answer = decided(sizes, np.array([0.4, 0.9]), samples, 0.95)
+    assert (answer.number, answer.low, answer.high) == (4, 3, None)
+    assert answer.is_extrapolated
+    assert str(Needed(None, None, None, 0.9, True)).endswith(f"more than {MOST})")
+
+
+def edges(model: mc.Simulation, condition: int, m: int, rng: np.random.Generator) -> Array:
+    """The correlations of a hundred networks of m fresh replicates each, by numpy alone."""
+    x = model.draw(condition, 100 * m, rng).reshape(100, m, model.genes)
+    z = x - x.mean(axis=1, keepdims=True)
+    z /= np.sqrt(np.sum(z**2, axis=1, keepdims=True))
+    i, j = np.triu_indices(model.genes, 1)
+    r: Array = (np.swapaxes(z, 1, 2) @ z)[:, i, j]
+    return r
+
+
+def truth(model: mc.Simulation, rng: np.random.Generator) -> int:
+    """The number that the known networks need, from the definition."""
+    for m in range(2, 20):
+        a, b = ([edges(model, c, m, rng) for c in range(4)] for _ in range(2))
+        scatter = np.mean([0.5 * np.sum((u - v) ** 2, axis=1) for u, v in zip(a, b, strict=True)])
+        pairs = [(c, d) for c in range(4) for d in range(c)]
+        gaps = [np.sum((a[c] - a[d]) * (b[c] - b[d]), axis=1) for c, d in pairs]
+        if scatter <= np.mean(gaps):
+            return m
+    raise AssertionError("the effect is too weak for this test")
+
+
+def test_the_number_is_right_within_one() -> None:
+    """Six studies of known networks; benchmarks/replicates.py has fifty in nine regimes."""
+    model = mc.simulate_expression(**MODEL, random_state=3)  # type: ignore[arg-type]
+    rng = np.random.default_rng(3)
+    true = truth(model, rng)
+    said = []
+    for seed in range(6):
+        found = mc.replicate_study(
+            model.table(12, rng),
+            "condition",
+            sizes=[2, 3, 4, 5, 6],
+            draws=20,
+            samples=60,
+            random_state=seed,
+        )
+        said.append(np.inf if found.answer.number is None else found.answer.number)
+        assert found.answer.low is not None
+        assert found.answer.low <= true
+    assert np.sum(np.abs(np.array(said) - true) <= 1.0) >= 5, (true, said)
+    assert abs(float(np.median(said)) - true) <= 0.5, (true, said)
+
+
+def test_no_effect_is_never_taken_for_one() -> None:
+    """A regime in which the answer cannot be known: the interval says so."""
+    model = mc.simulate_expression(**(MODEL | {"effect": 0.0}), random_state=0)  # type: ignore[arg-type]
+    rng = np.random.default_rng(0)
+    for seed in range(4):
+        found = mc.replicate_study(
+            model.table(6, rng), "condition", sizes=[2, 3], draws=15, random_state=seed
+        )
+        assert found.answer.high is None
+        assert "cannot be" in str(found) or "can be named" in str(found)
+
+
+def test_a_weak_effect_takes_more_than_one_has() -> None:
+    model = mc.simulate_expression(20, 4, effect=0.1, strength=0.95, random_state=0)
+    table = model.table(40, np.random.default_rng(0))
+    found = mc.replicate_study(table, "condition", sizes=[3, 5, 8], draws=20)
+    assert found.answer.number is not None
+    assert found.answer.number > 8
+    assert found.answer.is_extrapolated
+    assert "continues a line" in str(found)
+    low, middle, high = (found.curve.at([found.answer.number])[k][0] for k in (1, 0, 2))
+    assert low <= middle <= high
+    assert middle >= 1.0 - 1e-9
+
+
+def test_a_seed_decides_everything_and_threads_nothing(study: mc.ReplicateStudy) -> None:
+    model = mc.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
+    table = model.table(8, np.random.default_rng(1))
+    calls: list[tuple[int, int]] = []
+    again = mc.replicate_study(
+        table,
+        "condition",
+        infer=SOFT,
+        draws=12,
+        samples=60,
+        jobs=2,
+        progress=lambda done, total: calls.append((done, total)),
+    )
+    np.testing.assert_array_equal(again.curve.samples, study.curve.samples)
+    np.testing.assert_array_equal(again.map.coordinates, study.map.coordinates)
+    assert again.answer == study.answer
+    assert calls[-1][0] == calls[-1][1] == len(calls)
+    other = mc.replicate_study(table, "condition", infer=SOFT, draws=12, random_state=5)
+    assert not np.array_equal(other.curve.ratio, study.curve.ratio)
+
+
+def test_rows_may_come_in_any_order(study: mc.ReplicateStudy) -> None:
+    model = mc.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
+    table = model.table(8, np.random.default_rng(1))
+    labels = table.column("condition").values
+    order = np.argsort(np.arange(32) % 8, kind="stable")  # conditions in turn
+    found = mc.replicate_study(table.matrix()[order], labels[order], infer=SOFT, draws=12)
+    np.testing.assert_allclose(found.curve.scatter, study.curve.scatter)
+
+
+def test_distances_to_the_full_network_fall_to_nothing(study: mc.ReplicateStudy) -> None:
+    assert study.curve.every.tolist() == list(range(2, 9))
+    assert study.curve.sizes.tolist() == [2, 3, 4]
+    assert np.all(np.diff(study.curve.to_full.mean(axis=1)) < 0)
+    assert not study.curve.to_full[-1].any()
+    assert np.all(study.curve.to_full_low <= study.curve.to_full_high)
+    grams = np.array([[[1.0, 1.0], [1.0, 1.0 + 1e-15]]])
+    assert distances(grams, slice(0, 1), slice(1, 2)).tolist() == [[0.0]]
+
+
+def test_kernels_on_vectors_are_kernels_on_graphs() -> None:
+    rng = np.random.default_rng(0)
+    W = rng.standard_normal((5, 6, 6))
+    W = (W + np.swapaxes(W, 1, 2)) * (rng.random((6, 6)) < 0.5) * (1 - np.eye(6))
+    W = (W + np.swapaxes(W, 1, 2)) / 2.0
+    names = tuple("abcdef")
+    for kernel in (
+        mc.AlignedEdges(),
+        mc.AlignedEdges().normalised(),
+        (0.5 * mc.AlignedEdges() + mc.AlignedEdges() ** 2),
+        mc.AlignedEdges().gaussian(2.0),
+    ):
+        assert on_vectors(kernel) is not None
+        graphs = [mc.Graph.from_adjacency(w, names) for w in W]
+        np.testing.assert_allclose(Comparison(kernel, names).gram(W), kernel(graphs), atol=1e-10)
+    assert on_vectors(mc.AlignedLaplacian()) is None
+    assert on_vectors(mc.AlignedEdges() + mc.AlignedLaplacian()) is None
+
+
+@pytest.mark.parametrize(
+    "kernel", [mc.AlignedHeat(0.1), mc.AlignedLaplacian(), "aligned_edges().gaussian('median')"]
+)
+def test_any_kernel_between_networks_will_do(kernel: Any) -> None:
+    model = mc.simulate_expression(10, 2, effect=0.8, random_state=0)
+    table = model.table(6, np.random.default_rng(0))
+    how = mc.Inference(is_signed=False)
+    found = mc.replicate_study(table, "condition", kernel=kernel, infer=how, draws=4)
+    assert np.all(found.curve.scatter > 0)
+    assert "'median'" not in repr(found.kernel)
+
+
+def test_inference_may_be_a_function() -> None:
+    model = mc.simulate_expression(10, 2, effect=0.8, random_state=0)
+    table = model.table(6, np.random.default_rng(0))
+    own = mc.replicate_study(table, "condition", infer=lambda x: mc.Inference()(x), draws=4)
+    named = mc.replicate_study(table, "condition", draws=4)
+    np.testing.assert_array_equal(own.curve.ratio, named.curve.ratio)
+    assert own.networks["00"].low is None
+    with pytest.raises(mc.InvalidInput, match="symmetric"):
+        mc.replicate_study(table, "condition", infer=lambda x: np.triu(mc.Inference()(x)), draws=4)
+    with pytest.raises(mc.InvalidInput, match="shape"):
+        mc.replicate_study(table, "condition", infer=lambda x: np.eye(3), draws=4)
+
+
+def test_the_lasso_can_be_studied_too() -> None:
+    model = mc.simulate_expression(8, 2, effect=0.8, strength=0.9, random_state=0)
+    table = model.table(12, np.random.default_rng(0))
+    how = mc.Inference("glasso", penalty=0.6, subsamples=3)
+    found = mc.replicate_study(table, "condition", infer=how, sizes=[6], draws=2)
+    assert found.networks["00"].frequencies is not None
+    assert np.all(np.isfinite(found.curve.ratio))
+
+
+def test_networks_and_pairs_are_those_of_the_conditions(study: mc.ReplicateStudy) -> None:
+    assert list(study.networks) == list(study.conditions) == ["00", "01", "10", "11"]
+    assert study.networks["10"].replicates == 8
+    assert len(study.pairs) == 6
+    assert study.networks["00"].graph.n == 16
+    sizes, places = study.map.trajectory(0)
+    assert sizes.tolist() == [*range(2, 9), 0]
+    assert places.shape == (8, 2)
+
+
+def small(counts: tuple[int, ...]) -> tuple[Array, list[str]]:
+    labels = [name for name, count in zip("abc", counts, strict=False) for _ in range(count)]
+    return np.random.default_rng(0).standard_normal((sum(counts), 5)), labels
+
+
+@pytest.mark.parametrize(
+    ("counts", "options", "error", "message"),
+    [
+        ((6,), {}, mc.InvalidInput, "at least 2 conditions"),
+        ((6, 3), {}, mc.InvalidInput, "condition 'b'.*at least 4"),
+        ((6, 5), {"infer": mc.Inference(is_signed=False)}, mc.InvalidInput, "at least 6"),
+        ((6, 5), {"infer": "partial"}, mc.InvalidInput, "at least 6"),
+        ((6, 6), {"sizes": [2, 7]}, mc.InvalidParameter, "between 2 and 6"),
+        ((6, 6), {"sizes": [4]}, mc.InvalidParameter, "at most 3"),
+        ((6, 6), {"sizes": [1, 2]}, mc.InvalidParameter, "sizes"),
+        ((6, 6), {"draws": 0}, mc.InvalidParameter, "draws"),
+        ((6, 6), {"level": 1.0}, mc.InvalidParameter, "level"),
+        ((6, 6), {"infer": 3}, mc.InvalidParameter, "infer"),
+        ((6, 6), {"infer": "magic"}, mc.InvalidParameter, "method"),
+    ],
+)
+def test_refusals_say_what_and_why(
+    counts: tuple[int, ...], options: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    x, labels = small(counts)
+    with pytest.raises(error, match=message):
+        mc.replicate_study(x, labels, **options)
+
+
+def test_conditions_may_have_unequal_numbers_of_replicates() -> None:
+    x, labels = small((4, 6, 7))
+    found = mc.replicate_study(x, labels, draws=4)
+    assert found.replicates == (4, 6, 7)
+    assert found.curve.sizes.tolist() == [2]
+    assert found.curve.every.tolist() == [2, 3, 4]
+
+
+def test_sparse_counts_are_remarked() -> None:
+    """A regime that fails: benchmarks/replicates_null.py counts how often."""
+    x = np.random.default_rng(0).poisson(0.5, (12, 8)).astype(float)
+    found = mc.replicate_study(x, ["a"] * 6 + ["b"] * 6, draws=3)
+    assert "repeat one value" in str(found)
+    smooth = mc.replicate_study(small((6, 6))[0], small((6, 6))[1], draws=3)
+    assert smooth.repeated == 0.0
+    assert "repeat one value" not in str(smooth)
+
+
+def test_networks_that_never_differ_are_refused() -> None:
+    with pytest.raises(mc.InvalidInput, match="all alike"):
+        mc.replicate_study(np.ones((12, 4)), ["a"] * 6 + ["b"] * 6, draws=3)
+    two_genes = mc.replicate_study(small((4, 4))[0][:, :2], small((4, 4))[1], draws=3)
+    assert not two_genes.map.coordinates[:, 1].any()  # one edge makes one axis
+
+
+def test_conditions_are_labels_or_columns() -> None:
+    x, labels = small((4, 5))
+    with pytest.raises(mc.InvalidInput, match="8 conditions were given for 9"):
+        mc.replicate_study(x, labels[:8])
+    with pytest.raises(mc.InvalidParameter, match="names a column"):
+        mc.replicate_study(x, "condition")
+    columns = {"t": [20.0, 20.0, 25.0, 25.0] * 4, "c": ["lo", "hi"] * 8}
+    genes = np.random.default_rng(0).standard_normal((16, 3))
+    table = mc.Table.of(columns | {f"g{j}": genes[:, j] for j in range(3)})
+    found = mc.replicate_study(table, ["t", "c"], draws=3)
+    assert found.conditions == ("20 × hi", "20 × lo", "25 × hi", "25 × lo")
+    assert found.genes == ("g0", "g1", "g2")
+    with pytest.raises(mc.InvalidParameter, match="no column"):
+        mc.replicate_study(table, ["t", "d"])
+
+
+@pytest.mark.parametrize(
+    "picture",
+    [
+        drawn.replicate_curve,
+        drawn.replicate_map,
+        drawn.replicate_pairs,
+        drawn.replicate_networks,
+    ],
+)
+def test_pictures_are_drawn_by_both_libraries(picture: Any, study: mc.ReplicateStudy) -> None:
+    described = picture.describe(study)
+    axes = np.ravel(draw(described))
+    axes[0].figure.clear()
+    assert len(plotly(described).data) > 0
+
+
+def test_the_curve_marks_the_answer(study: mc.ReplicateStudy) -> None:
+    panel = drawn.replicate_curve.describe(study)
+    names = [getattr(mark, "name", None) for mark in panel.marks]
+    assert f"enough: {study.answer.number}" in names
+    assert "to the own condition" in names
+
+
+def test_the_page_begins_with_the_answer(study: mc.ReplicateStudy, tmp_path: Path) -> None:
+    page = replicates_page(tmp_path / "p.html", study, command="mercer replicates x.csv")
+    text = page.read_text(encoding="utf-8")
+    first = text.index('<p class="result">')
+    assert text[first:].startswith(f'<p class="result">{study.sentences[0][:12]}')
+    assert "mercer replicates x.csv" in text
+    assert text.count("<svg") >= 4
+    assert page.stat().st_size < 10_000_000
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    model = mc.simulate_expression(12, 3, effect=0.8, strength=0.95, random_state=1)
+    table = model.table(6, np.random.default_rng(1))
+    rows = zip(*(c.values.tolist() for c in table.columns()), strict=True)
+    lines = [",".join(table.names), *(",".join(map(str, row)) for row in rows)]
+    path = tmp_path_factory.mktemp("study") / "expression.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_the_command_answers_in_json(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["replicates", str(file), "--condition", "condition", "--draws", "6", "--no-page"]
+    assert main([*words, "--json"]) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value["conditions"] == {"0": 6, "1": 6, "10": 6, "11": 6}
+    assert set(value["answer"]) == {"number", "low", "high", "level", "is_extrapolated"}
+    assert value["curve"]["replicates"] == [2, 3, 4, 5, 6]
+    assert len(value["pairs"]) == 6
+    assert main([*words, "-q"]) == 0
+    out = capsys.readouterr()
+    assert value["sentence"] in out.out
+    assert out.err == ""
+
+
+def test_the_command_writes_what_is_asked(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page, curve, edges = (str(tmp_path / n) for n in ("p.html", "curve.csv", "edges.csv"))
+    words = ["replicates", str(file), "--condition", "condition", "--draws", "4", "--power", "2"]
+    assert main([*words, "--page", page, "--out", curve, "--edges", edges, "-q"]) == 0
+    assert Path(curve).read_text().startswith("replicates,scatter,separation,ratio")
+    assert Path(edges).read_text().startswith("condition,gene,with,weight")
+    text = Path(page).read_text(encoding="utf-8")
+    assert "--power 2.0" in text
+    assert "Inference(method=" in text
+    capsys.readouterr()
+    assert main([*words, "--page", page]) == 2
+    assert "--force" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--condition", "nothing"], 2, "no column"),
+        (["--condition", "condition", "--sizes", "two"], 2, "--sizes"),
+        (["--condition", "condition", "--infer", "partial", "--sizes", "2,3"], 2, "sizes"),
+        (["--condition", "condition", "--kernel", "aligned_heat()"], 3, "weight"),
+        (["--condition", "condition", "--kernel", "magic()"], 2, "--kernel"),
+        (["--condition", "gene 1"], 3, "condition"),
+    ],
+)
+def test_the_command_refuses_with_its_codes(
+    file: Path, words: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["replicates", str(file), *words, "--no-page", "--draws", "3"]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_a_plan_computes_nothing(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["replicates", str(file), "--condition", "condition", "--dry-run", "--json"]
+    assert main(words) == 0
+    value = json.loads(capsys.readouterr().out)
+    assert value["sizes"] == [2, 3, 4, 5, 6]
+    assert value["networks"] == 100 * (2 * 8 + 3 * 4) + 24 + 4
+    assert not list(file.parent.glob("*.html"))
