@@ -7,7 +7,7 @@ _mercer() {
     local words=""
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "fit report project check dim demo doctor --help --version" -- "$word"))
+        COMPREPLY=($(compgen -W "fit report project check dim curve compare replicates graphs demo doctor --help --version" -- "$word"))
         return
     fi
     case "$command $before" in
@@ -36,6 +36,21 @@ _mercer() {
         "dim --as") words="auto table matrix strings sets" ;;
         "dim --impute") words="mean" ;;
         "dim --decimal") words=". ," ;;
+        "curve --method") words="spline ridge gp" ;;
+        "curve --criterion") words="gcv loo reml cv" ;;
+        "curve --as") words="auto table matrix strings sets" ;;
+        "curve --impute") words="mean" ;;
+        "curve --decimal") words=". ," ;;
+        "compare --test") words="permutation pearson" ;;
+        "compare --consensus") words="statis full-umkl sparse-umkl" ;;
+        "compare --as") words="auto table matrix strings sets" ;;
+        "compare --impute") words="mean" ;;
+        "compare --decimal") words=". ," ;;
+        "replicates --infer") words="correlation spearman partial glasso" ;;
+        "replicates --as") words="auto table matrix strings sets" ;;
+        "replicates --impute") words="mean" ;;
+        "replicates --decimal") words=". ," ;;
+        "graphs --labels") words="own names none" ;;
         "demo demo") words="decathlon iris swiss us_cities eurodist circles disc_and_ring plants" ;;
     esac
     if [ -n "$words" ]; then
@@ -43,11 +58,15 @@ _mercer() {
         return
     fi
     case "$command" in
-        fit) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --coords --force --raw --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
-        report) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --title --open --permutations --force --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        fit) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --coords --force --raw --bootstrap --importance --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        report) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --title --open --permutations --max-mb --force --bootstrap --importance --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
         project) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --force --raw --as --id --drop --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
         check) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --kernel --of --seed --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
         dim) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --permutations --level --share --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        curve) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --y --x --method --kernel --penalty --criterion --scale --no-scale --level --seed --page --no-page --title --open --out --fitted --force --raw --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        compare) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --kernel --scale --no-scale --permutations --test --consensus --neighbours --seed --out --page --force --raw --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        replicates) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --condition --infer --threshold --power --unsigned --penalty --kernel --sizes --draws --level --seed --jobs --page --no-page --title --open --out --edges --force --raw --as --id --drop --factor --sup-cols --sup-rows --weights --drop-na --impute --na --delimiter --decimal --encoding --no-header --memory" ;;
+        graphs) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --kernel --rank --labels --pattern --simplify --seed --page --no-page --title --open --out --coords --force --raw" ;;
         demo) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --no-open" ;;
         doctor) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --individuals --variables --rank" ;;
     esac

@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 
 import mercer as mc
 from mercer import datasets, pictures
+from mercer.regression import penalty_path
 
 rng = np.random.default_rng(12)
 
@@ -216,49 +217,57 @@ def splines() -> Any:
     return pictures.curves.describe(at, fits, points=points, title="Smoothing splines")
 
 
+def _noisy_sine() -> Any:
+    x = np.sort(rng.uniform(0.0, 1.0, 30))
+    return x[:, None], 2.0 * np.sin(2.0 * np.pi * x) + 0.5 * rng.standard_normal(30)
+
+
 def process() -> Any:
-    """Draws of a Gaussian process before and after thirty values of a sine, with 95 % bands."""
-    k, sd = mc.Gaussian(0.2), 0.5
-    x, at = np.sort(rng.uniform(0.0, 1.0, 30)), np.linspace(0.0, 1.0, 120)
-    y = 2.0 * np.sin(2.0 * np.pi * x) + sd * rng.standard_normal(30)
-    root = np.linalg.cholesky(k(at) + 1e-9 * np.eye(120))
-    prior = {f"draw {i + 1}": root @ rng.standard_normal(120) for i in range(3)}
-    weights = np.linalg.solve(k(x) + sd**2 * np.eye(30), k(x, at)).T
-    mean = weights @ y
-    deviation = np.sqrt(np.maximum(1.0 - np.sum(weights * k(at, x), axis=1), 0.0))
-    band = {"95 % of g(x)": (mean - 1.96 * deviation, mean + 1.96 * deviation)}
-    truth = 2.0 * np.sin(2.0 * np.pi * at)
-    return pictures.sheet(
-        pictures.curves.describe(at, prior, title="prior"),
-        pictures.curves.describe(
-            at, {"mean": mean, "truth": truth}, points=np.c_[x, y], bands=band, title="posterior"
-        ),
-        title="A Gaussian process",
-        cell=(5.4, 3.8),
-    )
+    """Draws of a Gaussian process and its bands given a sine, of a wide and a narrow bandwidth."""
+    (x, y), at = _noisy_sine(), np.linspace(0.0, 1.0, 150)
+    truth, panels = 2.0 * np.sin(2.0 * np.pi * at), []
+    for width in (0.2, 0.02):
+        model = mc.GaussianProcess(mc.Gaussian(width), noise_variance=0.25, optimise=False)
+        draws = model.sample(at[:, None], 3, prior=True)
+        prior = {f"draw {i + 1}": draw for i, draw in enumerate(draws.T)}
+        given = model.fit(x, y).posterior(at[:, None])
+        bands = {
+            "95 % of observations": given.band(observation=True),
+            "95 % of g(x)": given.band(),
+        }
+        lines = {"mean": given.mean, "truth": truth}
+        points = np.column_stack([x[:, 0], y])
+        panels += [
+            pictures.curves.describe(at, prior, title=f"prior, bandwidth {width}"),
+            pictures.curves.describe(at, lines, points=points, bands=bands, title="posterior"),
+        ]
+    return pictures.sheet(*panels, title="A Gaussian process", cell=(5.4, 3.8))
 
 
 def likelihood() -> Any:
-    """The log likelihood of the bandwidth and the noise of such a process."""
-    x = np.sort(rng.uniform(0.0, 1.0, 30))
-    y = 2.0 * np.sin(2.0 * np.pi * x) + 0.5 * rng.standard_normal(30)
+    """The log likelihood of the bandwidth and the noise of such a process, and its maximum."""
+    x, y = _noisy_sine()
+    model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25).fit(x, y)
     widths, noises = np.geomspace(0.05, 0.6, 40), np.geomspace(0.2, 1.2, 40)
-    values = np.empty((40, 40))
-    for j, width in enumerate(widths):
-        eigenvalues, vectors = np.linalg.eigh(mc.Gaussian(width)(x))
-        spread = np.maximum(eigenvalues, 0.0) + noises[:, None] ** 2
-        values[:, j] = -0.5 * np.sum(np.log(2 * np.pi * spread) + (vectors.T @ y) ** 2 / spread, 1)
-    best = np.unravel_index(np.argmax(values), values.shape)
+    values = model.likelihood_surface({"bandwidth": widths, "noise_variance": noises**2}).T
+    best = [mc.parameters(model.kernel_)["bandwidth"], np.sqrt(model.noise_variance_)]
     return pictures.contours.describe(
         widths,
         noises,
-        np.maximum(values, values.max() - 20.0),
-        points=[[widths[best[1]], noises[best[0]]]],
+        np.maximum(values, model.log_likelihood() - 20.0),
+        points=[best],
         names=("bandwidth", "standard deviation of the noise"),
         is_log=True,
         what="log likelihood (below the best by 20 at most)",
-        title="The best is marked",
+        title="The maximum of the likelihood is marked",
     )
+
+
+def penalty() -> Any:
+    """How the smoothing spline of a noisy sine finds its penalty, by cross-validation."""
+    x, y = _noisy_sine()
+    model = mc.SmoothingSpline().fit(x, y)
+    return pictures.penalty_path.describe(penalty_path(model), chosen=model.penalty_)
 
 
 def eigenfunctions() -> Any:
@@ -393,6 +402,7 @@ GALLERY: tuple[Callable[[], Any], ...] = (
     shepard,
     peaks,
     splines,
+    penalty,
     process,
     likelihood,
     eigenfunctions,

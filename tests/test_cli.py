@@ -33,7 +33,7 @@ DECATHLON = str(FOLDER / "decathlon.csv")
 IRIS = str(FOLDER / "iris.csv")
 EURODIST = str(FOLDER / "eurodist.csv")
 SCALED_PCA = ["--method", "pca", "--scale", "--sup-cols", "Rank,Points"]
-COMMANDS = ("fit", "report", "project", "check", "dim", "demo", "doctor")
+COMMANDS = tuple(commands_of(parser()))
 
 
 class Answer:
@@ -133,9 +133,35 @@ def test_fit_finds_the_axes_that_the_library_finds(run: Any) -> None:
 def test_fit_prints_a_table_on_the_output_and_talk_on_the_error(run: Any) -> None:
     answer = run("fit", DECATHLON, *SCALED_PCA)
     assert "32.7 %" in answer.out.splitlines()[3]
-    assert answer.err.strip() == f"{DECATHLON}: 41 individuals, 10 variables"
+    told = f'{DECATHLON}: 41 individuals, 10 variables; rows named by "name"; factor '
+    assert answer.err.startswith(told)
+    assert answer.err.count("\n") == 1
     assert run("fit", DECATHLON, *SCALED_PCA, "-q").err == ""
-    assert "factor" not in answer.err
+
+
+def test_columns_of_unlike_spread_are_told_unless_their_scale_is_said(
+    run: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "units.csv"
+    rng = np.random.default_rng(0)
+    rows = [f"{a},{1000 * b}" for a, b in rng.standard_normal((20, 2)).round(4)]
+    file.write_text("metres,grams\n" + "\n".join(rows))
+    for flags in ([], ["--method", "pca"]):
+        said = run("fit", file, *flags, "--json").value["warnings"]
+        assert len(said) == 1
+        assert '("metres") to' in said[0]
+        assert "--scale" in said[0]
+    for flags in (["--scale"], ["--no-scale"], ["--method", "mds"]):
+        assert run("fit", file, *flags, "--json").value["warnings"] == []
+    assert run("fit", DECATHLON, "--method", "pca", "--scale", "--json").value["warnings"] == []
+
+
+def test_one_text_on_each_line_is_no_table(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("ACGT\nAACC\nGGTT\nACCA\n")
+    answer = run("fit", file, "--kernel", "string_spectrum(length=2)", "--json")
+    assert answer.value["individuals"] == 4
+    assert "4 strings" in run("fit", file, "--kernel", "string_spectrum(length=2)").err
 
 
 def test_verbose_tells_what_was_guessed(run: Any) -> None:
@@ -475,6 +501,36 @@ def test_report_hands_over_model_table_choices_and_command(
     assert run("report", model, "--rank", 2, "--out", tmp_path / "x.html").code == 2
 
 
+def test_report_hands_over_rows_that_took_no_part_and_how_the_file_was_read(
+    run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_command, "writer", lambda: fake_page)
+    flags = ["--sup-rows", "0-2", "--drop", "w", "--factor", "kind", "--max-mb", 7]
+    answer = run("report", table, *flags, "--permutations", 0, "--out", tmp_path / "p.html")
+    assert answer.code == 0, answer.err
+    seen = fake_page.seen  # type: ignore[attr-defined]
+    assert seen["supplementary"].row_names == ("row0", "row1", "row2")
+    assert len(seen["table"]) == 9
+    assert seen["most_bytes"] == 7_000_000
+    assert seen["reading"] == {"roles": {"w": "text", "kind": "factor"}}
+    assert mc.read(table, **seen["reading"]).active == ("a", "b", "c")
+    assert set(seen["choices"]) == {"inertia", "kaiser", "scree"}
+    again = shlex.split(seen["command"])
+    assert again[again.index("--max-mb") + 1] == "7.0"
+    assert parser().parse_args(again[1:]).permutations == 0
+
+
+def test_report_leaves_out_permutations_that_would_take_minutes(
+    run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(report_command, "writer", lambda: fake_page)
+    monkeypatch.setattr(report_command, "PATIENCE", 0.0)
+    answer = run("report", table, "--out", tmp_path / "p.html", "--scale", "--json")
+    assert "horn" not in fake_page.seen["choices"]  # type: ignore[attr-defined]
+    (said,) = answer.value["warnings"]
+    assert "--permutations 199 asks for them" in said
+
+
 def test_report_says_which_extra_is_missing(
     run: Any, table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -560,7 +616,11 @@ def test_the_plan_of_a_projection_and_of_a_report(
         ("a,b\n1,2\n3,oops\n5,6\n7,8\n", [], 3, ["bad.csv", "oops"]),
         ("a,b\n1,\n3,4\n", [], 3, ["bad.csv", '"b"', "--drop-na", "--impute mean"]),
         ("", [], 3, ["bad.csv", "empty"]),
-        ("name\nx\ny\n", [], 3, ["bad.csv"]),
+        ("name\nx\ny\n", [], 2, ["bad.csv", "3 strings", "--kernel"]),
+        ("name,city\nx,u\ny,v\n", [], 3, ["bad.csv", "no column of numbers"]),
+        ("source,target\nx,y\ny,z\n", [], 3, ["bad.csv", "one graph"]),
+        ("a,b\n1,2\n3,4\n", ["--rnk", "1"], 2, ["--rnk", "did you mean --rank?", "fit --help"]),
+        ("a,b\n1,2\n3,4\n", ["--method", "pac"], 2, ["--method", "did you mean pca?"]),
         ("a,b\n1,2\n3,4\n", ["--rank", "0.5"], 2, ["--rank"]),
         ("a,b\n1,2\n3,4\n", ["--rank", "0"], 2, ["--rank", "found 0"]),
         ("a,b\n1,2\n3,4\n", ["--method", "pca", "--nystrom", "0"], 2, ["--nystrom"]),
@@ -630,7 +690,7 @@ def test_a_bug_is_one_line_and_a_traceback_only_if_asked_for(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("mercer.cli.fit.asked", broken)
+    monkeypatch.setattr("mercer.cli.models.asked", broken)
     answer = run("fit", IRIS)
     assert answer.code == 1
     (line,) = answer.err.splitlines()
@@ -734,7 +794,7 @@ def about(text: str) -> str:
 def test_the_completion_file_is_that_of_the_parser() -> None:
     written = (ROOT / "completions" / "mercer.bash").read_text()
     assert written == script(), "run: python -m mercer.cli.completion > completions/mercer.bash"
-    assert set(commands_of(parser())) == set(COMMANDS)
+    assert {"fit", "report", "project", "check", "dim", "demo", "doctor"} <= set(COMMANDS)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")

@@ -1,9 +1,14 @@
 from __future__ import annotations
 
+import tracemalloc
+from typing import Any
+
+import numpy as np
 import pytest
 
 import mercer as mc
 from mercer.check import InvalidParameter
+from mercer.cli.models import planned
 from mercer.planning import plan
 
 
@@ -42,3 +47,43 @@ def test_slow_kernels_take_longer_and_other_models_are_refused() -> None:
     assert slow.seconds > fast.seconds
     with pytest.raises(InvalidParameter, match="models with a kernel"):
         plan("model", 10, 2)
+
+
+def latent(n: int, d: int) -> Any:
+    """Return points near a surface of three dimensions, which a kernel finds in few passes."""
+    rng = np.random.default_rng(0)
+    x = np.tanh(rng.standard_normal((n, 3)) @ rng.standard_normal((3, d)))
+    return x + 0.1 * rng.standard_normal((n, d))
+
+
+def distances(n: int, d: int) -> Any:
+    x = latent(n, d)
+    found = np.sqrt(np.sum((x[:, None] - x) ** 2, axis=2))
+    return 0.5 * (found + found.T)
+
+
+WIDE = mc.Gaussian(3.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "points", "n", "d"),
+    [
+        (mc.KernelPCA(5, kernel=WIDE, method="dense"), latent, 700, 10),
+        (mc.KernelPCA(5, kernel=WIDE, method="nystrom", landmarks=200), latent, 12_000, 10),
+        (mc.PCA(5), latent, 60_000, 40),
+        (mc.ClassicalMDS(2), distances, 700, 3),
+        (mc.StressMDS(2, n_starts=1, random_state=0), distances, 400, 3),
+    ],
+    ids=["dense", "nystrom", "table", "classical", "stress"],
+)
+def test_memory_is_estimated_within_a_quarter(model: Any, points: Any, n: int, d: int) -> None:
+    x = points(n, d)
+    # What is loaded and compiled once is not its cost.
+    model.fit(x[:3_000] if points is latent else x[:50, :50])
+    tracemalloc.start()
+    try:
+        model.fit(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert planned(model, n, d).memory == pytest.approx(peak, rel=0.25)

@@ -13,6 +13,7 @@ import pytest
 import mercer as mc
 from mercer.data.table import Table
 from mercer.datasets import decathlon
+from mercer.page import Section
 from tests.browser import PHONE, Visit, started, visit
 from tests.hostile import HOSTILE
 
@@ -274,3 +275,64 @@ def test_a_crowd_is_drawn_as_a_sample_above_its_density(browser: Any, tmp_path: 
         seen.page.locator("[data-sheet=individuals] tbody tr").first.click()
         assert seen.ask(SELECTED)[0] == [0]
         assert seen.messages == []
+
+
+@pytest.fixture(scope="module")
+def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page with supplementary individuals, and sections of described pictures."""
+    table = decathlon()
+    model = mc.PCA(3, standardize=True).fit(table[5:])
+    plane = mc.pictures.individuals.describe(model.individuals_, spectrum=model.spectrum_)
+    space = mc.pictures.space.describe(model.individuals_)
+    bars = mc.pictures.contributions.describe(model.variables_, axes=1)
+    sheet = mc.pictures.sheet(plane, bars)
+    words = {"Words": {"word": list(HOSTILE), "number": np.arange(float(len(HOSTILE)))}}
+    sections = [Section("Study", ["Said."], [sheet, bars, space], words)]
+    path = tmp_path_factory.mktemp("studied") / "page.html"
+    passive = table[:5]
+    return mc.report(
+        model, path, table=table[5:], choices={}, supplementary=passive, sections=sections
+    )
+
+
+def test_sections_and_supplementary_individuals_are_alive(browser: Any, studied: Path) -> None:
+    with visit(browser, studied) as seen:
+        assert [m for m in seen.messages if "getImageData" not in m] == []
+        assert len(seen.requests) == 1
+        live = seen.ask(
+            '[...document.querySelectorAll("#section-1 figure")].map((f) => f.dataset.live)'
+        )
+        assert live == ["yes", "yes", "yes"]
+        marks = """document.querySelector("#figure-plane-1-2 .live").data
+            .filter((t) => t.marker?.symbol === "diamond-open").map((t) => t.x.length)"""
+        assert seen.ask(marks) == [5]
+        seen.page.select_option("#controls select >> nth=0", "2")
+        moved = """document.querySelector("#figure-plane-1-2 .live").data
+            .filter((t) => t.marker?.symbol === "diamond-open").map((t) => t.x[0])"""
+        third = seen.ask("mercer.page.value.passive.coordinates[2][0]")
+        seen.page.wait_for_timeout(100)
+        assert seen.ask(moved) == [third]
+        seen.page.click("#section-1 th button >> nth=1")
+        assert seen.ask("window.hacked ?? null") is None
+
+
+def test_described_pictures_stay_static_on_a_phone(browser: Any, studied: Path) -> None:
+    with visit(browser, studied, size=PHONE) as seen:
+        live = '[...document.querySelectorAll("#section-1 figure")].map((f) => f.dataset.live ?? 0)'
+        assert seen.ask(live) == [0, 0, 0]
+        assert seen.ask('document.querySelectorAll("#section-1 .static svg").length') == 4
+        assert seen.ask("document.documentElement.scrollWidth") == PHONE[0]
+
+
+def test_a_printed_page_cuts_no_table_and_no_picture(browser: Any, studied: Path) -> None:
+    with visit(browser, studied) as seen:
+        seen.page.set_viewport_size({"width": 672, "height": 1000})  # A4 between its margins
+        seen.page.emulate_media(media="print")
+        too_wide = """[...document.querySelectorAll("main table, main svg")]
+            .filter((e) => e.getClientRects().length)
+            .filter((e) => e.getBoundingClientRect().right > document.body.clientWidth + 1)
+            .map((e) => e.tagName + " " + e.textContent.slice(0, 20))"""
+        assert seen.ask(too_wide) == []
+        tall = """[...document.querySelectorAll("main figure")].filter((f) => f.clientHeight)
+            .map((f) => f.getBoundingClientRect().height)"""
+        assert max(seen.ask(tall)) < 980  # one page of paper

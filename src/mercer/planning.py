@@ -93,7 +93,9 @@ def _cost(
         return dense_bytes(n), 1, "few individuals or many axes: the whole matrix is decomposed"
     if method == "nystrom":
         rank = landmarks_for(n, count, getattr(model, "landmarks", None))
-        return approximate_bytes(n, rank), 0, f"an approximation on {rank} landmarks was asked for"
+        beside = 24 * n * (d + 2) + 40 * n * (count - 1)  # prepared points, and scores with copies
+        why = f"an approximation on {rank} landmarks was asked for"
+        return approximate_bytes(n, rank) + beside, 0, why
     needed = needed_bytes(n, d, count, threads)
     passes = SINGLE_PASSES + DOUBLE_PASSES
     return needed, passes, "many individuals, few axes: the matrix is never stored"

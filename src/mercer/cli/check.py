@@ -44,7 +44,7 @@ def run(args: Namespace, talk: Talk) -> int:
     kernel = as_kernel(args.kernel)
     if args.dry_run:
         return _plan(talk, min(len(data), DIRECT_POINTS))
-    points = data.points if data.table is None else data.table.matrix()
+    points = data.seen_by(kernel)
 
     def work() -> tuple[KernelCheck, Verdict]:
         resolved = kernel.resolve(points)

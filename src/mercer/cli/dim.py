@@ -12,7 +12,7 @@ from mercer.cli.running import Progress, finished
 from mercer.cli.sources import Data, data_of
 from mercer.cli.tables import aligned
 from mercer.cli.talk import Talk
-from mercer.dimension.choose import choose_dimension
+from mercer.dimension.choose import Rule, choose_dimension
 from mercer.dimension.rules import Choice
 
 
@@ -23,9 +23,9 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.dry_run:
         model.n_components = model.n_components or min(len(data), data.variables or len(data))
         return tell_plan(talk, model, data, times=1 + args.permutations)
-    talk.say(f"{args.data}: {data}")
+    talk.say(f"{args.data}: {data.told()}")
     result = fitted(model, data, talk)
-    choices = chosen(result.model, args, talk)
+    choices = chosen(result.model, args, talk, args.permutations)
     rules = {name: described(choice) for name, choice in choices.items()}
     value = {
         "command": "dim",
@@ -47,15 +47,18 @@ def model_of(args: Namespace, data: Data) -> Any:
     return all_axes(args, data, asked(args, data))
 
 
-def chosen(model: Any, args: Namespace, talk: Talk) -> dict[str, Choice]:
-    """Return the choice of every rule."""
+def chosen(model: Any, args: Namespace, talk: Talk, permutations: int) -> dict[str, Choice]:
+    """Return the choice of every rule; without permutations Horn's is left out."""
     progress = Progress("permutations")
     more = {name: getattr(args, name) for name in ("level", "share") if hasattr(args, name)}
+    if permutations == 0:
+        quick: tuple[Rule, ...] = ("inertia", "kaiser", "scree")
+        return {rule: choose_dimension(model, rule, **more) for rule in quick}
     return finished(
         lambda: choose_dimension(
             model,
             "all",
-            permutations=args.permutations,
+            permutations=permutations,
             random_state=args.seed,
             progress=progress,
             **more,
@@ -78,7 +81,7 @@ def text_of(choices: dict[str, Choice]) -> str:
         "evidence": [c.evidence for c in choices.values()],
     }
     text = aligned(columns)
-    p_values = getattr(choices["horn"], "p_values", ())
+    p_values = getattr(choices.get("horn"), "p_values", ())
     if len(p_values):
         text += "\np-values of the axes: " + ", ".join(f"{p:.3g}" for p in p_values[:10])
     return text

@@ -14,7 +14,7 @@ from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
 from mercer.cli.parser import Misused
 from mercer.cli.refusals import in_flags
 from mercer.cli.running import Progress, finished
-from mercer.cli.sources import Data, without
+from mercer.cli.sources import Data, data_of, without
 from mercer.cli.talk import Talk
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table
@@ -25,6 +25,8 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
 from mercer.kernels.vectors import Bilinear, Linear
 from mercer.mds import ClassicalMDS, StressMDS
+from mercer.mds.classical import FEW as FEW_AXES
+from mercer.mds.distances import WHOLE
 from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
 from mercer.planning import FLOPS, Plan, plan
@@ -35,6 +37,15 @@ from mercer.spectrum.dense import dense_bytes
 
 AXES, MAP = 10, 2
 """Axes that are computed, and the dimension of a map, where nothing is asked for."""
+
+PANEL = 2**20
+"""Numbers of a table that a pass over it copies at one time."""
+
+BASIS = 30
+"""Blocks of vectors that the axes of a matrix of distances take as a rule."""
+
+UNLIKE = 10.0
+"""Beyond this ratio of standard deviations one column drowns another."""
 
 BY_BANDWIDTH = (Gaussian, Laplacian, Matern, RationalQuadratic, NegativeDistance)
 """Kernels with a bandwidth for each column, into which its deviation can be written."""
@@ -86,6 +97,33 @@ def asked(args: Namespace, data: Data) -> Any:
             **tol,
         )
     return StressMDS(rank, metric=metric, loss=args.loss or "stress", random_state=args.seed)
+
+
+def begun(args: Namespace, talk: Talk) -> tuple[Data, Any]:
+    """Return the data that the arguments name and the model they describe, and tell of both."""
+    data = data_of(args, talk)
+    model = asked(args, data)
+    if not args.dry_run:
+        talk.say(f"{args.data}: {data.told()}")
+        _tell_units(args, data, model, talk)
+    return data, model
+
+
+def _tell_units(args: Namespace, data: Data, model: Any, talk: Talk) -> None:
+    """Tell of columns so unlike in spread that one of them would be the whole result."""
+    if args.scale is not None or data.table is None or not isinstance(model, PCA | KernelPCA):
+        return
+    if isinstance(model, KernelPCA) and not getattr(model.kernel, "reads_vectors", False):
+        return
+    spreads = dict(zip(data.table.active, np.std(data.table.matrix(), axis=0), strict=True))
+    known = sorted((s, name) for name, s in spreads.items() if s > 0)
+    if len(known) > 1 and known[-1][0] > UNLIKE * known[0][0]:
+        (least, small), (most, large) = known[0], known[-1]
+        talk.warn(
+            f'{data.name}: standard deviations of columns run from {least:.3g} ("{small}") to '
+            f'{most:.3g} ("{large}"), and the largest decide the result. --scale makes all columns '
+            "count alike, --no-scale says that they are meant so"
+        )
 
 
 def _rank(args: Namespace, otherwise: int) -> int:
@@ -142,7 +180,7 @@ def kernel_of(args: Namespace, data: Data) -> Kernel:
         )
     kernel = as_kernel(args.kernel) if args.kernel else Gaussian("median")
     if data.table is None or not kernel.reads_vectors:
-        if (data.table is None) == kernel.reads_vectors:
+        if (data.table is None) == (kernel.reads_vectors or kernel.reads_rows):
             raise Misused(f"--kernel: {kernel} cannot read what {data.name} holds: {data}")
         return kernel
     if not args.scale:
@@ -190,26 +228,38 @@ def planned(model: Any, n: int, d: int) -> Plan:
     cores = Threads().count
     if isinstance(model, PCA):
         side = min(n, d)
-        memory = 8 * (3 * side * side + 2 * n * (model.n_components or side))
+        memory = max(8 * min(n * d, PANEL), 24 * side * side) + 16 * n
         flops = 2.0 * n * d * side + 9.0 * side**3
         made = ("table", "the inner products of the shorter side are decomposed", memory, 2, flops)
     elif isinstance(model, ClassicalMDS):
-        is_points = model.metric == "euclidean"
-        memory = 8 * n * (3 * d + 10) if is_points else dense_bytes(n)
-        flops = 4.0 * n * d * min(n, d) if is_points else 9.0 * float(n) ** 3
-        what = "table of points" if is_points else "matrix of distances"
-        why = f"the whole {what} is decomposed"
-        made = ("classical scaling", why, memory, 1, flops)
+        made = _scaling(model, n, d)
     else:
         starts = model.n_starts or (MANY_STARTS if n <= FEW_POINTS else 1)
         steps = 100
-        memory, flops = 8 * 12 * n * n, 30.0 * starts * steps * n * n
+        memory, flops = int(8 * 6.6 * n * n), 30.0 * starts * steps * n * n
         why = f"about {steps} steps from each of {starts} starts"
         made = ("stress", why, memory, starts * steps, flops)
     method, reason, memory, passes, flops = made
     fits = memory <= machine_bytes()
     option = "" if fits else "use fewer individuals"
     return Plan(method, reason, memory, passes, flops / (FLOPS * cores), fits, option)
+
+
+def _scaling(model: ClassicalMDS, n: int, d: int) -> tuple[str, str, int, int, float]:
+    """Return the cost of classical scaling: of points, of all distances, or of the leading axes."""
+    if model.metric == "euclidean":
+        why = "the whole table of points is decomposed"
+        return "classical scaling", why, 8 * n * (3 * d + 10), 1, 4.0 * n * d * min(n, d)
+    count = n if model.n_components is None else model.n_components
+    is_whole = model.method == "dense" or (
+        model.method == "auto" and (n <= WHOLE or FEW_AXES * count > n)
+    )
+    if is_whole:
+        why = "the whole matrix of distances is decomposed"
+        return "classical scaling", why, dense_bytes(n), 1, 9.0 * float(n) ** 3
+    why = "few axes of many individuals: a matrix beside the distances is never made"
+    vectors = BASIS * (count + 2)
+    return "classical scaling", why, 16 * n * vectors, BASIS, 4.0 * float(n) ** 2 * vectors
 
 
 def error_of(model: Any, method: str) -> str:

@@ -1,8 +1,15 @@
-"""The words of the command line; argparse alone, so that help costs next to nothing."""
+"""The words of the command line; argparse alone, so that help costs next to nothing.
+
+A new command ``name`` takes three things: a module ``cli/name.py`` with ``run(args, talk) -> int``,
+a function here that adds its parser, and a line in `COMMANDS`. Then the completion file is written
+anew (see ``cli/completion.py``) and the command has its row in ``docs/command-line.md``.
+"""
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser, BooleanOptionalAction, RawDescriptionHelpFormatter
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from mercer import __version__
@@ -12,6 +19,7 @@ if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
 METHODS = ("kpca", "pca", "mds", "stress")
+INFERENCES = ("correlation", "spearman", "partial", "glasso")
 FORMS = ("auto", "table", "matrix", "strings", "sets")
 DEMOS = (
     "decathlon",
@@ -23,6 +31,9 @@ DEMOS = (
     "disc_and_ring",
     "plants",
 )
+LARGEST = 10.0
+"""Megabytes of a page where nothing else is asked for."""
+
 CODES = """\
 exit codes: 0 done, 1 a bug, 2 usage, 3 input unreadable or invalid, 4 mathematical refusal,
 5 not converged, 6 out of memory or something is not installed, 130 interrupted"""
@@ -35,8 +46,38 @@ class Misused(Exception):
 class Parser(ArgumentParser):
     """A parser that raises what it has to say, so that it is told like every other error."""
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            holder: Any = next((a for a in self._actions if a.dest == "command"), None)
+            made = holder.choices[found.command] if holder else self
+            made.refuse(unknown[0])
+        return found
+
+    def refuse(self, word: str) -> NoReturn:
+        """Refuse an argument that this command does not have."""
+        known = [option for action in self._actions for option in action.option_strings]
+        what = "option" if word.startswith("-") else "place for"
+        self.error(f"there is no {what} {word!r}{_meant(word.partition('=')[0], known)}")
+
     def error(self, message: str) -> NoReturn:
-        raise Misused(f"{message}. See: {self.prog} --help")
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if choice:
+            message += _meant(choice[1], re.findall(r"[\w-]+", choice[2]))
+        stop = "" if message.endswith("?") else "."
+        raise Misused(f"{message}{stop} See: {self.prog} --help")
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    """Return a question for the known word that is nearest to one that is not.
+
+    >>> _meant("--rnk", ["--rank", "--scale"])
+    '; did you mean --rank?'
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, known, 1)
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def parser() -> Parser:
@@ -50,13 +91,8 @@ def parser() -> Parser:
     )
     whole.add_argument("--version", action="version", version=f"mercer {__version__}")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _fit(commands)
-    _report(commands)
-    _project(commands)
-    _check(commands)
-    _dim(commands)
-    _demo(commands)
-    _doctor(commands)
+    for add in COMMANDS:
+        add(commands)
     return whole
 
 
@@ -89,6 +125,7 @@ def _fit(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--out", metavar="FILE", help="write the model")
     group.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV; - prints")
     _writing(group)
+    _stability(made)
     _model(made)
     _reading(made)
 
@@ -100,8 +137,17 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--out", metavar="FILE", help="the page (default: DATA.html)")
     group.add_argument("--title", metavar="TEXT", help="its title")
     group.add_argument("--open", action="store_true", help="show it in the browser")
-    group.add_argument("--permutations", type=int, default=199, metavar="R", help="for Horn's test")
+    group.add_argument(
+        "--permutations",
+        type=int,
+        metavar="R",
+        help="for Horn's test; 0 leaves it out (default: 199, if they take less than a minute)",
+    )
+    group.add_argument(
+        "--max-mb", type=float, default=LARGEST, metavar="MB", help="its largest size (default: 10)"
+    )
     group.add_argument("--force", action="store_true", help="overwrite a page that exists")
+    _stability(made)
     _model(made)
     _reading(made)
 
@@ -140,6 +186,160 @@ def _dim(commands: _SubParsersAction[Parser]) -> None:
     _reading(made)
 
 
+def _compare(commands: _SubParsersAction[Parser]) -> None:
+    what = "tell whether kernels, or files, see the same individuals alike"
+    made = _command(commands, "compare", what, plan=PLAN)
+    made.add_argument(
+        "files", metavar="DATA", nargs="+", help="a file for several kernels, or several files"
+    )
+    group = made.add_argument_group("comparison")
+    group.add_argument(
+        "--kernel",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="one of those compared, or that of a file (default: a Gaussian for each table)",
+    )
+    group.add_argument(
+        "--scale",
+        action=BooleanOptionalAction,
+        help="divide columns by their standard deviations",
+    )
+    group.add_argument(
+        "--permutations",
+        type=int,
+        metavar="R",
+        help="of individuals (default: 999 up to 3 000 of them, else none)",
+    )
+    group.add_argument(
+        "--test",
+        choices=("permutation", "pearson"),
+        default="permutation",
+        help="draw permutations, or take the law with their three exact moments",
+    )
+    group.add_argument(
+        "--consensus",
+        choices=("statis", "full-umkl", "sparse-umkl"),
+        help="the kernel on which all agree",
+    )
+    group.add_argument(
+        "--neighbours", type=int, default=5, metavar="K", help="that UMKL keeps together"
+    )
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    results = made.add_argument_group("results")
+    results.add_argument("--out", metavar="FILE", help="write the pairs as CSV")
+    results.add_argument("--page", metavar="FILE", help="write an HTML page")
+    _writing(results)
+    _reading(made)
+
+
+def _curve(commands: _SubParsersAction[Parser]) -> None:
+    what = "fit one column as a function of others, with a band and a page"
+    made = _command(commands, "curve", what, plan="print size, memory and growth, and do nothing")
+    made.add_argument("data", metavar="DATA", help="a table, or - for the standard input")
+    group = made.add_argument_group("function")
+    group.add_argument("--y", metavar="COL", required=True, help="the column to be explained")
+    group.add_argument(
+        "--x",
+        metavar="COLS",
+        action="append",
+        default=[],
+        help="the columns that explain it (default: all other active ones)",
+    )
+    group.add_argument(
+        "--method",
+        choices=("spline", "ridge", "gp"),
+        help="smoothing spline, kernel ridge or Gaussian process (default: spline of one column)",
+    )
+    group.add_argument("--kernel", metavar="TEXT", help="of ridge and gp (default: a Gaussian)")
+    group.add_argument("--penalty", type=float, metavar="P", help="(default: by the criterion)")
+    group.add_argument(
+        "--criterion", choices=("gcv", "loo", "reml", "cv"), help="that chooses the penalty"
+    )
+    group.add_argument(
+        "--scale", action=BooleanOptionalAction, help="divide columns by their deviations"
+    )
+    group.add_argument("--level", type=float, default=0.95, help="of the band (default: 0.95)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    results = made.add_argument_group("results")
+    results.add_argument("--page", metavar="FILE", help="the page (default: DATA-curve.html)")
+    results.add_argument("--no-page", action="store_true", help="write no page")
+    results.add_argument("--title", metavar="TEXT", help="of the page")
+    results.add_argument("--open", action="store_true", help="show it in the browser")
+    results.add_argument("--out", metavar="FILE", help="write the model")
+    results.add_argument("--fitted", metavar="FILE", help="write fitted values as CSV; - prints")
+    _writing(results)
+    _reading(made)
+
+
+def _replicates(commands: _SubParsersAction[Parser]) -> None:
+    what = "tell how many replicates networks need to tell conditions apart"
+    made = _command(commands, "replicates", what, plan=PLAN)
+    made.add_argument(
+        "data", metavar="DATA", help="expression: replicates in rows, genes in columns"
+    )
+    made.add_argument(
+        "--condition",
+        metavar="COL",
+        action="append",
+        required=True,
+        help="the column of the conditions; several are taken together",
+    )
+    group = made.add_argument_group("study")
+    group.add_argument("--infer", choices=INFERENCES, default="correlation", help="of the networks")
+    group.add_argument("--threshold", type=float, metavar="T", help="leave out edges below it")
+    group.add_argument("--power", type=float, default=1.0, metavar="P", help="soft thresholding")
+    group.add_argument("--unsigned", action="store_true", help="weights without their sign")
+    group.add_argument("--penalty", type=float, metavar="A", help="of the graphical lasso")
+    group.add_argument(
+        "--kernel", metavar="TEXT", help="between networks (default: aligned_edges())"
+    )
+    group.add_argument("--sizes", metavar="LIST", help="numbers of replicates, such as 2-6")
+    group.add_argument("--draws", type=int, default=100, metavar="B", help="subsets of each size")
+    group.add_argument("--level", type=float, default=0.95, help="of the interval")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    group.add_argument("--jobs", type=int, metavar="N", help="threads (default: one for each core)")
+    results = made.add_argument_group("results")
+    results.add_argument("--page", metavar="FILE", help="the page (default: DATA-replicates.html)")
+    results.add_argument("--no-page", action="store_true", help="write no page")
+    results.add_argument("--title", metavar="TEXT", help="of the page")
+    results.add_argument("--open", action="store_true", help="show it in the browser")
+    results.add_argument("--out", metavar="FILE", help="write the curve as CSV")
+    results.add_argument("--edges", metavar="FILE", help="write the edges of all networks as CSV")
+    _writing(results)
+    _reading(made)
+
+
+def _graphs(commands: _SubParsersAction[Parser]) -> None:
+    what = "place the graphs of a folder on axes, with a page"
+    made = _command(commands, "graphs", what, plan=PLAN)
+    made.add_argument("data", metavar="FOLDER", help="a file for each graph; subfolders are groups")
+    group = made.add_argument_group("comparison")
+    group.add_argument(
+        "--kernel", metavar="TEXT", help="(default: weisfeiler_lehman(3).normalised())"
+    )
+    group.add_argument("--rank", type=int, metavar="K", help="how many axes (default: up to 10)")
+    group.add_argument(
+        "--labels",
+        choices=("own", "names", "none"),
+        default="own",
+        help="of nodes: those in the files, or their names (default: own)",
+    )
+    group.add_argument("--pattern", metavar="GLOB", help="which files, such as '*.txt'")
+    group.add_argument(
+        "--simplify", action="store_true", help="leave out loops, join repeated edges"
+    )
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    results = made.add_argument_group("results")
+    results.add_argument("--page", metavar="FILE", help="the page (default: FOLDER-graphs.html)")
+    results.add_argument("--no-page", action="store_true", help="write no page")
+    results.add_argument("--title", metavar="TEXT", help="of the page")
+    results.add_argument("--open", action="store_true", help="show it in the browser")
+    results.add_argument("--out", metavar="FILE", help="write the model")
+    results.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV")
+    _writing(results)
+
+
 def _demo(commands: _SubParsersAction[Parser]) -> None:
     made = _command(
         commands, "demo", "run a whole analysis of embedded data", plan="print the commands only"
@@ -157,6 +357,24 @@ def _doctor(commands: _SubParsersAction[Parser]) -> None:
     made.add_argument("--individuals", type=int, metavar="N", help="plan for so many individuals")
     made.add_argument("--variables", type=int, default=20, metavar="P", help="of so many variables")
     made.add_argument("--rank", type=int, default=10, metavar="K", help="and so many axes")
+
+
+def _stability(made: Parser) -> None:
+    group = made.add_argument_group("stability")
+    group.add_argument(
+        "--bootstrap",
+        type=int,
+        metavar="R",
+        help="draw the individuals again R times and tell how far the axes move, such as 200",
+    )
+    group.add_argument(
+        "--importance",
+        type=int,
+        nargs="?",
+        const=99,
+        metavar="R",
+        help="shuffle each variable R times (99) and tell what the first two axes lose",
+    )
 
 
 def _writing(group: Any) -> None:
@@ -236,3 +454,19 @@ def _reading(made: Parser, *, has_roles: bool = True) -> None:
     group.add_argument("--encoding", metavar="NAME", help="of a text file")
     group.add_argument("--no-header", action="store_true", help="the first line is data")
     group.add_argument("--memory", metavar="SIZE", help="a budget such as 4GB")
+
+
+COMMANDS: tuple[Callable[[Any], None], ...] = (
+    _fit,
+    _report,
+    _project,
+    _check,
+    _dim,
+    _curve,
+    _compare,
+    _replicates,
+    _graphs,
+    _demo,
+    _doctor,
+)
+"""The commands in the order of the help."""

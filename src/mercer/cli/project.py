@@ -16,6 +16,7 @@ from mercer.cli.running import Progress, finished
 from mercer.cli.sources import Data, data_of, local, matched
 from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
+from mercer.data.missing import settled
 from mercer.data.table import Table, frozen
 from mercer.planning import FLOPS
 from mercer.reading import Readable
@@ -63,6 +64,10 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     if data.table is None:
         return data
     table = data.table
+    if reads_rows(model):
+        if policy == "mean":
+            raise Misused("--impute is for models of numbers; leave such rows out with --drop-na")
+        return Data(args.data, settled(table, policy))
     if is_named and names is not None:
         given = "keep" if policy == "mean" else policy
         table = matched(table, names, given, args.data)
@@ -85,6 +90,12 @@ def filled(table: Table, model: Any) -> Table:
     return replace(table, numbers=frozen(np.where(holes, means, table.numbers)))
 
 
+def reads_rows(model: Any) -> bool:
+    """Whether a model looks at columns of any type, by their names."""
+    kernel = getattr(model, "kernel_", None)
+    return kernel is not None and bool(kernel.reads_rows)
+
+
 def names_of(model: Any) -> tuple[str, ...] | None:
     """Return the columns a model was fitted with, if it knows their names."""
     table = getattr(model, "table_", None)
@@ -103,13 +114,14 @@ def placed(model: Any, data: Data) -> dict[str, Any]:
 
     T² says how far out an individual lies within the axes, Q what they do not show of it.
     """
-    points = data.points if data.table is None else data.table.matrix()
+    is_matrix = data.table is not None and not reads_rows(model)
+    points = data.points.matrix() if is_matrix else data.points
     if isinstance(model, Readable):
         individuals = model.supplementary(individuals=points).individuals
         if individuals is None:
             raise CorruptFile("the model has no axes")
         scores = individuals.coordinates
-        more: dict[str, Any] = {"T2": np.sum(scores**2 / model.inertias_, axis=1)}  # type: ignore[attr-defined]
+        more: dict[str, Any] = {"T2": np.sum(scores**2 / model.inertias_, axis=1)}
         if individuals.squared_distances is not None:
             more["Q"] = individuals.plane_distances**2
     else:

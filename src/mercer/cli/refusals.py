@@ -44,6 +44,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     (r"raise the limit with ratio=", "unpack it first"),
     (r"read it with mercer\.load", "give it to mercer project or mercer report"),
     (r"sample_weight", "--weights"),
+    (r"^replicates must be", "--bootstrap must be"),
     (r"; raise max_iter = \d+ or tol = \S+", "; try --seed with other numbers"),
     (r"\[Errno \d+\] No such file or directory(: .*)?$", "there is no such file. Check the name"),
     (r"\[Errno \d+\] (Permission denied)(: .*)?$", r"\1. Ask its owner, or choose another"),
@@ -93,13 +94,14 @@ def code_of(error: BaseException) -> int:
     >>> code_of(InvalidInput("row 3")), code_of(InvalidParameter("rank")), code_of(KeyError())
     (3, 2, 1)
     """
+    from mercer.solve.steps import SingularSystem
     from mercer.spectrum.values import NotConverged
 
     kinds: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], int], ...] = (
         (Misused, USAGE),
         ((TooLarge, MissingExtra, MemoryError), RESOURCE),
         ((InvalidParameter, WrittenFormError, NotStorable), USAGE),
-        ((NotPositiveDefinite, NoFeatureMap, NotDifferentiable), REFUSED),
+        ((NotPositiveDefinite, NoFeatureMap, NotDifferentiable, SingularSystem), REFUSED),
         (NotConverged, NOT_CONVERGED),
         (InvalidInput, INPUT),
         (NotSaved, RESOURCE if _is_full(error) else INPUT),
@@ -123,6 +125,8 @@ def _with_place(message: str, error: Exception, args: Namespace | None) -> str:
         return f"--kernel: {message}"
     name = getattr(args, "data", None)
     is_of_data = isinstance(error, InvalidInput) and not isinstance(error, NotSaved)
-    if is_of_data and name and name.rpartition("/")[2] not in message:
+    files = [f for f in (name, getattr(args, "model", None)) if f]
+    is_named = any(f.rpartition("/")[2] in message for f in files)
+    if is_of_data and name and not is_named:
         return f"{'the standard input' if name == '-' else name}: {message}"
     return message

@@ -12,14 +12,20 @@ from typing import Any
 from mercer.check import MissingExtra
 from mercer.cli.codes import OK
 from mercer.cli.dim import chosen
-from mercer.cli.models import asked, fitted, tell_plan
-from mercer.cli.parser import Misused
+from mercer.cli.importance import importance_sections, refuse_importance
+from mercer.cli.models import begun, fitted, planned, tell_plan
+from mercer.cli.parser import LARGEST, Misused
 from mercer.cli.running import Progress, finished
-from mercer.cli.sources import data_of, local
+from mercer.cli.sources import as_written, local
+from mercer.cli.stability import refuse_unfit, studies
 from mercer.cli.tables import refuse_existing
 from mercer.cli.talk import Talk
 from mercer.data.source import kind_of, regular
+from mercer.data.table import Table
 from mercer.store import about, load
+
+PERMUTATIONS, PATIENCE = 199, 60.0
+"""Permutations of Horn's test where none are asked for, and the seconds that they may take."""
 
 
 def run(args: Namespace, talk: Talk) -> int:
@@ -30,14 +36,14 @@ def run(args: Namespace, talk: Talk) -> int:
     is_model = args.data != "-" and kind_of(regular(args.data)) == "model"
     if is_model:
         return _of_model(args, talk, page, out)
-    data = data_of(args, talk)
-    model = asked(args, data)
+    data, model = begun(args, talk)
+    refuse_unfit(args, model)
+    refuse_importance(args, model)
     if args.dry_run:
         return tell_plan(talk, model, data)
-    talk.say(f"{args.data}: {data}")
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
     table = None if isinstance(data.points, tuple) else data.points
-    write_page(args, talk, page, result.model, table, out)
+    write_page(args, talk, page, result.model, table, out, passive=data.passive)
     return result.code
 
 
@@ -54,12 +60,20 @@ def writer() -> Any:
         ) from error
 
 
-def write_page(
-    args: Namespace, talk: Talk, page: Any, model: Any, table: Any, out: str
+def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
+    args: Namespace,
+    talk: Talk,
+    page: Any,
+    model: Any,
+    table: Any,
+    out: str,
+    *,
+    passive: Any = None,
 ) -> dict[str, Any]:
     """Write the page of a fitted model and answer with its place and size."""
     has_axes = hasattr(model, "inertias_")
-    choices = chosen(model, args, talk) if has_axes else None
+    choices = chosen(model, args, talk, permutations_of(args, model, talk)) if has_axes else None
+    sections = [*studies(args, model, table, talk), *importance_sections(args, model, talk)]
     written = Path(
         finished(
             lambda: page(
@@ -70,6 +84,10 @@ def write_page(
                 choices=choices,
                 command=command_line(args, out),
                 source=None if args.data == "-" else args.data,
+                reading=as_read(args) if table is None or isinstance(table, Table) else None,
+                supplementary=passive,
+                most_bytes=int(1e6 * args.max_mb),
+                sections=sections,
             ),
             talk,
             Progress("writing"),
@@ -82,10 +100,36 @@ def write_page(
     return value
 
 
-def _of_model(args: Namespace, talk: Talk, page: Any, out: str) -> int:
-    given = next(
-        (f for f in ("method", "kernel", "rank", "scale", "nystrom") if getattr(args, f)), ""
+def as_read(args: Namespace) -> dict[str, Any]:
+    """Return how the file was read, in the words of `mercer.read`, what is usual left out."""
+    given: dict[str, Any] = {} if args.form == "auto" else {"what": args.form}
+    written = as_written(args)
+    given |= {k: v for k, v in written.items() if v and k not in ("roles", "missing")}
+    if written["roles"]:
+        given["roles"] = {name: role.value for name, role in written["roles"].items()}
+    if written["missing"] != "error":
+        given["missing"] = written["missing"]
+    return given
+
+
+def permutations_of(args: Namespace, model: Any, talk: Talk) -> int:
+    """Return how many permutations Horn's test takes: as asked, or where they are quick."""
+    if args.permutations is not None:
+        return int(args.permutations)
+    n, d = len(model.individuals_), getattr(model, "n_features_in_", 0)
+    seconds = PERMUTATIONS * planned(model, n, d).seconds
+    if seconds <= PATIENCE:
+        return PERMUTATIONS
+    talk.warn(
+        f"Horn's test is left out: {PERMUTATIONS} permutations of {n} individuals take about "
+        f"{seconds:.0f} s. --permutations {PERMUTATIONS} asks for them"
     )
+    return 0
+
+
+def _of_model(args: Namespace, talk: Talk, page: Any, out: str) -> int:
+    flags = ("method", "kernel", "rank", "scale", "nystrom", "sup_rows")
+    given = next((f.replace("_", "-") for f in flags if getattr(args, f)), "")
     if given:
         raise Misused(f"--{given} is for data, and {args.data} is a model that is fitted already")
     with local(args.data, talk) as path:
@@ -103,18 +147,21 @@ def _beside(data: str) -> str:
     return "stdin.html" if data == "-" else f"{Path(data).name.partition('.')[0]}.html"
 
 
-def command_line(args: Namespace, out: str) -> str:
-    """Return the command that writes this page again.
+def command_line(args: Namespace, out: str, flag: str = "out") -> str:
+    """Return the command that writes this page again; ``flag`` is the one that names the page.
 
     >>> command_line(Namespace(command="report", data="my data.csv", scale=True, rank=3), "p.html")
     "mercer report 'my data.csv' --out p.html --rank 3 --scale"
     """
-    words = ["mercer", "report", args.data, "--out", out]
-    skipped = {"command", "data", "out", "json", "quiet", "verbose", "debug", "open", "force"}
-    defaults = {"form": "auto", "permutations": 199, "seed": 0}
+    words = ["mercer", args.command, args.data, f"--{flag}", out]
+    skipped = {"command", "data", flag, "json", "quiet", "verbose", "debug", "open", "force"}
+    defaults = {"form": "auto", "max_mb": LARGEST, "seed": 0}
     names = {"form": "as"}
     for name, value in sorted(vars(args).items()):
-        if name in skipped or value in (None, False, []) or defaults.get(name) == value:
+        if name == "scale" and value is False:
+            words.append("--no-scale")
+        is_left_out = value is None or value is False or value == []
+        if name in skipped or is_left_out or defaults.get(name) == value:
             continue
         flag = f"--{names.get(name, name).replace('_', '-')}"
         for entry in value if isinstance(value, list) else [value]:

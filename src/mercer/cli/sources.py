@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,10 +21,14 @@ from mercer.cli.talk import Talk
 from mercer.data.graphs import Edges
 from mercer.data.matrices import SquareMatrix
 from mercer.data.missing import settled
+from mercer.data.mixed import rows as as_rows
 from mercer.data.reading import read
 from mercer.data.source import MEMORY
 from mercer.data.table import Role, Table, frozen, listed
 from mercer.engines.base import memory_bytes
+from mercer.estimator import as_kernel
+from mercer.kernels.base import Kernel
+from mercer.kernels.tables import columns_read
 
 STDIN = "-"
 COPIED = 2**20
@@ -32,13 +37,18 @@ COPIED = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What was read: the points of the fit, their weights, and rows only to be projected."""
+    """What was read: the points of the fit, their weights, and rows only to be projected.
+
+    ``used`` are the columns of all types that a kernel on tables looks at, None for other kernels.
+    """
 
     name: str
     points: Any
     weights: Array | None = None
     passive: Table | None = None
+    passive_rows: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    used: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -49,8 +59,16 @@ class Data:
 
     @property
     def variables(self) -> int:
-        """How many numbers make a point; 0 where it is none."""
+        """How many columns make a point; 0 where it has none."""
+        if self.used is not None:
+            return len(self.used)
         return 0 if self.table is None else len(self.table.active)
+
+    def seen_by(self, kernel: Kernel) -> Any:
+        """Return the individuals as a kernel reads them: columns, numbers, or as they are."""
+        if self.table is None:
+            return self.points
+        return as_rows(self.table) if kernel.reads_rows else self.table.matrix()
 
     @property
     def labels(self) -> list[str]:
@@ -62,10 +80,34 @@ class Data:
     def __str__(self) -> str:
         if isinstance(self.points, SquareMatrix):
             kind = "distances" if self.points.is_distance else "similarities"
-            return f"{kind} of {len(self)} individuals"
+            return f"{kind} of {_counted(len(self), 'individual')}"
         if self.table is None:
-            return f"{len(self)} {'strings' if isinstance(self.points[0], str) else 'sets'}"
-        return f"{len(self)} individuals, {self.variables} variables"
+            return _counted(len(self), "string" if isinstance(self.points[0], str) else "set")
+        parts = _counted(len(self), "individual"), _counted(self.variables, "variable")
+        return ", ".join(parts)
+
+    def told(self) -> str:
+        """Return what was read, and what each column that is no variable is used for."""
+        table = self.table
+        if table is None:
+            return str(self)
+        used = self.used or ()
+        roles = {n: r for n, r in zip(table.names, table.roles, strict=True) if n not in used}
+        ids = [name for name, role in roles.items() if role is Role.IDENTIFIER]
+        factors = [name for name, role in roles.items() if role is Role.FACTOR]
+        unused = [n for n, role in roles.items() if role in (Role.DATE, Role.TEXT)]
+        parts = [
+            f"{self}: {listed(used)}" if used else str(self),
+            f"rows named by {listed(ids)}" if ids and ids != [""] else "",
+            f"{'factors' if len(factors) > 1 else 'factor'} {listed(factors)}" if factors else "",
+            f"supplementary {listed(sorted(table.supplementary))}" if table.supplementary else "",
+            f"dates and texts not used: {listed(unused)}" if unused else "",
+        ]
+        return "; ".join(part for part in parts if part)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 @contextmanager
@@ -96,7 +138,11 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     """Read what the arguments name, and choose its columns and rows as they say."""
     limit = memory_bytes(args.memory) or MEMORY
     with local(args.data, talk, limit) as path:
-        found: Any = read(path, cast(Any, args.form), memory=limit, **_as_written(args))
+        found: Any = read(path, cast(Any, args.form), memory=limit, **as_written(args))
+        if args.form == "auto" and _is_one_text(found):
+            args.form = "strings"
+            found = read(path, "strings", memory=limit, encoding=args.encoding)
+            talk.detail(f"{args.data}: one text on each line")
     if isinstance(found, Edges):
         raise InvalidInput(
             f"{args.data} holds one graph; a table, a matrix of pairs, strings or sets are needed. "
@@ -114,7 +160,12 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     return data
 
 
-def _as_written(args: Namespace) -> dict[str, Any]:
+def _is_one_text(found: Any) -> bool:
+    """Whether a table is one column of texts, which is no table."""
+    return isinstance(found, Table) and len(found.names) == 1 and not found.active
+
+
+def as_written(args: Namespace) -> dict[str, Any]:
     """Return what is said of the file, in the words of `read`."""
     given = {k: getattr(args, k) for k in ("delimiter", "decimal", "encoding") if getattr(args, k)}
     if args.no_header:
@@ -142,23 +193,40 @@ def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     if args.weights:
         table = table.with_supplementary(args.weights)
     weights = table.column(args.weights).values if args.weights else None
-    if not table.active:
+    kernels = _row_kernels(args)
+    if not table.active and not kernels:
         raise InvalidInput(
             f"{args.data} has no column of numbers that is active; its columns are "
             f"{listed(table.names)}"
         )
+    used = _used(kernels[0], table) if kernels and isinstance(args.kernel, str) else None
     rows = _rows(args.sup_rows, table)
     if not len(rows):
-        return replace(data, points=table, weights=weights)
+        return replace(data, points=table, weights=weights, used=used)
     kept = np.setdiff1d(np.arange(len(table)), rows)
     if not len(kept):
         raise Misused("--sup-rows leaves no row for the fit")
     return replace(
         data,
-        points=taken(table, kept),
+        points=table.picked(kept),
         weights=None if weights is None else weights[kept],
-        passive=taken(table, rows),
+        passive=table.picked(rows),
+        passive_rows=tuple(rows.tolist()),
+        used=used,
     )
+
+
+def _row_kernels(args: Namespace) -> list[Kernel]:
+    """Return those kernels of the arguments that look at columns of any type."""
+    given = getattr(args, "kernel", None) or []
+    kernels = [as_kernel(text) for text in ([given] if isinstance(given, str) else given)]
+    return [kernel for kernel in kernels if kernel.reads_rows]
+
+
+def _used(kernel: Kernel, table: Table) -> tuple[str, ...]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit will tell of columns that do not vary
+        return columns_read(kernel, as_rows(table))
 
 
 def _refuse_other_roles(table: Table, args: Namespace) -> None:
@@ -196,17 +264,6 @@ def _rows(given: Sequence[str], table: Table) -> Array:
             else:
                 raise Misused(f"--sup-rows: there is no row {part!r}, by name or by number from 0")
     return np.unique(np.array(found, int))
-
-
-def taken(table: Table, rows: Array) -> Table:
-    """Return some rows of a table."""
-    names = table.row_names
-    return replace(
-        table,
-        numbers=frozen(table.numbers[rows]),
-        labels={name: frozen(values[rows]) for name, values in table.labels.items()},
-        row_names=None if names is None else tuple(names[i] for i in rows),
-    )
 
 
 def without(table: Table, dropped: Sequence[str]) -> Table:

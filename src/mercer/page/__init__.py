@@ -1,3 +1,14 @@
-"""The self-contained page: what a model found, in one HTML file that asks the network nothing."""
+"""The self-contained page: what a model found, in one HTML file that asks the network nothing.
 
+A study adds to a page, or makes one of its own, by `Section`: sentences, pictures as ``describe``
+returns them, and tables; ``report(model, path, sections=[...])`` and `document` take them, and
+nothing needs to be registered. A panel that a model has by itself, with points linked to all
+others, takes four lines: its data in ``panels.py`` (named in `PANELS`), its SVG in ``svg.py``
+(`DRAWN`), its renderer in ``assets/panels.js`` (``mercer.renderers``), its place in
+``assets/page.html``.
+"""
+
+from mercer.page.reproduce import Reading as Reading
+from mercer.page.sections import Section as Section
+from mercer.page.write import document as document
 from mercer.page.write import report as report

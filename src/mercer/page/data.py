@@ -5,27 +5,25 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, MercerError
+from mercer.check import Array, InvalidInput, MercerError, how_many
 from mercer.data.table import Column, Role, Table
-from mercer.dimension.choose import choose_dimension
+from mercer.dimension.choose import Rule, choose_dimension
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import positive_definite
-from mercer.page import panels as pictures
 from mercer.page.formula import formula
-from mercer.page.reproduce import code, command_line, facts
+from mercer.page.panels import all_panels
+from mercer.page.reproduce import Reading, code, command_line, facts
 from mercer.page.sample import MOST_POINTS, shown
+from mercer.page.sections import FORMAT, cell
 from mercer.page.sentences import analysis, axes_in_words, result
-from mercer.page.subject import Subject, labels_of, noted, subject_of
+from mercer.page.subject import Passive, Subject, labels_of, noted, subject_of
 from mercer.page.text import clean, count_of, percent, short
-
-FORMAT = 1
-"""The version of the value, for whoever reads it from a page."""
 
 HORN_ROWS = 300
 """Up to this many individuals, permutations take seconds, and are made when none are given."""
@@ -33,13 +31,14 @@ HORN_ROWS = 300
 MOST_ROWS = 200
 """Rows of a table that stand in the page for readers without scripts."""
 
-RULES: tuple[Literal["inertia", "kaiser", "scree", "horn"], ...] = (
-    "inertia",
-    "kaiser",
-    "scree",
-    "horn",
-)
+ASKED: tuple[Rule, ...] = ("inertia", "kaiser", "scree", "horn")
 """The rules for the number of axes; the last one takes time."""
+
+RULES = {"inertia": "Inertia", "kaiser": "Kaiser", "scree": "Scree test", "horn": "Horn"}
+"""Their names."""
+
+MOST_PASSIVE = 2_000
+"""Supplementary individuals that stand in a table."""
 
 NUMBERS = 8
 """Columns of numbers by which individuals can be coloured."""
@@ -53,7 +52,7 @@ VERIFIED = {
 Value = dict[str, Any]
 
 
-def describe(
+def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     model: Any,
     *,
     table: Any = None,
@@ -63,6 +62,8 @@ def describe(
     source: Path | None = None,
     name: str = "page.html",
     most_points: int = MOST_POINTS,
+    supplementary: Any = None,
+    reading: Reading | Mapping[str, Any] | None = None,
 ) -> Value:
     """Return what a page says of a fitted model.
 
@@ -72,7 +73,7 @@ def describe(
     ['4 individuals, principal component analysis.', '2 dimensions carry 100 % of the inertia.']
     """
     with noted() as remarks:
-        subject = subject_of(model, table)
+        subject = subject_of(model, table, supplementary)
         found = dict(choices) if choices is not None else _choices(subject)
         rows = shown(subject, most_points)
         value = {
@@ -81,17 +82,19 @@ def describe(
             "sentences": result(subject, found),
             "axes": [subject.axis(k) for k in range(subject.axes)],
             "individuals": individuals(subject, rows),
-            "panels": {panel["id"]: panel for panel in _panels(subject, rows, found)},
+            "passive": _passive(subject),
+            "panels": {panel["id"]: panel for panel in all_panels(subject, rows, found)},
             "sheets": {sheet["id"]: sheet for sheet in _sheets(subject, rows, found)},
             "data": _data(subject),
-            "rules": [str(choice) for choice in found.values()],
+            "rules": [[RULES.get(name, name), str(choice)] for name, choice in found.items()],
             "description": axes_in_words(subject),
             "kernel": _kernel(subject),
             "reproduce": {
-                "code": code(subject, source, name),
+                "code": code(subject, source, name, reading),
                 "command": command_line(command),
                 "facts": facts(subject, source),
             },
+            "sections": [],
         }
     said = [*_remarks(subject), *map(clean_remark, dict.fromkeys(remarks))]
     return {**value, "remarks": said}
@@ -103,7 +106,7 @@ def clean_remark(text: str) -> str:
 
 
 def _title(subject: Subject, source: Path | None) -> str:
-    name = source.stem if source is not None else analysis(subject)
+    name = analysis(subject) if source is None else source.name.lstrip(".").partition(".")[0]
     return name[:1].upper() + name[1:]
 
 
@@ -111,7 +114,7 @@ def _choices(subject: Subject) -> dict[str, Choice]:
     """Return what the rules say of the number of axes; permutations only where they are quick."""
     if subject.inertias is None or not hasattr(subject.model, "inertias_") or subject.axes == 0:
         return {}
-    quick = RULES if len(subject) <= HORN_ROWS else RULES[:3]
+    quick = ASKED if len(subject) <= HORN_ROWS else ASKED[:3]
     found: dict[str, Choice] = {}
     for rule in quick:
         try:
@@ -121,16 +124,6 @@ def _choices(subject: Subject) -> dict[str, Choice]:
         except MercerError:  # the data do not allow this rule, and the page says nothing of it
             continue
     return found
-
-
-def _panels(subject: Subject, rows: Array, choices: dict[str, Choice]) -> Any:
-    yield from pictures.planes(subject, rows)
-    singles = (pictures.scree(subject, choices), pictures.circle(subject))
-    yield from (panel for panel in singles if panel is not None)
-    yield from pictures.bars(subject)
-    yield from pictures.surfaces(subject, rows)
-    lasts = (pictures.apart(subject, rows), pictures.heat(subject))
-    yield from (panel for panel in lasts if panel is not None)
 
 
 def individuals(subject: Subject, rows: Array) -> Value:
@@ -145,6 +138,17 @@ def individuals(subject: Subject, rows: Array) -> Value:
         "weights": subject.weights[rows],
         "distances": None if subject.distances is None else subject.distances[rows],
         "colours": list(_colours(subject, rows)),
+    }
+
+
+def _passive(subject: Subject) -> Value | None:
+    """Return individuals that took no part in the fit, where they lie on the axes."""
+    found = subject.passive
+    if found is None:
+        return None
+    return {
+        "names": [clean(name) for name in found.names],
+        "coordinates": [found.coordinates[:, k] for k in range(min(subject.axes, 10))],
     }
 
 
@@ -193,17 +197,39 @@ def _remarks(subject: Subject) -> list[str]:
 def _data(subject: Subject) -> Value:
     table = subject.table
     if table is None:
-        return {
-            "sentence": f"{count_of(len(subject), 'individual')}; no table was given.",
-            "notes": [],
-        }
+        count = count_of(len(subject), "individual")
+        is_map = hasattr(subject.model, "dissimilarity_matrix_")
+        points = getattr(subject.model, "X_fit_", None)
+        if is_map:
+            sentence = f"Distances between {count}."
+        elif subject.is_precomputed:
+            sentence = f"A matrix of similarities between {count}."
+        elif points is not None and how_many(points) and isinstance(points[0], str):
+            sentence = f"{count_of(len(subject), 'text')}."
+        else:
+            sentence = f"{count}, no table of numbers."
+        return {"sentence": sentence, "notes": []}
     missing = int(np.sum(~np.isfinite(table.numbers)))
     parts = [
         count_of(len(table), "individual"),
-        f"{count_of(len(table.active), 'active column')} of numbers",
+        _columns_in_words(table, subject.used),
         f"{missing} numbers missing" if missing else "no number missing",
     ]
     return {"sentence": f"{', '.join(parts)}.", "notes": [clean(note, 300) for note in table.notes]}
+
+
+def _columns_in_words(table: Table, used: Sequence[str]) -> str:
+    """Return how many columns were used, by their kinds."""
+    kinds = {Role.NUMBER: "numbers", Role.FACTOR: "categories", Role.TEXT: "texts"}
+    kinds |= {Role.DATE: "dates", Role.IDENTIFIER: "names"}
+    roles = [role for name, role in zip(table.names, table.roles, strict=True) if name in used]
+    if not roles:
+        return f"{count_of(len(table.names), 'column')}, none of them active"
+    active = count_of(len(roles), "active column")
+    if len(set(roles)) == 1:
+        return f"{active} of {kinds[roles[0]]}"
+    shares = [f"{roles.count(role)} of {kinds[role]}" for role in dict.fromkeys(roles)]
+    return f"{active} ({', '.join(shares)})"
 
 
 def _kernel(subject: Subject) -> Value | None:
@@ -229,10 +255,12 @@ def _kernel(subject: Subject) -> Value | None:
 
 def _sheets(subject: Subject, rows: Array, choices: dict[str, Choice]) -> Any:
     if subject.table is not None:
-        yield _columns_sheet(subject.table)
+        yield _columns_sheet(subject.table, subject.used)
     if subject.axes:
         yield _axes_sheet(subject, choices.get("horn"))
         yield _individuals_sheet(subject, rows)
+        if subject.passive is not None:
+            yield _passive_sheet(subject.passive)
     if subject.variables is not None and subject.axes:
         yield _variables_sheet(subject)
 
@@ -242,19 +270,11 @@ def _sheet(name: str, title: str, columns: list[tuple[str, str]], rows: list[lis
         "id": name,
         "title": title,
         "columns": [{"name": clean(c), "kind": kind} for c, kind in columns],
-        "rows": [[_cell(cell) for cell in row] for row in rows],
+        "rows": [[cell(entry) for entry in row] for row in rows],
     }
 
 
-def _cell(cell: Any) -> Any:
-    """Return a cell as JSON holds it: numbers to six digits, None for what is not finite."""
-    if isinstance(cell, bool | int | str) or cell is None:
-        return cell
-    value = float(cell)
-    return float(f"{value:.6g}") if np.isfinite(value) else None
-
-
-def _columns_sheet(table: Table) -> Value:
+def _columns_sheet(table: Table, used: Sequence[str]) -> Value:
     return _sheet(
         "columns",
         "Columns and the roles guessed for them",
@@ -265,16 +285,18 @@ def _columns_sheet(table: Table) -> Value:
             ("missing", "number"),
             ("values", "text"),
         ],
-        [[clean(c.name), c.role.value, _use(c), *_summary(c)] for c in table.columns()][:2_000],
+        [
+            [clean(c.name) or "(no name)", c.role.value, _use(c, used), *_summary(c)]
+            for c in table.columns()
+        ][:2_000],
     )
 
 
-def _use(column: Column) -> str:
-    if column.role is Role.NUMBER:
-        return "active" if column.is_active else "supplementary"
-    return {Role.FACTOR: "supplementary", Role.IDENTIFIER: "names of rows"}.get(
-        column.role, "not used"
-    )
+def _use(column: Column, used: Sequence[str]) -> str:
+    if column.name in used:
+        return "active"
+    passive = {Role.NUMBER: "supplementary", Role.FACTOR: "supplementary"}
+    return {**passive, Role.IDENTIFIER: "names of rows"}.get(column.role, "not used")
 
 
 def _summary(column: Column) -> list[Any]:
@@ -332,6 +354,17 @@ def _individuals_sheet(subject: Subject, rows: Array) -> Value:
     numbers = np.column_stack(parts)
     cells = [[clean(subject.names[i]), *numbers[at]] for at, i in enumerate(head)]
     return {**_sheet("individuals", "Individuals", columns, cells), "total": len(rows)}
+
+
+def _passive_sheet(passive: Passive) -> Value:
+    axes = range(min(passive.coordinates.shape[1], 3))
+    columns = [("individual", "text"), *((f"Dim {k + 1}", "number") for k in axes)]
+    numbers = passive.coordinates[:, axes]
+    if passive.cos2 is not None:
+        columns += [(f"cos2 {k + 1}", "share") for k in axes]
+        numbers = np.column_stack([numbers, passive.cos2[:, axes]])
+    cells = [[clean(name), *row] for name, row in zip(passive.names, numbers, strict=True)]
+    return _sheet("passive", "Supplementary individuals", columns, cells[:MOST_PASSIVE])
 
 
 def _variables_sheet(subject: Subject) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from mercer.kernels.vectors import Linear
 from mercer.page.sample import density
 from mercer.page.subject import Subject, labels_of
 from mercer.page.text import clean, count_of, percent, short
+from mercer.reading import Variables
 
 Panel = dict[str, Any]
 
@@ -90,6 +91,9 @@ def _plane_caption(subject: Subject, rows: Array, used: list[int], is_equal: boo
             f"The shading is the density of all {count_of(len(subject), 'individual')}; the points "
             f"are a sample of {len(rows)}{by}."
         )
+    if subject.passive is not None:
+        count = count_of(len(subject.passive.names), "supplementary individual")
+        parts.append(f"Hollow: {count}.")
     if subject.has_names and len(rows) > LABELS:
         parts.append(f"Labels: the {LABELS} best shown (largest cos2), where there is room.")
     if len(used) == 2 and not is_equal:
@@ -204,8 +208,7 @@ def surfaces(subject: Subject, rows: Array) -> Iterator[Panel]:
     if subject.kernel is None or variables is None or subject.kernel == Linear() or points is None:
         return
     data = np.asarray(points[: min(len(points), MEASURED)], float)
-    strength = np.nansum(np.square(variables.correlations[:, :2]), axis=1)
-    chosen = np.argsort(-strength, kind="stable")[:2]
+    chosen = _two_of(variables, data)
     ends = [(float(data[:, j].min()), float(data[:, j].max())) for j in chosen]
     margins = [0.05 * ((b - a) or 1.0) for a, b in ends]
     sides = [np.linspace(a - m, b + m, GRID) for (a, b), m in zip(ends, margins, strict=True)]
@@ -233,6 +236,25 @@ def surfaces(subject: Subject, rows: Array) -> Iterator[Panel]:
             "points": [np.asarray(here, float)[:, j] for j in chosen],
             "caption": f"Coordinate on axis {k + 1} of an individual with these values.{others}",
         }
+
+
+def _two_of(variables: Variables, data: Array) -> Array:
+    """Return the variable that the first axes follow best, and the best beside it.
+
+    The second is weighted by what the first leaves of its variance: two names of one size would
+    show a line of points and an empty plane.
+    """
+    strength = np.nan_to_num(np.sum(np.square(variables.correlations[:, :2]), axis=1))
+    first = int(np.argmax(strength))
+    if len(strength) == 1:
+        return np.array([first])
+    centred = data - data.mean(axis=0)
+    norms = np.sqrt(np.sum(centred**2, axis=0))
+    safe = np.where(norms > 0, norms, 1.0)
+    r = centred.T @ centred[:, first] / (safe * safe[first])
+    left = strength * np.maximum(1.0 - r**2, 0.0)
+    left[first] = -1.0
+    return np.array([first, int(np.argmax(left))])
 
 
 def apart(subject: Subject, rows: Array) -> Panel | None:
@@ -291,3 +313,21 @@ def heat(subject: Subject) -> Panel | None:
         "heights": np.real(K),
         "caption": f"k(x, y) of pairs. {some}, in the order of {by}.",
     }
+
+
+PANELS: tuple[Callable[[Subject, Array, dict[str, Choice]], Iterable[Panel | None]], ...] = (
+    lambda subject, rows, choices: planes(subject, rows),
+    lambda subject, rows, choices: [scree(subject, choices)],
+    lambda subject, rows, choices: [circle(subject)],
+    lambda subject, rows, choices: bars(subject),
+    lambda subject, rows, choices: surfaces(subject, rows),
+    lambda subject, rows, choices: [apart(subject, rows)],
+    lambda subject, rows, choices: [heat(subject)],
+)
+"""What makes the panels of a page, in their order; the first of all stands in its summary."""
+
+
+def all_panels(subject: Subject, rows: Array, choices: dict[str, Choice]) -> Iterator[Panel]:
+    """Yield every panel that a model has."""
+    for make in PANELS:
+        yield from (panel for panel in make(subject, rows, choices) if panel is not None)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import platform
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
 from pathlib import Path
@@ -14,30 +16,101 @@ from typing import Any
 
 import numpy as np
 
+from mercer.data.source import kind_of
 from mercer.kernels.base import Kernel
 from mercer.page.subject import Subject
 from mercer.page.text import clean
 
 LIBRARIES = ("mercer", "numpy", "scipy", "scikit-learn", "plotly")
 
-LONGEST_CODE = 2_000
-"""Characters of a line of code or of a command that a page shows."""
+LONGEST_COMMAND = 2_000
+"""Characters of a command that a page shows."""
+
+LONGEST_CODE = 20_000
+"""Characters of a line of code: a bandwidth for each of a thousand columns."""
 
 BLOCK = 2**20
 
 
-def code(subject: Subject, source: Path | None, name: str) -> str:
-    """Return Python code that fits the same model on the same data."""
+@dataclass(frozen=True)
+class Reading:
+    """How the data of a fit came from a file.
+
+    ``options`` are the arguments of `mercer.read`; ``passive`` are the numbers of rows that took
+    no part in the fit, and ``weights`` is the column of the weights.
+    """
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    passive: Sequence[int] = ()
+    weights: str | None = None
+
+
+def code(
+    subject: Subject,
+    source: Path | None,
+    name: str,
+    reading: Reading | Mapping[str, Any] | None = None,
+) -> str:
+    """Return Python code that fits the same model on the same data, as it stands.
+
+    ``reading`` says how the file was read; the arguments of `mercer.read` alone are a mapping.
+    """
     lines = ["import mercer as mc", ""]
-    data = "data"
-    if source is not None:
-        lines.append(f"data = mc.read({str(source)!r})")
+    if source is not None and kind_of(source) == "model":
+        lines += [f"model = mc.load({str(source)!r})", f"mc.report(model, {name!r})"]
     else:
-        lines.append("# data: the individuals that the model was fitted on")
-    lines.append(f"model = mc.{called(subject.model)}.fit({data})")
-    table = f", table=data, source={str(source)!r}" if source is not None else ""
-    lines.append(f"mc.report(model, {name!r}{table})")
+        read = reading if isinstance(reading, Reading) else Reading(reading or {})
+        lines += _data_lines(source, read)
+        lines += _model_lines(subject, source, name, read)
+    if max(map(len, lines)) > LONGEST_CODE:
+        return "# The kernel is too long to be written here: mc.load reads it from a stored model."
     return "\n".join(clean(line, LONGEST_CODE) if line else "" for line in lines)
+
+
+def _data_lines(source: Path | None, reading: Reading) -> list[str]:
+    """Return the lines that make ``data``, and ``passive`` where some rows took no part."""
+    if source is None:
+        return ["# data: the individuals that the model was fitted on"]
+    given = "".join(f", {key}={value!r}" for key, value in reading.options.items())
+    read = f"mc.read({str(source)!r}{given})"
+    if not len(reading.passive):
+        return [f"data = {read}"]
+    return [
+        f"everyone = {read}",
+        f"passive = {ranges(reading.passive)}",
+        "data = everyone.picked([i for i in range(len(everyone)) if i not in set(passive)])",
+    ]
+
+
+def _model_lines(subject: Subject, source: Path | None, name: str, reading: Reading) -> list[str]:
+    """Return the lines that fit the model to ``data`` and write the page."""
+    weights, lines = "", []
+    if reading.weights is not None:
+        weights = f", sample_weight=data.column({reading.weights!r}).values"
+    elif np.ptp(subject.weights) > 1e-12 * np.max(subject.weights):
+        weights = ", sample_weight=weights"
+        lines.append("# weights: those of the individuals in the fit")
+    lines.append(f"model = mc.{called(subject.model)}.fit(data{weights})")
+    more = ""
+    if source is not None:
+        is_table = subject.table is not None or hasattr(subject.model, "dissimilarity_matrix_")
+        more = f"{', table=data' if is_table else ''}, source={str(source)!r}"
+        more += ", supplementary=everyone.picked(passive)" if len(reading.passive) else ""
+    return [*lines, f"mc.report(model, {name!r}{more})"]
+
+
+def ranges(rows: Sequence[int]) -> str:
+    """Return increasing numbers as Python writes them in short.
+
+    >>> ranges([0, 3, 4, 5, 9])
+    '[0, *range(3, 6), 9]'
+    """
+    numbers = np.asarray(rows, int)
+    parts = []
+    for run in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
+        few = len(run) < 3
+        parts += map(str, run) if few else [f"*range({run[0]}, {run[-1] + 1})"]
+    return f"[{', '.join(parts)}]"
 
 
 def called(model: Any) -> str:
@@ -68,7 +141,7 @@ def command_line(command: str | Sequence[str] | None) -> str | None:
     if command is None:
         return None
     text = command if isinstance(command, str) else shlex.join(map(str, command))
-    return clean(text, LONGEST_CODE)
+    return clean(text, LONGEST_COMMAND)
 
 
 def versions() -> dict[str, str]:
@@ -92,12 +165,22 @@ def file_sum(source: str | os.PathLike[str]) -> str:
 
 
 def data_sum(subject: Subject) -> str | None:
-    """Return the SHA-256 sum of the numbers that were analysed, row after row as doubles."""
-    table = subject.table
-    if table is None:
+    """Return the SHA-256 sum of the columns that were analysed, None where there are none.
+
+    Numbers alone are summed row after row as doubles; columns of several types one after another,
+    each as the JSON text of its name and values.
+    """
+    table, used = subject.table, subject.used
+    if table is None or not used:
         return None
-    numbers = np.ascontiguousarray(table.matrix(), dtype="<f8")
-    return hashlib.sha256(numbers.data if numbers.size else b"").hexdigest()
+    if used == table.active:
+        return hashlib.sha256(np.ascontiguousarray(table.matrix(), dtype="<f8").data).hexdigest()
+    total = hashlib.sha256()
+    for name in used:
+        values = table.column(name).values
+        cells = values if values.dtype.kind != "M" else np.datetime_as_string(values)
+        total.update(json.dumps([name, cells.tolist()], default=str).encode())
+    return total.hexdigest()
 
 
 def facts(subject: Subject, source: Path | None) -> list[tuple[str, str]]:
@@ -114,10 +197,15 @@ def facts(subject: Subject, source: Path | None) -> list[tuple[str, str]]:
     seed = getattr(subject.model, "random_state", None)
     if seed is not None:
         found.append(("random_state", str(seed)))
-    if source is not None:
-        found.append(("file", clean(source.name)))
-        found.append(("SHA-256 of the file", file_sum(source)))
+    found += of_file(source)
     total = data_sum(subject)
     if total is not None:
-        found.append(("SHA-256 of the active numbers", total))
+        found.append(("SHA-256 of the active columns", total))
     return found
+
+
+def of_file(source: Path | None) -> list[tuple[str, str]]:
+    """Return the name of a file and the sum of what it holds."""
+    if source is None:
+        return []
+    return [("file", clean(source.name)), ("SHA-256 of the file", file_sum(source))]

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from mercer.check import InvalidInput
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.kernels.base import Kernel
 from mercer.kernels.parameters import parameters
+from mercer.kernels.tables import columns_read
 from mercer.kernels.written import snake
-from mercer.page.panels import supplementary_numbers
-from mercer.page.subject import Subject, labels_of
+from mercer.page.subject import Subject
 from mercer.page.text import clean, count_of, listing, percent, short
-
-CORRELATED = 0.5
-"""Variables that follow an axis at least so closely describe it."""
-
-BEYOND = 1.96
-"""A v-test beyond this would be seldom seen by chance (5 % of random draws)."""
+from mercer.reading.describe import describe_axes
 
 NAMED = 5
-"""Variables or individuals named on each side of an axis."""
+"""Individuals named on each side of an axis."""
 
 DESCRIBED = 5
 """Axes that are described."""
@@ -84,7 +81,8 @@ def analysis(subject: Subject) -> str:
         return "kernel given as a matrix"
     if kernel is not None:
         given = getattr(model, "kernel", None)
-        return in_words(kernel, given if isinstance(given, Kernel) else _read(given))
+        of_scaled = _on_scaled(kernel, subject)
+        return of_scaled or in_words(kernel, given if isinstance(given, Kernel) else _read(given))
     name = type(model).__name__
     words = {
         "PCA": "principal component analysis",
@@ -92,6 +90,21 @@ def analysis(subject: Subject) -> str:
         "StressMDS": "a map of dissimilarities",
     }.get(name, name)
     return f"{words}, standardised" if getattr(model, "standardize", False) else words
+
+
+def _on_scaled(kernel: Kernel, subject: Subject) -> str:
+    """Return in words a kernel whose bandwidths are all one multiple of the deviations."""
+    lengths = getattr(kernel, "bandwidth", None)
+    points = getattr(subject.model, "X_fit_", None)
+    if not isinstance(lengths, tuple) or not isinstance(points, np.ndarray) or kernel.children():
+        return ""
+    mean = subject.weights @ points
+    deviations = np.sqrt(subject.weights @ (points - mean) ** 2)
+    known = deviations > 0
+    ratios = np.asarray(lengths, float)[known] / deviations[known]
+    if not ratios.size or np.ptp(ratios) > 1e-6 * ratios[0]:
+        return f"{_title(kernel)} kernel (a bandwidth for each of {len(lengths)} variables)"
+    return f"{_title(kernel)} kernel on standardised columns (bandwidth {short(ratios[0])})"
 
 
 def _read(given: Any) -> Kernel | None:
@@ -102,6 +115,10 @@ def _read(given: Any) -> Kernel | None:
 
 def in_words(kernel: Kernel, given: Kernel | None) -> str:
     """Return a kernel and its parameters in words, with the rule that found a parameter."""
+    columns = columns_read(kernel)
+    if columns:
+        names = listing([clean(name, 40) for name in columns], NAMED)
+        return f"kernel on {count_of(len(columns), 'column')} ({names})"
     values = parameters(kernel)
     rules = {} if given is None else parameters(given)
     if kernel.children() or not values:
@@ -132,92 +149,25 @@ PEOPLE = (
 
 
 def axes_in_words(subject: Subject) -> list[dict[str, Any]]:
-    """Return a title and some sentences for each of the first axes."""
-    factors = _factors(subject)
-    return [
-        {
-            "title": subject.axis(k),
-            "sentences": [
-                s
-                for s in (
-                    _of_variables(subject, k),
-                    *_of_factors(factors, k),
-                    _of_individuals(subject, k),
-                )
-                if s
-            ],
-        }
-        for k in range(min(subject.axes, DESCRIBED))
+    """Return a title and some sentences for each of the first axes, and how to read them."""
+    try:
+        found = describe_axes(subject.model, subject.table, axes=DESCRIBED)
+    except InvalidInput:  # neither variables nor a table: individuals are all there is
+        axes = range(min(subject.axes, DESCRIBED))
+        return [_axis_in_words(subject, (k,), ()) for k in axes]
+    told = [
+        _axis_in_words(subject, tuple(k - 1 for k in axis.axes), axis.sentences)
+        for axis in found.axes
     ]
+    return [*told, *([{"title": "How to read this", "sentences": found.notes}] if told else [])]
 
 
-def _correlations(subject: Subject, k: int) -> list[tuple[str, float]]:
-    found: list[tuple[str, float]] = []
-    if subject.variables is not None:
-        r = np.asarray(subject.variables.correlations[:, k], float)
-        found += zip(map(clean, subject.variables.names), r.tolist(), strict=True)
-    columns = supplementary_numbers(subject)
-    if columns:
-        extra = subject.model.supplementary(variables=columns).variables
-        names = [f"{clean(name)} (supplementary)" for name in extra.names]
-        found += zip(names, np.asarray(extra.correlations[:, k], float).tolist(), strict=True)
-    return sorted((pair for pair in found if np.isfinite(pair[1])), key=lambda pair: -abs(pair[1]))
-
-
-def _of_variables(subject: Subject, k: int) -> str:
-    found = _correlations(subject, k)
-    if not found:
-        return ""
-    close = [pair for pair in found if abs(pair[1]) >= CORRELATED]
-    if not close:
-        name, r = found[0]
-        return (
-            f"No variable has a correlation beyond ±{CORRELATED}; the closest is {name} "
-            f"(r = {short(r)})."
-        )
-    sides = [[(n, r) for n, r in close if r * sign > 0] for sign in (1, -1)]
-    texts = []
-    for side in sides:
-        if side:
-            more = f" and {len(side) - NAMED} more" if len(side) > NAMED else ""
-            words = [f"{n} (r = {short(r)})" for n, r in side[:NAMED]]
-            texts.append((", ".join(words) + more) if more else listing(words))
-    if len(texts) == 2:
-        return f"It rises with {texts[0]}, and falls with {texts[1]}."
-    return f"It {'rises' if sides[0] else 'falls'} with {texts[0]}."
-
-
-def _factors(subject: Subject) -> Any:
-    """Return the categories of the table's factors on the axes, None where there are none."""
-    if subject.table is None or not hasattr(subject.model, "supplementary"):
-        return None
-    columns = {
-        c.name: labels_of(c.values) for c in subject.table.columns() if c.role.value == "factor"
-    }
-    return subject.model.supplementary(categories=columns).categories if columns else None
-
-
-def _of_factors(categories: Any, k: int) -> list[str]:
-    if categories is None:
-        return []
-    sentences = []
-    for row, factor in enumerate(categories.variables):
-        share = float(categories.eta2[row, k])
-        mine = [i for i, name in enumerate(categories.variables_of) if name == factor]
-        tests = sorted(
-            ((float(categories.v_test[i, k]), clean(categories.levels[i])) for i in mine),
-            key=lambda pair: -abs(pair[0]),
-        )
-        far = [f"{name} (v-test {short(v)})" for v, name in tests if abs(v) > BEYOND][:NAMED]
-        sentences.append(
-            f"{clean(factor)} accounts for {percent(share)} of it"
-            + (
-                f": {listing(far)} {'lie' if len(far) > 1 else 'lies'} far from the origin."
-                if far
-                else "."
-            )
-        )
-    return sentences
+def _axis_in_words(
+    subject: Subject, axes: tuple[int, ...], sentences: Sequence[str]
+) -> dict[str, Any]:
+    of_individuals = [_of_individuals(subject, axes[0])] if len(axes) == 1 else []
+    title = listing([subject.axis(k) for k in axes])
+    return {"title": title, "sentences": [*sentences, *of_individuals]}
 
 
 def _of_individuals(subject: Subject, k: int) -> str:

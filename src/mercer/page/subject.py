@@ -15,11 +15,21 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
 from mercer.estimator import require_fit
+from mercer.kernels.tables import columns_read
 from mercer.reading import ReadingWarning, Variables
 from mercer.spectrum import STORED, Spectrum
 
 MISSING = "(missing)"
 """The level of a factor that individuals without a label have."""
+
+
+@dataclass(frozen=True)
+class Passive:
+    """Individuals that are placed on the axes without having made them."""
+
+    names: tuple[str, ...]
+    coordinates: Array
+    cos2: Array | None
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,7 @@ class Subject:
     spectrum: Spectrum | None = None
     variables: Variables | None = None
     has_names: bool = False
+    passive: Passive | None = None
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -62,6 +73,16 @@ class Subject:
     def kernel(self) -> Any:
         """The kernel with the parameters that were used, None for a model without one."""
         return getattr(self.model, "kernel_", None)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The columns of the table by which individuals were compared; none where it is beside."""
+        is_map_of_pairs = getattr(self.model, "metric", None) == "precomputed"
+        if self.table is None or self.is_precomputed or is_map_of_pairs:
+            return ()
+        if self.kernel is not None and not self.kernel.reads_vectors:
+            return columns_read(self.kernel)
+        return self.table.active
 
     @property
     def is_precomputed(self) -> bool:
@@ -94,7 +115,7 @@ class Subject:
         return shares
 
 
-def subject_of(model: Any, table: Any = None) -> Subject:
+def subject_of(model: Any, table: Any = None, supplementary: Any = None) -> Subject:
     """Return what a page says of a fitted model with axes, and of the table it was fitted on."""
     if hasattr(model, "individuals_"):
         found = _of_readable(model)
@@ -120,8 +141,23 @@ def subject_of(model: Any, table: Any = None) -> Subject:
         table=data,
         names=names or tuple(map(str, range(len(coordinates)))),
         has_names=names is not None,
+        passive=None if supplementary is None else _passive_of(model, supplementary),
         **found,
     )
+
+
+def _passive_of(model: Any, supplementary: Any) -> Passive:
+    table = supplementary if isinstance(supplementary, Table) else read(supplementary, "table")
+    names = table.row_names or tuple(f"sup {i}" for i in range(len(table)))
+    reads_rows = getattr(getattr(model, "kernel_", None), "reads_rows", False)
+    points = table if reads_rows else table.matrix()
+    if not hasattr(model, "supplementary"):
+        return Passive(names, np.asarray(model.transform(points), float), None)
+    found = model.supplementary(individuals=points).individuals
+    try:
+        return Passive(names, found.coordinates, found.cos2)
+    except (InvalidParameter, NotPositiveDefinite):
+        return Passive(names, found.coordinates, None)
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,11 @@ from mercer.data.extras import extra
 from mercer.data.source import regular
 from mercer.dimension.rules import Choice
 from mercer.page.data import Value, describe
+from mercer.page.maps import map_sections
+from mercer.page.reproduce import Reading, command_line, of_file, versions
 from mercer.page.sample import MOST_POINTS
+from mercer.page.scenes import scene
+from mercer.page.sections import Picture, Section, blank, with_sections
 from mercer.page.svg import drawn
 from mercer.page.text import embedded, short
 from mercer.pictures.colours import PALETTE
@@ -26,6 +31,8 @@ ASSETS = Path(__file__).parent / "assets"
 
 SCRIPTS = ("text.js", "page.js", "sheets.js", "panels.js", "start.js")
 """The scripts of the page in their order; the explorer serves the same files."""
+
+Written = tuple[Value, dict[str, Picture]]
 
 LARGEST = 10_000_000
 """Bytes of a page: mail takes it, and every browser opens it."""
@@ -43,6 +50,10 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     choices: Mapping[str, Choice] | None = None,
     command: str | Sequence[str] | None = None,
     source: str | os.PathLike[str] | None = None,
+    reading: Reading | Mapping[str, Any] | None = None,
+    supplementary: Any = None,
+    sections: Sequence[Section] = (),
+    most_bytes: int | None = None,
 ) -> Path:
     """Write what a model found as one HTML file, and return its path.
 
@@ -69,6 +80,15 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
         The command line that made the page, to be shown.
     source : path, optional
         The file of the data, whose name and SHA-256 sum are shown.
+    reading : mapping or mercer.page.Reading, optional
+        The arguments of `mercer.read` with which that file was read, for the code that is shown.
+        A `Reading` also names the rows that took no part in the fit and the column of weights.
+    supplementary : Table or data frame, optional
+        Individuals that took no part in the fit, to be shown on its axes.
+    sections : sequence of mercer.page.Section
+        What else the page says: words, pictures that ``describe`` returned, tables.
+    most_bytes : int, optional
+        The largest size of the page, 10 000 000 by default; plotly.js takes half of that.
 
     Examples
     --------
@@ -82,32 +102,88 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     """
     target = Path(path)
     file = None if source is None else regular(source)
-    for most in FEWER:
-        value = describe(
-            model,
-            table=table,
-            title=title,
-            choices=choices,
-            command=command,
-            source=file,
-            name=target.name,
-            most_points=most,
-        )
-        page = rendered(value).encode("utf-8")
-        if len(page) <= LARGEST:
-            break
-        choices = choices if choices is not None else {}
-    else:
-        raise InvalidInput(
-            f"the page would take {len(page):,} bytes, more than {LARGEST:,}: give a table with "
-            "fewer columns or shorter labels"
-        )
-    written(target, [page])
-    return target
+
+    def tried() -> Iterator[Written]:
+        asked = choices
+        for most in FEWER:
+            value = describe(
+                model,
+                table=table,
+                title=title,
+                choices=asked,
+                command=command,
+                source=file,
+                name=target.name,
+                most_points=most,
+                supplementary=supplementary,
+                reading=reading,
+            )
+            yield with_sections(value, [*map_sections(model, value), *sections])
+            asked = asked if asked is not None else {}
+
+    return _written(target, tried(), most_bytes)
 
 
-def rendered(value: Value) -> str:
-    """Return a value as a page."""
+def document(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    path: str | os.PathLike[str],
+    title: str,
+    sentences: Sequence[str],
+    sections: Sequence[Section],
+    *,
+    code: str | None = None,
+    command: str | Sequence[str] | None = None,
+    source: str | os.PathLike[str] | None = None,
+    most_bytes: int | None = None,
+) -> Path:
+    """Write a page of sections alone, with the same promises as `mercer.report`.
+
+    Parameters
+    ----------
+    path
+        Where to write; an existing file is replaced once the new one is whole.
+    title, sentences
+        The title, and the result in a few sentences: they stand first.
+    sections
+        What follows, in this order; the first picture of all stands below the sentences.
+    code, command
+        Python code and the command line that make the page again.
+    source
+        The file of the data, whose name and SHA-256 sum are shown.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from mercer import pictures
+    >>> bend = pictures.curves.describe([0.0, 1.0, 2.0], {"rise": [0.0, 1.0, 4.0]})
+    >>> with TemporaryDirectory() as folder:
+    ...     target = Path(folder, "p.html")
+    ...     page = document(target, "A rise", ["It rises."], [Section("Curve", (), [bend])])
+    ...     page.stat().st_size < 10_000_000
+    True
+    """
+    file = None if source is None else regular(source)
+    facts = [*versions().items(), *of_file(file)]
+    reproduce = {"code": code, "command": command_line(command), "facts": facts}
+    value = blank(title, sentences, reproduce)
+    return _written(Path(path), iter([with_sections(value, sections)]), most_bytes)
+
+
+def _written(target: Path, tried: Iterator[Written], most_bytes: int | None) -> Path:
+    """Write the first page that is small enough."""
+    largest = LARGEST if most_bytes is None else most_bytes
+    for value, pictures in tried:
+        page = rendered(value, pictures).encode("utf-8")
+        if len(page) <= largest:
+            written(target, [page])
+            return target
+    raise InvalidInput(
+        f"the page would take {len(page):,} bytes, more than {largest:,}: give a table with "
+        "fewer columns or shorter labels"
+    )
+
+
+def rendered(value: Value, pictures: Mapping[str, Picture] | None = None) -> str:
+    """Return a value as a page; pictures of sections are drawn from their descriptions."""
     jinja2 = extra("jinja2", "report", "a report")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ASSETS),
@@ -117,8 +193,13 @@ def rendered(value: Value) -> str:
         undefined=jinja2.StrictUndefined,
     )
     environment.filters["cell"] = cell
+    environment.filters["unbroken"] = unbroken
     markup = environment.filters["safe"]
-    figures = {name: markup(drawn(panel, value)) for name, panel in value["panels"].items()}
+    scenes = {name: scene(picture) for name, picture in (pictures or {}).items()}
+    figures = {
+        name: markup(scenes[name] if name in scenes else drawn(panel, value))
+        for name, panel in value["panels"].items()
+    }
     scripts = [plotly(), "\n".join(asset(name) for name in SCRIPTS)]
     page: str = environment.get_template("page.html").render(
         value=value,
@@ -131,6 +212,19 @@ def rendered(value: Value) -> str:
         data=markup(embedded({**value, "palette": PALETTE})),
     )
     return page
+
+
+def unbroken(text: str) -> Any:
+    """Return prose in which no number is cut at the end of a line.
+
+    >>> unbroken("within 8e-14 <of> it")
+    Markup('within <span class="whole">8e-14</span> &lt;of&gt; it')
+    """
+    markup = extra("markupsafe", "report", "a report")
+    parts = re.split(r"(\d[\d.]*e-\d+)", text)
+    whole = (f'<span class="whole">{part}</span>' for part in parts[1::2])
+    prose = [str(markup.escape(part)) for part in parts[::2]]
+    return markup.Markup("".join(a + b for a, b in zip(prose, [*whole, ""], strict=True)))
 
 
 def policy(scripts: Sequence[str]) -> str:

@@ -5,18 +5,37 @@ returns the same content as a plotly Figure, and ``pictures.scree.describe(...)`
 data. So with every picture here. `sheet` puts described pictures side by side, `draw` and `plotly`
 draw what was described. Neither library is imported before it draws; ``pip install "mercer[plot]"``
 brings both.
+
+A new picture is a function from values to a `Panel` or a `Sheet` of marks (``pictures/scene.py``)
+in a module of its own, decorated with `Drawing` (``pictures/drawing.py``), and one line below; the
+gallery (``examples/gallery.py``) shows it. What a picture describes can stand on a page as it is:
+`mercer.page.Section`.
 """
 
 from mercer.pictures.bars import contributions as contributions
 from mercer.pictures.circle import biplot as biplot
 from mercer.pictures.circle import variables as variables
+from mercer.pictures.comparing import agreement as agreement
+from mercer.pictures.comparing import chance as chance
+from mercer.pictures.comparing import kernel_map as kernel_map
+from mercer.pictures.comparing import weights as weights
 from mercer.pictures.curves import curves as curves
 from mercer.pictures.curves import shepard as shepard
 from mercer.pictures.drawing import draw as draw
 from mercer.pictures.drawing import plotly as plotly
+from mercer.pictures.fits import against_observed as against_observed
+from mercer.pictures.fits import penalty_path as penalty_path
+from mercer.pictures.fits import residuals as residuals
+from mercer.pictures.importance import importance as importance
+from mercer.pictures.importance import slopes as slopes
 from mercer.pictures.matrices import heat_map as heat_map
 from mercer.pictures.matrices import images as images
+from mercer.pictures.paths import parameter_path as parameter_path
 from mercer.pictures.planes import individuals as individuals
+from mercer.pictures.replicates import replicate_curve as replicate_curve
+from mercer.pictures.replicates import replicate_map as replicate_map
+from mercer.pictures.replicates import replicate_networks as replicate_networks
+from mercer.pictures.replicates import replicate_pairs as replicate_pairs
 from mercer.pictures.scene import Panel as Panel
 from mercer.pictures.scene import Sheet as Sheet
 from mercer.pictures.scene import sheet as sheet

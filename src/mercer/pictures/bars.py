@@ -49,7 +49,7 @@ def contributions(
     what = "individuals" if isinstance(values, Individuals) else "variables"
     return Panel(
         (bars, rule),
-        Axis("contribution", (0.0, 1.06 * high), ticks=_percents(1.06 * high)),
+        Axis("contribution", (0.0, 1.06 * high), ticks=percents(1.06 * high)),
         Axis("", (0.4, len(order) + 0.6), ticks=ticks),
         title=f"Contributions of {what} to {_axes(as_shares(spectrum), listed)}",
         notes=(f"The first {len(order)} of {len(shares)}.",) if hidden else (),
@@ -70,10 +70,10 @@ def _axes(shares: Shares, axes: tuple[int, ...]) -> str:
     return " and ".join(shares.title(a) for a in axes)
 
 
-def _percents(high: float) -> tuple[tuple[float, str], ...]:
+def percents(high: float) -> tuple[tuple[float, str], ...]:
     """Return round ticks from 0 to a share.
 
-    >>> [text for _, text in _percents(0.21)]
+    >>> [text for _, text in percents(0.21)]
     ['0 %', '5 %', '10 %', '15 %', '20 %']
     """
     steps = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000]) / 10_000

@@ -69,6 +69,9 @@ def kept(
     return rows, tuple(notes)
 
 
+TICKS = tuple((t, f"{t:g}".replace("-", "\N{MINUS SIGN}")) for t in (-1.0, -0.5, 0.0, 0.5, 1.0))
+
+
 @Drawing
 def variables(  # noqa: PLR0913  (what to show is an argument each, none of which implies another)
     values: Variables,
@@ -126,8 +129,8 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
     limits = (-1.12, 1.12)
     return Panel(
         tuple(marks),
-        Axis(shares.title(axes[0]), limits),
-        Axis(shares.title(axes[1]), limits),
+        Axis(shares.title(axes[0]), limits, ticks=TICKS),
+        Axis(shares.title(axes[1]), limits, ticks=TICKS),
         title=title,
         notes=(*notes, *shares.remarks(axes)),
         is_equal=True,

@@ -92,6 +92,7 @@ def _marks(panel: Panel, ax: Any, *, has_legend: bool) -> None:
         if side is not None:
             _side(side, name, ax)
     if panel.z is not None:
+        ax.set_box_aspect(None, zoom=0.88)  # so that the title of the upright axis is not cut
         ax.locator_params(nbins=4)
         ax.tick_params(labelsize=8)
     if panel.is_equal:
@@ -156,6 +157,9 @@ def _legend(panel: Panel, ax: Any) -> None:
         [f"\u200a{name}" if name.startswith("_") else name for name in named],
         fontsize=8,
         frameon=False,
+        markerscale=2.0
+        if any(isinstance(m, Points) and m.size < 4.0 for m in panel.marks)
+        else 1.0,
         **({"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_outside else {"loc": "best"}),
     )
     for text in legend.get_texts():

@@ -3,6 +3,7 @@
 
 mercer.MANY = 2000; // points beyond which they are drawn small, and labels may cover them
 mercer.LABELS = 20;
+mercer.NARROW = 560; // pixels below which a described picture stays as it was drawn
 mercer.DIVERGING = [[0, "#b24216"], [0.5, "#f8f8f8"], [1, "#005aa0"]];
 mercer.BLUES = [[0, "#f7fafd"], [1, "#08306b"]];
 
@@ -13,7 +14,7 @@ mercer.axis = (title, more = {}) => ({
   zerolinecolor: "#9aa5b4",
   gridcolor: "#e8ecf1",
   tickfont: { size: 11, color: "#566072" },
-  automargin: true,
+  automargin: !mercer.isCoarse(), // on a narrow page of equal units it would not settle
   ...more,
 });
 
@@ -274,8 +275,29 @@ mercer.Plane = class extends mercer.Points {
     return { ...none, ...mercer.placed(this.place, ids, xs, ys, people.names) };
   }
 
+  // Individuals that took no part in the fit, with their names if these are few.
+  get passive() {
+    const found = this.page.value.passive;
+    const at = (axis) => (axis === null ? found.names.map(() => 0) : found.coordinates[axis]);
+    if (!found) return { type: "scatter", mode: "markers", x: [null], y: [null], hoverinfo: "skip" };
+    const [x, y] = this.axes().map(at);
+    const names = found.names.map(mercer.plain);
+    return {
+      type: "scatter",
+      mode: names.length <= mercer.LABELS ? "markers+text" : "markers",
+      x,
+      y,
+      text: names,
+      textposition: "top center",
+      textfont: { size: 11 },
+      hovertext: names,
+      hoverinfo: "text",
+      marker: { size: 9, symbol: "diamond-open", color: "#1c2330", line: { width: 1.6 } },
+    };
+  }
+
   async start() {
-    await this.draw([this.density, ...this.ellipses], [{ ...this.labels }], this.layout);
+    await this.draw([this.density, ...this.ellipses], [{ ...this.labels }, this.passive], this.layout);
     this.labelled = this.index + 1;
     await this.label();
     this.place.on("plotly_relayout", (change) => {
@@ -308,6 +330,8 @@ mercer.Plane = class extends mercer.Points {
       const change = { x: [this.xs()], y: [this.ys()] };
       const titles = { "xaxis.title.text": layout.xaxis.title.text, "yaxis.title.text": layout.yaxis.title.text, "xaxis.autorange": true, "yaxis.autorange": true };
       await Plotly.update(this.place, change, titles, [this.index]);
+      const { x, y } = this.passive;
+      await Plotly.restyle(this.place, { x: [x], y: [y] }, [this.labelled + 1]);
       if (this.panel.density) await Plotly.restyle(this.place, { visible: this.density.opacity > 0 }, [0]);
     });
     await this.outline();
@@ -440,7 +464,7 @@ mercer.renderers.bars = (place, panel) => {
     dragmode: false,
     shapes: [{ type: "line", yref: "paper", y0: 0, y1: 1, x0: uniform, x1: uniform, line: { color: "#d55e00", dash: "dash", width: 1.6 } }],
     xaxis: mercer.axis("% of the axis", { rangemode: "tozero" }),
-    yaxis: mercer.axis("", { tickvals: at, ticktext: labels, autorange: "reversed", showgrid: false, zeroline: false }),
+    yaxis: mercer.axis("", { automargin: true, tickvals: at, ticktext: labels, autorange: "reversed", showgrid: false, zeroline: false }),
   });
 };
 
@@ -457,4 +481,13 @@ mercer.renderers.heat = async (place, panel, page) => {
   });
   place.on("plotly_hover", (event) => page.point(here.get(panel.rows[event.points[0].y]) ?? -1));
   place.on("plotly_unhover", () => page.point(-1));
+};
+
+// A picture that was described, axes and all; its size is that of its place.
+mercer.renderers.scene = (place, panel) => {
+  const { data, layout } = panel.figure;
+  place.style.height = `${Math.round(Math.min(place.clientWidth, 860) * panel.ratio + 60)}px`;
+  const hasWords = data.some((trace) => trace.showlegend || trace.colorbar || trace.marker?.colorbar);
+  const margin = { l: 70, r: hasWords ? 150 : 20, t: panel.columns > 1 ? 34 : 12, b: 60 };
+  return mercer.plot(place, data, { ...layout, margin, dragmode: false, showlegend: true });
 };

@@ -152,6 +152,8 @@ mercer.start = async () => {
   for (const figure of document.querySelectorAll("figure[data-panel]")) {
     const panel = { ...value.panels[figure.dataset.panel], isFirst };
     isFirst = false;
+    const isNarrow = panel.kind === "scene" && figure.clientWidth < mercer.NARROW;
+    if (isNarrow || !mercer.renderers[panel.kind]) continue;
     figure.dataset.live = "yes";
     try {
       await mercer.renderers[panel.kind](figure.querySelector(".live"), panel, page);

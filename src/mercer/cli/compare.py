@@ -1,0 +1,340 @@
+"""``mercer compare``: whether several kernels, or files, see the same individuals alike."""
+
+from __future__ import annotations
+
+import shlex
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, MissingExtra
+from mercer.cli.codes import OK, RESOURCE
+from mercer.cli.models import kernel_of
+from mercer.cli.parser import Misused
+from mercer.cli.running import Progress, finished
+from mercer.cli.sources import Data, data_of
+from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
+from mercer.cli.talk import Talk
+from mercer.compare.consensus import Consensus, consensus
+from mercer.compare.products import STORED
+from mercer.compare.several import Comparison, compare_kernels
+from mercer.data.matrices import SquareMatrix
+from mercer.data.table import listed
+from mercer.kernels.base import Kernel
+from mercer.kernels.functions import Precomputed
+from mercer.planning import FLOPS
+from mercer.spectrum.budget import machine_bytes, readable
+
+FEWEST = 3
+"""Individuals that a comparison takes at least: two are alike under every kernel."""
+
+PER_ENTRY = 4.0
+"""About how many operations it takes to permute and multiply one entry of a matrix."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A kernel, or a matrix of pairs, and the points of its file."""
+
+    name: str
+    kernel: Kernel
+    points: Any
+
+
+def run(args: Namespace, talk: Talk) -> int:
+    """Compare, write what is to be written, and answer with the alignments."""
+    refuse_existing([args.out, args.page], is_forced=args.force)
+    sources, weights = matched(_read(args, talk), talk)
+    parts = parts_of(args, sources)
+    if args.dry_run:
+        return _plan(talk, args, len(sources[0]), len(parts))
+    kernels = {part.name: (part.kernel, part.points) for part in parts}
+    is_shared = len(sources) == 1 and not isinstance(sources[0].points, SquareMatrix)
+    names = {part.name: part.kernel for part in parts}
+    given: tuple[Any, Any] = (names, parts[0].points) if is_shared else (kernels, None)
+    progress = Progress("permutations")
+
+    def work() -> tuple[Comparison, Consensus | None]:
+        found = compare_kernels(
+            *given,
+            sample_weight=weights,
+            permutations=args.permutations,
+            test=args.test,
+            random_state=args.seed,
+            progress=progress,
+        )
+        if args.consensus is None:
+            return found, None
+        umkl = args.consensus != "statis"
+        return found, consensus(
+            *given,
+            method=args.consensus,
+            neighbours=args.neighbours,
+            sample_weight=None if umkl else weights,
+        )
+
+    found, agreed = finished(work, talk, progress)
+    if args.out:
+        write(args.out, csv_bytes(found.table(), is_raw=args.raw))
+        talk.say(f"the alignments are in {args.out}")
+    if args.page:
+        _write_page(args, found, agreed)
+        talk.say(f"the page is {args.page}")
+    talk.answer(summary(found, agreed, parts), text_of(found, agreed))
+    return OK
+
+
+def _read(args: Namespace, talk: Talk) -> list[Data]:
+    """Return what every file holds, chosen in each alike; weights are a column of the first."""
+    if args.files.count("-") > 1:
+        raise Misused("- is the standard input, which can be read once")
+    found: list[Data] = []
+    for name in args.files:
+        args.data = name  # which a refusal names
+        one = copy(args)
+        one.weights = None if found else args.weights
+        found.append(data_of(one, talk))
+        talk.say(f"{name}: {found[-1]}")
+    args.data = args.files[0] if len(args.files) == 1 else None
+    return found
+
+
+def matched(sources: list[Data], talk: Talk) -> tuple[list[Data], Array | None]:
+    """Return the individuals that are in all files, in the order of the first, and their weights.
+
+    They are matched by their names; files without names must have equally many rows.
+    """
+    weights = next((data.weights for data in sources if data.weights is not None), None)
+    if len(sources) == 1:
+        return sources, weights
+    names = [_names(data) for data in sources]
+    if all(one is None for one in names):
+        counts = {data.name: len(data) for data in sources}
+        if len(set(counts.values())) > 1:
+            said = ", ".join(f"{name} has {count} rows" for name, count in counts.items())
+            raise InvalidInput(f"{said}. Name the column that identifies individuals with --id")
+        return sources, weights
+    nameless = [data.name for data, one in zip(sources, names, strict=True) if one is None]
+    if nameless:
+        raise InvalidInput(
+            f"{listed(nameless)} has no names of individuals, and other files have: name the "
+            "column that identifies them with --id"
+        )
+    known = [one for one in names if one is not None]
+    common = [name for name in known[0] if all(name in other for other in map(set, known[1:]))]
+    for data, one in zip(sources, known, strict=True):
+        absent = [name for name in one if name not in set(common)]
+        if absent:
+            talk.warn(
+                f"{data.name}: {len(absent)} of {len(one)} individuals are not in all files and "
+                f"are left out: {listed(absent)}"
+            )
+    if len(common) < FEWEST:
+        raise InvalidInput(
+            f"only {len(common)} individuals are in all files, and {FEWEST} are needed; the first "
+            f"names in {sources[0].name} are {listed(known[0][:3])} and in {sources[1].name} "
+            f"{listed(known[1][:3])}"
+        )
+    chosen = [
+        _taken(data, np.array([one.index(name) for name in common]))
+        for data, one in zip(sources, known, strict=True)
+    ]
+    return chosen, next((data.weights for data in chosen if data.weights is not None), None)
+
+
+def _names(data: Data) -> list[str] | None:
+    """Return the names of individuals, which must differ, or None where there are none."""
+    is_square = isinstance(data.points, SquareMatrix)
+    names = data.points.names if is_square else getattr(data.points, "row_names", None)
+    if names is None:
+        return None
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InvalidInput(
+            f"{data.name}: {listed(twice)} names more than one individual; names must differ where "
+            "files are matched"
+        )
+    return list(names)
+
+
+def _taken(data: Data, rows: Array) -> Data:
+    points = data.points
+    if isinstance(points, SquareMatrix):
+        kept = tuple(points.names[i] for i in rows)
+        points = SquareMatrix(points.values[np.ix_(rows, rows)], kept, points.notes)
+    elif data.table is not None:
+        points = data.table.picked(rows)
+    else:
+        points = tuple(points[i] for i in rows)
+    weights = None if data.weights is None else data.weights[rows]
+    return replace(data, points=points, weights=weights)
+
+
+def parts_of(args: Namespace, sources: Sequence[Data]) -> list[Part]:
+    """Return what is compared: kernels on one file, or each file by its kernel."""
+    texts: list[str | None] = list(args.kernel)
+    if len(sources) == 1:
+        if isinstance(sources[0].points, SquareMatrix):
+            raise Misused(f"{sources[0].name} is one matrix of pairs: give another file beside it")
+        if len(texts) < 2:
+            raise Misused("one file needs at least two kernels to compare: give --kernel twice")
+        return _distinct([_part(args, sources[0], text, str(text)) for text in texts])
+    readers = [data for data in sources if not isinstance(data.points, SquareMatrix)]
+    if len(texts) > 1 and len(texts) != len(readers):
+        raise Misused(
+            f"there are {len(texts)} kernels for {len(readers)} files that need one: give one for "
+            "all of them, or one for each in their order"
+        )
+    texts = texts * len(readers) if len(texts) == 1 else texts or [None] * len(readers)
+    own = iter(texts)
+    return _distinct([_of_file(args, data, own) for data in sources])
+
+
+def _of_file(args: Namespace, data: Data, texts: Any) -> Part:
+    name = Path(data.name).name.partition(".")[0] if data.name != "-" else "standard input"
+    if isinstance(data.points, SquareMatrix):
+        # Distances give the matrix of inner products that they are distances of, once centred.
+        values = data.points.values
+        gram = -0.5 * values**2 if data.points.is_distance else values
+        return Part(name, Precomputed(gram), np.arange(len(data)))
+    return _part(args, data, next(texts), name)
+
+
+def _part(args: Namespace, data: Data, text: str | None, name: str) -> Part:
+    one = copy(args)
+    one.kernel = text
+    kernel = kernel_of(one, data)
+    return Part(name, kernel, data.seen_by(kernel))
+
+
+def _distinct(parts: list[Part]) -> list[Part]:
+    twice = [name for name, count in Counter(part.name for part in parts).items() if count > 1]
+    if twice:
+        raise Misused(f"{listed(twice)} is given twice")
+    return parts
+
+
+def _plan(talk: Talk, args: Namespace, n: int, count: int) -> int:
+    """Answer with what the comparison will take."""
+    pairs = count * (count - 1) // 2
+    is_stored = n <= STORED
+    draws = args.permutations if args.permutations is not None else 999 if is_stored else 0
+    draws = 0 if args.test == "pearson" else draws
+    memory = 8 * n * n * (count + 1) if is_stored else 8 * 512 * 512 * count * 4
+    entries = float(n) * n * (count + pairs * draws * (1.0 if is_stored else 10.0))
+    value = {
+        "plan": "stored" if is_stored else "tiles",
+        "kernels": count,
+        "individuals": n,
+        "permutations": draws,
+        "memory_bytes": memory,
+        "seconds": PER_ENTRY * entries / FLOPS,
+        "error": "rounding; p-values of permutations have a standard error of √(p(1-p)/R)",
+        "is_possible": memory <= machine_bytes(),
+    }
+    how = "matrices in memory" if is_stored else "tiles, computed anew for every permutation"
+    text = (
+        f"{count} kernels on {n} individuals, {draws} permutations of each of {pairs} pairs\n"
+        f"{how}: {readable(memory)}, about {value['seconds']:.2g} s\nerror: {value['error']}"
+    )
+    talk.answer(value, text)
+    return OK if value["is_possible"] else RESOURCE
+
+
+def summary(found: Comparison, agreed: Consensus | None, parts: list[Part]) -> dict[str, Any]:
+    """Return the comparison as one object."""
+    value: dict[str, Any] = {
+        "command": "compare",
+        "individuals": found.individuals,
+        "kernels": {
+            part.name: "precomputed" if isinstance(part.kernel, Precomputed) else str(part.kernel)
+            for part in parts
+        },
+        "alignments": found.alignments,
+        "pairs": [
+            dict(zip(found.table(), row, strict=True))
+            for row in zip(*found.table().values(), strict=True)
+        ],
+        "how": found.pairs[0].how,
+        "seed": found.pairs[0].seed,
+        "map": {"coordinates": found.coordinates, "shares": found.shares},
+    }
+    if agreed is not None:
+        value["consensus"] = {
+            "method": agreed.method,
+            "weights": dict(zip(agreed.names, agreed.weights, strict=True)),
+            "agreement": dict(zip(agreed.names, agreed.agreement, strict=True)),
+            "kernel": str(agreed.kernel),
+            "gap": agreed.gap,
+        }
+    return value
+
+
+def text_of(found: Comparison, agreed: Consensus | None) -> str:
+    """Return the comparison as a person reads it."""
+    table = found.table()
+    columns = {
+        "first": [_cut(name) for name in table["first"].tolist()],
+        "second": [_cut(name) for name in table["second"].tolist()],
+        "alignment": [f"{v:.4f}" for v in table["alignment"].tolist()],
+    }
+    if found.adjusted is not None:
+        columns["p"] = [f"{p:.3g}" for p in table["p_value"].tolist()]
+        columns["p, all pairs"] = [f"{p:.3g}" for p in table["adjusted"].tolist()]
+    lines = [
+        f"{len(found.names)} kernels on {found.individuals} individuals: {found.pairs[0].how}",
+        aligned(columns),
+    ]
+    if agreed is not None:
+        weights = {
+            "kernel": [_cut(name) for name in agreed.names],
+            "weight": [f"{w:.4f}" for w in agreed.weights.tolist()],
+            "agreement": [f"{a:.4f}" for a in agreed.agreement.tolist()],
+        }
+        lines += [f"consensus by {agreed.method}: {agreed.kernel}", aligned(weights)]
+    return "\n".join(lines)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= 40 else f"{name[:37]}..."
+
+
+def _write_page(args: Namespace, found: Comparison, agreed: Consensus | None) -> None:
+    try:
+        page = import_module("mercer.page.comparing").comparison_page
+    except MissingExtra:
+        raise
+    except ImportError as error:
+        raise MissingExtra(
+            f'a page needs {error.name}, which is not installed; pip install "mercer[report]" '
+            "brings it"
+        ) from error
+    source = None if args.data == "-" else args.data
+    page(args.page, found, agreed, command=command_line(args), source=source)
+
+
+def command_line(args: Namespace) -> str:
+    """Return the command that makes this comparison again.
+
+    >>> given = {"files": ["a.csv"], "kernel": ["linear()", "delta()"], "seed": 0, "page": "p.html"}
+    >>> command_line(Namespace(command="compare", **given))
+    "mercer compare a.csv --kernel 'linear()' --kernel 'delta()' --page p.html"
+    """
+    words = ["mercer", "compare", *args.files]
+    skipped = {"command", "files", "data", "json", "quiet", "verbose", "debug", "force", "dry_run"}
+    defaults = {"form": "auto", "seed": 0, "test": "permutation", "neighbours": 5}
+    names = {"form": "as"}
+    for name, value in sorted(vars(args).items()):
+        if name in skipped or value in (None, False, []) or defaults.get(name) == value:
+            continue
+        flag = f"--{names.get(name, name).replace('_', '-')}"
+        for entry in value if isinstance(value, list) else [value]:
+            words.extend([flag] if entry is True else [flag, str(entry)])
+    return shlex.join(words)

@@ -1,0 +1,220 @@
+"""``mercer curve``: one column as a function of others, with its band, residuals and penalty."""
+
+from __future__ import annotations
+
+import sys
+import webbrowser
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, MissingExtra
+from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
+from mercer.cli.models import scaled
+from mercer.cli.parser import Misused
+from mercer.cli.report import command_line
+from mercer.cli.running import Progress, finished
+from mercer.cli.sources import Data, data_of, without
+from mercer.cli.tables import csv_bytes, refuse_existing, write
+from mercer.cli.talk import Talk
+from mercer.data.table import Role, Table
+from mercer.estimator import as_kernel
+from mercer.gp.process import GaussianProcess
+from mercer.kernels.base import Kernel
+from mercer.kernels.radial import Gaussian
+from mercer.page.curve import Fit, result, sections
+from mercer.regression.kernel import KernelRegression
+from mercer.regression.spline import SmoothingSpline
+from mercer.spectrum.budget import machine_bytes
+from mercer.store import save
+
+FACTORED = 16_000
+"""Beyond so many observations no factor of their matrix is stored."""
+
+
+def run(args: Namespace, talk: Talk) -> int:
+    """Fit, write what is to be written, and answer with what was found."""
+    if args.fitted == "-" and args.json:
+        raise Misused("--fitted - prints CSV and --json an object, both on the standard output")
+    out = None if args.no_page else args.page or _beside(args.data)
+    refuse_existing([out, args.out, args.fitted], is_forced=args.force)
+    page = None if out is None or args.dry_run else _writer()
+    data = data_of(args, talk)
+    x, y, names = columns_of(args, data)
+    model = asked(args, x)
+    if args.dry_run:
+        return tell_plan(talk, model, x)
+    if data.weights is not None and isinstance(model, GaussianProcess):
+        raise Misused("--weights is for splines and ridge regression; a process has one noise")
+    talk.say(f"{args.data}: {len(y)} observations of {args.y} given {', '.join(names)}")
+    named = {} if data.weights is None else {"sample_weight": data.weights}
+    finished(lambda: model.fit(x, y, **named), talk, Progress("fitting"))
+    fit = Fit(model, x, y, names, args.y, tuple(data.labels), args.level, data.weights)
+    value = summary(fit)
+    if out is not None:
+        value["page"] = out
+        finished(lambda: write_page(args, page, fit, out), talk, Progress("writing"))
+        talk.say(f"the page is {out}")
+    write_files(args, talk, fit)
+    if args.fitted != "-":
+        talk.answer(value, " ".join(result(fit)))
+    if out is not None and args.open:
+        webbrowser.open(Path(out).resolve().as_uri())
+    return OK if value["has_converged"] else NOT_CONVERGED
+
+
+def write_files(args: Namespace, talk: Talk, fit: Fit) -> None:
+    """Write the model and the fitted values, if they were asked for."""
+    if args.out:
+        save(fit.model, args.out)
+        talk.say(f"the model is in {args.out}")
+    if not args.fitted:
+        return
+    table = csv_bytes(predictions(fit), is_raw=args.raw)
+    if args.fitted == "-":
+        talk.output(table.decode())
+        sys.stdout.flush()
+    else:
+        write(args.fitted, table)
+        talk.say(f"the fitted values are in {args.fitted}")
+
+
+def columns_of(args: Namespace, data: Data) -> tuple[Array, Array, tuple[str, ...]]:
+    """Return the explaining columns, the explained one, and the names of the former."""
+    table = data.table
+    if table is None:
+        raise Misused(f"{args.data} holds {data}: mercer curve reads a table with columns")
+    y = table.column(args.y)
+    if y.role is not Role.NUMBER:
+        raise InvalidInput(f"{args.data}, column {args.y!r} is a {y.role.value} and no numbers")
+    rest = without(table, [args.y])
+    names = _explaining(args, rest)
+    x = np.column_stack([np.asarray(rest.column(name).values, float) for name in names])
+    return x, np.asarray(y.values, float), names
+
+
+def _explaining(args: Namespace, rest: Table) -> tuple[str, ...]:
+    given = [
+        name for text in args.x for name in ([text] if text in rest.names else text.split(","))
+    ]
+    names = tuple(given) if given else rest.active
+    if not names:
+        raise InvalidInput(f"{args.data} has no other column of numbers than {args.y!r}")
+    for name in names:
+        if rest.column(name).role is not Role.NUMBER:
+            raise InvalidInput(f"{args.data}, column {name!r} holds no numbers")
+    return names
+
+
+def asked(args: Namespace, x: Array) -> Any:
+    """Return the model of the arguments; by default a spline of one column, else ridge."""
+    method = args.method or ("spline" if x.shape[1] == 1 and args.kernel is None else "ridge")
+    if method == "spline":
+        if x.shape[1] > 1:
+            raise Misused(
+                f"a spline reads one column and there are {x.shape[1]}: name one with --x, or give "
+                "--method ridge or --method gp"
+            )
+        if args.kernel:
+            raise Misused("a spline has its own kernel; leave --kernel out")
+        return SmoothingSpline(args.penalty, criterion=args.criterion or "gcv")
+    kernel = _kernel(args, x)
+    if method == "ridge":
+        how = args.criterion or "auto"
+        return KernelRegression(kernel, args.penalty, "constant", criterion=how)
+    if args.penalty is not None or args.criterion is not None:
+        raise Misused("--penalty and --criterion are for splines and ridge regression")
+    return GaussianProcess(1.0 * kernel, mean="constant", random_state=args.seed)
+
+
+def _kernel(args: Namespace, x: Array) -> Kernel:
+    kernel = as_kernel(args.kernel) if args.kernel else Gaussian("median")
+    if not kernel.reads_vectors:
+        raise Misused(f"--kernel: {kernel} does not read columns of numbers")
+    if not args.scale:
+        return kernel
+    deviations = x.std(axis=0)
+    deviations = np.where(deviations > 0, deviations, 1.0)  # a constant column makes no distance
+    return scaled(kernel.resolve(x / deviations), deviations)
+
+
+def tell_plan(talk: Talk, model: Any, x: Array) -> int:
+    """Answer with what a fit will cost; nothing is computed."""
+    n = len(x)
+    is_spline = isinstance(model, SmoothingSpline)
+    memory = 400 * n if is_spline else (4 if n > 3_000 else 24) * min(n, FACTORED) ** 2 + 8_000 * n
+    fits = memory <= machine_bytes()
+    growth = "n" if is_spline else "n cubed" if n <= FACTORED else "n squared"
+    value = {
+        "plan": type(model).__name__,
+        "individuals": n,
+        "variables": x.shape[1],
+        "memory_bytes": memory,
+        "growth": growth,
+        "is_possible": fits,
+    }
+    talk.answer(
+        value, f"{value['plan']} of {n} observations: {memory / 1e6:.0f} MB, time as {growth}"
+    )
+    return OK if fits else RESOURCE
+
+
+def summary(fit: Fit) -> dict[str, Any]:
+    """Return what was found as one object."""
+    model = fit.model
+    optimum = getattr(model, "optimum_", None)
+    return {
+        "command": "curve",
+        "model": type(model).__name__,
+        "observations": len(fit),
+        "y": fit.target,
+        "x": list(fit.variables),
+        "kernel": str(model.kernel_) if hasattr(model, "kernel_") else None,
+        "penalty": getattr(model, "penalty_", None),
+        "degrees_of_freedom": fit.degrees_of_freedom,
+        "noise_variance": fit.noise,
+        "log_likelihood": model.log_likelihood() if isinstance(model, GaussianProcess) else None,
+        "explained": fit.explained,
+        "explained_from_others": fit.predicted,
+        "has_converged": optimum is None or optimum.is_converged,
+    }
+
+
+def predictions(fit: Fit) -> dict[str, Any]:
+    """Return observations with their fitted values and intervals, as columns."""
+    found: dict[str, Any] = {"observation": list(fit.labels)}
+    found |= {name: fit.x[:, j] for j, name in enumerate(fit.variables)}
+    found |= {fit.target: fit.y, "fitted": fit.fitted, "residual": fit.residuals}
+    band = fit.band(fit.x)
+    if band is not None:
+        found |= {"lower": band[0], "upper": band[1]}
+    return found
+
+
+def write_page(args: Namespace, page: Any, fit: Fit, out: str) -> Any:
+    """Write the page of a fit."""
+    return page(
+        out,
+        args.title or f"{fit.target} as a function of {', '.join(fit.variables[:3])}",
+        result(fit),
+        sections(fit),
+        command=command_line(args, out, "page"),
+        source=None if args.data == "-" else args.data,
+    )
+
+
+def _writer() -> Any:
+    try:
+        from mercer.page import document
+    except ImportError as error:
+        raise MissingExtra(
+            f'a page needs {error.name}, which is not installed; pip install "mercer[report]" '
+            "brings it, and --no-page needs none"
+        ) from error
+    return document
+
+
+def _beside(data: str) -> str:
+    return "curve.html" if data == "-" else f"{Path(data).name.partition('.')[0]}-curve.html"

@@ -1,0 +1,243 @@
+"""``mercer graphs``: a folder of graph files, compared by a kernel and placed on axes."""
+
+from __future__ import annotations
+
+import webbrowser
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, MercerError, UnreadableFile
+from mercer.cli.fit import coordinates, summary, text_of
+from mercer.cli.models import AXES, Fitted, fitted, tell_plan
+from mercer.cli.parser import Misused
+from mercer.cli.report import command_line, writer
+from mercer.cli.running import Progress, finished
+from mercer.cli.sources import Data
+from mercer.cli.tables import csv_bytes, refuse_existing, write
+from mercer.cli.talk import Talk
+from mercer.data.graphs import Edges
+from mercer.data.reading import GRAPHS, read
+from mercer.data.table import Table
+from mercer.estimator import as_kernel
+from mercer.kernels.aligned import AlignedEdges, AlignedHeat, AlignedLaplacian
+from mercer.kernels.base import Kernel
+from mercer.kernels.graph import Graph
+from mercer.pca import KernelPCA
+from mercer.store import save
+
+KERNEL = "weisfeiler_lehman(3).normalised()"
+"""What graphs are compared by where nothing is asked for."""
+
+MOST_COMPARED = 2000
+"""Graphs up to which all distances between them are found for the page."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graphs(Data):
+    """Graphs of a folder, their names, and the subfolders they are in."""
+
+    names: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+
+    @property
+    def labels(self) -> list[str]:
+        return list(self.names)
+
+    def __str__(self) -> str:
+        graphs: Sequence[Graph] = self.points
+        kinds = f", in {len(set(self.groups))} groups" if self.groups else ""
+        return (
+            f"{len(graphs)} graphs{kinds}; nodes {_range([g.n for g in graphs])}, edges "
+            f"{_range([len(g.edges) for g in graphs])}"
+        )
+
+    def about(self) -> Table:
+        """Return what is known of each graph besides its edges, nothing of which makes points."""
+        columns: dict[str, Any] = {"group": list(self.groups)} if self.groups else {}
+        columns["nodes"] = np.array([float(g.n) for g in self.points])
+        columns["edges"] = np.array([float(len(g.edges)) for g in self.points])
+        return Table.of(columns, row_names=self.names, supplementary=("nodes", "edges"))
+
+
+def _range(numbers: Sequence[int]) -> str:
+    return (
+        f"{min(numbers)}" if min(numbers) == max(numbers) else f"{min(numbers)} to {max(numbers)}"
+    )
+
+
+def run(args: Namespace, talk: Talk) -> int:
+    """Read the graphs, find their axes, write what is to be written, and answer with the axes."""
+    out = None if args.no_page else args.page or f"{Path(args.data).resolve().name}-graphs.html"
+    refuse_existing([out, args.out, args.coords], is_forced=args.force)
+    page = None if out is None or args.dry_run else writer()
+    kernel = as_kernel(args.kernel or KERNEL)
+    if kernel.reads_vectors or kernel.reads_rows:
+        raise Misused(f"--kernel: {kernel} cannot read graphs; name one such as {KERNEL}")
+    data = graphs_of(args, is_aligned=reads_aligned(kernel))
+    rank = min(AXES, len(data) - 1) if args.rank is None else args.rank
+    model = KernelPCA(rank, kernel=kernel, random_state=args.seed)
+    if args.dry_run:
+        return tell_plan(talk, model, data)
+    talk.say(f"{args.data}: {data}")
+    result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
+    model.table_ = data.about()
+    value = {**summary(result, data, args), "command": "graphs", "graphs": list(data.names)}
+    if data.groups:
+        value["groups"] = list(data.groups)
+    _write(args, talk, result, data)
+    if page is not None and out is not None:
+        value["page"] = out
+        finished(lambda: _write_page(args, page, model, data, out), talk, Progress("writing"))
+        talk.say(f"the page is {out}")
+    talk.answer(value, text_of(value))
+    if out is not None and args.open:
+        webbrowser.open(Path(out).resolve().as_uri())
+    return result.code
+
+
+def _write(args: Namespace, talk: Talk, result: Fitted, data: Graphs) -> None:
+    if args.out:
+        save(result.model, args.out)
+        talk.say(f"the model is in {args.out}")
+    if args.coords:
+        columns = coordinates(result.model, data)
+        write(args.coords, csv_bytes(columns, is_raw=args.raw))
+        talk.say(f"the coordinates are in {args.coords}")
+
+
+def reads_aligned(kernel: Kernel) -> bool:
+    """Whether a kernel compares networks node by node."""
+    if isinstance(kernel, AlignedEdges | AlignedHeat | AlignedLaplacian):
+        return True
+    return any(reads_aligned(k) for k in kernel.children().values())
+
+
+def graphs_of(args: Namespace, *, is_aligned: bool) -> Graphs:
+    """Read all graphs of a folder and of the folders in it, which are groups."""
+    folder = Path(args.data)
+    paths = files_of(folder, args.pattern)
+    read_ones = [(path, read(path, "graph")) for path in paths]
+    every = sorted({name for _, edges in read_ones for name in edges.names})
+    graphs = []
+    for path, edges in read_ones:
+        try:
+            given = simplified(edges) if args.simplify else edges
+            graphs.append(_graph(given, args.labels, every if is_aligned else None))
+        except MercerError as error:
+            hint = "; --simplify leaves out loops and joins repeated edges"
+            more = "" if args.simplify or "edge" not in str(error) else hint
+            raise InvalidInput(f"{path.relative_to(folder)}: {error}{more}") from error
+    parents = [path.relative_to(folder).parent.as_posix() for path in paths]
+    stems = [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in paths]
+    has_groups = len(set(parents)) > 1
+    names = [
+        f"{g}/{s}" if has_groups and g != "." else s for g, s in zip(parents, stems, strict=True)
+    ]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"two files of {folder} would both be named {twice!r}; rename one")
+    groups = tuple("(none)" if p == "." else p for p in parents) if has_groups else ()
+    return Graphs(args.data, graphs, names=tuple(names), groups=groups)
+
+
+def files_of(folder: Path, pattern: str | None) -> list[Path]:
+    """Return the files of graphs in a folder and below, in the order of their names."""
+    if not folder.is_dir():
+        raise UnreadableFile(f"{folder} is not a folder; name one that holds a file for each graph")
+    found = sorted(path for path in folder.rglob(pattern or "*") if path.is_file())
+    if pattern is None:
+        found = [p for p in found if p.name.lower().removesuffix(".gz").endswith(GRAPHS)]
+    if len(found) < 2:
+        what = f"that match {pattern}" if pattern else f"named *{', *'.join(GRAPHS)}"
+        raise InvalidInput(
+            f"{folder} has {len(found)} files {what}; at least two graphs are compared. --pattern "
+            "names others"
+        )
+    return found
+
+
+def _graph(edges: Edges, labels: str, every: Sequence[str] | None) -> Graph:
+    """Return a graph, on the nodes of all graphs where these are the same individuals."""
+    given = Graph.read(edges)
+    names = {"own": given.labels, "names": edges.names, "none": None}[labels]
+    if every is None:
+        return Graph(given.edges, names, given.weights, given.n, given.directed)
+    places = {name: i for i, name in enumerate(every)}
+    order = np.array([places[name] for name in edges.names], np.int64)
+    return Graph(order[given.edges], None, given.weights, len(every), given.directed)
+
+
+def simplified(edges: Edges) -> Edges:
+    """Return a graph without loops, and with the mean weight of edges given more than once.
+
+    >>> simplified(Edges(((0, 1), (1, 0), (1, 1)), 2, (1.0, 3.0, 5.0))).weights
+    (2.0,)
+    """
+    sums: dict[tuple[int, int], list[float]] = {}
+    weights = edges.weights or (1.0,) * len(edges.edges)
+    for (u, v), weight in zip(edges.edges, weights, strict=True):
+        if u != v:
+            pair = (u, v) if edges.is_directed else (min(u, v), max(u, v))
+            sums.setdefault(pair, []).append(weight)
+    means = tuple(sum(w) / len(w) for w in sums.values())
+    has_weights = edges.weights is not None
+    labels, names = edges.labels, edges.names
+    kept = tuple(sums)
+    return Edges(kept, edges.n, means if has_weights else None, labels, names, edges.is_directed)
+
+
+def _write_page(args: Namespace, page: Any, model: Any, data: Graphs, out: str) -> None:
+    given = Namespace(**{k: v for k, v in vars(args).items() if (k, v) != ("labels", "own")})
+    page(
+        model,
+        out,
+        table=data.about(),
+        title=args.title or f"{Path(args.data).resolve().name}: {len(data)} graphs",
+        command=command_line(given, out, "page"),
+        sections=[_section(model, data)],
+        choices={},
+    )
+
+
+def _section(model: Any, data: Graphs) -> Any:
+    """Return what the page says of the graphs themselves."""
+    from mercer.page import Section
+
+    columns = {column.name: column.values.tolist() for column in data.about().columns()}
+    table: dict[str, Any] = {"graph": list(data.names), **columns}
+    sentences = [f"{data}. Two graphs are compared by {model.kernel_}."]
+    if len(data) <= MOST_COMPARED:
+        distances = distances_of(model.kernel_, data.points)
+        nearest = np.argmin(distances + np.diag(np.full(len(data), np.inf)), axis=1)
+        table["nearest"] = [data.names[i] for i in nearest]
+        table["distance"] = distances[np.arange(len(data)), nearest].tolist()
+        if data.groups:
+            sentences.append(_apart(distances, np.array(data.groups)))
+    return Section("The graphs", sentences, (), {"Graphs": table})
+
+
+def distances_of(kernel: Kernel, graphs: Sequence[Graph]) -> Array:
+    """Return the distances between graphs in the space of a kernel."""
+    K = np.asarray(kernel(graphs))
+    own = np.diag(K)
+    distances: Array = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * K, 0.0))
+    return distances
+
+
+def _apart(distances: Array, groups: Array) -> str:
+    """Return in words how far graphs of a group, and of different groups, are apart."""
+    i, j = np.triu_indices(len(groups), 1)
+    is_within = groups[i] == groups[j]
+    between = f"Graphs of different groups are {_mean(distances[i, j][~is_within])} apart"
+    if not np.any(is_within):
+        return f"{between} on average."
+    return f"{between} on average, those of one group {_mean(distances[i, j][is_within])}."
+
+
+def _mean(distances: Array) -> str:
+    return f"{float(np.mean(distances)):.3g}"

@@ -1,0 +1,246 @@
+"""``mercer replicates``: how many replicates are enough for networks to tell conditions apart."""
+
+from __future__ import annotations
+
+import re
+import webbrowser
+from argparse import Namespace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mercer.check import MissingExtra
+from mercer.cli.codes import OK, RESOURCE
+from mercer.cli.parser import Misused
+from mercer.cli.report import command_line
+from mercer.cli.running import Progress, finished
+from mercer.cli.sources import data_of
+from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
+from mercer.cli.talk import Talk
+from mercer.data.table import Table
+from mercer.networks.expression import Expression, as_expression
+from mercer.networks.inference import Inference
+from mercer.networks.needed import Needed
+from mercer.networks.study import ReplicateStudy, replicate_study, shown
+from mercer.spectrum.budget import machine_bytes
+
+NANOSECONDS = {"correlation": 40.0, "spearman": 60.0, "partial": 200.0, "glasso": 4e5}
+"""About how long a network takes on one core, for each pair of genes."""
+
+
+def run(args: Namespace, talk: Talk) -> int:
+    """Study the replicates, write what is to be written, and answer with the number."""
+    out = None if args.no_page else args.page or _beside(args.data)
+    refuse_existing([out, args.out, args.edges], is_forced=args.force)
+    page = None if out is None or args.dry_run else _writer()
+    data = data_of(args, talk)
+    if data.table is None:
+        raise Misused(f"{args.data} holds {data}: a study reads a table, a replicate in each row")
+    if data.weights is not None:
+        raise Misused("--weights: the replicates of a study all count alike")
+    how = inference(args)
+    expression = as_expression(data.table, args.condition)
+    if args.dry_run:
+        return _plan(talk, args, expression, how)
+    talk.say(f"{args.data}: {_counts(expression)}")
+    progress = Progress("draws")
+    study = finished(lambda: _study(args, data.table, how, progress), talk, progress)
+    value = summary(study)
+    if args.out:
+        write(args.out, csv_bytes(_curve(study), is_raw=args.raw))
+        talk.say(f"the curve is in {args.out}")
+    if args.edges:
+        write(args.edges, csv_bytes(_edges(study), is_raw=args.raw))
+        talk.say(f"the edges are in {args.edges}")
+    if page is not None and out is not None:
+        value["page"] = out
+        finished(lambda: _write_page(args, page, study, out), talk, Progress("writing"))
+        talk.say(f"the page is {out}")
+    talk.answer(value, text_of(study))
+    if out is not None and args.open:
+        webbrowser.open(Path(out).resolve().as_uri())
+    return OK
+
+
+def inference(args: Namespace) -> Inference:
+    """Return how networks are inferred."""
+    return Inference(args.infer, args.threshold, args.power, not args.unsigned, args.penalty)
+
+
+def _study(args: Namespace, table: Table | None, how: Inference, progress: Any) -> ReplicateStudy:
+    return replicate_study(
+        table,
+        args.condition,
+        sizes=sizes_of(args.sizes),
+        kernel=args.kernel,
+        infer=how,
+        draws=args.draws,
+        level=args.level,
+        random_state=args.seed,
+        jobs=args.jobs,
+        progress=progress,
+    )
+
+
+def sizes_of(text: str | None) -> list[int] | None:
+    """Return numbers of replicates from a list with ranges.
+
+    >>> sizes_of("2-4,6")
+    [2, 3, 4, 6]
+    """
+    if text is None:
+        return None
+    found: list[int] = []
+    for part in text.split(","):
+        ends = re.fullmatch(r"\s*(\d{1,4})(?:-(\d{1,4}))?\s*", part)
+        if ends is None:
+            raise Misused(f"--sizes {text}: write numbers and ranges such as 2-6 or 2,4,8")
+        found.extend(range(int(ends[1]), int(ends[2] or ends[1]) + 1))
+    return found
+
+
+def _counts(expression: Expression) -> str:
+    each = ", ".join(
+        f"{name}: {count}"
+        for name, count in zip(expression.conditions, expression.replicates, strict=True)
+    )
+    return f"{len(expression.genes)} genes; replicates of each condition: {each}"
+
+
+def _plan(talk: Talk, args: Namespace, expression: Expression, how: Inference) -> int:
+    """Answer with what the study will take."""
+    genes, C = len(expression.genes), len(expression.conditions)
+    most = min(expression.replicates)
+    sizes = sizes_of(args.sizes) or list(range(how.fewest, most + 1))
+    each = sum(2 if 2 * m <= most else 1 for m in sizes) * C
+    networks = each * args.draws + sum(expression.replicates) + C
+    kept = shown(genes, C * len(sizes)) * C * len(sizes)
+    memory = 8 * genes**2 * (2 * (sum(expression.replicates) + C) + 2 * kept + 6 * C)
+    seconds = 1e-9 * NANOSECONDS[how.method] * genes * genes * networks
+    value = {
+        "plan": str(how),
+        "conditions": dict(zip(expression.conditions, expression.replicates, strict=True)),
+        "genes": genes,
+        "sizes": sizes,
+        "networks": networks,
+        "memory_bytes": memory,
+        "seconds": seconds,
+        "error": "an interval by bootstrap over replicates",
+        "is_possible": memory <= machine_bytes(),
+    }
+    text = (
+        f"{_counts(expression)}\n{networks} networks by {how}, of {sizes[0]} to {sizes[-1]} "
+        f"replicates\nmemory {memory / 1e6:.0f} MB, about {seconds:.2g} s on one core\n"
+        f"error: {value['error']}"
+    )
+    talk.answer(value, text)
+    return OK if value["is_possible"] else RESOURCE
+
+
+def summary(study: ReplicateStudy) -> dict[str, Any]:
+    """Return the study as one object."""
+    alpha, beta = study.curve.law
+    return {
+        "command": "replicates",
+        "answer": _plain(study.answer),
+        "sentence": study.sentences[0],
+        "remarks": list(study.sentences[1:]),
+        "pairs": [{"conditions": list(p), **_plain(n)} for p, n in study.pairs.items()],
+        "conditions": dict(zip(study.conditions, study.replicates, strict=True)),
+        "genes": len(study.genes),
+        "inference": str(study.inference),
+        "kernel": str(study.kernel),
+        "curve": _curve(study),
+        "line": {"alpha": alpha, "beta": beta},
+        "draws": study.draws,
+        "seed": study.seed,
+    }
+
+
+def _plain(answer: Needed) -> dict[str, Any]:
+    return {
+        "number": answer.number,
+        "low": answer.low,
+        "high": answer.high,
+        "level": answer.level,
+        "is_extrapolated": answer.is_extrapolated,
+    }
+
+
+def _curve(study: ReplicateStudy) -> dict[str, Any]:
+    return dict(study.curve.table())
+
+
+def _edges(study: ReplicateStudy) -> dict[str, list[Any]]:
+    """Return the edges of all conditions, one below the other."""
+    columns: dict[str, list[Any]] = {}
+    for name, network in study.networks.items():
+        table = network.table()
+        parts = {"condition": [name] * table.rows, **{k: v.tolist() for k, v in table.items()}}
+        for key, values in parts.items():
+            columns.setdefault(key, []).extend(values)
+    return columns
+
+
+def text_of(study: ReplicateStudy) -> str:
+    """Return the study as a person reads it."""
+    table = study.curve.table()
+    columns = {
+        name: ["" if np.isnan(v) else f"{v:.4g}" for v in values.tolist()]
+        for name, values in table.items()
+    }
+    return "\n".join([*study.sentences, aligned(columns)])
+
+
+def _beside(data: str) -> str:
+    stem = "stdin" if data == "-" else Path(data).name.partition(".")[0]
+    return f"{stem}-replicates.html"
+
+
+def _writer() -> Any:
+    try:
+        return import_module("mercer.page.replicates").replicates_page
+    except MissingExtra:
+        raise
+    except ImportError as error:
+        raise MissingExtra(
+            f'a page needs {error.name}, which is not installed; pip install "mercer[report]" '
+            "brings it, and --no-page does without"
+        ) from error
+
+
+def _write_page(args: Namespace, page: Any, study: ReplicateStudy, out: str) -> None:
+    more = {} if args.title is None else {"title": args.title}
+    page(
+        out,
+        study,
+        code=_code(args, study),
+        command=command_line(_changed(args), out, "page"),
+        source=None if args.data == "-" else args.data,
+        **more,
+    )
+
+
+def _changed(args: Namespace) -> Namespace:
+    """Return the arguments without those that have their defaults."""
+    defaults = {"infer": "correlation", "power": 1.0, "draws": 100, "level": 0.95}
+    kept = {k: v for k, v in vars(args).items() if defaults.get(k) != v}
+    return Namespace(**kept)
+
+
+def _code(args: Namespace, study: ReplicateStudy) -> str:
+    """Return the Python that makes the study again."""
+    kernel = "" if args.kernel is None else f"\n    kernel={args.kernel!r},"
+    sizes = sizes_of(args.sizes)
+    some = "" if sizes is None else f"\n    sizes={sizes},"
+    return (
+        "import mercer as mc\n\n"
+        f'table = mc.read({args.data!r}, "table")\n'
+        "study = mc.replicate_study(\n    table,\n"
+        f"    {args.condition},{some}{kernel}\n"
+        f"    infer=mc.{study.inference!r},\n"
+        f"    draws={study.draws},\n    random_state={study.seed},\n)\n"
+        "print(study)"
+    )

@@ -1,0 +1,141 @@
+"""Parts of a page that any study can add: words, described pictures, tables.
+
+`mercer.report(model, path, sections=[...])` puts them behind what the model says of itself;
+`mercer.page.document` makes a page of nothing else. Neither needs a line of template or script.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from mercer.check import InvalidInput
+from mercer.page.text import clean
+from mercer.pictures.scene import Panel, Sheet
+from mercer.pictures.with_plotly import as_data
+
+Picture = Panel | Sheet
+Value = dict[str, Any]
+
+FORMAT = 1
+"""The version of the value, for whoever reads it from a page."""
+
+MOST_CELLS = 20_000
+"""Cells of a table on a page."""
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A part of a page: a title, sentences, pictures as `describe` returns them, and tables.
+
+    A table is a mapping from column names to columns of equal length, numbers or texts; its key is
+    its caption. Notes of a picture become its caption.
+
+    >>> Section("Stability", ("Two axes are stable.",)).title
+    'Stability'
+    """
+
+    title: str
+    sentences: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
+    tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def blank(title: str, sentences: Sequence[str], reproduce: Value) -> Value:
+    """Return the value of a page that has no model."""
+    people: Value = {"count": 0, "rows": None, "names": [], "has_names": False, "coordinates": []}
+    people |= {"spreads": [], "weights": [], "distances": None, "colours": []}
+    return {
+        "format": FORMAT,
+        "title": clean(title),
+        "sentences": [clean(text, 1_000) for text in sentences],
+        "remarks": [],
+        "axes": [],
+        "individuals": people,
+        "passive": None,
+        "panels": {},
+        "sheets": {},
+        "data": None,
+        "rules": [],
+        "description": [],
+        "kernel": None,
+        "reproduce": reproduce,
+        "sections": [],
+    }
+
+
+def with_sections(value: Value, sections: Sequence[Section]) -> tuple[Value, dict[str, Picture]]:
+    """Return the value of a page with its sections, and the pictures to be drawn for them."""
+    panels, sheets = dict(value["panels"]), dict(value["sheets"])
+    pictures: dict[str, Picture] = {}
+    listed = []
+    for number, section in enumerate(sections, 1):
+        here, below = [], []
+        for k, picture in enumerate(section.pictures, 1):
+            name = f"section-{number}-picture-{k}"
+            pictures[name] = replace(picture, title="", notes=())  # the page writes them itself
+            panels[name] = _panel(name, picture, as_data(pictures[name]))
+            here.append(name)
+        for k, (caption, columns) in enumerate(section.tables.items(), 1):
+            name = f"section-{number}-table-{k}"
+            sheets[name] = sheet_of(name, caption, columns)
+            below.append(name)
+        listed.append(
+            {
+                "id": f"section-{number}",
+                "title": clean(section.title),
+                "sentences": [clean(text, 2_000) for text in section.sentences],
+                "panels": here,
+                "sheets": below,
+            }
+        )
+    return {**value, "panels": panels, "sheets": sheets, "sections": listed}, pictures
+
+
+def _panel(name: str, picture: Picture, figure: Value) -> Value:
+    """Return a picture as a page holds it: as a figure of plotly, without a size of its own."""
+    layout = {k: v for k, v in figure["layout"].items() if k not in ("width", "height")}
+    width, height = picture.size if isinstance(picture, Panel) else picture.inches
+    return {
+        "id": name,
+        "kind": "scene",
+        "title": clean(picture.title, 300),
+        "caption": " ".join(clean(note, 600) for note in picture.notes),
+        "figure": {"data": figure["data"], "layout": layout},
+        "ratio": height / width,
+        "columns": picture.columns if isinstance(picture, Sheet) else 1,
+    }
+
+
+def sheet_of(name: str, caption: str, columns: Mapping[str, Any]) -> Value:
+    """Return a table as a page holds it.
+
+    >>> sheet_of("t", "Sizes", {"who": ["a", "b"], "size": [1.0, 2.5]})["rows"]
+    [['a', 1.0], ['b', 2.5]]
+    """
+    arrays = {str(k): np.asarray(v) for k, v in columns.items()}
+    lengths = {len(a) for a in arrays.values()}
+    if len(lengths) > 1:
+        raise InvalidInput(f"the columns of table {caption!r} must have equal lengths")
+    kinds = {k: "number" if a.dtype.kind in "iuf" else "text" for k, a in arrays.items()}
+    most = max(MOST_CELLS // max(len(arrays), 1), 1)
+    rows = zip(*(a[:most].tolist() for a in arrays.values()), strict=True)
+    return {
+        "id": name,
+        "title": clean(caption, 300),
+        "columns": [{"name": clean(k), "kind": kind} for k, kind in kinds.items()],
+        "rows": [[cell(entry) for entry in row] for row in rows],
+    }
+
+
+def cell(entry: Any) -> Any:
+    """Return a cell as JSON holds it: numbers to six digits, None for what is not finite."""
+    if entry is None or isinstance(entry, bool | int):
+        return entry
+    if isinstance(entry, str):
+        return clean(entry)
+    number = float(entry)
+    return float(f"{number:.6g}") if np.isfinite(number) else None

@@ -1,0 +1,185 @@
+"""``mercer graphs``: folders, groups, aligned nodes, refusals, and the page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.cli import main
+from mercer.cli.graphs import distances_of
+
+GRAPHML = """<graphml><key id="k" for="node" attr.name="label"/><graph edgedefault="undirected">
+<node id="a"><data key="k">x</data></node><node id="b"><data key="k">y</data></node>
+<edge source="a" target="b"/></graph></graphml>"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    root = tmp_path / "nets"
+    for group, share in (("control", 0.3), ("treated", 0.7)):
+        (root / group).mkdir(parents=True)
+        for i in range(4):
+            pairs = [(u, v) for u in range(6) for v in range(u) if rng.random() < share]
+            lines = [f"g{u} g{v} {1 + u}" for u, v in pairs] or ["g0 g1"]
+            (root / group / f"net{i}.edges").write_text("\n".join(lines))
+    return root
+
+
+def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = main([str(word) for word in argv])
+    return code, *capsys.readouterr()
+
+
+def test_the_axes_are_those_of_the_library(folder: Path, capsys: Any, tmp_path: Path) -> None:
+    model, table = tmp_path / "g.mercer", tmp_path / "c.csv"
+    words = [
+        "graphs",
+        folder,
+        "--no-page",
+        "--rank",
+        2,
+        "--json",
+        "--out",
+        model,
+        "--coords",
+        table,
+    ]
+    code, out, err = run(capsys, *words)
+    assert code == 0
+    value = json.loads(out)
+    assert "8 graphs, in 2 groups" in err
+    assert value["graphs"][4] == "treated/net0"
+    assert value["groups"] == ["control"] * 4 + ["treated"] * 4
+    files = sorted(folder.rglob("*.edges"))
+    points = [mc.Graph.read(mc.read(path)) for path in files]
+    expected = mc.KernelPCA(2, kernel=mc.WeisfeilerLehman(3).normalised()).fit(points)
+    assert [axis["inertia"] for axis in value["axes"]] == pytest.approx(expected.inertias_.tolist())
+    loaded = mc.load(model)
+    np.testing.assert_allclose(loaded.transform(points), expected.transform(points), atol=1e-12)
+    assert loaded.table_.row_names == tuple(value["graphs"])
+    assert table.read_text().splitlines()[0] == "individual,dim1,dim2"
+
+
+def test_aligned_kernels_match_nodes_by_name(folder: Path, capsys: Any) -> None:
+    (folder / "control" / "net0.edges").write_text("g5 g4 2.0\ng9 g0\n")
+    (folder / "control" / "net1.edges").write_text("g0 g9\ng4 g5 3.0\n")
+    words = ["--kernel", "aligned_edges()", "--no-page", "--json", "-q"]
+    code, out, _ = run(capsys, "graphs", folder / "control", *words)
+    assert code == 0
+    value = json.loads(out)
+    names = sorted({n for p in folder.rglob("control/*") for n in mc.read(p).names})
+    graphs = []
+    for path in sorted(folder.rglob("control/*.edges")):
+        given = mc.read(path)
+        order = np.array([names.index(n) for n in given.names])
+        graphs.append(mc.Graph(order[np.array(given.edges)], None, given.weights, len(names)))
+    assert mc.AlignedEdges()(graphs[:2])[0, 1] == 7.0  # 2·3 + 1·1
+    expected = mc.KernelPCA(3, kernel=mc.AlignedEdges()).fit(graphs)
+    assert value["inertia"] == pytest.approx(expected.inertia_)
+
+
+def test_labels_are_those_of_files_or_names_of_nodes(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "a.graphml").write_text(GRAPHML)
+    (tmp_path / "b.graphml").write_text(GRAPHML.replace(">y<", ">z<").replace('"b"', '"c"'))
+    found = {}
+    for labels in ("own", "names", "none"):
+        words = ["--kernel", "vertex_histogram()", "--labels", labels, "--no-page", "--json", "-q"]
+        code, out, _ = run(capsys, "graphs", tmp_path, *words)
+        assert code == 0
+        found[labels] = json.loads(out)["inertia"]
+    assert found == {"own": pytest.approx(0.5), "names": pytest.approx(0.5), "none": 0.0}
+
+
+def test_loops_and_repetitions_are_refused_by_file_unless_simplified(
+    folder: Path, capsys: Any
+) -> None:
+    (folder / "control" / "net1.edges").write_text("a b 1.0\nb a 3.0\na a\n")
+    code, _, err = run(capsys, "graphs", folder, "--no-page")
+    assert code == 3
+    assert "control/net1.edges: " in err
+    assert "--simplify" in err
+    assert run(capsys, "graphs", folder, "--no-page", "--simplify")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["nowhere"], 3, "not a folder"),
+        (["{folder}", "--pattern", "*.csv"], 3, "0 files that match *.csv"),
+        (["{folder}", "--kernel", "linear()"], 2, "cannot read graphs"),
+        (["{folder}", "--kernel", "columns()"], 2, "cannot read graphs"),
+        (["{folder}", "--kernel", "weisfeiler()"], 2, "did you mean weisfeiler_lehman"),
+        (["{folder}", "--labels", "colours"], 2, "invalid choice"),
+    ],
+)
+def test_mistakes_have_codes(
+    folder: Path, capsys: Any, words: list[str], code: int, message: str
+) -> None:
+    given = [word.format(folder=folder) for word in words]
+    found, _, err = run(capsys, "graphs", *given, "--no-page")
+    assert (found, message in err) == (code, True), err
+
+
+def test_two_files_of_one_name_are_refused(folder: Path, capsys: Any) -> None:
+    (folder / "control" / "net0.edgelist").write_text("a b\n")
+    code, _, err = run(capsys, "graphs", folder, "--no-page")
+    assert code == 3
+    assert "'control/net0'" in err
+
+
+def test_a_dry_run_writes_nothing(folder: Path, capsys: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    code, out, _ = run(capsys, "graphs", folder, "--dry-run", "--json", "--page", page)
+    assert code == 0
+    assert json.loads(out)["individuals"] == 8
+    assert not page.exists()
+
+
+def test_the_page_tells_of_graphs_and_groups(folder: Path, capsys: Any, tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    page = tmp_path / "page.html"
+    assert run(capsys, "graphs", folder, "--page", page, "-q")[0] == 0
+    text = page.read_text()
+    assert "The graphs" in text
+    assert "treated/net3" in text
+    assert "Graphs of different groups are" in text
+    assert "mercer graphs" in text
+    assert run(capsys, "graphs", folder, "--page", page, "-q")[0] == 2  # it exists
+    assert run(capsys, "graphs", folder, "--page", page, "-q", "--force")[0] == 0
+
+
+def test_distances_are_those_of_the_kernel() -> None:
+    x = [mc.Graph([(0, 1)]), mc.Graph([(0, 1), (1, 2)]), mc.Graph([])]
+    k = mc.VertexHistogram()
+    assert distances_of(k, x).tolist() == [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]
+
+
+def test_tables_of_several_types_are_fitted_and_projected_by_their_columns(
+    capsys: Any, tmp_path: Path
+) -> None:
+    data, model = tmp_path / "mixed.csv", tmp_path / "m.mercer"
+    lines = [
+        f"p{i},{30 + i * i},{'north' if i % 3 else 'south'},{'good' * (i + 1)}" for i in range(8)
+    ]
+    data.write_text("\n".join(["id,age,clinic,note", *lines]))
+    words = ["--kernel", "columns()", "--rank", 2, "--json", "-q"]
+    code, out, _ = run(capsys, "fit", data, *words, "--out", model)
+    assert code == 0
+    assert json.loads(out)["inertia"] == pytest.approx(3.0)
+    turned = tmp_path / "new.csv"
+    turned.write_text("id,note,clinic,age\np1,goodgood,north,31\n")
+    code, out, _ = run(capsys, "project", model, turned, "--json", "-q")
+    assert code == 0
+    found = json.loads(out)["columns"]
+    expected = mc.load(model).individuals_.coordinates[1]
+    assert [found["dim1"][0], found["dim2"][0]] == pytest.approx(expected.tolist())
+    code, _, err = run(capsys, "project", model, turned, "--impute", "mean")
+    assert code == 2
+    assert "--drop-na" in err

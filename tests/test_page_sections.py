@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer import datasets, pictures
+from mercer.page import Section, document
+from mercer.page.data import describe
+from mercer.page.flat import Flat
+from mercer.page.maps import map_sections
+from mercer.page.panels import _two_of
+from mercer.page.scenes import _panel, scene
+from mercer.page.sections import sheet_of, with_sections
+from mercer.page.sentences import analysis
+from mercer.page.space import VIEW, Space
+from mercer.page.subject import subject_of
+from mercer.page.write import unbroken
+from mercer.pictures.colours import Scale
+from mercer.pictures.scene import (
+    Arrows,
+    Axis,
+    Band,
+    Bars,
+    Field,
+    Lines,
+    Panel,
+    Points,
+    Rule,
+)
+from tests.hostile import HOSTILE
+
+SVG = "{http://www.w3.org/2000/svg}"
+UNIT = Axis("side", (0.0, 1.0))
+
+
+def drawn(*marks: Any, **more: Any) -> Any:
+    """Return a picture of marks on the unit square, parsed."""
+    return ElementTree.fromstring(scene(Panel(marks, UNIT, UNIT, **more)))
+
+
+def inside(marks: tuple[Any, ...] = (), **more: Any) -> Flat:
+    """Return the place of a panel on a canvas, to ask it where values lie."""
+    panel = Panel(marks, UNIT, UNIT, **more)
+    return Flat(_panel(panel, (6.4, 4.8)), panel, (60.0, 20.0, 500.0, 400.0))
+
+
+def test_points_are_drawn_where_they_are() -> None:
+    place = inside()
+    assert place.across(0.0) == 60.0
+    assert place.across(1.0) == 560.0
+    assert place.down(0.0) == 420.0  # heights are counted from above
+    assert place.down(1.0) == 20.0
+    (near, far) = drawn(Points(np.array([0.2, 0.8]), np.array([0.1, 0.9]))).iter(f"{SVG}circle")
+    assert float(near.get("cx")) < float(far.get("cx"))
+    assert float(near.get("cy")) > float(far.get("cy"))
+
+
+def test_a_logarithmic_side_puts_decades_at_equal_distances() -> None:
+    panel = Panel((), Axis("", (1.0, 100.0), is_log=True), UNIT)
+    place = Flat(_panel(panel, (6.4, 4.8)), panel, (0.0, 0.0, 200.0, 100.0))
+    np.testing.assert_allclose(place.across(np.array([1.0, 10.0, 100.0])), [0.0, 100.0, 200.0])
+    assert np.isnan(place.across(np.array([-1.0])))
+
+
+def test_an_equal_unit_is_as_long_on_both_sides() -> None:
+    wide = inside((), is_equal=True)
+    assert wide.across(1.0) - wide.across(0.0) == pytest.approx(wide.down(0.0) - wide.down(1.0))
+    panel = Panel((), Axis("", (0.0, 2.0)), UNIT, is_equal=True)  # limits that may be widened
+    place = Flat(_panel(panel, (6.4, 4.8)), panel, (0.0, 0.0, 300.0, 300.0))
+    assert place.across(1.0) - place.across(0.0) == pytest.approx(place.down(0.0) - place.down(1.0))
+
+
+@pytest.mark.parametrize(
+    ("mark", "tag", "count"),
+    [
+        (Lines(np.array([0.0, np.nan, 1.0]), np.array([0.0, 0.5, 1.0])), "path", 1),
+        (Bars(np.array([0.3, 0.6]), np.array([0.5, 1.0]), ("#000000",) * 2), "rect", 2),
+        (Bars(np.array([0.3]), np.array([0.5]), ("#000000",), is_lying=True), "rect", 1),
+        (Band(np.array([0.0, 1.0]), np.zeros(2), np.ones(2), "#000000"), "path", 1),
+        (Rule(0.5), "line", 1),
+        (Arrows(np.array([0.5]), np.array([0.5])), "line", 1),
+        (Field(np.arange(2.0), np.arange(2.0), Scale(np.eye(2)), has_bar=False), "image", 1),
+    ],
+)
+def test_every_mark_is_drawn(mark: Any, tag: str, count: int) -> None:
+    empty = len(list(drawn().iter(f"{SVG}{tag}")))
+    assert len(list(drawn(mark).iter(f"{SVG}{tag}"))) - empty == count
+
+
+def test_bars_are_as_long_as_their_values() -> None:
+    bars = Bars(np.array([0.25, 0.75]), np.array([0.25, 0.5]), ("#000000",) * 2)
+    *_, short, long = drawn(bars).iter(f"{SVG}rect")
+    assert float(long.get("height")) == pytest.approx(2.0 * float(short.get("height")))
+
+
+def test_a_line_is_broken_where_a_value_is_missing() -> None:
+    line = Lines(np.array([0.0, 0.1, np.nan, 0.3]), np.array([0.0, 0.1, 0.2, 0.3]))
+    paths = [p.get("d") for p in drawn(line).iter(f"{SVG}path")]
+    assert [d.count("M") for d in paths] == [2]
+
+
+def test_what_is_near_in_space_is_drawn_last() -> None:
+    near, far = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
+    side = Axis("", (0.0, 1.0))
+    panel = Panel((Points(*np.transpose([near, far])),), side, side, side)
+    place = Space(_panel(panel, (4.0, 4.0)), panel, (0.0, 0.0, 300.0, 300.0))
+    depth = place.seen(*np.transpose([near, far]))[2]
+    assert np.dot(np.cross(*VIEW), near - far) * (depth[0] - depth[1]) > 0
+
+
+def test_a_section_needs_no_model() -> None:
+    value: dict[str, Any] = {"panels": {}, "sheets": {}}
+    bend = pictures.curves.describe([0.0, 1.0], {"g": [0.0, 2.0]}, title="A rise", notes=("Said.",))
+    section = Section("More", ["It rises."], [bend], {"Sizes": {"who": ["a"], "size": [1.5]}})
+    found, drawings = with_sections(value, [section])
+    (listed,) = found["sections"]
+    (name,) = listed["panels"]
+    assert found["panels"][name]["title"] == "A rise"
+    assert found["panels"][name]["caption"] == "Said."
+    assert drawings[name].title == ""  # the page writes it as a heading
+    assert found["panels"][name]["figure"]["data"][0]["y"] == [0.0, 2.0]
+    assert "width" not in found["panels"][name]["figure"]["layout"]
+    assert found["sheets"][listed["sheets"][0]]["rows"] == [["a", 1.5]]
+
+
+def test_columns_of_unequal_length_are_no_table() -> None:
+    with pytest.raises(mc.InvalidInput, match="'Sizes' must have equal lengths"):
+        sheet_of("t", "Sizes", {"a": [1.0], "b": [1.0, 2.0]})
+
+
+def test_hostile_words_of_sections_are_words(tmp_path: Path) -> None:
+    def hostile(word: str) -> Section:
+        points = Points(np.array([0.5]), np.array([0.5]), name=word, names=(word,))
+        picture = Panel((points,), Axis(word), Axis(word), title=word, notes=(word,))
+        return Section(word, [word], [picture], {word: {word: [word]}})
+
+    def written(name: str, words: tuple[str, ...]) -> str:
+        target, said = tmp_path / name, " ".join(words)
+        sections = [hostile(word) for word in words]
+        page = document(target, said, words, sections, code=said, command=said)
+        return page.read_text(encoding="utf-8")
+
+    tame = written("tame.html", tuple(f"word {i}" for i in range(len(HOSTILE))))
+    wild = written("wild.html", tuple(HOSTILE))
+    for mark in ("<script", "</script", "<img", "<iframe", "<a ", "<svg", "<b", "<style"):
+        assert wild.count(mark) == tame.count(mark), mark
+
+
+def test_a_page_adds_sections_to_what_a_model_says(tmp_path: Path) -> None:
+    model = mc.PCA(2).fit([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    section = Section("Stability", ["Two axes are stable."])
+    page = mc.report(model, tmp_path / "p.html", choices={}, sections=[section])
+    text = page.read_text(encoding="utf-8")
+    assert "<h2>Stability</h2>" in text
+    assert text.index("Axes in words</h2>") < text.index("<h2>Stability")
+    assert text.index("<h2>Stability") < text.index("<h2>Reproduce")
+
+
+def test_the_page_of_a_map_shows_how_well_it_fits() -> None:
+    cities = datasets.us_cities()
+    model = mc.ClassicalMDS(2).fit(cities.values)
+    value = describe(model, table=cities, choices={})
+    (section,) = map_sections(model, value)
+    eigenvalues, shepard, heat = section.pictures
+    heights = np.concatenate([m.y for m in eigenvalues.of_kind(Points)])  # type: ignore[union-attr]
+    np.testing.assert_allclose(np.sort(heights), np.sort(model.eigenvalues_))
+    assert isinstance(shepard, Panel)
+    given, *_ = shepard.of_kind(Points)
+    assert len(given.x) == 36  # type: ignore[union-attr]
+    assert "BOSTON" in [text for _, text in heat.y.ticks or ()]  # type: ignore[union-attr]
+    assert map_sections(mc.PCA().fit(np.eye(3)), value) == []
+
+
+def test_supplementary_individuals_are_shown_where_they_are_projected() -> None:
+    table = datasets.iris()
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.0)).fit(table[10:])
+    passive = table[:10]
+    value = describe(model, table=table[10:], choices={}, supplementary=passive)
+    expected = model.transform(passive.matrix())
+    np.testing.assert_allclose(np.transpose(value["passive"]["coordinates"]), expected)
+    assert "Hollow: 10 supplementary individuals." in value["panels"]["plane-1-2"]["caption"]
+    assert len(value["sheets"]["passive"]["rows"]) == 10
+    assert describe(model, choices={})["passive"] is None
+
+
+def test_a_kernel_of_scaled_columns_is_said_in_one_number() -> None:
+    x = np.random.default_rng(0).standard_normal((20, 3)) * [1.0, 10.0, 100.0]
+    kernel = mc.Gaussian(tuple((2.0 * x.std(axis=0)).tolist()))
+    said = analysis(subject_of(mc.KernelPCA(2, kernel=kernel).fit(x)))
+    assert said == "Gaussian kernel on standardised columns (bandwidth 2)"
+    other = mc.Gaussian((1.0, 2.0, 3.0))
+    said = analysis(subject_of(mc.KernelPCA(2, kernel=other).fit(x)))
+    assert said == "Gaussian kernel (a bandwidth for each of 3 variables)"
+
+
+def test_eigenfunctions_are_shown_over_two_variables_that_differ() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 60))
+    x = np.column_stack([3.0 * a, 3.0 * a + 1e-3 * b, b])  # the first two are one
+    model = mc.KernelPCA(2, kernel=mc.Gaussian(3.0)).fit(x)
+    chosen = _two_of(model.variables_, x)
+    assert 2 in chosen
+    assert len(set(chosen.tolist())) == 2
+
+
+def test_numbers_are_not_cut_at_the_end_of_a_line() -> None:
+    assert str(unbroken("1e-9 & <b>")) == '<span class="whole">1e-9</span> &amp; &lt;b&gt;'
+
+
+def test_the_code_reads_the_file_as_it_was_read(tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("aab\nabb\nbba\nbab\n")
+    data = mc.read(file, "strings")
+    model = mc.KernelPCA(2, kernel=mc.StringSpectrum(2)).fit(data)
+    value = describe(model, choices={}, source=file, name="p.html", reading={"what": "strings"})
+    namespace: dict[str, Any] = {}
+    exec(value["reproduce"]["code"].replace("'p.html'", repr(str(tmp_path / "p.html"))), namespace)
+    np.testing.assert_array_equal(namespace["model"].eigenvalues_, model.eigenvalues_)
+
+
+def test_the_code_of_a_stored_model_loads_it(tmp_path: Path) -> None:
+    file = tmp_path / "m.mercer"
+    model = mc.PCA(2).fit([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    model.save(file)
+    code = describe(model, choices={}, source=file)["reproduce"]["code"]
+    assert f"mc.load({str(file)!r})" in code
+    assert "mc.read" not in code
