@@ -13,10 +13,8 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     Points,
-    Rows,
     as_numpy,
     members,
-    take,
     vectors,
 )
 from mercer.data.mixed import rows as as_rows
@@ -26,6 +24,10 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.sets import as_sets, in_order, incidence
 from mercer.kernels.vectors import Linear
+from mercer.points import (
+    Rows,
+    take,
+)
 
 CONSTANT = 1e-14
 """A column that varies by less than this share of its largest entry is constant up to rounding."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
 from itertools import islice
 from threading import Event
 from typing import Any, Protocol, TypeVar
@@ -16,10 +19,6 @@ from mercer.check import Array, InvalidInput, number_array, whole
 from mercer.engines.cpu import Threads
 
 T = TypeVar("T")
-
-SHORT = 128
-"""Columns up to this length are shuffled by sorting, which processors do many at a time; longer
-ones by exchanges."""
 
 AHEAD = 2
 """Pieces of work queued for each thread, so that none waits and little is thrown away."""
@@ -48,12 +47,12 @@ class Drawn:
     seed: int
 
     def apply(self, r: int, columns: Array, out: Array) -> Array:
-        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(r,)))
-        if columns.shape[1] > SHORT:
-            return rng.permuted(columns, axis=1, out=out)
-        rows = shuffled_rows(rng, *columns.shape)
-        rows += columns.shape[1] * np.arange(len(columns))[:, None]
-        return np.take(columns, rows, out=out, mode="clip")  # which does not buffer
+        if not _has_shuffled(self._generator(r), columns, out):
+            self._generator(r).permuted(columns, axis=1, out=out)
+        return out
+
+    def _generator(self, r: int) -> np.random.Generator:
+        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(r,)))
 
     def indices(self, n: int, p: int) -> Array:
         """Return the same permutations of n rows and p columns as an array R x n x p.
@@ -67,24 +66,34 @@ class Drawn:
         return np.stack(drawn)
 
 
-def shuffled_rows(rng: np.random.Generator, p: int, n: int) -> Array:
-    """Return p permutations of n rows, as the order of random keys.
+@cache
+def _compiled_shuffle() -> Callable[[Array, Array, Array], bool] | None:
+    """Return numpy's shuffle without its lock on other threads, where numba is installed."""
+    if find_spec("numba") is None or sys.byteorder != "little":
+        return None
+    from mercer.dimension.shuffling import shuffled
 
-    The lowest bits of a key hold its row, so that sorting the keys carries the rows along. The
-    other 57 bits or more are random: that two agree, which alone would favour an order, has a
-    probability below n²/2⁵⁷.
+    compiled: Callable[[Array, Array, Array], bool] = shuffled
+    return compiled
 
-    >>> rows = shuffled_rows(np.random.default_rng(0), 100, 4)
-    >>> bool(np.all(np.sort(rows, axis=1) == np.arange(4))), len(np.unique(rows, axis=0))
-    (True, 24)
-    """
-    row = np.uint64(2 ** (n - 1).bit_length() - 1)
-    keys = rng.bit_generator.random_raw((p, n))
-    keys &= ~row
-    keys |= np.arange(n, dtype=np.uint64)
-    keys.sort(axis=1)
-    keys &= row
-    return keys.view(np.int64)
+
+def _has_shuffled(rng: np.random.Generator, columns: Array, out: Array) -> bool:
+    """Write what ``rng.permuted(columns, axis=1)`` would be to ``out``, or return False."""
+    shuffle, (p, n) = _compiled_shuffle(), columns.shape
+    is_plain = columns.dtype == np.float64 and columns.flags.c_contiguous
+    if shuffle is None or not is_plain or n == 0:
+        return False
+    draws = rng.bit_generator.random_raw(_draws(p, n) // 2 + 1)  # two halves of 32 bits in each
+    return shuffle(columns, draws.view(np.uint32), out)
+
+
+@cache
+def _draws(p: int, n: int) -> int:
+    """Return how many draws p shuffles of n take, but for one time in a thousand millions."""
+    places = np.arange(2.0, n + 1.0)
+    chance = places / 2.0 ** np.ceil(np.log2(places))  # that a draw is not made again
+    mean, variance = p * np.sum(1.0 / chance), p * np.sum((1.0 - chance) / chance**2)
+    return int(mean + 6.0 * np.sqrt(variance)) + 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,12 +6,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Rows, as_points, take
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+)
 from mercer.dimension.null import Exchanged, Subject, kernel_subject, linear_subject
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.vectors import Linear
+from mercer.points import (
+    Rows,
+    as_points,
+    take,
+)
 
 SAME_WEIGHT = 1e-12
 """How far, relative to the largest, weights may be from each other and count as equal."""
