@@ -214,7 +214,7 @@ def derivatives_are_differences(model: mc.GaussianProcess, gradient: dict[str, A
             assert abs(difference - slope) * here <= 2e-6 * size, name
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(smooth_kernels(), distinct_points(3, 6), st.sampled_from([None, "constant"]))
 def test_gradients_are_differences_for_any_expression(
     kernel: mc.Kernel, points: Array, mean: Any
@@ -266,15 +266,17 @@ def test_the_search_reaches_the_optimum_of_scikit_learn() -> None:
     np.testing.assert_allclose(deviation, theirs[1], rtol=1e-3)
 
 
-def test_a_search_on_part_of_the_points_ends_at_the_optimum_of_all() -> None:
+def test_a_search_on_part_of_the_points_ends_at_the_optimum_of_all(monkeypatch: Any) -> None:
+    """Of 100, 179 and 320 points."""
+    monkeypatch.setattr("mercer.gp.fitting.PART", 100)
     rng = np.random.default_rng(5)
-    x = rng.uniform(-3, 3, (1000, 1))
-    y = np.sin(2 * x[:, 0]) + 0.3 * rng.standard_normal(1000)
+    x = rng.uniform(-3, 3, (320, 1))
+    y = np.sin(2 * x[:, 0]) + 0.3 * rng.standard_normal(320)
     model = mc.GaussianProcess(1.0 * mc.Gaussian(1.0), noise_variance=0.1, n_starts=2).fit(x, y)
     assert ended(model).is_converged
     assert ended(model).evaluations <= 15
     slope = float(model.log_likelihood_gradient()["noise_variance"])
-    assert abs(slope * model.noise_variance_) <= 1e-5 * 1000
+    assert abs(slope * model.noise_variance_) <= 1e-5 * 320
     assert len(ended(model).starts) == 2
 
 
@@ -448,7 +450,52 @@ def test_an_interval_for_the_likelihood_of_many_points_holds_it() -> None:
     assert direct.confidence == 1.0
 
 
-@pytest.mark.parametrize("mean", [None, "constant", "linear"])
+@pytest.mark.parametrize("sizes", [(20, 40), (20, 20)], ids=["single", "low-rank"])
+@pytest.mark.parametrize("mean", [None, "linear"])
+def test_more_points_than_are_stored_have_the_same_process(
+    monkeypatch: Any, mean: Any, sizes: tuple[int, int]
+) -> None:
+    """Just above the limits of what is factored, lowered: means and variances by iteration."""
+    y = np.column_stack([Y, Y**2])
+    exact = fixed(mc.Gaussian(1.0), 0.1, mean=mean).fit(X, y)
+    monkeypatch.setattr("mercer.gp.process.STORED", len(X) - 1)
+    monkeypatch.setattr("mercer.solve.saddle.DIRECT", sizes[0])
+    monkeypatch.setattr("mercer.solve.saddle.SINGLE", sizes[1])
+    monkeypatch.setattr("mercer.solve.explained.AT_ONCE", 5 * len(X))  # batches of 5 and 4
+    many = fixed(mc.Gaussian(1.0), 0.1, mean=mean).fit(X, y)
+    np.testing.assert_allclose(many.weights_, exact.weights_, atol=1e-8)
+    np.testing.assert_allclose(many.null_weights_, exact.null_weights_, atol=1e-8)
+    for new in (NEW, NEW[:1]):
+        for found, right in zip(many.predict(new, True), exact.predict(new, True), strict=True):
+            np.testing.assert_allclose(found, right, atol=1e-9)
+        np.testing.assert_allclose(
+            many.predict(new, return_cov=True)[1], exact.predict(new, return_cov=True)[1], atol=1e-9
+        )
+    assert np.all(np.isfinite(many.sample(NEW, 2)))
+    again = pickle.loads(pickle.dumps(many))
+    np.testing.assert_array_equal(again.predict(NEW), many.predict(NEW))
+
+
+def test_more_points_than_are_stored_say_what_works(monkeypatch: Any) -> None:
+    monkeypatch.setattr("mercer.gp.process.STORED", len(X) - 1)
+    with pytest.raises(mc.InvalidParameter, match="at most 39 points.*optimise=False.*interval"):
+        mc.GaussianProcess(mc.Gaussian(1.0)).fit(X, Y)
+    many = fixed(mc.Gaussian(1.0), 0.1).fit(X, Y)
+    for ask in (
+        many.log_likelihood,
+        many.log_likelihood_gradient,
+        many.leave_one_out,
+        lambda: many.log_likelihood({"bandwidth": 2.0}),
+        lambda: many.likelihood_surface({"bandwidth": [1.0]}),
+    ):
+        with pytest.raises(mc.InvalidParameter, match="up to 39 points and not for 40.*interval"):
+            ask()
+    monkeypatch.setattr("mercer.solve.saddle.DIRECT", 20)
+    with pytest.raises(SingularSystem, match="> 0"):
+        fixed(mc.Gaussian(1.0), 0.0).fit(X, Y)
+
+
+@pytest.mark.parametrize("mean", [None, "linear"])
 @pytest.mark.parametrize(
     "kernel", [2.0 * mc.Gaussian((0.7, 1.5)), 1.5 * mc.Matern(1.5, 1.0) + mc.Linear()], ids=str
 )

@@ -375,6 +375,29 @@ def test_deviations_are_those_of_a_gaussian_process() -> None:
         model.confidence_band(NEW, 95.0)
 
 
+@pytest.mark.parametrize("weights", [None, [1.0, 2.0, 0.0, 3.0, 1.0, 1.0, 2.0, 0.5]])
+def test_an_infinite_penalty_has_the_deviations_of_least_squares(weights: Any) -> None:
+    x, y = np.linspace(-1.0, 1.0, 8)[:, None], np.array([0.0, 1.0, -1.0, 2.0, 0.0, 1.0, 0.5, 3.0])
+    model = mc.KernelRegression(mc.Gaussian(1.0), np.inf, "linear").fit(x, y, weights)
+    w = np.ones(8) if weights is None else np.array(weights)
+    n, Q = np.count_nonzero(w), np.hstack([np.ones((8, 1)), x])
+    w = w * n / w.sum()
+    eta = np.linalg.solve(Q.T @ (w[:, None] * Q), Q.T @ (w * y))
+    noise = float(w @ (y - Q @ eta) ** 2) / (n - 2)
+    variance = noise * np.einsum("ij,jk,ik->i", Q, np.linalg.inv(Q.T @ (w[:, None] * Q)), Q)
+    values, deviations = model.predict(x, return_std=True)
+    np.testing.assert_allclose(values, Q @ eta, atol=1e-13)
+    assert model.noise_variance_ == pytest.approx(noise, rel=1e-12)
+    np.testing.assert_allclose(deviations, np.sqrt(variance), rtol=1e-12)
+    alone = mc.KernelRegression(mc.Gaussian(1.0), np.inf).fit(x, y)
+    np.testing.assert_array_equal(alone.predict(x, return_std=True)[1], 0.0)
+
+
+def test_an_interpolant_has_no_noise() -> None:
+    x = np.linspace(-1.0, 1.0, 8)[:, None]
+    assert mc.KernelRegression(mc.Matern(0.5, 1.0), 0.0).fit(x, x[:, 0]).noise_variance_ == 0.0
+
+
 def test_intervals_of_observations_hold_as_many_as_they_say() -> None:
     rng = np.random.default_rng(17)
     x = rng.uniform(0.0, 6.0, (700, 1))

@@ -1,58 +1,15 @@
-"""Matrices and sums over all pairs of points, tile by tile in threads, one triangle only."""
+"""Sums over all pairs of points of the derivatives of a kernel, tile by tile in threads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from typing import TypeVar
+from collections.abc import Callable
 
 import numpy as np
 
 from mercer.check import Array, as_numpy, chunks
-from mercer.engines.compiled import fastest_exponential
-from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Block
 from mercer.gram import Gram
-from mercer.kernels.pairs import exponential
-
-Part = TypeVar("Part", Block, slice)
-
-
-def over(blocks: Sequence[Part], work: Callable[[Part], None]) -> None:
-    """Do the work of every block, in threads where there are several blocks."""
-
-    def run(block: Part) -> None:
-        exponential.set(fastest_exponential())
-        work(block)
-
-    engine = Threads()
-    if len(blocks) == 1 or engine.count == 1:
-        for block in blocks:
-            copy_context().run(run, block)
-        return
-    with engine.session(), ThreadPoolExecutor(engine.count) as pool:
-        for future in [pool.submit(copy_context().run, run, block) for block in blocks]:
-            future.result()
-
-
-def lower_triangle(gram: Gram) -> Array:
-    """Return the matrix in the order of LAPACK with zeros above the diagonal's tiles.
-
-    >>> from mercer import Linear
-    >>> lower_triangle(Gram(Linear(), [[1.0], [2.0]]))
-    array([[1., 2.],
-           [2., 4.]])
-    """
-    gram.refuse_no_kernel()
-    tiles = gram.cut()
-    rows = np.zeros(gram.shape)  # of the upper triangle, which are columns of the lower one
-
-    def fill(block: Block) -> None:
-        rows[block.rows, block.columns] = tiles.tile(block)
-
-    over(tiles.blocks(), fill)
-    return rows.T
+from mercer.solve.blocks import over
 
 
 def contracted(gram: Gram, weight: Callable[[Block], Array]) -> dict[str, float | Array]:

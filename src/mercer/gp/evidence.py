@@ -19,10 +19,11 @@ from scipy.linalg import lapack, qr, solve_triangular
 
 from mercer.check import Array, InvalidInput, NotPositiveDefinite, Points
 from mercer.engines.tiles import Block
-from mercer.gp.blocks import contracted, lower_triangle
+from mercer.gp.blocks import contracted
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Kind
 from mercer.solve import SingularSystem
+from mercer.solve.blocks import lower_triangle
 
 MOST_JITTER = 1e-8
 """What may be added to the diagonal, as a share of its mean, before a matrix is refused."""

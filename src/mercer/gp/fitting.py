@@ -7,11 +7,16 @@ from itertools import pairwise
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, MercerError, take
+from mercer.check import (
+    Array,
+    InvalidParameter,
+    MercerError,
+)
 from mercer.engines.cpu import Threads
 from mercer.gp.evidence import Observations, conditioned, gradient
 from mercer.gp.search import Objective, Optimum, best_of, curvature, descend, starts
 from mercer.gp.tuning import Prior, Tuned
+from mercer.points import take
 
 PART = 400
 """Points on which the starts of a search are tried, if there are at least twice as many."""

@@ -25,6 +25,7 @@ from mercer.check import (
 from mercer.estimator import KernelModel, as_kernel, seed_of
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
 from mercer.gp.fitting import maximised, variance_of
+from mercer.gp.iterative import Iterated, IterativePredictive, iterated
 from mercer.gp.posterior import LeaveOneOut, Posterior, left_out, root
 from mercer.gp.predictive import Predictive
 from mercer.gp.tuning import NOISE, Prior, Tuned
@@ -34,14 +35,17 @@ from mercer.kernels.functions import Precomputed
 from mercer.kernels.parameters import with_parameters
 from mercer.kernels.radial import Gaussian
 from mercer.null_space import Functions, null_columns
+from mercer.targets import check_size, kept, read_numbers
 
 Mean: TypeAlias = Functions
 
 STORED = 12_000
 """Up to this size (1.2 GB) the matrix is stored and factored."""
 
-EXTREME = 1e140
-"""Outputs above this have squares that are no doubles."""
+INTERVALS = (
+    "mercer.gp.log_likelihood_interval and log_likelihood_gradient_interval give intervals for "
+    "the likelihood of any number of points and for its derivatives"
+)
 
 
 class Jittered(UserWarning):
@@ -55,7 +59,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
         \quad A = K + \sigma^2 I
 
     A new observation has the variance σ² on top. Parameters of the kernel and σ² are those of the
-    largest likelihood (empirical Bayes), or of the largest posterior density given priors.
+    largest likelihood (empirical Bayes), or of the largest posterior density given priors. Given
+    parameters (``optimise=False``) condition on more than 12 000 points by conjugate gradients.
 
     Parameters
     ----------
@@ -124,8 +129,16 @@ class GaussianProcess(RegressorMixin, KernelModel):
     def fit(self, X: Any, y: Any) -> GaussianProcess:
         """Condition on observations; y has one value for each point, or several."""
         points = self._read(X, reset=True)
+        points = points if self._is_precomputed else kept(points)
         data, kernel = self._observations(points, y)
         tuned, priors = self._tuned(data, kernel), dict(self.priors or {})
+        if tuned.entries and len(data) > STORED:
+            raise InvalidParameter(
+                f"parameters are fitted to at most {STORED} points, whose matrix is stored, and "
+                f"not to {len(data)}: fit them to some of the points, and condition on all with "
+                "kernel=model.kernel_, noise_variance=model.noise_variance_ and optimise=False. "
+                f"{INTERVALS}"
+            )
         bounds = tuned.bounds(self.bounds or {}, variance_of(data.y))
         tol, seed = number(self.tol, "tol", above=0.0), seed_of(self.random_state)
         count = whole(self.n_starts, "n_starts", least=1)
@@ -133,7 +146,10 @@ class GaussianProcess(RegressorMixin, KernelModel):
             tuned, data, bounds, priors, count=count, tol=tol, seed=seed
         )
         self.kernel_, self.noise_variance_ = tuned.at(logs)
-        self._state = conditioned(data.gram(self.kernel_), self.noise_variance_, data)
+        given = data.gram(self.kernel_), self.noise_variance_, data
+        self._state: Conditioned | Iterated = (
+            conditioned(*given) if len(data) <= STORED else iterated(*given)
+        )
         self.X_fit_, self._data = data.points, data
         self._keep()
         return self
@@ -143,18 +159,13 @@ class GaussianProcess(RegressorMixin, KernelModel):
             raise InvalidInput(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        targets: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        targets: Array = check_array(
+            read_numbers(y), ensure_2d=False, dtype=np.float64, input_name="y"
+        )
         check_consistent_length(points, targets)
         if self.optimise and len(targets) == 1:
             raise InvalidInput("no parameter can be fitted to n_samples = 1; give optimise=False")
-        if len(targets) > STORED:
-            raise InvalidParameter(
-                f"the matrix of {len(targets)} points is not stored, {STORED} are the most; "
-                "KernelRegression predicts from more, and mercer.gp.log_likelihood_interval and "
-                "log_likelihood_gradient_interval give intervals for the likelihood and its slopes"
-            )
-        if np.max(np.abs(targets)) > EXTREME:
-            raise InvalidInput("y has values whose squares are no doubles: divide y by its scale")
+        check_size(targets, "y")
         self._is_flat = targets.ndim == 1
         targets = targets[:, None] if self._is_flat else targets
         Q, known = self._functions(points), self._known_mean(points)
@@ -264,13 +275,25 @@ class GaussianProcess(RegressorMixin, KernelModel):
     def _covariance(self, points: Points) -> Array:
         return self._predictive().covariance(points, self._functions(points))
 
-    def _predictive(self) -> Predictive:
+    def _predictive(self) -> Predictive | IterativePredictive:
         """Return what computes variances at points, which takes k(x, x)."""
         if self._is_precomputed:
             raise InvalidParameter(
                 "a variance takes k(x, x) of new points, which a precomputed matrix does not hold"
             )
-        return Predictive(self.kernel_, self.noise_variance_, self._data, self._state)
+        of = self.kernel_, self.noise_variance_, self._data
+        if isinstance(self._state, Conditioned):
+            return Predictive(*of, self._state)
+        return IterativePredictive(*of)
+
+    def _stored(self) -> Conditioned:
+        """Return the factored matrix, which likelihoods need."""
+        if not isinstance(self._state, Conditioned):
+            raise InvalidParameter(
+                f"the likelihood and what is left out take the matrix, which is stored for up to "
+                f"{STORED} points and not for {len(self._data)}. {INTERVALS}"
+            )
+        return self._state
 
     def sample(
         self,
@@ -311,9 +334,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
     def log_likelihood(self, parameters: Mapping[str, Any] | None = None) -> float:
         """Return the log likelihood, at other values of some parameters if they are given."""
         check_is_fitted(self)
-        if parameters is None:
-            return self._state.log_likelihood
-        return self._at(parameters)[1].log_likelihood
+        state = self._stored()
+        return (state if parameters is None else self._at(parameters)[1]).log_likelihood
 
     def log_likelihood_gradient(
         self, parameters: Mapping[str, Any] | None = None
@@ -324,6 +346,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         return gradient(gram, state, overwrite=True)
 
     def _at(self, parameters: Mapping[str, Any]) -> tuple[Gram, Conditioned]:
+        self._stored()
         values = dict(parameters)
         noise = nonnegative(values.pop(NOISE, self.noise_variance_), NOISE)
         gram = self._data.gram(with_parameters(self.kernel_, values))
@@ -341,8 +364,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
     def leave_one_out(self) -> LeaveOneOut:
         """Return what the process says of each observation given all others, in closed form."""
         check_is_fitted(self)
-        y = self._data.y + self._known_mean(self.X_fit_)
-        of = left_out(y, self._state.weights, diagonal_of_P(self._state))
+        y, state = self._data.y + self._known_mean(self.X_fit_), self._stored()
+        of = left_out(y, state.weights, diagonal_of_P(state))
         if not self._is_flat:
             return of
         return LeaveOneOut(*(getattr(of, name)[:, 0] for name in of.__dataclass_fields__))

@@ -7,10 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, Points, real_array, take
+from mercer.check import (
+    Array,
+    InvalidInput,
+    Points,
+    real_array,
+)
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
+from mercer.points import take
 
 
 @dataclass(frozen=True)
@@ -51,27 +57,6 @@ class Data:
         if kernel is None:
             return np.asarray(self.points)[np.ix_(rows, columns)]
         return Gram(kernel, take(self.points, rows), take(self.points, columns))
-
-
-EXTREME = 1e140
-"""Numbers above this, or all below its inverse, have sums of squares that are no doubles."""
-
-
-def check_size(values: Array, name: str) -> None:
-    """Refuse numbers that cannot be squared.
-
-    >>> check_size(np.array([1.0, 1e-200]), "y")
-    >>> check_size(np.array([0.0, 1e-200]), "y")
-    Traceback (most recent call last):
-    ...
-    mercer.check.InvalidInput: the largest modulus of y is 1e-200, whose square is no double: multiply y by a power of ten
-    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
-    largest = float(np.max(np.abs(values), initial=0.0))
-    if largest > EXTREME or 0.0 < largest < 1.0 / EXTREME:
-        raise InvalidInput(
-            f"the largest modulus of {name} is {largest:g}, whose square is no double: multiply "
-            f"{name} by a power of ten"
-        )
 
 
 def observation_weights(sample_weight: Any, n: int) -> Array:

@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, number, whole
+from mercer.check import Array, InvalidInput, InvalidParameter, Points, chunks, number, whole
 from mercer.estimator import KernelModel, as_kernel
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -20,14 +19,15 @@ from mercer.kernels.radial import Gaussian
 from mercer.null_space import Functions, null_columns
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
-from mercer.regression.convex import Optimum, Problem, minimise
-from mercer.regression.data import Data, check_size, observation_weights
+from mercer.regression.convex import Optimum
+from mercer.regression.data import Data, observation_weights
 from mercer.regression.landmarks import spanned
 from mercer.regression.losses import Loss, check_labels, loss_named, probability
+from mercer.regression.optima import optima_of
 from mercer.regression.spectral import decomposition
 from mercer.rkhs.functions import Function
-from mercer.solve import DIRECT, Saddle
-from mercer.solve.steps import Reflections
+from mercer.solve import DIRECT, Explained, Saddle
+from mercer.targets import check_size, kept, read_numbers
 
 STORED = 8_000
 """Up to this size (0.5 GB) the matrix is stored for losses with corners."""
@@ -40,14 +40,6 @@ FOLDS = 5
 
 SPAN = (-8.0, 2.0)
 """Decimal logarithms of the penalties of cross-validation, times the mean of k(x, x)."""
-
-
-def _least_squares(Q: Array, y: Array) -> Array:
-    if Q.shape[1] == 0:
-        return np.zeros((0, y.shape[1]))
-    reflections = Reflections(Q)
-    top = reflections.forth(y)[: reflections.count]
-    return np.asarray(solve_triangular(reflections.triangle, top))
 
 
 class KernelRegression(RegressorMixin, KernelModel):
@@ -143,12 +135,12 @@ class KernelRegression(RegressorMixin, KernelModel):
         check_labels(loss, data.y)
         saddle = self._system(data, None if data.is_matrix else as_kernel(self.kernel), loss)
         self.kernel_ = saddle.gram.kernel
-        self.X_fit_, self._p = data.points, data.p
+        self.X_fit_, self._p = data.points if data.is_matrix else kept(data.points), data.p
         self.is_approximate_ = self.landmarks is not None
         if self.is_approximate_:
             return self._span(saddle, data)
         self.penalty_ = self._penalty(saddle, data, loss)
-        self._keep(self._optima(saddle, data, self.penalty_, loss), loss)
+        self._keep(optima_of(saddle, data, self.penalty_, loss, self.tol), loss)
         return self
 
     def _span(self, saddle: Saddle, data: Data) -> KernelRegression:
@@ -173,7 +165,9 @@ class KernelRegression(RegressorMixin, KernelModel):
             raise InvalidInput(
                 f"{type(self).__name__} requires y to be passed, but the target y is None"
             )
-        targets: Array = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+        targets: Array = check_array(
+            read_numbers(y), ensure_2d=False, dtype=np.float64, input_name="y"
+        )
         check_consistent_length(points, targets)
         check_size(targets, "y")
         self._is_flat = targets.ndim == 1
@@ -252,33 +246,12 @@ class KernelRegression(RegressorMixin, KernelModel):
         for k in range(fold.max() + 1):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             part, held_out = data.part(train), data.part(test)
-            optima = self._optima(self._system(part, kernel, loss), part, penalty, loss)
+            optima = optima_of(self._system(part, kernel, loss), part, penalty, loss, self.tol)
             values = data.cross(kernel, test, train) @ np.column_stack([o.weights for o in optima])
             rows = self._functions(held_out.points)
             values = values + rows @ np.column_stack([o.null_weights for o in optima])
             total += float(data.p[test] @ loss.value(held_out.y, values).sum(axis=1))
         return total
-
-    def _optima(self, saddle: Saddle, data: Data, penalty: float, loss: Loss) -> list[Optimum]:
-        """Return the minimiser for each output."""
-        outputs = range(data.y.shape[1])
-        tol = float(self.tol)
-        problems = [Problem(saddle, data.y[:, j], data.p, penalty, loss, tol) for j in outputs]
-        if loss.name != "squared":
-            return [minimise(problem) for problem in problems]
-        s = np.sqrt(data.p)
-        if penalty == np.inf:
-            eta = _least_squares(s[:, None] * saddle.Q, s[:, None] * data.y)
-            errors = data.y - saddle.Q @ eta
-            values = data.p @ errors**2
-            zero = np.zeros(len(s))
-            return [Optimum(zero, eta[:, j], float(values[j]), 0.0, 0.0, 0) for j in outputs]
-        answer = saddle.solve(s, penalty, data.y)
-        columns = (answer.weights.T, answer.null_weights.T, answer.images.T)
-        return [
-            problem.optimum(alpha, eta, answer.iterations, image)
-            for problem, alpha, eta, image in zip(problems, *columns, strict=True)
-        ]
 
     def _keep(self, optima: list[Optimum], loss: Loss) -> None:
         weights = np.column_stack([o.weights for o in optima])
@@ -324,11 +297,9 @@ class KernelRegression(RegressorMixin, KernelModel):
         return band(values, deviation, self.noise_variance_ if observation else 0.0, level)
 
     def _deviations(self, points: Points) -> Array:
-        r"""Return standard deviations, with M the matrix of the saddle system.
+        r"""Return standard deviations, with v the variance of `Explained`.
 
-        .. math:: \mathrm{var}\, g(x) = \frac{\sigma^2}{n\gamma} \left(k(x, x) -
-            \begin{pmatrix} k_x \\ q_x \end{pmatrix}^\top M^{-1}
-            \begin{pmatrix} k_x \\ q_x \end{pmatrix}\right)
+        .. math:: \mathrm{var}\, g(x) = \frac{\sigma^2}{n\gamma}\, v(x)
         """
         is_known = self.loss == "squared" and self._is_flat and not self._is_precomputed
         if not is_known or self.is_approximate_:
@@ -336,18 +307,26 @@ class KernelRegression(RegressorMixin, KernelModel):
                 "a standard deviation exists for squared loss, one output, points and no "
                 "landmarks: the other losses are not the likelihoods of a Gaussian process"
             )
-        if not 0.0 < self.penalty_ < np.inf:
-            raise InvalidParameter("a standard deviation needs a penalty between 0 and infinity")
+        if self.penalty_ == 0.0:
+            raise InvalidParameter("a standard deviation needs a penalty > 0")
         saddle, p = self._again(), self._p
-        k, q = np.asarray(self.kernel_(self.X_fit_, points)), self._functions(points).T
-        particular = np.linalg.lstsq(saddle.Q.T, q, rcond=None)[0] if len(q) else 0.0 * k
-        image = saddle.product(particular) + self.penalty_ / p[:, None] * particular
-        answer = saddle.solve(np.sqrt(p), self.penalty_, k - image)
-        alpha, eta = particular + answer.weights, answer.null_weights
-        explained = np.sum(k * alpha, axis=0) + np.sum(q * eta, axis=0)
-        variance = np.asarray(self.kernel_.diag(points)) - explained
+        if self.penalty_ == np.inf:
+            return self._line_deviations(saddle.Q, points)
+        of = Explained(saddle, np.sqrt(p), self.penalty_)
+        parts = [self._variances(of, points[rows]) for rows in chunks(len(points), of.count)]
         scale = self.noise_variance_ / (len(p) * self.penalty_)
-        return np.asarray(np.sqrt(scale * np.maximum(variance, 0.0)))
+        return np.asarray(np.sqrt(scale * np.maximum(np.concatenate(parts), 0.0)))
+
+    def _variances(self, of: Explained, points: Points) -> Array:
+        k = Gram(self.kernel_, self.X_fit_, points).dense()
+        own = np.asarray(self.kernel_.diag(points), dtype=float)
+        return of.variances(own, k, self._functions(points).T)
+
+    def _line_deviations(self, Q: Array, points: Points) -> Array:
+        """Return those of least squares in the null space, σ² qₓᵀ (n QᵀPQ)⁻¹ qₓ."""
+        _, triangle = np.linalg.qr(np.sqrt(len(Q) * self._p)[:, None] * Q)
+        white = np.linalg.solve(triangle.T, self._functions(points).T)
+        return np.asarray(np.sqrt(self.noise_variance_ * np.sum(white * white, axis=0)))
 
     @property
     def degrees_of_freedom_(self) -> float:
@@ -372,12 +351,18 @@ class KernelRegression(RegressorMixin, KernelModel):
     @property
     def noise_variance_(self) -> float:
         """The weighted sum of squared residuals divided by its degrees of freedom."""
-        n, p = len(self._p), self._p
+        n, left = len(self._p), len(self._p) - self.degrees_of_freedom_
+        return n * self._square_sum() / left if left > 0 else 0.0
+
+    def _square_sum(self) -> float:
+        """Return Σ p (y - g)² over all outputs."""
         if self.is_approximate_:
-            return n * self._spanned.square_sum / (n - self.degrees_of_freedom_)
+            return self._spanned.square_sum
+        if self.penalty_ == np.inf:
+            return self.objective_
         # y - g = γα/p: the residuals of a regularised system are its weights.
-        residuals = self.penalty_ / p * np.atleast_2d(self.weights_.T)
-        return float(n * np.sum(p * residuals**2) / (n - self.degrees_of_freedom_))
+        residuals = self.penalty_ / self._p * np.atleast_2d(self.weights_.T)
+        return float(np.sum(self._p * residuals**2))
 
     @property
     def function_(self) -> Function:

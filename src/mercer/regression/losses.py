@@ -110,8 +110,8 @@ def check_labels(loss: Loss, y: Array) -> None:
     if wrong.size:
         row = int(wrong[0])
         raise InvalidInput(
-            f"the {loss.name} loss is one of labels -1 and 1, and y has {y[row]!r} at row {row}; "
-            "for two classes give numpy.where(y == positive, 1, -1)"
+            f"the {loss.name} loss is one of labels -1 and 1, and y has {y[row].tolist()} at row "
+            f"{row}; for two classes give numpy.where(y == positive, 1, -1)"
         )
 
 

@@ -14,8 +14,9 @@ from mercer.estimator import Model
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
 from mercer.regression.curve import Curve, curve
-from mercer.regression.data import check_size, observation_weights
+from mercer.regression.data import observation_weights
 from mercer.regression.places import Places, pooled
+from mercer.targets import check_size, read_numbers
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)
 """Observations this near to a line, relatively, lie on it."""
@@ -77,7 +78,12 @@ class SmoothingSpline(RegressorMixin, Model):
     def fit(self, x: Any, y: Any, sample_weight: Any = None) -> SmoothingSpline:
         """Find the curve; x is one-dimensional, or a table of one column."""
         at, values = validate_data(
-            self, _column(x), y, dtype=np.float64, y_numeric=True, ensure_min_samples=2
+            self,
+            _column(x),
+            read_numbers(y),
+            dtype=np.float64,
+            y_numeric=True,
+            ensure_min_samples=2,
         )
         self._check_width()
         check_size(values, "y")

@@ -1,5 +1,6 @@
 """Systems of the representer theorem, with their errors: factored, or by conjugate gradients."""
 
+from mercer.solve.explained import Explained as Explained
 from mercer.solve.saddle import Answer as Answer
 from mercer.solve.saddle import Saddle as Saddle
 from mercer.solve.steps import DIRECT as DIRECT

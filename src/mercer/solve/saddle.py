@@ -21,6 +21,7 @@ from mercer.check import Array
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import nystrom
+from mercer.solve.blocks import lower_triangle
 from mercer.solve.steps import (
     DIRECT,
     Map,
@@ -217,17 +218,14 @@ class Saddle:
 
     def _single(self, S: Array, shift: float) -> Map:
         """Return the inverse of SKS + γI by a factor in single precision."""
-        gram, s = self.near, S[:, 0].astype(np.float32)
+        gram = self.near
         if np.issubdtype(gram.cut().dtype, np.complexfloating):
             return self._low_rank(S, shift)
         raised = shift
         while True:
-            A = np.empty(gram.shape, np.float32)
-            for block, values in gram.engine.each(gram.cut(single=True)):
-                # Rows of the upper triangle, which LAPACK reads as columns of the lower one.
-                A[block.rows, block.columns] = s[block.rows, None] * values * s[block.columns]
+            A = lower_triangle(gram, S[:, 0], single=True)
             A[np.diag_indices_from(A)] += np.float32(raised)
-            factor, failed = lapack.spotrf(A.T, lower=1, clean=0, overwrite_a=1)
+            factor, failed = lapack.spotrf(A, lower=1, clean=0, overwrite_a=1)
             if not failed:
                 break
             # A larger shift makes a worse preconditioner, but always one.

@@ -15,12 +15,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, number, take
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    number,
+)
 from mercer.estimator import KernelModel, as_kernel, is_yes, one_of, weights_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.radial import Gaussian
+from mercer.points import take
 from mercer.svm.margin import Separator, separated_by_cost, separated_by_share
 from mercer.svm.probability import Sigmoid, coupled, platt
 
