@@ -81,6 +81,19 @@ def test_corrections_are_ordered_and_keep_the_order(given_values: list[float]) -
     assert corrected(p, None) is p
 
 
+def test_many_active_variables_do_not_hide_a_factor_that_did_not_make_the_axes() -> None:
+    rng = np.random.default_rng(0)
+    side = np.repeat(["low", "high"], 12)
+    X = rng.standard_normal((24, 300)) + 0.35 * (side == "low")[:, None]
+    model = mc.PCA(1).fit(X)
+    names = dict(zip(model._columns, X.T, strict=True))
+    alone, among = (
+        mc.describe_axes(model, table) for table in ({"side": side}, {"side": side} | names)
+    )
+    found = [row(d, axis="1", variable="side", category="") for d in (alone, among)]
+    assert found[0]["corrected_p_value"] == found[1]["corrected_p_value"] < 0.05
+
+
 def test_holm_by_hand() -> None:
     p = np.array([0.04, 0.01, 0.03, 0.005])
     np.testing.assert_allclose(corrected(p, "holm"), [0.06, 0.03, 0.06, 0.02])
@@ -125,6 +138,22 @@ def test_a_degenerate_pair_is_described_as_a_plane() -> None:
     )
 
 
+def test_a_plane_and_a_column_with_holes_have_a_multiple_correlation() -> None:
+    rng = np.random.default_rng(6)
+    square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]] * 6)
+    z = square @ [1.0, 0.5] + rng.standard_normal(24)
+    z[[0, 1, 4, 5, 8, 12, 13]] = np.nan  # among the others the two axes are correlated
+    model = mc.PCA().fit(square)
+    found = row(mc.describe_axes(model, {"z": z}), variable="z")
+    known = np.isfinite(z)
+    design = np.column_stack([np.ones(known.sum()), model.individuals_.coordinates[known]])
+    residual = z[known] - design @ np.linalg.lstsq(design, z[known])[0]
+    R2 = 1.0 - np.sum(residual**2) / np.sum((z[known] - z[known].mean()) ** 2)
+    assert found["value"] == pytest.approx(np.sqrt(R2), abs=1e-12)
+    F = R2 / 2 / ((1 - R2) / (known.sum() - 3))
+    assert found["p_value"] == pytest.approx(stats.f.sf(F, 2, known.sum() - 3), rel=1e-9)
+
+
 def test_pillai_is_that_of_a_multivariate_analysis() -> None:
     # R: summary(manova(cbind(y1, y2) ~ g), test = "Pillai") has F = V/(s - V) * (2n+s+1)/(2m+s+1).
     p, q, v, V = 2, 3, 36, 0.4
@@ -164,13 +193,32 @@ def test_sentences_of_the_athletes(athletes: Any) -> None:
     assert description.axes[0].title == "Axis 1 (33 % of the inertia)"
     assert description.axes[2].sentences == (
         "It rises with 1500m (r = 0.782) and Pole.vault (r = 0.692).",
-        "Competition accounts for 2.8 % of it, which is not beyond chance.",
+        "Not linked with it beyond chance: Competition (2.8 % of its variance).",
     )
     text = str(description)
-    assert "Points (supplementary) (r = 0.956)" in text
+    assert "Points (supplementary, r = 0.956)" in text
     assert "r: correlation with the axis, from −1 to 1." in text
-    assert "corrected for 75 tests by the rule of Holm" in text
+    assert (
+        "(50 of variables that made the axes, and apart 25 of others) by the rule of Holm" in text
+    )
     assert "left out" not in text  # names of rows are no variable
+
+
+def test_a_column_without_a_name_is_called_so() -> None:
+    x = np.arange(12.0)
+    model = mc.PCA(1).fit(np.column_stack([x, x**2]))
+    text = str(mc.describe_axes(model, {"": [f"p{i}" for i in range(12)], "x": x}))
+    assert "left out: a column without a name." in text
+
+
+def test_factors_that_made_the_axes_are_active() -> None:
+    rng = np.random.default_rng(0)
+    columns = {"x": rng.standard_normal(12), "kind": list("aabb") * 3, "beside": list("uvw") * 4}
+    kernel = mc.Columns({"x": mc.Linear(), "kind": mc.Category()})
+    model = mc.KernelPCA(2, kernel=kernel).fit(columns)
+    description = mc.describe_axes(model, columns)
+    is_active = {link.variable: link.is_active for link in description.axes[0].links}
+    assert is_active == {"x": True, "kind": True, "beside": False}
 
 
 def test_what_cannot_be_tested_is_said() -> None:

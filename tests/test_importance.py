@@ -263,3 +263,17 @@ def test_wrong_questions_are_refused_by_name() -> None:
         mc.permutation_importance(
             mc.KernelPCA(1, kernel="precomputed").fit(np.diag([1.0, 2.0, 4.0, 8.0]))
         )
+
+
+def test_sentences_do_not_call_few_permutations_evidence() -> None:
+    x = np.random.default_rng(0).standard_normal((20, 3))
+    x[:, 1] += 2.0 * x[:, 0]
+    model = mc.PCA().fit(x)
+    few, enough = (
+        str(mc.permutation_importance(model, None, R, axes=1, random_state=0)) for R in (5, 19)
+    )
+    assert "5 permutations are too few to find links beyond chance at p ≤ 0.05" in few
+    assert "Linked with the others beyond chance (p ≤ 0.05" in enough
+    assert "costs it most for" in few
+    two = mc.permutation_importance(mc.PCA().fit(x[:2]), None, 5, random_state=0)
+    assert "no variable costs it anything" in str(two)

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy.stats import binomtest
+from sklearn.base import clone
 
 import mercer as mc
 from mercer import pictures
@@ -22,8 +24,9 @@ from mercer.pictures.paths import CROSS
 from mercer.pictures.scene import Lines
 from mercer.pictures.scene import Points as Marks
 from mercer.stability import paths, replicates
+from mercer.stability.downdates import downdated
 from mercer.stability.procrustes import matched, rotation
-from mercer.stability.replicates import Refits, source_of
+from mercer.stability.replicates import Refits, Source, source_of
 from mercer.stability.resampling import ties
 
 
@@ -356,7 +359,7 @@ def test_pictures_draw_what_was_found() -> None:
     found = mc.bootstrap(mc.PCA(2), X, 40, random_state=0)
     panel = pictures.bootstrap.describe(found, labels=0)
     ellipses = [mark for mark in panel.marks if isinstance(mark, Lines)]
-    assert len(ellipses) == 40  # of 60 individuals
+    assert len(ellipses) == 24  # of 60 individuals
     line = np.column_stack([ellipses[0].x, ellipses[0].y])
     centre = line[:-1].mean(axis=0)
     i = int(np.argmin(np.linalg.norm(found.coordinates - centre, axis=1)))
@@ -425,3 +428,75 @@ def test_wrong_arguments_are_named() -> None:
         mc.parameter_path(model, X, "kernel__width", [1.0, 2.0])
     with pytest.raises(mc.InvalidParameter, match="at least 2 values"):
         mc.parameter_path(model, X, "kernel__bandwidth", [1.0])
+
+
+def _clouds() -> dict[str, tuple[Any, int]]:
+    """Return fitted models, and how many of their axes to follow."""
+    rng = np.random.default_rng(7)
+    X, w = rng.standard_normal((24, 5)), rng.random(24)
+    w[::5] = 0.0
+    square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]] * 4)
+    alone = np.column_stack([X, np.r_[9.0, np.zeros(23)]])  # an axis that one individual makes
+    kernel = mc.KernelPCA(3, kernel=mc.Gaussian(2.0))
+    return {
+        "table": (mc.PCA().fit(X), 5),
+        "weights": (mc.PCA().fit(X, sample_weight=w), 3),
+        "kernel": (clone(kernel).fit(X, sample_weight=w), 3),
+        "repeated": (clone(kernel).fit(np.repeat(X[:8], 3, axis=0)), 2),
+        "alone": (mc.PCA().fit(alone), 3),
+        "square": (mc.PCA().fit(square), 2),
+        "few": (mc.PCA().fit(X[:5]), 3),
+    }
+
+
+@pytest.mark.parametrize("name", list(_clouds()))
+def test_axes_without_an_individual_are_those_of_a_decomposition_anew(name: str) -> None:
+    model, axes = _clouds()[name]
+    source = source_of(model, None, axes)
+    active = np.flatnonzero(source.weights > 0)
+    whole, size = source.inertias.sum(), np.abs(source.scores).max()
+    for ours, anew in zip(source.without(active), Source.without(source, active), strict=True):
+        np.testing.assert_allclose(ours.inertias, anew.inertias, atol=1e-13 * whole)
+        np.testing.assert_allclose(ours.covariances, anew.covariances, atol=1e-13 * whole)
+        np.testing.assert_allclose(np.abs(ours.cosines), np.abs(anew.cosines), atol=1e-11)
+        first, second = (
+            r.scores @ rotation(r.scores, source.scores, source.weights) for r in (ours, anew)
+        )
+        np.testing.assert_allclose(first, second, atol=1e-11 * size)
+
+
+@given(
+    arrays(np.float64, 5, elements=st.floats(0.0, 1.0)),
+    arrays(np.float64, (2, 5), elements=st.floats(-1.0, 1.0)),
+)
+def test_downdates_solve_the_eigenvalue_problem(values: Array, points: Array) -> None:
+    d = np.sort(values)[::-1] + 0.1
+    found, vectors = downdated(d, points, 5)
+    for z, mu, v in zip(points, found, vectors, strict=True):
+        matrix = np.diag(d) - np.outer(z, z)
+        np.testing.assert_allclose(mu, np.linalg.eigvalsh(matrix)[::-1], atol=1e-13 * (1 + z @ z))
+        np.testing.assert_allclose(np.linalg.norm(v, axis=0), 1.0, atol=1e-12)
+        np.testing.assert_allclose(matrix @ v, v * mu, atol=1e-11 * (1 + z @ z))
+
+
+def test_an_axis_that_one_individual_makes_is_gone_without_it() -> None:
+    others = np.random.default_rng(3).standard_normal((20, 3))
+    x = np.zeros((21, 4))
+    x[0, 3], x[1:, :3] = 12.0, others - others.mean(axis=0)
+    found = mc.jackknife(mc.PCA(2), x)
+    assert found.order[0] == 0
+    assert np.max(found.angles[0]) == pytest.approx(90.0)
+
+
+def test_three_individuals_have_one_axis_to_judge() -> None:
+    x = np.array([[0.0, 0.0], [3.0, 1.0], [4.0, 5.0]])
+    assert mc.jackknife(mc.PCA(), x).angles.shape == (3, 1)
+    assert len(mc.bootstrap(mc.PCA(), x, 20, random_state=0).inertias) == 1
+    for resample in (mc.jackknife, mc.bootstrap):
+        with pytest.raises(mc.InvalidInput, match="when one is left out"):
+            resample(mc.PCA(), x, axes=2)
+
+
+def test_the_number_of_axes_has_no_path() -> None:
+    with pytest.raises(mc.InvalidParameter, match="n_components"):
+        mc.parameter_path(mc.KernelPCA(2), np.eye(4), "n_components", [1, 2])

@@ -61,6 +61,7 @@ class Group:
         is_near = all(float(s.max()) < SINGLE_SQUARES for s in self.squares.values())
         self.precision: Any = np.float32 if self.uses and is_near else np.float64
         self.squares = {scale: s.astype(self.precision) for scale, s in self.squares.items()}
+        self.sides = {scale: self._side(scale) for scale in self.uses}
 
     def _squares(self, columns: Array, scale: Scale) -> Array:
         lengths = np.broadcast_to(np.asarray(scale, dtype=np.float64), self.X.shape[1])[columns]
@@ -74,21 +75,20 @@ class Group:
 
         The values are valid until this thread asks for the next.
         """
-        moved = self.own[order]
         if self.uses:
-            sides = {scale: self._side(moved, scale) for scale in self.squares}
-            for part in chunks(len(moved), max(1, TILE // len(self.rows))):
-                yield part, self.kernel.evaluate(Permuted(self, moved, sides, part))
+            sides = {scale: side[:, order] for scale, side in self.sides.items()}
+            for part in chunks(len(order), max(1, TILE // len(self.rows))):
+                yield part, self.kernel.evaluate(Permuted(self, order, sides, part))
             return
         X = self.X.copy()
-        X[:, self.columns] = moved
+        X[:, self.columns] = self.own[order]
         for part in chunks(len(X), ROWS):
             yield part, np.asarray(self.kernel(X[part], X[self.rows]))
 
-    def _side(self, moved: Array, scale: Scale) -> Array:
+    def _side(self, scale: Scale) -> Array:
         """Return the columns of the group in units of a scale, as rows."""
         lengths = np.broadcast_to(np.asarray(scale), self.X.shape[1])[self.columns]
-        side: Array = np.ascontiguousarray((moved / lengths).T, self.precision)
+        side: Array = np.ascontiguousarray((self.own / lengths).T, self.precision)
         return side
 
     def diagonal(self, order: Array) -> Array:
@@ -108,8 +108,8 @@ class Group:
 class Permuted(Table):
     """Individuals and landmarks whose columns of a group are permuted."""
 
-    def __init__(self, group: Group, moved: Array, sides: dict[Scale, Array], part: slice) -> None:
-        self.group, self.moved, self.sides_of, self.part = group, moved, sides, part
+    def __init__(self, group: Group, order: Array, sides: dict[Scale, Array], part: slice) -> None:
+        self.group, self.order, self.sides_of, self.part = group, order, sides, part
         self.same = False
         self.buffer: Array | None = group.buffer(part.stop - part.start)
         self._known = {}
@@ -117,7 +117,7 @@ class Permuted(Table):
     @cached_property
     def _points(self) -> Array:
         X = self.group.X.copy()
-        X[:, self.group.columns] = self.moved
+        X[:, self.group.columns] = self.group.own[self.order]
         return X
 
     @property

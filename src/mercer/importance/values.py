@@ -18,6 +18,9 @@ NAMED = 5
 LEVEL = 0.05
 """The p-value up to which a sentence names a variable."""
 
+ROUNDING = 1e-9
+"""A loss below this is none."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Importance:
@@ -97,26 +100,38 @@ class Importance:
     @cached_property
     def sentences(self) -> tuple[str, ...]:
         """What a person reads of it."""
-        axes = "The first axis explains"
-        axes = axes if self.axes == 1 else f"The first {self.axes} axes explain"
-        words = [f"{clean(self.names[g])} ({percent(self.importances[g])})" for g in self.order]
-        words[0] = f"{words[0][:-1]} of the inertia)"
-        permutations = self.shares.shape[1]
-        level = max(LEVEL, 1.0 / (permutations + 1))
-        linked = [clean(self.names[g]) for g in self.order if self.p_values[g] <= level]
-        found = [
-            f"{axes} {percent(self.share)} of the inertia. Shuffling the values of one variable "
-            f"costs them most for {listing(words, NAMED)}.",
-            f"Linked with the others beyond chance (p ≤ {level:.2g}, each test by itself, "
-            f"{permutations} permutations): "
-            + (f"{listing(linked, NAMED)}." if linked else "none."),
-        ]
+        first, it = ("The first axis explains", "it")
+        if self.axes > 1:
+            first, it = f"The first {self.axes} axes explain", "them"
+        explained = f"{first} {percent(self.share)} of the inertia."
+        found = [f"{explained} {self._on_losses(it)}", self._on_tests()]
         if self.landmarks is not None:
             found.append(
                 f"Computed on {self.landmarks} individuals as landmarks, which moves the axes by "
                 f"{short(self.approximation)}."
             )
         return tuple(found)
+
+    def _on_losses(self, it: str) -> str:
+        losing = [g for g in self.order if self.importances[g] > ROUNDING]
+        if not losing:
+            return f"Shuffling the values of no variable costs {it} anything."
+        words = [f"{clean(self.names[g])} ({percent(self.importances[g])})" for g in losing]
+        words[0] = f"{words[0][:-1]} of the inertia)"
+        return f"Shuffling the values of one variable costs {it} most for {listing(words, NAMED)}."
+
+    def _on_tests(self) -> str:
+        permutations = self.shares.shape[1]
+        if permutations + 1 < 1.0 / LEVEL:
+            return (
+                f"{permutations} permutations are too few to find links beyond chance at "
+                f"p ≤ {LEVEL:g}: at least {round(1.0 / LEVEL) - 1} are needed."
+            )
+        linked = [clean(self.names[g]) for g in self.order if self.p_values[g] <= LEVEL]
+        return (
+            f"Linked with the others beyond chance (p ≤ {LEVEL:g}, each test by itself, "
+            f"{permutations} permutations): {listing(linked, NAMED) if linked else 'none'}."
+        )
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)

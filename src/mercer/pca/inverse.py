@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, Points, lies_on_disk, readings
+from mercer.check import (
+    Array,
+    InvalidInput,
+    Points,
+)
 from mercer.estimator import in_dtype_of
 from mercer.gram import columns
 from mercer.kernels.base import Kernel
+from mercer.points import (
+    lies_on_disk,
+    readings,
+)
 from mercer.preimages import Sections, preimage
 from mercer.spectrum import Spectrum
 

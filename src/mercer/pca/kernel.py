@@ -16,10 +16,8 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     Points,
-    Rows,
     number,
     real_array,
-    take,
     whole,
 )
 from mercer.engines.base import Engine
@@ -41,6 +39,10 @@ from mercer.kernels.vectors import Linear
 from mercer.pca.inverse import Invertible
 from mercer.pca.placed import place_of, placed
 from mercer.pca.validity import refuse_contradiction, refuse_negative, refuse_negative_diagonal
+from mercer.points import (
+    Rows,
+    take,
+)
 from mercer.preimages import Sections
 from mercer.reading import Readable, Variables
 from mercer.reading.remarks import remark_axes

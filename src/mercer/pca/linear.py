@@ -19,7 +19,6 @@ from mercer.check import (
     Array,
     InvalidInput,
     InvalidParameter,
-    lies_on_disk,
     real_array,
     whole,
 )
@@ -39,6 +38,7 @@ from mercer.estimator import (
 from mercer.gram import shares
 from mercer.pca.axes import Oriented, principal, wants_scatter
 from mercer.pca.tables import ROUNDING, DenseTable, Table, noise_of, read
+from mercer.points import lies_on_disk
 from mercer.reading import ConstantColumns, Readable, Variables
 from mercer.reading.model import warn_constant
 from mercer.reading.remarks import named, remark_axes

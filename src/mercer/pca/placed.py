@@ -10,9 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, Points, lies_on_disk, readings
+from mercer.check import (
+    Array,
+    Points,
+)
 from mercer.gram import columns
 from mercer.kernels.definite import power_of_two
+from mercer.points import (
+    lies_on_disk,
+    readings,
+)
 
 SMALLEST, LARGEST = 1e-150, 1e150
 """Coordinates whose squares are doubles."""

@@ -6,9 +6,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, chunks, readings, whole
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    chunks,
+    whole,
+)
 from mercer.estimator import is_yes, require_fit
 from mercer.kernels.base import Kernel
+from mercer.points import readings
 from mercer.reading.slopes import AxisSlopes
 from mercer.reading.values import correlations
 

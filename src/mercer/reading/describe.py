@@ -13,6 +13,7 @@ from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
 from mercer.estimator import one_of, require_fit
+from mercer.kernels.tables import columns_read
 from mercer.reading.links import AxesDescription, AxisDescription, Link, notes_on
 from mercer.reading.tidy import library_of
 from mercer.reading.values import Categories, correlations
@@ -65,9 +66,9 @@ def describe_axes(
     level : float
         Sentences name the links whose corrected p-value is at most this.
     correction : {"holm", "benjamini-hochberg", None}
-        Of the p-values of all tests together. Holm's keeps the probability of any false link
-        within ``level``, whatever their dependence; that of Benjamini and Hochberg the expected
-        share of false ones, where dependence is positive.
+        Of the p-values of all tests together, those of active variables apart from others. Holm's
+        keeps the probability of any false link within ``level``, whatever their dependence; that
+        of Benjamini and Hochberg the expected share of false ones, where dependence is positive.
 
     Notes
     -----
@@ -90,8 +91,7 @@ def describe_axes(
     scores = Scores.of(model)
     columns, left_out = _columns(model, table, len(scores.weights))
     found, more = _tested(scores, columns, scores.spaces(count))
-    every = corrected(np.array([link.p_value for links in found for link in links]), correction)
-    p_values = iter(every.tolist())
+    p_values = iter(_corrected_by_kind([a for links in found for a in links], correction))
     described = tuple(
         AxisDescription(
             tuple(k + 1 for k in space.axes),
@@ -105,6 +105,15 @@ def describe_axes(
     notes = (*notes_on(described, correction, level), *left_out, *more)
     library = library_of(table) or getattr(model, "_library", None)
     return AxesDescription(described, correction, level, notes, library)
+
+
+def _corrected_by_kind(links: list[Link], how: str | None) -> list[float]:
+    """Return corrected p-values; those of variables that made the axes are no tests of others."""
+    p, is_active = np.array([(a.p_value, a.is_active) for a in links]).reshape(-1, 2).T
+    result = np.empty(len(links))
+    for kind in (is_active == 1.0, is_active == 0.0):
+        result[kind] = corrected(p[kind], how)
+    return [float(value) for value in result]
 
 
 def corrected(p_values: Array, how: str | None) -> Array:
@@ -265,18 +274,27 @@ def _columns(model: Any, table: Any, count: int) -> tuple[list[Column], list[str
             f"the table has {len(data)} rows and the model {count} individuals: give the table "
             "that the model was fitted on"
         )
-    active = {str(name) for name in getattr(model, "_columns", ())}
+    active = _active(model)
     columns, skipped = [], []
     for column in data.columns():
         if column.role is Role.NUMBER:
             columns.append(Column(column.name, column.name in active, numbers=column.values))
         elif column.role is Role.FACTOR and len(column.levels) < count:
             words = [MISSING if v is None else v for v in as_labels(column.values.tolist())]
-            columns.append(Column(column.name, False, labels=np.array(words, dtype=object)))
+            labels = np.array(words, dtype=object)
+            columns.append(Column(column.name, column.name in active, labels=labels))
         elif column.role is not Role.IDENTIFIER:
-            skipped.append(clean(column.name))
+            skipped.append(clean(column.name) or "a column without a name")
     names = listing(skipped, NAMED) if skipped else ""
     return columns, [f"Neither numbers nor categories, and left out: {names}."] if skipped else []
+
+
+def _active(model: Any) -> set[str]:
+    """Return the columns that the axes were made of."""
+    kernel = getattr(model, "kernel_", None)
+    if kernel is not None and kernel.reads_rows:
+        return set(columns_read(kernel))
+    return {str(name) for name in getattr(model, "_columns", ())}
 
 
 def _as_table(table: Any) -> Table:
@@ -291,14 +309,15 @@ def _tested(
     """Return the links of each space, and sentences on columns without variance or with holes."""
     found: list[list[Link]] = [[] for _ in spaces]
     constant, holed = [], []
-    for column, r, individuals in _numbers(scores, columns):
+    for column, r, individuals, between in _numbers(scores, columns):
         if not np.all(np.isfinite(r)):
             constant.append(clean(column.name))
             continue
         if individuals < int(np.sum(scores.weights > 0)):
             holed.append(clean(column.name))
         for links, space in zip(found, spaces, strict=True):
-            links.append(_of_number(column, r[list(space.axes)], individuals))
+            at = list(space.axes)
+            links.append(_of_number(column, r[at], individuals, between[np.ix_(at, at)]))
     for column in columns:
         if column.labels is not None:
             categories = scores.categories(column.name, column.labels)
@@ -306,7 +325,7 @@ def _tested(
                 constant.append(clean(column.name))
                 continue
             for links, space in zip(found, spaces, strict=True):
-                links.extend(_of_factor(categories, list(space.axes)))
+                links.extend(_of_factor(categories, list(space.axes), column.is_active))
     sentences = []
     if constant:
         names = listing(constant, NAMED)
@@ -317,25 +336,29 @@ def _tested(
     return found, sentences
 
 
-def _numbers(scores: Scores, columns: list[Column]) -> Iterator[tuple[Column, Array, int]]:
-    """Yield the correlations of each column of numbers and how many individuals they rest on."""
-    active = scores.weights > 0
+def _numbers(scores: Scores, columns: list[Column]) -> Iterator[tuple[Column, Array, int, Array]]:
+    """Yield the correlations of each column of numbers, and how many individuals they rest on.
+
+    Last come the correlations between the axes among these: they are 0 over all individuals only.
+    """
+    active, apart = scores.weights > 0, np.eye(scores.coordinates.shape[1])
     numeric = [c for c in columns if c.numbers is not None]
     complete = [c for c in numeric if np.all(np.isfinite(np.asarray(c.numbers, float)))]
     every = np.ones(len(active), dtype=bool)
     r = dict(zip(complete, _stacked(scores, complete, every), strict=True))
     for column in columns:
         if column.correlations is not None:
-            yield column, column.correlations, int(active.sum())
+            yield column, column.correlations, int(active.sum()), apart
         elif column in r:
-            yield column, r[column], int(active.sum())
+            yield column, r[column], int(active.sum()), apart
         elif column.numbers is not None:
             known = np.isfinite(np.asarray(column.numbers, float))
             individuals = int(np.sum(known & active))
             if individuals < 2:
-                yield column, np.full(scores.coordinates.shape[1], np.nan), individuals
+                yield column, np.full(len(apart), np.nan), individuals, apart
             else:
-                yield column, _stacked(scores, [column], known)[0], individuals
+                between = np.nan_to_num(scores.correlations(scores.coordinates, known))
+                yield column, _stacked(scores, [column], known)[0], individuals, between
 
 
 def _stacked(scores: Scores, columns: list[Column], known: Array) -> Array:
@@ -345,18 +368,19 @@ def _stacked(scores: Scores, columns: list[Column], known: Array) -> Array:
     return scores.correlations(np.column_stack(numbers), known)
 
 
-def _of_number(column: Column, r: Array, individuals: int) -> Link:
-    trace = float(r @ r)  # the scores of axes are uncorrelated: squares add up
+def _of_number(column: Column, r: Array, individuals: int, between: Array) -> Link:
+    trace = float(r @ np.linalg.pinv(between, hermitian=True) @ r) if len(r) > 1 else float(r @ r)
     value = float(r[0]) if len(r) == 1 else float(np.sqrt(min(trace, 1.0)))
     p = trace_p_value(trace, len(r), 1, individuals - 2)
     return Link(column.name, None, "correlation", value, p, column.is_active)
 
 
-def _of_factor(categories: Categories, axes: list[int]) -> Iterator[Link]:
+def _of_factor(categories: Categories, axes: list[int], is_active: bool) -> Iterator[Link]:
     name, Q, N = categories.variables[0], len(categories), categories.total
     trace = float(categories.eta2[0, axes].sum())
     p = trace_p_value(trace, len(axes), Q - 1, N - Q)
-    yield Link(name, None, "eta2", trace / len(axes), p, False)
+    yield Link(name, None, "eta2", trace / len(axes), p, is_active)
     for level, v in zip(categories.levels, categories.v_test[:, axes], strict=True):
         length = float(v[0]) if len(axes) == 1 else float(np.sqrt(v @ v))
-        yield Link(name, level, "v_test", length, float(chdtrc(len(axes), length**2)), False)
+        p = float(chdtrc(len(axes), length**2))
+        yield Link(name, level, "v_test", length, p, is_active)

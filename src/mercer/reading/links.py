@@ -67,8 +67,10 @@ class AxisDescription:
         """What a person reads: the links that chance would seldom make, closest first."""
         first = [link for link in self.links if link.measure == "correlation"]
         factors = [link for link in self.links if link.measure == "eta2"]
-        found = [self._on_space(), self._on_numbers(first), *map(self._on_factor, factors)]
-        return tuple(text for text in found if text)
+        beyond = [a for a in factors if a.corrected <= self.level]
+        others = [a for a in factors if a.corrected > self.level]
+        found = [self._on_space(), *self._on_numbers(first), *map(self._on_factor, beyond)]
+        return tuple(text for text in (*found, self._on_others(others)) if text)
 
     def _on_space(self) -> str:
         if self.is_plane:
@@ -78,35 +80,30 @@ class AxisDescription:
             return "An axis beyond those computed has the same inertia: ask for one more."
         return ""
 
-    def _on_numbers(self, links: list[Link]) -> str:
+    def _on_numbers(self, links: list[Link]) -> list[str]:
         links = sorted(links, key=lambda link: -abs(link.value))
         if not links:
-            return ""
+            return []
         close = [a for a in links if a.corrected <= self.level and abs(a.value) >= CLOSE]
         if not close:
             few = f"No variable has a correlation beyond ±{CLOSE}"
             few = few if abs(links[0].value) < CLOSE else "No variable goes beyond chance"
-            return f"{few}; the closest is {self._named(links[0])}."
+            return [f"{few}; the closest is {self._named(links[0])}."]
         if self.is_plane:
-            return f"Along it vary {listing([self._named(a) for a in close], NAMED)}."
+            return [f"Along it vary {listing([self._named(a) for a in close], NAMED)}."]
         sides = [[self._named(a) for a in close if a.value * sign > 0] for sign in (1, -1)]
-        texts = [listing(side, NAMED) for side in sides if side]
-        if len(texts) == 2:
-            return f"It rises with {texts[0]}, and falls with {texts[1]}."
-        return f"It {'rises' if sides[0] else 'falls'} with {texts[0]}."
+        verbs = zip(("rises", "falls"), sides, strict=True)
+        return [f"It {verb} with {listing(side, NAMED)}." for verb, side in verbs if side]
 
     def _named(self, link: Link) -> str:
         has_active = any(other.is_active for other in self.links)
-        mark = "" if link.is_active or not has_active else " (supplementary)"
-        return (
-            f"{clean(link.variable)}{mark} ({'R' if self.is_plane else 'r'} = {short(link.value)})"
-        )
+        mark = "" if link.is_active or not has_active else "supplementary, "
+        letter = "R" if self.is_plane else "r"
+        return f"{clean(link.variable)} ({mark}{letter} = {short(link.value)})"
 
     def _on_factor(self, factor: Link) -> str:
         said = f"{clean(factor.variable)} accounts for {percent(factor.value)} of "
-        said += "them" if self.is_plane else "it"
-        if factor.corrected > self.level:
-            return f"{said}, which is not beyond chance."
+        said += "their variance" if self.is_plane else "its variance"
         mine = [a for a in self.links if a.category is not None and a.variable == factor.variable]
         far = sorted(
             (a for a in mine if a.corrected <= self.level), key=lambda link: -abs(link.value)
@@ -124,6 +121,14 @@ class AxisDescription:
             if side
         ]
         return f"{said}: {', '.join(texts)}."
+
+    def _on_others(self, factors: list[Link]) -> str:
+        if not factors:
+            return ""
+        words = [f"{clean(a.variable)} ({percent(a.value)} of its variance)" for a in factors[:1]]
+        words += [f"{clean(a.variable)} ({percent(a.value)})" for a in factors[1:]]
+        whose = "them" if self.is_plane else "it"
+        return f"Not linked with {whose} beyond chance: {listing(words, NAMED)}."
 
 
 def _lie(links: list[Link]) -> str:
@@ -183,29 +188,40 @@ class AxesDescription:
 def notes_on(
     axes: tuple[AxisDescription, ...], correction: str | None, level: float
 ) -> tuple[str, ...]:
-    """Return what a reader must know: the letters used, the correction, and its limits."""
+    """Return what a reader must know: the words and letters used, the correction, its limits."""
     links = [link for axis in axes for link in axis.links]
     said = " ".join(text for axis in axes for text in axis.sentences)
     notes = []
-    if "(r = " in said:
+    if any(axis.share is not None for axis in axes):
+        notes.append("Inertia: the mean squared distance of the individuals from their centre.")
+    if "(r = " in said or ", r = " in said:
         notes.append("r: correlation with the axis, from −1 to 1.")
-    if "(R = " in said:
+    if "(R = " in said or ", R = " in said:
         notes.append("R: correlation with the closest direction of the plane, from 0 to 1.")
     if "(v = " in said:
         notes.append(
             "v: distance of the group's mean from the centre, in standard deviations of the means "
             "of groups of its size drawn at random."
         )
+    if "supplementary, " in said:
+        notes.append("Supplementary: not used to make the axes.")
     if links:
-        notes.append(f"Beyond chance: p ≤ {level:g}{_by(correction, len(links))}.")
+        tests = [sum(link.is_active is kind for link in links) for kind in (False, True)]
+        notes.append(f"Beyond chance: p ≤ {level:g}{_by(correction, *tests)}.")
     if any(link.is_active for link in links):
         notes.append(
-            "The axes were made of the active variables: their p-values say how close a link is, "
-            "not whether there is one."
+            "The p-values of variables that made the axes say how close a link is, not whether "
+            "there is one: even noise is linked with axes made of it."
         )
     return tuple(notes)
 
 
-def _by(correction: str | None, tests: int) -> str:
+def _by(correction: str | None, others: int, active: int) -> str:
     rule = {"holm": "Holm", "benjamini-hochberg": "Benjamini and Hochberg"}.get(correction or "")
-    return "" if rule is None else f", corrected for {tests} tests by the rule of {rule}"
+    if rule is None:
+        return ""
+    if not others or not active:
+        count = others + active
+        return f", corrected for {count} test{'' if count == 1 else 's'} by the rule of {rule}"
+    counts = f"{active} of variables that made the axes, and apart {others} of others"
+    return f", corrected for the number of tests ({counts}) by the rule of {rule}"

@@ -10,7 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, NotPositiveDefinite, readings
+from mercer.check import (
+    Array,
+    InvalidParameter,
+    NotPositiveDefinite,
+)
+from mercer.points import readings
 from mercer.reading.remarks import AtBarycentre, named
 from mercer.reading.tidy import as_frame, frozen
 

@@ -33,13 +33,17 @@ def short(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent.
+    """Return a share in percent; what is too small to be read is 0.
 
-    >>> percent(0.71), percent(0.0523)
-    ('71 %', '5.2 %')
+    >>> percent(0.71), percent(0.0523), percent(0.00038), percent(-0.002), percent(1e-16)
+    ('71 %', '5.2 %', '0.04 %', '\N{MINUS SIGN}0.2 %', '0 %')
     """
     value = 100.0 * share
-    return f"{value:.0f} %" if value >= 10.0 or value == 0.0 else f"{value:.2g} %"
+    if abs(value) < 0.005:
+        return "0 %"
+    if abs(value) < 0.1:
+        return f"{short(float(f'{value:.2f}'))} %"
+    return f"{value:.0f} %" if abs(value) >= 10.0 else f"{short(float(f'{value:.2g}'))} %"
 
 
 def listing(words: Sequence[str], most: int | None = None) -> str:

@@ -189,6 +189,10 @@ def _refuse_unknown(model: Any, parameter: str) -> None:
     if isinstance(model, KernelModel) and not isinstance(model.kernel, Kernel):
         inner = as_kernel(model.kernel).parameters() if model.kernel != PRECOMPUTED else {}
         known = {**known, **{f"kernel__{name}": value for name, value in inner.items()}}
+    if parameter == "n_components":
+        raise InvalidParameter(
+            "n_components says how many axes are kept and does not change them: there is no path"
+        )
     if parameter not in known:
         listed = ", ".join(n for n in sorted(known) if n.startswith("kernel__")) or "none"
         raise InvalidParameter(

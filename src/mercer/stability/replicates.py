@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import clone
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array, InvalidInput, chunks
 from mercer.estimator import PRECOMPUTED, require_fit
 from mercer.pca import PCA, KernelPCA
 from mercer.reading import ReadingWarning
 from mercer.spectrum import STORED
+from mercer.stability.downdates import downdated
 
 DENSE = 200
 """Covariances of up to so many coordinates are decomposed whole, larger ones by Lanczos steps."""
 
 FEW = 5
 """Whole decompositions are also taken where more than one axis in so many is asked for."""
+
+
+TOGETHER = 2**20
+"""Coordinates on the axes without one of some individuals that are held at a time, 8 MB of them."""
+
+NOTHING = 1e-14
+"""An inertia below this share of the whole is rounding."""
 
 
 class Replicate(NamedTuple):
@@ -50,6 +59,13 @@ class Source(ABC):
     def at(self, weights: Array) -> Replicate:
         """Return the axes for weights that sum to 1."""
 
+    def without(self, individuals: Array) -> Iterator[Replicate]:
+        """Yield the axes without each of some individuals."""
+        for i in individuals:
+            rest = self.weights.copy()
+            rest[i] = 0.0
+            yield self.at(rest / rest.sum())
+
 
 def source_of(model: Any, X: Any, count: int | None) -> Source:
     """Return the source of replicates of a fitted model, or of one to be fitted to X."""
@@ -63,11 +79,18 @@ def source_of(model: Any, X: Any, count: int | None) -> Source:
     kept = len(model.inertias_)
     if kept == 0:
         raise InvalidInput("the model has no axes: all individuals coincide")
-    count = min(2, kept) if count is None else count
+    individuals = int(np.sum(model.individuals_.weights > 0))
+    if individuals < 3:
+        raise InvalidInput("at least 3 individuals with a weight are needed to resample them")
+    most = min(kept, individuals - 2)  # as many axes are left when an individual is left out
+    count = min(2, most) if count is None else count
     if count > kept:
         raise InvalidInput(f"the model has {kept} axes, fewer than the {count} asked for")
-    if int(np.sum(model.individuals_.weights > 0)) < 3:
-        raise InvalidInput("at least 3 individuals with a weight are needed to resample them")
+    if count > most:
+        raise InvalidInput(
+            f"{individuals} individuals have {most} axes when one is left out, fewer than the "
+            f"{count} asked for"
+        )
     if isinstance(model, KernelPCA) and model.spectrum_.is_approximate:
         raise InvalidInput(
             "the model is an approximation on landmarks, whose own error replicates would mix with "
@@ -91,7 +114,7 @@ class Cloud(Source):
         super().__init__(model, count)
         self.is_standardised = bool(getattr(model, "standardize", False))
         self.points = _columns(model) if self.is_standardised else _all_coordinates(model)
-        self.deviations = np.sqrt(self.weights @ self.points**2)
+        self.values = self.weights @ self.points**2
         axes = self.points.T @ (self.weights[:, None] * self.scores) / self.inertias
         self.axes = np.column_stack([axes, *self._next(axes)])
 
@@ -104,17 +127,52 @@ class Cloud(Source):
         return [following[:, 0]] if values[0] > 0.0 else []
 
     def at(self, weights: Array) -> Replicate:
-        mean = weights @ self.points
-        points = self.points - mean
-        if self.is_standardised:
-            found = np.sqrt(weights @ points**2)
-            points *= np.where(
-                found > 0.0, self.deviations / np.where(found > 0.0, found, 1.0), 0.0
-            )
-        values, axes = _largest(points, weights, self.count)
-        images = points @ self.axes
+        mean, units = weights @ self.points, self._units(weights)
+        active = weights > 0
+        points = self.points[active]
+        points -= mean
+        points *= units
+        values, axes = _largest(points, weights[active], self.count)
+        both = units[:, None] * np.column_stack([axes, self.axes])
+        images = self.points @ both
+        images -= mean @ both
+        scores, images = images[:, : self.count], images[:, self.count :]
         covariances = images.T @ (weights[:, None] * images)
-        return Replicate(points @ axes, values, self.axes[:, : self.count].T @ axes, covariances)
+        return Replicate(scores, values, self.axes[:, : self.count].T @ axes, covariances)
+
+    def without(self, individuals: Array) -> Iterator[Replicate]:
+        if self.is_standardised:
+            yield from super().without(individuals)
+            return
+        many = max(1, TOGETHER // (len(self.points) * self.count + self.points.shape[1]))
+        for part in chunks(len(individuals), many):
+            yield from self._downdated(individuals[part])
+
+    def _downdated(self, individuals: Array) -> Iterator[Replicate]:
+        """Yield the same from covariances less those of one individual; see `jackknife`."""
+        z, w = self.points[individuals], self.weights[individuals]
+        shares = w / (1.0 - w)
+        values, axes = downdated(self.values, np.sqrt(shares)[:, None] * z, self.count)
+        is_there = values > NOTHING * self.values.sum()
+        axes = np.where(is_there[:, None, :], axes, 0.0)
+        values = np.where(is_there, values, 0.0) / (1.0 - w)[:, None]
+        scores = np.tensordot(self.points, axes, axes=(1, 1))
+        scores += shares[:, None] * np.einsum("ij,ijk->ik", z, axes)  # from the mean of the others
+        cosines = self.axes[:, : self.count].T @ axes
+        whole, own = self.axes.T @ (self.values[:, None] * self.axes), z @ self.axes
+        for i in range(len(individuals)):
+            covariances = (whole - shares[i] * np.outer(own[i], own[i])) / (1.0 - w[i])
+            yield Replicate(scores[:, i], values[i], cosines[i], covariances)
+
+    def _units(self, weights: Array) -> Array:
+        """Return what coordinates are multiplied by: deviations are those of the replicate."""
+        if not self.is_standardised:
+            return np.ones(self.points.shape[1])
+        found = weights @ (self.points - weights @ self.points) ** 2
+        units: Array = np.sqrt(
+            np.where(found > 0.0, self.values, 0.0) / np.where(found > 0.0, found, 1.0)
+        )
+        return units
 
 
 def _columns(model: PCA) -> Array:
@@ -146,12 +204,20 @@ def _all_coordinates(model: Any) -> Array:
 
 
 def _largest(points: Array, weights: Array, count: int) -> tuple[Array, Array]:
-    """Return the largest eigenvalues of the covariances of centred points, and their axes."""
-    active = weights > 0
-    A = np.sqrt(weights[active])[:, None] * points[active]
+    """Return the largest eigenvalues of the covariances of centred points, and their axes.
+
+    Axes without inertia have no direction: they are 0.
+    """
+    A = np.sqrt(weights)[:, None] * points
+    values, axes = _of_rows(A, count)
+    is_there = values > NOTHING * float(np.einsum("ij,ij->", A, A))
+    return np.where(is_there, values, 0.0), np.where(is_there, axes, 0.0)
+
+
+def _of_rows(A: Array, count: int) -> tuple[Array, Array]:
+    """Return the largest eigenvalues of AᵀA and their vectors."""
     n, r = A.shape
-    side = min(n, r)
-    if side <= max(DENSE, FEW * count):
+    if min(n, r) <= max(DENSE, FEW * count):
         if n < r:
             values, left = _whole(A @ A.T, count)
             sizes = np.sqrt(np.where(values > 0.0, values, np.inf))

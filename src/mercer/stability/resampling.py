@@ -13,7 +13,7 @@ from mercer.engines.base import Progress
 from mercer.estimator import seed_of
 from mercer.reading.tidy import as_frame
 from mercer.stability.procrustes import matched, rotation
-from mercer.stability.replicates import Source, source_of
+from mercer.stability.replicates import Replicate, Source, source_of
 
 FEWEST = 20
 """Replicates below this number say nothing of the ends of an interval."""
@@ -219,7 +219,7 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     sums = Sums(source)
     rng = np.random.default_rng(seed_of(random_state))
     for done in range(R):
-        sums.add(drawn(source, rng))
+        sums.add(source.at(drawn(source, rng)))
         if progress is not None:
             progress(done + 1, R)
     return sums.bootstrap(rate)
@@ -249,10 +249,9 @@ class Sums:
         self.cosines: list[Array] = []
         self.covariances: list[Array] = []
 
-    def add(self, weights: Array) -> Array:
+    def add(self, found: Replicate) -> Array:
         """Take a replicate, and return its scores turned onto those of the model."""
         source = self.source
-        found = source.at(weights)
         aligned: Array = found.scores @ rotation(found.scores, source.scores, source.weights)
         # Sums of differences from the model's own scores do not cancel.
         gaps = aligned - source.scores
