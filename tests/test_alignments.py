@@ -177,7 +177,7 @@ def test_scores_of_letters_are_those_of_the_matrix() -> None:
 
 
 def test_blosum62_is_conditionally_positive_definite_and_so_its_exponentials_are_kernels() -> None:
-    S = matrix_of("blosum62")
+    S = matrix_of("blosum62", "ACDEFGHIKLMNPQRSTVWY")
     assert mc.negative_definite(-S)
     assert S.sum() == -426.0
     for scale in (0.01, 0.1, 1.0, 3.0):
@@ -199,3 +199,14 @@ def test_scores_that_are_no_kernel_are_refused() -> None:
         mc.LocalAlignment(scores="pam250")
     with pytest.raises(mc.InvalidParameter, match="too large"):
         mc.LocalAlignment(scores="blosum62", scale=100.0)
+
+
+def test_scores_with_a_name_follow_the_letters_of_the_alphabet() -> None:
+    x = ["WARD", "KWAR", "DAWK", ""]
+    expected = mc.LocalAlignment(scale=0.2, scores="blosum62")(x)
+    for alphabet in ("ARNDCQEGHILKMFPSTWYV", "WARDK"):
+        k = mc.LocalAlignment(scale=0.2, scores="blosum62", alphabet=alphabet)
+        np.testing.assert_allclose(k(x), expected, rtol=1e-14)
+        assert mc.kernel(repr(k)) == k
+    with pytest.raises(mc.InvalidParameter, match="no score of 'B'"):
+        mc.LocalAlignment(scores="blosum62", alphabet="AB")

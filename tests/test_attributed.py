@@ -52,7 +52,7 @@ KERNELS = [
 
 
 @pytest.mark.parametrize("k", KERNELS, ids=repr)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(x=st.lists(attributed(), min_size=1, max_size=3))
 def test_it_is_the_sum_of_the_definition(
     k: mc.ContinuousWeisfeilerLehman, x: list[mc.Graph]
@@ -62,13 +62,13 @@ def test_it_is_the_sum_of_the_definition(
 
 
 @pytest.mark.parametrize("k", KERNELS[:2], ids=repr)
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(x=st.lists(attributed(), min_size=1, max_size=3))
 def test_it_obeys_the_laws(k: mc.Kernel, x: list[mc.Graph]) -> None:
     obeys_the_laws(k, x)
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(attributed(), st.data())
 def test_names_of_nodes_do_not_matter(g: mc.Graph, data: st.DataObject) -> None:
     other = g.relabelled(data.draw(st.permutations(range(g.n))))

@@ -33,7 +33,6 @@ from mercer import (
 from mercer.check import (
     Array,
     as_numpy,
-    as_points,
     chunks,
     finite,
     how_many,
@@ -50,6 +49,7 @@ from mercer.check import (
     whole,
     worst_asymmetry,
 )
+from mercer.points import as_points
 
 X = np.random.default_rng(0).normal(size=(6, 4)).round(3)
 WHOLE = np.random.default_rng(1).integers(-9, 10, size=(6, 4)).astype(np.float64)

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 from importlib import import_module
 from importlib.util import find_spec
@@ -21,7 +22,7 @@ from mercer import datasets
 from mercer.cli import EXAMPLES, main
 from mercer.cli import report as report_command
 from mercer.cli.completion import commands_of, script
-from mercer.cli.parser import DEMOS, parser
+from mercer.cli.parser import DEMOS, SHOWN, parser
 from mercer.cli.refusals import code_of, in_flags, refusal
 from mercer.cli.tables import csv_bytes
 from mercer.datasets.embedded import FOLDER
@@ -108,6 +109,12 @@ def test_every_command_has_help_and_the_common_flags(
     for flag in ("--json", "--dry-run", "--quiet", "--verbose", "--no-color", "--debug"):
         assert flag in shown
     assert "exit codes" in shown
+    assert f"example: {SHOWN[command]}" in shown
+    words = shlex.split(SHOWN[command])
+    assert parser().parse_args(words[1:]).command == command
+    guide = (ROOT / "docs" / "command-line.md").read_text()
+    assert f"\n{SHOWN[command]}\n" in guide
+    assert re.search(rf"^\| `mercer {command}\b", guide, re.MULTILINE)
 
 
 def test_the_entry_point_is_this_function() -> None:
@@ -512,12 +519,110 @@ def test_report_hands_over_rows_that_took_no_part_and_how_the_file_was_read(
     assert seen["supplementary"].row_names == ("row0", "row1", "row2")
     assert len(seen["table"]) == 9
     assert seen["most_bytes"] == 7_000_000
-    assert seen["reading"] == {"roles": {"w": "text", "kind": "factor"}}
-    assert mc.read(table, **seen["reading"]).active == ("a", "b", "c")
+    reading = seen["reading"]
+    assert reading.options == {"roles": {"w": "text", "kind": "factor"}, "supplementary": ["w"]}
+    assert (reading.passive, reading.weights) == ((0, 1, 2), None)
+    assert mc.read(table, **reading.options).active == ("a", "b", "c")
     assert set(seen["choices"]) == {"inertia", "kaiser", "scree"}
     again = shlex.split(seen["command"])
     assert again[again.index("--max-mb") + 1] == "7.0"
     assert parser().parse_args(again[1:]).permutations == 0
+
+
+@pytest.fixture
+def holed(tmp_path: Path) -> Path:
+    """A table with a missing number, a factor, words, and a column that names nothing."""
+    lines = ["name,a,b,kind,w,note"]
+    rng = np.random.default_rng(1)
+    words = ("warm and dry", "cold and dry", "warm and wet", "cold and wet")
+    for i, (a, b) in enumerate(rng.standard_normal((14, 2)).round(3)):
+        cell = "" if i == 4 else a
+        lines.append(f"row{i},{cell},{b},{'xyz'[i % 3]},{1 + i % 4},{words[i % 4]} {i}")
+    path = tmp_path / "holed.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--impute", "mean"],
+        ["--impute", "mean", "--sup-rows", "row3,6-9", "--method", "pca"],
+        ["--impute", "mean", "--weights", "w", "--scale"],
+        ["--drop-na", "--factor", "w", "--sup-rows", "2", "--sup-cols", "b"],
+        ["--drop-na", "--kernel", "columns()", "--drop", "note", "--weights", "w"],
+    ],
+    ids=["plain", "rows", "weights", "factor", "columns"],
+)
+def test_the_code_of_a_page_finds_the_same_axes_in_a_fresh_process(
+    run: Any, holed: Path, tmp_path: Path, flags: list[str]
+) -> None:
+    for extra in ("jinja2", "plotly"):
+        pytest.importorskip(extra)
+    page = tmp_path / "page.html"
+    answer = run("report", holed, *flags, "--permutations", 0, "--out", page)
+    assert answer.code == 0, answer.err
+    code = value_of(page)["reproduce"]["code"]
+    asked = "import json\nprint(json.dumps(model.inertias_.tolist()))"
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", f"{code}\n{asked}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    axes = run("fit", holed, *flags, "--json").value["axes"]
+    found = json.loads(done.stdout.splitlines()[-1])
+    np.testing.assert_allclose(found, [axis["inertia"] for axis in axes], rtol=1e-9)
+
+
+def value_of(page: Path) -> Any:
+    """Return what a page holds for its scripts."""
+    text = page.read_text(encoding="utf-8")
+    (found,) = re.findall(r"<script[^>]*application/json[^>]*>(.*?)</script>", text, re.DOTALL)
+    return json.loads(found)
+
+
+def test_columns_that_a_kernel_uses_are_said_to_be_used(
+    run: Any, holed: Path, tmp_path: Path
+) -> None:
+    flags = ["--drop-na", "--kernel", "columns()", "--sup-cols", "b"]
+    answer = run("fit", holed, *flags)
+    assert answer.code == 0, answer.err
+    assert '4 variables: "a", "kind", "w", "note"; rows named by "name"' in answer.err
+    assert 'supplementary "b"' in answer.err
+    assert "not used" not in answer.err
+    assert '"note"' not in run("fit", holed, "--drop-na").err.partition("not used")[0]
+    both = ["--kernel", "columns()", "--kernel", "gaussian(bandwidth='median')"]
+    assert run("compare", holed, "--drop-na", *both, "--permutations", 0).code == 0
+    page = tmp_path / "page.html"
+    more = ["--sup-rows", "row1", "--permutations", 0, "--out", page]
+    assert run("report", holed, *flags, *more).code == 0
+    value = value_of(page)
+    assert (
+        "4 active columns (2 of numbers, 1 of categories, 1 of texts)" in value["data"]["sentence"]
+    )
+    used = {row[0]: row[2] for row in value["sheets"]["columns"]["rows"]}
+    assert used["kind"] == used["note"] == used["a"] == "active"
+    assert (used["b"], used["name"]) == ("supplementary", "names of rows")
+    assert "kernel on 4 columns (a, kind, w and note)" in value["sentences"][0]
+    assert value["passive"]["names"] == ["row1"]
+
+
+def test_a_table_of_factors_is_data_for_a_kernel_that_reads_them(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "factors.csv"
+    lines = [f"{'ab'[i % 2]},{'uvw'[i % 3]}" for i in range(12)]
+    path.write_text("\n".join(["first,second", *lines]) + "\n")
+    assert run("fit", path).code == 3
+    answer = run("fit", path, "--kernel", "columns()", "--json")
+    assert answer.code == 0, answer.err
+    assert (answer.value["variables"], len(answer.value["axes"])) == (2, 3)
+    assert run("check", path, "--kernel", "columns()").code == 0
+    assert "leave --scale out" in run("fit", path, "--kernel", "columns()", "--scale").err
+    model = tmp_path / "factors.mercer"
+    run("fit", path, "--kernel", "columns()", "--out", model)
+    placed = run("project", model, path)
+    assert (placed.code, len(placed.rows)) == (0, 12), placed.err
 
 
 def test_report_leaves_out_permutations_that_would_take_minutes(
@@ -794,7 +899,9 @@ def about(text: str) -> str:
 def test_the_completion_file_is_that_of_the_parser() -> None:
     written = (ROOT / "completions" / "mercer.bash").read_text()
     assert written == script(), "run: python -m mercer.cli.completion > completions/mercer.bash"
+    assert set(COMMANDS) == set(SHOWN)
     assert {"fit", "report", "project", "check", "dim", "demo", "doctor"} <= set(COMMANDS)
+    assert {"curve", "compare", "replicates", "graphs"} <= set(COMMANDS)
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")

@@ -448,3 +448,24 @@ def test_what_cannot_be_compared_is_named(call: Any, message: str) -> None:
 def test_questions_that_make_no_sense_are_refused(call: Any, message: str) -> None:
     with pytest.raises(mc.InvalidParameter, match=message):
         call(data(18)[0])
+
+
+@pytest.mark.parametrize("test", ["permutation", "pearson"])
+@pytest.mark.parametrize("k", [mc.Linear(), GAUSS, mc.Polynomial(2)], ids=repr)
+def test_rounding_is_no_dependence(k: mc.Kernel, test: str) -> None:
+    x, _ = data(19)
+    found = mc.hsic(k, GAUSS, np.full((30, 3), 0.1), x, test=test)
+    assert found.statistic == pytest.approx(0.0, abs=1e-15)
+    assert found.p_value == 1.0
+    assert "alike" in found.how
+
+
+def test_kernels_on_tables_may_be_written() -> None:
+    x, _ = data(20)
+    table = {"u": x[:, 0], "v": x[:, 1]}
+    texts = {"first": "columns({'u': linear()})", "second": "columns({'v': linear()})"}
+    found = mc.compare_kernels(texts, table, permutations=0)
+    expected = mc.rv(x[:, 0], x[:, 1], permutations=0).statistic
+    assert found.alignments[0, 1] == pytest.approx(expected, rel=1e-12)
+    agreed = mc.consensus(texts, table)
+    assert mc.KernelPCA(1, kernel=agreed.kernel).fit(table).transform(table).shape == (30, 1)

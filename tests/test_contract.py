@@ -9,7 +9,11 @@ import pytest
 from hypothesis import assume, given
 
 from mercer import FeatureMap, Series
-from mercer.check import Array, InvalidInput, Paired, Points
+from mercer.check import (
+    Array,
+    InvalidInput,
+    Points,
+)
 from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.contract import KernelCheck, check_kernel
@@ -37,6 +41,7 @@ from mercer.kernels.spectral import (
 from mercer.kernels.splines import Brownian, CubicSpline
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.vectors import Bilinear, Linear, Polynomial, Sigmoid
+from mercer.points import Paired
 from tests.strategies import distinct_points, smooth_kernels
 from tests.test_check import FRAME
 

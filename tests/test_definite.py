@@ -12,7 +12,12 @@ from hypothesis.extra import numpy as hnp
 from scipy.linalg import hilbert
 
 from mercer import FeatureMap
-from mercer.check import Array, InvalidInput, InvalidParameter, NotPositiveDefinite, Paired
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    NotPositiveDefinite,
+)
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Verdict, factor, form, positive_definite
 from mercer.kernels.functions import FromFunction, Precomputed
@@ -21,6 +26,7 @@ from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance
 from mercer.kernels.spectral import Characteristic
 from mercer.kernels.tensor import tensor_product
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+from mercer.points import Paired
 from tests.test_check import FRAME, ROWS, Labelled
 
 REFERENCE = Path(__file__).parent / "reference"

@@ -11,8 +11,15 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.check import Array, InvalidInput, lies_on_disk, take
+from mercer.check import (
+    Array,
+    InvalidInput,
+)
 from mercer.gram import Gram
+from mercer.points import (
+    lies_on_disk,
+    take,
+)
 from mercer.spectrum import leading
 
 RNG = np.random.default_rng(6)

@@ -258,7 +258,7 @@ def test_data_on_disk_have_the_axes_of_data_in_memory(
 def test_a_bad_number_on_disk_is_named_by_its_row(
     model: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mercer.check.READ_AT_ONCE", 400)
+    monkeypatch.setattr("mercer.points.READ_AT_ONCE", 400)
     bad = LONG.copy()
     bad[650, 2] = np.nan
     with pytest.raises(mc.InvalidInput, match="row 650, column 2 holds NaN"):

@@ -111,3 +111,12 @@ def test_the_bound_for_rounding_covers_products_by_factors() -> None:
     precise = gram.dense().astype(np.longdouble) @ V.astype(np.longdouble)
     error = np.linalg.norm((gram @ V - precise).astype(np.float64), axis=0)
     assert np.all(error <= gram.rounding())
+
+
+def test_complex_numbers_beside_counts_have_no_factors() -> None:
+    rng = np.random.default_rng(3)
+    table: dict[str, Any] = {"z": rng.normal(size=40) + 1j * rng.normal(size=40), "s": ["ab"] * 40}
+    k = mc.Columns({"z": mc.Linear(), "s": mc.StringSpectrum(1)})
+    assert factors(k, mc.Rows(table), None) is None
+    v = rng.normal(size=(40, 2))
+    np.testing.assert_allclose(mc.Gram(k, table) @ v, k(table) @ v, rtol=1e-12)

@@ -357,7 +357,7 @@ def by_pairs(graph: Graph, depth: int) -> list[Any]:
     return found
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(st.data())
 def test_labels_of_edges_are_part_of_neighbourhoods(data: st.DataObject) -> None:
     x = []
@@ -379,3 +379,22 @@ def test_labels_of_edges_divide_histograms() -> None:
         mc.ShortestPath()(x).tolist()
         == mc.ShortestPath()([Graph([(0, 1), (1, 2)]), Graph([(0, 1)])]).tolist()
     )
+
+
+@settings(max_examples=40)
+@given(graphs(), st.data())
+def test_lengths_do_not_depend_on_the_order_of_their_sums(
+    plain: Graph, data: st.DataObject
+) -> None:
+    lengths = st.sampled_from([0.1, 0.2, 0.3, 0.7])
+    count = len(plain.edges)
+    weights = data.draw(st.lists(lengths, min_size=count, max_size=count))
+    g = Graph(plain.edges, plain.labels, weights, plain.n)
+    other = g.relabelled(data.draw(st.permutations(range(g.n))))
+    K = mc.ShortestPath()([g, other])
+    assert len(set(K.ravel().tolist())) == 1
+
+
+def test_lengths_of_any_size_are_compared() -> None:
+    tiny, huge = (Graph([(0, 1), (1, 2)], weights=[w, 2 * w]) for w in (1e-307, 1e307))
+    assert mc.ShortestPath()([tiny, huge]).tolist() == [[12.0, 0.0], [0.0, 12.0]]

@@ -129,3 +129,10 @@ def test_parameters_outside_their_domain_are_refused(make: Callable[[], mc.Kerne
 def test_the_graph_may_be_given_as_a_matrix() -> None:
     matrix: Any = LADDER.adjacency().toarray()
     assert mc.CommuteTime(matrix) == mc.CommuteTime(Graph(LADDER.edges, weights=LADDER.weights))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_matrices_are_symmetric_to_the_last_digit(name: str) -> None:
+    g = Graph([(0, 1), (0, 2), (2, 4), (3, 5), (4, 5)], weights=[0.1, 2.5, 0.3, 0.2, 0.1])
+    K = FUNCTIONS[name][0](g)(range(6))
+    assert np.array_equal(K, K.T)

@@ -9,7 +9,8 @@ import pytest
 
 import mercer as mc
 from mercer import datasets, pictures
-from mercer.page import Section, document
+from mercer.data.table import Table
+from mercer.page import Section, document, svg
 from mercer.page.data import describe
 from mercer.page.flat import Flat
 from mercer.page.maps import map_sections
@@ -221,6 +222,55 @@ def test_the_code_reads_the_file_as_it_was_read(tmp_path: Path) -> None:
     namespace: dict[str, Any] = {}
     exec(value["reproduce"]["code"].replace("'p.html'", repr(str(tmp_path / "p.html"))), namespace)
     np.testing.assert_array_equal(namespace["model"].eigenvalues_, model.eigenvalues_)
+
+
+def test_what_was_analysed_is_summed_and_nothing_else() -> None:
+    def total(model: Any, table: Any) -> str | None:
+        facts = describe(model, table=table, choices={})["reproduce"]["facts"]
+        return dict(facts).get("SHA-256 of the active columns")
+
+    words = ("aab", "abb", "bba", "bab")
+    beside = Table.of({"size": [1.0, 2.0, 3.0, 4.0]}, supplementary=["size"])
+    of_words = mc.KernelPCA(2, kernel=mc.StringSpectrum(2)).fit(words)
+    assert total(of_words, beside) is None
+    assert "1 column, none of them active" in describe(of_words, table=beside)["data"]["sentence"]
+    columns = {"x": [1.0, 2.0, 4.0, 7.0], "kind": list("aabb"), "other": list("uvvu")}
+    tables = [Table.of(columns), Table.of({**columns, "kind": list("abab")})]
+    tables.append(Table.of({**columns, "other": list("uuvv")}))
+    kernel = mc.Columns({"x": mc.Linear(), "kind": mc.Category()})
+    sums = [total(mc.KernelPCA(2, kernel=kernel).fit(table), table) for table in tables]
+    assert sums[0] == sums[2] is not None  # what the kernel does not look at does not count
+    assert sums[0] != sums[1]
+
+
+def test_weights_of_python_are_asked_for_in_the_code(tmp_path: Path) -> None:
+    x = np.arange(8.0).reshape(4, 2) ** 2
+    model = mc.PCA(2).fit(x, sample_weight=[1.0, 2.0, 1.0, 1.0])
+    assert ".fit(data, sample_weight=weights)" in describe(model, choices={})["reproduce"]["code"]
+    assert ".fit(data)" in describe(mc.PCA(2).fit(x), choices={})["reproduce"]["code"]
+
+
+def test_a_kernel_too_long_for_the_page_is_not_cut_in_two() -> None:
+    x = 0.02 * np.random.default_rng(0).standard_normal((4, 2_000))
+    model = mc.KernelPCA(1, kernel=mc.Gaussian(tuple(1.0 + np.abs(x[0])))).fit(x)
+    code = describe(model, choices={})["reproduce"]["code"]
+    assert "too long" in code
+    compile(code, "page", "exec")
+
+
+def test_names_of_supplementary_individuals_touch_no_point() -> None:
+    table = datasets.decathlon()
+    model = mc.PCA(2, standardize=True).fit(table[8:])
+    value = describe(model, table=table[8:], choices={}, supplementary=table[:8])
+    picture = ElementTree.fromstring(svg.drawn(value["panels"]["plane-1-2"], value))
+    points = [(float(c.get("cx", 0)), float(c.get("cy", 0))) for c in picture.iter(f"{SVG}circle")]
+    texts = [t for t in picture.iter(f"{SVG}text") if t.get("class") == "label"]
+    named = {t.text for t in texts}
+    assert len(named & set(table[:8].row_names)) >= 4
+    for text in texts:
+        x, y = float(text.get("x", 0)), float(text.get("y", 0))
+        half = 0.25 * 11.0 * len(text.text or "")
+        assert not any(abs(a - x) < half and -11.0 < b - y < 2.0 for a, b in points), text.text
 
 
 def test_the_code_of_a_stored_model_loads_it(tmp_path: Path) -> None:

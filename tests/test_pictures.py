@@ -15,7 +15,7 @@ from mercer import datasets, pictures
 from mercer.check import InvalidInput, InvalidParameter, MissingExtra
 from mercer.pictures.colours import PALETTE
 from mercer.pictures.crowds import CROWD
-from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Panel, Points, Rule
+from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Panel, Points, Rule, Texts
 from mercer.pictures.with_plotly import as_data
 
 HOSTILE = "<script>alert(1)</script>"
@@ -199,6 +199,19 @@ def test_contributions_are_sorted_beside_the_uniform_line(decathlon: Any) -> Non
     widths = [bar.get_width() for bar in ax.patches]
     np.testing.assert_allclose(widths, np.sort(model.individuals_.contributions[:, 1])[::-1])
     assert ax.lines[0].get_xdata()[0] == pytest.approx(1 / 41)
+
+
+def test_no_line_runs_through_the_numbers_of_a_scree(decathlon: Any) -> None:
+    _, model = decathlon
+    horn = mc.parallel_analysis(model, 39, random_state=0)
+    panel = pictures.scree.describe(model.inertias_, horn=horn, kaiser=1.0)
+    (texts,) = (layer for layer in panel.of_kind(Texts) if isinstance(layer, Texts))
+    height = 0.015 * (panel.y.limits[1] - panel.y.limits[0])
+    line = horn.quantiles(0.95)
+    at = np.interp(texts.x, np.arange(1, len(line) + 1), line)
+    assert np.all(np.abs(texts.y - at) > height)
+    assert np.all(np.abs(texts.y - 1.0) > height)
+    assert np.all(texts.y > model.inertias_[: len(texts.y)])
 
 
 def test_the_scree_has_horns_band_kaisers_line_and_p_values(decathlon: Any) -> None:

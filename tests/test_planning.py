@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer import planning
 from mercer.check import InvalidParameter
 from mercer.cli.models import planned
+from mercer.engines.cpu import Threads
 from mercer.planning import plan
 
 
@@ -38,7 +40,7 @@ def test_a_plan_that_does_not_fit_says_what_does() -> None:
 def test_a_plan_reads_as_sentences() -> None:
     text = str(plan(mc.KernelPCA(10, kernel=mc.Gaussian(1.0)), 100_000, 20))
     assert "the matrix is never stored" in text
-    assert "4 passes over all pairs" in text
+    assert "6 passes over all pairs" in text
 
 
 def test_slow_kernels_take_longer_and_other_models_are_refused() -> None:
@@ -47,6 +49,26 @@ def test_slow_kernels_take_longer_and_other_models_are_refused() -> None:
     assert slow.seconds > fast.seconds
     with pytest.raises(InvalidParameter, match="models with a kernel"):
         plan("model", 10, 2)
+
+
+def test_seconds_are_those_of_pairs_and_operations_on_this_machine(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    model = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), engine=Threads(2))
+    monkeypatch.setattr(planning, "flops", lambda: 1e30)
+    monkeypatch.setattr(planning, "pair_seconds", lambda d, b, single: 1e-9 if single else 4e-9)
+    pairs_of_a_core = 20_000**2 / 2 / 2
+    assert plan(model, 20_000, 5).seconds == pytest.approx((4 * 1e-9 + 2 * 4e-9) * pairs_of_a_core)
+    monkeypatch.setattr(planning, "pair_seconds", lambda *_: 0.0)
+    monkeypatch.setattr(planning, "flops", lambda: 1e9)
+    dense = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), method="dense", engine=Threads(2))
+    assert plan(dense, 1_000, 5).seconds == pytest.approx(9 * 1_000**3 / 1e9 / 2, rel=0.01)
+
+
+def test_a_machine_is_measured_once_and_more_work_takes_longer() -> None:
+    assert planning.flops() == planning.flops() > 1e8
+    some, more = planning.pair_seconds(4, 2, False), planning.pair_seconds(4_000, 2, False)
+    assert 0.0 < some < more
 
 
 def latent(n: int, d: int) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,29 @@ import pytest
 import mercer as mc
 from mercer.check import Array
 from mercer.cli import main
+from mercer.networks import permuted
 from mercer.networks.comparing import Comparison, on_vectors
+from mercer.networks.expression import as_expression
 from mercer.networks.moments import Influences, Moments, distances, pooled
 from mercer.networks.needed import MOST, Needed, continued, decided, line, needed
+from mercer.networks.permuted import Permuted, residuals
 from mercer.page.replicates import replicates_page
 from mercer.pictures import replicates as drawn
 from mercer.pictures.drawing import draw, plotly
+from mercer.pictures.scene import Band
+from tests.browser import started, visit
+from tests.hostile import HOSTILE
 
 SOFT = mc.Inference(power=2.0)
 MODEL = {"genes": 40, "hubs": 4, "effect": 0.8, "strength": 0.95}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def quick() -> Iterator[None]:
+    """Let tests do with as few permutations as can reject."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(permuted, "PERMUTATIONS", 39)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +111,20 @@ def test_bootstrap_varies_as_the_separation_does(distance: float) -> None:
     assert 0.9 <= np.sqrt(np.mean(said)) / np.std(found) <= 1.45
 
 
+def test_bootstrap_varies_as_the_distance_to_the_full_network_does() -> None:
+    """Of means its square is the variance of the replicates: its error must be that of studies."""
+    rng = np.random.default_rng(4)
+    M, d, runs = 12, 5, 400
+    found, said = [], []
+    for _ in range(runs):
+        x = rng.standard_normal((M, d))
+        influences = Influences(x @ x.T, (M,))
+        found.append(influences.variances(np.ones((1, M)))[0, 0])
+        assert found[-1] == pytest.approx(x.var(axis=0, ddof=1).sum())
+        said.append(influences.variances(influences.drawn(60, rng)).std() / found[-1])
+    assert 0.8 <= np.mean(said) / (np.std(found) / np.mean(found)) <= 1.1
+
+
 def separation(means: Array) -> Array:
     result: Array = means[:, 0, 0] + means[:, 1, 1] - 2.0 * means[:, 0, 1]
     return result
@@ -133,6 +162,65 @@ def test_intervals_may_be_open() -> None:
     assert str(Needed(None, None, None, 0.9, True)).endswith(f"more than {MOST})")
 
 
+def test_intervals_are_open_where_no_difference_is_shown() -> None:
+    sizes, samples = np.array([2, 3]), np.array([[0.5, 1.5], [0.6, 1.4], [0.4, 1.2]])
+    ratios = np.array([0.5, 1.4])
+    assert decided(sizes, ratios, samples, 0.95, 0.025).high == 3
+    answer = decided(sizes, ratios, samples, 0.95, 0.03)
+    assert (answer.number, answer.high, answer.is_shown) == (3, None, False)
+
+
+def p_values(counts: tuple[int, ...], effect: float, seed: int, shift: float = 0.0) -> list[float]:
+    """The p-values of pairs of correlated genes, whose signs an effect changes in one condition."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for c, count in enumerate(counts):
+        x = rng.standard_normal((count, 6))
+        x[:, 3:] = (1.0 - effect * c) * x[:, :3] + 0.5 * x[:, 3:]
+        parts.append(x + shift * rng.standard_normal(6))
+    labels = np.repeat(np.arange(len(counts)), counts)
+    data = as_expression(np.concatenate(parts), labels.tolist())
+    compare = Comparison(mc.AlignedEdges(), data.genes)
+    test = Permuted(residuals(data), mc.Inference(), compare, seed)
+    return list(test.run(test.tasks(39, 39 if len(counts) > 2 else 0), jobs=1).values())
+
+
+def test_permutations_reject_what_differs_and_nothing_else() -> None:
+    assert p_values((8, 8), 2.0, 0) == [1 / 40]
+    null = [p_values((5, 7), 0.0, seed, shift=5.0)[0] for seed in range(60)]
+    assert np.mean(np.array(null) <= 0.1) <= 0.2
+    assert 0.35 <= np.mean(null) <= 0.65  # other means are no other network
+    three = p_values((8, 8, 8), 0.0, 1)
+    assert len(three) == 4  # all, and three pairs
+
+
+def test_without_centring_other_means_would_look_like_networks() -> None:
+    """The reason for residuals: permuted rows with other means have correlations of their own."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((16, 4)) + np.repeat([[0.0] * 4, [9.0] * 4], 8, axis=0)
+    data = as_expression(x, ["a"] * 8 + ["b"] * 8)
+    mixed = mc.Inference()(rng.permutation(x)[:8])
+    assert np.abs(mixed[0, 1:]).min() > 0.7
+    centred = mc.Inference()(rng.permutation(np.concatenate(residuals(data)))[:8])
+    assert np.abs(centred[0, 1:]).min() < 0.5
+
+
+def test_a_constant_gene_stays_constant_when_centred() -> None:
+    data = as_expression(np.column_stack([np.full(9, 0.1), np.arange(9.0)]), list("aaaabbbbb"))
+    for part in residuals(data):
+        assert not part[:, 0].any()
+        assert part[:, 1].any()
+
+
+def test_studies_without_a_difference_name_no_end() -> None:
+    x, labels = small((6, 6, 6))
+    found = mc.replicate_study(x, labels, draws=6, samples=60)
+    assert found.answer.p_value > 0.025
+    assert found.answer.high is None
+    assert "show no difference" in found.sentences[0]
+    assert "By themselves these conditions are not told apart" in str(found)
+
+
 def edges(model: mc.Simulation, condition: int, m: int, rng: np.random.Generator) -> Array:
     """The correlations of a hundred networks of m fresh replicates each, by numpy alone."""
     x = model.draw(condition, 100 * m, rng).reshape(100, m, model.genes)
@@ -168,6 +256,7 @@ def test_the_number_is_right_within_one() -> None:
             sizes=[2, 3, 4, 5, 6],
             draws=20,
             samples=60,
+            permutations=39,
             random_state=seed,
         )
         said.append(np.inf if found.answer.number is None else found.answer.number)
@@ -186,7 +275,8 @@ def test_no_effect_is_never_taken_for_one() -> None:
             model.table(6, rng), "condition", sizes=[2, 3], draws=15, random_state=seed
         )
         assert found.answer.high is None
-        assert "cannot be" in str(found) or "can be named" in str(found)
+        assert not found.answer.is_shown
+        assert "show no difference" in found.sentences[0]
 
 
 def test_a_weak_effect_takes_more_than_one_has() -> None:
@@ -218,6 +308,8 @@ def test_a_seed_decides_everything_and_threads_nothing(study: mc.ReplicateStudy)
     np.testing.assert_array_equal(again.curve.samples, study.curve.samples)
     np.testing.assert_array_equal(again.map.coordinates, study.map.coordinates)
     assert again.answer == study.answer
+    assert again.pairs == study.pairs
+    np.testing.assert_array_equal(again.curve.to_full_band, study.curve.to_full_band)
     assert calls[-1][0] == calls[-1][1] == len(calls)
     other = mc.replicate_study(table, "condition", infer=SOFT, draws=12, random_state=5)
     assert not np.array_equal(other.curve.ratio, study.curve.ratio)
@@ -237,7 +329,11 @@ def test_distances_to_the_full_network_fall_to_nothing(study: mc.ReplicateStudy)
     assert study.curve.sizes.tolist() == [2, 3, 4]
     assert np.all(np.diff(study.curve.to_full.mean(axis=1)) < 0)
     assert not study.curve.to_full[-1].any()
-    assert np.all(study.curve.to_full_low <= study.curve.to_full_high)
+    mean, (low, high) = study.curve.to_full.mean(axis=1), study.curve.to_full_band
+    assert np.all((low[:-1] < mean[:-1]) & (mean[:-1] < high[:-1]))
+    assert not study.curve.to_full_band[:, -1].any()
+    np.testing.assert_array_equal(study.curve.table()["to_full_low"], low)
+    np.testing.assert_array_equal(study.curve.table()["to_full_high"], high)
     grams = np.array([[[1.0, 1.0], [1.0, 1.0 + 1e-15]]])
     assert distances(grams, slice(0, 1), slice(1, 2)).tolist() == [[0.0]]
 
@@ -268,7 +364,9 @@ def test_any_kernel_between_networks_will_do(kernel: Any) -> None:
     model = mc.simulate_expression(10, 2, effect=0.8, random_state=0)
     table = model.table(6, np.random.default_rng(0))
     how = mc.Inference(is_signed=False)
-    found = mc.replicate_study(table, "condition", kernel=kernel, infer=how, draws=4)
+    found = mc.replicate_study(
+        table, "condition", kernel=kernel, infer=how, sizes=[3], draws=4, level=0.8, permutations=9
+    )
     assert np.all(found.curve.scatter > 0)
     assert "'median'" not in repr(found.kernel)
 
@@ -288,9 +386,10 @@ def test_inference_may_be_a_function() -> None:
 
 def test_the_lasso_can_be_studied_too() -> None:
     model = mc.simulate_expression(8, 2, effect=0.8, strength=0.9, random_state=0)
-    table = model.table(12, np.random.default_rng(0))
+    x = model.table(12, np.random.default_rng(0)).matrix()[:24]
+    labels = np.repeat(["00", "01"], 12)
     how = mc.Inference("glasso", penalty=0.6, subsamples=3)
-    found = mc.replicate_study(table, "condition", infer=how, sizes=[6], draws=2)
+    found = mc.replicate_study(x, labels, infer=how, sizes=[6], draws=2, level=0.8, permutations=9)
     assert found.networks["00"].frequencies is not None
     assert np.all(np.isfinite(found.curve.ratio))
 
@@ -303,6 +402,11 @@ def test_networks_and_pairs_are_those_of_the_conditions(study: mc.ReplicateStudy
     sizes, places = study.map.trajectory(0)
     assert sizes.tolist() == [*range(2, 9), 0]
     assert places.shape == (8, 2)
+
+
+def test_long_numbers_stay_different_conditions() -> None:
+    table = mc.Table.of({"day": [20261115.0, 20261116.0] * 2, "a": [1.0] * 4, "b": [2.0] * 4})
+    assert as_expression(table, "day").conditions == ("20261115", "20261116")
 
 
 def small(counts: tuple[int, ...]) -> tuple[Array, list[str]]:
@@ -322,6 +426,8 @@ def small(counts: tuple[int, ...]) -> tuple[Array, list[str]]:
         ((6, 6), {"sizes": [1, 2]}, mc.InvalidParameter, "sizes"),
         ((6, 6), {"draws": 0}, mc.InvalidParameter, "draws"),
         ((6, 6), {"level": 1.0}, mc.InvalidParameter, "level"),
+        ((6, 6), {"level": 0.99999}, mc.InvalidParameter, "lower it"),
+        ((6, 6), {"permutations": 38}, mc.InvalidParameter, "permutations"),
         ((6, 6), {"infer": 3}, mc.InvalidParameter, "infer"),
         ((6, 6), {"infer": "magic"}, mc.InvalidParameter, "method"),
     ],
@@ -343,7 +449,6 @@ def test_conditions_may_have_unequal_numbers_of_replicates() -> None:
 
 
 def test_sparse_counts_are_remarked() -> None:
-    """A regime that fails: benchmarks/replicates_null.py counts how often."""
     x = np.random.default_rng(0).poisson(0.5, (12, 8)).astype(float)
     found = mc.replicate_study(x, ["a"] * 6 + ["b"] * 6, draws=3)
     assert "repeat one value" in str(found)
@@ -361,6 +466,8 @@ def test_networks_that_never_differ_are_refused() -> None:
 
 def test_conditions_are_labels_or_columns() -> None:
     x, labels = small((4, 5))
+    with pytest.raises(mc.InvalidInput, match="row 2 has no condition; .* leave the row out"):
+        mc.replicate_study(x, [*labels[:2], None, *labels[3:]])
     with pytest.raises(mc.InvalidInput, match="8 conditions were given for 9"):
         mc.replicate_study(x, labels[:8])
     with pytest.raises(mc.InvalidParameter, match="names a column"):
@@ -396,6 +503,8 @@ def test_the_curve_marks_the_answer(study: mc.ReplicateStudy) -> None:
     names = [getattr(mark, "name", None) for mark in panel.marks]
     assert f"enough: {study.answer.number}" in names
     assert "to the own condition" in names
+    assert "to the network of all replicates, of which these are a part" in names
+    assert sum(isinstance(mark, Band) for mark in panel.marks) == 3
 
 
 def test_the_page_begins_with_the_answer(study: mc.ReplicateStudy, tmp_path: Path) -> None:
@@ -424,7 +533,9 @@ def test_the_command_answers_in_json(file: Path, capsys: pytest.CaptureFixture[s
     assert main([*words, "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
     assert value["conditions"] == {"0": 6, "1": 6, "10": 6, "11": 6}
-    assert set(value["answer"]) == {"number", "low", "high", "level", "is_extrapolated"}
+    known = {"number", "low", "high", "level", "is_extrapolated", "p_value", "is_difference_shown"}
+    assert set(value["answer"]) == known
+    assert len(value["curve"]["to_full_low"]) == 5
     assert value["curve"]["replicates"] == [2, 3, 4, 5, 6]
     assert len(value["pairs"]) == 6
     assert main([*words, "-q"]) == 0
@@ -472,5 +583,23 @@ def test_a_plan_computes_nothing(file: Path, capsys: pytest.CaptureFixture[str])
     assert main(words) == 0
     value = json.loads(capsys.readouterr().out)
     assert value["sizes"] == [2, 3, 4, 5, 6]
-    assert value["networks"] == 100 * (2 * 8 + 3 * 4) + 24 + 4
+    assert value["networks"] == 100 * (2 * 8 + 3 * 4) + 24 + 4 + 4 * 39 + 12 * 39
     assert not list(file.parent.glob("*.html"))
+
+
+def test_the_page_lives_in_a_browser_and_runs_no_name_of_a_gene(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    genes = {name: rng.standard_normal(10) for name in HOSTILE}
+    table = mc.Table.of({"kind": [f"{HOSTILE[0]} {c}" for c in "aaaaabbbbb"], **genes})
+    found = mc.replicate_study(table, "kind", draws=3, samples=20, permutations=39)
+    page = replicates_page(tmp_path / "p.html", found, title=HOSTILE[1])
+    with started() as browser, visit(browser, page) as seen:
+        assert seen.messages == []
+        assert [url for url in seen.requests if not url.startswith("data:")] == [page.as_uri()]
+        assert seen.ask("window.hacked ?? 'nothing'") == "nothing"
+        assert seen.page.locator("iframe, img, object, embed, [onload], [onerror]").count() == 0
+        assert seen.page.locator("figure").count() >= 4
+        words = " ".join(seen.texts("body"))
+        assert found.sentences[0] in words
+        assert HOSTILE[0] in words
+        assert "to the network of all replicates" in words

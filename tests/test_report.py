@@ -118,10 +118,10 @@ def test_axes_are_described_by_what_follows_them(value: Value, athletes: Any) ->
     assert said["title"] == "Dim 1 (32.7 %)"
     text = " ".join(said["sentences"])
     r = model.supplementary(variables={"Points": table.column("Points").values}).variables
-    assert f"Points (supplementary) (r = {r.correlations[0, 0]:.3g})" in text
+    assert f"Points (supplementary, r = {r.correlations[0, 0]:.3g})" in text
     assert "Karpov" in text
     eta2 = model.supplementary(categories={"c": table.column("Competition").values}).categories.eta2
-    assert f"Competition accounts for {100 * eta2[0, 0]:.2g} % of it" in text
+    assert f"beyond chance: Competition ({100 * eta2[0, 0]:.2g} % of its variance)" in text
 
 
 @pytest.mark.parametrize("loss", ["stress", "classical"])
@@ -256,7 +256,7 @@ def test_a_page_can_be_reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     facts = dict(found["reproduce"]["facts"])
     assert facts["SHA-256 of the file"] == hashlib.sha256(source.read_bytes()).hexdigest()
     numbers = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 5.0]])
-    assert facts["SHA-256 of the active numbers"] == hashlib.sha256(numbers.tobytes()).hexdigest()
+    assert facts["SHA-256 of the active columns"] == hashlib.sha256(numbers.tobytes()).hexdigest()
     assert facts["random_state"] == "3"
     assert facts["numpy"] == np.__version__
     assert shlex.split(found["reproduce"]["command"]) == command

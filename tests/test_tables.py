@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import runpy
-from datetime import date, datetime
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def test_columns_keep_the_contract(product: bool) -> None:
     assert "tensor sum or product" in mc.Columns(KERNELS).proof
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     st.lists(
         st.tuples(st.integers(-8, 8), st.sampled_from("ab"), st.text("ab", max_size=4)),
@@ -406,3 +406,54 @@ def test_the_example_runs_and_draws_its_picture(
     runpy.run_path(str(example))
     assert (tmp_path / "mixed_table.png").stat().st_size > 10_000
     assert "Inertia 6.000" in capsys.readouterr().out
+
+
+def test_what_models_refuse_is_named_by_its_column() -> None:
+    roles = {"grade": "ordinal"}
+    table = {"grade": [1, 2, 3] * 4, "word": TABLE["word"]}
+    model = mc.KernelPCA(2, kernel=mc.Columns()).fit(mc.rows(table, roles=roles))
+    with pytest.raises(mc.InvalidInput, match="column 'grade': row 1 is 9"):
+        model.transform({"grade": [1, 9], "word": ["abc", "cba"]})
+
+
+def test_time_stamps_of_a_zone_are_universal() -> None:
+    east = timezone(timedelta(hours=6))
+    stamps = [datetime(1970, 1, 2, 12, tzinfo=east), None, datetime(1970, 1, 3)]
+    np.testing.assert_array_equal(mc.Rows({"when": stamps}).column("when"), [1.25, np.nan, 2.0])
+    with pytest.raises(mc.InvalidInput, match="column 'when' has time stamps, and something"):
+        mc.Rows({"when": [datetime(1970, 1, 2), "soon"]})
+
+
+def test_columns_may_be_numbered() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(RNG.normal(size=(8, 3)))
+    model = mc.KernelPCA(2, kernel=mc.Columns()).fit(frame)
+    assert list(model.kernel_.children()) == ["0", "1", "2"]
+    np.testing.assert_allclose(
+        model.transform(frame[[2, 0, 1]]), model.individuals_.coordinates, atol=1e-12
+    )
+    with pytest.raises(mc.InvalidInput, match="one name as text"):
+        mc.Rows({1: [0.0], "1": [0.0]})  # type: ignore[dict-item]
+
+
+def test_functions_and_distances_read_tables() -> None:
+    k, few = mc.Columns(KERNELS), {name: column[:5] for name, column in TABLE.items()}
+    K = k(TABLE)
+    np.testing.assert_allclose(
+        mc.Function(k, few, np.ones(5))(TABLE), K[:, :5].sum(axis=1), rtol=1e-12
+    )
+    d = mc.distance_to_set(k, TABLE, few)
+    expected = np.diag(K) - 2.0 * K[:, :5].mean(axis=1) + K[:5, :5].mean()
+    np.testing.assert_allclose(d**2, expected, rtol=1e-10)
+    assert mc.mean_discrepancy(k, TABLE, few).squared >= 0.0
+
+
+def test_columns_are_centred_on_a_table(tmp_path: Any) -> None:
+    k = mc.Columns(KERNELS).centred(TABLE)
+    np.testing.assert_allclose(k(TABLE).sum(axis=0), 0.0, atol=1e-10)
+    rows = [{name: column[i] for name, column in reversed(TABLE.items())} for i in range(N)]
+    assert k == mc.Columns(KERNELS).centred(rows)
+    assert hash(k) == hash(mc.Columns(KERNELS).centred(rows))
+    model = mc.KernelPCA(2, kernel=k).fit(TABLE)
+    model.save(tmp_path / "model")
+    assert mc.load(tmp_path / "model").kernel_ == k

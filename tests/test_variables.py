@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mercer as mc
@@ -48,6 +48,7 @@ def test_standardised_refuses_what_has_no_spread_and_other_coordinates() -> None
     assert mc.Standardised().resolve([[1e200], [3e200]]).parameters()["scale"] == (1e200,)
 
 
+@settings(max_examples=30)
 @given(st.lists(st.sampled_from(["a", "b", None]), min_size=1, max_size=7))
 def test_categories_keep_the_laws(labels: list[str | None]) -> None:
     for k in (mc.Category(missing="level"), mc.Category(shares="observed", missing="level")):

@@ -18,13 +18,9 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     Points,
-    Rows,
-    as_points,
     chunks,
-    lies_on_disk,
     number_array,
     plain_array,
-    readings,
     whole,
 )
 from mercer.data.mixed import rows as as_rows
@@ -32,6 +28,12 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
 from mercer.kernels.parameters import parameters, with_parameters
 from mercer.kernels.text import kernel as parsed
+from mercer.points import (
+    Rows,
+    as_points,
+    lies_on_disk,
+    readings,
+)
 from mercer.store import save
 
 PRECOMPUTED = "precomputed"

@@ -13,11 +13,7 @@ from mercer.check import (
     InvalidInput,
     Points,
     as_numpy,
-    as_points,
     finite,
-    lies_on_disk,
-    readings,
-    take,
     worst_asymmetry,
 )
 from mercer.engines.base import Engine, Progress
@@ -26,6 +22,12 @@ from mercer.engines.rounding import BLOCK, Rounding, gamma, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.functions import MOST_ASYMMETRY
+from mercer.points import (
+    as_points,
+    lies_on_disk,
+    readings,
+    take,
+)
 
 FEW = 32
 """Points on which a function is looked at before it is trusted to be a kernel."""

@@ -18,7 +18,6 @@ from mercer.check import (
     Points,
     as_numpy,
     chunks,
-    take,
     vectors,
     whole,
 )
@@ -26,6 +25,7 @@ from mercer.engines.rounding import rounding
 from mercer.engines.tiles import Block
 from mercer.gram import Gram, centre, shares
 from mercer.kernels.base import Kernel
+from mercer.points import take
 
 SAMPLE_PER_CENTRE = 10
 """k-means centres are found on this many points for each centre: more does not improve them."""

@@ -12,7 +12,7 @@ from mercer.check import Array, InvalidInput, InvalidParameter, whole
 from mercer.check import number as real_number
 from mercer.compare.measures import refuse_constant
 from mercer.compare.products import products_of
-from mercer.compare.sides import Centring, centring, frozen, named_sides
+from mercer.compare.sides import Centring, centring, frozen, named_sides, reads_rows
 from mercer.compare.simplex import least_on_simplex
 from mercer.compare.topology import torn
 from mercer.gram import Gram
@@ -96,7 +96,8 @@ def consensus(
     Parameters
     ----------
     kernels : mapping from names, or sequence
-        Kernels, their written forms, pairs of a kernel and its points, or Gram matrices.
+        Kernels, their written forms, pairs of a kernel and its points, or Gram matrices, which
+        know of no individuals but their own.
     points : points, or mapping from the same names to points
         Those that all kernels share, or those of each; row i is the same individual in all.
     neighbours : int
@@ -209,10 +210,7 @@ def _is_shared(kernels: Any, points: Any, grams: list[Gram]) -> bool:
         return False
     if any(isinstance(k, Gram) for k in given):
         return all(gram.x is grams[0].x for gram in grams)
-    is_by_name = isinstance(points, Mapping) and not any(
-        getattr(k, "reads_rows", False) for k in given
-    )
-    return not is_by_name
+    return not isinstance(points, Mapping) or any(reads_rows(k) for k in given)
 
 
 def _combined(sides: Mapping[str, Gram], factors: Array, *, is_shared: bool) -> Kernel:

@@ -111,7 +111,8 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     x, y : points, optional
         Those of both kernels, or ``y`` those of the second. The i-th is the same individual.
     sample_weight : array, optional
-        The weight of each individual; equal by default. A permutation leaves them in place.
+        The weight of each individual; equal by default. A permutation leaves them in place, and
+        is judged by its sum of products: the norms remain those that were observed.
     permutations : int, optional
         How many to draw; 0 tests nothing. By default 999 where matrices are in memory (up to
         3 000 individuals) or kernels linear, and none beyond, where each takes a pass over all
@@ -253,10 +254,15 @@ def _measured(
     return tested(measure, statistic, (0, 1), Pair(products, grams, how, G, unit), asked)
 
 
+def is_constant(gram: Gram, square: float) -> bool:
+    """Whether the squared norm of a centred matrix is what rounding makes of zero."""
+    return square <= noise(gram) ** 2
+
+
 def refuse_constant(names: list[str], grams: list[Gram], G: Array) -> None:
     """Refuse a kernel under which all individuals are alike: it has no angle with another."""
     for i, (name, gram) in enumerate(zip(names, grams, strict=True)):
-        if G[i, i] <= noise(gram) ** 2:
+        if is_constant(gram, float(G[i, i])):
             raise InvalidInput(
                 f"all individuals are alike under {name}, {gram.kernel}: its centred matrix is "
                 "zero to rounding, and its alignment with another undefined"
@@ -277,19 +283,23 @@ class Pair:
 def tested(
     measure: str, statistic: float, at: tuple[int, int], pair: Pair, asked: Asked
 ) -> Dependence:
-    """Return a statistic with its test; permutations of the second leave the norms as they are."""
+    """Return a statistic with its test, for which the individuals of the second are permuted."""
     n = len(pair.how.weights)
     a, b = at
+    nothing = frozen(np.zeros(0))
+    if any(is_constant(pair.grams[i], float(pair.G[i, i])) for i in at):
+        text = "all individuals are alike under one of them: chance cannot give less"
+        return Dependence(measure, statistic, 1.0, nothing, 0, None, n, text)
     if asked.law == "pearson":
         p, text = _by_moments(pair, a, b), "Pearson type III with three exact moments"
-        return Dependence(measure, statistic, p, frozen(np.zeros(0)), 0, None, n, text)
+        return Dependence(measure, statistic, p, nothing, 0, None, n, text)
     products = pair.products
     if asked.rank is not None:
         products = products_of([pair.grams[a], pair.grams[b]], pair.how, asked.rank)
         a, b = 0, 1
     count = asked.count(pair.products)
     if count == 0:
-        return Dependence(measure, statistic, None, frozen(np.zeros(0)), 0, None, n, "not tested")
+        return Dependence(measure, statistic, None, nothing, 0, None, n, "not tested")
     G = pair.G if asked.rank is None else products.matrix()
     slack = n * UNIT * float(np.sqrt(G[a, a] * G[b, b]))
     seed = seed_of(asked.random_state)

@@ -14,9 +14,6 @@ from mercer.check import (
     InvalidParameter,
     Points,
     as_numpy,
-    as_points,
-    lies_on_disk,
-    take,
     vectors,
 )
 from mercer.engines.tiles import Block
@@ -25,6 +22,11 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction, Precomputed
 from mercer.kernels.text import kernel as read
 from mercer.kernels.vectors import Linear
+from mercer.points import (
+    as_points,
+    lies_on_disk,
+    take,
+)
 
 ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 """How far the values of a kernel may be off, relative to the largest."""
@@ -108,9 +110,19 @@ def _called(kernel: Any, index: int) -> str:
     return str(kernel) if isinstance(kernel, Kernel | str) else f"kernel {index + 1}"
 
 
+def reads_rows(given: Any) -> bool:
+    """Whether what is given is a kernel on the rows of a table.
+
+    >>> reads_rows("columns({'age': linear()})"), reads_rows("linear()")
+    (True, False)
+    """
+    kernel = given[0] if isinstance(given, tuple) else given
+    return isinstance(kernel, Kernel | str) and read(kernel).reads_rows
+
+
 def _own(points: Any, name: str, kernel: Any) -> Any:
     """Return the points of a kernel; a mapping is one of kernels unless the kernel reads tables."""
-    if not isinstance(points, Mapping) or getattr(kernel, "reads_rows", False):
+    if not isinstance(points, Mapping) or reads_rows(kernel):
         return points
     if name not in points:
         raise InvalidInput(f"points has no entry {name!r}; it has {', '.join(map(str, points))}")

@@ -54,7 +54,7 @@ def _series_of(frame: Any) -> tuple[list[str], list[Any]]:
     wrapped = nw.from_native(native, eager_only=True)
     if wrapped.shape[0] == 0:
         raise InvalidInput("the data frame has no rows")
-    return names, [wrapped[name] for name in wrapped.columns]
+    return names, list(wrapped.iter_columns())  # names need not be texts
 
 
 def _names(native: Any) -> list[Any]:

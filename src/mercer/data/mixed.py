@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import InvalidInput, Points, Rows, as_points, members
+from mercer.check import (
+    InvalidInput,
+    Points,
+    members,
+)
 from mercer.data.frames import is_frame, objects_of
 from mercer.data.table import Role, Table
+from mercer.points import (
+    Rows,
+    as_points,
+)
 
 ROLES = {Role.FACTOR: "category", Role.DATE: "time", Role.TEXT: "text", Role.NUMBER: "number"}
 

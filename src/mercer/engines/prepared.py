@@ -16,8 +16,6 @@ from mercer.check import (
     InvalidInput,
     Points,
     as_numpy,
-    lies_on_disk,
-    readings,
     vectors,
 )
 from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
@@ -26,6 +24,10 @@ from mercer.kernels.pairs import Scale, Table
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
 from mercer.kernels.squares import DISTANCE_ACCURACY
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+from mercer.points import (
+    lies_on_disk,
+    readings,
+)
 
 SMOOTH = (Gaussian, RationalQuadratic)
 """Kernels that are smooth functions of the squared distance, also where rounding makes it < 0."""

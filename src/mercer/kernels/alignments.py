@@ -135,10 +135,10 @@ class LocalAlignment(PairedStrings):
     It is the convolution kernel of which the Smith–Waterman score is the limit
     :math:`\log k / \beta` for large β; the score itself, and the logarithm for finite β, are not
     positive definite. Letters score ``match`` when equal and ``mismatch`` else, which must not be
-    more; or as ``scores`` say, a matrix over the alphabet or ``"blosum62"``, whose exponential must
-    be positive definite: that of BLOSUM62 is so for every β, as its scores are conditionally
-    positive definite. The values grow exponentially with the strings: see `normalised`. It takes
-    |s|·|t|² operations, as matrix products.
+    more; or as ``scores`` say, a matrix in the order of the alphabet, or ``"blosum62"``, of which
+    the alphabet may choose letters. Its exponential must be positive definite: that of BLOSUM62 is
+    so for every β, as its scores are conditionally positive definite. The values grow exponentially
+    with the strings: see `normalised`. It takes |s|·|t|² operations, as matrix products.
 
     >>> k = LocalAlignment(match=1.0, mismatch=0.0, opening=1.0, extension=1.0, scale=1.0)
     >>> bool(np.isclose(k(["ab"], ["a"])[0, 0], 1 + np.e + 1))  # nothing, a with a, b with a
@@ -188,7 +188,8 @@ class LocalAlignment(PairedStrings):
         """Return exp(βS) of letters, with nothing where there is no letter; None without scores."""
         if self.scores is None:
             return None
-        return np.pad(exponentials(cast(FrozenArray | str, self.scores), self.scale), (0, 1))
+        scores = cast(FrozenArray | str, self.scores)
+        return np.pad(exponentials(scores, self.scale, self.alphabet or ""), (0, 1))
 
     def _strings(self, points: Points) -> list[Array]:
         if self.scores is None:

@@ -130,13 +130,13 @@ class ContinuousWeisfeilerLehman(Kernel):
             stop = i + 1 if is_matching else pairs.shape[1]
             for name, sums in _row(left, i, right.part(slice(start, stop)), evaluate).items():
                 shape = (*pairs.shape, *sums.shape[1:])
-                whole_of = total.setdefault(name, np.zeros(shape))
+                whole_of = total.setdefault(name, np.zeros(shape, sums.dtype))
                 if is_matching:
                     whole_of[i] = sums[0]
                     continue
                 whole_of[i, start:] = sums
                 if pairs.same:
-                    whole_of[start:, i] = sums
+                    whole_of[start:, i] = sums.conj()
         return total
 
 
@@ -152,7 +152,7 @@ def _row(left: Clouds, i: int, right: Clouds, evaluate: Callable[[Table], Values
     for a, b in zip(left.levels, right.levels, strict=True):
         for name, v in evaluate(Table(a[mine], b)).items():
             mask = alike.reshape(alike.shape + (1,) * (v.ndim - 2))
-            sums = np.zeros((size, *v.shape[2:]))
+            sums = np.zeros((size, *v.shape[2:]), v.dtype)
             sums[nodes] = np.add.reduceat(np.sum(v * mask, axis=0), right.ends[nodes], axis=0)
             total[name] = total.get(name, 0.0) + sums
     return total

@@ -16,10 +16,8 @@ from mercer.check import (
     MercerError,
     NoFeatureMap,
     NotDifferentiable,
-    Paired,
     Points,
     as_numpy,
-    as_points,
     how_many,
     namespace,
     vectors,
@@ -31,6 +29,10 @@ from mercer.kernels.euclidean import negative_definite
 from mercer.kernels.parameters import with_parameters
 from mercer.kernels.probing import chance, cut, gram_matrix, take, unit_roundoff
 from mercer.kernels.text import kernel as read
+from mercer.points import (
+    Paired,
+    as_points,
+)
 
 MOST_POINTS = 200
 """Enough to see most mistakes; a Python function is called 40 000 times for a matrix of them."""

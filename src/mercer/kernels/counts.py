@@ -19,9 +19,7 @@ from scipy.sparse import csr_array, hstack
 from mercer.check import (
     Array,
     NoFeatureMap,
-    Paired,
     Points,
-    Rows,
     as_numpy,
     chunks,
     finite,
@@ -33,6 +31,10 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.composite import Composite
 from mercer.kernels.metric import FromDistances
 from mercer.kernels.pairs import Aligned, Pairs
+from mercer.points import (
+    Paired,
+    Rows,
+)
 
 COMMON = 1 / 8
 """What more than this share of the points hold is multiplied densely: a sparse product takes ten

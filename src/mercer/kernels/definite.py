@@ -13,7 +13,6 @@ from mercer.check import (
     InvalidInput,
     NotPositiveDefinite,
     Points,
-    as_points,
     chunks,
     how_many,
     number_array,
@@ -36,6 +35,7 @@ from mercer.kernels.probing import (
 )
 from mercer.kernels.radial import NegativeDistance
 from mercer.kernels.text import kernel as read
+from mercer.points import as_points
 
 ROUNDING = 10.0
 """Computed eigenvalues are within this times n·u·‖K‖₂ of the true ones (Weyl; 0.06 is usual)."""

@@ -6,6 +6,7 @@ r"""Kernels whose features are sparse, as products of thin matrices: K V in two 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.counts import Counted, is_counted
 from mercer.kernels.metric import Normalised
 from mercer.kernels.pairs import Table
-from mercer.kernels.tables import Columns
+from mercer.kernels.tables import Columns, in_column
 from mercer.kernels.tensor import TensorSum
 from mercer.kernels.variables import Ordinal, Standardised
 from mercer.kernels.vectors import Linear
@@ -88,10 +89,14 @@ def _squares(parts: Sequence[Factor]) -> Array:
 def factors(kernel: Kernel, x: Points, y: Points | None) -> Factors | None:
     """Return the factors of a Gram matrix, or None where features are many or not sparse.
 
-    They are known for counts, for numbers beside them, and for sums, multiples and cosines of
+    They are known for counts, for real numbers beside them, and for sums, multiples and cosines of
     such kernels. ``y`` is ``x`` when it is None.
     """
-    return Factors(tuple(_of(kernel, Table(x, y)))) if _has_factors(kernel) else None
+    if not _has_factors(kernel):
+        return None
+    found = Factors(tuple(_of(kernel, Table(x, y))))
+    is_real = not any(np.iscomplexobj(side) for part in found.parts for side in part)
+    return found if is_real else None
 
 
 def _has_factors(kernel: Kernel) -> bool:
@@ -123,8 +128,9 @@ def _of(kernel: Kernel, pairs: Any) -> list[Factor]:
     weights = kernel.numbers if isinstance(kernel, Columns) else [1.0] * len(kernel.children())
     found: list[Factor] = []
     for (name, child), w in zip(kernel.children().items(), weights, strict=True):
-        inside = kernel.pairs_of(name, pairs)  # type: ignore[attr-defined]
-        found.extend((w * a, b) for a, b in _of(child, inside))
+        with in_column(name) if isinstance(kernel, Columns) else nullcontext():
+            inside = kernel.pairs_of(name, pairs)  # type: ignore[attr-defined]
+            found.extend((w * a, b) for a, b in _of(child, inside))
     return found
 
 

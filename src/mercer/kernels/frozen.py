@@ -42,3 +42,14 @@ class FrozenArray:
 
     def __repr__(self) -> str:
         return f"FrozenArray({self.array.tolist()!r})"
+
+
+class FrozenRow(dict[str, Any]):
+    """A row of a table that hashes by what it holds, so that kernels with a sample can.
+
+    >>> hash(FrozenRow(a=1.0, b="x")) == hash(FrozenRow(b="x", a=1))
+    True
+    """
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset(self.items()))

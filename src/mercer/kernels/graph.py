@@ -23,8 +23,9 @@ SHORTEST_EDGE = 8
 class Graph:
     r"""A graph on the nodes 0 to n - 1: its edges, and labels, weights, attributes if it has any.
 
-    A graph is a value: it cannot be changed, and graphs made of the same parts are equal. Each edge is given once, whatever its direction unless ``directed``; there
-    are no loops. Nodes without labels have the label None, edges without weights the weight 1.
+    A graph is a value: it cannot be changed, and graphs made of the same parts are equal. Each edge
+    is given once, whatever its direction unless ``directed``; there are no loops. Nodes without
+    labels have the label None, edges without weights the weight 1.
 
     Parameters
     ----------

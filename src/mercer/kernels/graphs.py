@@ -17,6 +17,12 @@ from mercer.kernels.counts import Counted, Counts, beside, tally
 from mercer.kernels.graph import Graph
 from mercer.kernels.pairs import Pairs
 
+DIGITS = 12
+"""Decimal digits to which lengths of paths are compared: sums of thousands of edges keep them."""
+
+LARGEST_POWER = 308
+"""The largest power of ten that is a double."""
+
 
 @value
 class VertexHistogram(Counted):
@@ -171,8 +177,9 @@ class ShortestPath(Counted):
         d_G(u, v) = d_H(u', v') < \infty\}, \quad u \ne v,\; u' \ne v'
 
     Pairs (u, v) are ordered, and those without a path left out. Labels of edges are not looked at:
-    a pair may have several shortest paths. Weights are lengths: they must be
-    positive, and lengths of paths are equal when their sums are the same doubles.
+    a pair may have several shortest paths. Weights are lengths: they must be positive, and lengths
+    of paths are equal when they agree to 12 digits, so that the order in which edges are added up,
+    and with it the names of nodes, makes no difference.
 
     >>> from mercer import Graph
     >>> ShortestPath()([Graph([(0, 1), (1, 2)])], [Graph([(0, 1), (1, 2), (2, 0)])])
@@ -211,7 +218,25 @@ def _distances(graph: Graph) -> Array:
     distances: Array = shortest_path(
         graph.adjacency(), directed=graph.directed, unweighted=bool(np.all(graph.weights == 1.0))
     )
-    return distances
+    return rounded(distances)
+
+
+def rounded(lengths: Array) -> Array:
+    """Return lengths to as many digits as sums agree in, whatever their order.
+
+    >>> rounded(np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1, np.inf])).tolist()
+    [0.6, 0.6, inf]
+    """
+    is_length = np.isfinite(lengths) & (lengths > 0)
+    power = np.floor(np.log10(np.where(is_length, lengths, 1.0)))
+    unit = 10.0 ** np.minimum(np.abs(power), LARGEST_POWER)
+    with np.errstate(over="ignore"):
+        large = np.round(lengths / unit, DIGITS - 1) * unit
+        small = np.round(lengths * unit, DIGITS - 1) / unit
+    result = np.where(power < 0, small, large)
+    # Rounding may leave the range of doubles at its very ends.
+    is_kept = is_length & np.isfinite(result) & (result > 0)
+    return np.where(is_kept, result, lengths)
 
 
 def _gathered(

@@ -14,7 +14,6 @@ from mercer.check import (
     InvalidParameter,
     Points,
     as_numpy,
-    as_points,
     how_many,
     namespace,
     number,
@@ -23,6 +22,7 @@ from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import join
 from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, Table, conj, exp, is_complex, real
+from mercer.points import as_points
 
 
 class FromDistances(Kernel):

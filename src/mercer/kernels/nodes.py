@@ -55,7 +55,9 @@ class NodeKernel(Kernel):
         return {n: v for n, v in self.fields().items() if n != "graph"}
 
     def evaluate(self, pairs: Pairs) -> Array:
-        return self._with(pairs, self.profile(laplacian_spectrum(self.graph)[0]))
+        left = self.features(pairs.x)
+        right = left if pairs.same else self.features(pairs.y)
+        return namespace(pairs.x, pairs.y).asarray(pairs.dot(left, right))
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         partials = self.profile_partials(laplacian_spectrum(self.graph)[0])

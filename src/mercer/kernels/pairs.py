@@ -21,7 +21,6 @@ from mercer.check import (
     Namespace,
     NotDifferentiable,
     Points,
-    as_points,
     how_many,
     members,
     namespace,
@@ -30,6 +29,7 @@ from mercer.check import (
 from mercer.kernels.equality import hashable, listed
 from mercer.kernels.squares import DISTANCE_ACCURACY as DISTANCE_ACCURACY
 from mercer.kernels.squares import squared_distances
+from mercer.points import as_points
 
 T = TypeVar("T")
 Scale: TypeAlias = float | tuple[float, ...]

@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import DataWarning, InvalidInput, Points, Rows, as_numpy, how_many, members
+from mercer.check import (
+    DataWarning,
+    InvalidInput,
+    Points,
+    as_numpy,
+    how_many,
+    members,
+)
 from mercer.kernels.abundances import Aitchison, BrayCurtis
 from mercer.kernels.base import Kernel
 from mercer.kernels.equality import hashable
@@ -19,6 +26,7 @@ from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.sets import Intersection
 from mercer.kernels.strings import StringSpectrum
 from mercer.kernels.variables import Category, Ordinal, Standardised, is_missing
+from mercer.points import Rows
 
 MOST_LEVELS = 50
 """Levels of a category: with more, strings are texts."""

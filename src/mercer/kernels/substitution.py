@@ -52,32 +52,41 @@ def scores_or_none(v: Any, name: str) -> FrozenArray | str | None:
     return FrozenArray(matrix)
 
 
-def matrix_of(scores: FrozenArray | str) -> Array:
-    """Return scores as a matrix.
+def matrix_of(scores: FrozenArray | str, alphabet: str) -> Array:
+    """Return scores as a matrix, those that have a name in the order of the alphabet.
 
-    >>> matrix_of("blosum62")[:2, :2].tolist()  # alanine and cysteine
-    [[4.0, 0.0], [0.0, 9.0]]
+    >>> matrix_of("blosum62", "CA").tolist()  # cysteine and alanine
+    [[9.0, 0.0], [0.0, 4.0]]
     """
     if isinstance(scores, FrozenArray):
         return scores.array
-    rows = [line.split() for line in NAMED[scores][0].strip().splitlines()]
+    text, letters = NAMED[scores]
+    strange = next((letter for letter in alphabet if letter not in letters), None)
+    if strange is not None:
+        raise InvalidParameter(
+            f"{scores} has no score of {strange!r}, which is in the alphabet: its letters are "
+            f"{letters}"
+        )
+    rows = [line.split() for line in text.strip().splitlines()]
     matrix = np.zeros((len(rows), len(rows)))
     for i, row in enumerate(rows):
         matrix[i, : i + 1] = matrix[: i + 1, i] = np.array(row, np.float64)
-    return matrix
+    places = [letters.index(letter) for letter in alphabet]
+    return matrix[np.ix_(places, places)]
 
 
-def exponentials(scores: FrozenArray | str, scale: float) -> Array:
+def exponentials(scores: FrozenArray | str, scale: float, alphabet: str) -> Array:
     """Return exp(βS), which must be a kernel of letters."""
     with np.errstate(over="ignore"):
-        table = np.exp(scale * matrix_of(scores))
+        table = np.exp(scale * matrix_of(scores, alphabet))
     if not np.all(np.isfinite(table)):
         raise InvalidParameter(f"scores times scale = {scale:g} are too large to be exponents")
     values = np.linalg.eigvalsh(table)
     if values[0] < -len(table) * np.finfo(float).eps * values[-1]:
         raise NotPositiveDefinite(
             f"the exponential of {scale:g} times these scores has the negative eigenvalue "
-            f"{values[0]:.3g}: it is no kernel of letters. Raise scale, by which the diagonal grows"
+            f"{values[0]:.3g}: it is no kernel of letters. A letter must score more with itself "
+            "than two different ones do with each other; a larger scale then helps"
         )
     result: Array = table
     return result

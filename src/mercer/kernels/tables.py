@@ -18,11 +18,8 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     NotDifferentiable,
-    Paired,
     Points,
-    Rows,
     as_numpy,
-    as_points,
     members,
     namespace,
     nonnegative,
@@ -37,6 +34,11 @@ from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.roles import guessed_kernels
 from mercer.kernels.variables import Category, Standardised, is_missing
 from mercer.kernels.vectors import Linear
+from mercer.points import (
+    Paired,
+    Rows,
+    as_points,
+)
 
 Key: TypeAlias = str | tuple[str, ...]
 """A column, or the columns of a group."""
@@ -132,7 +134,7 @@ def _weights(v: Any, name: str) -> tuple[float, ...] | str | None:
 
 
 @contextmanager
-def _named(name: str) -> Iterator[None]:
+def in_column(name: str) -> Iterator[None]:
     """Say in which column something was refused."""
     try:
         yield
@@ -252,7 +254,7 @@ class Columns(Composite):
         children = {}
         for name, kernel in self.children().items():
             column = self.seen_by(name, rows)
-            with _named(name):
+            with in_column(name):
                 if not _takes_missing(kernel):
                     refuse_missing(column)
                 children[name] = kernel.resolve(column)
@@ -287,7 +289,7 @@ class Columns(Composite):
         self.numbers  # noqa: B018  (refuses a kernel that was not resolved)
         found = []
         for name, kernel in self.children().items():
-            with _named(name):
+            with in_column(name):
                 found.append(kernel.evaluate(self.pairs_of(name, pairs)))
         return found
 
@@ -312,7 +314,7 @@ class Columns(Composite):
             return Composite.evaluate_squares(self, pairs)
         squares = []
         for name, kernel in self.children().items():
-            with _named(name):
+            with in_column(name):
                 squares.append(kernel.evaluate_squares(self.pairs_of(name, pairs)))
         return self.combine(squares)
 

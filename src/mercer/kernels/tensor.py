@@ -12,7 +12,6 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     NotDifferentiable,
-    Paired,
     Points,
     members,
 )
@@ -21,6 +20,7 @@ from mercer.kernels.base import ATOM, Kernel, Name, snake, value
 from mercer.kernels.composite import Composite, refuse_conditional
 from mercer.kernels.features import join, outer_rows
 from mercer.kernels.pairs import Pairs
+from mercer.points import Paired
 
 
 @dataclass(frozen=True)

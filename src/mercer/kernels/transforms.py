@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
 from typing import Any, ClassVar, TypeVar
@@ -17,7 +17,6 @@ from mercer.check import (
     MercerError,
     NotDifferentiable,
     Points,
-    as_points,
     finite,
     how_many,
     members,
@@ -28,8 +27,9 @@ from mercer.check import (
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import dense
-from mercer.kernels.frozen import FrozenArray
+from mercer.kernels.frozen import FrozenArray, FrozenRow
 from mercer.kernels.pairs import Pairs, Table, conj, is_complex
+from mercer.points import as_points
 
 T = TypeVar("T")
 
@@ -228,6 +228,10 @@ def frozen(point: Any) -> Any:
     """Return a point that can be hashed, where its type allows it."""
     if isinstance(point, list | tuple):
         return tuple(frozen(part) for part in point)
+    if isinstance(point, np.ndarray) and point.ndim == 1:  # of two axes it may be a graph
+        return frozen(point.tolist())
+    if isinstance(point, Mapping):
+        return FrozenRow({name: frozen(part) for name, part in point.items()})
     return frozenset(point) if isinstance(point, set) else point
 
 

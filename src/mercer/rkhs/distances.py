@@ -15,10 +15,8 @@ from mercer.check import (
     Array,
     InvalidInput,
     NotPositiveDefinite,
-    Paired,
     Points,
     as_numpy,
-    as_points,
     chunks,
     finite,
     how_many,
@@ -33,6 +31,10 @@ from mercer.check import (
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.text import kernel as read
+from mercer.points import (
+    Paired,
+    as_points,
+)
 
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
@@ -129,8 +131,8 @@ def distance_to_set(
 
     Martin, §2, Example 2.
     """
-    kernel = read(kernel)
-    w = _shares(weights, how_many(as_points(points, "points")))
+    kernel, x, points = read(kernel), as_points(x, "x"), as_points(points, "points")
+    w = _shares(weights, how_many(points))
     spread = w @ _mean_squares(kernel, points, points, w)
     return np.sqrt(np.maximum(_mean_squares(kernel, x, points, w) - 0.5 * spread, 0.0))
 
@@ -148,7 +150,7 @@ def _shares(weights: Sequence[float] | Array | None, count: int) -> Array:
 
 
 def _mean_squares(kernel: Kernel, x: Points, points: Points, w: Array) -> Array:
-    rows = chunks(how_many(as_points(x, "x")), max(1, TILE // len(w)))
+    rows = chunks(how_many(x), max(1, TILE // len(w)))
     parts = [squared_distance(kernel, Table(part_of(x, r), points)) @ w for r in rows]
     return np.concatenate(parts) if parts else np.zeros(0)
 
@@ -196,8 +198,8 @@ def mean_discrepancy(
 
     Gretton et al. (2012), Journal of Machine Learning Research 13, §2.2 and Lemma 6.
     """
-    kernel = read(kernel)
-    n, m = how_many(as_points(x, "x")), how_many(as_points(y, "y"))
+    kernel, x, y = read(kernel), as_points(x, "x"), as_points(y, "y")
+    n, m = how_many(x), how_many(y)
     if min(n, m) < 2:
         raise InvalidInput(f"two samples of at least 2 points are needed, found {n} and {m}")
     pooled = joined(x, y)

@@ -24,10 +24,8 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     NotPositiveDefinite,
-    Paired,
     Points,
     as_numpy,
-    as_points,
     chunks,
     finite,
     how_many,
@@ -41,6 +39,10 @@ from mercer.check import (
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table
 from mercer.kernels.text import kernel as read
+from mercer.points import (
+    Paired,
+    as_points,
+)
 from mercer.rkhs.distances import KERNEL_ROUNDING, ROUNDOFF, TILE, evaluated, joined
 
 TIED = 1e-8
@@ -63,7 +65,8 @@ def unwarned(compute: Callable[P, T]) -> Callable[P, T]:
 
 def tables(kernel: Kernel, x: Points, y: Points) -> Iterator[tuple[slice, Array]]:
     """Yield the matrix of k(x[i], y[j]) some rows at a time."""
-    for rows in chunks(how_many(as_points(x, "x")), max(1, TILE // how_many(y))):
+    x, y = as_points(x, "x"), as_points(y, "y")
+    for rows in chunks(how_many(x), max(1, TILE // how_many(y))):
         yield rows, evaluated(kernel, Table(part_of(x, rows), y))
 
 

@@ -1,0 +1,181 @@
+"""What a data set can be: a sequence of points, in memory or on disk, paired, or in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, date
+from typing import Any, cast
+
+import numpy as np
+from array_api_compat import is_array_api_obj
+
+from mercer.check import (
+    Array,
+    InvalidInput,
+    Points,
+    chunks,
+    how_many,
+    members,
+    part_of,
+    refuse_sparse,
+    rows_of,
+)
+
+MICROSECONDS_A_DAY = 86_400_000_000
+
+READ_AT_ONCE = 2**21
+"""Numbers that are read from disk at a time, 16 MB of them."""
+
+
+class Paired:
+    """Points of a product space: the i-th point is ``(x[i], y[i], ...)``.
+
+    >>> points = Paired([[0.0], [1.0]], ["a", "b"])
+    >>> len(points), points[1]
+    (2, ([1.0], 'b'))
+    """
+
+    def __init__(self, *parts: Points) -> None:
+        lengths = {how_many(as_points(part, "a part of paired points")) for part in parts}
+        if len(lengths) != 1:
+            raise InvalidInput(
+                f"the parts of paired points must have equal lengths, found {sorted(lengths)}"
+            )
+        self.parts = parts
+
+    def __len__(self) -> int:
+        return how_many(self.parts[0])
+
+    def __getitem__(self, index: Any, /) -> Any:
+        if isinstance(index, slice):
+            return Paired(*(part_of(part, index) for part in self.parts))
+        return tuple(rows_of(part)[index] for part in self.parts)
+
+
+class Rows:
+    """Points with named parts of any kind: the i-th point is ``{name: column[i], ...}``.
+
+    Time stamps become days since 1970, in universal time if they have a zone. ``roles`` say what
+    columns are for, where their values do not: see `mercer.Columns`.
+
+    >>> points = Rows({"age": [31.0, 46.0], "name": ["Ada", "Emmy"]})
+    >>> len(points), points[1]
+    (2, {'age': 46.0, 'name': 'Emmy'})
+    """
+
+    def __init__(
+        self, columns: Mapping[str, Points], roles: Mapping[str, Any] | None = None
+    ) -> None:
+        given = {str(n): rows_of(as_points(c, f"column {n!r}")) for n, c in columns.items()}
+        lengths = {name: how_many(column) for name, column in given.items()}
+        if len(given) < len(columns):
+            raise InvalidInput(f"two columns have one name as text: {list(columns)}; rename one")
+        if not given or len(set(lengths.values())) > 1:
+            raise InvalidInput(f"columns must be at least one, of equal lengths, found {lengths}")
+        self.columns = {name: _without_dates(column, name) for name, column in given.items()}
+        times = {n: "time" for n, c in self.columns.items() if c is not given[n]}
+        self.roles = {**times, **(roles or {})}
+        self._refuse_strangers(self.roles)
+
+    def __len__(self) -> int:
+        return how_many(next(iter(self.columns.values())))
+
+    def __getitem__(self, index: Any, /) -> Any:
+        if isinstance(index, slice):
+            return Rows({n: part_of(c, index) for n, c in self.columns.items()}, self.roles)
+        return {name: column[index] for name, column in self.columns.items()}
+
+    def picked(self, indices: Array) -> Rows:
+        """Return some of the points by their numbers."""
+        return Rows({name: take(c, indices) for name, c in self.columns.items()}, self.roles)
+
+    def __reduce__(self) -> tuple[type[Rows], tuple[Any, ...]]:
+        return Rows, (self.columns, self.roles)
+
+    def column(self, name: str) -> Points:
+        """Return one column by its name."""
+        self._refuse_strangers([name])
+        return self.columns[name]
+
+    def _refuse_strangers(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.columns:
+                listed = ", ".join(map(repr, list(self.columns)[:10]))
+                raise InvalidInput(f"there is no column {name!r}; the columns are {listed}")
+
+
+def _without_dates(column: Points, name: str) -> Points:
+    """Return time stamps as days since 1970, anything else as it is."""
+    is_list = isinstance(column, list | tuple)
+    if not is_list and getattr(getattr(column, "dtype", None), "kind", "") not in "MO":
+        return column
+    first = next((v for v in members(column) if v is not None), None)
+    if not isinstance(first, date | np.datetime64):
+        return column
+    try:
+        is_plain = getattr(getattr(column, "dtype", None), "kind", "") == "M"
+        given = column if is_plain else [_universal(v) for v in members(column)]
+        stamps = np.asarray(given, "datetime64[us]")
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"column {name!r} has time stamps, and something else: {error}"
+        ) from error
+    days = stamps.astype(np.int64) / MICROSECONDS_A_DAY
+    days[np.isnat(stamps)] = np.nan
+    return cast(Points, days)
+
+
+def _universal(stamp: Any) -> Any:
+    """Return a time stamp without its zone, in universal time."""
+    has_zone = getattr(stamp, "tzinfo", None) is not None
+    return stamp.astimezone(UTC).replace(tzinfo=None) if has_zone else stamp
+
+
+def lies_on_disk(points: Any) -> bool:
+    """Whether points are read from a file part by part: a memory map, or what says so itself."""
+    while isinstance(points, np.ndarray):
+        if isinstance(points, np.memmap):
+            return True
+        points = points.base
+    return getattr(points, "lies_on_disk", False) is True
+
+
+def readings(points: Points) -> Iterator[slice]:
+    """Cut points on disk into parts small enough to be read at once."""
+    shape: tuple[int, ...] = tuple(getattr(points, "shape", (len(points),)))
+    return chunks(len(points), max(1, READ_AT_ONCE // max(1, int(np.prod(shape[1:])))))
+
+
+def take(points: Points, indices: Any) -> Points:
+    """Return some of the points by their numbers; those on disk are read in one walk over them.
+
+    >>> take(["a", "b", "c"], [2, 0])
+    ['c', 'a']
+    """
+    chosen = np.atleast_1d(np.asarray(indices))
+    if hasattr(points, "picked"):
+        return cast(Points, points.picked(chosen))
+    if isinstance(points, np.ndarray) or not lies_on_disk(points):
+        return points[chosen] if hasattr(points, "shape") else [points[int(i)] for i in chosen]
+    found: Array | None = None
+    for rows in readings(points):
+        here = np.flatnonzero((chosen >= rows.start) & (chosen < rows.stop))
+        if here.size:
+            part = np.asarray(points[rows])[chosen[here] - rows.start]
+            found = np.empty((len(chosen), *part.shape[1:]), part.dtype) if found is None else found
+            found[here] = part
+    return [] if found is None else found
+
+
+def as_points(values: Any, name: str) -> Points:
+    """Return what can be a data set: anything with a length and slices, but no lone text.
+
+    A mapping is a table, whose rows are the points.
+    """
+    if isinstance(values, Mapping):
+        return Rows(values)
+    refuse_sparse(values, name)
+    has_rows = values.ndim > 0 if is_array_api_obj(values) else isinstance(values, Points)
+    if has_rows and not isinstance(values, str | bytes):
+        return cast(Points, values)
+    raise InvalidInput(f"{name} must be a sequence of points, found {type(values).__name__}")
