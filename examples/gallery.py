@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -357,22 +358,52 @@ def path() -> Any:
 
 
 def bootstrap() -> Any:
-    """Irises, three of each species, with the ellipses of 200 bootstrap samples."""
+    """Irises, some of them with the ellipses of 200 bootstrap samples."""
     data: Any = datasets.iris()
-    x = data.matrix()
-    model = mc.PCA(2).fit(x)
-    shown, replicates = np.r_[0:3, 50:53, 100:103], []
-    for _ in range(200):
-        other = mc.PCA(2).fit(x[rng.integers(0, len(x), len(x))])
-        moved = other.transform(x[shown])
-        replicates.append(moved * np.sign(np.sum(model.components_ * other.components_, axis=1)))
-    return pictures.bootstrap.describe(
-        model.transform(x[shown]),
-        replicates,
-        colour=data.colour.values[shown],
-        spectrum=model.spectrum_,
-        names=[f"{data.colour.values[i]} {i + 1}" for i in shown],
+    found = mc.bootstrap(mc.PCA(2), data, random_state=0)
+    return pictures.bootstrap.describe(found, colour=data.colour, labels=0)
+
+
+def crossing() -> Any:
+    """A grid that is wider in one direction: two axes change places as the bandwidth grows."""
+    x, y = np.meshgrid(np.linspace(-1.0, 1.0, 12), np.linspace(-0.42, 0.42, 8))
+    grid, widths = np.column_stack([x.ravel(), y.ravel()]), np.geomspace(0.25, 1.5, 25)
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(1.0))
+    return pictures.parameter_path.describe(
+        mc.parameter_path(model, grid, "kernel__bandwidth", widths)
     )
+
+
+def arrows() -> Any:
+    """Where irises move on kernel axes when one of their measures rises."""
+    data: Any = datasets.iris()
+    model = mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(data)
+    slopes = mc.axis_slopes(model, standardize=True)
+    return pictures.slopes.describe(model.individuals_, slopes, spectrum=model.spectrum_)
+
+
+def importance() -> Any:
+    """What the first two axes of the decathlon lose when an event is shuffled."""
+    model = mc.PCA(standardize=True).fit(datasets.decathlon())
+    return pictures.importance.describe(mc.permutation_importance(model, random_state=0))
+
+
+def denoising() -> Any:
+    """Digits, the same with noise, and what PCA and kernel PCA bring back of them."""
+    digits, count = load_digits().data, 8
+    noisy = digits + 6.0 * np.random.default_rng(0).standard_normal(digits.shape)
+    train, new = digits[:400], noisy[400 : 400 + count]
+    linear = mc.PCA(12).fit(train)
+    model = mc.KernelPCA(80, kernel=mc.Gaussian(40.0)).fit(train)
+    rows = (
+        digits[400 : 400 + count],
+        new,
+        linear.inverse_transform(linear.transform(new)),
+        model.inverse_transform(model.transform(new)),
+    )
+    names = ("digit", "with noise", "PCA", "kernel PCA")
+    titles = [name if column == 0 else "" for name in names for column in range(count)]
+    return pictures.images.describe(np.vstack(rows), (8, 8), columns=count, titles=titles)
 
 
 def crowd() -> Any:
@@ -383,6 +414,34 @@ def crowd() -> Any:
     return pictures.individuals.describe(
         points, colour=np.array(["many", "some", "few"], object)[which], labels=0
     )
+
+
+@cache
+def _study() -> Any:
+    """Return a study of simulated expression: 2 x 2 conditions, 12 replicates of each."""
+    model = mc.simulate_expression(40, 4, effect=0.8, strength=0.95, random_state=1)
+    table = model.table(12, np.random.default_rng(1))
+    return mc.replicate_study(table, "condition", infer=mc.Inference(power=2), draws=40)
+
+
+def replicates() -> Any:
+    """How far gene networks scatter and conditions lie apart, by the number of replicates."""
+    return pictures.replicate_curve.describe(_study())
+
+
+def replicates_map() -> Any:
+    """The same networks on the axes of their kernel PCA, from few replicates to many."""
+    return pictures.replicate_map.describe(_study())
+
+
+def replicates_pairs() -> Any:
+    """How many replicates each pair of conditions needs by itself, with its interval."""
+    return pictures.replicate_pairs.describe(_study())
+
+
+def replicates_networks() -> Any:
+    """The networks of all replicates of each condition, genes in one order."""
+    return pictures.replicate_networks.describe(_study())
 
 
 GALLERY: tuple[Callable[[], Any], ...] = (
@@ -416,6 +475,14 @@ GALLERY: tuple[Callable[[], Any], ...] = (
     path,
     bootstrap,
     crowd,
+    replicates,
+    replicates_map,
+    replicates_pairs,
+    replicates_networks,
+    crossing,
+    arrows,
+    importance,
+    denoising,
 )
 
 

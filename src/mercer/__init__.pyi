@@ -14,12 +14,9 @@ from mercer.check import NotDifferentiable as NotDifferentiable
 from mercer.check import NotPositiveDefinite as NotPositiveDefinite
 from mercer.check import NotSaved as NotSaved
 from mercer.check import NotStorable as NotStorable
-from mercer.check import Paired as Paired
-from mercer.check import Rows as Rows
 from mercer.check import TooLarge as TooLarge
 from mercer.check import UnreadableFile as UnreadableFile
 from mercer.check import WrittenFormError as WrittenFormError
-from mercer.data.mixed import rows as rows
 from mercer.compare.consensus import Consensus as Consensus
 from mercer.compare.consensus import consensus as consensus
 from mercer.compare.measures import Dependence as Dependence
@@ -28,6 +25,7 @@ from mercer.compare.measures import hsic as hsic
 from mercer.compare.measures import rv as rv
 from mercer.compare.several import Comparison as Comparison
 from mercer.compare.several import compare_kernels as compare_kernels
+from mercer.data.mixed import rows as rows
 from mercer.data.ondisk import open_points as open_points
 from mercer.data.reading import read as read
 from mercer.data.table import Table as Table
@@ -135,6 +133,8 @@ from mercer.pca import KernelPCA as KernelPCA
 from mercer.pca.slopes import axis_slopes as axis_slopes
 from mercer.planning import Plan as Plan
 from mercer.planning import plan as plan
+from mercer.points import Paired as Paired
+from mercer.points import Rows as Rows
 from mercer.preimages import PreImages as PreImages
 from mercer.preimages import preimage as preimage
 from mercer.reading import AtBarycentre as AtBarycentre

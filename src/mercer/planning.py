@@ -2,32 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from mercer.check import InvalidParameter, whole
 from mercer.engines.base import Engine
 from mercer.engines.cpu import Threads
 from mercer.engines.prepared import is_fast
+from mercer.engines.tiles import TILE
+from mercer.gram import Gram
 from mercer.kernels.base import Kernel
+from mercer.kernels.radial import Gaussian
 from mercer.spectrum.approximate import approximate_bytes, landmarks_for
 from mercer.spectrum.budget import machine_bytes, readable, smaller
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import needed_bytes, sizes, threads_of
 from mercer.spectrum.leading import chosen_method
 
-FLOPS = 25e9
-"""Operations that a core does in a second on matrices of this shape, in double precision."""
+SIDE, MEASURED = 384, 0.01
+"""The matrices whose product tells the speed of a core, and the seconds that each work is timed."""
 
-EXPONENTIALS = 1e9
-"""Exponentials that a core does in a second, in double precision."""
+WIDEST = 128
+"""Variables of the points that are timed; more cost as their inner products do."""
 
 SLOW_PAIRS = 2e6
 """Pairs of points that a kernel without a fast path takes in a second, at the least."""
 
-SINGLE_PASSES, DOUBLE_PASSES = 3, 1
+EXPONENTIAL = 20.0
+"""Operations on matrices that one exponential takes as long as."""
+
+SINGLE_PASSES, DOUBLE_PASSES = 4, 2
 """Passes of a usual iteration to a residual of 1e-8."""
 
 
@@ -85,6 +95,50 @@ def plan(model: Any, n: int, d: int) -> Plan:
     return Plan(method, reason, memory, passes, seconds, memory <= allowed, alternative)
 
 
+def _lasting(work: Callable[[], Any]) -> float:
+    """Return the seconds that a work takes here and now, once it has been done before.
+
+    Its shortest time on a core is stretched by the share of the cores that others take: a work of
+    a millisecond may escape them, one of minutes does not.
+    """
+    work()
+    times: list[float] = []
+    begun, used = perf_counter(), process_time()
+    while perf_counter() - begun < MEASURED or len(times) < 2:
+        before = process_time()
+        work()
+        times.append(process_time() - before)
+    stretch = (perf_counter() - begun) / max(process_time() - used, 1e-9)
+    return min(times) * max(stretch, 1.0)
+
+
+@cache
+def flops() -> float:
+    """Return the operations that one core does in a second on matrices now, measured once.
+
+    >>> 1e8 < flops() < 1e12
+    True
+    """
+    a = np.random.default_rng(0).standard_normal((SIDE, SIDE))
+    with threadpool_limits(1, user_api="blas"):
+        return 2.0 * SIDE**3 / _lasting(lambda: a @ a)
+
+
+@cache
+def pair_seconds(d: int, block: int, single: bool) -> float:
+    """Return the seconds that one core takes for a pair of points, measured once on three tiles.
+
+    The tiles are those of a Gaussian kernel of d variables, times a block of vectors.
+    """
+    rng = np.random.default_rng(0)
+    columns = min(max(d, 1), WIDEST)
+    points = rng.standard_normal((2 * TILE, columns))
+    vectors = rng.standard_normal((2 * TILE, block))
+    gram = Gram(Gaussian(float(np.sqrt(columns))), points, engine=Threads(1))
+    measured = _lasting(lambda: gram.product(vectors, single=single)) / (3.0 * TILE**2)
+    return measured + 2.0 * max(d - WIDEST, 0) / flops()
+
+
 def _cost(
     method: str, n: int, d: int, count: int, model: Any, engine: Engine
 ) -> tuple[int, int, str]:
@@ -102,21 +156,28 @@ def _cost(
 
 
 def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engine) -> float:
-    """Estimate the time from the operations on each pair of individuals."""
+    """Estimate the time from what a pair of individuals, and an operation, take on this machine."""
     threads = threads_of(engine)
     block, rank = sizes(n, count)
-    pairs = n * n / 2.0
-    if isinstance(kernel, Kernel) and not is_fast(kernel):
-        evaluation = pairs / (SLOW_PAIRS * threads)
-    else:
-        evaluation = pairs * (2.0 * (d + 2) / FLOPS + 1.0 / EXPONENTIALS) / threads
+    pairs = n * n / 2.0 / threads
+
+    def over_pairs(vectors: int, *, single: bool = False) -> float:
+        if isinstance(kernel, Kernel) and not is_fast(kernel):
+            return pairs / SLOW_PAIRS
+        return pairs * pair_seconds(d, vectors, single)
+
+    def operations(number: float) -> float:
+        return number / (flops() * threads)
+
     if method == "dense":
-        return evaluation + 9.0 * float(n) ** 3 / (FLOPS * threads)
+        is_slow = isinstance(kernel, Kernel) and not is_fast(kernel)
+        values = over_pairs(1) if is_slow else operations(n * n * (d + EXPONENTIAL))
+        return values + operations(9.0 * float(n) ** 3)
     if method == "nystrom":
-        return 2.0 * evaluation * rank / n + 3.0 * n * float(rank) ** 2 / (FLOPS * threads)
-    product = pairs * 4.0 * (block + 6) / (FLOPS * threads)
-    passes = DOUBLE_PASSES + 0.5 * SINGLE_PASSES
-    return passes * (evaluation + product) + 4.0 * n * float(rank) ** 2 / (FLOPS * threads)
+        return 2.0 * over_pairs(1) * rank / n + operations(3.0 * n * float(rank) ** 2)
+    double, fast = over_pairs(block), over_pairs(block, single=True)
+    passes = DOUBLE_PASSES * double + SINGLE_PASSES * fast
+    return passes + operations(4.0 * n * float(rank) ** 2)
 
 
 def _duration(seconds: float) -> str:

@@ -21,7 +21,7 @@ from mercer.kernels.contract import KernelCheck, check_kernel
 from mercer.kernels.definite import Verdict, positive_definite
 from mercer.kernels.euclidean import euclidean, negative_definite
 from mercer.kernels.probing import DIRECT_POINTS
-from mercer.planning import FLOPS
+from mercer.planning import flops
 from mercer.spectrum.budget import machine_bytes, readable
 
 SHOWN = 8
@@ -133,7 +133,7 @@ def _text(verdict: Verdict, labels: list[str]) -> str:
 
 
 def _plan(talk: Talk, n: int) -> int:
-    memory, seconds = 40 * n * n, 9.0 * float(n) ** 3 / FLOPS
+    memory, seconds = 40 * n * n, 9.0 * float(n) ** 3 / flops()
     value = {
         "plan": "the whole matrix is decomposed",
         "individuals": n,

@@ -29,7 +29,7 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.table import listed
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
-from mercer.planning import FLOPS
+from mercer.planning import flops
 from mercer.spectrum.budget import machine_bytes, readable
 
 FEWEST = 3
@@ -56,7 +56,11 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.dry_run:
         return _plan(talk, args, len(sources[0]), len(parts))
     kernels = {part.name: (part.kernel, part.points) for part in parts}
-    is_shared = len(sources) == 1 and not isinstance(sources[0].points, SquareMatrix)
+    is_shared = (
+        len(sources) == 1
+        and not isinstance(sources[0].points, SquareMatrix)
+        and len({part.kernel.reads_rows for part in parts}) == 1
+    )
     names = {part.name: part.kernel for part in parts}
     given: tuple[Any, Any] = (names, parts[0].points) if is_shared else (kernels, None)
     progress = Progress("permutations")
@@ -235,7 +239,7 @@ def _plan(talk: Talk, args: Namespace, n: int, count: int) -> int:
         "individuals": n,
         "permutations": draws,
         "memory_bytes": memory,
-        "seconds": PER_ENTRY * entries / FLOPS,
+        "seconds": PER_ENTRY * entries / flops(),
         "error": "rounding; p-values of permutations have a standard error of √(p(1-p)/R)",
         "is_possible": memory <= machine_bytes(),
     }

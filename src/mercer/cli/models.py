@@ -29,7 +29,7 @@ from mercer.mds.classical import FEW as FEW_AXES
 from mercer.mds.distances import WHOLE
 from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
-from mercer.planning import FLOPS, Plan, plan
+from mercer.planning import Plan, flops, plan
 from mercer.reading import FewerAxes
 from mercer.spectrum import STORED
 from mercer.spectrum.budget import machine_bytes
@@ -160,6 +160,11 @@ def _kernel_pca(args: Namespace, data: Data) -> KernelPCA:
         kernel: Kernel | str = PRECOMPUTED
     else:
         kernel = kernel_of(args, data)
+        if args.scale and not kernel.reads_vectors:
+            raise Misused(
+                f"--scale divides columns of numbers, and {kernel} does not look at them as "
+                "vectors: leave --scale out"
+            )
     return KernelPCA(
         _rank(args, min(AXES, len(data) - 1 or 1)),
         kernel=kernel,
@@ -229,20 +234,20 @@ def planned(model: Any, n: int, d: int) -> Plan:
     if isinstance(model, PCA):
         side = min(n, d)
         memory = max(8 * min(n * d, PANEL), 24 * side * side) + 16 * n
-        flops = 2.0 * n * d * side + 9.0 * side**3
-        made = ("table", "the inner products of the shorter side are decomposed", memory, 2, flops)
+        work = 2.0 * n * d * side + 9.0 * side**3
+        made = ("table", "the inner products of the shorter side are decomposed", memory, 2, work)
     elif isinstance(model, ClassicalMDS):
         made = _scaling(model, n, d)
     else:
         starts = model.n_starts or (MANY_STARTS if n <= FEW_POINTS else 1)
         steps = 100
-        memory, flops = int(8 * 6.6 * n * n), 30.0 * starts * steps * n * n
+        memory, work = int(8 * 6.6 * n * n), 30.0 * starts * steps * n * n
         why = f"about {steps} steps from each of {starts} starts"
-        made = ("stress", why, memory, starts * steps, flops)
-    method, reason, memory, passes, flops = made
+        made = ("stress", why, memory, starts * steps, work)
+    method, reason, memory, passes, work = made
     fits = memory <= machine_bytes()
     option = "" if fits else "use fewer individuals"
-    return Plan(method, reason, memory, passes, flops / (FLOPS * cores), fits, option)
+    return Plan(method, reason, memory, passes, work / (flops() * cores), fits, option)
 
 
 def _scaling(model: ClassicalMDS, n: int, d: int) -> tuple[str, str, int, int, float]:

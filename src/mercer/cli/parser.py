@@ -1,8 +1,9 @@
 """The words of the command line; argparse alone, so that help costs next to nothing.
 
 A new command ``name`` takes three things: a module ``cli/name.py`` with ``run(args, talk) -> int``,
-a function here that adds its parser, and a line in `COMMANDS`. Then the completion file is written
-anew (see ``cli/completion.py``) and the command has its row in ``docs/command-line.md``.
+a function here that adds its parser, and a line in `COMMANDS` and in `SHOWN`. Then the completion
+file is written anew (see ``cli/completion.py``) and the command has its row and its example in
+``docs/command-line.md``.
 """
 
 from __future__ import annotations
@@ -31,6 +32,21 @@ DEMOS = (
     "disc_and_ring",
     "plants",
 )
+SHOWN = {
+    "fit": "mercer fit data.csv --scale --out model.mercer --coords coordinates.csv",
+    "report": "mercer report data.csv --scale --factor treatment --out page.html --open",
+    "project": "mercer project model.mercer new.csv --out coordinates.csv",
+    "check": 'mercer check data.csv --kernel "gaussian(bandwidth=1) + linear()"',
+    "dim": "mercer dim data.csv --permutations 999",
+    "curve": "mercer curve data.csv --y yield --x dose --method spline",
+    "compare": "mercer compare genes.csv metabolites.csv --consensus statis --page page.html",
+    "replicates": "mercer replicates expression.csv --condition treatment --sizes 2-6",
+    "graphs": "mercer graphs networks/ --kernel 'weisfeiler_lehman(3).normalised()'",
+    "demo": "mercer demo circles --out folder",
+    "doctor": "mercer doctor --individuals 100000",
+}
+"""An example of each command, for its help."""
+
 LARGEST = 10.0
 """Megabytes of a page where nothing else is asked for."""
 
@@ -101,7 +117,7 @@ def _command(commands: _SubParsersAction[Parser], name: str, what: str, *, plan:
         name,
         help=what,
         description=f"{what[0].upper()}{what[1:]}.",
-        epilog=CODES,
+        epilog=f"example: {SHOWN[name]}\n\n{CODES}",
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

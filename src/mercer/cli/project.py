@@ -18,7 +18,7 @@ from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.missing import settled
 from mercer.data.table import Table, frozen
-from mercer.planning import FLOPS
+from mercer.planning import flops
 from mercer.reading import Readable
 from mercer.spectrum.budget import readable
 from mercer.store import load
@@ -60,11 +60,12 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     is_named = names is not None and args.form == "table"
     if is_named:  # a number that is missing where the model does not look is no matter
         args.drop_na, args.impute = False, "keep"
+    args.reads_rows = reads_rows(model)
     data = data_of(args, talk)
     if data.table is None:
         return data
     table = data.table
-    if reads_rows(model):
+    if args.reads_rows:
         if policy == "mean":
             raise Misused("--impute is for models of numbers; leave such rows out with --drop-na")
         return Data(args.data, settled(table, policy))
@@ -133,7 +134,7 @@ def placed(model: Any, data: Data) -> dict[str, Any]:
 def _plan(talk: Talk, model: Any, data: Data) -> int:
     fitted = len(getattr(model, "X_fit_", ())) or data.variables
     axes = len(model.get_feature_names_out())
-    seconds = 2.0 * len(data) * fitted * (data.variables + axes + 10.0) / FLOPS
+    seconds = 2.0 * len(data) * fitted * (data.variables + axes + 10.0) / flops()
     memory = 8 * len(data) * (axes + 3)
     value = {
         "plan": "project",

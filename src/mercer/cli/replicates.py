@@ -22,7 +22,8 @@ from mercer.cli.talk import Talk
 from mercer.data.table import Table
 from mercer.networks.expression import Expression, as_expression
 from mercer.networks.inference import Inference
-from mercer.networks.needed import Needed
+from mercer.networks.needed import Needed, level_of
+from mercer.networks.permuted import of_pairs, permutations_of
 from mercer.networks.study import ReplicateStudy, replicate_study, shown
 from mercer.spectrum.budget import machine_bytes
 
@@ -115,7 +116,10 @@ def _plan(talk: Talk, args: Namespace, expression: Expression, how: Inference) -
     most = min(expression.replicates)
     sizes = sizes_of(args.sizes) or list(range(how.fewest, most + 1))
     each = sum(2 if 2 * m <= most else 1 for m in sizes) * C
-    networks = each * args.draws + sum(expression.replicates) + C
+    level = level_of(args.level)
+    permutations = permutations_of(None, level)
+    tests = C * permutations + C * (C - 1) * of_pairs(permutations, C, level)
+    networks = each * args.draws + sum(expression.replicates) + C + tests
     kept = shown(genes, C * len(sizes)) * C * len(sizes)
     memory = 8 * genes**2 * (2 * (sum(expression.replicates) + C) + 2 * kept + 6 * C)
     seconds = 1e-9 * NANOSECONDS[how.method] * genes * genes * networks
@@ -127,7 +131,7 @@ def _plan(talk: Talk, args: Namespace, expression: Expression, how: Inference) -
         "networks": networks,
         "memory_bytes": memory,
         "seconds": seconds,
-        "error": "an interval by bootstrap over replicates",
+        "error": "an interval by bootstrap, open where a permutation test shows no difference",
         "is_possible": memory <= machine_bytes(),
     }
     text = (
@@ -166,6 +170,8 @@ def _plain(answer: Needed) -> dict[str, Any]:
         "high": answer.high,
         "level": answer.level,
         "is_extrapolated": answer.is_extrapolated,
+        "p_value": answer.p_value,
+        "is_difference_shown": answer.is_shown,
     }
 
 
@@ -241,6 +247,7 @@ def _code(args: Namespace, study: ReplicateStudy) -> str:
         "study = mc.replicate_study(\n    table,\n"
         f"    {args.condition},{some}{kernel}\n"
         f"    infer=mc.{study.inference!r},\n"
-        f"    draws={study.draws},\n    random_state={study.seed},\n)\n"
+        f"    draws={study.draws},\n    level={study.answer.level},\n"
+        f"    random_state={study.seed},\n)\n"
         "print(study)"
     )

@@ -16,12 +16,12 @@ from mercer.cli.importance import importance_sections, refuse_importance
 from mercer.cli.models import begun, fitted, planned, tell_plan
 from mercer.cli.parser import LARGEST, Misused
 from mercer.cli.running import Progress, finished
-from mercer.cli.sources import as_written, local
+from mercer.cli.sources import Data, as_written, local
 from mercer.cli.stability import refuse_unfit, studies
 from mercer.cli.tables import refuse_existing
 from mercer.cli.talk import Talk
 from mercer.data.source import kind_of, regular
-from mercer.data.table import Table
+from mercer.engines.base import memory_bytes
 from mercer.store import about, load
 
 PERMUTATIONS, PATIENCE = 199, 60.0
@@ -42,8 +42,7 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.dry_run:
         return tell_plan(talk, model, data)
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
-    table = None if isinstance(data.points, tuple) else data.points
-    write_page(args, talk, page, result.model, table, out, passive=data.passive)
+    write_page(args, talk, page, result.model, out, data)
     return result.code
 
 
@@ -61,16 +60,14 @@ def writer() -> Any:
 
 
 def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
-    args: Namespace,
-    talk: Talk,
-    page: Any,
-    model: Any,
-    table: Any,
-    out: str,
-    *,
-    passive: Any = None,
+    args: Namespace, talk: Talk, page: Any, model: Any, out: str, data: Data | None = None
 ) -> dict[str, Any]:
-    """Write the page of a fitted model and answer with its place and size."""
+    """Write the page of a fitted model and answer with its place and size.
+
+    ``data`` are those of the fit, None for a stored model, which knows its table.
+    """
+    table = getattr(model, "table_", None) if data is None else data.points
+    table = None if isinstance(table, tuple) else table
     has_axes = hasattr(model, "inertias_")
     choices = chosen(model, args, talk, permutations_of(args, model, talk)) if has_axes else None
     sections = [*studies(args, model, table, talk), *importance_sections(args, model, talk)]
@@ -84,8 +81,8 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
                 choices=choices,
                 command=command_line(args, out),
                 source=None if args.data == "-" else args.data,
-                reading=as_read(args) if table is None or isinstance(table, Table) else None,
-                supplementary=passive,
+                reading=None if data is None else reading(args, data),
+                supplementary=None if data is None else data.passive,
                 most_bytes=int(1e6 * args.max_mb),
                 sections=sections,
             ),
@@ -100,7 +97,14 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
     return value
 
 
-def as_read(args: Namespace) -> dict[str, Any]:
+def reading(args: Namespace, data: Data) -> Any:
+    """Return how the data came from their file, for the code of the page."""
+    from mercer.page import Reading
+
+    return Reading(as_read(args, data), data.passive_rows, args.weights)
+
+
+def as_read(args: Namespace, data: Data) -> dict[str, Any]:
     """Return how the file was read, in the words of `mercer.read`, what is usual left out."""
     given: dict[str, Any] = {} if args.form == "auto" else {"what": args.form}
     written = as_written(args)
@@ -109,6 +113,13 @@ def as_read(args: Namespace) -> dict[str, Any]:
         given["roles"] = {name: role.value for name, role in written["roles"].items()}
     if written["missing"] != "error":
         given["missing"] = written["missing"]
+    table = data.table
+    taken_out = () if table is None else (n for n in table.names if n in table.supplementary)
+    supplementary = [*args.drop, *taken_out]
+    if supplementary:
+        given["supplementary"] = supplementary
+    if args.memory:
+        given["memory"] = memory_bytes(args.memory)
     return given
 
 
@@ -139,7 +150,7 @@ def _of_model(args: Namespace, talk: Talk, page: Any, out: str) -> int:
             )
             return OK
         model = load(path)
-    write_page(args, talk, page, model, getattr(model, "table_", None), out)
+    write_page(args, talk, page, model, out)
     return OK
 
 

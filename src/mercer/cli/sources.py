@@ -194,7 +194,8 @@ def _chosen(data: Data, table: Table, args: Namespace) -> Data:
         table = table.with_supplementary(args.weights)
     weights = table.column(args.weights).values if args.weights else None
     kernels = _row_kernels(args)
-    if not table.active and not kernels:
+    reads_all = bool(kernels) or getattr(args, "reads_rows", False)
+    if not table.active and not reads_all:
         raise InvalidInput(
             f"{args.data} has no column of numbers that is active; its columns are "
             f"{listed(table.names)}"

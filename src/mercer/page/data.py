@@ -107,6 +107,7 @@ def clean_remark(text: str) -> str:
 
 def _title(subject: Subject, source: Path | None) -> str:
     name = analysis(subject) if source is None else source.name.lstrip(".").partition(".")[0]
+    name = name.replace("_", " ")
     return name[:1].upper() + name[1:]
 
 

@@ -8,13 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, MercerError, how_many, take
+from mercer.check import (
+    Array,
+    MercerError,
+    how_many,
+)
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice, KaiserChoice
 from mercer.kernels.vectors import Linear
 from mercer.page.sample import density
 from mercer.page.subject import Subject, labels_of
 from mercer.page.text import clean, count_of, percent, short
+from mercer.pictures.spectra import WRITTEN, clear_of
+from mercer.points import take
 from mercer.reading import Variables
 
 Panel = dict[str, Any]
@@ -25,8 +31,8 @@ LABELS = 20
 EQUAL = 8.0
 """Beyond this ratio of their ranges, axes of one unit would flatten a plane to a line."""
 
-SCREE = 20
-"""Axes of a scree plot."""
+SCREE, HEADROOM = 20, 1.08
+"""Axes of a scree plot, and how much higher than its bars and lines it is."""
 
 CIRCLE, BARS = 60, 15
 """Arrows of a correlation circle, and bars of contributions."""
@@ -127,8 +133,19 @@ def scree(subject: Subject, choices: dict[str, Choice]) -> Panel | None:
         "shares": shares,
         "null": null,
         "mean": mean,
+        "written": _written(shares, null, mean),
         "caption": " ".join(caption),
     }
+
+
+def _written(shares: Array, null: Array | None, mean: float | None) -> Array | None:
+    """Return where the numbers of a scree stand, clear of its lines; None where bars are many."""
+    if len(shares) > WRITTEN:
+        return None
+    lines = [] if null is None else [null]
+    top = max(float(np.max(line)) for line in [shares, *lines])
+    lines += [] if mean is None else [np.full(len(shares), mean)]
+    return clear_of(lines, shares, HEADROOM * top)
 
 
 def circle(subject: Subject) -> Panel | None:

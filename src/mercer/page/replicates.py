@@ -27,6 +27,8 @@ COLUMNS = {
     "ratio": "ratio of squares",
     "recognised": "nearest to its own",
     "to_full": "to the network of all replicates",
+    "to_full_low": "from",
+    "to_full_high": "to",
 }
 """The columns of the curve in the words of the page."""
 
@@ -37,7 +39,10 @@ EXPLAINED = (
     "mean networks of two conditions. Both are averages, over conditions and over pairs of them.",
     "They are estimated from two disjoint sets of replicates, which share nothing. A network of "
     "most replicates lies close to that of all of them for no other reason than that it is made of "
-    "them: the dotted line shows it, and the answer does not use it.",
+    "them: the dotted line shows it, with its band, and the answer does not use it.",
+    "Whether the conditions differ at all is asked by a test: replicates, less the mean of their "
+    "condition, are permuted among the conditions. Where the networks of the conditions lie no "
+    "further apart than such networks do, no difference is shown and the interval is open.",
 )
 
 
@@ -80,6 +85,7 @@ def pairs_table(study: ReplicateStudy) -> Mapping[str, Any]:
         "replicates": [_or_none(n.number) for _, n in pairs],
         "from": [_or_none(n.low) for _, n in pairs],
         "to": [_or_none(n.high, "open") for _, n in pairs],
+        "p by permutation": [n.p_value for _, n in pairs],
     }
 
 

@@ -62,7 +62,9 @@ def code(
         read = reading if isinstance(reading, Reading) else Reading(reading or {})
         lines += _data_lines(source, read)
         lines += _model_lines(subject, source, name, read)
-    if max(map(len, lines)) > LONGEST_CODE:
+    kernel = getattr(subject.model, "kernel", None)
+    is_unwritten = isinstance(kernel, Kernel) and repr(kernel).startswith("<")
+    if is_unwritten or max(map(len, lines)) > LONGEST_CODE:
         return "# The kernel is too long to be written here: mc.load reads it from a stored model."
     return "\n".join(clean(line, LONGEST_CODE) if line else "" for line in lines)
 
@@ -78,7 +80,7 @@ def _data_lines(source: Path | None, reading: Reading) -> list[str]:
     return [
         f"everyone = {read}",
         f"passive = {ranges(reading.passive)}",
-        "data = everyone.picked([i for i in range(len(everyone)) if i not in set(passive)])",
+        "data = everyone.picked(sorted({*range(len(everyone))} - {*passive}))",
     ]
 
 
@@ -106,7 +108,7 @@ def ranges(rows: Sequence[int]) -> str:
     '[0, *range(3, 6), 9]'
     """
     numbers = np.asarray(rows, int)
-    parts = []
+    parts: list[str] = []
     for run in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1):
         few = len(run) < 3
         parts += map(str, run) if few else [f"*range({run[0]}, {run[-1] + 1})"]

@@ -17,7 +17,15 @@ EXPLAINED = (
     "ellipses, wide intervals and large angles."
 )
 
-WHICH = ("axis", "inertia", "lower", "upper", "degrees", "space degrees", "tie p")
+WHICH = (
+    "axis",
+    "inertia",
+    "lower",
+    "upper",
+    "turns by (degrees)",
+    "with those before (degrees)",
+    "p of equal with next",
+)
 
 
 def stability_section(found: Bootstrap, *, colour: Any = None, spectrum: Any = None) -> Section:

@@ -10,12 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, NotPositiveDefinite, lies_on_disk
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    NotPositiveDefinite,
+)
 from mercer.data.matrices import SquareMatrix
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
 from mercer.estimator import require_fit
 from mercer.kernels.tables import columns_read
+from mercer.points import lies_on_disk
 from mercer.reading import ReadingWarning, Variables
 from mercer.spectrum import STORED, Spectrum
 

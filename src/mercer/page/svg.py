@@ -23,6 +23,9 @@ from mercer.page.canvas import (
 from mercer.pictures.colours import PALETTE
 from mercer.pictures.ellipses import ellipse
 
+LABELS = 20
+"""Supplementary individuals whose names are written."""
+
 MOST_DRAWN = 2_000
 """Points drawn as shapes; more become one image, which is smaller."""
 
@@ -72,18 +75,21 @@ def _plane(panel: dict[str, Any], value: dict[str, Any]) -> Canvas:
     _points(canvas, u, v, colours)
     for colour, line in lines:
         _outline(frame, colour, line)
-    labelled(canvas, panel["labels"], u, v, people["names"])
+    named, names = np.asarray(panel["labels"], int), people["names"]
     if passive is not None:
-        _passive(canvas, frame.across(px), frame.down(py), passive["names"])
+        few = np.arange(min(len(px), LABELS)) + len(u)
+        named, names = np.concatenate([few, named]), [*names, *passive["names"]]
+        u, v = np.append(u, frame.across(px)), np.append(v, frame.down(py))
+        _passive(canvas, u[len(x) :], v[len(x) :])
+    labelled(canvas, named, u, v, names)
     return canvas
 
 
-def _passive(canvas: Canvas, u: Array, v: Array, names: list[str]) -> None:
-    """Draw supplementary individuals as hollow diamonds, with their names if they are few."""
+def _passive(canvas: Canvas, u: Array, v: Array) -> None:
+    """Draw supplementary individuals as hollow diamonds."""
     for a, b in zip(u[:MOST_DRAWN], v[:MOST_DRAWN], strict=True):
         d = f"M{a - 5:.1f} {b:.1f}L{a:.1f} {b - 5:.1f}L{a + 5:.1f} {b:.1f}L{a:.1f} {b + 5:.1f}Z"
         canvas.add("path", d=d, class_="passive-point")
-    labelled(canvas, np.arange(min(len(u), 20)), u, v, names)
 
 
 def _cells(frame: Frame, cells: dict[str, Any]) -> None:
@@ -148,8 +154,9 @@ def _scree(panel: dict[str, Any], value: dict[str, Any]) -> Canvas:
             height=max(frame.down(0.0) - top, 0.5),
             fill=PALETTE[0],
         )
-        if count <= 12:
-            canvas.text(at, top - 4, f"{share:.1f}", class_="tick", text_anchor="middle")
+        if panel["written"] is not None:
+            middle = frame.down(100.0 * panel["written"][k])
+            canvas.text(at, middle + 4, f"{share:.1f}", class_="tick", text_anchor="middle")
     if panel["null"] is not None:
         u, v = frame.across(np.arange(1.0, len(panel["null"]) + 1)), frame.down(100 * panel["null"])
         points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(u, v, strict=True))

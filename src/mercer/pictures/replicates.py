@@ -49,18 +49,16 @@ def replicate_curve(
     curve, most = study.curve, min(study.replicates)
     answer = study.answer.number
     last = int(min(max(most, (answer or 0) + 1, 2 * curve.sizes[-1]), FURTHEST * most))
-    marks = [*_separation(study, last), *_scatter(study, last)]
-    full = curve.to_full.mean(axis=1)
-    name = "distance to the network of all replicates, of which these are a part"
-    marks.append(Lines(curve.every, full, colour=GREY, dash="dotted", name=name))
+    marks = [*_to_full(study), *_separation(study, last), *_scatter(study, last)]
     if answer is not None and answer <= last:
-        marks.append(Rule(float(answer), is_level=False, colour=INK, name=f"enough: {answer}"))
+        name = f"enough: {answer}" if study.answer.is_shown else f"enough if they differ: {answer}"
+        marks.append(Rule(float(answer), is_level=False, colour=INK, name=name))
     first = int(curve.every[0])
     step = max(1, (last - first) // 12)
     ticks = tuple((float(m), str(m)) for m in range(first, last + 1, step))
     high = 1.08 * max(
         float(np.sqrt(curve.scatter.max())),
-        float(full.max()),
+        float(curve.to_full_band[1].max()),
         float(np.sqrt(max(curve.separation_band[1].max(), 0.0))),
     )
     return Panel(
@@ -72,6 +70,16 @@ def replicate_curve(
     )
 
 
+def _to_full(study: ReplicateStudy) -> list[Mark]:
+    curve = study.curve
+    at, (low, high) = curve.every.astype(float), curve.to_full_band
+    name = "to the network of all replicates, of which these are a part"
+    return [
+        Band(at, low, high, GREY),
+        Lines(at, curve.to_full.mean(axis=1), colour=GREY, dash="dotted", name=name),
+    ]
+
+
 def _separation(study: ReplicateStudy, last: int) -> list[Mark]:
     curve = study.curve
     at = np.append(curve.sizes, last) if last > curve.sizes[-1] else curve.sizes
@@ -80,7 +88,7 @@ def _separation(study: ReplicateStudy, last: int) -> list[Mark]:
         for v in (curve.separation_band[0], curve.separation, curve.separation_band[1])
     )
     return [
-        Band(at.astype(float), low, high, ORANGE, f"{100 * curve.level:g} % of bootstrap samples"),
+        Band(at.astype(float), low, high, ORANGE),
         Lines(at.astype(float), middle, colour=ORANGE, width=2.0, name="between conditions"),
     ]
 
@@ -93,13 +101,18 @@ def _scatter(study: ReplicateStudy, last: int) -> list[Mark]:
         Points(at, heights, colour=BLUE, opacity=1.0),
     ]
     beyond = np.arange(int(at[-1]), last + 1).astype(float)
-    ratio = curve.at(beyond)[0]
     if len(beyond) > 1 and curve.separation[-1] > 0 and curve.law[1] > 0:
-        known = ratio > 0
-        drawn = np.sqrt(curve.separation[-1] / np.where(known, ratio, np.nan))
+        ratio, *ends = curve.at(beyond)
+        drawn = np.sqrt(curve.separation[-1] / np.where(ratio > 0, ratio, np.nan))
         drawn[0] = heights[-1]
+        # A ratio that may be 0 puts no end to the scatter but that of the panel.
+        least = curve.separation[-1] / heights.max() ** 2
+        high, low = (np.sqrt(curve.separation[-1] / np.maximum(end, least)) for end in ends)
         name = "continued beyond half the replicates"
-        marks.append(Lines(beyond, drawn, colour=BLUE, width=1.6, dash="dashed", name=name))
+        marks += [
+            Band(beyond, low, high, BLUE),
+            Lines(beyond, drawn, colour=BLUE, width=1.6, dash="dashed", name=name),
+        ]
     return marks
 
 
@@ -107,7 +120,8 @@ def _notes(study: ReplicateStudy, last: int) -> tuple[str, ...]:
     known = int(study.curve.sizes[-1])
     notes = [
         f"Root mean squares over {study.draws} draws; up to {known} replicates two disjoint sets "
-        "of replicates were compared."
+        "of replicates were compared. Bands: "
+        f"{100 * study.curve.level:g} % of bootstrap samples of the replicates."
     ]
     if last > known and study.curve.law[1] > 0 and study.curve.separation[-1] > 0:
         notes.append("Beyond, the ratio of both is continued by a line: an extrapolation.")

@@ -32,6 +32,9 @@ MOST = 20
 WRITTEN = 12
 """Bars up to this many have their share written above them."""
 
+ABOVE, HALF_LINE = 0.025, 0.02
+"""How far the middle of a number stands above a bar, and half its height, of the picture's."""
+
 ALL_LABELS = 16
 """Ticks on an axis that counts axes."""
 
@@ -106,7 +109,9 @@ def scree(  # noqa: PLR0913  (what to show is an argument each, none of which im
         marks.append(Rule(at_mean, colour=GREY, name=f"Kaiser's mean {at_mean:.3g}"))
     limits = _heights(heights, is_log)
     if not is_log and len(shown) <= WRITTEN:
-        marks.append(_written(k, shown, shares.shares[: len(shown)], limits))
+        lines = [] if null is None else [null[1][: len(shown)]]
+        lines += [] if kaiser is None else [np.full(len(shown), kaiser)]
+        marks.append(_written(k, shown, shares.shares[: len(shown)], lines, limits))
     hidden = len(values) - len(shown)
     more = (f"The first {len(shown)} of {len(values)} axes.",) if hidden else ()
     return Panel(
@@ -148,9 +153,30 @@ def _heights(heights: list[Array], is_log: bool) -> tuple[float, float]:
     return (low if min(h.min(initial=0.0) for h in heights) < 0 else 0.0), high
 
 
-def _written(k: Array, values: Array, shares: Array, limits: tuple[float, float]) -> Texts:
-    gap = 0.025 * (limits[1] - limits[0])
-    at = np.where(values >= 0, values + gap, values - gap)
+def clear_of(lines: list[Array], values: Array, span: float) -> Array:
+    """Return where numbers stand above bars so that no line runs through them.
+
+    Lines are straight between their heights at the bars; ``span`` is that of the picture.
+
+    >>> clear_of([np.array([5.0, 5.1])], np.array([9.0, 5.0]), 10.0)
+    array([9.25, 5.35])
+    """
+    gap, half = ABOVE * span, HALF_LINE * span
+    at: Array = values + gap
+    around = np.arange(len(values))[:, None] + np.linspace(-0.4, 0.4, 5)
+    for line in lines * 2:  # a number that leaves one line may meet another
+        nodes = np.arange(len(line))
+        heights = np.interp(around, nodes, line, left=np.nan, right=np.nan)
+        low, high = np.fmin.reduce(heights, axis=1), np.fmax.reduce(heights, axis=1)
+        at = np.where((high > at - half) & (low < at + half), high + gap, at)
+    return at
+
+
+def _written(
+    k: Array, values: Array, shares: Array, lines: list[Array], limits: tuple[float, float]
+) -> Texts:
+    span = limits[1] - limits[0]
+    at = np.where(values >= 0, clear_of(lines, values, span), values - ABOVE * span)
     return Texts(k, at, tuple(percent(s) for s in shares.tolist()), ("#333333",) * len(k), 8.0)
 
 

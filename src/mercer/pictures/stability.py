@@ -19,8 +19,11 @@ from mercer.stability import Bootstrap
 
 NAMED = 5
 
-MOST = 40
+MOST = 24
 """Ellipses of a `Bootstrap` that are drawn, of individuals spread over the plane."""
+
+FILLED = 12
+"""More ellipses than this are drawn as lines only: their colours would pile up."""
 
 
 @Drawing
@@ -120,13 +123,14 @@ def _panel(  # noqa: PLR0913, PLR0917  (what both ways to ask for the picture ha
     groups = Plane.of(read, axes).colours(colour).groups
     tone = {int(i): g.colour for g in groups for i in g.rows}
     names, lines, without = tuple(map(str, read.labels)), [], []
+    is_filled = len(found) <= FILLED
     for i, one in found.items():
         if one.line is None:
             without.append(f"{names[i]} ({one.why_not.replace('individual', 'replicate')})")
         else:
             ink = tone.get(i, PALE if groups else BLUE)
             lines.append(
-                Lines(one.line[:, 0], one.line[:, 1], colour=ink, width=0.8, is_filled=True)
+                Lines(one.line[:, 0], one.line[:, 1], colour=ink, width=0.8, is_filled=is_filled)
             )
     if without:
         more = f" and {len(without) - NAMED} more" if len(without) > NAMED else ""

@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 
 from mercer.certificate import Certificate
-from mercer.check import Array, Points, as_points, whole
+from mercer.check import (
+    Array,
+    Points,
+    whole,
+)
 from mercer.davidson import LowRankInverse, OverRows
 from mercer.gram import Centred
 from mercer.kernels.base import Kind
 from mercer.lowrank import Factored, nystrom
+from mercer.points import as_points
 from mercer.spectrum.values import (
     How,
     Operator,

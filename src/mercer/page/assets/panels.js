@@ -46,10 +46,13 @@ mercer.words = () => ({
   text: [""],
   textposition: ["middle right"],
   textfont: { size: 11 },
-  marker: { size: 8, opacity: 0 },
+  marker: { size: 11, opacity: 0 }, // as wide as the widest mark, beside which a name stands
   hoverinfo: "skip",
   cliponaxis: false,
 });
+
+// About how wide a name is: capitals are wider.
+mercer.width = (name) => [...name].reduce((sum, c) => sum + (c === c.toLowerCase() ? 6.4 : 8.2), 0);
 
 // Where the names of some points fit beside them, the first first, none upon another or upon a point.
 mercer.placed = (place, ids, xs, ys, names) => {
@@ -60,12 +63,12 @@ mercer.placed = (place, ids, xs, ys, names) => {
   const found = { x: [], y: [], text: [], textposition: [] };
   for (const i of ids) {
     const name = names[i].length > 24 ? `${names[i].slice(0, 23)}…` : names[i];
-    const [u, v, w] = [xaxis.d2p(xs[i]), yaxis.d2p(ys[i]), 6.4 * name.length];
+    const [u, v, w] = [xaxis.d2p(xs[i]), yaxis.d2p(ys[i]), mercer.width(name)];
     const places = [
-      ["middle right", u + 6, v - 7],
-      ["middle left", u - 6 - w, v - 7],
-      ["top center", u - w / 2, v - 20],
-      ["bottom center", u - w / 2, v + 6],
+      ["middle right", u + 7, v - 7],
+      ["middle left", u - 7 - w, v - 7],
+      ["top center", u - w / 2, v - 21],
+      ["bottom center", u - w / 2, v + 7],
     ];
     for (const [position, left, top] of places) {
       const box = [left, top, left + w, top + 14];
@@ -262,20 +265,25 @@ mercer.Plane = class extends mercer.Points {
     const none = mercer.words();
     const { people, count } = this.page;
     const full = this.place._fullLayout;
-    if (!full || !(people.has_names || count <= mercer.LABELS)) return none;
+    if (!full) return none;
+    const isNamed = people.has_names || count <= mercer.LABELS;
     const [xs, ys, axes] = [this.xs(), this.ys(), this.axes().filter((axis) => axis !== null)];
     const isInside = (v, range) => v >= Math.min(...range) && v <= Math.max(...range);
     const seen = [];
-    for (let i = 0; i < count; i++) {
+    for (let i = 0; isNamed && i < count; i++) {
       if (isInside(xs[i], full.xaxis.range) && isInside(ys[i], full.yaxis.range)) seen.push(i);
     }
     const worth = (i) => this.page.cos2(axes, i) ?? Math.hypot(xs[i], ys[i]);
     const best = seen.map((i) => [worth(i) || 0, i]).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
     const ids = best.slice(0, mercer.LABELS).map(([, i]) => i);
-    return { ...none, ...mercer.placed(this.place, ids, xs, ys, people.names) };
+    const others = this.page.value.passive ? this.passive : { x: [], y: [] };
+    const names = this.page.value.passive ? this.page.value.passive.names : [];
+    const few = names.length <= mercer.LABELS ? names.map((_, k) => xs.length + k) : [];
+    const all = [[...xs, ...others.x], [...ys, ...others.y], [...people.names, ...names]];
+    return { ...none, ...mercer.placed(this.place, [...few, ...ids], ...all) };
   }
 
-  // Individuals that took no part in the fit, with their names if these are few.
+  // Individuals that took no part in the fit; their names stand among the labels.
   get passive() {
     const found = this.page.value.passive;
     const at = (axis) => (axis === null ? found.names.map(() => 0) : found.coordinates[axis]);
@@ -284,12 +292,9 @@ mercer.Plane = class extends mercer.Points {
     const names = found.names.map(mercer.plain);
     return {
       type: "scatter",
-      mode: names.length <= mercer.LABELS ? "markers+text" : "markers",
+      mode: "markers",
       x,
       y,
-      text: names,
-      textposition: "top center",
-      textfont: { size: 11 },
       hovertext: names,
       hoverinfo: "text",
       marker: { size: 9, symbol: "diamond-open", color: "#1c2330", line: { width: 1.6 } },
@@ -395,13 +400,21 @@ mercer.renderers.scree = (place, panel) => {
       x: axes,
       y: percents(panel.shares),
       marker: { color: "#0072b2" },
-      text: panel.shares.map((v) => (100 * v).toFixed(1)),
-      textposition: axes.length <= 12 ? "outside" : "none",
-      textfont: { size: 11 },
       hovertemplate: "axis %{x}: %{y:.2f} %<extra></extra>",
-      cliponaxis: false,
     },
   ];
+  if (panel.written) {
+    traces.push({
+      type: "scatter",
+      mode: "text",
+      x: axes,
+      y: percents(panel.written),
+      text: panel.shares.map((v) => (100 * v).toFixed(1)),
+      textfont: { size: 11 },
+      hoverinfo: "skip",
+      cliponaxis: false,
+    });
+  }
   if (panel.null) {
     traces.push({ type: "scatter", mode: "lines", x: axes, y: percents(panel.null), line: { color: "#d55e00", dash: "dash" }, hovertemplate: "permuted: %{y:.2f} %<extra></extra>" });
   }
@@ -411,7 +424,7 @@ mercer.renderers.scree = (place, panel) => {
     shapes,
     dragmode: false,
     xaxis: mercer.axis("axis", { dtick: axes.length > 12 ? 2 : 1, showgrid: false }),
-    yaxis: mercer.axis("% of the inertia", { rangemode: "tozero" }),
+    yaxis: mercer.axis("% of the inertia", { range: [0, 108 * Math.max(...panel.shares, ...(panel.null || []))] }),
   });
 };
 
