@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
+from typing import TypeVar
 
 import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.dimension.permuting import in_order
-from mercer.engines.base import Progress
 from mercer.networks.comparing import Comparison, checked
 from mercer.networks.expression import Expression
 
+T = TypeVar("T")
+R = TypeVar("R")
+
 TOGETHER = 5
 """Draws computed by one call: enough that progress is seen, and few enough to share out."""
+
+
+def shared_out(
+    work: Callable[[T, Event], R],
+    tasks: Sequence[T],
+    jobs: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Iterator[tuple[T, R]]:
+    """Yield tasks and their results in order, computed in threads; say how many are done."""
+
+    def at(place: slice, stop: Event) -> R:
+        return work(tasks[place.start], stop)
+
+    with closing(in_order(at, list(chunks(len(tasks), 1)), jobs)) as results:
+        for done, (task, result) in enumerate(zip(tasks, results, strict=True), 1):
+            yield task, result
+            if progress is not None:
+                progress(done)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,22 +79,22 @@ class Drawing:
     def inferred(self, x: Array) -> Array:
         return checked(self.infer(x), x.shape[1], self.infer)
 
+    def tasks(self, sizes: tuple[int, ...], draws: int) -> list[tuple[int, slice]]:
+        """Return the pieces of work: a size, and some of its draws."""
+        return [(size, part) for size in sizes for part in chunks(draws, TOGETHER)]
+
     def run(
         self,
-        sizes: tuple[int, ...],
-        draws: int,
+        tasks: Sequence[tuple[int, slice]],
         *,
         kept: int,
         jobs: int | None = None,
-        progress: Progress | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> dict[int, Drawn]:
         """Return what was drawn of each size; the first ``kept`` networks are kept."""
-        parts = [slice(c.start, c.stop) for c in chunks(draws, TOGETHER)]
-        tasks = [(size, part) for size in sizes for part in parts]
-        found: dict[int, list[tuple[Array, Array]]] = {size: [] for size in sizes}
 
-        def work(place: slice, stop: Event) -> tuple[Array, Array]:
-            size, part = tasks[place.start]
+        def work(task: tuple[int, slice], stop: Event) -> tuple[Array, Array]:
+            size, part = task
             grams, first = [], []
             for draw in range(part.start, part.stop):
                 if stop.is_set():
@@ -85,11 +106,9 @@ class Drawing:
             none = np.zeros((0, *self.full.shape))
             return np.array(grams), np.array(first) if first else none
 
-        with closing(in_order(work, list(chunks(len(tasks), 1)), jobs)) as results:
-            for done, ((size, _), result) in enumerate(zip(tasks, results, strict=True), 1):
-                found[size].append(result)
-                if progress is not None:
-                    progress(done, len(tasks))
+        found: dict[int, list[tuple[Array, Array]]] = {size: [] for size, _ in tasks}
+        for (size, _), result in shared_out(work, tasks, jobs, progress):
+            found[size].append(result)
         return {size: self._joined(size, pieces) for size, pieces in found.items()}
 
     def _joined(self, size: int, pieces: list[tuple[Array, Array]]) -> Drawn:

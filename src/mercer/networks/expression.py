@@ -64,7 +64,11 @@ def as_expression(table: Any, conditions: Any = None) -> Expression:
         raise InvalidInput(f"{len(labels)} conditions were given for {len(values)} replicates")
     missing = [i for i, label in enumerate(labels) if label is None]
     if missing:
-        raise InvalidInput(f"row {missing[0]} has no condition; every replicate needs one")
+        where = f" in column {' or '.join(map(repr, used))}" if used else ""
+        raise InvalidInput(
+            f"row {missing[0]} has no condition{where}; every replicate needs one: fill it in, or "
+            "leave the row out"
+        )
     names = sorted(set(labels))
     rows = tuple(np.flatnonzero(labels == name) for name in names)
     return Expression(values, tuple(genes), tuple(names), rows)
@@ -94,7 +98,11 @@ def _labels(table: Any, conditions: Any) -> tuple[Array | None, tuple[str, ...]]
 
 
 def _texts(values: Array) -> list[Any]:
-    """Return a column as texts; whole numbers without a fraction."""
+    """Return a column as texts; whole numbers without a fraction, all with every digit.
+
+    >>> _texts(np.array([20261115.0, 0.5, np.nan]))
+    ['20261115', '0.5', None]
+    """
     if values.dtype.kind == "f":
-        return [None if np.isnan(v) else f"{v:g}" for v in values]
+        return [None if np.isnan(v) else repr(float(v)).removesuffix(".0") for v in values]
     return [None if v is None else str(v) for v in values]

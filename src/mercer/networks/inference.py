@@ -15,6 +15,7 @@ from mercer.estimator import is_yes, one_of, seed_of
 from mercer.kernels.graph import Graph
 from mercer.networks import coefficients
 from mercer.networks.expression import as_expression
+from mercer.networks.needed import level_of
 from mercer.reading.tidy import as_frame, frozen
 
 METHODS = ("correlation", "spearman", "partial", "glasso")
@@ -272,9 +273,7 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
     ([[0, 1]], True)
     """
     how = Inference(method, threshold, power, is_signed, penalty, subsamples)
-    level = number(level, "level", above=0.0)
-    if level >= 1.0:
-        raise InvalidParameter(f"level must be a number between 0 and 1, found {level!r}")
+    level = level_of(level)
     count, seed = whole(draws, "draws", least=10), seed_of(random_state)
     expression = as_expression(table)
     network = inferred(expression.values, how, level, count, seed)

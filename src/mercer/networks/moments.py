@@ -155,6 +155,28 @@ class Influences:
         means[:, C, C] = (sums[:, C, C] - with_itself) / (totals**2 - np.sum(w**2, axis=1))
         return means
 
+    def variances(self, weights: Array) -> Array:
+        r"""Return the variance of the pseudo-values of each condition, for each row of weights.
+
+        .. math:: S_c(w) = \frac{\sum_{i \ne j} w_i w_j \tfrac12 \|\psi_i - \psi_j\|^2}
+            {\sum_{i \ne j} w_i w_j}
+
+        Of networks that are means of their replicates, the scatter of m replicates is S/m and the
+        mean squared distance to the network of all M is S(1/m - 1/M).
+
+        >>> x = np.array([[0.0], [1.0], [5.0]])
+        >>> Influences(x @ x.T, (3,)).variances(np.array([[1.0, 1.0, 1.0], [2.0, 1.0, 0.0]]))
+        array([[7. ],
+               [0.5]])
+        """
+        P, of = self.products, self._members()
+        w = weights[:, :, None] * of
+        totals = weights @ of
+        sums = np.einsum("bic,ij,bjc->bc", w, P, w, optimize=True)
+        squares = totals * np.einsum("bic,i->bc", w, np.diag(P))
+        result: Array = np.maximum(squares - sums, 0.0) / (totals**2 - np.sum(w**2, axis=1))
+        return result
+
     def tempering(self) -> float:
         r"""Return how far weights may leave 1 for the separation to vary as it should.
 

@@ -3,13 +3,25 @@ r"""The number of replicates at which a ratio of separation to scatter reaches o
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from mercer.check import Array
+from mercer.check import Array, InvalidParameter, number
 
 MOST = 1_000
 """Replicates beyond which no number is named: the line is not to be trusted so far."""
+
+ROUNDING = 1e-9
+"""A crossing so little above a whole number is one at it."""
+
+
+def level_of(level: Any) -> float:
+    """Return the level of an interval, between 0 and 1."""
+    result = number(level, "level", above=0.0)
+    if result >= 1.0:
+        raise InvalidParameter(f"level must be a number between 0 and 1, found {level!r}")
+    return result
 
 
 def line(sizes: Array, ratios: Array) -> tuple[float, float]:
@@ -56,12 +68,17 @@ def needed(sizes: Array, ratios: Array) -> float:
     alpha, beta = line(sizes, ratios)
     if beta <= 0.0:
         return float("inf")
-    number = max(float(np.ceil((1.0 - alpha) / beta - ROUNDING)), sizes[-1] + 1.0)
-    return number if number <= MOST else float("inf")
+    reached = max(float(np.ceil((1.0 - alpha) / beta - ROUNDING)), sizes[-1] + 1.0)
+    return reached if reached <= MOST else float("inf")
 
 
-ROUNDING = 1e-9
-"""A crossing so little above a whole number is one at it."""
+def rejects(p_value: float, level: float) -> bool:
+    """Whether a p-value shows a difference: an interval at a level errs by half of 1 - level above.
+
+    >>> rejects(1 / 40, 0.95), rejects(1 / 10, 0.8), rejects(0.03, 0.95)
+    (True, True, False)
+    """
+    return p_value <= (1.0 - level) / 2.0 + ROUNDING
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,8 @@ class Needed:
 
     ``low`` and ``high`` are the ends of the interval at ``level``, ``high`` None where it is open.
     ``is_extrapolated`` tells that no two disjoint sets of so many replicates were at hand.
+    ``p_value`` is that of a test of no difference between the conditions; where it is larger than
+    half of 1 - level, no difference is shown and the interval is open.
     """
 
     number: int | None
@@ -77,6 +96,12 @@ class Needed:
     high: int | None
     level: float
     is_extrapolated: bool
+    p_value: float = 0.0
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the replicates show a difference between the conditions at all."""
+        return rejects(self.p_value, self.level)
 
     def __str__(self) -> str:
         """Return the number and its interval.
@@ -84,8 +109,8 @@ class Needed:
         >>> str(Needed(4, 3, 6, 0.95, False)), str(Needed(None, 9, None, 0.95, True))
         ('4 (95 % interval 3 to 6)', 'no number up to 1000 (95 % interval 9 or more)')
         """
-        number = f"no number up to {MOST}" if self.number is None else str(self.number)
-        return f"{number} ({100 * self.level:g} % interval {self.ends})"
+        named = f"no number up to {MOST}" if self.number is None else str(self.number)
+        return f"{named} ({100 * self.level:g} % interval {self.ends})"
 
     @property
     def ends(self) -> str:
@@ -95,16 +120,20 @@ class Needed:
         return f"more than {MOST}" if self.low is None else f"{self.low} or more"
 
 
-def decided(sizes: Array, ratios: Array, samples: Array, level: float) -> Needed:
+def decided(
+    sizes: Array, ratios: Array, samples: Array, level: float, p_value: float = 0.0
+) -> Needed:
     """Return the number that a curve of ratios needs, and its interval by bootstrap samples."""
-    number = needed(sizes, ratios)
+    seen = needed(sizes, ratios)
     every = np.sort([needed(sizes, sample) for sample in samples])
     tail = (1.0 - level) / 2.0
     low = float(every[int(np.floor(tail * (len(every) - 1)))])
     high = float(every[int(np.ceil((1.0 - tail) * (len(every) - 1)))])
-    is_beyond = bool(number > sizes[-1])
-    return Needed(_whole(number), _whole(low), _whole(high), level, is_beyond)
+    if not rejects(p_value, level):
+        high = np.inf
+    is_beyond = bool(seen > sizes[-1])
+    return Needed(_whole(seen), _whole(low), _whole(high), level, is_beyond, p_value)
 
 
-def _whole(number: float) -> int | None:
-    return int(number) if np.isfinite(number) else None
+def _whole(value: float) -> int | None:
+    return int(value) if np.isfinite(value) else None

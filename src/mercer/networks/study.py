@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
+from mercer.check import Array, InvalidInput, InvalidParameter, whole
 from mercer.engines.base import Progress
 from mercer.estimator import seed_of
 from mercer.kernels.base import Kernel
 from mercer.networks.coefficients import unconverged
 from mercer.networks.comparing import Comparison, checked
-from mercer.networks.drawing import Drawing, Drawn
+from mercer.networks.curve import Curve, estimated
+from mercer.networks.drawing import Drawing
 from mercer.networks.expression import Expression, as_expression
-from mercer.networks.inference import Inference, Network, as_inference, inferred, refuse_few
+from mercer.networks.inference import Inference, Network, as_inference, inferred
 from mercer.networks.mapping import StudyMap, mapped
-from mercer.networks.moments import Influences, Moments, distances, pooled, ratios, recognised
-from mercer.networks.needed import Needed, continued, decided, line
-from mercer.reading.tidy import Tidy
+from mercer.networks.moments import Influences
+from mercer.networks.needed import Needed, decided, level_of
+from mercer.networks.permuted import Permuted, of_pairs, permutations_of, residuals
 
 SHOWN = 10
 """Draws of each size that are placed on the map, where their networks fit into memory."""
@@ -31,68 +32,6 @@ REPEATED = 0.1
 
 SHOWN_BYTES = 2**28
 """Bytes of the networks that are kept for the map."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Curve:
-    """Scatter of networks and separation of conditions, by the number of replicates.
-
-    ``sizes`` are those of which every condition has two disjoint sets. ``scatter`` is the mean
-    squared distance of networks to the mean network of their condition, ``separation`` the mean
-    squared distance of these mean networks and ``ratio`` their quotient, with the ends of its band
-    (``samples``: its values) over bootstrap samples of the replicates. ``recognised`` is how often
-    a network lies nearest to that of its own condition among those of disjoint replicates.
-
-    ``every`` are all sizes that were asked for, and ``to_full`` the distances of their networks to
-    the network of all replicates of their condition: a row for each size and a column for each
-    condition, with the ends of 95 % of the draws in ``to_full_low`` and ``to_full_high``. These
-    fall to 0 by themselves, since the sets then are the whole.
-    """
-
-    sizes: Array
-    scatter: Array
-    separation: Array
-    separation_band: Array
-    ratio: Array
-    samples: Array
-    recognised: Array
-    every: Array
-    to_full: Array
-    to_full_low: Array
-    to_full_high: Array
-    level: float
-
-    def at(self, numbers: Any) -> tuple[Array, Array, Array]:
-        """Return the ratio at numbers of replicates, and its band: extrapolated beyond sizes."""
-        m = np.asarray(numbers, float)
-        samples = np.stack([continued(self.sizes, s, m) for s in self.samples])
-        tail = (1.0 - self.level) / 2.0
-        low, high = np.quantile(samples, [tail, 1.0 - tail], axis=0)
-        return continued(self.sizes, self.ratio, m), low, high
-
-    def table(self) -> Tidy:
-        """Return one row for each size; NaN where there are no two disjoint sets of it."""
-        place = {int(m): i for i, m in enumerate(self.sizes)}
-        rows = [place.get(int(m), -1) for m in self.every]
-
-        def column(values: Array) -> Array:
-            return np.append(values, np.nan)[rows]
-
-        return Tidy(
-            {
-                "replicates": self.every,
-                "scatter": column(np.sqrt(np.maximum(self.scatter, 0.0))),
-                "separation": column(np.sqrt(np.maximum(self.separation, 0.0))),
-                "ratio": column(self.ratio),
-                "recognised": column(self.recognised),
-                "to_full": self.to_full.mean(axis=1),
-            }
-        )
-
-    @property
-    def law(self) -> tuple[float, float]:
-        """α and β of the line α + βm by which the ratio is continued beyond ``sizes``."""
-        return line(self.sizes, self.ratio)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -129,7 +68,19 @@ class ReplicateStudy:
     def sentences(self) -> tuple[str, ...]:
         """The answer in words, and how far to trust it."""
         answer, most = self.answer, min(self.replicates)
-        if answer.number is None:
+        if not answer.is_shown:
+            first = (
+                "The replicates show no difference between the conditions "
+                f"(p = {answer.p_value:.2g} by permutation), so no number of them can be said to "
+                "be enough"
+            )
+            first += (
+                f": there may be no difference, or it takes more than the {most} at hand."
+                if answer.number is None
+                else f". If what was seen is a difference, {answer.number} would be "
+                f"({100 * answer.level:g} % interval {answer.ends})."
+            )
+        elif answer.number is None:
             first = (
                 "No number of replicates can be named: networks scatter more than the conditions "
                 "differ, and nothing says that more replicates would change it "
@@ -156,7 +107,7 @@ class ReplicateStudy:
                 f"Two disjoint sets of {answer.number} would take {2 * answer.number} replicates: "
                 f"the number continues a line through what up to {int(self.curve.sizes[-1])} show."
             )
-        if answer.high is None and answer.number is not None:
+        if answer.high is None and answer.number is not None and answer.is_shown:
             said.append(
                 "The interval is open: with these replicates it cannot be excluded that the "
                 "conditions hardly differ."
@@ -164,9 +115,9 @@ class ReplicateStudy:
         if self.repeated > REPEATED:
             said.append(
                 f"{100 * self.repeated:.0f} % of the genes repeat one value in most replicates of "
-                "a condition: of such data the interval is too narrow. Leave them out."
+                "a condition: of such data p may be too small. Leave them out."
             )
-        apart = [pair for pair, n in self.pairs.items() if n.number is None]
+        apart = [p for p, n in self.pairs.items() if n.number is None or not n.is_shown]
         if apart and len(self.pairs) > 1:
             named = "; ".join(" and ".join(pair) for pair in apart[:3])
             more = f" and {len(apart) - 3} more" if len(apart) > 3 else ""
@@ -183,6 +134,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     infer: Any = "correlation",
     draws: int = 100,
     samples: int = 500,
+    permutations: int | None = None,
     level: float = 0.95,
     random_state: int | None = 0,
     jobs: int | None = None,
@@ -200,7 +152,9 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
 
     Both sides are estimated without bias from pairs of disjoint sets of m replicates, up to half
     the replicates of the smallest condition; beyond, their ratio is continued by a line in m,
-    which the answer then says. The interval comes from bootstrap samples of the replicates.
+    which the answer then says. The interval comes from bootstrap samples of the replicates. It is
+    open where a permutation test shows no difference between the conditions: replicates are centred
+    by condition and permuted among conditions.
 
     Parameters
     ----------
@@ -220,6 +174,11 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
         Subsets of each size.
     samples : int
         Bootstrap samples of the replicates.
+    permutations : int, optional
+        Permutations of the test, by default 199; more than six pairs of conditions have fewer
+        each, at least as many as can show a difference at the level: 39 at 0.95.
+    level : float
+        Of the interval, and of the test: p-values are held against half of 1 - level.
     random_state : int, optional
         The seed; with it, everything is the same whatever the number of threads.
     jobs : int, optional
@@ -240,24 +199,43 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     how = as_inference(infer)
     data = as_expression(expression, conditions)
     _refuse_shape(data, how)
-    level = number(level, "level", above=0.0)
-    if level >= 1.0:
-        raise InvalidParameter(f"level must be a number between 0 and 1, found {level!r}")
+    level = level_of(level)
     seed = seed_of(random_state)
     seed = int(np.random.default_rng().integers(2**32)) if seed is None else seed
     chosen = _sizes(sizes, data, how)
     count = whole(draws, "draws", least=2)
+    resampled = whole(samples, "samples", least=20)
+    tested = permutations_of(permutations, level)
     with unconverged():
         left_out = _left_out(data, how)
     compare = Comparison.of(kernel, data.genes, left_out)
     starts = np.cumsum([0, *(n + 1 for n in data.replicates)])[:-1]
     drawing = Drawing(data, how, compare, left_out[starts], seed)
+    test = Permuted(residuals(data), how, compare, seed)
+    draw_tasks = drawing.tasks(chosen, count)
+    test_tasks = test.tasks(tested, of_pairs(tested, len(data.conditions), level))
+    total = len(draw_tasks) + len(test_tasks)
+
+    def told(before: int) -> Callable[[int], None] | None:
+        if progress is None:
+            return None
+        tell = progress
+        return lambda done: tell(before + done, total)
+
     kept = shown(len(data.genes), len(data.conditions) * len(chosen))
     with unconverged():
-        drawn = drawing.run(chosen, count, kept=kept, jobs=jobs, progress=progress)
+        drawn = drawing.run(draw_tasks, kept=kept, jobs=jobs, progress=told(0))
     influences = Influences.of(compare.gram(left_out), data.replicates)
-    weights = influences.drawn(whole(samples, "samples", least=20), np.random.default_rng(seed))
-    curve, pairs = _estimated(drawn, influences, weights, data, level)
+    weights = influences.drawn(resampled, np.random.default_rng(seed))
+    curve, moved = estimated(drawn, influences, weights, level)
+    with unconverged():
+        p_values = test.run(test_tasks, jobs=jobs, progress=told(len(draw_tasks)))
+    every = tuple(range(len(data.conditions)))
+    pairs = {}
+    for c, d in combinations(every, 2):
+        own = moved.pair(c, d)
+        names = data.conditions[c], data.conditions[d]
+        pairs[names] = decided(curve.sizes, own[0], own[1:], level, p_values[c, d])
     return ReplicateStudy(
         conditions=data.conditions,
         replicates=data.replicates,
@@ -267,7 +245,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
         draws=count,
         seed=seed,
         curve=curve,
-        answer=decided(curve.sizes, curve.ratio, curve.samples, level),
+        answer=decided(curve.sizes, curve.ratio, curve.samples, level, p_values[every]),
         pairs=pairs,
         networks=_networks(data, how, left_out[starts]),
         map=mapped(drawn, drawing.full, compare, data.conditions),
@@ -307,7 +285,11 @@ def _refuse_shape(data: Expression, how: Any) -> None:
         )
     fewest = 2 * max(2, getattr(how, "fewest", 2))
     for name, count in zip(data.conditions, data.replicates, strict=True):
-        refuse_few(count, fewest, f"condition {name!r}: comparing two disjoint sets of replicates")
+        if count < fewest:
+            raise InvalidInput(
+                f"condition {name!r}: comparing two disjoint sets of replicates needs at least "
+                f"{fewest} replicates, found {count}; leave its rows out, or measure more"
+            )
 
 
 def _sizes(sizes: Any, data: Expression, how: Any) -> tuple[int, ...]:
@@ -335,72 +317,6 @@ def _left_out(data: Expression, how: Any) -> Array:
         x = data.of(c)
         networks += [how(x), *(how(np.delete(x, i, axis=0)) for i in range(len(x)))]
     return np.stack([checked(w, len(data.genes), how) for w in networks])
-
-
-def _estimated(
-    drawn: dict[int, Drawn],
-    influences: Influences,
-    weights: Array,
-    data: Expression,
-    level: float,
-) -> tuple[Curve, dict[tuple[str, str], Needed]]:
-    """Return the curve, and the number that each pair of conditions needs by itself."""
-    C = len(data.conditions)
-    split = {size: d for size, d in drawn.items() if d.is_split}
-    sizes = np.array(list(split))
-    found = [Moments.of(d.grams, C) for d in split.values()]
-    scatter = np.stack([m.scatter for m in found])
-    if not np.any(scatter > 0.0):
-        raise InvalidInput(
-            "networks of whatever replicates are all alike: the genes are constant, or no edge "
-            "passes the threshold; lower it"
-        )
-    separations = _resampled(found, influences, weights)  # the data come first
-    within, between = pooled(scatter, separations)
-    tail = (1.0 - level) / 2.0
-    ends = [tail, 1.0 - tail]
-    ratio = ratios(between, within)
-    full = slice(-C, None)
-    to_full = [distances(d.grams, slice(0, C), full) for d in drawn.values()]
-    outer = [np.quantile(d, (0.025, 0.975), axis=0) for d in to_full]
-    curve = Curve(
-        sizes=sizes,
-        scatter=within,
-        separation=between[0],
-        separation_band=np.quantile(between[1:], ends, axis=0),
-        ratio=ratio[0],
-        samples=ratio[1:],
-        recognised=np.array([recognised(d.grams, C).mean() for d in split.values()]),
-        every=np.array(list(drawn)),
-        to_full=np.array([d.mean(axis=0) for d in to_full]),
-        to_full_low=np.array([low for low, _ in outer]),
-        to_full_high=np.array([high for _, high in outer]),
-        level=level,
-    )
-    pairs = {}
-    for c, d in combinations(range(C), 2):
-        own = ratios(separations[:, :, c, d], (scatter[:, c] + scatter[:, d]) / 2.0)
-        names = data.conditions[c], data.conditions[d]
-        pairs[names] = decided(sizes, own[0], own[1:], level)
-    return curve, pairs
-
-
-def _resampled(found: list[Moments], influences: Influences, weights: Array) -> Array:
-    """Return the separations of the data (first) and of the bootstrap samples, size by size.
-
-    A sample moves the inner products of means as it moves those of the pseudo-values, in the unit
-    of the products at each size. The scatter is a mean over all pairs of genes, and taken as known:
-    its relative error is a fraction of that of the separation, a difference of such means.
-    """
-    every = np.vstack([np.ones(weights.shape[1]), weights])
-    means = influences.means(1.0 + influences.tempering() * (every - 1.0))
-    products = np.stack([m.means for m in found])
-    own = np.trace(means[0])
-    units = np.trace(products, axis1=1, axis2=2) / own if own > 0 else np.ones(len(found))
-    moved = products + units[:, None, None] * (means - means[0])[:, None]
-    diagonal = np.einsum("bmcc->bmc", moved)
-    separations: Array = diagonal[..., :, None] + diagonal[..., None, :] - 2.0 * moved
-    return separations
 
 
 def _networks(data: Expression, how: Any, full: Array) -> dict[str, Network]:
