@@ -22,7 +22,7 @@ from mercer.check import Array
 from mercer.dimension import horn as module
 from mercer.dimension.horn import first_failure
 from mercer.dimension.null import linear_subject
-from mercer.dimension.permuting import Drawn, _has_shuffled, in_order
+from mercer.dimension.permuting import Drawn, has_shuffled, in_order
 from mercer.dimension.rules import KaiserChoice, ScreeChoice, by_kaiser, by_scree, by_share
 from tests.oracles import untouched
 
@@ -769,6 +769,6 @@ def test_the_compiled_shuffle_is_that_of_numpy(shape: tuple[int, int]) -> None:
     columns = np.random.default_rng(0).standard_normal(shape)
     drawn, out = Drawn(9, seed=5), np.empty(shape)
     for r in range(9):
-        expected = drawn._generator(r).permuted(columns, axis=1)
-        assert _has_shuffled(drawn._generator(r), columns, out) or find_spec("numba") is None
+        expected = np.random.Generator(drawn.bits(r)).permuted(columns, axis=1)
+        assert has_shuffled(drawn.bits(r), columns, out) or find_spec("numba") is None
         np.testing.assert_array_equal(drawn.apply(r, columns, out), expected)

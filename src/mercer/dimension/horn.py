@@ -24,7 +24,7 @@ STATISTICS = ("eigenvalue", "share")
 DENSE = 1_000
 """Up to this size a matrix is decomposed whole, which gives all its axes."""
 
-BATCH = 16
+BATCH = 32
 """Permutations decomposed by one call: enough to make the call's own time negligible."""
 
 BATCH_ENTRIES = 2**21

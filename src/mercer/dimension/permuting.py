@@ -47,12 +47,13 @@ class Drawn:
     seed: int
 
     def apply(self, r: int, columns: Array, out: Array) -> Array:
-        if not _has_shuffled(self._generator(r), columns, out):
-            self._generator(r).permuted(columns, axis=1, out=out)
+        if not has_shuffled(self.bits(r), columns, out):
+            np.random.Generator(self.bits(r)).permuted(columns, axis=1, out=out)
         return out
 
-    def _generator(self, r: int) -> np.random.Generator:
-        return np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(r,)))
+    def bits(self, r: int) -> np.random.PCG64:
+        """Return the random bits of the r-th permutation."""
+        return np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(r,)))
 
     def indices(self, n: int, p: int) -> Array:
         """Return the same permutations of n rows and p columns as an array R x n x p.
@@ -77,13 +78,13 @@ def _compiled_shuffle() -> Callable[[Array, Array, Array], bool] | None:
     return compiled
 
 
-def _has_shuffled(rng: np.random.Generator, columns: Array, out: Array) -> bool:
-    """Write what ``rng.permuted(columns, axis=1)`` would be to ``out``, or return False."""
+def has_shuffled(bits: np.random.PCG64, columns: Array, out: Array) -> bool:
+    """Write what ``Generator(bits).permuted(columns, axis=1)`` would be, or return False."""
     shuffle, (p, n) = _compiled_shuffle(), columns.shape
     is_plain = columns.dtype == np.float64 and columns.flags.c_contiguous
     if shuffle is None or not is_plain or n == 0:
         return False
-    draws = rng.bit_generator.random_raw(_draws(p, n) // 2 + 1)  # two halves of 32 bits in each
+    draws = bits.random_raw(_draws(p, n) // 2 + 1)  # two halves of 32 bits in each
     return shuffle(columns, draws.view(np.uint32), out)
 
 
