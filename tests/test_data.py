@@ -58,6 +58,12 @@ def test_delimiter_decimal_mark_roles_and_row_names_are_guessed_and_told(file: A
     assert "decimal comma" in table.notes
 
 
+def test_codes_that_begin_with_a_zero_are_labels(file: Any) -> None:
+    table = read(file("plant,site,height\np1,00,1.5\np2,01,0.5\np3,01,2\np4,00,0.25\n"), "table")
+    assert table.column("site").values.tolist() == ["00", "01", "01", "00"]
+    assert table.active == ("height",)
+
+
 def test_guesses_can_be_overruled(file: Any) -> None:
     path = file("a,b\n1,2\n3,4\n")
     table = read(path, "table", roles={"b": "factor"}, header=True)

@@ -504,7 +504,7 @@ def test_the_curve_marks_the_answer(study: mc.ReplicateStudy) -> None:
     assert f"enough: {study.answer.number}" in names
     assert "to the own condition" in names
     assert "to the network of all replicates, of which these are a part" in names
-    assert sum(isinstance(mark, Band) for mark in panel.marks) == 3
+    assert sum(isinstance(mark, Band) for mark in panel.marks) == 2
 
 
 def test_the_page_begins_with_the_answer(study: mc.ReplicateStudy, tmp_path: Path) -> None:
@@ -532,7 +532,7 @@ def test_the_command_answers_in_json(file: Path, capsys: pytest.CaptureFixture[s
     words = ["replicates", str(file), "--condition", "condition", "--draws", "6", "--no-page"]
     assert main([*words, "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
-    assert value["conditions"] == {"0": 6, "1": 6, "10": 6, "11": 6}
+    assert value["conditions"] == {"00": 6, "01": 6, "10": 6, "11": 6}
     known = {"number", "low", "high", "level", "is_extrapolated", "p_value", "is_difference_shown"}
     assert set(value["answer"]) == known
     assert len(value["curve"]["to_full_low"]) == 5

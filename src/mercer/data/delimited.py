@@ -261,8 +261,14 @@ def _numbered(labels: Sequence[str]) -> tuple[list[str], list[str]]:
     return names, [label for label, count in counts.items() if count > 1]
 
 
+CODE = re.compile(r"\s*0\d+\s*")
+"""Digits that begin with a zero, such as 007: a code, which as a number would be another."""
+
+
 def _mostly_numbers(cells: Sequence[str], decimal: str, missing: frozenset[str]) -> bool:
     present = [cell for cell in cells if cell.strip() not in missing]
+    if any(CODE.fullmatch(cell) for cell in present):
+        return False
     return 2 * sum(is_number(cell, decimal) for cell in present) >= max(len(present), 1)
 
 

@@ -105,14 +105,14 @@ def _scatter(study: ReplicateStudy, last: int) -> list[Mark]:
         ratio, *ends = curve.at(beyond)
         drawn = np.sqrt(curve.separation[-1] / np.where(ratio > 0, ratio, np.nan))
         drawn[0] = heights[-1]
-        # A ratio that may be 0 puts no end to the scatter but that of the panel.
-        least = curve.separation[-1] / heights.max() ** 2
-        high, low = (np.sqrt(curve.separation[-1] / np.maximum(end, least)) for end in ends)
         name = "continued beyond half the replicates"
-        marks += [
-            Band(beyond, low, high, BLUE),
-            Lines(beyond, drawn, colour=BLUE, width=1.6, dash="dashed", name=name),
-        ]
+        marks.append(Lines(beyond, drawn, colour=BLUE, width=1.6, dash="dashed", name=name))
+        # A ratio that may be 0 puts no end to the scatter: that side has no line.
+        least = curve.separation[-1] / heights.max() ** 2
+        for end in (np.where(e > least, e, np.nan) for e in ends):
+            if np.isfinite(end).sum() > 1:
+                edge = np.sqrt(curve.separation[-1] / end)
+                marks.append(Lines(beyond, edge, colour=BLUE, width=1.0, dash="dotted"))
     return marks
 
 
@@ -124,7 +124,9 @@ def _notes(study: ReplicateStudy, last: int) -> tuple[str, ...]:
         f"{100 * study.curve.level:g} % of bootstrap samples of the replicates."
     ]
     if last > known and study.curve.law[1] > 0 and study.curve.separation[-1] > 0:
-        notes.append("Beyond, the ratio of both is continued by a line: an extrapolation.")
+        notes.append(
+            "Beyond, the ratio is continued by a line, an extrapolation; dotted: its interval."
+        )
     return tuple(notes)
 
 
