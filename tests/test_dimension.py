@@ -521,8 +521,8 @@ def test_work_is_told_to_stop_when_its_results_are_no_longer_wanted() -> None:
 
 def test_progress_is_told_in_order() -> None:
     seen: list[tuple[int, int]] = []
-    mc.parallel_analysis(ONE_FACTOR, 50, random_state=0, progress=lambda *d: seen.append(d))
-    assert seen == [(16, 50), (32, 50), (48, 50), (50, 50)]
+    mc.parallel_analysis(ONE_FACTOR, 80, random_state=0, progress=lambda *d: seen.append(d))
+    assert seen == [(32, 80), (64, 80), (80, 80)]
 
 
 # The other rules
