@@ -48,6 +48,9 @@ SMALLEST = 1e-14
 SEEN = 0.05
 """The share of its bound that rounding usually reaches: residuals can be lowered so far."""
 
+SHORT = 0.1
+"""Corrections up to this length are added to unit Ritz vectors; longer ones may replace them."""
+
 CORRECTION = 12.0
 """A residual r, relative to the largest value, asks for corrections whose sizes add up to 12r."""
 
@@ -296,16 +299,15 @@ def davidson(
             break
         if space.size + block > MOST_BLOCKS * block:
             space = Subspace(first.vectors, first.images, first.noise)
-        fresh = preconditioner.correct(first.vectors, residuals, first.values)
-        fresh = _orthonormal(fresh, against=space.basis)
+        corrections = preconditioner.correct(first.vectors, residuals, first.values)
+        fresh = _orthonormal(corrections, against=space.basis)
         if fresh.shape[1] == 0 and is_double:
             break
         goal = max(tol, SEEN * floor)
         step = _next(history, goal, noise.single / size, step, is_double=is_double)
         is_single = step is Step.SINGLE
-        if step in (Step.REPEAT, Step.RESTART):
-            kept = [first.vectors] if step is Step.REPEAT else [first.vectors, fresh]
-            basis = _orthonormal(np.hstack(kept))
+        if step in (Step.REPEAT, Step.IMPROVE, Step.RESTART):
+            basis = _restarted(step, first.vectors, corrections, fresh)
             errors = np.full(basis.shape[1], noise.double)
             space, is_double = Subspace(basis, operator.product(basis), errors), True
         else:
@@ -324,6 +326,7 @@ class Step(Enum):
     SINGLE = "corrections, in single precision"
     DOUBLE = "corrections, in double precision"
     RESTART = "Ritz vectors and corrections, in double precision"
+    IMPROVE = "corrected Ritz vectors, in double precision"
     REPEAT = "Ritz vectors, in double precision"
 
 
@@ -356,8 +359,25 @@ def _next(history: list[float], tol: float, noise: float, last: Step, *, is_doub
         return Step.REPEAT
     after = max(residual * gain, SINGLE_ERROR)
     is_near = after * gain <= tol / 2.0 and may_be_single(after)
-    is_stuck = residual <= SINGLE_FLOOR or is_slow
-    return Step.RESTART if is_next_last or is_near or is_stuck else Step.SINGLE
+    if is_slow:
+        return Step.RESTART  # one correction more is not enough: the space has to grow
+    is_met = residual <= SINGLE_FLOOR
+    return Step.IMPROVE if is_next_last or is_near or is_met else Step.SINGLE
+
+
+def _restarted(step: Step, ritz: Array, corrections: Array, fresh: Array) -> Array:
+    """Return the orthonormal basis that a restart in double precision multiplies.
+
+    Newton's step q - c costs half of what the space of q and c does, and is as good where the
+    corrections are short.
+    """
+    if step is Step.REPEAT:
+        return _orthonormal(ritz)
+    across = corrections - ritz @ (ritz.conj().T @ corrections)
+    is_short = bool(np.all(np.linalg.norm(across, axis=0) <= SHORT))
+    if step is Step.IMPROVE and is_short:
+        return _orthonormal(ritz - across)
+    return _orthonormal(np.hstack([ritz, fresh]))
 
 
 def _orthonormal(block: Array, against: Array | None = None) -> Array:
