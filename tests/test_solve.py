@@ -194,3 +194,16 @@ def test_a_right_side_in_the_null_space_has_no_weights() -> None:
     assert np.abs(found.weights[:, 0]).max() <= 1e-10
     assert found.null_weights[0, 0] == pytest.approx(7.0)
     assert found.residual <= 1e-10
+
+
+@pytest.mark.parametrize("functions", [0, 1])
+@pytest.mark.parametrize("columns", [1, 3, 5])
+def test_a_factor_in_single_precision_serves_any_number_of_right_sides(
+    columns: int, functions: int
+) -> None:
+    gram, b = Gram(mc.Gaussian(1.5), X), np.column_stack([Y + k * X[:, 0] for k in range(columns)])
+    Q = np.ones((400, functions))
+    direct = Saddle(gram, Q, method="direct").solve(np.ones(400), 0.05, b)
+    found = Saddle(gram, Q, method="single", tol=1e-12).solve(np.ones(400), 0.05, b)
+    np.testing.assert_allclose(found.weights, direct.weights, atol=1e-9)
+    assert found.iterations <= 6

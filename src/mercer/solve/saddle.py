@@ -29,6 +29,7 @@ from mercer.solve.steps import (
     SingularSystem,
     conjugate_gradients,
     factored,
+    solve_single,
 )
 
 SINGLE = 16_000
@@ -212,7 +213,8 @@ class Saddle:
             return reflections.inside(S * self.gram.product(S * v) + shift * v)
 
         def inner(rhs: Array, goal: Array) -> tuple[Array, int]:
-            return conjugate_gradients(multiply, precondition, reflections.inside(rhs), goal)
+            with self.gram.engine.session():
+                return conjugate_gradients(multiply, precondition, reflections.inside(rhs), goal)
 
         return inner
 
@@ -234,7 +236,7 @@ class Saddle:
         def inverse(v: Array) -> Array:
             # Scaled to about 1, for the squares of smaller numbers vanish in single precision.
             size = np.maximum(np.max(np.abs(v), axis=0, initial=0.0), TINY)
-            solution, _ = lapack.spotrs(factor, (v / size).astype(np.float32), lower=1)
+            solution = solve_single(factor, (v / size).astype(np.float32))
             return np.asarray(size * solution.astype(np.float64))
 
         return inverse
