@@ -2,9 +2,13 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
+import signal
 import subprocess
 import sys
 import textwrap
+import tracemalloc
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +22,9 @@ from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Tiles
 from mercer.gram import Centred, Gram
 from mercer.spectrum import NotConverged, Spectrum, leading, signs
+from mercer.spectrum.approximate import nystrom_bytes
+from mercer.spectrum.budget import refuse_beyond_budget, smaller
+from mercer.spectrum.exact import needed_bytes
 
 EPSILON = np.finfo(float).eps
 dense_module = importlib.import_module("mercer.spectrum.dense")
@@ -180,6 +187,46 @@ def test_a_solver_that_returns_nonsense_is_noticed(monkeypatch: pytest.MonkeyPat
     )
     with pytest.raises(NotConverged, match="use method='exact'"):
         leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
+
+
+def test_ctrl_c_does_not_wait_for_lapack() -> None:
+    script = """
+        import signal
+        import numpy as np
+        import mercer as mc
+        from mercer.gram import Gram
+        from mercer.spectrum import leading
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        dense, eigh = mc.spectrum.dense, np.linalg.eigh
+        def slow(K):
+            print("ready", flush=True)
+            return eigh(np.pad(K, (0, 3000)))
+        dense.eigh, dense.LONG = slow, 10
+        leading(Gram(mc.Gaussian(1.0), np.random.default_rng(0).standard_normal((20, 2))), 2)
+    """
+    with subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "ready"
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=2.0)
+    assert "KeyboardInterrupt" in errors
+
+
+def test_what_goes_wrong_in_a_thread_of_its_own_is_raised_in_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(dense_module, "LONG", 10)
+    one = leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
+    monkeypatch.setattr(dense_module, "LONG", 10_000)
+    other = leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
+    assert np.array_equal(one.vectors, other.vectors)
+    with pytest.raises(ZeroDivisionError):
+        dense_module.answered(lambda: 1 / 0)
 
 
 def test_sizes_that_overflow_lapack_are_refused_before_they_allocate() -> None:
@@ -350,8 +397,42 @@ def test_a_budget_that_is_too_small_names_what_fits() -> None:
         leading(operator("40MB"), 3, method="dense")
     with pytest.raises(MemoryError, match=r"method='nystrom' with landmarks=\d+ takes"):
         leading(operator("3MB"), 3, method="exact")
-    with pytest.raises(MemoryError, match="fewer points"):
+    with pytest.raises(MemoryError, match=r"fewer points: method='dense' takes up to 35 of them"):
         leading(operator("50kB"), 3, method="exact")
+    some = "use fewer points: method='nystrom' with landmarks=500 takes up to 18174 of them"
+    assert smaller(200_000, 20, 10, "exact", 10**8) == some
+    assert nystrom_bytes(18_174, 20, 10, 500) <= 10**8 < nystrom_bytes(18_175, 20, 10, 500)
+
+
+@pytest.mark.parametrize("memory", [12, 40])
+def test_what_is_named_as_fitting_fits(memory: int) -> None:
+    x = np.random.default_rng(0).standard_normal((20_000, 10))
+    settings: dict[str, Any] = {"kernel": mc.Gaussian(2.0), "memory": f"{memory}MB"}
+    with pytest.raises(MemoryError) as refusal:
+        mc.KernelPCA(5, method="exact", **settings).fit(x)
+    named = re.search(r"landmarks=(\d+)", str(refusal.value))
+    assert named is not None
+    model = mc.KernelPCA(5, method="nystrom", landmarks=int(named[1]), random_state=0, **settings)
+    assert mc.plan(model, 20_000, 10).fits
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mc.DegenerateAxes)  # so few landmarks tell little apart
+        model.fit(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 1.25 * memory * 1e6
+
+
+@pytest.mark.parametrize("method", ["exact", "nystrom"])
+def test_points_on_disk_are_not_counted_as_memory(method: str, tmp_path: Path) -> None:
+    path, shape = tmp_path / "x.npy", (50_000, 1_000)
+    mapped = np.lib.format.open_memmap(path, "w+", np.float64, shape)  # a file of holes
+    engine = Threads(1, memory="500MB")
+    refuse_beyond_budget(Gram(mc.Gaussian(1.0), mapped, engine=engine).centred(), 5, method)
+    small = Threads(1, memory="50MB")
+    with pytest.raises(MemoryError, match="takes"):
+        refuse_beyond_budget(Gram(mc.Gaussian(1.0), mapped, engine=small).centred(), 5, method)
+    assert needed_bytes(*shape, 5, 1) > nystrom_bytes(*shape, 5, 250) > 10**9
 
 
 @pytest.mark.parametrize("n", [3_000, 8_000])
@@ -456,6 +537,6 @@ def test_complex_points_go_through_the_iteration() -> None:
 
 
 def test_approximations_keep_to_the_budget() -> None:
-    gram = Gram(mc.Gaussian(1.0), latent(3000), engine=Threads(1, memory="1MB"))
-    with pytest.raises(MemoryError, match="landmarks="):
+    gram = Gram(mc.Gaussian(1.0), latent(3000), engine=Threads(1, memory="2MB"))
+    with pytest.raises(MemoryError, match=r"landmarks=\d+ takes [\d.]+ MB"):
         leading(gram.centred(), 2, method="nystrom", landmarks=800)

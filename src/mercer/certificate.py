@@ -109,7 +109,8 @@ def certify(
     ``residuals`` holds R for all Ritz vectors and ``noise`` a bound for the rounding in each of
     its columns; ``complements`` bound what all of them leave out.
     """
-    # Q*KQ is Θ up to a matrix of this norm, and the residuals are known up to the same.
+    # The residuals are known up to a matrix of this norm, and Q*KQ is Θ up to twice that: an entry
+    # is taken from the better of two images, and its conjugate from the same one.
     rounding = np.sqrt(np.append(0.0, np.cumsum(noise**2)))
     rho = prefix_norms(residuals) + rounding
     lower, upper = block_intervals(theta[:count], float(rho[count]))
@@ -118,9 +119,9 @@ def certify(
     rests_on: list[Complement | None] = [None] * count
     angles_rest_on = list(rests_on)
     for used in range(count, len(theta) + 1):
-        slack = float(rounding[used])
+        slack = 2.0 * float(rounding[used])
         for left_out in complements:
-            outside = _outside(theta, used, left_out.tau, float(rho[-1] + rounding[-1]))
+            outside = _outside(theta, used, left_out.tau, float(rho[-1] + 2.0 * rounding[-1]))
             low, high = quadratic_intervals(theta[:count], float(rho[used]), outside)
             low, high = low - slack, high + slack
             worth = np.where(ordered & (left_out.assumption == NOT_HIDDEN), WORTH, 1.0)

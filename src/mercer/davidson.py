@@ -24,8 +24,8 @@ OverRows: TypeAlias = Callable[[Callable[[slice], T], int], list[T]]
 ROWS = 1024
 """Rows of the low-rank factor that are made double precision at a time."""
 
-MOST_BLOCKS = 4
-"""The basis is restarted from the Ritz vectors when it holds this many blocks."""
+MOST_BLOCKS, KEPT_BLOCKS = 4, 2
+"""A basis of so many blocks is cut down to the best two: one would forget where it came from."""
 
 SINGLE_FLOOR = 3e-6
 """Residuals relative to the largest value below which single precision products help no more."""
@@ -50,6 +50,9 @@ SEEN = 0.05
 
 SHORT = 0.1
 """Corrections up to this length are added to unit Ritz vectors; longer ones may replace them."""
+
+NEAR = 16
+"""Ritz vectors on either side of one that its correction is made orthogonal to."""
 
 CORRECTION = 12.0
 """A residual r, relative to the largest value, asks for corrections whose sizes add up to 12r."""
@@ -149,25 +152,31 @@ class LowRankInverse:
         return self._times(self._to_axes[:, :count])
 
     def correct(self, ritz: Array, residuals: Array, theta: Array) -> Array:
-        """Return Jacobi and Davidson's correction, orthogonal to each Ritz vector.
+        r"""Return Jacobi and Davidson's corrections, orthogonal to Ritz vectors of near values.
 
-        The projection keeps it meaningful where θ is close to an eigenvalue of the low-rank
-        matrix, whose inverse alone would return the Ritz vector itself.
+        .. math:: c = (FF^* - \theta I)^{-1} (r - Q y), \quad Q^* c = 0
+
+        The projection keeps them meaningful where θ is close to an eigenvalue of the low-rank
+        matrix, whose inverse alone would return the Ritz vector itself, or those of its cluster.
         """
         b = len(theta)
         largest = float(np.max(np.abs(theta), initial=0.0)) or 1.0
         theta = np.where(np.abs(theta) > SMALLEST * largest, theta, SMALLEST * largest)
         shares = self.shares(np.hstack([ritz, residuals]))
-        gaps = self.values[:, None] - theta[None, :]
-        smallest = 1e-6 * np.abs(theta)[None, :]
+        inside, rest = shares[:, :b], shares[:, b:]
+        gaps = self.values[:, None] - theta
+        smallest = 1e-6 * np.abs(theta)
         gaps = np.where(np.abs(gaps) < smallest, np.where(gaps < 0, -smallest, smallest), gaps)
-        weights = np.tile(self.values[:, None] / gaps, 2)
-        inside = self._times(self._to_axes @ (weights * shares))
-        solved = (np.hstack([ritz, residuals]) - inside) / -np.tile(theta, 2)
-        along, across = solved[:, :b], solved[:, b:]
-        lengths = _dots(ritz, along)
-        ratio = _dots(ritz, across) / np.where(lengths == 0, 1.0, lengths)
-        corrections: Array = across - along * ratio
+        weights = self.values[:, None] / gaps
+        y, overlaps = np.zeros((b, b), shares.dtype), ritz.conj().T @ residuals
+        for i in range(b):
+            near = slice(max(i - NEAR, 0), i + NEAR + 1)
+            weighted = (weights[:, [i]] * inside[:, near]).conj().T
+            along = np.eye(len(weighted)) - weighted @ inside[:, near]
+            across = overlaps[near, i] - weighted @ rest[:, i]
+            y[near, i] = np.linalg.pinv(along, hermitian=True) @ across
+        solved = self._times(self._to_axes @ (weights * (rest - inside @ y)))
+        corrections: Array = (solved + ritz @ y - residuals) / theta
         return corrections
 
 
@@ -175,11 +184,6 @@ def _beside(vectors: Array, factor: Array) -> Any:
     """Return the factor's type, made complex for complex vectors."""
     is_complex = np.iscomplexobj(vectors) and not np.iscomplexobj(factor)
     return np.result_type(factor, np.complex64) if is_complex else factor.dtype
-
-
-def _dots(a: Array, b: Array) -> Array:
-    dots: Array = np.einsum("ij,ij->j", a.conj(), b)
-    return dots
 
 
 def _at_once(work: Callable[[slice], T], n: int) -> list[T]:
@@ -243,9 +247,14 @@ class Subspace:
         values, axes = eigh(small)
         return values[::-1], axes[:, ::-1]
 
+    def rotated(self, axes: Array) -> Subspace:
+        """Return the space of vectors with orthonormal coordinates."""
+        return Subspace(self.basis @ axes, self.images @ axes, self.errors @ np.abs(axes))
+
     def pairs(self, values: Array, axes: Array) -> Iteration:
         """Return Ritz pairs from their coordinates."""
-        return Iteration(values, self.basis @ axes, self.images @ axes, self.errors @ np.abs(axes))
+        space = self.rotated(axes)
+        return Iteration(values, space.basis, space.images, space.errors)
 
 
 @dataclass(frozen=True)
@@ -272,9 +281,9 @@ def davidson(
     """Return Ritz pairs whose first ``count`` residuals are at most ``tol`` of the largest value.
 
     The rounding of products counts: pairs have converged when residual and noise together are
-    within tol, or within what double precision can do. Passes are made in single
-    precision while they help. If that cannot meet ``tol``, one pass takes the Ritz vectors in
-    double precision; later corrections are small, and so is what single precision adds to them.
+    within tol, or within what double precision can do. Passes are made in single precision while
+    they help. If that cannot meet ``tol``, one pass takes the Ritz vectors in double precision;
+    later corrections are small, and so is what single precision adds to them.
     """
     block = start.shape[1]
     basis = _orthonormal(start)
@@ -297,17 +306,18 @@ def davidson(
         )
         if has_converged or sum(passes.values()) >= most_passes:
             break
-        if space.size + block > MOST_BLOCKS * block:
-            space = Subspace(first.vectors, first.images, first.noise)
+        is_full = space.size + block > MOST_BLOCKS * block
+        kept = space.rotated(axes[:, : KEPT_BLOCKS * block]) if is_full else space
         corrections = preconditioner.correct(first.vectors, residuals, first.values)
-        fresh = _orthonormal(corrections, against=space.basis)
+        fresh = _orthonormal(corrections, against=kept.basis)
         if fresh.shape[1] == 0 and is_double:
             break
+        space = kept
         goal = max(tol, SEEN * floor)
         step = _next(history, goal, noise.single / size, step, is_double=is_double)
         is_single = step is Step.SINGLE
         if step in (Step.REPEAT, Step.IMPROVE, Step.RESTART):
-            basis = _restarted(step, first.vectors, corrections, fresh)
+            basis = _restarted(step, first.vectors, corrections, fresh, count, goal)
             errors = np.full(basis.shape[1], noise.double)
             space, is_double = Subspace(basis, operator.product(basis), errors), True
         else:
@@ -345,7 +355,7 @@ def _next(history: list[float], tol: float, noise: float, last: Step, *, is_doub
         return Step.REPEAT  # the residual is met, only rounding is in the way
     was_corrected = last in (Step.SINGLE, Step.DOUBLE) and len(history) > 1
     is_slow = was_corrected and residual > SLOW * history[-2]
-    if is_double and is_slow:
+    if is_double and is_slow and last is Step.SINGLE:
         # Where eigenvalues vanish, corrections are as long as the Ritz vectors, and so is their
         # rounding.
         return Step.RESTART
@@ -365,16 +375,20 @@ def _next(history: list[float], tol: float, noise: float, last: Step, *, is_doub
     return Step.IMPROVE if is_next_last or is_near or is_met else Step.SINGLE
 
 
-def _restarted(step: Step, ritz: Array, corrections: Array, fresh: Array) -> Array:
+def _restarted(
+    step: Step, ritz: Array, corrections: Array, fresh: Array, count: int, tol: float
+) -> Array:
     """Return the orthonormal basis that a restart in double precision multiplies.
 
-    Newton's step q - c costs half of what the space of q and c does, and is as good where the
-    corrections are short.
+    Newton's step q - c costs half of what the space of q and c does, but neglects |c|²: it is as
+    good where that is within ``tol``, or within what single precision has left of the residual.
     """
     if step is Step.REPEAT:
         return _orthonormal(ritz)
     across = corrections - ritz @ (ritz.conj().T @ corrections)
-    is_short = bool(np.all(np.linalg.norm(across, axis=0) <= SHORT))
+    lengths = np.linalg.norm(across, axis=0)
+    neglected = float(np.max(lengths[:count], initial=0.0)) ** 2
+    is_short = np.all(lengths <= SHORT) and neglected <= max(tol, SINGLE_ERROR)
     if step is Step.IMPROVE and is_short:
         return _orthonormal(ritz - across)
     return _orthonormal(np.hstack([ritz, fresh]))

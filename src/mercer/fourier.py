@@ -11,7 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, as_numpy, vectors, whole
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    as_numpy,
+    chunks,
+    vectors,
+    whole,
+)
 from mercer.gram import Gram
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel
@@ -21,6 +30,9 @@ from mercer.lowrank import Factored
 
 FAILURE = 1e-6
 """The probability with which the bound of a sampled error may be wrong."""
+
+ROWS = 4096
+"""Points whose waves are computed at a time."""
 
 PAIRS = 50_000
 """Pairs of points on which the error is sampled."""
@@ -43,8 +55,12 @@ class FourierFeatures:
 
     def __call__(self, x: Points) -> Array:
         """Return one row of features for each point."""
-        angles = as_numpy(vectors(x)) @ self.frequencies.T
-        waves: Array = np.hstack([np.cos(angles), np.sin(angles)]) * np.tile(self.amplitudes, 2)
+        points, count = as_numpy(vectors(x)), len(self.amplitudes)
+        waves = np.empty((len(points), 2 * count))
+        for rows in chunks(len(points), ROWS):
+            angles = points[rows] @ self.frequencies.T
+            np.multiply(np.cos(angles), self.amplitudes, out=waves[rows, :count])
+            np.multiply(np.sin(angles), self.amplitudes, out=waves[rows, count:])
         return waves
 
 

@@ -27,8 +27,11 @@ from mercer.gram import Gram, centre, shares
 from mercer.kernels.base import Kernel
 from mercer.points import take
 
-SAMPLE_PER_CENTRE = 10
-"""k-means centres are found on this many points for each centre: more does not improve them."""
+SAMPLE_PER_CENTRE, LLOYD = 10, 5
+"""k-means centres are found on so many points for each, in so many steps: more gain nothing."""
+
+ROWS = 512
+"""Rows of a landmarks' matrix that are multiplied at a time."""
 
 
 NEGATIVE = 1e-8
@@ -198,14 +201,19 @@ def nystrom(
 
 
 def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
-    """Return centres of a sample of vectors by a few of Lloyd's steps."""
+    """Return centres of a sample of vectors by a few of Lloyd's steps.
+
+    One call for each, for Ctrl-C is heard between them only.
+    """
     n = len(x)
     size = min(n, SAMPLE_PER_CENTRE * count)
     sample = as_numpy(vectors(take(x, np.sort(rng.choice(n, size, replace=False)))))
     with warnings.catch_warnings():
         # An empty cluster keeps its old centre, which is as good a landmark as any.
         warnings.simplefilter("ignore", UserWarning)
-        centres, _ = kmeans2(sample, count, iter=5, minit="points", rng=rng)
+        centres, _ = kmeans2(sample, count, iter=1, minit="points", rng=rng)
+        for _ in range(LLOYD - 1):
+            centres, _ = kmeans2(sample, centres, iter=1, minit="matrix")
     return np.asarray(centres)
 
 
@@ -253,10 +261,21 @@ def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> 
             "not positive definite, so it has no Nyström approximation"
         ) from None
     inverse = np.asarray(solve_triangular(lower, np.eye(m), lower=True))
-    sizes = np.abs(inverse) @ np.abs(lower)
-    lost = m * float(np.finfo(float).eps) * np.linalg.norm(sizes)
-    gap = float(np.linalg.norm(inverse @ lower - np.eye(m)) + lost)
+    gap = _inverse_error(inverse, lower)
     return inverse.conj().T, gap * (2.0 + gap)
+
+
+def _inverse_error(inverse: Array, lower: Array) -> float:
+    """Bound ‖XL - I‖ for triangular matrices, the rounding of this very product included."""
+    gaps, sizes = 0.0, 0.0
+    for rows in chunks(len(lower), ROWS):
+        left, right = inverse[rows, : rows.stop], lower[: rows.stop, : rows.stop]
+        product = left @ right
+        product[:, rows] -= np.eye(rows.stop - rows.start)
+        gaps += float(np.linalg.norm(product)) ** 2
+        sizes += float(np.linalg.norm(np.abs(left) @ np.abs(right))) ** 2
+    unit = float(np.finfo(float).eps)
+    return float(np.sqrt(gaps) + len(lower) * unit * np.sqrt(sizes))
 
 
 def pivoted_cholesky(

@@ -19,7 +19,7 @@ from mercer.engines.tiles import TILE
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.spectrum.approximate import approximate_bytes, landmarks_for
+from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.budget import machine_bytes, readable, smaller
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import needed_bytes, sizes, threads_of
@@ -147,9 +147,8 @@ def _cost(
         return dense_bytes(n), 1, "few individuals or many axes: the whole matrix is decomposed"
     if method == "nystrom":
         rank = landmarks_for(n, count, getattr(model, "landmarks", None))
-        beside = 24 * n * (d + 2) + 40 * n * (count - 1)  # prepared points, and scores with copies
         why = f"an approximation on {rank} landmarks was asked for"
-        return approximate_bytes(n, rank) + beside, 0, why
+        return nystrom_bytes(n, d, count, rank), 0, why
     needed = needed_bytes(n, d, count, threads)
     passes = SINGLE_PASSES + DOUBLE_PASSES
     return needed, passes, "many individuals, few axes: the matrix is never stored"

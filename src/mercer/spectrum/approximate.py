@@ -114,6 +114,11 @@ def approximate_bytes(n: int, rank: int) -> int:
     return 8 * n * (rank + 8) + 40 * rank * rank
 
 
+def nystrom_bytes(n: int, d: int, count: int, rank: int) -> int:
+    """Return the memory of axes on landmarks: prepared points, and scores with copies, too."""
+    return approximate_bytes(n, rank) + 24 * n * (d + 2) + 40 * n * (count - 1)
+
+
 def _approximation(
     operator: Operator, count: int, landmarks: int | Points | None, random_state: int | None
 ) -> Factored:

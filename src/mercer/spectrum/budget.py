@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+from math import isqrt
 from pathlib import Path
 
 from mercer.check import MercerError, Points
-from mercer.gram import columns
-from mercer.spectrum.approximate import approximate_bytes, landmarks_for
+from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import MOST_DENSE, dense_bytes
-from mercer.spectrum.exact import exact_bytes, needed_bytes, threads_of
+from mercer.spectrum.exact import exact_bytes, held_columns, needed_bytes, threads_of
 from mercer.spectrum.values import Operator
 
 
@@ -21,17 +21,17 @@ def refuse_beyond_budget(
     operator: Operator, count: int, method: str, landmarks: int | Points | None = None
 ) -> None:
     """Refuse a method that needs more than the engine's budget, or than the machine has."""
-    n, budget = operator.shape[0], operator.base.engine.memory
+    n, d, budget = operator.shape[0], held_columns(operator.base.x), operator.base.engine.memory
     if method == "dense" and n > MOST_DENSE:  # which refuses it itself
         return
     if method == "nystrom":
-        needed = approximate_bytes(n, landmarks_for(n, count, landmarks))
+        needed = nystrom_bytes(n, d, count, landmarks_for(n, count, landmarks))
     else:
         needed = dense_bytes(n) if method == "dense" else exact_bytes(operator, count)
     allowed = budget if budget is not None else machine_bytes()
     if needed > allowed:
         threads = threads_of(operator.base.engine)
-        option = smaller(n, columns(operator.base.x), count, method, allowed, threads=threads)
+        option = smaller(n, d, count, method, allowed, threads=threads)
         raise NotEnoughMemory(
             f"method={method!r} for {count} axes of {n} points takes {readable(needed)}, and "
             f"{readable(allowed)} may be used: {option}"
@@ -43,19 +43,31 @@ def smaller(n: int, d: int, count: int, method: str, allowed: int, *, threads: i
 
     >>> smaller(20_000, 10, 5, "dense", 10**9)
     "method='exact' takes 73.5 MB"
+    >>> smaller(20_000, 10, 5, "exact", 10**5)
+    "use fewer points: method='dense' takes up to 50 of them"
     >>> smaller(20_000, 10, 5, "exact", 20 * 10**6)
-    "method='nystrom' with landmarks=113 takes 19.9 MB"
+    "method='nystrom' with landmarks=60 takes 20 MB"
     """
     needed = needed_bytes(n, d, count, threads)
     if method == "dense" and needed <= allowed:
         return f"method='exact' takes {readable(needed)}"
-    rank = min(n, (allowed // 8) // n - 8)
-    while rank > 0 and approximate_bytes(n, rank) > allowed:
+    rank = min(n, (allowed - nystrom_bytes(n, d, count, 0)) // (8 * n))
+    while rank > 0 and nystrom_bytes(n, d, count, rank) > allowed:
         rank -= max(1, rank // 50)
     if rank >= 1:
-        size = readable(approximate_bytes(n, rank))
+        size = readable(nystrom_bytes(n, d, count, rank))
         return f"method='nystrom' with landmarks={rank} takes {size}"
-    return "use fewer points"
+    return f"use fewer points: {_on_fewer(n, d, count, allowed)} of them"
+
+
+def _on_fewer(n: int, d: int, count: int, allowed: int) -> str:
+    """Return in words how many points fit, with the usual number of landmarks or all at once."""
+    rank = landmarks_for(n, count, None)
+    fixed = nystrom_bytes(0, d, count, rank)
+    most = (allowed - fixed) // (nystrom_bytes(1, d, count, rank) - fixed)
+    if most > rank:
+        return f"method='nystrom' with landmarks={rank} takes up to {most}"
+    return f"method='dense' takes up to {isqrt(allowed // dense_bytes(1))}"
 
 
 CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 from time import perf_counter
 
 import numpy as np
@@ -15,13 +16,14 @@ from mercer.certificate import (
     frobenius_complement,
     trace_complement,
 )
-from mercer.check import Array, InvalidInput
+from mercer.check import Array, InvalidInput, Points
 from mercer.davidson import MOST_BLOCKS, Iteration, LowRankInverse, Noise, davidson
 from mercer.engines.base import Engine
 from mercer.engines.tiles import TILE
 from mercer.gram import Centred, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import nystrom
+from mercer.points import lies_on_disk
 from mercer.spectrum.values import (
     How,
     NotConverged,
@@ -41,6 +43,9 @@ from mercer.spectrum.values import (
 MOST_LANDMARKS = 400
 POINTS_PER_LANDMARK = 40
 """One landmark for so many points: more cost more than the passes they save."""
+
+HELD_ROWS = 6_000
+"""Points on disk that are in memory at one time: samples for landmarks, and those of tiles."""
 
 SINGLE_ENOUGH = 1e-4
 """From this ``tol`` on, single precision is enough and its rounding estimated, not bounded."""
@@ -121,7 +126,13 @@ def sizes(n: int, count: int) -> tuple[int, int]:
 def exact_bytes(operator: Operator, count: int) -> int:
     """Return the memory that the iteration holds beside the data and the tiles it may keep."""
     base = operator.base
-    return needed_bytes(base.shape[0], columns(base.x), count, threads_of(base.engine))
+    return needed_bytes(base.shape[0], held_columns(base.x), count, threads_of(base.engine))
+
+
+def held_columns(points: Points) -> int:
+    """Return how many coordinates of a point are in memory, of those on disk on average."""
+    share = min(1.0, HELD_ROWS / max(len(points), 1)) if lies_on_disk(points) else 1.0
+    return ceil(share * columns(points))
 
 
 def threads_of(engine: Engine) -> int:

@@ -1,0 +1,394 @@
+"""The iteration on matrices whose spectrum is known, and on products that are off as announced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mercer import davidson as module
+from mercer.certificate import Complement, certify
+from mercer.check import Array
+from mercer.davidson import (
+    SHORT,
+    Iteration,
+    LowRankInverse,
+    Noise,
+    Step,
+    _next,
+    _orthonormal,
+    _restarted,
+    davidson,
+)
+
+SIZE = 90
+
+
+def axes(seed: int, n: int = SIZE, *, is_complex: bool = False) -> Array:
+    """A random orthonormal basis."""
+    rng = np.random.default_rng(seed)
+    block = rng.standard_normal((n, n))
+    return np.linalg.qr(block + 1j * rng.standard_normal((n, n)) if is_complex else block)[0]
+
+
+def hermitian(values: Array, basis: Array) -> Array:
+    K: Array = (basis * values) @ basis.conj().T
+    return (K + K.conj().T) / 2
+
+
+def padded(values: list[float], last: float = 0.3) -> Array:
+    """Leading values, and others that decay from ``last``."""
+    return np.append(values, last * 0.9 ** np.arange(SIZE - len(values)))
+
+
+@dataclass
+class Wrong:
+    """A matrix whose products are off by vectors of exactly the announced length."""
+
+    matrix: Array
+    single: float = 0.0
+    double: float = 0.0
+    towards: Array | None = None
+    columns: list[tuple[bool, int]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(0)
+
+    def product(self, vectors: Array, *, single: bool = False) -> Array:
+        self.columns.append((single, vectors.shape[1]))
+        size = (self.single if single else self.double) * np.linalg.norm(vectors, axis=0)
+        error = self.rng.standard_normal(vectors.shape)
+        if self.towards is not None:  # an axis whose value is to look larger than it is
+            error = self.towards[:, None] * (self.towards.conj() @ vectors)
+        lengths = np.maximum(np.linalg.norm(error, axis=0), 1e-300)
+        return np.asarray(self.matrix @ vectors + size * error / lengths)
+
+
+def rough(values: Array, basis: Array, rank: int, seed: int = 0, dtype: type = float) -> Array:
+    """The factor of an approximation that is off by a per cent."""
+    rng = np.random.default_rng(seed)
+    turned = basis[:, :rank] + 0.01 * rng.standard_normal((len(basis), rank)) / np.sqrt(rank)
+    factor = turned * np.sqrt(np.maximum(values[:rank], 0.0))
+    return np.asarray(
+        factor, np.result_type(dtype, np.complex64) if np.iscomplexobj(basis) else dtype
+    )
+
+
+def iterated(
+    operator: Wrong, count: int, factor: Array, tol: float, noise: Noise, block: int | None = None
+) -> Iteration:
+    rng = np.random.default_rng(1)
+    start = rng.standard_normal((len(operator.matrix), block or count + 2))
+    preconditioner = LowRankInverse(factor)
+    leading = preconditioner.start(start.shape[1])
+    start = np.hstack([leading, start[:, leading.shape[1] :]])
+    return davidson(operator, count, start, preconditioner, tol=tol, noise=noise)
+
+
+def residuals(K: Array, state: Iteration, count: int) -> Array:
+    vectors, values = state.vectors[:, :count], state.values[:count]
+    lengths: Array = np.linalg.norm(K @ vectors - vectors * values, axis=0)
+    return lengths
+
+
+SPECTRA = {
+    "apart": padded([1.0, 0.8, 0.6, 0.5, 0.4]),
+    "one value, more often than the block is wide": padded([1.0] + [0.6] * 9),
+    "a cluster across the last axis": padded([1.0, 0.7, 0.6, 0.6 - 1e-9, 0.6 - 2e-9, 0.6 - 3e-9]),
+    "all leading values alike": padded([1.0] * 6),
+    "indefinite": np.append(padded([1.0, 0.8, 0.6])[:-20], -0.9 * 0.8 ** np.arange(20)),
+    "far below zero": np.append(padded([1.0, 0.8, 0.6])[:-3], [-8.0, -4.0, -2.0]),
+    "of rank 3": np.append([1.0, 0.5, 0.1], np.zeros(SIZE - 3)),
+    "nothing but one axis": np.append(1.0, np.zeros(SIZE - 1)),
+}
+
+
+@pytest.mark.parametrize("name", list(SPECTRA))
+@pytest.mark.parametrize("is_complex", [False, True], ids=["real", "complex"])
+@given(
+    st.integers(0, 1000),
+    st.sampled_from([1e-4, 1e-7, 1e-10, 1e-12]),
+    st.sampled_from([0, 8, 30]),
+    st.booleans(),
+)
+@settings(max_examples=8)
+def test_ritz_pairs_are_those_of_the_matrix(
+    name: str, is_complex: bool, seed: int, tol: float, rank: int, is_single: bool
+) -> None:
+    values, basis = np.sort(SPECTRA[name])[::-1], axes(seed, is_complex=is_complex)
+    K = hermitian(values, basis)
+    factor = rough(values, basis, rank, seed, np.float32 if is_single else float)
+    state = iterated(Wrong(K), 3, factor, tol, Noise())
+    assert state.has_converged
+    assert residuals(K, state, 3).max() <= 1.01 * tol + 1e-13
+    np.testing.assert_allclose(state.values[:3], values[:3], rtol=0, atol=10 * tol + 1e-12)
+    gram = state.vectors.conj().T @ state.vectors
+    np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-12)
+
+
+def test_a_basis_that_is_cut_down_remembers_where_it_came_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ten values within 1e-6 and no preconditioner: from one block alone it takes ever longer."""
+    values = np.append([1.0, *(0.5 + 1e-7 * np.arange(10)[::-1])], 0.4 * 0.97 ** np.arange(79))
+    operator, empty = Wrong(hermitian(values, axes(0))), np.zeros((SIZE, 0))
+    state = iterated(operator, 4, empty, 1e-9, Noise())
+    assert state.has_converged
+    assert max(columns for _, columns in operator.columns) == 6
+    np.testing.assert_allclose(state.values[:4], values[:4], atol=1e-12)
+    monkeypatch.setattr(module, "KEPT_BLOCKS", 1)
+    assert not iterated(operator, 4, empty, 1e-9, Noise()).has_converged
+
+
+def test_what_did_not_converge_says_so() -> None:
+    K = hermitian(np.linspace(1.0, 0.9, SIZE), axes(0))
+    start = np.random.default_rng(0).standard_normal((SIZE, 3))
+    empty = LowRankInverse(np.zeros((SIZE, 0)))
+    state = davidson(Wrong(K), 1, start, empty, tol=1e-10, most_passes=3)
+    assert not state.has_converged
+    assert state.single_passes + state.double_passes == len(state.history) == 3
+    assert state.history[-1] == pytest.approx(residuals(K, state, 1)[0] / state.values[0])
+
+
+# The passes: which one is next, and what it multiplies
+
+
+@pytest.mark.parametrize(
+    ("history", "tol", "noise", "last", "is_double", "expected"),
+    [
+        ([1e-2], 1e-4, 1e-5, Step.SINGLE, False, Step.SINGLE),  # rounding does not matter at all
+        ([1e-2], 1e-8, 1e-4, Step.SINGLE, False, Step.SINGLE),  # far away
+        ([1e-1, 1e-4, 1e-6], 1e-8, 1e-4, Step.SINGLE, False, Step.IMPROVE),  # nearly there
+        ([1e-3, 2.9e-6], 1e-12, 1e-4, Step.SINGLE, False, Step.IMPROVE),  # as far as it goes
+        ([1e-2, 6e-3], 1e-8, 1e-4, Step.SINGLE, False, Step.RESTART),  # too slow
+        ([1e-2, 1e-9], 1e-8, 1e-4, Step.SINGLE, False, Step.REPEAT),  # only rounding is left
+        ([1e-6, 2e-8], 1e-8, 1e-4, Step.SINGLE, False, Step.REPEAT),  # and one small correction
+        ([1e-6, 1e-6], 1e-8, 1e-5, Step.IMPROVE, True, Step.SINGLE),  # its rounding is small now
+        ([1e-6, 1e-6], 1e-12, 1e-4, Step.IMPROVE, True, Step.DOUBLE),  # not small enough
+        ([1e-6, 9e-7], 1e-12, 1e-4, Step.DOUBLE, True, Step.DOUBLE),  # slow, but not by rounding
+        ([1e-6, 9e-7], 1e-12, 1e-4, Step.SINGLE, True, Step.RESTART),  # rounding may be in the way
+        ([1e-6, 1e-13], 1e-12, 1e-4, Step.DOUBLE, True, Step.REPEAT),
+    ],
+)
+def test_the_next_pass_is_the_cheapest_that_helps(
+    history: list[float], tol: float, noise: float, last: Step, is_double: bool, expected: Step
+) -> None:
+    assert _next(history, tol, noise, last, is_double=is_double) is expected
+
+
+def steps_of(
+    monkeypatch: pytest.MonkeyPatch, operator: Wrong, factor: Array, tol: float, announced: float
+) -> set[Step]:
+    """Return the steps an iteration takes whose rounding is smaller than its bound."""
+    seen: list[Step] = []
+
+    def watched(*arguments: object, **named: object) -> Step:
+        seen.append(_next(*arguments, **named))  # type: ignore[arg-type]
+        return seen[-1]
+
+    monkeypatch.setattr(module, "_next", watched)
+    state = iterated(operator, 3, factor, tol, Noise(announced, 1e-15))
+    assert state.has_converged
+    assert residuals(operator.matrix, state, 3).max() <= tol
+    return set(seen)
+
+
+def test_every_step_is_taken_by_some_iteration(monkeypatch: pytest.MonkeyPatch) -> None:
+    values, basis = SPECTRA["apart"], axes(3)
+    K, good, none = hermitian(values, basis), rough(values, basis, 20), np.zeros((SIZE, 0))
+    coarse = steps_of(monkeypatch, Wrong(K, 1e-9), good, 1e-6, 1e-8)
+    assert coarse == {Step.SINGLE}
+    fine = steps_of(monkeypatch, Wrong(K, 1e-8), good, 1e-9, 1e-4)
+    assert {Step.SINGLE, Step.IMPROVE} <= fine
+    exact = basis[:, :20] * np.sqrt(values[:20])
+    assert steps_of(monkeypatch, Wrong(K, 1e-9), exact, 1e-6, 1e-4) == {Step.REPEAT}
+    stuck = Wrong(hermitian(padded([1.0] * 3, 0.97), basis), 1e-5)
+    assert {Step.RESTART, Step.DOUBLE} <= steps_of(monkeypatch, stuck, none, 1e-9, 1e-4)
+
+
+def spans(block: Array, other: Array) -> bool:
+    """Whether the columns of the second lie in the space of the orthonormal first."""
+    left = other - block @ (block.conj().T @ other)
+    return bool(np.linalg.norm(left) <= 1e-12 * np.linalg.norm(other))
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_restarts_span_what_they_say(is_complex: bool) -> None:
+    basis = axes(7, is_complex=is_complex)
+    ritz, away = basis[:, :5], basis[:, 5:10]
+    short = 1e-3 * away + 0.7 * ritz[:, ::-1]  # what lies along other Ritz vectors is no length
+
+    def restarted(step: Step, corrections: Array, tol: float = 1e-4) -> Array:
+        block = _restarted(step, ritz, corrections, away, 3, tol)
+        np.testing.assert_allclose(block.conj().T @ block, np.eye(block.shape[1]), atol=1e-13)
+        return block
+
+    repeated = restarted(Step.REPEAT, short)
+    assert repeated.shape[1] == 5
+    assert spans(repeated, ritz)
+    improved = restarted(Step.IMPROVE, short)
+    assert improved.shape[1] == 5
+    assert spans(improved, ritz - 1e-3 * away)
+    for step, corrections, tol in (
+        (Step.RESTART, short, 1e-4),
+        (Step.IMPROVE, short, 1e-8),  # the square of a correction is more than may be neglected
+        (Step.IMPROVE, short * np.array([1, 1, 1, 1, 2e3 * SHORT]), 1e-4),
+    ):
+        both = restarted(step, corrections, tol)
+        assert both.shape[1] == 10
+        assert spans(both, np.hstack([ritz, away]))
+
+
+def test_newtons_step_lowers_the_residual_and_the_other_sign_does_not() -> None:
+    values, basis = SPECTRA["apart"], axes(5)
+    K, b = hermitian(values, basis), 5
+    Q = _orthonormal(basis[:, :b] + 1e-3 * np.random.default_rng(0).standard_normal((SIZE, b)))
+    theta, y = np.linalg.eigh(Q.T @ K @ Q)
+    ritz, theta = (Q @ y)[:, ::-1], theta[::-1]
+    R = K @ ritz - ritz * theta
+    corrections = LowRankInverse(rough(values, basis, 40)).correct(ritz, R, theta)
+
+    def after(block: Array) -> float:
+        Q = _orthonormal(block)
+        return float(np.linalg.norm(K @ Q - Q @ (Q.T @ K @ Q), 2))
+
+    before = float(np.linalg.norm(R, 2))
+    assert after(_restarted(Step.IMPROVE, ritz, corrections, ritz, b, 1.0)) < 0.05 * before
+    assert after(ritz + corrections) > before
+
+
+# The preconditioner
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_low_rank_inverse_is_the_inverse(is_complex: bool, dtype: type) -> None:
+    values, basis = SPECTRA["apart"], axes(2, is_complex=is_complex)
+    F = rough(values, basis, 12, dtype=dtype)
+    inner, wide = LowRankInverse(F), F.astype(np.result_type(F, float))
+    low, atol = wide @ wide.conj().T, 1e-5 if dtype is np.float32 else 1e-12
+    v = axes(3, is_complex=is_complex)[:, :4]
+    np.testing.assert_allclose(inner.product(v), low @ v, atol=1e-13)
+    assert inner.trace == pytest.approx(np.trace(low).real, rel=1e-6)
+    np.testing.assert_allclose(inner.values, np.linalg.eigvalsh(low)[::-1][:12], atol=atol)
+    found = inner.start(12)
+    np.testing.assert_allclose(found.conj().T @ found, np.eye(12), atol=10 * atol)
+    np.testing.assert_allclose(inner.shares(v), found.conj().T @ v, atol=10 * atol)
+    theta, shares = 0.55, inner.shares(v)
+    woodbury = (v - found @ ((inner.values / (inner.values - theta))[:, None] * shares)) / -theta
+    direct = np.linalg.solve(low - theta * np.eye(SIZE), v)
+    np.testing.assert_allclose(woodbury, direct, atol=100 * atol)
+    left = low - v @ (v.conj().T @ low)
+    left = left - (left @ v) @ v.conj().T
+    assert inner.outside(v) == pytest.approx(np.linalg.eigvalsh(left)[-1], abs=1e-12)
+
+
+def ritz_of(K: Array, block: Array) -> tuple[Array, Array, Array]:
+    """Return Ritz vectors, residuals and values of a block."""
+    Q = _orthonormal(block)
+    theta, y = np.linalg.eigh(Q.conj().T @ K @ Q)
+    ritz, theta = (Q @ y)[:, ::-1], theta[::-1]
+    return ritz, K @ ritz - ritz * theta, theta
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_corrections_solve_the_projected_equation(is_complex: bool) -> None:
+    r"""(I - QQ*)(FF* - θI) c = r with Q*c = 0, against dense matrices."""
+    values, basis = SPECTRA["apart"], axes(2, is_complex=is_complex)
+    K, F = hermitian(values, basis), rough(values, basis, 12)
+    noise = np.random.default_rng(1).standard_normal((SIZE, 4))
+    ritz, R, theta = ritz_of(K, basis[:, :4] + 0.02 * noise)
+    corrections = LowRankInverse(F).correct(ritz, R, theta)
+    np.testing.assert_allclose(ritz.conj().T @ corrections, 0.0, atol=1e-11)
+    project = np.eye(SIZE) - ritz @ ritz.conj().T
+    for c, r, t in zip(corrections.T, R.T, theta, strict=True):
+        image = project @ ((F @ F.conj().T - t * np.eye(SIZE)) @ c)
+        np.testing.assert_allclose(image, project @ r, atol=1e-11)
+
+
+def test_corrections_of_a_cluster_do_not_run_along_the_cluster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Values of K̂ next to θ amplify what lies along the other axes of a cluster, unless removed."""
+    values, basis = padded([1.0, 0.6, 0.599]), axes(4)
+    seen = np.linalg.qr(rough(np.ones(SIZE), basis, 30))[0]
+    # K̂ gives the third axis the value of the second.
+    inner = LowRankInverse(seen * np.sqrt([1.0, 0.601, 0.6, *values[3:30]]))
+    noise = np.random.default_rng(2).standard_normal((SIZE, 5))
+    ritz, R, theta = ritz_of(hermitian(values, basis), basis[:, :5] + 1e-5 * noise)
+    worst = 20.0 * np.linalg.norm(R, axis=0).max()
+    assert np.linalg.norm(inner.correct(ritz, R, theta), axis=0).max() <= worst
+    monkeypatch.setattr(module, "NEAR", 0)  # the control: orthogonal to its own Ritz vector only
+    assert np.linalg.norm(inner.correct(ritz, R, theta), axis=0).max() > worst
+
+
+def test_wide_blocks_are_corrected_against_their_neighbours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "NEAR", 2)
+    values, basis = 0.9 ** np.arange(SIZE), axes(6)
+    noise = np.random.default_rng(3).standard_normal((SIZE, 9))
+    ritz, R, theta = ritz_of(hermitian(values, basis), basis[:, :9] + 1e-3 * noise)
+    corrections = LowRankInverse(rough(values, basis, 30)).correct(ritz, R, theta)
+    overlaps = np.abs(ritz.T @ corrections)
+    is_near = np.abs(np.subtract.outer(np.arange(9), np.arange(9))) <= 2
+    assert overlaps[is_near].max() <= 1e-12
+    assert overlaps[~is_near].max() > 1e-9
+
+
+def test_an_orthonormal_block_leaves_out_what_depends() -> None:
+    basis = axes(8)
+    block = np.column_stack([basis[:, 0], basis[:, 1], basis[:, 0] + basis[:, 1], np.zeros(SIZE)])
+    assert _orthonormal(block).shape[1] == 2
+    found = _orthonormal(basis[:, :4] + 1e-6 * basis[:, 4:8], against=basis[:, :4])
+    assert np.abs(found.T @ basis[:, :4]).max() <= 1e-14
+    sines = found - basis[:, 4:8] @ (basis[:, 4:8].T @ found)
+    assert np.linalg.norm(sines, 2) <= 1e-8
+
+
+# Rounding
+
+
+@pytest.mark.parametrize("is_aimed", [False, True], ids=["anywhere", "at an axis"])
+@given(
+    st.integers(0, 1000),
+    st.sampled_from(["apart", "a cluster across the last axis", "far below zero"]),
+    st.sampled_from([1e-6, 1e-4, 1e-2]),
+    st.sampled_from([1e-14, 1e-9, 1e-5]),
+    st.sampled_from([1e-5, 1e-8]),
+)
+@settings(max_examples=30)
+def test_products_off_as_announced_break_no_certificate(
+    is_aimed: bool, seed: int, name: str, single: float, double: float, tol: float
+) -> None:
+    values, basis = np.sort(SPECTRA[name])[::-1], axes(seed)
+    K, factor = hermitian(values, basis), rough(values, basis, 12, seed, np.float32)
+    operator = Wrong(K, single, double, basis[:, seed % 5] if is_aimed else None)
+    state = iterated(operator, 3, factor, tol, Noise(single, double))
+    every = len(state.values)
+    images = np.linalg.norm(K @ state.vectors - state.images, axis=0)
+    assert np.all(images <= state.noise + 1e-12)
+    Q = state.vectors
+    outside = K - Q @ (Q.T @ K)
+    tau = float(np.linalg.eigvalsh(outside - (outside @ Q) @ Q.T)[-1])
+    rounding = state.noise + 1e-13
+    proof = certify(state.values, state.residuals, rounding, 3, [Complement(tau + 1e-13, "known")])
+    for k in range(3):
+        inside = (proof.lower[k] <= values) & (values <= proof.upper[k])
+        assert inside[k] if proof.is_ordered[k] else np.any(inside)
+    if state.has_converged:
+        limit = max(tol, 2.0 * np.sqrt(every) * double / state.values[0])
+        assert residuals(K, state, 3).max() <= limit * state.values[0] + 1e-12
+
+
+def test_errors_that_were_not_announced_break_it() -> None:
+    """The control: the same products, taken for exact."""
+    values, basis = SPECTRA["apart"], axes(1)
+    operator = Wrong(hermitian(values, basis), 1e-3, 1e-3, basis[:, 0])
+    state = iterated(operator, 3, rough(values, basis, 12), 1e-8, Noise())
+    tau = Complement(float(values[5]), "known")
+    proof = certify(state.values, state.residuals, state.noise, 3, [tau])
+    assert values[0] < proof.lower[0]
