@@ -710,3 +710,24 @@ def test_few_axes_betray_an_indefinite_kernel_that_was_not_decomposed(kernel: mc
 def test_few_axes_do_not_slander_a_kernel(kernel: mc.Kernel, tol: float) -> None:
     model = mc.KernelPCA(3, kernel=kernel, method="exact", tol=tol, random_state=0)
     assert model.fit(latent(150)).explained_variance_ratio_.sum() < 1.0
+
+
+@pytest.mark.parametrize("first", [0.0, 1.0])
+def test_an_approximation_of_a_conditional_kernel_is_seen_from_the_barycentre(first: float) -> None:
+    """Its features are seen from one of the points, which must not show."""
+    x = np.random.default_rng(3).standard_normal((300, 3))
+    w = np.r_[np.full(5, first), np.ones(295)]
+    kernel = mc.NegativeDistance(1.0)
+    model = mc.KernelPCA(2, kernel=kernel, method="nystrom", landmarks=290, random_state=0)
+    with pytest.warns(DegenerateAxes, match="the approximation cannot tell .* more landmarks"):
+        scores = model.fit_transform(x, sample_weight=w)
+    exact = mc.KernelPCA(2, kernel=kernel, method="dense").fit(x, sample_weight=w)
+    np.testing.assert_allclose(model.transform(x), scores, atol=1e-10)
+    new = x[:7] + 0.1
+    np.testing.assert_allclose(model.transform(new), exact.transform(new), atol=0.02)
+    np.testing.assert_allclose(model.individuals_.cos2, exact.individuals_.cos2, atol=0.02)
+    groups = ["even", "odd"] * 150
+    ours, theirs = (m.supplementary(new, categories={"row": groups}) for m in (model, exact))
+    for part in ("individuals", "categories"):
+        found, expected = getattr(ours, part), getattr(theirs, part)
+        np.testing.assert_allclose(found.cos2, expected.cos2, atol=0.02)

@@ -78,8 +78,8 @@ class LowRankInverse:
         values, axes = eigh(squares) if squares.size else (np.zeros(0), squares)
         largest = values.max(initial=0.0)
         keep = values > len(values) * np.finfo(factor.dtype).eps * largest
-        self.values = values[keep][::-1]
-        self._to_axes = (axes[:, keep] / np.sqrt(values[keep]))[:, ::-1].astype(factor.dtype)
+        self.values, self.axes = values[keep][::-1], axes[:, keep][:, ::-1]
+        self._to_axes = (self.axes / np.sqrt(self.values)).astype(factor.dtype)
 
     def _adjoint(self, vectors: Array, *, is_double: bool = False) -> Array:
         """Return F* V in double precision, the products in the factor's own unless told."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.barycentre import centre
 from mercer.check import (
     Array,
     InvalidInput,
@@ -275,7 +276,8 @@ class Centred:
 
     def project(self, factor: Array) -> Array:
         """Turn the factor of an approximation of the Gram matrix into one of this operator's."""
-        return centre(factor, self.weights)
+        centre(factor, self.weights)
+        return factor
 
     def rounding(self, *, single: bool = False) -> float:
         """Return a bound for the norm of what rounding adds to a product with a unit vector.
@@ -407,17 +409,6 @@ def columns(points: Points) -> int:
     """Return how many coordinates the rows of an array have, 0 for points that are not rows."""
     shape: tuple[int, ...] = tuple(getattr(points, "shape", ()))
     return int(shape[1]) if len(shape) == 2 else 0
-
-
-def centre(factor: Array, weights: Array) -> Array:
-    """Turn F, in its own memory, into W^½(F - 1wᵀF): rows centred and weighted.
-
-    >>> centre(np.array([[0.0], [2.0]]), np.array([0.25, 0.75])).tolist()
-    [[-0.75], [0.4330127018922193]]
-    """
-    factor -= weights.astype(factor.real.dtype) @ factor
-    factor *= np.sqrt(weights)[:, None].astype(factor.real.dtype)
-    return factor
 
 
 def shares(weights: Any, n: int) -> Array:

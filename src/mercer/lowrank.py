@@ -11,6 +11,7 @@ import numpy as np
 from scipy.cluster.vq import kmeans2
 from scipy.linalg import cholesky, solve_triangular
 
+from mercer.barycentre import Barycentre, centre
 from mercer.check import (
     Array,
     InvalidInput,
@@ -23,7 +24,7 @@ from mercer.check import (
 )
 from mercer.engines.rounding import rounding
 from mercer.engines.tiles import Block
-from mercer.gram import Gram, centre, shares
+from mercer.gram import Gram, shares
 from mercer.kernels.base import Kernel
 from mercer.points import take
 
@@ -31,7 +32,7 @@ SAMPLE_PER_CENTRE, LLOYD = 10, 5
 """k-means centres are found on so many points for each, in so many steps: more gain nothing."""
 
 ROWS = 512
-"""Rows of a landmarks' matrix that are multiplied at a time."""
+"""Rows of a matrix that are worked on at a time."""
 
 
 NEGATIVE = 1e-8
@@ -62,7 +63,8 @@ class Factored:
     .. math:: \hat\lambda_i - b \le \lambda_i \le \hat\lambda_i + a
 
     for ``below`` b and ``above`` a, except with ``failure_probability`` and under ``assumption``.
-    Its trace is up to ``trace_gap`` too small. ``features`` extends the rows of F to other points.
+    Its trace is up to ``trace_gap`` too small. ``features`` extends the rows of F to other points;
+    once they are centred, ``barycentre`` is where they were seen from.
     It multiplies like the operator it stands for.
     """
 
@@ -75,6 +77,7 @@ class Factored:
     trace_gap: float = 0.0
     assumption: str = "none"
     roots: Array
+    barycentre: Barycentre | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -108,8 +111,10 @@ class Factored:
         n = len(self.factor)
         w = np.full(n, 1.0 / n) if weights is None else shares(weights, n)
         below, above = self.bounds(w)
+        factor = self.factor.copy() if copy else self.factor
         return Factored(
-            factor=centre(self.factor.copy() if copy else self.factor, w),
+            barycentre=centre(factor, w),
+            factor=factor,
             how=self.how,
             features=self.features,
             below=below,

@@ -167,6 +167,20 @@ def take(points: Points, indices: Any) -> Points:
     return [] if found is None else found
 
 
+def joined(points: Points, others: Points) -> Points:
+    """Return points followed by others of the same kind.
+
+    >>> joined(["a", "b"], ["c"]), joined(np.zeros((1, 2)), np.ones((1, 2))).tolist()
+    (['a', 'b', 'c'], [[0.0, 0.0], [1.0, 1.0]])
+    """
+    if isinstance(points, Rows) and isinstance(others, Rows):
+        columns = {n: joined(c, others.column(n)) for n, c in points.columns.items()}
+        return Rows(columns, points.roles)
+    if hasattr(points, "shape"):
+        return np.concatenate([np.asarray(points), np.asarray(others)])
+    return [side[i] for side in (points, others) for i in range(len(side))]
+
+
 def as_points(values: Any, name: str) -> Points:
     """Return what can be a data set: anything with a length and slices, but no lone text.
 

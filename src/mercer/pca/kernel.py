@@ -32,7 +32,7 @@ from mercer.estimator import (
     weights_of,
 )
 from mercer.gram import Centred, Gram, columns, shares
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.parameters import parameters
 from mercer.kernels.vectors import Linear
@@ -41,6 +41,7 @@ from mercer.pca.placed import place_of, placed
 from mercer.pca.validity import refuse_contradiction, refuse_negative, refuse_negative_diagonal
 from mercer.points import (
     Rows,
+    joined,
     take,
 )
 from mercer.preimages import Sections
@@ -48,6 +49,7 @@ from mercer.reading import Readable, Variables
 from mercer.reading.remarks import remark_axes
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
+from mercer.spectrum.values import positive_base
 
 CANCELLED = 8.0 * float(np.finfo(float).eps)
 """What differences leave of their terms, as a share, where they leave nothing but rounding."""
@@ -149,7 +151,13 @@ class KernelPCA(
         refuse_contradiction(spectrum, centred, self.tol)
         self.kernel_, self.X_fit_ = gram.kernel, points
         self._keep(spectrum, centred, float(given.sum()))
-        remark_axes(spectrum.clusters, self._n_features_out, self.n_components, n)
+        remark_axes(
+            spectrum.clusters,
+            self._n_features_out,
+            self.n_components,
+            n,
+            is_approximate=spectrum.is_approximate,
+        )
         return self
 
     def _check_parameters(self) -> None:
@@ -262,18 +270,38 @@ class KernelPCA(
         .. math:: \varphi(x) = R^* k(z, x), \quad V = \Phi^* W^{1/2} U \Lambda^{-1/2}, \quad
             F(x) = (\varphi(x) - \bar\varphi)^* V
         """
-        features: Any = spectrum.features
-        axes = centred.roots * self.eigenvectors_ / np.sqrt(self._axis_inertias)
-        gram = centred.gram.against(features.landmarks)
-        images = gram.product(np.column_stack([axes, centred.weights]))
-        small = features.root.conj().T @ images
-        V, mean = small[:, :-1], small[:, -1]
+        features, barycentre = cast(Any, spectrum.features), cast(Any, spectrum.barycentre)
+        V, mean = cast(Any, spectrum.feature_axes)[:, : self._n_features_out], barycentre.mean
         self._axes, self._origin = features.root @ V, mean.conj() @ V
         self._anchors, self._barycentre = features.landmarks, features.root @ mean
         self._grand_mean = float(np.real(np.vdot(mean, mean)))
-        means = np.real(self._against_fit(self.X_fit_, self._barycentre[:, None])[:, 0])
-        diagonal = centred.gram.diag()
-        self._squares = _cleared(diagonal - 2.0 * means + self._grand_mean, np.abs(diagonal))
+        diagonal = positive_base(centred).diag()
+        squares = diagonal - 2.0 * barycentre.products + self._grand_mean
+        self._squares = _cleared(squares, np.abs(diagonal))
+        if self._is_seen_from_a_point:
+            self._add_origin(centred.gram)
+
+    @property
+    def _is_seen_from_a_point(self) -> bool:
+        """Whether the features are those of a conditionally positive definite kernel."""
+        return self.spectrum_.is_approximate and self.kernel_.kind is Kind.CONDITIONAL
+
+    def _add_origin(self, gram: Gram) -> None:
+        r"""Make the point o that features are seen from an anchor, for the kernel itself.
+
+        .. math:: \sum_j a_j k_o(x, z_j) = \sum_j a_j k(x, z_j) - \Bigl(\sum_j a_j\Bigr) k(x, o)
+            - \sum_j a_j \bigl(k(o, z_j) - k(o, o)\bigr)
+        """
+        seen = gram.x[:1]
+        square = float(gram.diag()[0])
+        offsets = Gram(gram.kernel, seen, self._anchors).dense()[0] - square
+        sums, b = self._axes.sum(axis=0), self._barycentre
+        self._origin = self._origin + offsets @ self._axes
+        # The squared norm of φ(x) - φ(o) has k(x, o) twice: o is a share of the barycentre.
+        self._grand_mean += square + 2.0 * float(offsets @ b)
+        self._axes = np.vstack([self._axes, -sums])
+        self._barycentre = np.append(b, 1.0 - b.sum())
+        self._anchors = joined(self._anchors, seen)
 
     def transform(self, X: Any) -> Array:
         """Return the coordinates of individuals, centred with the means of the training ones."""
@@ -339,9 +367,10 @@ class KernelPCA(
             images = np.asarray(self.X_fit_)[self._anchors] @ block
         else:
             fitted = self._placed(self.X_fit_)
-            images = Gram(self.kernel_, self._anchors, fitted, engine=self._threads()).product(
-                block
-            )
+            cross = Gram(self.kernel_, self._anchors, fitted, engine=self._threads())
+            images = cross.product(block)
+        if self._is_seen_from_a_point:  # the columns of the block sum to 0
+            images = images[:-1] - images[-1]
         root = cast(Any, self.spectrum_.features).root
         squares: Array = np.sum(np.abs(root.conj().T @ images) ** 2, axis=0)
         return squares

@@ -33,7 +33,12 @@ class FewerAxes(ReadingWarning):
 
 
 def remark_axes(
-    clusters: tuple[tuple[int, ...], ...], kept: int, asked: int | None, individuals: int
+    clusters: tuple[tuple[int, ...], ...],
+    kept: int,
+    asked: int | None,
+    individuals: int,
+    *,
+    is_approximate: bool = False,
 ) -> None:
     """Warn, in the name of the caller's caller, of axes that do not exist or are arbitrary.
 
@@ -56,10 +61,12 @@ def remark_axes(
     shared = [[k + 1 for k in cluster if k < kept] for cluster in clusters]
     if any(shared):
         axes = "; ".join(" and ".join(map(str, cluster)) for cluster in shared if cluster)
+        way_out = ", or take more landmarks or method='exact'" if is_approximate else ""
+        doubt = "the approximation cannot tell apart" if is_approximate else "cannot be told apart"
         warnings.warn(
-            f"eigenvalues that cannot be told apart make these axes arbitrary within the space "
+            f"eigenvalues that {doubt} make these axes arbitrary within the space "
             f"they span (with an axis not asked for where one stands alone): {axes}. Read sums "
-            "over such axes only",
+            f"over such axes only{way_out}",
             DegenerateAxes,
             stacklevel=3,
         )

@@ -25,7 +25,7 @@ from mercer.spectrum.values import (
     Spectrum,
     clusters,
     is_real_table,
-    oriented,
+    orientation,
     positive_base,
     rank_threshold,
     rounding_standing,
@@ -77,9 +77,10 @@ def of_factor(
     kept = min(count, len(inner.values))
     proof = _certified(inner.values, kept, operator)
     vectors, trace = inner.start(kept), float(inner.values.sum())
+    turn = orientation(vectors, operator)
     return Spectrum(
         values=inner.values[:kept],
-        vectors=oriented(vectors, operator),
+        vectors=vectors * turn,
         certificate=proof,
         trace=trace,
         trace_error=operator.trace_gap,
@@ -93,6 +94,8 @@ def of_factor(
         ),
         clusters=clusters(inner.values, float(proof.errors.max(initial=0.0)), kept),
         features=operator.features,
+        feature_axes=inner.axes[:, :kept] * turn,
+        barycentre=operator.barycentre,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from mercer.barycentre import Barycentre
 from mercer.certificate import Certificate
 from mercer.check import Array, MercerError, Points
 from mercer.gram import Centred, Gram, columns
@@ -50,7 +51,8 @@ class Spectrum:
     whole operator; of an approximation it may be ``trace_error`` below the truth.
     ``rank`` counts the eigenvalues above ``threshold`` and ``negative_mass`` is the share of
     negative ones in Σ|λ|; both are known only when all eigenvalues were computed. ``features``
-    are those of the approximation that was decomposed in the operator's place, if one was.
+    are those of the approximation that was decomposed in the operator's place, if one was, and
+    ``feature_axes`` the unit axes in their space, which has ``barycentre`` as its origin.
     ``images`` holds the operator times the vectors, where they differ from values times vectors.
     """
 
@@ -67,6 +69,8 @@ class Spectrum:
     images: Array | None = None
     trace_error: float = 0.0
     features: Callable[[Points], Array] | None = None
+    feature_axes: Array | None = None
+    barycentre: Barycentre | None = None
 
     @property
     def errors(self) -> Array:
