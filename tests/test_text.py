@@ -362,7 +362,8 @@ ERRORS = [
     ("linear() + * 2", 12, "found '*'"),
     ("(linear()", 10, "expected '\\)', found the end of the text"),
     ("linear())", 9, "found '\\)'"),
-    ("linear", 7, "expected '\\(' after linear, found the end"),
+    ("linear().exp", 13, "expected '\\(' after exp, found the end"),
+    ("gaussian bandwidth=2", 10, "found 'bandwidth'"),
     ("linear(", 8, "expected a kernel or a value, found the end"),
     ("gaussian(1 2)", 12, "expected ',' or '\\)', found '2'"),
     ("gaussian([1 2])", 13, "expected ',' or '\\]', found '2'"),
@@ -718,3 +719,9 @@ def test_twenty_thousand_random_texts_are_kernels_or_refused(ear: Ear) -> None:
 @pytest.mark.slow
 def test_a_million_random_texts_are_kernels_or_refused(ear: Ear) -> None:
     assert survive(1_000_000, 1, ear) > 25_000
+
+
+@pytest.mark.parametrize("text", ["gaussian", "Gaussian", "linear", "matern"])
+def test_a_name_alone_is_the_kernel_with_its_usual_parameters(text: str) -> None:
+    assert kernel(text) == kernel(f"{text}()")
+    assert kernel(f"2*{text} + linear") == kernel(f"2*{text}() + linear()")

@@ -234,9 +234,15 @@ class _Reader:
         return self.call(name, *[make for make in makers if make])
 
     def call(self, name: Token, *makers: Callable[..., Any]) -> Any:
-        """Read arguments, and give them to the first maker that has parameters of their names."""
-        self.expect("(", f"'(' after {name.text}")
-        values, named = self.items(")")
+        """Read arguments, and give them to the first maker that has parameters of their names.
+
+        A name alone is the kernel with its usual parameters; a method needs its brackets.
+        """
+        if isinstance(makers[0], partial):
+            self.expect("(", f"'(' after {name.text}")
+            values, named = self.items(")")
+        else:
+            values, named = self.items(")") if self.accept("(") else ([], {})
         make = next((m for m in makers if {*named} <= {*signature(m).parameters}), makers[0])
         try:
             bound = signature(make).bind(*values, **named)
