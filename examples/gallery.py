@@ -364,6 +364,12 @@ def bootstrap() -> Any:
     return pictures.bootstrap.describe(found, colour=data.colour, labels=0)
 
 
+def turning() -> Any:
+    """Athletes, each where two axes of the decathlon turn to without him."""
+    model = mc.PCA(2, standardize=True).fit(datasets.decathlon())
+    return pictures.jackknife.describe(mc.jackknife(model), spectrum=model.spectrum_)
+
+
 def crossing() -> Any:
     """A grid that is wider in one direction: two axes change places as the bandwidth grows."""
     x, y = np.meshgrid(np.linspace(-1.0, 1.0, 12), np.linspace(-0.42, 0.42, 8))
@@ -386,6 +392,18 @@ def importance() -> Any:
     """What the first two axes of the decathlon lose when an event is shuffled."""
     model = mc.PCA(standardize=True).fit(datasets.decathlon())
     return pictures.importance.describe(mc.permutation_importance(model, random_state=0))
+
+
+def along() -> Any:
+    """What irises at the ends and in the middle of two kernel axes would look like."""
+    model = mc.KernelPCA(4, kernel=mc.Gaussian("median")).fit(datasets.iris())
+    return pictures.axis_points.describe(mc.axis_points(model), spectrum=model.spectrum_)
+
+
+def brought_back() -> Any:
+    """What two kernel axes bring back of each measure of the irises."""
+    model = mc.KernelPCA(4, kernel=mc.Gaussian("median")).fit(datasets.iris())
+    return pictures.rebuilt.describe(mc.rebuilt(model))
 
 
 def denoising() -> Any:
@@ -483,6 +501,9 @@ GALLERY: tuple[Callable[[], Any], ...] = (
     arrows,
     importance,
     denoising,
+    turning,
+    along,
+    brought_back,
 )
 
 

@@ -21,8 +21,9 @@ import mercer as mc
 from mercer import datasets
 from mercer.cli import EXAMPLES, main
 from mercer.cli import report as report_command
+from mercer.cli.commands import DEMOS, SHOWN
 from mercer.cli.completion import commands_of, script
-from mercer.cli.parser import DEMOS, SHOWN, parser
+from mercer.cli.parser import parser
 from mercer.cli.refusals import code_of, in_flags, refusal
 from mercer.cli.tables import csv_bytes
 from mercer.datasets.embedded import FOLDER
@@ -882,7 +883,7 @@ def test_the_guide_shows_what_is_printed(
     guide = (ROOT / "docs" / "command-line.md").read_text()
     blocks = "".join(re.findall(r"^```console\n(.*?)^```$", guide, re.DOTALL | re.MULTILINE))
     shown = re.findall(r"^\$ mercer (.*)\n((?:(?!\$ ).*\n)*)", blocks, re.MULTILINE)
-    assert len(shown) == 6
+    assert len(shown) == 7
     for line, expected in shown:
         answer = run(*shlex.split(line))
         assert not expected or about(answer.out + answer.err) == about(expected), line

@@ -338,3 +338,137 @@ def test_wrong_arguments_are_named() -> None:
     with pytest.raises(ValueError, match="not fitted"):
         mc.KernelPCA(2).inverse_transform([[0.0, 0.0]])
     assert len(mc.preimage(model, np.zeros((0, 2))).points) == 0
+
+
+def squared_gaps(model: mc.KernelPCA, x: Array, scores: Array) -> Array:
+    """Return ‖φ(x) - P‖² by the distance to the barycentre and the coordinates of x alone."""
+    data, w = np.asarray(model.X_fit_), model.individuals_.weights
+    k, cross = model.kernel_(data), model.kernel_(x, data)
+    own = np.array([model.kernel_(row[None])[0, 0] for row in x])
+    to_middle = own - 2.0 * cross @ w + w @ k @ w
+    found = model.transform(x)
+    gaps: Array = to_middle - 2.0 * np.sum(found * scores, axis=1) + np.sum(scores**2, axis=1)
+    return gaps
+
+
+def test_points_along_the_axes_of_PCA_are_its_own() -> None:
+    x = np.random.default_rng(4).standard_normal((20, 3)) * [3.0, 1.0, 0.3] + 5.0
+    for model in (mc.PCA(3).fit(x), mc.PCA(3, standardize=True).fit(x)):
+        found = mc.axis_points(model, axes=2)
+        F = model.individuals_.coordinates
+        for k in range(2):
+            low, high = F[:, k].min(), F[:, k].max()
+            expected = [low, 0.5 * low, 0.0, 0.5 * high, high]
+            np.testing.assert_allclose(found.coordinates[k], expected)
+            scores = np.zeros((5, 3))
+            scores[:, k] = expected
+            np.testing.assert_allclose(found.points[k], model.inverse_transform(scores))
+            assert found.ends[k] == tuple(
+                f"individual {f(F[:, k])}" for f in (np.argmin, np.argmax)
+            )
+        np.testing.assert_allclose(found.points[:, 2], x.mean(axis=0)[None].repeat(2, axis=0))
+        assert not found.errors.any()
+        assert str(found).endswith("these points lie on the axes exactly")
+
+
+def test_the_linear_kernel_has_the_same_points_along_its_axes() -> None:
+    x = np.random.default_rng(5).standard_normal((15, 3)) * [3.0, 1.0, 0.3]
+    ours = mc.axis_points(mc.KernelPCA(2, kernel=mc.Linear()).fit(x))
+    theirs = mc.axis_points(mc.PCA(2).fit(x))
+    assert ours.method == "exact"
+    for a, b, f, g in zip(
+        ours.points, theirs.points, ours.coordinates, theirs.coordinates, strict=True
+    ):
+        same = np.sign(f[-1]) == np.sign(g[-1]) and np.isclose(f[-1], g[-1])
+        np.testing.assert_allclose(a if same else a[::-1], b, atol=1e-9)
+    assert ours.shares.max() < 1e-6
+    assert ours.spread == pytest.approx(theirs.spread)
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Polynomial(degree=2)])
+def test_what_points_along_an_axis_miss_is_their_distance_in_feature_space(kernel: Any) -> None:
+    x, w = curve(25, 0.1), np.arange(25.0)
+    model = mc.KernelPCA(3, kernel=kernel).fit(x, sample_weight=w)
+    found = mc.axis_points(model, axes=3)
+    scores = np.zeros((3, 5, 3))
+    for k in range(3):
+        scores[k, :, k] = found.coordinates[k]
+    gaps = squared_gaps(model, found.points.reshape(15, -1), scores.reshape(15, 3))
+    np.testing.assert_allclose(found.errors.ravel() ** 2, gaps, atol=1e-9)
+    nearest = [squared_gaps(model, x, np.tile(s, (25, 1))).min() for s in scores.reshape(15, 3)]
+    assert np.all(gaps <= np.array(nearest) + 1e-9)  # no individual is nearer
+    np.testing.assert_allclose(found.shares, found.errors / np.sqrt(model.inertia_))
+
+
+def test_individuals_without_a_weight_are_not_the_end_of_an_axis() -> None:
+    x = np.vstack([curve(20, 0.05), [[50.0, 50.0]]])
+    w = np.r_[np.ones(20), 0.0]
+    found = mc.axis_points(mc.PCA(2).fit(x, sample_weight=w))
+    alone = mc.axis_points(mc.PCA(2).fit(x[:20]))
+    np.testing.assert_allclose(np.abs(found.coordinates), np.abs(alone.coordinates), atol=1e-9)
+    np.testing.assert_allclose(found.means, alone.means)
+    np.testing.assert_allclose(found.deviations, alone.deviations)
+    assert "individual 20" not in str(found)
+
+
+def test_points_along_axes_are_tabulated_and_ordered_by_what_changes() -> None:
+    model = mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(mc.datasets.iris())
+    found = mc.axis_points(model)
+    table = found.table()
+    assert table.rows == 2 * 5 * 4
+    at = (table["axis"] == 2) & (table["place"] == "high end")
+    assert table["variable"][at].tolist() == list(found.names)
+    np.testing.assert_allclose(table["value"][at], found.points[1, 4])
+    np.testing.assert_allclose(table["error"][at], found.errors[1, 4])
+    changes = np.ptp(found.standardised[1], axis=0)
+    assert np.all(np.diff(changes[found.order(2)]) <= 0)
+    assert "% of the distance that individuals have from the middle" in str(found)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_what_PCA_rebuilds_of_a_variable_is_its_cos2(standardize: bool) -> None:
+    rng = np.random.default_rng(6)
+    x = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 4))
+    model = mc.PCA(3, standardize=standardize).fit(x, sample_weight=rng.random(30))
+    for axes in (1, 2, 3):
+        found = mc.rebuilt(model, axes=axes)
+        np.testing.assert_allclose(found.shares, model.variables_.cos2[:, :axes].sum(axis=1))
+    np.testing.assert_array_equal(found.observed, x)
+
+
+def test_rebuilding_with_a_kernel_leaves_noise_behind() -> None:
+    clean, noisy = curve(80), curve(80, 0.15, seed=3)
+    model = mc.KernelPCA(6, kernel=mc.Gaussian(1.0)).fit(noisy)
+    found = mc.rebuilt(model, axes=6)
+    expected = mc.preimage(model, model.transform(noisy)).points
+    np.testing.assert_allclose(found.points, expected, atol=1e-7)
+
+    def off(x: Array) -> float:
+        gaps = np.linalg.norm(x[:, None] - clean, axis=2).min(axis=1)
+        return float(np.mean(gaps**2))
+
+    assert off(found.points) < 0.8 * off(noisy)
+    assert np.all(found.shares > 0.8)
+
+
+def test_a_column_that_is_constant_is_not_rebuilt_and_a_sample_is_drawn() -> None:
+    x = np.column_stack([np.random.default_rng(7).standard_normal((40, 2)), np.full(40, 0.1)])
+    model = mc.PCA(2).fit(x)
+    found = mc.rebuilt(model, most=12, random_state=1)
+    assert len(found) == 12
+    np.testing.assert_array_equal(found.rows, mc.rebuilt(model, most=12, random_state=1).rows)
+    assert set(found.rows.tolist()) != set(mc.rebuilt(model, most=12, random_state=2).rows.tolist())
+    assert np.isnan(found.shares[2])
+    assert found.columns()["variable"][-1] == "x2"
+    assert "x2" not in str(found)
+
+
+def test_points_of_models_that_have_none_are_refused() -> None:
+    words = mc.KernelPCA(2, kernel=mc.StringSpectrum(2)).fit(["abab", "baba", "aabb", "abba"])
+    for study in (mc.axis_points, mc.rebuilt):
+        with pytest.raises(mc.InvalidInput, match="rows of numbers"):
+            study(words)
+        with pytest.raises(mc.InvalidParameter, match="axes"):
+            study(mc.PCA(1).fit(curve(5)), axes=0)
+        with pytest.raises(ValueError, match="not fitted"):
+            study(mc.PCA(1))

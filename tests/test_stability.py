@@ -248,6 +248,20 @@ def test_the_jackknife_of_a_mean_is_its_variance() -> None:
     np.testing.assert_allclose(found.covariances[:, 0, 0], np.var(x, ddof=1) / 12, rtol=1e-9)
 
 
+def test_a_jackknife_is_told_by_who_turns_each_axis_most() -> None:
+    X = np.vstack([sample(30, (6.0, 3.0), p=3), [[0.0, 20.0, 20.0]]])
+    names = [f"row{i}" for i in range(31)]
+    found = replace(mc.jackknife(mc.PCA(2), X), names=tuple(names))
+    first, *lines = str(found).split("\n")
+    assert first.startswith("31 individuals, each left out once: without row30")
+    for k, line in enumerate(lines):
+        most = int(np.argmax(found.angles[:, k]))
+        assert line.startswith(f"axis {k + 1}: inertia ")
+        assert line.endswith(f"{found.angles[most, k]:.2g}°, without row{most}")
+    assert "without individual 30" in str(replace(found, names=None))
+    np.testing.assert_allclose(found.model_inertias, mc.PCA(2).fit(X).inertias_)
+
+
 def test_individuals_without_a_weight_are_projected_and_never_drawn() -> None:
     X = sample(20, (6.0, 3.0))
     w = np.ones(20)
@@ -352,6 +366,36 @@ def test_a_path_is_aligned_as_a_whole_and_tabulated() -> None:
     assert table["kernel__bandwidth"][0] == 0.5
     one = mc.KernelPCA(5, kernel=mc.Gaussian(float(path.values[3]))).fit(X)
     np.testing.assert_allclose(path.inertias[3], one.inertias_[path.ranks[3] - 1], rtol=1e-8)
+
+
+def test_a_fitted_model_brings_its_individuals_and_weights() -> None:
+    X, w = sample(30, (2.0, 1.0), p=3), np.arange(1.0, 31.0)
+    model = mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(X, sample_weight=w)
+    values = [0.5, 1.0, 2.0]
+    path = mc.parameter_path(model, None, "kernel__bandwidth", values)
+    given = mc.parameter_path(model, X, "kernel__bandwidth", values, sample_weight=w)
+    np.testing.assert_allclose(path.inertias, given.inertias, rtol=1e-12)
+    plain = mc.parameter_path(model, X, "kernel__bandwidth", values)
+    assert not np.allclose(path.inertias, plain.inertias, rtol=1e-3)
+    assert path.own == model.kernel_.bandwidth  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="not fitted"):
+        mc.parameter_path(
+            mc.KernelPCA(2, kernel=mc.Gaussian(1.0)), None, "kernel__bandwidth", values
+        )
+
+
+def test_bandwidths_of_columns_are_multiplied() -> None:
+    X = sample(30, (2.0, 1.0), p=3)
+    units = np.array([0.5, 2.0, 1.0])
+    scaled = mc.KernelPCA(2, kernel=mc.Gaussian(tuple(1.5 * units)))
+    path = mc.parameter_path(scaled, X, "kernel__bandwidth", [0.5, 1.0, 4.0])
+    plain = mc.KernelPCA(2, kernel=mc.Gaussian(1.0))
+    same = mc.parameter_path(plain, X / units, "kernel__bandwidth", [0.75, 1.5, 6.0])
+    np.testing.assert_allclose(path.inertias, same.inertias, rtol=1e-9)
+    assert path.is_factor
+    assert path.own == 1.0
+    assert not same.is_factor
+    assert str(path).startswith("bandwidth from 0.5 to 4 times that of the model in 3 values")
 
 
 def test_pictures_draw_what_was_found() -> None:

@@ -130,6 +130,10 @@ from mercer.networks import simulate_expression as simulate_expression
 from mercer.page import report as report
 from mercer.pca import PCA as PCA
 from mercer.pca import KernelPCA as KernelPCA
+from mercer.pca.along import AxisPoints as AxisPoints
+from mercer.pca.along import axis_points as axis_points
+from mercer.pca.rebuilt import Rebuilt as Rebuilt
+from mercer.pca.rebuilt import rebuilt as rebuilt
 from mercer.pca.slopes import axis_slopes as axis_slopes
 from mercer.planning import Plan as Plan
 from mercer.planning import plan as plan

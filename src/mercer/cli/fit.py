@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.cli.importance import importance_value, permuted, refuse_importance
 from mercer.cli.models import Fitted, begun, fitted, kernel_text, tell_plan
 from mercer.cli.parser import Misused
 from mercer.cli.sources import Data
-from mercer.cli.stability import as_value, refuse_unfit, replicated
+from mercer.cli.studies import answered, refuse_studies
 from mercer.cli.tables import aligned, csv_bytes, percent, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.mds import ClassicalMDS, StressMDS
@@ -26,18 +25,13 @@ def run(args: Namespace, talk: Talk) -> int:
         raise Misused("--coords - prints CSV and --json an object, both on the standard output")
     refuse_existing([args.out, args.coords], is_forced=args.force)
     data, model = begun(args, talk)
-    refuse_unfit(args, model)
-    refuse_importance(args, model)
+    refuse_studies(args, model)
     if args.dry_run:
         return tell_plan(talk, model, data)
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
     value = summary(result, data, args)
-    replicates = replicated(args, result.model, talk)
-    if replicates is not None:
-        value["bootstrap"] = as_value(replicates)
-    importance = permuted(args, result.model, talk)
-    if importance is not None:
-        value["importance"] = importance_value(importance)
+    answers = answered(args, result.model, talk)
+    value |= {answer.study.flag: answer.value for answer in answers}
     if args.out:
         save(result.model, args.out)
         talk.say(f"the model is in {args.out}")
@@ -50,8 +44,7 @@ def run(args: Namespace, talk: Talk) -> int:
         talk.output(table.decode())
         sys.stdout.flush()
     else:
-        said = [text_of(value), *(str(s) for s in (replicates, importance) if s is not None)]
-        talk.answer(value, "\n".join(said))
+        talk.answer(value, "\n".join([text_of(value), *(answer.text for answer in answers)]))
     return result.code
 
 

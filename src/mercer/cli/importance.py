@@ -6,57 +6,45 @@ from argparse import Namespace
 from typing import Any
 
 from mercer.cli.parser import Misused
-from mercer.cli.running import Progress, finished
-from mercer.cli.talk import Talk
+from mercer.cli.running import Progress
+from mercer.cli.study import Study, records
 from mercer.importance import Importance, permutation_importance
-from mercer.pca import PCA, KernelPCA
 
 
-def refuse_importance(args: Namespace, model: Any) -> None:
-    """Refuse the importance of variables of a model that has none, before it is fitted."""
-    asked = getattr(args, "importance", None) is not None
-    if asked and (
-        not isinstance(model, PCA | KernelPCA) or getattr(model, "kernel", None) == "precomputed"
-    ):
-        raise Misused("--importance permutes the variables of a table; distances have none")
-    if asked and args.importance < 1:
-        raise Misused(f"--importance must be a whole number >= 1, found {args.importance}")
+class ImportanceStudy(Study[Importance]):
+    """Each variable shuffled among the individuals."""
 
+    flag = "importance"
+    counted = "permutations"
+    unfit = "permutes the variables of a table; distances have none"
 
-def permuted(args: Namespace, model: Any, talk: Talk) -> Importance | None:
-    """Return the importance of variables, None where it is not asked for."""
-    refuse_importance(args, model)
-    if getattr(args, "importance", None) is None:
-        return None
-    progress = Progress("permutations")
-    return finished(
-        lambda: permutation_importance(
+    def refuse(self, args: Namespace, model: Any) -> None:
+        super().refuse(args, model)
+        if getattr(model, "kernel", None) == "precomputed":
+            raise Misused(f"--{self.flag} {self.unfit}")
+        if args.importance < 1:
+            raise Misused(f"--importance must be a whole number >= 1, found {args.importance}")
+
+    def answer(self, args: Namespace, model: Any, progress: Progress) -> Importance:
+        return permutation_importance(
             model, permutations=args.importance, random_state=args.seed, progress=progress
-        ),
-        talk,
-        progress,
-    )
+        )
 
+    def value(self, found: Importance) -> dict[str, Any]:
+        return {
+            "axes": found.axes,
+            "share": found.share,
+            "permutations": found.shares.shape[1],
+            "landmarks": found.landmarks,
+            "approximation": found.approximation,
+            "variables": records(found.columns()),  # the most important first
+        }
 
-def importance_value(found: Importance) -> dict[str, Any]:
-    """Return importances as an object of JSON, the most important variable first."""
-    columns = found.columns()
-    rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return {
-        "axes": found.axes,
-        "share": found.share,
-        "permutations": found.shares.shape[1],
-        "landmarks": found.landmarks,
-        "approximation": found.approximation,
-        "variables": [dict(zip(columns, row, strict=True)) for row in rows],
-    }
+    def section(self, found: Importance, model: Any, colour: Any) -> Any:
+        from mercer.page.importance import importance_section
 
+        return importance_section(found, model)
 
-def importance_sections(args: Namespace, model: Any, talk: Talk) -> list[Any]:
-    """Return the section of a page that the flag asks for."""
-    found = permuted(args, model, talk)
-    if found is None:
-        return []
-    from mercer.page.importance import importance_section
-
-    return [importance_section(found, model)]
+    def code(self, args: Namespace, model: Any, colour: str) -> str:
+        how = f"permutations={args.importance}, random_state={args.seed}"
+        return f"page.importance_section(mc.permutation_importance(model, {how}), model)"

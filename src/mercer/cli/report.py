@@ -11,13 +11,14 @@ from typing import Any
 
 from mercer.check import MissingExtra
 from mercer.cli.codes import OK
+from mercer.cli.commands import LARGEST
 from mercer.cli.dim import chosen
-from mercer.cli.importance import importance_sections, refuse_importance
 from mercer.cli.models import begun, fitted, planned, tell_plan
-from mercer.cli.parser import LARGEST, Misused
+from mercer.cli.parser import Misused
 from mercer.cli.running import Progress, finished
 from mercer.cli.sources import Data, as_written, local
-from mercer.cli.stability import refuse_unfit, studies
+from mercer.cli.studies import refuse_studies
+from mercer.cli.studies import sections as sections_of
 from mercer.cli.tables import refuse_existing
 from mercer.cli.talk import Talk
 from mercer.data.source import kind_of, regular
@@ -37,8 +38,7 @@ def run(args: Namespace, talk: Talk) -> int:
     if is_model:
         return _of_model(args, talk, page, out)
     data, model = begun(args, talk)
-    refuse_unfit(args, model)
-    refuse_importance(args, model)
+    refuse_studies(args, model)
     if args.dry_run:
         return tell_plan(talk, model, data)
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
@@ -70,7 +70,8 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
     table = None if isinstance(table, tuple) else table
     has_axes = hasattr(model, "inertias_")
     choices = chosen(model, args, talk, permutations_of(args, model, talk)) if has_axes else None
-    sections = [*studies(args, model, table, talk), *importance_sections(args, model, talk)]
+    where = "model.table_" if data is None else "data"
+    sections = sections_of(args, model, table, talk, where=where)
     written = Path(
         finished(
             lambda: page(
@@ -150,6 +151,7 @@ def _of_model(args: Namespace, talk: Talk, page: Any, out: str) -> int:
             )
             return OK
         model = load(path)
+    refuse_studies(args, model)
     write_page(args, talk, page, model, out)
     return OK
 

@@ -1,4 +1,4 @@
-"""``--bootstrap``: how far the axes of a fit would move with other individuals."""
+"""``--bootstrap``, ``--jackknife`` and ``--path``: whether axes would be there again."""
 
 from __future__ import annotations
 
@@ -8,57 +8,139 @@ from typing import Any
 import numpy as np
 
 from mercer.cli.parser import Misused
-from mercer.cli.running import Progress, finished
-from mercer.cli.talk import Talk
-from mercer.pca import PCA, KernelPCA
-from mercer.stability import Bootstrap, bootstrap
+from mercer.cli.path import Range, range_of
+from mercer.cli.running import Progress
+from mercer.cli.study import Study, records
+from mercer.estimator import PRECOMPUTED, as_kernel
+from mercer.pca import PCA
+from mercer.stability import (
+    Bootstrap,
+    Jackknife,
+    ParameterPath,
+    bootstrap,
+    jackknife,
+    parameter_path,
+)
 
 
-def refuse_unfit(args: Namespace, model: Any) -> None:
-    """Refuse replicates of a model that has none, before it is fitted."""
-    if getattr(args, "bootstrap", None) is not None and not isinstance(model, PCA | KernelPCA):
-        raise Misused(
-            "--bootstrap draws the individuals of a table again; distances have no such replicates"
+class BootstrapStudy(Study[Bootstrap]):
+    """How far the axes would move with other individuals."""
+
+    flag = "bootstrap"
+    counted = "replicates"
+    unfit = "draws the individuals of a table again; distances have no such replicates"
+
+    def answer(self, args: Namespace, model: Any, progress: Progress) -> Bootstrap:
+        return bootstrap(
+            model, replicates=args.bootstrap, random_state=args.seed, progress=progress
         )
 
+    def value(self, found: Bootstrap) -> dict[str, Any]:
+        axes = [
+            {
+                "axis": k + 1,
+                "lower": float(found.intervals[k, 0]),
+                "upper": float(found.intervals[k, 1]),
+                "cos2": float(found.cos2[k]),
+                "space_cos2": float(found.spaces[k]),
+                "tie_p": float(found.ties[k]) if np.isfinite(found.ties[k]) else None,
+            }
+            for k in range(len(found.inertias))
+        ]
+        return {"replicates": found.replicates, "planes": found.planes, "axes": axes}
 
-def replicated(args: Namespace, model: Any, talk: Talk) -> Bootstrap | None:
-    """Return the bootstrap of a fitted model, None where none is asked for."""
-    refuse_unfit(args, model)
-    if getattr(args, "bootstrap", None) is None:
-        return None
-    progress = Progress("replicates")
-    return finished(
-        lambda: bootstrap(
-            model, replicates=args.bootstrap, random_state=args.seed, progress=progress
-        ),
-        talk,
-        progress,
-    )
+    def section(self, found: Bootstrap, model: Any, colour: Any) -> Any:
+        from mercer.page.stability import stability_section
+
+        return stability_section(found, colour=colour, spectrum=model.spectrum_)
+
+    def code(self, args: Namespace, model: Any, colour: str) -> str:
+        found = f"mc.bootstrap(model, replicates={args.bootstrap}, random_state={args.seed})"
+        return f"page.stability_section({found}, colour={colour}, spectrum=model.spectrum_)"
 
 
-def as_value(found: Bootstrap) -> dict[str, Any]:
-    """Return a bootstrap as an object of JSON."""
-    axes = [
-        {
-            "axis": k + 1,
-            "lower": float(found.intervals[k, 0]),
-            "upper": float(found.intervals[k, 1]),
-            "cos2": float(found.cos2[k]),
-            "space_cos2": float(found.spaces[k]),
-            "tie_p": float(found.ties[k]) if np.isfinite(found.ties[k]) else None,
+class JackknifeStudy(Study[Jackknife]):
+    """Which individuals move the axes."""
+
+    flag = "jackknife"
+    counted = "individuals"
+    unfit = "leaves out individuals of a table; distances have no axes to turn"
+
+    def answer(self, args: Namespace, model: Any, progress: Progress) -> Jackknife:
+        return jackknife(model, progress=progress)
+
+    def value(self, found: Jackknife) -> dict[str, Any]:
+        axes = [
+            {
+                "axis": k + 1,
+                "inertia": float(found.model_inertias[k]),
+                "error": float(found.errors[k]),
+                "bias": float(found.biases[k]),
+            }
+            for k in range(len(found.errors))
+        ]
+        columns = {name: values[found.order] for name, values in found.columns().items()}
+        return {"axes": axes, "individuals": records(columns)}  # the most influential first
+
+    def section(self, found: Jackknife, model: Any, colour: Any) -> Any:
+        from mercer.page.stability import jackknife_section
+
+        return jackknife_section(found, spectrum=model.spectrum_)
+
+    def code(self, args: Namespace, model: Any, colour: str) -> str:
+        return "page.jackknife_section(mc.jackknife(model), spectrum=model.spectrum_)"
+
+
+class PathStudy(Study[ParameterPath]):
+    """What happens to the axes along a parameter of the kernel."""
+
+    flag = "path"
+    counted = "values"
+    unfit = "follows axes along a parameter of a kernel; a map of distances has none"
+
+    def refuse(self, args: Namespace, model: Any) -> None:
+        super().refuse(args, model)
+        if isinstance(model, PCA):
+            raise Misused(
+                "--path follows axes along a parameter of a kernel, and --method pca has no kernel"
+            )
+        if model.kernel == PRECOMPUTED:
+            raise Misused(
+                "--path follows axes along a parameter of a kernel, and a matrix of similarities "
+                "has no kernel: give the data, with --kernel"
+            )
+        range_of(args.path, as_kernel(model.kernel))
+
+    def answer(self, args: Namespace, model: Any, progress: Progress) -> ParameterPath:
+        asked = self._range(args, model)
+        return parameter_path(model, None, asked.parameter, asked.values, progress=progress)
+
+    def value(self, found: ParameterPath) -> dict[str, Any]:
+        crossings = [
+            {"axes": c.axes, "between": c.between, "at": c.at, "is_clear": c.is_clear}
+            for c in found.crossings
+        ]
+        columns = found.columns()
+        return {
+            "parameter": found.parameter.removeprefix("kernel__"),
+            "own": found.own,
+            "is_factor": found.is_factor,
+            "crossings": crossings,
+            "unclear": found.unclear,
+            "values": records({"value": columns.pop(found.parameter), **columns}),
         }
-        for k in range(len(found.inertias))
-    ]
-    return {"replicates": found.replicates, "planes": found.planes, "axes": axes}
 
+    def section(self, found: ParameterPath, model: Any, colour: Any) -> Any:
+        from mercer.page.stability import path_section
 
-def studies(args: Namespace, model: Any, table: Any, talk: Talk) -> list[Any]:
-    """Return the sections of a page that the flags ask for."""
-    found = replicated(args, model, talk)
-    if found is None:
-        return []
-    from mercer.page.stability import stability_section
+        return path_section(found)
 
-    colour = getattr(table, "colour", None)
-    return [stability_section(found, colour=colour, spectrum=model.spectrum_)]
+    def code(self, args: Namespace, model: Any, colour: str) -> str:
+        asked = self._range(args, model)
+        values = f"{asked.values.tolist()}"
+        found = f"mc.parameter_path(model, None, {asked.parameter!r}, {values})"
+        return f"page.path_section({found})"
+
+    @staticmethod
+    def _range(args: Namespace, model: Any) -> Range:
+        return range_of(args.path, model.kernel_)

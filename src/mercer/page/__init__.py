@@ -2,13 +2,20 @@
 
 A study adds to a page, or makes one of its own, by `Section`: sentences, pictures as ``describe``
 returns them, and tables; ``report(model, path, sections=[...])`` and `document` take them, and
-nothing needs to be registered. A panel that a model has by itself, with points linked to all
-others, takes four lines: its data in ``panels.py`` (named in `PANELS`), its SVG in ``svg.py``
-(`DRAWN`), its renderer in ``assets/panels.js`` (``mercer.renderers``), its place in
-``assets/page.html``.
+nothing needs to be registered. Studies of mercer have theirs: ``stability_section``,
+``jackknife_section``, ``path_section``, ``importance_section`` and ``preimage_section``.
+
+A panel that a model has by itself, with points linked to all others, takes four lines: its data in
+``panels.py`` (named in `PANELS`), its SVG in ``svg.py`` (`DRAWN`), its renderer in
+``assets/panels.js`` (``mercer.renderers``), its place in ``assets/page.html``.
 """
 
+from mercer.page.importance import importance_section as importance_section
+from mercer.page.preimages import preimage_section as preimage_section
 from mercer.page.reproduce import Reading as Reading
 from mercer.page.sections import Section as Section
+from mercer.page.stability import jackknife_section as jackknife_section
+from mercer.page.stability import path_section as path_section
+from mercer.page.stability import stability_section as stability_section
 from mercer.page.write import document as document
 from mercer.page.write import report as report

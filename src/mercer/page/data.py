@@ -64,8 +64,9 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     most_points: int = MOST_POINTS,
     supplementary: Any = None,
     reading: Reading | Mapping[str, Any] | None = None,
+    sections: Sequence[str] = (),
 ) -> Value:
-    """Return what a page says of a fitted model.
+    """Return what a page says of a fitted model; ``sections`` is the code of what is added to it.
 
     >>> from mercer import PCA
     >>> value = describe(PCA().fit([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), choices={})
@@ -90,7 +91,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "description": axes_in_words(subject),
             "kernel": _kernel(subject),
             "reproduce": {
-                "code": code(subject, source, name, reading),
+                "code": code(subject, source, name, reading, sections),
                 "command": command_line(command),
                 "facts": facts(subject, source),
             },

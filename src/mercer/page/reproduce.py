@@ -50,18 +50,22 @@ def code(
     source: Path | None,
     name: str,
     reading: Reading | Mapping[str, Any] | None = None,
+    sections: Sequence[str] = (),
 ) -> str:
     """Return Python code that fits the same model on the same data, as it stands.
 
     ``reading`` says how the file was read; the arguments of `mercer.read` alone are a mapping.
+    ``sections`` are the expressions that make further sections of the page.
     """
-    lines = ["import mercer as mc", ""]
+    parts = [part for part in sections if part]
+    lines = ["import mercer as mc", *(["from mercer import page"] if parts else []), ""]
     if source is not None and kind_of(source) == "model":
-        lines += [f"model = mc.load({str(source)!r})", f"mc.report(model, {name!r})"]
+        lines += [f"model = mc.load({str(source)!r})", *_report_lines(name, "", parts)]
     else:
         read = reading if isinstance(reading, Reading) else Reading(reading or {})
         lines += _data_lines(source, read)
-        lines += _model_lines(subject, source, name, read)
+        lines += _model_lines(subject, read)
+        lines += _report_lines(name, _report_options(subject, source, read), parts)
     kernel = getattr(subject.model, "kernel", None)
     is_unwritten = isinstance(kernel, Kernel) and repr(kernel).startswith("<")
     if is_unwritten or max(map(len, lines)) > LONGEST_CODE:
@@ -84,21 +88,32 @@ def _data_lines(source: Path | None, reading: Reading) -> list[str]:
     ]
 
 
-def _model_lines(subject: Subject, source: Path | None, name: str, reading: Reading) -> list[str]:
-    """Return the lines that fit the model to ``data`` and write the page."""
+def _model_lines(subject: Subject, reading: Reading) -> list[str]:
+    """Return the lines that fit the model to ``data``."""
     weights, lines = "", []
     if reading.weights is not None:
         weights = f", sample_weight=data.column({reading.weights!r}).values"
     elif np.ptp(subject.weights) > 1e-12 * np.max(subject.weights):
         weights = ", sample_weight=weights"
         lines.append("# weights: those of the individuals in the fit")
-    lines.append(f"model = mc.{called(subject.model)}.fit(data{weights})")
-    more = ""
-    if source is not None:
-        is_table = subject.table is not None or hasattr(subject.model, "dissimilarity_matrix_")
-        more = f"{', table=data' if is_table else ''}, source={str(source)!r}"
-        more += ", supplementary=everyone.picked(passive)" if len(reading.passive) else ""
-    return [*lines, f"mc.report(model, {name!r}{more})"]
+    return [*lines, f"model = mc.{called(subject.model)}.fit(data{weights})"]
+
+
+def _report_options(subject: Subject, source: Path | None, reading: Reading) -> str:
+    """Return what else `mercer.report` is given of data from a file."""
+    if source is None:
+        return ""
+    is_table = subject.table is not None or hasattr(subject.model, "dissimilarity_matrix_")
+    more = f"{', table=data' if is_table else ''}, source={str(source)!r}"
+    return more + (", supplementary=everyone.picked(passive)" if len(reading.passive) else "")
+
+
+def _report_lines(name: str, more: str, parts: Sequence[str]) -> list[str]:
+    """Return the lines that write the page, with its sections."""
+    if not parts:
+        return [f"mc.report(model, {name!r}{more})"]
+    made = ["sections = [", *(f"    {part}," for part in parts), "]"]
+    return [*made, f"mc.report(model, {name!r}{more}, sections=sections)"]
 
 
 def ranges(rows: Sequence[int]) -> str:

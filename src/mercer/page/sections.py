@@ -32,7 +32,9 @@ class Section:
     """A part of a page: a title, sentences, pictures as `describe` returns them, and tables.
 
     A table is a mapping from column names to columns of equal length, numbers or texts; its key is
-    its caption. Notes of a picture become its caption.
+    its caption. Notes of a picture become its caption. ``code`` is the Python expression that makes
+    the section again from ``model``, ``data``, ``mc`` (mercer) and ``page`` (mercer.page); the code
+    of the page then makes it too.
 
     >>> Section("Stability", ("Two axes are stable.",)).title
     'Stability'
@@ -42,6 +44,7 @@ class Section:
     sentences: Sequence[str] = ()
     pictures: Sequence[Picture] = ()
     tables: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    code: str = ""
 
 
 def blank(title: str, sentences: Sequence[str], reproduce: Value) -> Value:
@@ -106,7 +109,7 @@ def _panel(name: str, picture: Picture, figure: Value) -> Value:
         "caption": " ".join(clean(note, 600) for note in picture.notes),
         "figure": {"data": figure["data"], "layout": layout},
         "ratio": height / width,
-        "columns": picture.columns if isinstance(picture, Sheet) else 1,
+        "has_titles": isinstance(picture, Sheet) and any(p.title for p in picture.panels),
     }
 
 

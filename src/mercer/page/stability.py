@@ -1,4 +1,4 @@
-"""The section of a page on stability: ellipses, intervals and sentences of a bootstrap."""
+"""Sections of a page on stability: a bootstrap, a jackknife, and a path along a parameter."""
 
 from __future__ import annotations
 
@@ -7,14 +7,27 @@ from typing import Any
 import numpy as np
 
 from mercer.page.sections import Section
-from mercer.pictures.paths import parameter_path
+from mercer.pictures.jackknife import jackknife
+from mercer.pictures.paths import parameter_path, spoken
 from mercer.pictures.stability import bootstrap
-from mercer.stability import Bootstrap, ParameterPath
+from mercer.stability import Bootstrap, Jackknife, ParameterPath
 
 EXPLAINED = (
     "Individuals were drawn again with replacement, the axes found anew and the whole turned onto "
     "the axes of this page. What would not be there again with other individuals shows as wide "
     "ellipses, wide intervals and large angles."
+)
+
+LEFT_OUT = (
+    "Individuals were left out one at a time and the axes found anew. An axis that turns far "
+    "without one individual is about that individual: look at it before anything is read into the "
+    "axis."
+)
+
+FOLLOWED = (
+    "The model was fitted at each value of the {name}, and its axes followed from one value to the "
+    "next by what they show. Where two lines cross, axes change places: what one showed is then "
+    "shown by the other. Where lines stay level and apart, the choice of a value matters little."
 )
 
 WHICH = (
@@ -51,9 +64,32 @@ def stability_section(found: Bootstrap, *, colour: Any = None, spectrum: Any = N
         found.ties,
     )
     table = dict(zip(WHICH, numbers, strict=True))
-    sentences = (EXPLAINED, *(f"{line[:1].upper()}{line[1:]}." for line in str(found).split("\n")))
+    sentences = (EXPLAINED, *in_sentences(found))
     caption = f"Axes in {found.replicates} replicates"
     return Section("Would the axes be there again?", sentences, pictures, {caption: table})
+
+
+def jackknife_section(found: Jackknife, *, spectrum: Any = None) -> Section:
+    """Return what a jackknife found as a section of a page.
+
+    >>> import mercer as mc
+    >>> model = mc.PCA(2).fit(mc.datasets.iris())
+    >>> section = jackknife_section(mc.jackknife(model), spectrum=model.spectrum_)
+    >>> section.title, list(section.tables)
+    ('Who moves the axes?', ['Individuals, the most influential first'])
+    """
+    columns = {name: values[found.order] for name, values in found.columns().items()}
+    table = {
+        "individual": columns.pop("individual"),
+        "the others move by": columns.pop("influence"),
+        **{f"axis {k} turns by (degrees)": v for k, v in enumerate(columns.values(), 1)},
+    }
+    return Section(
+        "Who moves the axes?",
+        (LEFT_OUT, *in_sentences(found)),
+        [jackknife.describe(found, spectrum=spectrum)],
+        {"Individuals, the most influential first": table},
+    )
 
 
 def path_section(path: ParameterPath) -> Section:
@@ -64,12 +100,23 @@ def path_section(path: ParameterPath) -> Section:
     >>> path = mc.parameter_path(mc.KernelPCA(2, kernel=mc.Gaussian(1.0)), x, "kernel__bandwidth",
     ...                          [1.0, 1.5])
     >>> path_section(path).title
-    'Along kernel__bandwidth'
+    'What if the bandwidth were another?'
     """
-    sentences = tuple(f"{line[:1].upper()}{line[1:]}." for line in str(path).split("\n"))
+    columns = path.columns()
+    values = columns.pop(path.parameter)
+    name = spoken(path.parameter)
     return Section(
-        f"Along {path.parameter}",
-        sentences,
+        f"What if the {name} were another?",
+        (FOLLOWED.format(name=name), *in_sentences(path)),
         [parameter_path.describe(path)],
-        {"Axes at each value": path.columns()},
+        {"Axes at each value": {name: values, **columns}},
     )
+
+
+def in_sentences(found: Any) -> tuple[str, ...]:
+    """Return the lines of a text as sentences.
+
+    >>> in_sentences("no axes change places")
+    ('No axes change places.',)
+    """
+    return tuple(f"{line[:1].upper()}{line[1:]}." for line in str(found).split("\n"))

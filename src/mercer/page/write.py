@@ -117,6 +117,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
                 most_points=most,
                 supplementary=supplementary,
                 reading=reading,
+                sections=[section.code for section in sections],
             )
             yield with_sections(value, [*map_sections(model, value), *sections])
             asked = asked if asked is not None else {}

@@ -12,6 +12,8 @@ gallery (``examples/gallery.py``) shows it. What a picture describes can stand o
 `mercer.page.Section`.
 """
 
+from mercer.pictures.along import axis_points as axis_points
+from mercer.pictures.along import rebuilt as rebuilt
 from mercer.pictures.bars import contributions as contributions
 from mercer.pictures.circle import biplot as biplot
 from mercer.pictures.circle import variables as variables
@@ -28,6 +30,7 @@ from mercer.pictures.fits import penalty_path as penalty_path
 from mercer.pictures.fits import residuals as residuals
 from mercer.pictures.importance import importance as importance
 from mercer.pictures.importance import slopes as slopes
+from mercer.pictures.jackknife import jackknife as jackknife
 from mercer.pictures.matrices import heat_map as heat_map
 from mercer.pictures.matrices import images as images
 from mercer.pictures.paths import parameter_path as parameter_path

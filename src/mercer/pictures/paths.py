@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.check import Array
-from mercer.pictures.colours import INK, PALETTE
+from mercer.pictures.bars import percents
+from mercer.pictures.colours import GREY, INK, PALETTE
 from mercer.pictures.curves import DASHES
 from mercer.pictures.drawing import Drawing
-from mercer.pictures.scene import Axis, Lines, Mark, Panel, Points, logarithmic, spanned
+from mercer.pictures.scene import Axis, Lines, Mark, Panel, Points, Rule, logarithmic, spanned
 from mercer.stability import ParameterPath
 
-CROSS = "axes change places"
+CROSS, OWN = "axes change places", "the model"
 
 WIDE = 5.0
 """Positive values whose ratio is larger stand on a logarithmic scale."""
@@ -28,8 +29,10 @@ def parameter_path(path: ParameterPath, *, title: str = "") -> Panel:
     >>> panel = parameter_path.describe(path)
     >>> panel.x.title, [mark.name for mark in panel.marks]
     ('bandwidth', ['axis 1', None, 'axis 2', None])
+    >>> [text for _, text in panel.y.ticks][:2]
+    ['0 %', '20 %']
     """
-    shares = path.inertias / np.where(path.totals > 0.0, path.totals, 1.0)[:, None]
+    shares = path.shares
     marks: list[Mark] = []
     for k in range(shares.shape[1]):
         colour, dash = PALETTE[k % len(PALETTE)], DASHES[(k // len(PALETTE)) % 3]
@@ -37,13 +40,18 @@ def parameter_path(path: ParameterPath, *, title: str = "") -> Panel:
             Lines(path.values, shares[:, k], colour=colour, dash=dash, name=f"axis {k + 1}")
         )
         marks.append(Points(path.values, shares[:, k], colour=colour, size=3.0))
-    marks += _crossings(path, shares)
     low, high = float(path.values.min()), float(path.values.max())
+    if path.own is not None and low <= path.own <= high:
+        marks.append(Rule(path.own, is_level=False, colour=GREY, dash="dotted", name=OWN))
+    marks += _crossings(path, shares)
     is_log = low > 0.0 and high > WIDE * low
-    name = path.parameter.removeprefix("kernel__").replace("__", " ")
+    name = spoken(path.parameter)
+    title = title or f"Axes along {name}"
+    name += ", times that of the model" if path.is_factor else ""
     ends = spanned(path.values, margin=0.02, is_log=is_log)
     x = logarithmic(name, ends) if is_log else Axis(name, ends)
-    y = Axis("share of the inertia", (0.0, min(1.02, 1.1 * float(shares.max()) or 1.0)))
+    most = min(1.02, 1.1 * float(shares.max()) or 1.0)
+    y = Axis("share of the inertia", (0.0, most), ticks=percents(most))
     doubts = tuple(
         f"Between {a:.3g} and {b:.3g} an axis could not be followed." for a, b in path.unclear[:3]
     )
@@ -51,9 +59,21 @@ def parameter_path(path: ParameterPath, *, title: str = "") -> Panel:
         tuple(marks),
         x,
         y,
-        title=title or f"Axes along {name}",
+        title=title,
         notes=("Axes are numbered as at the first value.", *doubts),
+        size=(4.8, 3.6),
     )
+
+
+def spoken(parameter: str) -> str:
+    """Return the name of a parameter as a picture shows it.
+
+    >>> spoken("kernel__0__bandwidth"), spoken("kernel__nu")
+    ('bandwidth of part 0', 'nu')
+    """
+    *places, name = parameter.removeprefix("kernel__").split("__")
+    numbers = [p for p in places if p.isdigit()]
+    return f"{name} of part {'.'.join(numbers)}" if numbers else name
 
 
 def _crossings(path: ParameterPath, shares: Array) -> list[Mark]:

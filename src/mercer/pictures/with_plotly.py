@@ -16,6 +16,9 @@ MARGINS = {"l": 70, "r": 150, "t": 60, "b": 110}
 GAPS = (0.12, 0.16)
 """Room between the panels of a sheet, as shares of its width and height, for two rows or more."""
 
+BETWEEN = 80.0
+"""Pixels that the words between two rows take; a tall sheet leaves no more."""
+
 
 def figure_of(picture: Panel | Sheet) -> Any:
     """Return a plotly Figure."""
@@ -56,7 +59,7 @@ class _Cell:
     def __init__(self, sheet: Sheet, number: int, layout: dict[str, Any]) -> None:
         row, column = divmod(number, sheet.columns)
         self.x = _part(column, sheet.columns, GAPS[0])
-        low, high = _part(row, sheet.rows, GAPS[1])
+        low, high = _part(row, sheet.rows, min(GAPS[1], BETWEEN / layout["height"]))
         self.y = (1.0 - high, 1.0 - low)
         self.suffix = "" if number == 0 else str(number + 1)
         self.layout, self.number = layout, number

@@ -10,6 +10,7 @@ import numpy as np
 from mercer.check import Array, whole
 from mercer.engines.base import Progress
 from mercer.reading.tidy import as_frame
+from mercer.reading.wording import clean, short
 from mercer.stability.procrustes import matched
 from mercer.stability.replicates import source_of
 from mercer.stability.resampling import Sums
@@ -22,7 +23,8 @@ class Jackknife:
     ``influences`` are the root mean squared moves of all individuals, once the configuration
     without the individual is turned onto that with it; ``angles`` the degrees by which each axis
     turns, 90 where nothing is left of it; ``inertias`` those without the individual, n x d. All are
-    NaN for individuals without a weight. ``errors`` are the standard errors of the inertias,
+    NaN for individuals without a weight. ``model_inertias`` are those with everybody, and
+    ``errors`` their standard errors,
 
     .. math:: \sqrt{\frac{n-1}{n} \sum_i (\lambda_{(i)} - \bar\lambda)^2}
 
@@ -31,6 +33,7 @@ class Jackknife:
     """
 
     coordinates: Array
+    model_inertias: Array
     influences: Array
     angles: Array
     inertias: Array
@@ -49,16 +52,50 @@ class Jackknife:
         order: Array = np.argsort(-np.nan_to_num(self.influences, nan=-1.0), kind="stable")
         return order
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The names of the individuals, or their numbers."""
+        return self.names or tuple(map(str, range(len(self))))
+
+    def columns(self) -> dict[str, Array]:
+        """Return one row for each individual, by column."""
+        return {
+            "individual": np.array(self.labels, dtype=object),
+            "influence": self.influences,
+            **{f"degrees{k + 1}": self.angles[:, k] for k in range(self.angles.shape[1])},
+        }
+
     def table(self, library: str | None = None) -> Any:
         """Return one row for each individual: its influence, and by how much each axis turns."""
-        labels = self.names or tuple(str(i) for i in range(len(self)))
-        columns: dict[str, Array] = {
-            "individual": np.array(labels, dtype=object),
-            "influence": self.influences,
-        }
-        for k in range(self.angles.shape[1]):
-            columns[f"degrees{k + 1}"] = self.angles[:, k]
-        return as_frame(columns, library or self.library)
+        return as_frame(self.columns(), library or self.library)
+
+    def __str__(self) -> str:
+        left_out = np.isfinite(self.influences)
+        first = self.order[0]
+        lines = [
+            f"{int(left_out.sum())} individuals, each left out once: without {self._who(first)} "
+            f"the others move most, by {short(self.influences[first])} (root mean square)"
+        ]
+        for k, angles in enumerate(self.angles[left_out].T):
+            most = int(np.nanargmax(self.angles[:, k]))
+            lines.append(
+                f"axis {k + 1}: inertia {short(self.model_inertias[k])}, standard error "
+                f"{short(self.errors[k])}; it turns by {degrees(np.median(angles))} in the median, "
+                f"and most, by {degrees(angles.max())}, without {self._who(most)}"
+            )
+        return "\n".join(lines)
+
+    def _who(self, i: int) -> str:
+        return clean(self.labels[i]) if self.names else f"individual {i}"
+
+
+def degrees(angle: float) -> str:
+    """Return an angle as a sentence shows it.
+
+    >>> degrees(7.31), degrees(0.04)
+    ('7.3°', 'less than 0.1°')
+    """
+    return "less than 0.1°" if angle < 0.1 else f"{angle:.2g}°"
 
 
 def jackknife(
@@ -99,6 +136,7 @@ def jackknife(
     fit = source.model.individuals_
     return Jackknife(
         coordinates=source.scores,
+        model_inertias=source.inertias,
         influences=influences,
         angles=angles,
         inertias=without,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ from sklearn.base import clone
 
 from mercer.check import Array, InvalidInput, InvalidParameter, numbers, whole
 from mercer.engines.base import Progress
-from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel
-from mercer.kernels.base import Kernel
+from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, require_fit
 from mercer.reading import ReadingWarning
 from mercer.reading.tidy import as_frame
 from mercer.stability.procrustes import matched, rotation
@@ -52,12 +52,14 @@ class ParameterPath:
 
     Attributes
     ----------
-    parameter, values : its name and what it was set to
+    parameter, values : its name and what it was set to, or multiplied by
     inertias, totals : of the axes, values x axes, and of the whole
     ranks : the place of each axis at each value, from 1
     overlaps : squared overlap of each axis with itself at the value before; 1 at the first
     coordinates : values x individuals x axes, with signs that follow
     crossings : where two axes exchange their order, `Crossing`
+    own : the value that the model itself has, None where it is not known
+    is_factor : whether values multiply a parameter that has a number for each column
     """
 
     parameter: str
@@ -69,10 +71,18 @@ class ParameterPath:
     coordinates: Array
     weights: Array
     crossings: tuple[Crossing, ...]
+    own: float | None = None
+    is_factor: bool = False
     library: str | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def shares(self) -> Array:
+        """The inertias of the axes as shares of the whole, values x axes."""
+        shares: Array = self.inertias / np.where(self.totals > 0.0, self.totals, 1.0)[:, None]
+        return shares
 
     @property
     def unclear(self) -> tuple[tuple[float, float], ...]:
@@ -90,13 +100,12 @@ class ParameterPath:
     def columns(self) -> dict[str, Array]:
         """Return one row for each value and axis, by column."""
         count, axes = self.inertias.shape
-        shares = self.inertias / np.where(self.totals > 0, self.totals, 1.0)[:, None]
         return {
             self.parameter: np.repeat(self.values, axes),
             "axis": np.tile(np.arange(1, axes + 1), count),
             "rank": self.ranks.ravel(),
             "inertia": self.inertias.ravel(),
-            "share": shares.ravel(),
+            "share": self.shares.ravel(),
             "overlap": self.overlaps.ravel(),
         }
 
@@ -106,7 +115,9 @@ class ParameterPath:
 
     def __str__(self) -> str:
         ends = f"{self.values[0]:.4g} to {self.values[-1]:.4g}"
-        lines = [f"{self.parameter} from {ends} in {len(self)} values"]
+        times = " times that of the model" if self.is_factor else ""
+        name = self.parameter.removeprefix("kernel__")
+        lines = [f"{name} from {ends}{times} in {len(self)} values"]
         lines += [str(crossing) for crossing in self.crossings]
         lines += [
             f"between {a:.4g} and {b:.4g} an axis could not be followed: take smaller steps there"
@@ -138,12 +149,13 @@ def parameter_path(
     ----------
     model : PCA or KernelPCA
         Not changed; it need not be fitted.
-    X : data
-        The individuals.
+    X : data, optional
+        The individuals; None for those of a fitted model, with their weights.
     parameter : str
         Its name as in ``model.get_params()``: ``"kernel__bandwidth"``, ``"kernel__0__weight"``.
     values : sequence of float
-        In the order of the path, at least two.
+        In the order of the path, at least two. A parameter that has a number for each column is
+        multiplied by them.
     axes : int, optional
         How many axes to follow; by default those of the model, at most 5.
     sample_weight : optional
@@ -165,9 +177,15 @@ def parameter_path(
     steps = np.array(numbers(values, "values"))
     if len(steps) < 2:
         raise InvalidParameter("a path needs at least 2 values")
-    _refuse_unknown(model, parameter)
+    now = _known(model, parameter)
+    if X is None:
+        require_fit(model)
+        X, own = model.X_fit_, model.individuals_.weights
+        sample_weight = own if sample_weight is None else sample_weight
+    is_factor = isinstance(now, tuple)
     fits = []
-    for done, value in enumerate(steps.tolist()):
+    for done, step in enumerate(steps.tolist()):
+        value = tuple((step * np.array(now)).tolist()) if is_factor else step
         fits.append(_fitted(model, X, parameter, value, axes, sample_weight))
         if progress is not None:
             progress(done + 1, len(steps))
@@ -175,7 +193,8 @@ def parameter_path(
     asked = _count(model, axes)
     if min(asked, kept) == 0:
         raise InvalidInput("there are no axes at some value of the path")
-    return _followed(parameter, steps, fits, min(asked, kept))
+    path = _followed(parameter, steps, fits, min(asked, kept))
+    return replace(path, own=1.0 if is_factor else _number(now), is_factor=is_factor)
 
 
 def _count(model: Any, axes: int | None) -> int:
@@ -184,11 +203,14 @@ def _count(model: Any, axes: int | None) -> int:
     return min(5, model.n_components or 5)
 
 
-def _refuse_unknown(model: Any, parameter: str) -> None:
+def _known(model: Any, parameter: str) -> Any:
+    """Return what a parameter is set to; of a rule such as "median", what it was at the fit."""
     known = model.get_params() if hasattr(model, "get_params") else {}
-    if isinstance(model, KernelModel) and not isinstance(model.kernel, Kernel):
-        inner = as_kernel(model.kernel).parameters() if model.kernel != PRECOMPUTED else {}
-        known = {**known, **{f"kernel__{name}": value for name, value in inner.items()}}
+    if isinstance(model, KernelModel) and model.kernel != PRECOMPUTED:
+        now = as_kernel(model.kernel).parameters()
+        at_fit = model.kernel_.parameters() if hasattr(model, "kernel_") else {}
+        found = {n: at_fit.get(n, v) if isinstance(v, str) else v for n, v in now.items()}
+        known = {**known, **{f"kernel__{n}": value for n, value in found.items()}}
     if parameter == "n_components":
         raise InvalidParameter(
             "n_components says how many axes are kept and does not change them: there is no path"
@@ -199,9 +221,15 @@ def _refuse_unknown(model: Any, parameter: str) -> None:
             f"{type(model).__name__} has no parameter {parameter!r}; those of its kernel are "
             f"{listed}"
         )
+    return known[parameter]
 
 
-def _fitted(model: Any, X: Any, parameter: str, value: float, axes: int | None, w: Any) -> Any:
+def _number(value: Any) -> float | None:
+    is_one = isinstance(value, Real) and not isinstance(value, bool)
+    return float(value) if is_one else None
+
+
+def _fitted(model: Any, X: Any, parameter: str, value: Any, axes: int | None, w: Any) -> Any:
     one = clone(model).set_params(**{parameter: value})
     one.set_params(n_components=_count(model, axes) + BEYOND)
     with warnings.catch_warnings():

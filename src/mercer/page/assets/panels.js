@@ -501,6 +501,6 @@ mercer.renderers.scene = (place, panel) => {
   const { data, layout } = panel.figure;
   place.style.height = `${Math.round(Math.min(place.clientWidth, 860) * panel.ratio + 60)}px`;
   const hasWords = data.some((trace) => trace.showlegend || trace.colorbar || trace.marker?.colorbar);
-  const margin = { l: 70, r: hasWords ? 150 : 20, t: panel.columns > 1 ? 34 : 12, b: 60 };
+  const margin = { l: 70, r: hasWords ? 150 : 20, t: panel.has_titles ? 34 : 12, b: 60 };
   return mercer.plot(place, data, { ...layout, margin, dragmode: false, showlegend: true });
 };

@@ -1,0 +1,142 @@
+"""Groups of arguments that several commands take."""
+
+from __future__ import annotations
+
+from argparse import BooleanOptionalAction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mercer.cli.parser import Parser
+
+METHODS = ("kpca", "pca", "mds", "stress")
+FORMS = ("auto", "table", "matrix", "strings", "sets")
+
+
+def manners(made: Parser, *, plan: str) -> None:
+    """How a command talks; every command has these."""
+    group = made.add_argument_group("manners")
+    group.add_argument("--json", action="store_true", help="print one JSON object")
+    group.add_argument("--dry-run", action="store_true", help=plan)
+    group.add_argument("-q", "--quiet", action="store_true", help="say nothing but errors")
+    group.add_argument("-v", "--verbose", action="store_true", help="say what was guessed")
+    group.add_argument("--no-color", action="store_true", help="no colours (also: NO_COLOR)")
+    group.add_argument("--debug", action="store_true", help="show the traceback of an error")
+
+
+def studies(made: Parser) -> None:
+    """What else is asked of the axes of a fit; see ``cli/studies.py``."""
+    group = made.add_argument_group("studies of the axes")
+    group.add_argument(
+        "--bootstrap",
+        type=int,
+        metavar="R",
+        help="draw the individuals again R times and tell how far the axes move, such as 200",
+    )
+    group.add_argument(
+        "--jackknife",
+        action="store_true",
+        help="leave out individuals one at a time and tell who turns the axes",
+    )
+    group.add_argument(
+        "--path",
+        metavar="NAME[=FROM:TO[:COUNT]]",
+        help="follow the axes along a parameter of the kernel, such as bandwidth=0.5:8:25",
+    )
+    group.add_argument(
+        "--importance",
+        type=int,
+        nargs="?",
+        const=99,
+        metavar="R",
+        help="shuffle each variable R times (99) and tell what the first two axes lose",
+    )
+    group.add_argument(
+        "--preimages",
+        type=int,
+        nargs="?",
+        const=2,
+        metavar="K",
+        help="tell what points along the first K axes (2) look like, in the units of the columns",
+    )
+
+
+def writing(group: Any) -> None:
+    """How files are written."""
+    group.add_argument("--force", action="store_true", help="overwrite files that exist")
+    group.add_argument(
+        "--raw", action="store_true", help="names in CSV as they are, formulas of spreadsheets too"
+    )
+
+
+def model(made: Parser) -> None:
+    """Which model, and how it is computed."""
+    group = made.add_argument_group("model")
+    group.add_argument(
+        "--method",
+        choices=METHODS,
+        help="kernel PCA, PCA, classical or stress scaling (default: mds for distances, else kpca)",
+    )
+    group.add_argument(
+        "--kernel",
+        metavar="TEXT",
+        help="such as \"gaussian(bandwidth='median') + 0.1*linear()\" (default: that Gaussian)",
+    )
+    group.add_argument("--rank", type=int, metavar="K", help="how many axes (default: up to 10)")
+    group.add_argument(
+        "--scale",
+        action=BooleanOptionalAction,
+        help="divide columns by their standard deviations",
+    )
+    how = group.add_mutually_exclusive_group()
+    how.add_argument("--exact", action="store_true", help="iterate without storing the matrix")
+    how.add_argument("--nystrom", type=int, metavar="M", help="approximate on M landmarks")
+    group.add_argument("--tol", type=float, metavar="T", help="residual allowed to an iteration")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    group.add_argument(
+        "--correction",
+        choices=("lingoes", "cailliez", "power", "clip"),
+        help="what makes distances Euclidean (mds)",
+    )
+    group.add_argument(
+        "--loss",
+        choices=("stress", "sstress", "sammon", "ordinal"),
+        help="what is minimised (stress)",
+    )
+
+
+def reading(made: Parser, *, has_roles: bool = True) -> None:
+    """How a file is read, and what its columns and rows are."""
+    group = made.add_argument_group("reading")
+    group.add_argument("--as", dest="form", choices=FORMS, default="auto", help="what the file is")
+    group.add_argument("--id", metavar="COL", help="the column that names the rows")
+    group.add_argument("--drop", metavar="COL", action="append", default=[], help="leave it out")
+    if has_roles:
+        group.add_argument(
+            "--factor", metavar="COL", action="append", default=[], help="labels, not numbers"
+        )
+        group.add_argument(
+            "--sup-cols", metavar="COLS", action="append", default=[], help="supplementary columns"
+        )
+        group.add_argument(
+            "--sup-rows",
+            metavar="ROWS",
+            action="append",
+            default=[],
+            help="supplementary rows: names, or numbers from 0 such as 3,10-12",
+        )
+        group.add_argument("--weights", metavar="COL", help="the weights of rows")
+    else:
+        made.set_defaults(factor=[], sup_cols=[], sup_rows=[], weights=None)
+    missing = group.add_mutually_exclusive_group()
+    missing.add_argument(
+        "--drop-na", action="store_true", help="leave out rows with a missing number"
+    )
+    missing.add_argument("--impute", choices=("mean",), help="put something in its place")
+    group.add_argument(
+        "--na", metavar="WORD", action="append", default=[], help="also means missing"
+    )
+    group.add_argument("--delimiter", metavar="C", help="between the cells of a line")
+    group.add_argument("--decimal", choices=(".", ","), help="the decimal mark")
+    group.add_argument("--encoding", metavar="NAME", help="of a text file")
+    group.add_argument("--no-header", action="store_true", help="the first line is data")
+    group.add_argument("--memory", metavar="SIZE", help="a budget such as 4GB")

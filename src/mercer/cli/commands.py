@@ -1,0 +1,326 @@
+"""The commands and their arguments, a function for each; argparse alone.
+
+A new command ``name`` takes three things: a module ``cli/name.py`` with ``run(args, talk) -> int``,
+a function here that adds its parser, and a line in `COMMANDS` and in `SHOWN`. Then the completion
+file is written anew (see ``cli/completion.py``) and the command has its row and its example in
+``docs/command-line.md``.
+"""
+
+from __future__ import annotations
+
+from argparse import BooleanOptionalAction, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from mercer.cli.arguments import manners, model, reading, studies, writing
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from mercer.cli.parser import Parser
+
+INFERENCES = ("correlation", "spearman", "partial", "glasso")
+DEMOS = (
+    "decathlon",
+    "iris",
+    "swiss",
+    "us_cities",
+    "eurodist",
+    "circles",
+    "disc_and_ring",
+    "plants",
+)
+
+SHOWN = {
+    "fit": "mercer fit data.csv --scale --out model.mercer --coords coordinates.csv",
+    "report": "mercer report data.csv --scale --factor treatment --out page.html --open",
+    "project": "mercer project model.mercer new.csv --out coordinates.csv",
+    "check": 'mercer check data.csv --kernel "gaussian(bandwidth=1) + linear()"',
+    "dim": "mercer dim data.csv --permutations 999",
+    "curve": "mercer curve data.csv --y yield --x dose --method spline",
+    "compare": "mercer compare genes.csv metabolites.csv --consensus statis --page page.html",
+    "replicates": "mercer replicates expression.csv --condition treatment --sizes 2-6",
+    "graphs": "mercer graphs networks/ --kernel 'weisfeiler_lehman(3).normalised()'",
+    "demo": "mercer demo circles --out folder",
+    "doctor": "mercer doctor --individuals 100000",
+}
+"""An example of each command, for its help."""
+
+LARGEST = 10.0
+"""Megabytes of a page where nothing else is asked for."""
+
+CODES = """\
+exit codes: 0 done, 1 a bug, 2 usage, 3 input unreadable or invalid, 4 mathematical refusal,
+5 not converged, 6 out of memory or something is not installed, 130 interrupted"""
+
+PLAN = "print the plan (size, method, memory, seconds, error) and do nothing"
+
+
+def _command(commands: _SubParsersAction[Parser], name: str, what: str, *, plan: str) -> Parser:
+    made = commands.add_parser(
+        name,
+        help=what,
+        description=f"{what[0].upper()}{what[1:]}.",
+        epilog=f"example: {SHOWN[name]}\n\n{CODES}",
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    manners(made, plan=plan)
+    return made
+
+
+def _fit(commands: _SubParsersAction[Parser]) -> None:
+    made = _command(commands, "fit", "find the axes of a table, or a map of distances", plan=PLAN)
+    made.add_argument("data", metavar="DATA", help="a file, or - for the standard input")
+    group = made.add_argument_group("results")
+    group.add_argument("--out", metavar="FILE", help="write the model")
+    group.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV; - prints")
+    writing(group)
+    studies(made)
+    model(made)
+    reading(made)
+
+
+def _report(commands: _SubParsersAction[Parser]) -> None:
+    made = _command(commands, "report", "write everything on one HTML page", plan=PLAN)
+    made.add_argument("data", metavar="DATA|MODEL", help="a file of data or a stored model")
+    group = made.add_argument_group("results")
+    group.add_argument("--out", metavar="FILE", help="the page (default: DATA.html)")
+    group.add_argument("--title", metavar="TEXT", help="its title")
+    group.add_argument("--open", action="store_true", help="show it in the browser")
+    group.add_argument(
+        "--permutations",
+        type=int,
+        metavar="R",
+        help="for Horn's test; 0 leaves it out (default: 199, if they take less than a minute)",
+    )
+    group.add_argument(
+        "--max-mb", type=float, default=LARGEST, metavar="MB", help="its largest size (default: 10)"
+    )
+    group.add_argument("--force", action="store_true", help="overwrite a page that exists")
+    studies(made)
+    model(made)
+    reading(made)
+
+
+def _project(commands: _SubParsersAction[Parser]) -> None:
+    made = _command(commands, "project", "place new individuals on the axes of a model", plan=PLAN)
+    made.add_argument("model", metavar="MODEL", help="a file that `mercer fit --out` wrote")
+    made.add_argument("data", metavar="NEW", help="new individuals, or - for the standard input")
+    group = made.add_argument_group("results")
+    group.add_argument("--out", metavar="FILE", help="write the CSV to a file")
+    writing(group)
+    reading(made, has_roles=False)
+
+
+def _check(commands: _SubParsersAction[Parser]) -> None:
+    made = _command(commands, "check", "tell whether a matrix or a kernel is one", plan=PLAN)
+    made.add_argument("data", metavar="DATA|MATRIX", help="a square matrix, or data for a kernel")
+    made.add_argument("--kernel", metavar="TEXT", help="put this kernel through the contract")
+    made.add_argument(
+        "--of",
+        choices=("gram", "distances", "squares"),
+        help="what the matrix holds (default: distances if its diagonal is 0, else gram)",
+    )
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn")
+    reading(made)
+
+
+def _dim(commands: _SubParsersAction[Parser]) -> None:
+    made = _command(commands, "dim", "tell how many axes to keep", plan=PLAN)
+    made.add_argument("data", metavar="DATA", help="a file, or - for the standard input")
+    group = made.add_argument_group("rules")
+    group.add_argument("--permutations", type=int, default=999, metavar="R", help="for Horn's test")
+    group.add_argument("--level", type=float, default=0.05, help="of Horn's test")
+    group.add_argument("--share", type=float, default=0.95, help="of the inertia to carry")
+    model(made)
+    reading(made)
+
+
+def _compare(commands: _SubParsersAction[Parser]) -> None:
+    what = "tell whether kernels, or files, see the same individuals alike"
+    made = _command(commands, "compare", what, plan=PLAN)
+    made.add_argument(
+        "files", metavar="DATA", nargs="+", help="a file for several kernels, or several files"
+    )
+    group = made.add_argument_group("comparison")
+    group.add_argument(
+        "--kernel",
+        metavar="TEXT",
+        action="append",
+        default=[],
+        help="one of those compared, or that of a file (default: a Gaussian for each table)",
+    )
+    group.add_argument(
+        "--scale",
+        action=BooleanOptionalAction,
+        help="divide columns by their standard deviations",
+    )
+    group.add_argument(
+        "--permutations",
+        type=int,
+        metavar="R",
+        help="of individuals (default: 999 up to 3 000 of them, else none)",
+    )
+    group.add_argument(
+        "--test",
+        choices=("permutation", "pearson"),
+        default="permutation",
+        help="draw permutations, or take the law with their three exact moments",
+    )
+    group.add_argument(
+        "--consensus",
+        choices=("statis", "full-umkl", "sparse-umkl"),
+        help="the kernel on which all agree",
+    )
+    group.add_argument(
+        "--neighbours", type=int, default=5, metavar="K", help="that UMKL keeps together"
+    )
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    results = made.add_argument_group("results")
+    results.add_argument("--out", metavar="FILE", help="write the pairs as CSV")
+    results.add_argument("--page", metavar="FILE", help="write an HTML page")
+    writing(results)
+    reading(made)
+
+
+def _curve(commands: _SubParsersAction[Parser]) -> None:
+    what = "fit one column as a function of others, with a band and a page"
+    made = _command(commands, "curve", what, plan="print size, memory and growth, and do nothing")
+    made.add_argument("data", metavar="DATA", help="a table, or - for the standard input")
+    group = made.add_argument_group("function")
+    group.add_argument("--y", metavar="COL", required=True, help="the column to be explained")
+    group.add_argument(
+        "--x",
+        metavar="COLS",
+        action="append",
+        default=[],
+        help="the columns that explain it (default: all other active ones)",
+    )
+    group.add_argument(
+        "--method",
+        choices=("spline", "ridge", "gp"),
+        help="smoothing spline, kernel ridge or Gaussian process (default: spline of one column)",
+    )
+    group.add_argument("--kernel", metavar="TEXT", help="of ridge and gp (default: a Gaussian)")
+    group.add_argument("--penalty", type=float, metavar="P", help="(default: by the criterion)")
+    group.add_argument(
+        "--criterion", choices=("gcv", "loo", "reml", "cv"), help="that chooses the penalty"
+    )
+    group.add_argument(
+        "--scale", action=BooleanOptionalAction, help="divide columns by their deviations"
+    )
+    group.add_argument("--level", type=float, default=0.95, help="of the band (default: 0.95)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    results = made.add_argument_group("results")
+    results.add_argument("--page", metavar="FILE", help="the page (default: DATA-curve.html)")
+    results.add_argument("--no-page", action="store_true", help="write no page")
+    results.add_argument("--title", metavar="TEXT", help="of the page")
+    results.add_argument("--open", action="store_true", help="show it in the browser")
+    results.add_argument("--out", metavar="FILE", help="write the model")
+    results.add_argument("--fitted", metavar="FILE", help="write fitted values as CSV; - prints")
+    writing(results)
+    reading(made)
+
+
+def _replicates(commands: _SubParsersAction[Parser]) -> None:
+    what = "tell how many replicates networks need to tell conditions apart"
+    made = _command(commands, "replicates", what, plan=PLAN)
+    made.add_argument(
+        "data", metavar="DATA", help="expression: replicates in rows, genes in columns"
+    )
+    made.add_argument(
+        "--condition",
+        metavar="COL",
+        action="append",
+        required=True,
+        help="the column of the conditions; several are taken together",
+    )
+    group = made.add_argument_group("study")
+    group.add_argument("--infer", choices=INFERENCES, default="correlation", help="of the networks")
+    group.add_argument("--threshold", type=float, metavar="T", help="leave out edges below it")
+    group.add_argument("--power", type=float, default=1.0, metavar="P", help="soft thresholding")
+    group.add_argument("--unsigned", action="store_true", help="weights without their sign")
+    group.add_argument("--penalty", type=float, metavar="A", help="of the graphical lasso")
+    group.add_argument(
+        "--kernel", metavar="TEXT", help="between networks (default: aligned_edges())"
+    )
+    group.add_argument("--sizes", metavar="LIST", help="numbers of replicates, such as 2-6")
+    group.add_argument("--draws", type=int, default=100, metavar="B", help="subsets of each size")
+    group.add_argument("--level", type=float, default=0.95, help="of the interval")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    group.add_argument("--jobs", type=int, metavar="N", help="threads (default: one for each core)")
+    results = made.add_argument_group("results")
+    results.add_argument("--page", metavar="FILE", help="the page (default: DATA-replicates.html)")
+    results.add_argument("--no-page", action="store_true", help="write no page")
+    results.add_argument("--title", metavar="TEXT", help="of the page")
+    results.add_argument("--open", action="store_true", help="show it in the browser")
+    results.add_argument("--out", metavar="FILE", help="write the curve as CSV")
+    results.add_argument("--edges", metavar="FILE", help="write the edges of all networks as CSV")
+    writing(results)
+    reading(made)
+
+
+def _graphs(commands: _SubParsersAction[Parser]) -> None:
+    what = "place the graphs of a folder on axes, with a page"
+    made = _command(commands, "graphs", what, plan=PLAN)
+    made.add_argument("data", metavar="FOLDER", help="a file for each graph; subfolders are groups")
+    group = made.add_argument_group("comparison")
+    group.add_argument(
+        "--kernel", metavar="TEXT", help="(default: weisfeiler_lehman(3).normalised())"
+    )
+    group.add_argument("--rank", type=int, metavar="K", help="how many axes (default: up to 10)")
+    group.add_argument(
+        "--labels",
+        choices=("own", "names", "none"),
+        default="own",
+        help="of nodes: those in the files, or their names (default: own)",
+    )
+    group.add_argument("--pattern", metavar="GLOB", help="which files, such as '*.txt'")
+    group.add_argument(
+        "--simplify", action="store_true", help="leave out loops, join repeated edges"
+    )
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    results = made.add_argument_group("results")
+    results.add_argument("--page", metavar="FILE", help="the page (default: FOLDER-graphs.html)")
+    results.add_argument("--no-page", action="store_true", help="write no page")
+    results.add_argument("--title", metavar="TEXT", help="of the page")
+    results.add_argument("--open", action="store_true", help="show it in the browser")
+    results.add_argument("--out", metavar="FILE", help="write the model")
+    results.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV")
+    writing(results)
+
+
+def _demo(commands: _SubParsersAction[Parser]) -> None:
+    made = _command(
+        commands, "demo", "run a whole analysis of embedded data", plan="print the commands only"
+    )
+    made.add_argument("name", nargs="?", choices=DEMOS, default="decathlon", metavar="NAME")
+    made.add_argument("--out", metavar="FOLDER", help="where files go (default: a new folder)")
+    made.add_argument("--no-open", action="store_true", help="do not show the page")
+    made.description = f"Run a whole analysis of embedded data: {', '.join(DEMOS)}."
+
+
+def _doctor(commands: _SubParsersAction[Parser]) -> None:
+    made = _command(
+        commands, "doctor", "tell what this machine has and does", plan="measure nothing"
+    )
+    made.add_argument("--individuals", type=int, metavar="N", help="plan for so many individuals")
+    made.add_argument("--variables", type=int, default=20, metavar="P", help="of so many variables")
+    made.add_argument("--rank", type=int, default=10, metavar="K", help="and so many axes")
+
+
+COMMANDS: tuple[Callable[[Any], None], ...] = (
+    _fit,
+    _report,
+    _project,
+    _check,
+    _dim,
+    _curve,
+    _compare,
+    _replicates,
+    _graphs,
+    _demo,
+    _doctor,
+)
+"""The commands in the order of the help."""
