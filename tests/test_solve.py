@@ -207,3 +207,13 @@ def test_a_factor_in_single_precision_serves_any_number_of_right_sides(
     found = Saddle(gram, Q, method="single", tol=1e-12).solve(np.ones(400), 0.05, b)
     np.testing.assert_allclose(found.weights, direct.weights, atol=1e-9)
     assert found.iterations <= 6
+
+
+def test_the_unit_of_a_function_that_is_not_penalised_does_not_matter() -> None:
+    gram, Q = Gram(mc.Gaussian(1.5), X), np.column_stack([ONES, X[:, 0]])
+    usual = solve(gram, Y, 0.05, null_space=Q)
+    found = solve(gram, Y, 0.05, null_space=Q * [1e-12, 1e12])
+    np.testing.assert_allclose(found.weights, usual.weights, atol=1e-9)
+    np.testing.assert_allclose(found.null_weights * [1e-12, 1e12], usual.null_weights, rtol=1e-9)
+    with pytest.raises(SingularSystem, match="linearly dependent"):
+        solve(gram, Y, 0.05, null_space=np.column_stack([Q, 3.0 * Q[:, 0]]))

@@ -74,11 +74,12 @@ class Reflections:
         self.count = Q.shape[1]
         if self.count >= len(Q):
             raise SingularSystem(
-                f"a null space of {self.count} functions needs more than n_samples = {len(Q)}"
+                f"a null space of {self.count} function{'s' * (self.count > 1)} needs more than "
+                f"n_samples = {len(Q)}"
             )
-        _, pivoted, _ = qr(Q, mode="economic", pivoting=True)
-        sizes = np.abs(np.diag(pivoted))
-        if self.count and sizes[-1] <= len(Q) * np.finfo(float).eps * sizes[0]:
+        norms = np.linalg.norm(Q, axis=0)  # the unit of a function does not matter
+        _, pivoted, _ = qr(Q / np.where(norms > 0, norms, 1.0), mode="economic", pivoting=True)
+        if self.count and np.abs(pivoted[-1, -1]) <= len(Q) * np.finfo(float).eps:
             raise SingularSystem(
                 "the functions of the null space are linearly dependent on these points: leave one "
                 "out"
