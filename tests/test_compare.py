@@ -157,6 +157,19 @@ def test_a_weight_of_two_is_a_row_repeated() -> None:
         assert weighted == pytest.approx(repeated, rel=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-150, 1e-90, 1e90, 1e150])
+def test_angles_have_no_unit(unit: float) -> None:
+    x, y = data(9, 20)
+    for measure in (mc.rv, lambda a, b, **said: mc.alignment("linear()", GAUSS, a, b, **said)):
+        expected = measure(x, y, permutations=19, random_state=0)
+        found = measure(unit * x, y, permutations=19, random_state=0)
+        assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
+        assert found.p_value == expected.p_value
+    both = mc.compare_kernels({"a": ("linear()", unit * x), "b": (GAUSS, y)}, permutations=0)
+    expected = mc.alignment("linear()", GAUSS, x, y, permutations=0)
+    assert both.alignments[0, 1] == pytest.approx(expected.statistic, rel=1e-9)
+
+
 # -- permutations
 
 
@@ -182,6 +195,28 @@ def test_the_null_of_the_unbiased_criterion_has_mean_zero() -> None:
     values = [statistic(np.array(p)) for p in itertools.permutations(range(6))]
     assert np.mean(values) == pytest.approx(0.0, abs=1e-15)
     assert np.std(values) > 1e-3
+
+
+def test_individuals_without_weight_are_not_permuted() -> None:
+    x, y = data(10, 24)
+    s = np.r_[np.ones(20), np.zeros(4)]
+    said: dict[str, Any] = {"permutations": 49, "random_state": 0}
+    forms: list[tuple[Any, ...]] = [
+        (GAUSS, OTHER, x, y),
+        (GAUSS(x), mc.Gram(OTHER, y)),
+        (mc.Gaussian("median"), "linear()", x, y),
+    ]
+    for k1, k2, *both in forms:
+        found = mc.alignment(k1, k2, *both, sample_weight=s, **said)
+        a, b = both or (x, y)
+        first, second = (k1, k2) if both else (GAUSS, OTHER)
+        expected = mc.alignment(first, second, a[:20], b[:20], **said)
+        assert (found.statistic, found.p_value) == pytest.approx(
+            (expected.statistic, expected.p_value), rel=1e-9
+        )
+        assert found.individuals == 20
+    with pytest.raises(mc.InvalidInput, match="at least two individuals"):
+        mc.rv(x, y, sample_weight=np.r_[1.0, np.zeros(23)])
 
 
 def test_permutations_that_change_nothing_tie_with_what_was_observed() -> None:
@@ -418,6 +453,7 @@ def test_nothing_given_is_changed() -> None:
         (lambda x: mc.hsic(GAUSS, GAUSS, x[:1]), "at least two"),
         (lambda x: mc.hsic(GAUSS, GAUSS, x[:5], test="pearson"), "at least 6"),
         (lambda x: mc.rv(x, x, sample_weight=-np.ones(30)), "nonnegative"),
+        (lambda x: mc.rv(x, x, sample_weight=["a"] * 30), "sample_weight"),
         (lambda x: mc.hsic(mc.NegativeDistance(), GAUSS, x, rank=3), "only once it is centred"),
         (lambda x: mc.rv(np.zeros((3_001, 1)) + x[0, 0], np.arange(3_001.0)), "are alike"),
         (lambda x: mc.compare_kernels({"a": GAUSS, "b": GAUSS}, {"a": x}), "no entry 'b'"),

@@ -87,6 +87,17 @@ def test_statis_heeds_weights_of_individuals() -> None:
     np.testing.assert_allclose(weighted.weights, mc.consensus(KERNELS, x[rows]).weights)
 
 
+def test_individuals_without_weight_decide_nothing() -> None:
+    x = points(3, 12)
+    kernels = KERNELS | {"near": mc.Gaussian("median")}
+    found = mc.consensus(kernels, x, sample_weight=np.r_[np.ones(10), 0.0, 0.0])
+    expected = mc.consensus(kernels, x[:10])
+    assert found.kernel == expected.kernel
+    grams = {name: mc.Gram(k, x) for name, k in KERNELS.items()}
+    few = mc.consensus(grams, sample_weight=np.r_[np.ones(10), 0.0, 0.0])
+    assert few.kernel == mc.consensus(KERNELS, x[:10]).kernel
+
+
 def test_a_negative_alignment_has_no_consensus() -> None:
     with pytest.raises(mc.InvalidInput, match="negative, -1"):
         mc.consensus({"a": np.eye(4), "b": -np.eye(4)})
@@ -113,9 +124,18 @@ def test_what_is_torn_is_the_printed_sum(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(torn(sides, 3), expected, rtol=1e-10)
 
 
-def test_neighbours_are_the_nearest_in_the_space_of_the_kernel() -> None:
+def test_copies_that_no_kernel_tears_apart_leave_weights_equal() -> None:
+    x = np.repeat(points(5, 2), 6, axis=0)
+    for method in ("sparse-umkl", "full-umkl"):
+        found = mc.consensus(KERNELS, x, method=method)
+        np.testing.assert_allclose(found.weights, 1.0 / 3.0)
+        assert found.gap < 1e-12
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_neighbours_are_the_nearest_in_the_space_of_the_kernel(name: str) -> None:
     x = points(5, 12)
-    k = KERNELS["near"]
+    k = KERNELS[name]
     graph = neighbours(centring(None, 12).of(mc.Gram(k, x)), 2).toarray()
     D = mc.distance(k, x) + np.diag(np.full(12, np.inf))
     nearest = np.argsort(D, axis=1)[:, :2]

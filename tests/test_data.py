@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mercer as mc
-from mercer.check import Array, InvalidParameter
+from mercer.check import Array, InvalidInput, InvalidParameter
 from mercer.data import Edges, Role, SquareMatrix, Table, read, settled
 from mercer.data import numeric as numeric_path
 from mercer.data.dialect import sniffed
@@ -488,3 +488,8 @@ def test_a_label_keeps_a_nul_at_its_end() -> None:
     found = model.supplementary(categories={"k": ["a\0", "a", "a\0", "a"]}).categories
     assert found is not None
     assert found.levels == ("a", "a\0")
+
+
+def test_a_column_is_one_column() -> None:
+    with pytest.raises(InvalidInput, match=r"column 'genes' is an array of shape \(3, 2\)"):
+        Table.of({"age": [1.0, 2.0, 3.0], "genes": np.zeros((3, 2))})

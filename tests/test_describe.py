@@ -13,7 +13,9 @@ from scipy import stats
 import mercer as mc
 from mercer.check import Array
 from mercer.datasets import decathlon, iris
-from mercer.reading.describe import corrected, trace_p_value
+from mercer.multiplicity import by_permutation, corrected
+from mercer.reading.describe import trace_p_value
+from mercer.reading.scores import Scores
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +165,7 @@ def test_pillai_is_that_of_a_multivariate_analysis() -> None:
     assert trace_p_value(V, p, q, v) == pytest.approx(expected, rel=1e-12)
 
 
-def test_weight_two_is_a_row_repeated_but_counts_one_individual() -> None:
+def test_weight_two_is_a_row_repeated_but_proves_less_than_two_individuals() -> None:
     rng = np.random.default_rng(2)
     X, z = rng.standard_normal((12, 3)), rng.standard_normal(12)
     weights = np.array([2.0] * 3 + [1.0] * 9)
@@ -172,8 +174,40 @@ def test_weight_two_is_a_row_repeated_but_counts_one_individual() -> None:
     repeated = mc.describe_axes(mc.PCA().fit(X[twice]), {"z": z[twice]})
     r = float(weighted.table()["value"][0])
     assert r == pytest.approx(float(repeated.table()["value"][0]), abs=1e-12)
-    t = r * np.sqrt(10 / (1 - r**2))
-    assert weighted.table()["p_value"][0] == pytest.approx(2 * stats.t.sf(abs(t), 10), rel=1e-10)
+    F, w = repeated_scores(X, twice), weights / weights.sum()
+    rest = np.sum(w * F**2) / np.sum(w**2 * F**2) - 2.0
+    t = r * np.sqrt(rest / (1 - r**2))
+    assert weighted.table()["p_value"][0] == pytest.approx(2 * stats.t.sf(abs(t), rest), rel=1e-9)
+
+
+def repeated_scores(X: Array, rows: Array) -> Array:
+    """Return the first axis of repeated rows, at the rows themselves."""
+    scores: Array = mc.PCA().fit(X[rows]).transform(X)[:, 0]
+    return scores
+
+
+def test_p_values_are_uniform_where_weights_are_unequal() -> None:
+    rng = np.random.default_rng(8)
+    n = 60
+    weights = np.r_[np.full(20, 8.0), np.ones(40)]
+    model = mc.PCA(2).fit(rng.standard_normal((n, 4)), sample_weight=rng.permutation(weights))
+    noise = {f"x{j}": rng.standard_normal(n) for j in range(300)}
+    labels = {f"g{j}": rng.permutation(list("abc") * 20) for j in range(300)}
+    table = mc.describe_axes(model, noise | labels).table()
+    for axis in ("1", "2"):
+        for measure in ("correlation", "eta2"):
+            here = (table["axis"] == axis) & (table["measure"] == measure)
+            _uniform(table["p_value"][here].astype(float), 1e-6)
+        first = (table["axis"] == axis) & (table["category"] == "a")
+        _uniform(table["p_value"][first].astype(float), 1e-6)
+
+
+def test_few_members_prove_little() -> None:
+    outlier = np.r_[100.0, np.linspace(-1.0, 1.0, 19)]
+    model = mc.PCA(1).fit(np.column_stack([outlier, np.cos(outlier)]))
+    found = mc.describe_axes(model, {"g": ["far"] + ["near"] * 19})
+    assert row(found, category="far")["p_value"] == pytest.approx(1 / 20)
+    assert abs(row(found, category="far")["value"]) > 4.0
 
 
 def test_individuals_without_weight_are_not_tested() -> None:
@@ -204,11 +238,93 @@ def test_sentences_of_the_athletes(athletes: Any) -> None:
     assert "left out" not in text  # names of rows are no variable
 
 
+def test_permutations_hold_where_one_individual_makes_an_axis() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.r_[50.0, rng.standard_normal(79)], rng.standard_normal(80)])
+    model = mc.PCA(1).fit(X)
+    groups = np.array(["few"] * 4 + ["many"] * 76)  # the outlier and three others
+    table = {"g": groups, "size": X[:, 0] + rng.standard_normal(80)}
+    law = mc.describe_axes(model, table)
+    drawn = mc.describe_axes(model, table, permutations=399, random_state=0)
+    assert row(law, category="few")["p_value"] < 1e-4
+    assert 0.01 < row(drawn, category="few")["p_value"] < 0.08  # four of eighty draw the outlier
+    assert row(drawn, category="few")["value"] == row(law, category="few")["value"]
+    assert row(drawn, variable="size")["corrected_p_value"] == 1 / 400
+    assert "399 permutations of the individuals" in str(drawn)
+    again = mc.describe_axes(model, table, permutations=399, random_state=0)
+    assert str(again.table()) == str(drawn.table())
+
+
+def test_permuted_p_values_are_shares_of_permutations() -> None:
+    rng = np.random.default_rng(1)
+    p, null = rng.random(6), rng.random((50, 6))
+    alone, together = by_permutation(p, null)
+    np.testing.assert_allclose(alone, (1 + (null <= p).sum(axis=0)) / 51)
+    order, expected, worst = np.argsort(p), np.empty(6), 0.0
+    for i, test in enumerate(order):
+        least = null[:, order[i:]].min(axis=1)
+        worst = max(worst, (1 + np.sum(least <= p[test])) / 51)
+        expected[test] = worst
+    np.testing.assert_allclose(together, expected)
+    assert np.all(alone <= together)
+
+
+def test_permutations_of_noise_seldom_find_a_link() -> None:
+    found = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        model = mc.PCA(2).fit(rng.standard_t(2, (20, 3)), sample_weight=rng.exponential(size=20))
+        z = rng.exponential(size=20)
+        z[:5] = np.nan
+        table = {"z": z, "g": rng.choice(list("abcd"), 20, p=[0.7, 0.1, 0.1, 0.1])}
+        drawn = mc.describe_axes(model, table, permutations=19, random_state=seed).table()
+        found += bool(np.any(drawn["corrected_p_value"].astype(float) <= 0.05))
+    assert found <= 8  # of a binomial law with 40 and 0.05: beyond with probability 1e-4
+
+
+def test_shuffled_individuals_keep_their_weights_and_passive_ones_their_places() -> None:
+    X = np.arange(12.0).reshape(6, 2) ** 2
+    scores = Scores.of(mc.PCA(1).fit(X, sample_weight=[1.0, 2.0, 3.0, 0.0, 5.0, 6.0]))
+    moved = scores.shuffled(np.random.default_rng(0))
+    before, after = (
+        [(float(w), float(f)) for w, f in zip(s.weights, s.coordinates[:, 0], strict=True)]
+        for s in (scores, moved)
+    )
+    assert sorted(before) == sorted(after) != before
+    assert before[3] == after[3]
+    assert before != after
+
+
+def test_scores_that_are_alike_among_the_known_are_no_link() -> None:
+    X = np.repeat([[0.0], [1.0]], [17, 3], axis=0)
+    model = mc.PCA(1).fit(X)
+    z = np.full(20, np.nan)
+    z[[0, 1, 2, 19]] = [1.0, 2.0, 4.0, 3.0]
+    found = mc.describe_axes(model, {"z": z}, permutations=19, random_state=0)
+    assert 0.0 < row(found, variable="z")["p_value"] <= 1.0
+
+
+def test_weak_links_are_named_where_they_did_not_make_the_axes() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((400, 3)) * [3.0, 2.0, 1.0]
+    model = mc.PCA(1).fit(X)
+    F = model.individuals_.coordinates[:, 0]
+    age = F / F.std() + 3.0 * rng.standard_normal(400)
+    found = mc.describe_axes(model, {"x0": X[:, 0], "x2": X[:, 2], "age": age})
+    r = row(found, variable="age")["value"]
+    assert 0.2 < r < 0.5
+    said = f"Linked with it beyond chance, yet weakly: age (supplementary, r = {r:.3g})."
+    assert said in found.axes[0].sentences
+    noise = mc.describe_axes(model, {"age": rng.standard_normal(400)})
+    assert "weakly" not in str(noise)
+
+
 def test_a_column_without_a_name_is_called_so() -> None:
     x = np.arange(12.0)
     model = mc.PCA(1).fit(np.column_stack([x, x**2]))
     text = str(mc.describe_axes(model, {"": [f"p{i}" for i in range(12)], "x": x}))
     assert "left out: a column without a name." in text
+    assert "with a column without a name (r = " in str(mc.describe_axes(model, {"": x}))
 
 
 def test_factors_that_made_the_axes_are_active() -> None:
@@ -219,6 +335,20 @@ def test_factors_that_made_the_axes_are_active() -> None:
     description = mc.describe_axes(model, columns)
     is_active = {link.variable: link.is_active for link in description.axes[0].links}
     assert is_active == {"x": True, "kind": True, "beside": False}
+
+
+def test_blocks_of_numbers_are_described_by_their_columns() -> None:
+    rng = np.random.default_rng(3)
+    genes, age = rng.standard_normal((30, 2)), rng.standard_normal(30)
+    kernel = mc.Columns({"genes": mc.Linear()})
+    model = mc.KernelPCA(2, kernel=kernel).fit({"genes": genes})
+    found = mc.describe_axes(model, {"genes": genes, "age": age})
+    links = {link.variable: link for link in found.axes[0].links}
+    assert list(links) == ["genes[0]", "genes[1]", "age"]
+    F = model.individuals_.coordinates[:, 0]
+    for name, column in (("genes[1]", genes[:, 1]), ("age", age)):
+        assert links[name].value == pytest.approx(stats.pearsonr(column, F)[0], abs=1e-12)
+    assert [links[name].is_active for name in links] == [True, True, False]
 
 
 def test_what_cannot_be_tested_is_said() -> None:
@@ -232,14 +362,17 @@ def test_what_cannot_be_tested_is_said() -> None:
             "same": np.ones(12),
             "some": holes,
             "none": np.full(12, np.nan),
+            "two": np.r_[1.0, 2.0, np.full(10, np.nan)],
             "who": [f"p{i}" for i in range(12)],
             "kind": ["a", None] * 6,
+            "blank": [None] * 12,
         },
     )
     text = str(description)
-    assert "The same for everyone, and left out: same and none." in text
+    assert "The same for everyone, and left out: same." in text
+    assert "Known for too few individuals, and left out: none, two and blank." in text
     assert "known only: some" in text
-    assert "left out: who" in text
+    assert "Different for everyone, and left out: who." in text
     known = np.isfinite(holes)
     expected = stats.pearsonr(holes[known], model.individuals_.coordinates[known, 0])
     found = row(description, variable="some")
@@ -291,4 +424,8 @@ def test_models_without_variables_ask_for_a_table() -> None:
         mc.describe_axes(model, {"u": [1.0, 2.0]})
     with pytest.raises(mc.InvalidParameter, match="correction"):
         mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}, correction="bonferroni")
+    with pytest.raises(mc.InvalidParameter, match="at most 1, found 5"):
+        mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}, level=5)
+    with pytest.raises(mc.InvalidInput, match="str has no individuals"):
+        mc.describe_axes("model")
     assert len(mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}).axes) == 1

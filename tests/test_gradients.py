@@ -91,7 +91,7 @@ def test_slopes_are_differences_for_every_differentiable_kernel(kernel: mc.Kerne
 
 
 def test_every_kernel_that_states_slopes_is_compared_or_refuses_them() -> None:
-    tried = [*KERNELS, *ON_THE_LINE, *SIMILARITIES, *OF_PARTS, mc.Columns({"u": mc.Linear()})]
+    tried = [*KERNELS, *ON_THE_LINE, *SIMILARITIES, *OF_PARTS, *ON_TABLES]
     stated = {
         kind
         for kind in mc.Kernel.known.values()
@@ -118,11 +118,72 @@ def test_kernels_of_parts_refuse_slopes_by_name(kernel: mc.Kernel) -> None:
         axis_slopes(mc.KernelPCA(1, kernel=kernel).fit(points))
 
 
-def test_kernels_of_tables_refuse_slopes_by_name() -> None:
-    table = {"u": X[:, 0], "v": X[:, 1]}
-    model = mc.KernelPCA(1, kernel=mc.Columns({"u": mc.Linear(), "v": mc.Gaussian(1.0)}))
-    with pytest.raises(mc.InvalidParameter, match="rows of numbers"):
-        axis_slopes(model.fit(table))
+def tables(n: int, seed: int) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    return {
+        "word": [f"w{i % 3}" for i in range(n)],
+        "u": rng.uniform(0.2, 2.0, n),
+        "genes": rng.uniform(0.2, 2.0, (n, 2)),
+        "code": rng.integers(0, 2, n),
+        "v": rng.uniform(0.2, 2.0, n).tolist(),
+    }
+
+
+TABLE = tables(14, 4)
+
+ON_TABLES: list[mc.Kernel] = [
+    mc.Columns({"u": mc.Linear(), "v": mc.Gaussian(1.0), "genes": mc.Matern(1.5, 1.0)}),
+    mc.Columns({"u": mc.Gaussian(0.8), "genes": mc.Polynomial(2), "word": mc.Category()}),
+    mc.Columns({("v", "u"): mc.Gaussian((0.5, 1.5)), "code": mc.Category()}, weights=[2.0, 0.5]),
+    mc.Columns({"u": mc.Gaussian(1.0), "genes": mc.Polynomial(2, 1.0, 1.0)}, product=True),
+    mc.Columns({"word": mc.Category(), "u": mc.Gaussian(1.0)}, product=True),
+    mc.Columns({"u": mc.Gaussian(1.0)}) * (1.0 + mc.Columns({"v": mc.Linear()})),
+    mc.Columns({"u": mc.Linear(), "genes": mc.Linear()}).gaussian(0.9),
+    mc.Columns({"v": mc.Polynomial(2), "u": mc.Gaussian(1.0)}).normalised(),
+    mc.Columns({"u": mc.Standardised(), "word": mc.Category()}, weights="balanced"),
+]
+
+
+@pytest.mark.parametrize("kernel", ON_TABLES, ids=repr)
+def test_slopes_on_tables_are_differences_in_their_numbers(kernel: mc.Kernel) -> None:
+    model = mc.KernelPCA(2, kernel=kernel).fit(TABLE)
+    found = axis_slopes(model, {name: column[:5] for name, column in tables(9, 5).items()})
+    assert found.arrows.shape == (5, len(found.names), 2)
+    for j, name in enumerate(found.names):
+
+        def moved(h: float, name: str = name) -> Array:
+            table = {n: np.array(c)[:5] for n, c in tables(9, 5).items()}
+            if name.startswith("genes"):
+                table["genes"][:, int(name[6])] += h
+            else:
+                table[name] = table[name] + h
+            scores: Array = model.transform(table)
+            return scores
+
+        expected = slope_of(moved)
+        np.testing.assert_allclose(found.arrows[:, j], expected, rtol=0, atol=1e-7)
+    read = {"genes[0]": "genes", "genes[1]": "genes"}
+    assert {read.get(name, name) for name in found.names} <= {"u", "v", "genes"}
+    assert np.all(np.isfinite(found.circle))
+
+
+def test_slopes_of_a_table_of_numbers_are_those_of_a_matrix() -> None:
+    columns = mc.Columns({"u": mc.Gaussian(1.0), "v": mc.Gaussian(2.0)}, product=True)
+    by_table = axis_slopes(mc.KernelPCA(2, kernel=columns).fit({"v": X[:, 1], "u": X[:, 0]}))
+    by_matrix = axis_slopes(mc.KernelPCA(2, kernel=mc.Gaussian((1.0, 2.0))).fit(X))
+    assert by_table.names == ("v", "u")
+    np.testing.assert_allclose(by_table.arrows[:, ::-1], by_matrix.arrows, atol=1e-9)
+    np.testing.assert_allclose(by_table.circle[::-1], by_matrix.circle, atol=1e-9)
+
+
+def test_tables_without_numbers_have_no_slopes() -> None:
+    kernel = mc.Columns({"word": mc.Category(), "code": mc.Category()})
+    with pytest.raises(mc.NotDifferentiable, match="no column of the table as numbers"):
+        axis_slopes(mc.KernelPCA(1, kernel=kernel).fit(TABLE))
+    with pytest.raises(mc.NotDifferentiable, match="Category has no slopes"):
+        kernel.resolve(TABLE).slopes(TABLE)
+    with pytest.raises(mc.NotDifferentiable, match="one by one"):
+        mc.Columns({"u": mc.Linear()}).slopes([{"u": 1.0}, {"u": 2.0}])
 
 
 def every(kernel: mc.Kernel) -> list[mc.Kernel]:
@@ -230,6 +291,8 @@ def test_no_more_than_a_block_of_pairs_is_in_memory(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_has_no_slopes_is_refused() -> None:
+    with pytest.raises(mc.InvalidParameter, match="give a PCA"):
+        axis_slopes("model")
     model = mc.KernelPCA(1, kernel="precomputed").fit(np.diag([1.0, 2.0, 4.0]))
     with pytest.raises(mc.InvalidParameter, match="rows of numbers"):
         axis_slopes(model)

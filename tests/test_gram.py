@@ -14,7 +14,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import mercer as mc
-from mercer.check import Array
+from mercer.check import Array, InvalidInput
 from mercer.engines import compiled
 from mercer.engines.base import memory_bytes
 from mercer.engines.compiled import fastest_exponential
@@ -300,3 +300,8 @@ def test_a_gram_matrix_survives_pickling() -> None:
     expected = gram @ np.ones(len(X))
     again = pickle.loads(pickle.dumps(gram))
     np.testing.assert_allclose(again @ np.ones(len(X)), expected, rtol=1e-14)
+
+
+def test_weights_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="weights must be numbers"):
+        Gram(mc.Linear(), np.eye(2)).centred(["a", "b"])

@@ -10,8 +10,8 @@ from scipy import stats
 
 import mercer as mc
 from mercer.check import Array
-from mercer.importance.study import TOGETHER
-from mercer.importance.systems import refined
+from mercer.importance.study import TOGETHER, _landmarks
+from mercer.importance.systems import Landmarks, Whole, refined
 from mercer.importance.tables import Group, shares_squares
 
 
@@ -81,6 +81,71 @@ def test_landmarks_come_near_the_whole_matrix(name: str) -> None:
     assert few.approximation < 0.1
     np.testing.assert_allclose(few.distances, all_.distances, atol=0.05)
     np.testing.assert_allclose(few.shares, all_.shares, rtol=0.05)
+
+
+@pytest.mark.parametrize("name", ["gaussian", "sum", "polynomial", "conditional"])
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_all_individuals_as_landmarks_are_the_whole_matrix(name: str, is_weighted: bool) -> None:
+    X = linked(50, 2) + 3.0  # far from 0, where a kernel must be centred
+    w = np.random.default_rng(0).uniform(0.5, 2.0, 50) if is_weighted else np.ones(50)
+    kernel = MODELS[name].fit(X).kernel_
+    vectors = MODELS[name].fit(X, sample_weight=w).eigenvectors_[:, :2]
+    whole = Whole(kernel, X, w / w.sum(), 2, vectors)
+    few = Landmarks(kernel, X, w / w.sum(), 2, np.arange(50), vectors)
+    order = orders(1, 0, 1, 50)[0]
+    for a, b in (
+        (whole.observed, few.observed),
+        *((whole.permuted([j], order), few.permuted([j], order)) for j in (0, 4)),
+    ):
+        assert b.share == pytest.approx(a.share, rel=2e-3)
+        assert b.distance == pytest.approx(a.distance, abs=1e-2)
+
+
+def few_dimensions(n: int, seed: int) -> Array:
+    rng = np.random.default_rng(seed)
+    t = rng.standard_normal((n, 1))
+    return np.hstack([t + 0.3 * rng.standard_normal((n, 2)), rng.standard_normal((n, 1))])
+
+
+@pytest.mark.parametrize("n", [40, 300], ids=["whole", "landmarks"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        mc.Standardised(),  # three dimensions, and residuals that all point the same way
+        mc.Polynomial(2),  # axes whose inertias differ by orders of magnitude
+        mc.Gaussian(50.0),  # values that are all near 1
+    ],
+    ids=repr,
+)
+def test_spectra_that_fall_fast_are_followed(kernel: mc.Kernel, n: int) -> None:
+    X = few_dimensions(n, 6)
+    model = mc.KernelPCA(3, kernel=kernel).fit(X)
+    found = mc.permutation_importance(model, [0, 2], 4, axes=2, random_state=5)
+    assert found.landmarks == (None if n == 40 else 80)
+    assert found.share == pytest.approx(model.explained_variance_ratio_[:2].sum(), abs=1e-6)
+    for g, column in enumerate((0, 2)):
+        for r, order in enumerate(orders(5, g, 4, n)):
+            expected = refitted(model, X, [column], order, 2)
+            # Three powers from the old axes leave what is counted as doubt.
+            assert found.shares[g, r] == pytest.approx(expected[1], abs=1e-5 if n == 40 else 0.01)
+            assert found.distances[g, r] == pytest.approx(expected[0], abs=0.03)
+
+
+def test_landmarks_that_miss_a_category_still_follow_axes() -> None:
+    labels = ["a"] * 290 + ["b", "c"] * 5
+    rng = np.random.default_rng(0)
+    table = {"kind": labels, "other": rng.choice(["u", "v"], 300).tolist()}
+    kernel = mc.Columns({"kind": mc.Category(), "other": mc.Category()})
+    model = mc.KernelPCA(3, kernel=kernel).fit(table)
+    found = mc.permutation_importance(model, ["kind"], 3, axes=3, landmarks=6, random_state=0)
+    assert np.all(np.isfinite(found.shares))
+    assert np.all((found.distances >= 0.0) & (found.distances <= 1.0))
+
+
+def test_landmarks_are_drawn_by_the_seed_from_all_individuals() -> None:
+    drawn = np.array([_landmarks(30, 300, 2, seed) for seed in range(20)], dtype=int)
+    assert all(len(set(rows)) == 30 for rows in drawn)
+    assert len(np.unique(drawn)) > 200
 
 
 def test_weights_of_zero_leave_individuals_out_and_weight_two_repeats_them() -> None:
@@ -257,6 +322,8 @@ def test_wrong_questions_are_refused_by_name() -> None:
         mc.permutation_importance(model, {"all": range(6)})
     with pytest.raises(mc.InvalidParameter, match="each once"):
         mc.permutation_importance(model, {"a": [1, 1]})
+    with pytest.raises(mc.InvalidParameter, match="give a PCA"):
+        mc.permutation_importance("model")
     with pytest.raises(mc.InvalidParameter, match="permutations"):
         mc.permutation_importance(model, permutations=0)
     with pytest.raises(mc.InvalidParameter, match="rows of numbers"):
@@ -277,3 +344,80 @@ def test_sentences_do_not_call_few_permutations_evidence() -> None:
     assert "costs it most for" in few
     two = mc.permutation_importance(mc.PCA().fit(x[:2]), None, 5, random_state=0)
     assert "no variable costs it anything" in str(two)
+
+
+def mixed(n: int, seed: int) -> dict[str, Any]:
+    """Return a table of a size, a kind that follows it, a word that does not, and a block."""
+    rng = np.random.default_rng(seed)
+    size = rng.standard_normal(n)
+    genes = np.column_stack([size, -size]) + 0.4 * rng.standard_normal((n, 2))
+    words = ["".join(rng.choice(list("ab"), 6)) for _ in range(n)]
+    kind = np.where(size + 0.3 * rng.standard_normal(n) > 0, "large", "small")
+    block = np.column_stack([genes, rng.standard_normal(n)])
+    return {"size": size, "kind": kind.tolist(), "word": words, "genes": block}
+
+
+MIXED = mc.Columns(
+    {
+        "size": mc.Linear(),
+        "kind": mc.Category(),
+        "word": mc.StringSpectrum(2).normalised(),
+        "genes": mc.Gaussian(2.0),
+    },
+    weights="balanced",
+)
+
+
+@pytest.mark.parametrize("landmarks", [None, 40], ids=["whole", "landmarks"])
+def test_variables_of_tables_and_blocks_are_permuted(landmarks: int | None) -> None:
+    table = mixed(90, 20)
+    model = mc.KernelPCA(2, kernel=MIXED).fit(table)
+    found = mc.permutation_importance(model, None, 39, axes=1, random_state=0, landmarks=landmarks)
+    assert found.names == ("size", "kind", "word", "genes")
+    assert (found.landmarks is None) == (landmarks is None)
+    p = dict(zip(found.names, found.p_values, strict=True))
+    assert p["size"] == p["kind"] == p["genes"] == 1 / 40
+    assert p["word"] > 0.05
+    groups = {"both": ["genes[0]", "genes[1]"], "noise": "genes[2]", "words": 2}
+    parts = mc.permutation_importance(
+        model, groups, 39, axes=1, random_state=0, landmarks=landmarks
+    )
+    assert parts.p_values[0] == 1 / 40
+    assert np.all(parts.p_values[1:] > 0.05)
+
+
+def test_shares_of_permuted_tables_are_those_of_refits() -> None:
+    table = mixed(40, 21)
+    model = mc.KernelPCA(3, kernel=MIXED).fit(table)
+    groups = {"kind": "kind", "some": ["word", "genes[1]"]}
+    found = mc.permutation_importance(model, groups, 3, random_state=5)
+    for g in range(2):
+        for r, order in enumerate(orders(5, g, 3, 40)):
+            moved = dict(table)
+            if g == 0:
+                moved["kind"] = [table["kind"][i] for i in order]
+            else:
+                moved["word"] = [table["word"][i] for i in order]
+                moved["genes"] = table["genes"].copy()
+                moved["genes"][:, 1] = table["genes"][order, 1]
+            again = mc.KernelPCA(3, kernel=model.kernel_).fit(moved)
+            expected = again.explained_variance_ratio_[:2].sum()
+            assert found.shares[g, r] == pytest.approx(expected, abs=1e-5)
+
+
+def test_blocks_of_a_consensus_have_an_importance() -> None:
+    table = mixed(50, 22)
+    parts = {"genes": (mc.Gaussian(2.0), table["genes"]), "kind": (mc.Category(), table["kind"])}
+    kernel = mc.consensus(parts).kernel
+    model = mc.KernelPCA(2, kernel=kernel).fit({n: table[n] for n in parts})
+    found = mc.permutation_importance(model, ["genes", "genes[2]"], 19, axes=1, random_state=0)
+    assert found.p_values.tolist()[0] == 0.05
+    assert found.importances[1] < found.importances[0]
+    with pytest.raises(mc.InvalidParameter, match=r"no column 'genes\[3\]'"):
+        mc.permutation_importance(model, ["genes[3]"])
+    with pytest.raises(mc.InvalidParameter, match="all columns"):
+        mc.permutation_importance(model, {"all": ["genes", "kind"]})
+    with pytest.raises(mc.InvalidParameter, match="no column True"):
+        mc.permutation_importance(model, [True])
+    with pytest.raises(mc.InvalidParameter, match="each once"):
+        mc.permutation_importance(model, {"twice": ["genes", "genes[0]"]})

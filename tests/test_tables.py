@@ -312,8 +312,8 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(mc.NotPositiveDefinite, match="conditionally"):
         mc.Columns({"x": mc.NegativeDistance(), "y": mc.Linear()}, product=True)
     assert mc.Columns({"x": mc.NegativeDistance()}).kind is mc.Kind.CONDITIONAL
-    with pytest.raises(mc.NotDifferentiable):
-        k.slopes({"x": [1.0]})
+    with pytest.raises(mc.NotDifferentiable, match="one by one"):
+        k.slopes([{"x": 1.0}])
 
 
 @pytest.mark.parametrize(

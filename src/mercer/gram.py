@@ -413,7 +413,10 @@ def columns(points: Points) -> int:
 
 def shares(weights: Any, n: int) -> Array:
     """Return nonnegative weights of n individuals, divided by their sum."""
-    w = np.asarray(weights, dtype=np.float64)
+    try:
+        w = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput("weights must be numbers, one for each individual") from None
     if w.shape != (n,):
         raise InvalidInput(f"there are weights of shape {w.shape} for {n} individuals")
     with np.errstate(over="ignore"):

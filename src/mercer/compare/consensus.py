@@ -137,7 +137,7 @@ def consensus(
     """
     if method not in METHODS:
         raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, found {method!r}")
-    sides = named_sides(kernels, points)
+    sides = named_sides(kernels, points, sample_weight)
     names, grams = list(sides), list(sides.values())
     n = grams[0].shape[0]
     how = centring(sample_weight, n)
@@ -164,7 +164,7 @@ def consensus(
     return Consensus(
         method=method,
         names=tuple(names),
-        kernel=_combined(sides, weights / norms, is_shared=_is_shared(kernels, points, grams)),
+        kernel=_combined(sides, weights / norms, is_shared=_is_shared(kernels, points)),
         weights=frozen(weights),
         norms=frozen(norms),
         alignments=frozen(C),
@@ -204,12 +204,13 @@ def _scaled(grams: list[Gram], how: Centring, norms: Array, count: int) -> Array
     return np.asarray(S / mean if mean > 0.0 else S)
 
 
-def _is_shared(kernels: Any, points: Any, grams: list[Gram]) -> bool:
+def _is_shared(kernels: Any, points: Any) -> bool:
     given = list(kernels.values() if isinstance(kernels, Mapping) else kernels)
     if any(isinstance(k, tuple) for k in given):
         return False
     if any(isinstance(k, Gram) for k in given):
-        return all(gram.x is grams[0].x for gram in grams)
+        sources = [k.x if isinstance(k, Gram) else points for k in given]
+        return all(source is sources[0] for source in sources)
     return not isinstance(points, Mapping) or any(reads_rows(k) for k in given)
 
 

@@ -16,6 +16,7 @@ from mercer.compare.sides import (
     frozen,
     noise,
     same_individuals,
+    scaled,
     side,
 )
 from mercer.engines.base import Progress
@@ -112,7 +113,8 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
         Those of both kernels, or ``y`` those of the second. The i-th is the same individual.
     sample_weight : array, optional
         The weight of each individual; equal by default. A permutation leaves them in place, and
-        is judged by its sum of products: the norms remain those that were observed.
+        is judged by its sum of products: the norms remain those that were observed. Individuals
+        of weight 0 are left out.
     permutations : int, optional
         How many to draw; 0 tests nothing. By default 999 where matrices are in memory (up to
         3 000 individuals) or kernels linear, and none beyond, where each takes a pass over all
@@ -137,7 +139,8 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     Cortes, Mohri and Rostamizadeh (2012), Journal of Machine Learning Research 13, 795-828.
     """
     asked = Asked(test, permutations, rank, stop_after, random_state, progress)
-    return _measured("alignment", _both(k1, k2, x, y), sample_weight, asked)
+    sides = _both(k1, k2, x, y, sample_weight)
+    return _measured("alignment", sides, sample_weight, asked)
 
 
 def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -167,7 +170,8 @@ def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another
     Data Analysis 53, for the test.
     """
     asked = Asked(test, permutations, None, stop_after, random_state, progress)
-    return _measured("RV", _both((Linear(), x), (Linear(), y), None, None), sample_weight, asked)
+    sides = _both((Linear(), x), (Linear(), y), None, None, sample_weight)
+    return _measured("RV", sides, sample_weight, asked)
 
 
 def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -219,13 +223,16 @@ def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies anoth
         raise InvalidParameter("rank approximates the biased estimator; leave one of them out")
     asked = Asked(test, permutations, rank, stop_after, random_state, progress)
     name = "unbiased HSIC" if is_unbiased else "HSIC"
-    return _measured(name, _both(k1, k2, x, y), sample_weight, asked, is_unbiased=is_unbiased)
+    sides = _both(k1, k2, x, y, sample_weight)
+    return _measured(name, sides, sample_weight, asked, is_unbiased=is_unbiased)
 
 
-def _both(k1: Any, k2: Any, x: Points | None, y: Points | None) -> dict[str, Gram]:
+def _both(
+    k1: Any, k2: Any, x: Points | None, y: Points | None, sample_weight: Any
+) -> dict[str, Gram]:
     found = {
-        "the first": side(k1, x, "the first"),
-        "the second": side(k2, x if y is None else y, "the second"),
+        "the first": side(k1, x, "the first", sample_weight),
+        "the second": side(k2, x if y is None else y, "the second", sample_weight),
     }
     same_individuals(found)
     return found
@@ -239,12 +246,12 @@ def _measured(
     *,
     is_unbiased: bool = False,
 ) -> Dependence:
-    grams = list(sides.values())
+    is_cosine = not measure.endswith("HSIC")
+    grams = [scaled(gram) if is_cosine else gram for gram in sides.values()]
     n = grams[0].shape[0]
     how = centring(sample_weight, n, is_unbiased=is_unbiased)
     products = products_of(grams, how)
     G = products.matrix()
-    is_cosine = not measure.endswith("HSIC")
     if is_cosine:
         refuse_constant(list(sides), grams, G)
     unit = float(np.sqrt(G[0, 0] * G[1, 1])) if is_cosine else 1.0

@@ -13,8 +13,9 @@ from mercer.check import Array
 from mercer.compare.measures import Asked, Dependence, Pair, refuse_constant, tested
 from mercer.compare.nulls import seed_of
 from mercer.compare.products import Tiled, products_of
-from mercer.compare.sides import centring, frozen, named_sides
+from mercer.compare.sides import centring, frozen, named_sides, scaled
 from mercer.engines.base import Progress
+from mercer.multiplicity import corrected
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +107,8 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
 
     Lavit, Escoufier, Sabatier and Traissac (1994), Computational Statistics & Data Analysis 18.
     """
-    sides = named_sides(kernels, points)
-    names, grams = list(sides), list(sides.values())
+    sides = named_sides(kernels, points, sample_weight)
+    names, grams = list(sides), [scaled(gram) for gram in sides.values()]
     n = grams[0].shape[0]
     how = centring(sample_weight, n)
     products = products_of(grams, how)
@@ -158,20 +159,4 @@ def interstructure(C: Array) -> tuple[Array, Array]:
 def _adjusted(found: Sequence[Dependence]) -> Array | None:
     p_values = [pair.p_value for pair in found]
     given = [p for p in p_values if p is not None]
-    return frozen(holm(np.array(given))) if len(given) == len(p_values) else None
-
-
-def holm(p_values: Array) -> Array:
-    r"""Return p-values that hold together, by Holm's step-down rule.
-
-    .. math:: \tilde p_{(k)} = \max_{l \le k} \min(1, (m - l + 1)\, p_{(l)})
-
-    >>> holm(np.array([0.04, 0.01, 0.03]))
-    array([0.06, 0.03, 0.06])
-    """
-    m = len(p_values)
-    rank = np.argsort(p_values, kind="stable")
-    steps = np.minimum((m - np.arange(m)) * p_values[rank], 1.0)
-    result = np.empty(m)
-    result[rank] = np.maximum.accumulate(steps)
-    return result
+    return frozen(corrected(np.array(given), "holm")) if len(given) == len(p_values) else None

@@ -14,6 +14,7 @@ from mercer.check import (
     InvalidParameter,
     Points,
     as_numpy,
+    real_array,
     vectors,
 )
 from mercer.engines.tiles import Block
@@ -32,11 +33,15 @@ ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 """How far the values of a kernel may be off, relative to the largest."""
 
 
-def side(kernel: Any, points: Points | None, name: str) -> Gram:
+SAFE = 1e60
+"""Sizes of points, or their inverses, up to which fourth powers are doubles."""
+
+
+def side(kernel: Any, points: Points | None, name: str, sample_weight: Any = None) -> Gram:
     """Return the Gram matrix of a kernel on points, or a matrix as that of its row numbers.
 
     ``kernel`` is a kernel, its written form, a function of two points, a `Gram`, a matrix, or a
-    pair of a kernel and its points.
+    pair of a kernel and its points. Individuals without weight are left out.
 
     >>> side("linear()", [[1.0], [2.0]], "k").dense().tolist()
     [[1.0, 2.0], [2.0, 4.0]]
@@ -44,19 +49,51 @@ def side(kernel: Any, points: Points | None, name: str) -> Gram:
     if isinstance(kernel, tuple) and len(kernel) == 2 and _is_kernel(kernel[0]):
         kernel, points = kernel
     if isinstance(kernel, Gram):
-        return _symmetric(kernel, name)
+        given = _symmetric(kernel, name)
+        x = present(given.x, sample_weight)
+        if x is given.x:
+            return given
+        return Gram(given.kernel, x, engine=given.engine, tile=given.tile)
     if not _is_kernel(kernel):
         matrix = Precomputed(_matrix(kernel, name))
-        return Gram(matrix, np.arange(len(matrix.matrix)))
+        return Gram(matrix, present(np.arange(len(matrix.matrix)), sample_weight))
     if points is None:
         raise InvalidInput(f"{name} is a kernel and has no points: give them, or its Gram matrix")
     k = read(kernel) if isinstance(kernel, Kernel | str) else FromFunction(kernel)
-    found = as_points(points, f"the points of {name}")
+    found = present(as_points(points, f"the points of {name}"), sample_weight)
     if k.reads_vectors and not lies_on_disk(found):
         found = as_numpy(vectors(found, f"the points of {name}"))
     gram = Gram(k, found)
     gram.refuse_no_kernel()
     return gram
+
+
+def present(points: Points, sample_weight: Any) -> Points:
+    """Return the individuals that have a weight: the others neither count nor are permuted.
+
+    >>> present(["a", "b", "c"], [1.0, 0.0, 2.0])
+    ['a', 'c']
+    """
+    if sample_weight is None:
+        return points
+    weights = real_array(sample_weight, "sample_weight")
+    rows = np.flatnonzero(shares(weights, len(points)))
+    return points if len(rows) == len(points) else take(points, rows)
+
+
+def scaled(gram: Gram) -> Gram:
+    """Return a matrix that makes the same angles, of points neither too large nor small to square.
+
+    >>> float(scaled(Gram(Linear(), np.array([[1e200], [3e200]]))).dense().max())
+    1.0
+    """
+    x = gram.x
+    if not isinstance(gram.kernel, Linear) or not isinstance(x, np.ndarray) or lies_on_disk(x):
+        return gram
+    unit = float(np.max(np.abs(x), initial=0.0))
+    if unit == 0.0 or 1.0 / SAFE < unit < SAFE:
+        return gram
+    return Gram(gram.kernel, x / unit, engine=gram.engine, tile=gram.tile)
 
 
 def _is_kernel(given: Any) -> bool:
@@ -79,7 +116,7 @@ def _matrix(given: Any, name: str) -> Any:
     )
 
 
-def named_sides(kernels: Any, points: Any) -> dict[str, Gram]:
+def named_sides(kernels: Any, points: Any, sample_weight: Any = None) -> dict[str, Gram]:
     """Return Gram matrices by name, from a mapping or a sequence of kernels.
 
     ``points`` are shared by all, or a mapping with those of each name.
@@ -99,7 +136,9 @@ def named_sides(kernels: Any, points: Any) -> dict[str, Gram]:
         )
     if len(given) < 2:
         raise InvalidParameter(f"at least two kernels are needed, found {len(given)}")
-    found = {name: side(k, _own(points, name, k), repr(name)) for name, k in given.items()}
+    found = {
+        name: side(k, _own(points, name, k), repr(name), sample_weight) for name, k in given.items()
+    }
     same_individuals(found)
     return found
 
@@ -197,7 +236,7 @@ class Centring:
 
 
 def centring(weights: Any, n: int, *, is_unbiased: bool = False) -> Centring:
-    """Return the centring of n individuals; weights have no U-statistic."""
+    """Return the centring of the n individuals with a weight; weights have no U-statistic."""
     if is_unbiased:
         if weights is not None:
             raise InvalidParameter(
@@ -206,7 +245,10 @@ def centring(weights: Any, n: int, *, is_unbiased: bool = False) -> Centring:
             )
         if n < 4:
             raise InvalidInput(f"the unbiased statistic needs at least 4 individuals, found {n}")
-    return Centring(np.full(n, 1.0 / n) if weights is None else shares(weights, n), is_unbiased)
+    if weights is None:
+        return Centring(np.full(n, 1.0 / n), is_unbiased)
+    given = np.asarray(weights, dtype=np.float64)
+    return Centring(shares(given[given != 0.0], n))
 
 
 def shifted(gram: Gram, weights: Array) -> Gram:

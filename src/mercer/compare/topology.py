@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from mercer.check import Array, chunks
-from mercer.compare.sides import CentredSide
+from mercer.compare.sides import ROUNDING, CentredSide
 from mercer.engines.tiles import Block
 
 STRIP = 256
@@ -20,7 +20,8 @@ def neighbours(side: CentredSide, count: int) -> sparse.csr_array:
 
     .. math:: d^2(i, j) = k_{ii} + k_{jj} - 2\, \Re k_{ij}
 
-    Two are joined if either is among the ``count`` nearest of the other.
+    Two are joined if either is among the ``count`` nearest of the other; of those that are equally
+    near some are taken.
     """
     n = side.n
     diagonal = side.gram.diag()
@@ -43,12 +44,14 @@ def torn(sides: Sequence[CentredSide], count: int) -> Array:
         \Delta^l_i - \Delta^l_j \rangle = 2 \operatorname{tr}(K_m L K_l)
 
     where :math:`\Delta^m_i` is the i-th row of the centred matrix of kernel m, :math:`W_{ij}`
-    counts the kernels under which i and j are neighbours, and L is the Laplacian of W.
+    counts the kernels under which i and j are neighbours, and L is the Laplacian of W. What cannot
+    be told from rounding, as where all neighbours are copies, is zero.
     """
     graph = sum((neighbours(side, count) for side in sides[1:]), neighbours(sides[0], count))
-    laplacian = sparse.diags_array(graph.sum(axis=1)) - graph
+    degrees = graph.sum(axis=1)
+    laplacian = sparse.diags_array(degrees) - graph
     n = sides[0].n
-    total = np.zeros((len(sides), len(sides)))
+    total, sizes = np.zeros((len(sides), len(sides))), np.zeros(len(sides))
     for rows in chunks(n, STRIP):
         block = Block(rows, slice(0, n))
         here = np.arange(rows.start, rows.stop)
@@ -56,4 +59,8 @@ def torn(sides: Sequence[CentredSide], count: int) -> Array:
         flat = np.stack([strip.ravel() for strip in strips])
         images = np.stack([(laplacian @ strip.T).T.ravel() for strip in strips])
         total += (flat @ images.conj().T).real
-    return total + total.T
+        sizes += [float(np.sum(np.abs(strip) ** 2 @ degrees)) for strip in strips]
+    largest = np.array([np.max(np.abs(side.gram.diag())) for side in sides])
+    rounding = ROUNDING * sizes + degrees.sum() * n * (ROUNDING * largest) ** 2
+    is_torn = np.diag(total) > rounding
+    return (total + total.T) * np.outer(is_torn, is_torn)

@@ -130,6 +130,11 @@ class Table:
         lengths = {name: how_many(a) if a.ndim else 0 for name, a in arrays.items()}
         if len(set(lengths.values())) > 1:
             raise InvalidInput(f"columns must have equal lengths, found {lengths}")
+        for name, a in arrays.items():
+            if a.ndim > 1:
+                raise InvalidInput(
+                    f"column {name!r} is an array of shape {a.shape}: name each of its columns"
+                )
         given = {name: Role(role) for name, role in (roles or {}).items()}
         found = {name: given.get(name, _role_of(a)) for name, a in arrays.items()}
         count = next(iter(lengths.values()), 0)

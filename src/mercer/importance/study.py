@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
@@ -14,11 +13,13 @@ from mercer.check import Array, InvalidInput, InvalidParameter, chunks, whole
 from mercer.dimension.permuting import in_order
 from mercer.engines.base import Progress
 from mercer.estimator import require_fit
+from mercer.importance.columns import Column, columns_of, groups_of
 from mercer.importance.systems import Covariances, Landmarks, Moved, System, Whole
 from mercer.importance.values import Importance
 from mercer.kernels.base import Kernel
 from mercer.kernels.vectors import Linear
 from mercer.pca.slopes import has_variables
+from mercer.points import Rows, take
 
 AXES = 2
 """Axes whose space is followed unless a number is asked for: the plane that people look at."""
@@ -74,11 +75,12 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     Parameters
     ----------
     model : PCA or KernelPCA
-        A fitted model of individuals that are rows of numbers. A parameter that the data decided,
-        such as a median bandwidth, is kept.
+        A fitted model of individuals that are rows of numbers, or of a table. A parameter that
+        the data decided, such as a median bandwidth, is kept: p is exact given its value.
     groups : mapping or sequence, optional
         Names of groups with the columns of each (names or numbers), or some columns. By default
-        each variable is a group.
+        each variable is a group, and so is each block of a consensus kernel; the columns of a
+        block "genes" are named "genes[0]", "genes[1]", ….
     permutations : int
         How many, for each group. The smallest p is 1/(R + 1).
     axes : int
@@ -113,7 +115,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     workers = None if threads is None else whole(threads, "threads", least=1)
     seed = _seed(random_state)
     subject = _subject(model, whole(axes, "axes", least=1))
-    named = _groups(groups, subject.names)
+    named = groups_of(groups, subject.columns)
     drawn = _landmarks(landmarks, len(subject.X), subject.count, seed)
     system = subject.system(drawn)
     moved = _moved(
@@ -151,7 +153,7 @@ def _seed(random_state: int | None) -> int:
 
 def _moved(  # noqa: PLR0913  (what to permute, how often, and how it is shared)
     system: System,
-    groups: list[list[int]],
+    groups: list[list[Column]],
     individuals: int,
     *,
     permutations: int,
@@ -183,8 +185,8 @@ def _moved(  # noqa: PLR0913  (what to permute, how often, and how it is shared)
 class Subject:
     """What is permuted: individuals with a weight, as rows, and how axes are found for them."""
 
-    X: Array
-    names: tuple[str, ...]
+    X: Any
+    columns: dict[str, list[Column]]
     weights: Array
     count: int
     kernel: Kernel | None
@@ -194,7 +196,7 @@ class Subject:
 
     def system(self, landmarks: Array | None) -> System:
         """Return the covariances of columns if axes are linear and columns fewer than rows."""
-        if self.kernel is None and self.X.shape[1] <= len(self.X):
+        if self.kernel is None and len(self.columns) <= len(self.X):
             return Covariances(
                 self.X, self.weights, self.count, is_standardised=self.is_standardised
             )
@@ -205,21 +207,23 @@ class Subject:
 
 
 def _subject(model: Any, axes: int) -> Subject:
-    require_fit(model)
-    if not has_variables(model):
+    if hasattr(model, "fit"):
+        require_fit(model)
+    points = getattr(model, "X_fit_", None)
+    if not (has_variables(model) or isinstance(points, Rows)):
         raise InvalidParameter(
             "variables are permuted: give a PCA or a KernelPCA whose individuals are rows of "
-            "numbers"
+            "numbers, or of a table"
         )
     kernel: Kernel | None = getattr(model, "kernel_", None)
-    if hasattr(model.X_fit_, "toarray"):
+    if hasattr(points, "toarray"):
         raise InvalidInput("the importance of sparse columns is not computed: fit a dense table")
     weights = model.individuals_.weights
     active = weights > 0
     count = min(axes, len(model.individuals_.inertias))
     if count == 0:
         raise InvalidInput("the model has no axes: all individuals coincide")
-    X = np.asarray(model.X_fit_[:], dtype=np.float64)[active]
+    X = _rows_of(points, np.flatnonzero(active))
     F = model.individuals_.coordinates[active] / model.individuals_.unit
     if np.iscomplexobj(F):
         raise InvalidInput("the axes of a complex kernel are not followed: give its real part")
@@ -233,7 +237,7 @@ def _subject(model: Any, axes: int) -> Subject:
         X /= np.abs(X).max() or 1.0  # shares and distances have no unit, and squares exist
     return Subject(
         X,
-        model._columns,
+        columns_of(X, model._columns, kernel),
         w,
         count,
         None if is_linear else kernel,
@@ -243,40 +247,11 @@ def _subject(model: Any, axes: int) -> Subject:
     )
 
 
-def _groups(groups: Any, names: tuple[str, ...]) -> dict[str, list[int]]:
-    """Return groups of columns by name."""
-    if groups is None:
-        found = {name: [j] for j, name in enumerate(names)}
-    elif isinstance(groups, Mapping):
-        found = {str(g): [_column(c, names) for c in _listed(given)] for g, given in groups.items()}
-    else:
-        found = {names[j]: [j] for j in (_column(c, names) for c in _listed(groups))}
-    for group, columns in found.items():
-        if not columns or len(set(columns)) < len(columns):
-            raise InvalidParameter(f"group {group!r} must hold some columns, each once")
-        if len(set(columns)) == len(names):
-            raise InvalidParameter(
-                f"group {group!r} holds all columns: permuted together they are the same "
-                "individuals in another order"
-            )
-    if not found:
-        raise InvalidParameter("groups holds no group")
-    return found
-
-
-def _listed(given: Any) -> list[Any]:
-    return [given] if isinstance(given, str | int | np.integer) else list(given)
-
-
-def _column(given: Any, names: tuple[str, ...]) -> int:
-    if isinstance(given, str) and given in names:
-        return names.index(given)
-    if isinstance(given, int | np.integer) and 0 <= given < len(names):
-        return int(given)
-    raise InvalidParameter(
-        f"there is no column {given!r}; columns are given by name or by a number from 0 to "
-        f"{len(names) - 1}"
-    )
+def _rows_of(points: Any, chosen: Array) -> Any:
+    """Return some individuals in memory, numbers in double precision."""
+    if isinstance(points, Rows):
+        return take(points, chosen)
+    return np.asarray(points[:], dtype=np.float64)[chosen]
 
 
 def _landmarks(landmarks: int | None, n: int, count: int, seed: int) -> Array | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
 from mercer.check import Array, InvalidInput, NotPositiveDefinite
+from mercer.importance.columns import shuffled, split
 from mercer.importance.tables import Group, shares_squares
 from mercer.kernels.base import Kernel
 
@@ -21,6 +22,9 @@ SMALL = 64
 
 TOLERANCE, ACCURATE = 1e-4, 1e-6
 """Residual of an axis, relative to the largest eigenvalue: its square is what shares are off by."""
+
+PARALLEL = 1e-6
+"""Residuals at a smaller angle are one direction, as all are in a space of few dimensions."""
 
 POWERS, EXTENSIONS = 3, 12
 """Powers, or extensions of a basis, that lead from axes to those of permuted data; what is still
@@ -53,7 +57,7 @@ class System(Protocol):
 
     observed: Moved
 
-    def permuted(self, columns: list[int], order: Array) -> Moved:
+    def permuted(self, columns: list[Any], order: Array) -> Moved:
         """Return what becomes of the axes when these columns take the rows of an order."""
 
 
@@ -93,7 +97,11 @@ def refined(
             break
         for _ in range(2):  # the second time removes what rounding left of the first
             R = R - V @ (V.T @ R)
-        W = np.linalg.qr(R / np.maximum(np.linalg.norm(R, axis=0), np.finfo(float).tiny))[0]
+        W, T = np.linalg.qr(R / np.maximum(np.linalg.norm(R, axis=0), np.finfo(float).tiny))
+        W = W[:, np.abs(np.diag(T)) > PARALLEL]
+        if not W.size:
+            break
+        W = np.linalg.qr(W - V @ (V.T @ W))[0]
         V, AV = np.hstack([V, W]), np.hstack([AV, apply(W)])
     return Axes(values, V @ small, _doubt(values, sizes**2))
 
@@ -116,7 +124,7 @@ def distance_of(overlap: Array) -> float:
     >>> round(distance_of(np.array([[1.0, 0.0], [0.0, 0.0]])) ** 2, 12)
     0.5
     """
-    return float(np.sqrt(max(0.0, 1.0 - float(np.sum(overlap**2)) / overlap.shape[1])))
+    return float(np.sqrt(max(0.0, 1.0 - float(np.sum(overlap**2)) / len(overlap))))
 
 
 class Covariances:
@@ -135,7 +143,7 @@ class Covariances:
         share = float(np.sum(axes.values[:count]) / np.trace(self.covariance))
         self.observed = Moved(0.0, share, ROUNDING)
 
-    def permuted(self, columns: list[int], order: Array) -> Moved:
+    def permuted(self, columns: list[Any], order: Array) -> Moved:
         moved = self._as_analysed(self.Z[:, columns][order], columns)
         cross = self.Z.T @ (self.weights[:, None] * moved)
         joint = self.covariance.copy()
@@ -168,26 +176,29 @@ class Covariances:
 class Whole:
     """Axes of a kernel whose matrix is stored: that of few individuals."""
 
-    def __init__(
-        self, kernel: Kernel, X: Array, weights: Array, count: int, vectors: Array
-    ) -> None:
+    def __init__(self, kernel: Kernel, X: Any, weights: Array, count: int, vectors: Array) -> None:
         self.kernel, self.X, self.count = kernel, X, count
         self.weights, self.roots = weights, np.sqrt(weights)[:, None]
-        axes, total = self._axes(X, vectors, ACCURATE)
+        self.parts = lru_cache(maxsize=4)(self._parts)
+        axes, total = self._axes(np.asarray(kernel(X)), vectors, ACCURATE)
         self.start = axes.vectors[:, : count + EXTRA]
         self.observed = Moved(0.0, float(axes.values[:count].sum()) / total, ROUNDING)
 
-    def permuted(self, columns: list[int], order: Array) -> Moved:
-        X = self.X.copy()
-        X[:, columns] = self.X[:, columns][order]
-        axes, total = self._axes(X, self.start, TOLERANCE)
+    def permuted(self, columns: list[Any], order: Array) -> Moved:
+        kernel, still = self.parts(tuple(columns))
+        K = kernel(shuffled(self.X, columns, order)) + still
+        axes, total = self._axes(K, self.start, TOLERANCE)
         overlap = self.start[:, : self.count].T @ axes.vectors[:, : self.count]
         share = float(axes.values[: self.count].sum()) / total
         return Moved(distance_of(overlap), share, axes.doubt / total)
 
-    def _axes(self, X: Array, start: Array, tolerance: float) -> tuple[Axes, float]:
+    def _parts(self, columns: tuple[Any, ...]) -> tuple[Kernel, Array | float]:
+        """Return the kernel that permutations change, and the values of what is added to it."""
+        kernel, still = split(self.kernel, columns)
+        return kernel, 0.0 if still is None else np.asarray(still(self.X))
+
+    def _axes(self, K: Array, start: Array, tolerance: float) -> tuple[Axes, float]:
         """Return the leading axes of W^½HKHᵀW^½ and its trace."""
-        K = np.asarray(self.kernel(X))
         means = K @ self.weights
         K = K - means - means[:, None] + self.weights @ means
         K *= self.roots
@@ -210,7 +221,7 @@ class Landmarks:
     def __init__(  # noqa: PLR0913  (what a kernel PCA is made of)
         self,
         kernel: Kernel,
-        X: Array,
+        X: Any,
         weights: Array,
         count: int,
         rows: Array,
@@ -224,10 +235,13 @@ class Landmarks:
         block = min(count + EXTRA, len(rows) - 1)
         self.start = np.random.default_rng(0).standard_normal((len(rows), block))
         self._measure_from(vectors[:, :count])
-        everyone, group = np.arange(len(X)), self.group((0,))
+        everyone, group = np.arange(len(X)), self.group((0,) if isinstance(X, np.ndarray) else ())
+        self.means = np.zeros(len(rows))
+        self.means = self._moments(group, everyone)[0][0]
         for _ in range(FROM_NOWHERE):
             observed, self.start = self._moved(group, everyone)
-        z = self.start[:, :count]
+        z = np.zeros((len(rows), count))  # landmarks may span fewer dimensions than individuals
+        z[:, : self.start.shape[1]] = self.start[:, :count]
         image = np.vstack([C @ (z - z.mean(axis=0)) for _, C in group.tiles(everyone)])
         self._measure_from(np.linalg.qr(self.roots * (image - weights @ image))[0])
         self.observed = observed._replace(doubt=SINGLE * observed.share)
@@ -237,10 +251,10 @@ class Landmarks:
         left = np.column_stack([self.weights, self.roots * vectors]).T
         self.left = {dtype: left.astype(dtype) for dtype in RIDGE}
 
-    def _group(self, columns: tuple[int, ...]) -> Group:
+    def _group(self, columns: tuple[Any, ...]) -> Group:
         return Group(self.kernel, self.X, self.rows, list(columns))
 
-    def permuted(self, columns: list[int], order: Array) -> Moved:
+    def permuted(self, columns: list[Any], order: Array) -> Moved:
         return self._moved(self.group(tuple(columns)), order)[0]
 
     def _moved(self, group: Group, order: Array) -> tuple[Moved, Array]:
@@ -249,7 +263,6 @@ class Landmarks:
         own = self.own
         if own is None:
             own = float(self.weights @ group.diagonal(order))
-        G -= np.multiply.outer(left[0], left[0])
         # Seen from the mean of the landmarks kernels far from 0, or conditional ones, are positive.
         m = len(M)
         gap = left[0] - M.sum(axis=0) / m
@@ -271,19 +284,27 @@ class Landmarks:
         return Moved(distance, share, axes.doubt / total), axes.vectors
 
     def _moments(self, group: Group, order: Array) -> tuple[Array, Array, Array]:
-        """Return [w, W^½U]ᵀC, CᵀWC and the kernel between landmarks."""
+        """Return [w, W^½U]ᵀC, CᵀWC with C centred, and the kernel between landmarks.
+
+        The means of the data are taken from C first: values that differ little keep their digits.
+        """
         m = len(self.rows)
         left, G, M = np.zeros((self.count + 1, m)), np.zeros((m, m)), np.empty((m, m))
         first = 0
         for part, C in group.tiles(order):
-            left += self.left[group.precision][:, part] @ C
             last = int(np.searchsorted(self.rows, part.stop))
             M[first:last] = C[self.rows[first:last] - part.start]
             first = last
+            C -= self.means.astype(C.dtype)
+            left += self.left[group.precision][:, part] @ C
             if not self.is_uniform:
                 C *= self.roots[part]
             G += C.T @ C
-        return left, (G * self.weights[0] if self.is_uniform else G), M
+        if self.is_uniform:
+            G *= self.weights[0]
+        G -= np.multiply.outer(left[0], left[0])
+        left[0] += self.means
+        return left, G, M
 
 
 def _centre(A: Array) -> None:
@@ -303,15 +324,9 @@ def _iterated(G: Array, factor: Array, start: Array, count: int) -> Axes:
     >>> _iterated(G, np.sqrt(M), np.eye(3)[:, :2] + 0.1, 1).values.round(6)
     array([3., 1.])
     """
-    V = start
+    V, image = _apart(G, start)
     for _ in range(POWERS):
-        V = dpotrs(factor, G @ V, lower=1, overwrite_b=1)[0]
-        V /= np.abs(V).max()
-    image = G @ V
-    inner, turn, _ = dsyevd(V.T @ image)  # numpy's takes three times as long for so few rows
-    kept = inner > ROUNDING * inner[-1]
-    turn = turn[:, kept] / np.sqrt(inner[kept])
-    V, image = V @ turn, image @ turn
+        V, image = _apart(G, dpotrs(factor, image, lower=1)[0])
     onward = dpotrs(factor, image, lower=1)[0]
     values, turn, _ = dsyevd(image.T @ onward)
     values, turn = values[::-1], turn[:, ::-1]
@@ -319,3 +334,18 @@ def _iterated(G: Array, factor: Array, start: Array, count: int) -> Axes:
     rest = onward @ turn[:, :count] - V[:, :count] * values[:count]
     squares = np.maximum(np.einsum("ij,ij->j", rest, G @ rest), 0.0)
     return Axes(values, V, _doubt(values, squares))
+
+
+def _apart(G: Array, V: Array) -> tuple[Array, Array]:
+    """Return a basis with VᵀGV = I of the same space, and GV; powers alone would all turn to one.
+
+    >>> G = np.diag([4.0, 1.0])
+    >>> V, image = _apart(G, np.array([[1.0, 1.0], [0.0, 2.0]]))
+    >>> np.allclose(V.T @ image, np.eye(2)), np.allclose(image, G @ V)
+    (True, True)
+    """
+    image = G @ V
+    inner, turn, _ = dsyevd(V.T @ image)  # numpy's takes three times as long for so few rows
+    kept = inner > ROUNDING * inner[-1]
+    turn = turn[:, kept] / np.sqrt(inner[kept])
+    return V @ turn, image @ turn

@@ -16,11 +16,17 @@ import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.engines.prepared import OF_DISTANCES, is_fast, leaves, statistics
+from mercer.importance.columns import shuffled, split
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Scale, Table
+from mercer.points import take
 
 SINGLE_SQUARES = 1e4
 """Squared distances, in bandwidths, up to which single precision leaves kernel values accurate."""
+
+SPREAD_SQUARES = 0.1
+"""Mean squared distances, in bandwidths, below which values differ too little for it: centred
+products are of the size of their squares, and its rounding of the size of 1."""
 
 
 TILE = 2**18
@@ -52,18 +58,23 @@ def shares_squares(kernel: Kernel) -> bool:
 class Group:
     """The columns of a group, and the squared distances between rows that all others make."""
 
-    def __init__(self, kernel: Kernel, X: Array, rows: Array, columns: list[int]) -> None:
-        self.kernel, self.X, self.rows, self.columns = kernel, X, rows, columns
+    def __init__(self, kernel: Kernel, X: Any, rows: Array, columns: list[Any]) -> None:
+        self.kernel, still = split(kernel, columns)
+        self.X, self.rows, self.columns = X, rows, columns
+        self.still = 0.0 if still is None else np.asarray(still(X, take(X, rows)))
+        self.still_own = 0.0 if still is None else still.diag(X)
         self.uses = Counter(statistics(kernel)) if shares_squares(kernel) else Counter()
-        self.own = X[:, columns]
-        others = np.setdiff1d(np.arange(X.shape[1]), columns)
-        self.squares = {scale: self._squares(others, scale) for scale in self.uses}
-        is_near = all(float(s.max()) < SINGLE_SQUARES for s in self.squares.values())
-        self.precision: Any = np.float32 if self.uses and is_near else np.float64
+        self.squares = {scale: self._squares(scale) for scale in self.uses}
+        is_single = all(
+            float(s.max()) < SINGLE_SQUARES and float(s.mean()) > SPREAD_SQUARES
+            for s in self.squares.values()
+        )
+        self.precision: Any = np.float32 if self.uses and is_single else np.float64
         self.squares = {scale: s.astype(self.precision) for scale, s in self.squares.items()}
         self.sides = {scale: self._side(scale) for scale in self.uses}
 
-    def _squares(self, columns: Array, scale: Scale) -> Array:
+    def _squares(self, scale: Scale) -> Array:
+        columns = np.setdiff1d(np.arange(self.X.shape[1]), self.columns)
         lengths = np.broadcast_to(np.asarray(scale, dtype=np.float64), self.X.shape[1])[columns]
         a = (self.X[:, columns] - self.X[self.rows][:, columns].mean(axis=0)) / lengths
         b, own = a[self.rows], np.einsum("ij,ij->i", a, a)
@@ -80,22 +91,21 @@ class Group:
             for part in chunks(len(order), max(1, TILE // len(self.rows))):
                 yield part, self.kernel.evaluate(Permuted(self, order, sides, part))
             return
-        X = self.X.copy()
-        X[:, self.columns] = self.own[order]
+        X = shuffled(self.X, self.columns, order)
         for part in chunks(len(X), ROWS):
-            yield part, np.asarray(self.kernel(X[part], X[self.rows]))
+            still = self.still if isinstance(self.still, float) else self.still[part]
+            yield part, self.kernel(X[part], take(X, self.rows)) + still
 
     def _side(self, scale: Scale) -> Array:
         """Return the columns of the group in units of a scale, as rows."""
         lengths = np.broadcast_to(np.asarray(scale), self.X.shape[1])[self.columns]
-        side: Array = np.ascontiguousarray((self.own / lengths).T, self.precision)
+        own = self.X[:, self.columns]
+        side: Array = np.ascontiguousarray((own / lengths).T, self.precision)
         return side
 
     def diagonal(self, order: Array) -> Array:
         """Return k(x, x) of the same individuals."""
-        X = self.X.copy()
-        X[:, self.columns] = self.own[order]
-        return self.kernel.diag(X)
+        return self.kernel.diag(shuffled(self.X, self.columns, order)) + self.still_own
 
     def buffer(self, count: int) -> Array:
         """Return this thread's memory for the values of some rows."""
@@ -116,8 +126,7 @@ class Permuted(Table):
 
     @cached_property
     def _points(self) -> Array:
-        X = self.group.X.copy()
-        X[:, self.group.columns] = self.group.own[self.order]
+        X: Array = shuffled(self.group.X, self.group.columns, self.order)
         return X
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.reading.tidy import as_frame, frozen
-from mercer.reading.wording import clean, listing, percent, short
+from mercer.reading.wording import called, listing, percent, short
 
 NAMED = 5
 """Variables that a sentence names before it only counts."""
@@ -116,7 +116,7 @@ class Importance:
         losing = [g for g in self.order if self.importances[g] > ROUNDING]
         if not losing:
             return f"Shuffling the values of no variable costs {it} anything."
-        words = [f"{clean(self.names[g])} ({percent(self.importances[g])})" for g in losing]
+        words = [f"{called(self.names[g])} ({percent(self.importances[g])})" for g in losing]
         words[0] = f"{words[0][:-1]} of the inertia)"
         return f"Shuffling the values of one variable costs {it} most for {listing(words, NAMED)}."
 
@@ -127,7 +127,7 @@ class Importance:
                 f"{permutations} permutations are too few to find links beyond chance at "
                 f"p ≤ {LEVEL:g}: at least {round(1.0 / LEVEL) - 1} are needed."
             )
-        linked = [clean(self.names[g]) for g in self.order if self.p_values[g] <= LEVEL]
+        linked = [called(self.names[g]) for g in self.order if self.p_values[g] <= LEVEL]
         return (
             f"Linked with the others beyond chance (p ≤ {LEVEL:g}, each test by itself, "
             f"{permutations} permutations): {listing(linked, NAMED) if linked else 'none'}."

@@ -29,9 +29,11 @@ from mercer.kernels.composite import (
     refuse_conditional,
     whole_power,
 )
+from mercer.kernels.coordinates import how_wide
 from mercer.kernels.features import join, monomials, outer_rows
 from mercer.kernels.pairs import Aligned, Pairs, exp
 from mercer.kernels.written import ATOM, LARGEST_POWER, POWER, PRODUCT, SUM, Name, literal, wrap
+from mercer.points import Rows
 
 
 @value
@@ -362,6 +364,8 @@ class Constant(Kernel):
         return {"constant": Constant(1.0).evaluate(pairs)}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
+        if isinstance(pairs.x, Rows):
+            return np.zeros((*pairs.shape, how_wide(pairs.x)))
         return 0.0 * pairs.difference()
 
     def features(self, x: Points) -> Array:

@@ -47,19 +47,19 @@ class Composite(Kernel):
         slopes = self.local_slopes(values)
         for (name, child), slope in zip(self.children().items(), slopes, strict=True):
             inner = child.evaluate_partials(self.pairs_of(name, pairs))
-            partials.update({f"{name}__{n}": _times(slope, d) for n, d in inner.items()})
+            partials.update({f"{name}__{n}": times(slope, d) for n, d in inner.items()})
         return partials
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
         slopes = self.local_slopes(self.values(pairs))
         terms = [
-            _times(s, k.evaluate_slopes(pairs))
+            times(s, k.evaluate_slopes(pairs))
             for k, s in zip(self.children().values(), slopes, strict=True)
         ]
         return sum(terms[1:], start=terms[0])
 
 
-def _times(slope: Array | float, derivative: Array) -> Array:
+def times(slope: Array | float, derivative: Array) -> Array:
     """Multiply by a local slope, whose shape lacks the last axis of a vector of derivatives."""
     if isinstance(slope, float | int) or slope.ndim == derivative.ndim:
         return slope * derivative

@@ -23,6 +23,7 @@ from mercer.check import (
     vectors,
 )
 from mercer.kernels.base import STRUCTURAL, Kernel, Kind
+from mercer.kernels.coordinates import coordinates, stepped
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.differences import Disagreement, NoRoom, compare_slope
 from mercer.kernels.euclidean import negative_definite
@@ -31,6 +32,7 @@ from mercer.kernels.probing import chance, cut, gram_matrix, take, unit_roundoff
 from mercer.kernels.text import kernel as read
 from mercer.points import (
     Paired,
+    Rows,
     as_points,
 )
 
@@ -309,16 +311,14 @@ def _slopes(s: _Subject) -> str:
         given = as_numpy(s.kernel.slopes(x))
     except NotDifferentiable as error:
         raise _Skipped(str(error)) from None
-    rows = np.asarray(as_numpy(x), dtype=np.float64)
-    columns = 1 if rows.ndim == 1 else rows.shape[1]
+    points = x if isinstance(x, Rows) else np.asarray(as_numpy(x), dtype=np.float64)
+    X = coordinates(points)[0] if isinstance(points, Rows) else points.reshape(len(points), -1)
     worst = 0.0
-    for j in range(columns):
-        along = np.float64(1.0) if rows.ndim == 1 else np.eye(columns)[j]
+    for j, column in enumerate(X.T):
 
-        def moved(step: float, along: Any = along) -> Array:
-            return as_numpy(s.kernel(rows + step * along, rows))
+        def moved(step: float, j: int = j) -> Array:
+            return as_numpy(s.kernel(stepped(points, j, step), points))
 
-        column = rows if rows.ndim == 1 else rows[:, j]
         spread = float(np.ptp(column)) or float(np.max(np.abs(column))) or 1.0
         worst = max(worst, compare_slope(given[..., j], moved, spread, f"coordinate {j}"))
     return f"largest difference {worst:.2g}"

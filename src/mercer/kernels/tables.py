@@ -17,7 +17,6 @@ from mercer.check import (
     DataWarning,
     InvalidInput,
     InvalidParameter,
-    NotDifferentiable,
     Points,
     as_numpy,
     members,
@@ -27,7 +26,8 @@ from mercer.check import (
 )
 from mercer.kernels.algebra import Product
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Name, literal, value
-from mercer.kernels.composite import Composite, refuse_conditional
+from mercer.kernels.composite import Composite, refuse_conditional, times
+from mercer.kernels.coordinates import how_wide, places
 from mercer.kernels.features import dense, join, outer_rows
 from mercer.kernels.metric import sampled
 from mercer.kernels.pairs import Pairs, Table
@@ -319,7 +319,18 @@ class Columns(Composite):
         return self.combine(squares)
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
-        raise NotDifferentiable("rows of a table are not vectors: no slopes")
+        """Return the gradient in the numbers of the table; what is no number has no direction."""
+        at = places(pairs.x)
+        total = np.zeros((*pairs.shape, how_wide(pairs.x)))
+        local = self.local_slopes(self.values(pairs))
+        for (key, kernel), slope in zip(self.blocks, local, strict=True):
+            names = [key] if isinstance(key, str) else [name for name in key if name in at]
+            if not any(name in at for name in names):
+                continue
+            inner = kernel.evaluate_slopes(self.pairs_of(name_of(key), pairs))
+            columns = np.concatenate([np.arange(at[name].start, at[name].stop) for name in names])
+            total[..., columns] += times(slope, inner)
+        return total
 
     def features(self, x: Points) -> Array:
         weights = self.numbers

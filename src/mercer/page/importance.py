@@ -25,7 +25,7 @@ def importance_section(found: Importance, model: Any = None) -> Section:
     """
     pictures = [importance.describe(found)]
     if model is not None and len(model.inertias_) >= 2:
-        n, d = model.X_fit_.shape
+        n, d = len(model.individuals_), getattr(model.X_fit_, "shape", (0, len(found)))[1]
         if n * n * d <= MOST_SLOPES:
             try:
                 arrows = axis_slopes(model, axes=2, standardize=True)

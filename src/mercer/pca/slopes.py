@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -10,13 +11,18 @@ from mercer.check import (
     Array,
     InvalidInput,
     InvalidParameter,
+    NotDifferentiable,
     Points,
     chunks,
+    how_many,
+    members,
     whole,
 )
 from mercer.estimator import is_yes, require_fit
 from mercer.kernels.base import Kernel
-from mercer.points import readings
+from mercer.kernels.coordinates import coordinates, how_wide
+from mercer.kernels.tables import Columns
+from mercer.points import Rows, readings
 from mercer.reading.slopes import AxisSlopes
 from mercer.reading.values import correlations
 
@@ -47,7 +53,8 @@ def axis_slopes(
     Parameters
     ----------
     model : PCA or KernelPCA
-        A fitted model of individuals that are rows of numbers.
+        A fitted model of individuals that are rows of numbers, or of a table: slopes are then
+        those in its numbers.
     points : table, optional
         Where to take slopes, by default at the individuals of the fit, with their weights.
     axes : int, optional
@@ -67,11 +74,13 @@ def axis_slopes(
     Reverter, Vegas and Oller (2014), BMC Systems Biology 8:S6; Briscik, Dillies and Déjean (2023),
     BMC Bioinformatics 24:282.
     """
-    require_fit(model)
-    if not has_variables(model):
+    if hasattr(model, "fit"):
+        require_fit(model)
+    is_table = isinstance(getattr(model, "X_fit_", None), Rows)
+    if not (has_variables(model) or is_table):
         raise InvalidParameter(
             "slopes are taken in variables: give a PCA or a KernelPCA whose individuals are rows "
-            "of numbers"
+            "of numbers, or of a table"
         )
     is_yes(standardize, "standardize")
     kept = len(model.individuals_.inertias)
@@ -80,19 +89,18 @@ def axis_slopes(
         x, weights = model.X_fit_, model.individuals_.weights
     else:
         x = model._read(points, reset=False)
-        weights = np.full(x.shape[0], 1.0 / x.shape[0])
-    _refuse_large(x.shape, count)
+        weights = np.full(len(x), 1.0 / len(x))
+    X, names = _numbers(model)
+    _refuse_large((len(x), len(names)), count)
     if hasattr(model, "kernel_"):
         arrows = _of_kernel(model, x, count)
     else:
         arrows = np.broadcast_to(_of_table(model)[:, :count], (*x.shape, count))
     means = np.tensordot(weights, arrows, axes=1)
-    circle, deviations = _implied(model, means)
+    circle, deviations = _implied(model, X, means)
     if standardize:
         arrows = arrows * deviations[:, None]
-    return AxisSlopes(
-        arrows, weights, deviations, model._columns, circle, standardize, model._library
-    )
+    return AxisSlopes(arrows, weights, deviations, names, circle, standardize, model._library)
 
 
 def has_variables(model: Any) -> bool:
@@ -102,6 +110,50 @@ def has_variables(model: Any) -> bool:
     kernel = getattr(model, "kernel", None)
     is_matrix = isinstance(kernel, str) and kernel == "precomputed"
     return is_table and hasattr(model, "individuals_") and not is_matrix
+
+
+def _numbers(model: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return the variables of the individuals in which axes have slopes, and their names."""
+    if not isinstance(model.X_fit_, Rows):
+        return model.X_fit_, model._columns
+    X, names = coordinates(vectors_read(model.kernel_, model.X_fit_))
+    if not names:
+        raise NotDifferentiable("the kernel reads no column of the table as numbers: no slopes")
+    return X, names
+
+
+def vectors_read(kernel: Kernel, rows: Rows) -> Rows:
+    """Return a table whose columns are numbers only where a kernel reads them as vectors.
+
+    >>> from mercer import Category, Columns, Linear
+    >>> table = Rows({"age": np.ones(2), "code": np.ones(2)})
+    >>> read = vectors_read(Columns({"age": Linear(), "code": Category()}), table)
+    >>> [column.dtype.kind for column in read.columns.values()]
+    ['f', 'O']
+    """
+    as_vectors = set(_as_vectors(kernel))
+    kept = {
+        name: column if name in as_vectors else _as_objects(column)
+        for name, column in rows.columns.items()
+    }
+    return Rows(kept, rows.roles)
+
+
+def _as_vectors(kernel: Kernel) -> Iterator[str]:
+    """Yield the columns that are read as vectors by some kernel on them."""
+    if isinstance(kernel, Columns):
+        for key, own in kernel.blocks:
+            if own.reads_vectors:
+                yield from [key] if isinstance(key, str) else key
+    else:
+        for child in kernel.children().values():
+            yield from _as_vectors(child)
+
+
+def _as_objects(column: Points) -> Points:
+    found = np.empty(how_many(column), dtype=object)
+    found[:] = list(members(column))
+    return found
 
 
 def _refuse_large(shape: tuple[int, ...], count: int) -> None:
@@ -122,7 +174,10 @@ def _of_table(model: Any) -> Array:
 def _of_kernel(model: Any, x: Points, count: int) -> Array:
     is_approximate = model.spectrum_.is_approximate
     anchors = model._anchors if is_approximate else model._placed(model._anchors)
-    return combined_slopes(model.kernel_, model._placed(x), anchors, model._axes[:, :count])
+    x = model._placed(x)
+    if isinstance(x, Rows):
+        x, anchors = (vectors_read(model.kernel_, points) for points in (x, anchors))
+    return combined_slopes(model.kernel_, x, anchors, model._axes[:, :count])
 
 
 def combined_slopes(kernel: Kernel, x: Points, y: Points, weights: Array) -> Array:
@@ -135,13 +190,14 @@ def combined_slopes(kernel: Kernel, x: Points, y: Points, weights: Array) -> Arr
     array([[[3.],
             [4.]]])
     """
-    n, m, d = len(x), len(y), cast(Any, y).shape[1]
+    n, m = len(x), len(y)
+    d = how_wide(x) if isinstance(x, Rows) else cast(Any, y).shape[1]
     pairs = max(1, BLOCK // d)
     across = min(m, pairs)
     total: Array | None = None
     for rows in chunks(n, max(1, pairs // across)):
         for others in chunks(m, across):
-            tile = np.asarray(kernel.slopes(np.asarray(x[rows]), np.asarray(y[others])))
+            tile = np.asarray(kernel.slopes(_part(x, rows), _part(y, others)))
             part = tile.transpose(0, 2, 1) @ weights[others]
             if total is None:
                 total = np.zeros((n, d, weights.shape[1]), np.result_type(part, np.float64))
@@ -149,9 +205,13 @@ def combined_slopes(kernel: Kernel, x: Points, y: Points, weights: Array) -> Arr
     return np.zeros((n, d, weights.shape[1])) if total is None else total
 
 
-def _implied(model: Any, means: Array) -> tuple[Array, Array]:
+def _part(points: Any, rows: slice) -> Any:
+    return points[rows] if isinstance(points, Rows) else np.asarray(points[rows])
+
+
+def _implied(model: Any, X: Any, means: Array) -> tuple[Array, Array]:
     """Return the correlations that mean slopes imply, and the deviations of the variables."""
-    X, weights = model.X_fit_, model.individuals_.weights
+    weights = model.individuals_.weights
     inertias, unit = model.individuals_.inertias[: means.shape[1]], model.individuals_.unit
     X = X.toarray() if hasattr(X, "toarray") else X
     linear = np.vstack([np.asarray(X[rows]) @ means for rows in readings(X)])

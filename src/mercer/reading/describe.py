@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, chdtrc
+from scipy.special import betainc, binom, chdtrc
 
 from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
-from mercer.estimator import one_of, require_fit
+from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
+from mercer.multiplicity import CORRECTIONS, by_permutation, corrected
 from mercer.reading.links import AxesDescription, AxisDescription, Link, notes_on
+from mercer.reading.scores import Scores, Space
 from mercer.reading.tidy import library_of
-from mercer.reading.values import Categories, correlations
-from mercer.reading.wording import clean, listing
+from mercer.reading.values import Categories
+from mercer.reading.wording import called, listing
 
 DESCRIBED = 5
 """Axes that are described unless a number is asked for."""
@@ -28,7 +30,8 @@ MISSING = "(missing)"
 NAMED = 5
 """Columns that a note names before it only counts."""
 
-CORRECTIONS = ("holm", "benjamini-hochberg", None)
+FEWEST = 3
+"""Individuals without whom a correlation is ±1, or nothing."""
 
 
 def describe_axes(
@@ -38,6 +41,8 @@ def describe_axes(
     axes: int | None = None,
     level: float = 0.05,
     correction: str | None = "holm",
+    permutations: int | None = None,
+    random_state: int | None = None,
 ) -> AxesDescription:
     r"""Say which variables and categories characterise each axis.
 
@@ -49,10 +54,13 @@ def describe_axes(
         v \sim \mathcal N(0, 1)
 
     where the variable has nothing to do with the axis: the laws of t and F are exact for normal
-    scores, that of v is the limit of drawing members at random. Correlations and means are
-    weighted, and N counts the individuals with a weight. Axes that share one inertia are arbitrary
-    within their space, which is described as a whole: by multiple correlations, Pillai's trace
-    :math:`\sum_k \eta^2_k` and the squared length :math:`\sum_k v_k^2 \sim \chi^2`.
+    scores, that of v is the limit of drawing members at random. Its p-value is no smaller than
+    that of one draw among all, so that few members prove little. Axes that share one inertia are
+    arbitrary within their space, which is described as a whole: by multiple correlations, Pillai's
+    trace :math:`\sum_k \eta^2_k` and the squared length :math:`\sum_k v_k^2 \sim \chi^2`.
+
+    Correlations and means are weighted. Unequal weights say less than as many equal ones: p-values
+    are then those of fewer individuals, see `Scores.effective`.
 
     Parameters
     ----------
@@ -69,6 +77,12 @@ def describe_axes(
         Of the p-values of all tests together, those of active variables apart from others. Holm's
         keeps the probability of any false link within ``level``, whatever their dependence; that
         of Benjamini and Hochberg the expected share of false ones, where dependence is positive.
+    permutations : int, optional
+        Where laws are in doubt, as for axes that few individuals make, find the p-values of what
+        did not make the axes by so many permutations of the individuals instead. Holm's rule then
+        becomes that of Westfall and Young, for which 999 are enough for any number of tests.
+    random_state : int, optional
+        The seed of the permutations.
 
     Notes
     -----
@@ -86,61 +100,83 @@ def describe_axes(
     ['correlation', 'eta2', 'v_test', 'v_test']
     """
     level = number(level, "level", above=0.0)
+    if level > 1.0:
+        raise InvalidParameter(f"level is a probability, at most 1, found {level:g}")
     one_of(correction, "correction", CORRECTIONS)
     count = DESCRIBED if axes is None else whole(axes, "axes", least=1)
+    R = None if permutations is None else whole(permutations, "permutations", least=1)
+    seed = None if random_state is None else whole(random_state, "random_state")
     scores = Scores.of(model)
     columns, left_out = _columns(model, table, len(scores.weights))
-    found, more = _tested(scores, columns, scores.spaces(count))
-    p_values = iter(_corrected_by_kind([a for links in found for a in links], correction))
+    spaces = scores.spaces(count)
+    found, more = _tested(scores, columns, spaces)
+    links = _corrected_by_kind([link for part in found for link in part], correction)
+    if R is not None:
+        links = _by_permutation(
+            scores, columns, spaces, links, how=correction, permutations=R, seed=seed
+        )
+    following = iter(links)
     described = tuple(
         AxisDescription(
             tuple(k + 1 for k in space.axes),
             space.share,
             space.is_whole,
-            tuple(replace(link, corrected=next(p_values)) for link in links),
+            tuple(next(following) for _ in part),
             level,
         )
-        for space, links in zip(scores.spaces(count), found, strict=True)
+        for space, part in zip(spaces, found, strict=True)
     )
-    notes = (*notes_on(described, correction, level), *left_out, *more)
+    notes = (*notes_on(described, correction, level, R), *left_out, *more)
     library = library_of(table) or getattr(model, "_library", None)
     return AxesDescription(described, correction, level, notes, library)
 
 
-def _corrected_by_kind(links: list[Link], how: str | None) -> list[float]:
-    """Return corrected p-values; those of variables that made the axes are no tests of others."""
+def _corrected_by_kind(links: list[Link], how: str | None) -> list[Link]:
+    """Correct p-values; those of variables that made the axes are no tests of others."""
     p, is_active = np.array([(a.p_value, a.is_active) for a in links]).reshape(-1, 2).T
     result = np.empty(len(links))
     for kind in (is_active == 1.0, is_active == 0.0):
         result[kind] = corrected(p[kind], how)
-    return [float(value) for value in result]
+    return [replace(a, corrected=float(value)) for a, value in zip(links, result, strict=True)]
 
 
-def corrected(p_values: Array, how: str | None) -> Array:
-    r"""Return p-values corrected for their number m.
+def _by_permutation(  # noqa: PLR0913  (what is tested, and how)
+    scores: Scores,
+    columns: list[Column],
+    spaces: list[Space],
+    links: list[Link],
+    *,
+    how: str | None,
+    permutations: int,
+    seed: int | None,
+) -> list[Link]:
+    """Find the p-values of what did not make the axes by permutations of the individuals."""
+    others = [c for c in columns if not c.is_active]
+    at = [i for i, link in enumerate(links) if not link.is_active]
+    law = _p_values(_tested(scores, others, spaces)[0])
+    rng = np.random.default_rng(seed)
+    null = np.ones((permutations, len(law)))
+    for row in null:
+        # Scores may be alike among the few for whom a column is known: no link, and p = 1.
+        found = _p_values(_tested(scores.shuffled(rng), others, spaces)[0])
+        row[:] = [found.get(test, 1.0) for test in law]
+    alone, together = by_permutation(np.array(list(law.values())), null)
+    adjusted = together if how == "holm" else corrected(alone, how)
+    changed = dict(zip(at, zip(alone, adjusted, strict=True), strict=True))
+    return [
+        replace(link, p_value=float(changed[i][0]), corrected=float(changed[i][1]))
+        if i in changed
+        else link
+        for i, link in enumerate(links)
+    ]
 
-    .. math:: \text{Holm:}\; \max_{l \le i} (m - l + 1)\, p_{(l)}, \quad
-        \text{Benjamini–Hochberg:}\; \min_{l \ge i} \tfrac{m}{l}\, p_{(l)}
 
-    >>> p = np.array([0.01, 0.04, 0.03])
-    >>> corrected(p, "holm"), corrected(p, "benjamini-hochberg")
-    (array([0.03, 0.06, 0.06]), array([0.03, 0.04, 0.04]))
-    """
-    m = len(p_values)
-    if how is None or m == 0:
-        return p_values
-    order = np.argsort(p_values, kind="stable")
-    rank = np.arange(1, m + 1)
-    if how == "holm":
-        sorted_ = np.maximum.accumulate((m - rank + 1) * p_values[order])
-    else:
-        sorted_ = np.minimum.accumulate((m / rank * p_values[order])[::-1])[::-1]
-    result = np.empty(m)
-    result[order] = np.minimum(sorted_, 1.0)
-    return result
+def _p_values(found: list[list[Link]]) -> dict[tuple[int, str, str | None], float]:
+    """Return the p-value of each test by its space, variable and category."""
+    return {(i, a.variable, a.category): a.p_value for i, part in enumerate(found) for a in part}
 
 
-def trace_p_value(trace: float, responses: int, terms: int, rest: int) -> float:
+def trace_p_value(trace: float, responses: int, terms: int, rest: float) -> float:
     r"""Return the p-value of Pillai's trace V, by its law of F.
 
     .. math:: F = \frac{V / a}{(s - V) / b}, \quad s = \min(p, q),\; a = s \max(p, q),\;
@@ -161,88 +197,6 @@ def trace_p_value(trace: float, responses: int, terms: int, rest: int) -> float:
     if s < 1 or b <= 0:
         return 1.0
     return float(betainc(0.5 * b, 0.5 * a, min(max(1.0 - trace / s, 0.0), 1.0)))
-
-
-@dataclass(frozen=True)
-class Space:
-    """Axes that are read together, counted from 0; not whole where one of them is not known."""
-
-    axes: tuple[int, ...]
-    share: float | None
-    is_whole: bool = True
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """The coordinates of individuals on axes, with what is needed to test links with them."""
-
-    coordinates: Array
-    weights: Array
-    inertias: Array
-    unit: float
-    shares: Array | None
-    clusters: tuple[tuple[int, ...], ...]
-
-    @classmethod
-    def of(cls, model: Any) -> Scores:
-        """Read a fitted model with axes, or the map of one without inertias."""
-        clusters = getattr(getattr(model, "spectrum_", None), "clusters", ())
-        if hasattr(model, "individuals_"):
-            found = model.individuals_
-            shares = np.asarray(model.explained_variance_ratio_)
-            scores = cls(
-                found.coordinates, found.weights, found.inertias, found.unit, shares, clusters
-            )
-        elif hasattr(model, "embedding_"):
-            F = np.asarray(model.embedding_, dtype=np.float64)
-            weights = np.asarray(getattr(model, "_weights", np.full(len(F), 1.0 / len(F))))
-            unit = float(np.abs(F).max(initial=0.0)) or 1.0
-            F = F - weights @ F
-            scores = cls(F, weights, weights @ (F / unit) ** 2, unit, None, clusters)
-        else:
-            require_fit(model)
-            raise InvalidInput(f"{type(model).__name__} has no individuals on axes to describe")
-        if np.iscomplexobj(scores.coordinates):
-            raise InvalidInput(
-                "the coordinates are complex and have no order; the real part of the kernel is a "
-                "kernel too, with real ones"
-            )
-        return scores
-
-    def spaces(self, count: int) -> list[Space]:
-        """Return the first axes, those of one inertia together."""
-        kept = self.coordinates.shape[1]
-        together = {k: tuple(i for i in c if i < kept) for c in self.clusters for k in c}
-        found: list[Space] = []
-        for k in range(min(count, kept)):
-            axes = together.get(k, (k,))
-            if not any(k in space.axes for space in found):
-                share = None if self.shares is None else float(np.sum(self.shares[list(axes)]))
-                found.append(Space(axes, share, is_whole=k not in together or len(axes) > 1))
-        return found
-
-    def correlations(self, values: Array, known: Array) -> Array:
-        """Return the correlations of columns, over the individuals whose values are known."""
-        weights = self.weights[known]
-        r, _ = correlations(values[known], self.coordinates[known], weights / weights.sum())
-        return r
-
-    def categories(self, name: str, labels: Array) -> Categories:
-        """Return the categories of a factor that individuals with a weight have."""
-        levels = sorted({str(v) for v in labels[self.weights > 0]})
-        members = np.column_stack([labels == level for level in levels]).astype(np.float64)
-        weights = self.weights @ members
-        return Categories(
-            coordinates=(self.weights[:, None] * members / weights).T @ self.coordinates,
-            squared_distances=np.zeros(len(levels)),
-            levels=tuple(levels),
-            variables_of=(name,) * len(levels),
-            counts=members[self.weights > 0].sum(axis=0).astype(int),
-            weights=weights,
-            inertias=self.inertias,
-            total=int(np.sum(self.weights > 0)),
-            unit=self.unit,
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,14 +222,17 @@ def _columns(model: Any, table: Any, count: int) -> tuple[list[Column], list[str
             ) from None
         pairs = zip(variables.names, variables.correlations, strict=True)
         return [Column(str(name), True, correlations=r) for name, r in pairs], []
-    data = _as_table(table)
+    active, data = _active(model), _as_table(table)
+    if isinstance(table, Mapping):
+        active |= {
+            part for name, block in _blocks(table).items() if name in active for part in block
+        }
     if len(data) != count:
         raise InvalidInput(
             f"the table has {len(data)} rows and the model {count} individuals: give the table "
             "that the model was fitted on"
         )
-    active = _active(model)
-    columns, skipped = [], []
+    columns, skipped, names_of_rows = [], [], []
     for column in data.columns():
         if column.role is Role.NUMBER:
             columns.append(Column(column.name, column.name in active, numbers=column.values))
@@ -283,10 +240,19 @@ def _columns(model: Any, table: Any, count: int) -> tuple[list[Column], list[str
             words = [MISSING if v is None else v for v in as_labels(column.values.tolist())]
             labels = np.array(words, dtype=object)
             columns.append(Column(column.name, column.name in active, labels=labels))
+        elif column.role is Role.FACTOR:
+            names_of_rows.append(column.name)
         elif column.role is not Role.IDENTIFIER:
-            skipped.append(clean(column.name) or "a column without a name")
-    names = listing(skipped, NAMED) if skipped else ""
-    return columns, [f"Neither numbers nor categories, and left out: {names}."] if skipped else []
+            skipped.append(column.name)
+    return columns, [
+        *_left_out("Different for everyone", names_of_rows),
+        *_left_out("Neither numbers nor categories", skipped),
+    ]
+
+
+def _left_out(why: str, names: list[str]) -> list[str]:
+    listed = listing([called(name) for name in names], NAMED) if names else ""
+    return [f"{why}, and left out: {listed}."] if names else []
 
 
 def _active(model: Any) -> set[str]:
@@ -298,46 +264,75 @@ def _active(model: Any) -> set[str]:
 
 
 def _as_table(table: Any) -> Table:
-    if isinstance(table, Mapping):
-        return Table.of(table)
-    return read(table, "table", missing="keep")
+    if not isinstance(table, Mapping):
+        return read(table, "table", missing="keep")
+    blocks = _blocks(table)
+    columns: dict[str, Any] = {}
+    for name, column in table.items():
+        columns |= blocks.get(str(name), {str(name): column})
+    return Table.of(columns)
+
+
+def _blocks(table: Mapping[Any, Any]) -> dict[str, dict[str, Array]]:
+    """Return the columns of each block of numbers, named by their place in it.
+
+    >>> list(_blocks({"age": np.ones(4), "genes": np.ones((4, 2))})["genes"])
+    ['genes[0]', 'genes[1]']
+    """
+    given = {str(name): c for name, c in table.items() if len(np.shape(c)) == 2}
+    found = {name: np.asarray(column) for name, column in given.items()}
+    return {
+        name: {f"{name}[{j}]": block[:, j] for j in range(block.shape[1])}
+        for name, block in found.items()
+        if block.dtype.kind in "biuf"
+    }
 
 
 def _tested(
     scores: Scores, columns: list[Column], spaces: list[Space]
 ) -> tuple[list[list[Link]], list[str]]:
-    """Return the links of each space, and sentences on columns without variance or with holes."""
+    """Return the links of each space, and sentences on columns that say nothing or have holes."""
     found: list[list[Link]] = [[] for _ in spaces]
-    constant, holed = [], []
-    for column, r, individuals, between in _numbers(scores, columns):
-        if not np.all(np.isfinite(r)):
-            constant.append(clean(column.name))
+    constant: list[str] = []
+    unknown: list[str] = []
+    holed: list[str] = []
+    for column, r, known, between in _numbers(scores, columns):
+        individuals = scores.count if known is None else int(np.sum(known & (scores.weights > 0)))
+        if individuals < min(FEWEST, scores.count):
+            unknown.append(column.name)
             continue
-        if individuals < int(np.sum(scores.weights > 0)):
-            holed.append(clean(column.name))
+        if not np.all(np.isfinite(r)):
+            constant.append(column.name)
+            continue
+        if individuals < scores.count:
+            holed.append(column.name)
         for links, space in zip(found, spaces, strict=True):
             at = list(space.axes)
-            links.append(_of_number(column, r[at], individuals, between[np.ix_(at, at)]))
+            M = scores.effective(at, known)
+            links.append(_of_number(column, r[at], M, between[np.ix_(at, at)]))
     for column in columns:
         if column.labels is not None:
             categories = scores.categories(column.name, column.labels)
             if len(categories) < 2:
-                constant.append(clean(column.name))
+                is_unknown = categories.levels == (MISSING,)
+                (unknown if is_unknown else constant).append(column.name)
                 continue
             for links, space in zip(found, spaces, strict=True):
-                links.extend(_of_factor(categories, list(space.axes), column.is_active))
-    sentences = []
-    if constant:
-        names = listing(constant, NAMED)
-        sentences.append(f"The same for everyone, and left out: {names}.")
+                links.extend(_of_factor(scores, categories, list(space.axes), column.is_active))
+    sentences = [
+        *_left_out("The same for everyone", constant),
+        *_left_out("Known for too few individuals", unknown),
+    ]
     if holed:
-        names = listing(holed, NAMED)
+        names = listing([called(name) for name in holed], NAMED)
         sentences.append(f"Over the individuals whose value is known only: {names}.")
     return found, sentences
 
 
-def _numbers(scores: Scores, columns: list[Column]) -> Iterator[tuple[Column, Array, int, Array]]:
-    """Yield the correlations of each column of numbers, and how many individuals they rest on.
+def _numbers(
+    scores: Scores, columns: list[Column]
+) -> Iterator[tuple[Column, Array, Array | None, Array]]:
+    """Yield the correlations of each column of numbers, and for whom they are known, if not all.
 
     Last come the correlations between the axes among these: they are 0 over all individuals only.
     """
@@ -348,17 +343,16 @@ def _numbers(scores: Scores, columns: list[Column]) -> Iterator[tuple[Column, Ar
     r = dict(zip(complete, _stacked(scores, complete, every), strict=True))
     for column in columns:
         if column.correlations is not None:
-            yield column, column.correlations, int(active.sum()), apart
+            yield column, column.correlations, None, apart
         elif column in r:
-            yield column, r[column], int(active.sum()), apart
+            yield column, r[column], None, apart
         elif column.numbers is not None:
             known = np.isfinite(np.asarray(column.numbers, float))
-            individuals = int(np.sum(known & active))
-            if individuals < 2:
-                yield column, np.full(len(apart), np.nan), individuals, apart
+            if not np.any(known & active):
+                yield column, np.full(len(apart), np.nan), known, apart
             else:
                 between = np.nan_to_num(scores.correlations(scores.coordinates, known))
-                yield column, _stacked(scores, [column], known)[0], individuals, between
+                yield column, _stacked(scores, [column], known)[0], known, between
 
 
 def _stacked(scores: Scores, columns: list[Column], known: Array) -> Array:
@@ -368,19 +362,23 @@ def _stacked(scores: Scores, columns: list[Column], known: Array) -> Array:
     return scores.correlations(np.column_stack(numbers), known)
 
 
-def _of_number(column: Column, r: Array, individuals: int, between: Array) -> Link:
+def _of_number(column: Column, r: Array, individuals: float, between: Array) -> Link:
     trace = float(r @ np.linalg.pinv(between, hermitian=True) @ r) if len(r) > 1 else float(r @ r)
     value = float(r[0]) if len(r) == 1 else float(np.sqrt(min(trace, 1.0)))
     p = trace_p_value(trace, len(r), 1, individuals - 2)
     return Link(column.name, None, "correlation", value, p, column.is_active)
 
 
-def _of_factor(categories: Categories, axes: list[int], is_active: bool) -> Iterator[Link]:
-    name, Q, N = categories.variables[0], len(categories), categories.total
+def _of_factor(
+    scores: Scores, categories: Categories, axes: list[int], is_active: bool
+) -> Iterator[Link]:
+    name, Q = categories.variables[0], len(categories)
     trace = float(categories.eta2[0, axes].sum())
-    p = trace_p_value(trace, len(axes), Q - 1, N - Q)
+    p = trace_p_value(trace, len(axes), Q - 1, scores.effective(axes) - Q)
     yield Link(name, None, "eta2", trace / len(axes), p, is_active)
-    for level, v in zip(categories.levels, categories.v_test[:, axes], strict=True):
+    one_draw = 1.0 / binom(categories.total, categories.counts)
+    p_values = np.maximum(chdtrc(len(axes), scores.lengths(categories, axes)), one_draw)
+    parts = zip(categories.levels, categories.v_test[:, axes], p_values, strict=True)
+    for level, v, p in parts:
         length = float(v[0]) if len(axes) == 1 else float(np.sqrt(v @ v))
-        p = float(chdtrc(len(axes), length**2))
-        yield Link(name, level, "v_test", length, p, is_active)
+        yield Link(name, level, "v_test", length, float(p), is_active)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.reading.tidy import as_frame
-from mercer.reading.wording import clean, listing, percent, short
+from mercer.reading.wording import called, clean, listing, percent, short
 
 CLOSE = 0.5
 """Variables whose correlation with an axis is at least this describe it."""
@@ -69,8 +69,9 @@ class AxisDescription:
         factors = [link for link in self.links if link.measure == "eta2"]
         beyond = [a for a in factors if a.corrected <= self.level]
         others = [a for a in factors if a.corrected > self.level]
-        found = [self._on_space(), *self._on_numbers(first), *map(self._on_factor, beyond)]
-        return tuple(text for text in (*found, self._on_others(others)) if text)
+        found = [self._on_space(), *self._on_numbers(first), self._on_weak(first)]
+        found += [*map(self._on_factor, beyond), self._on_others(others)]
+        return tuple(text for text in found if text)
 
     def _on_space(self) -> str:
         if self.is_plane:
@@ -90,19 +91,30 @@ class AxisDescription:
             few = few if abs(links[0].value) < CLOSE else "No variable goes beyond chance"
             return [f"{few}; the closest is {self._named(links[0])}."]
         if self.is_plane:
-            return [f"Along it vary {listing([self._named(a) for a in close], NAMED)}."]
+            verb = "varies" if len(close) == 1 else "vary"
+            return [f"Along it {verb} {listing([self._named(a) for a in close], NAMED)}."]
         sides = [[self._named(a) for a in close if a.value * sign > 0] for sign in (1, -1)]
         verbs = zip(("rises", "falls"), sides, strict=True)
         return [f"It {verb} with {listing(side, NAMED)}." for verb, side in verbs if side]
+
+    def _on_weak(self, links: list[Link]) -> str:
+        """Name what did not make the axes and is linked with them all the same, if not closely."""
+        weak = [a for a in links if a.corrected <= self.level and abs(a.value) < CLOSE]
+        weak = sorted((a for a in weak if not a.is_active), key=lambda link: -abs(link.value))
+        if not weak:
+            return ""
+        whose = "them" if self.is_plane else "it"
+        words = [self._named(a) for a in weak]
+        return f"Linked with {whose} beyond chance, yet weakly: {listing(words, NAMED)}."
 
     def _named(self, link: Link) -> str:
         has_active = any(other.is_active for other in self.links)
         mark = "" if link.is_active or not has_active else "supplementary, "
         letter = "R" if self.is_plane else "r"
-        return f"{clean(link.variable)} ({mark}{letter} = {short(link.value)})"
+        return f"{called(link.variable)} ({mark}{letter} = {short(link.value)})"
 
     def _on_factor(self, factor: Link) -> str:
-        said = f"{clean(factor.variable)} accounts for {percent(factor.value)} of "
+        said = f"{called(factor.variable)} accounts for {percent(factor.value)} of "
         said += "their variance" if self.is_plane else "its variance"
         mine = [a for a in self.links if a.category is not None and a.variable == factor.variable]
         far = sorted(
@@ -125,8 +137,8 @@ class AxisDescription:
     def _on_others(self, factors: list[Link]) -> str:
         if not factors:
             return ""
-        words = [f"{clean(a.variable)} ({percent(a.value)} of its variance)" for a in factors[:1]]
-        words += [f"{clean(a.variable)} ({percent(a.value)})" for a in factors[1:]]
+        words = [f"{called(a.variable)} ({percent(a.value)} of its variance)" for a in factors[:1]]
+        words += [f"{called(a.variable)} ({percent(a.value)})" for a in factors[1:]]
         whose = "them" if self.is_plane else "it"
         return f"Not linked with {whose} beyond chance: {listing(words, NAMED)}."
 
@@ -186,7 +198,10 @@ class AxesDescription:
 
 
 def notes_on(
-    axes: tuple[AxisDescription, ...], correction: str | None, level: float
+    axes: tuple[AxisDescription, ...],
+    correction: str | None,
+    level: float,
+    permutations: int | None = None,
 ) -> tuple[str, ...]:
     """Return what a reader must know: the words and letters used, the correction, its limits."""
     links = [link for axis in axes for link in axis.links]
@@ -207,7 +222,16 @@ def notes_on(
         notes.append("Supplementary: not used to make the axes.")
     if links:
         tests = [sum(link.is_active is kind for link in links) for kind in (False, True)]
-        notes.append(f"Beyond chance: p ≤ {level:g}{_by(correction, *tests)}.")
+        notes.append(
+            f"Beyond chance: chance alone makes a link as close with probability p ≤ {level:g}"
+            f"{_by(correction, *tests)}."
+        )
+        if permutations is not None and tests[0]:
+            joint = " together, which replace that rule" if correction == "holm" else ""
+            notes.append(
+                f"The p-values of what did not make the axes come from {permutations} permutations "
+                f"of the individuals{joint}."
+            )
     if any(link.is_active for link in links):
         notes.append(
             "The p-values of variables that made the axes say how close a link is, not whether "

@@ -22,13 +22,22 @@ def clean(label: object, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
+def called(name: object) -> str:
+    """Return the name of a column as sentences show it.
+
+    >>> called("age"), called(" ")
+    ('age', 'a column without a name')
+    """
+    return clean(name).strip() or "a column without a name"
+
+
 def short(value: float) -> str:
     """Return a number as prose shows it.
 
-    >>> short(3.14159), short(7313.4), short(1234567.0), short(0.00012), short(-2.0)
-    ('3.14', '7313', '1.23e+06', '0.00012', '\N{MINUS SIGN}2')
+    >>> short(3.14159), short(7313.4), short(999.7), short(1234567.0), short(0.00012), short(-2.0)
+    ('3.14', '7313', '1000', '1.23e+06', '0.00012', '\N{MINUS SIGN}2')
     """
-    text = f"{value:.0f}" if 1e3 <= abs(value) < 1e6 else f"{value:.3g}"
+    text = f"{value:.0f}" if 999.5 <= abs(value) < 1e6 else f"{value:.3g}"
     return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
 
 
