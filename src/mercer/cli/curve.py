@@ -24,7 +24,7 @@ from mercer.estimator import as_kernel
 from mercer.gp.process import GaussianProcess
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.page.curve import Fit, result, sections
+from mercer.page.curve import Fit, named_variables, result, sections
 from mercer.regression.kernel import KernelRegression
 from mercer.regression.spline import SmoothingSpline
 from mercer.spectrum.budget import machine_bytes
@@ -197,7 +197,7 @@ def write_page(args: Namespace, page: Any, fit: Fit, out: str) -> Any:
     """Write the page of a fit."""
     return page(
         out,
-        args.title or f"{fit.target} as a function of {', '.join(fit.variables[:3])}",
+        args.title or f"{fit.target} as a function of {named_variables(fit)}",
         result(fit),
         sections(fit),
         command=command_line(args, out, "page"),

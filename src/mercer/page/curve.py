@@ -39,6 +39,9 @@ SURFACE = 300
 GRID = 24
 """Values of each of them."""
 
+NAMED = 4
+"""Variables up to this many are named in a sentence."""
+
 DIGITS = re.compile(r"\d+\.\d+(?:e[+-]?\d+)?")
 
 NAMES = {
@@ -137,16 +140,22 @@ class Fit:
 
 def result(fit: Fit) -> list[str]:
     """Return what was found, in sentences."""
-    of = ", ".join(fit.variables) if len(fit.variables) <= 4 else f"{len(fit.variables)} variables"
-    said = [f"{count_of(len(fit), 'observation')}: {fit.target} as a function of {of}."]
+    seen = count_of(len(fit), "observation")
+    said = [f"{seen}: {fit.target} as a function of {named_variables(fit)}."]
     said.append(f"A {fit.kind}{_size(fit)}{_penalty(fit)}.")
     quality = f"It explains {percent(max(fit.explained, 0.0))} of the variance of {fit.target}"
-    if fit.predicted is not None:
+    if fit.predicted is not None and np.isfinite(fit.predicted):
         quality += f", and {percent(max(fit.predicted, 0.0))} of it from all other observations"
     said.append(f"{quality}.")
     if fit.noise is not None:
         said.append(f"The standard deviation of the noise is {short(np.sqrt(fit.noise))}.")
     return said
+
+
+def named_variables(fit: Fit) -> str:
+    """Return the names of the variables, or how many there are."""
+    names = fit.variables
+    return ", ".join(names) if len(names) <= NAMED else f"{len(names)} variables"
 
 
 def _size(fit: Fit) -> str:
@@ -213,17 +222,37 @@ def _curve(fit: Fit) -> Section:
     else:
         table["lower"], table["upper"] = fit.band(few) or (table[fit.target],) * 2
         said = (
-            "The narrow band is where the curve lies, right on average over its length; the wide "
-            "one is where a new observation lies, whose noise comes on top."
+            f"{_of_band(fit)}; the wide one is where a new observation lies, whose noise comes on "
+            "top."
         )
     return Section("Curve", [said], [picture], {"The curve": table})
+
+
+def _of_band(fit: Fit) -> str:
+    if isinstance(fit.model, GaussianProcess):
+        return (
+            "The narrow band is where the function lies at each place, given the observations and "
+            "the parameters as they were found"
+        )
+    return "The narrow band is where the curve lies, right on average over its length"
 
 
 def _values(fit: Fit) -> Section:
     picture = against_observed.describe(
         fit.fitted, fit.y, names=fit.labels, title=f"{fit.target}, fitted and observed"
     )
-    return Section("Values", [], [picture])
+    said = (
+        "Each dot is an observation: across what the function says, up what was observed. The "
+        "farther from the dashed line, the larger the residual."
+    )
+    rows, _ = thinned(len(fit))
+    columns: dict[str, Any] = {"observation": list(fit.labels[rows])}
+    columns |= {fit.target: fit.y[rows], "fitted": fit.fitted[rows]}
+    band = fit.band(fit.x[rows])
+    if band is not None:
+        columns |= {"lower": band[0], "upper": band[1]}
+    name = "Observations" if len(columns["observation"]) == len(fit) else "Some observations"
+    return Section("Values", [said], [picture], {name: columns})
 
 
 def _residuals(fit: Fit) -> Section:

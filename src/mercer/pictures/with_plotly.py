@@ -212,6 +212,7 @@ def _side(
         "automargin": True,
         "range": ends,
         "type": "log" if side.is_log else "linear",
+        "exponentformat": "power",  # 10⁻⁹ rather than 1n
         "domain": list(domain),
         "anchor": anchor,
         "zeroline": zero,
