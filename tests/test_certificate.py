@@ -11,6 +11,7 @@ from mercer.certificate import (
     NormProbe,
     certify,
     frobenius_complement,
+    ordered_intervals,
     trace_complement,
 )
 from mercer.check import Array
@@ -152,3 +153,28 @@ def test_an_angle_from_a_probe_says_so() -> None:
     probe = Complement(0.5, "probe", "none", 1e-9)
     proof = certify(np.array([1.0, 0.1]), np.zeros((3, 2)), np.full(2, 1e-6), 1, [probe])
     assert proof.sines[0] == 1.0 or proof.failure_probability == 1e-9
+
+
+def test_rounding_larger_than_the_residual_does_not_hide_the_order() -> None:
+    values = np.array([5.0, 4.0, 3.0])
+    left_out = [Complement(1.0, "trace")]
+    proof = certify(values, np.zeros((6, 3)), np.full(3, 1e-3), 3, left_out)
+    assert proof.is_ordered.all()
+    assert np.all(proof.errors <= 2.0 * np.sqrt(3.0) * 1e-3 * (1.0 + 1e-12))
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_leading_values_lie_in_ordered_intervals(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n, b = 9, int(rng.integers(1, 5))
+    axes = np.linalg.qr(rng.standard_normal((n, n)))[0]
+    truth = np.sort(rng.uniform(0.0, 4.0, n))[::-1]
+    K = axes * truth @ axes.T
+    Q = np.linalg.qr(axes[:, :b] + 0.1 * rng.random() * rng.standard_normal((n, b)))[0]
+    theta = np.sort(np.diag(Q.T @ K @ Q) + 0.01 * rng.standard_normal(b))[::-1]  # not Ritz values
+    rho = float(np.linalg.norm(K @ Q - Q * theta, 2))
+    outside = np.linalg.qr(Q, mode="complete")[0][:, b:]
+    tau = float(np.linalg.eigvalsh(outside.T @ K @ outside)[-1])
+    lower, upper = ordered_intervals(theta, rho, tau)
+    assert np.all(lower <= truth[:b] + 1e-12)
+    assert np.all(truth[:b] <= upper + 1e-12)

@@ -73,6 +73,21 @@ def quadratic_intervals(theta: Array, rho: float, tau: float) -> tuple[Array, Ar
     return theta, theta + np.where(theta > tau, excess, np.inf)
 
 
+def ordered_intervals(theta: Array, rho: float, tau: float) -> tuple[Array, Array]:
+    r"""Return intervals for the leading eigenvalues, linear in the residual.
+
+    .. math:: |\lambda_i - \theta_i| \le \|R\|_2, \quad \theta_i > \tau + \|R\|_2
+
+    K is within ‖R‖ of a matrix with the blocks Θ and one that is at most τ + ‖R‖ (Davis, Kahan and
+    Weinberger's dilation), so that its leading eigenvalues are those of Θ (Weyl).
+
+    >>> ordered_intervals(np.array([2.0, 1.0]), 0.25, 0.9)
+    (array([1.75, -inf]), array([2.25,  inf]))
+    """
+    width = np.where(theta > tau + rho, rho, np.inf)
+    return theta - width, theta + width
+
+
 def sine_bounds(theta: Array, rho: float, tau: float, rounding: float = 0.0) -> Array:
     r"""Return bounds for the angle between the space of the first k axes and the true one.
 
@@ -123,9 +138,11 @@ def certify(
         for left_out in complements:
             outside = _outside(theta, used, left_out.tau, float(rho[-1] + 2.0 * rounding[-1]))
             low, high = quadratic_intervals(theta[:count], float(rho[used]), outside)
-            low, high = low - slack, high + slack
+            near, far = ordered_intervals(theta[:count], float(rho[used]), outside)
+            low, high = np.maximum(low - slack, near), np.minimum(high + slack, far)
             worth = np.where(ordered & (left_out.assumption == NOT_HIDDEN), WORTH, 1.0)
-            better = high - low < worth * (upper - lower)
+            # Of two intervals as wide, the one that knows its place says more.
+            better = high - low < worth * (upper - lower) + np.where(ordered, 0.0, SAME * rho[used])
             lower, upper = np.where(better, low, lower), np.where(better, high, upper)
             ordered |= better
             angle = sine_bounds(theta[:used], float(rho[used]), outside, slack)[:count]
@@ -190,6 +207,9 @@ PROBES = 4
 
 NOT_HIDDEN = "rounding in single precision hides nothing from random probes"
 """What a small bound from probes rests on whose products were rounded a lot."""
+
+SAME = 1e-9
+"""Widths of intervals that differ by less than this share of the residual are the same."""
 
 WORTH = 0.5
 """An interval that rests on an assumption replaces one that does not only if it is so narrow."""
