@@ -18,12 +18,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import mercer as mc
-from mercer.check import Array
+from mercer.check import Array, InvalidInput
 from mercer.regression import curve as curves
 from mercer.regression import lanes, penalty_path
+from mercer.regression.choice import chosen
 from mercer.regression.curve import Curve, curve
+from mercer.regression.curve import curves as together
 from mercer.regression.information import carried, joint_determinant, left_out, observed
-from mercer.regression.places import pooled
+from mercer.regression.places import Places, pooled
 
 REFERENCE = Path(__file__).parent / "reference"
 X = np.array([0.05, 0.2, 0.5, 0.75, 1.0])
@@ -39,6 +41,15 @@ def noisy(n: int, seed: int = 0, *, is_even: bool = False) -> tuple[Array, Array
     x = np.linspace(0.0, 1.0, n) if is_even else rng.uniform(size=n)
     truth = np.sin(12.0 * x) + np.exp(-50.0 * (x - 0.5) ** 2)
     return x, truth, truth + 0.3 * rng.standard_normal(n)
+
+
+@pytest.fixture(params=["compiled", "numpy"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Sweeps by loops that numba compiles, and by numpy alone."""
+    if request.param == "compiled" and find_spec("numba") is None:
+        pytest.skip("numba is not installed")
+    monkeypatch.setattr(curves, "is_compiled", lambda: request.param == "compiled")
+    return str(request.param)
 
 
 def exact(x: Array, y: Array, w: Array, penalty: float) -> tuple[Array, Array]:
@@ -152,6 +163,7 @@ def test_the_roughness_of_a_sine(omega: float) -> None:
 
 @pytest.mark.parametrize("kind", ["even", "random", "near ties"])
 @pytest.mark.parametrize("penalty", [1e-14, 1e-6, 1.0, 1e8])
+@pytest.mark.usefixtures("way")
 def test_fits_and_leverages_keep_all_their_digits(kind: str, penalty: float) -> None:
     rng = np.random.default_rng(3)
     x = np.sort(rng.uniform(size=24)) if kind != "even" else np.linspace(0.0, 1.0, 24)
@@ -211,6 +223,7 @@ def in_long_doubles(x: Array, y: Array, penalty: float) -> tuple[Array, Array]:
 
 
 @pytest.mark.parametrize("penalty", [1e-9, 1e-3, 1e3])
+@pytest.mark.usefixtures("way")
 def test_many_random_places_agree_with_extended_precision(penalty: float) -> None:
     x, _, y = noisy(2000, 1)
     order = np.argsort(x)
@@ -220,27 +233,113 @@ def test_many_random_places_agree_with_extended_precision(penalty: float) -> Non
     np.testing.assert_allclose(spline.leverages_[order], leverages, rtol=1e-11)
 
 
-@pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
-@pytest.mark.parametrize("n", [2, 3, lanes.SHORT, lanes.SHORT + 1, 500, 3001])
-@pytest.mark.parametrize("kind", ["random", "clusters"])
-def test_stretches_in_step_give_what_the_compiled_loop_gives(
-    n: int, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def scattered(n: int, kind: str) -> Places:
     rng = np.random.default_rng(n)
     x = rng.uniform(size=n)
     if kind == "clusters":
         x = np.arange(n) % 3 + 1e-7 * x
-    places = pooled(x, rng.standard_normal(n), rng.uniform(0.5, 2.0, n))
-    for penalty in (1e-12, 1e-4, 1.0, 1e6, np.inf):
-        compiled = Curve(places, penalty)
-        expected = compiled.leverages, compiled.residuals, compiled.restricted
-        with monkeypatch.context() as patch:
-            patch.setattr(curves, "is_compiled", lambda: False)
-            stretched = Curve(places, penalty)
-            np.testing.assert_allclose(stretched.leverages, expected[0], rtol=1e-9)
-            np.testing.assert_allclose(stretched.residuals, expected[1], atol=1e-9)
-            if n > 2:
-                assert stretched.restricted == pytest.approx(expected[2], rel=1e-9, abs=1e-9)
+    if kind == "far apart":
+        x = 10.0 ** (-20.0 * x)
+    return pooled(x, rng.standard_normal(n), rng.uniform(0.5, 2.0, n))
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
+@pytest.mark.parametrize("n", [2, 3, lanes.SHORT, lanes.SHORT + 1, 500, 3001])
+@pytest.mark.parametrize("kind", ["random", "clusters", "far apart"])
+@pytest.mark.parametrize("block", [lanes.BLOCK, 100], ids=["at once", "in blocks"])
+def test_stretches_in_step_give_what_the_compiled_loop_gives(
+    n: int, kind: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = scattered(n, kind)
+    monkeypatch.setattr(lanes, "BLOCK", block)
+    penalties = (1e-90, 1e-12, 1e-4, 1.0, 1e6, np.inf)
+    compiled = [Curve(places, penalty) for penalty in penalties]
+    expected = [(of.leverages, of.remainders, of.residuals, of.restricted) for of in compiled]
+    monkeypatch.setattr(curves, "is_compiled", lambda: False)
+    for of, (leverages, remainders, residuals, restricted) in zip(
+        together(places, penalties), expected, strict=True
+    ):
+        np.testing.assert_allclose(of.leverages, leverages, rtol=1e-10)
+        np.testing.assert_allclose(of.remainders, remainders, rtol=1e-9)
+        np.testing.assert_allclose(of.residuals, residuals, rtol=1e-9, atol=1e-11)
+        if n > 2:
+            assert of.restricted == pytest.approx(restricted, rel=1e-11, abs=1e-9)
+
+
+@pytest.mark.parametrize("penalty", [1e-9, 1e-2, np.inf])
+def test_curves_swept_together_are_those_swept_alone(
+    penalty: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = scattered(700, "random")
+    monkeypatch.setattr(curves, "is_compiled", lambda: False)
+    monkeypatch.setattr(lanes, "BLOCK", 2000)
+    alone = Curve(places, penalty)
+    *_, of = together(places, [1e-5, 1e-3, 1.0, penalty])
+    assert of.penalty == penalty
+    np.testing.assert_allclose(of.leverages, alone.leverages, rtol=1e-12)
+    for found, expected in zip(of.state, alone.state, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.usefixtures("way")
+def test_two_places_however_near_are_nearly_one() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal(40)
+    pooled_pair = mc.SmoothingSpline(1e-3).fit(np.append(0.0, np.linspace(0.0, 1.0, 39)), y)
+    for gap in (1e-14, 1e-30, 1e-60, 1e-200, 5e-324):
+        x = np.append(0.0, np.linspace(0.0, 1.0, 39))
+        x[1] = gap
+        spline = mc.SmoothingSpline(1e-3).fit(x, y)
+        np.testing.assert_allclose(spline.fitted_values_, pooled_pair.fitted_values_, atol=1e-12)
+        assert spline.degrees_of_freedom_ == pytest.approx(
+            pooled_pair.degrees_of_freedom_, rel=1e-12
+        )
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
+@pytest.mark.parametrize("criterion", ["gcv", "loo", "reml"])
+@pytest.mark.parametrize("n", [12, 300])
+def test_both_ways_choose_the_same_penalty(
+    criterion: str, n: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, _, y = noisy(n, 5)
+    spline = mc.SmoothingSpline(criterion=criterion).fit(x, y)
+    monkeypatch.setattr(curves, "is_compiled", lambda: False)
+    plain = mc.SmoothingSpline(criterion=criterion).fit(x, y)
+    assert plain.penalty_ == pytest.approx(spline.penalty_, rel=1e-6)
+    assert plain.criterion_ == pytest.approx(spline.criterion_, rel=1e-9)
+    at = np.linspace(-0.2, 1.2, 50)
+    for order in range(4):
+        expected = spline.predict(at, order)
+        np.testing.assert_allclose(plain.predict(at, order), expected, rtol=1e-5, atol=1e-6)
+    band = spline.confidence_band(at)
+    np.testing.assert_allclose(plain.confidence_band(at), band, rtol=1e-5, atol=1e-6)
+
+
+def test_the_lowest_of_several_minima_is_chosen() -> None:
+    """One that is narrower than a power of ten, beside a wide one that is not as low."""
+
+    def score(penalty: float) -> float:
+        t = np.log10(penalty) if penalty < np.inf else 50.0
+        return float(2.0 - np.exp(-((t + 3.2) ** 2)) - 0.8 * np.exp(-((t - 2.0) ** 2) / 8.0))
+
+    penalty, least = chosen(score, -8.0, 8.0)
+    assert np.log10(penalty) == pytest.approx(-3.2, abs=0.02)
+    at = np.log10(penalty) + np.linspace(-0.1, 0.1, 201)
+    assert least <= min(score(10.0**t) for t in at) * (1.0 + 1e-8)
+
+
+def test_a_minimum_is_found_where_polynomials_do_not_follow() -> None:
+    trials = []
+
+    def score(penalty: float) -> float:
+        trials.append(penalty)
+        t = np.log10(penalty) if penalty < np.inf else 50.0
+        return (np.inf if t < -6.0 else np.nan) if t < -4.0 else float(np.sqrt(abs(t - 0.3)))
+
+    penalty, _ = chosen(score, -8.0, 8.0)
+    assert np.log10(penalty) == pytest.approx(0.3, abs=1e-3)
+    assert len(trials) < 70
 
 
 @pytest.mark.parametrize("criterion", ["gcv", "loo", "reml"])
@@ -525,3 +624,12 @@ class FirstColumn(mc.SmoothingSpline):
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_a_curve_refuses_by_row_what_is_no_number() -> None:
+    with pytest.raises(InvalidInput, match="x, row 2, column 0 holds NaN"):
+        mc.SmoothingSpline().fit([0.0, 1.0, np.nan], [1.0, 2.0, 3.0])
+    with pytest.raises(InvalidInput, match="two observations or more, found n_samples = 1"):
+        mc.SmoothingSpline().fit([0.0], [1.0])
+    with pytest.raises(InvalidInput, match="whatever its penalty"):
+        penalty_path(mc.SmoothingSpline().fit([0.0, 1.0], [1.0, 2.0]))

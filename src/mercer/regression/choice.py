@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+
+from mercer.check import Array
 
 PRECISION = 1e-4
 """Decimal logarithms of penalties are found to within this; criteria are flat there."""
 
+NEAR = 6
+"""The polynomial that says what to try next goes through so many of the nearest trials."""
+
+AROUND = np.array([-0.3, -0.1, 0.1, 0.3])
+"""Where trials cost less together, these about the first guess come at once."""
+
+MOST = 40
+"""One to four trials suffice where a criterion is smooth, forty where intervals are halved."""
+
 
 def chosen(
-    score: Callable[[float], float], low: float, high: float, *, refine: bool = True
+    score: Callable[[float], float],
+    low: float,
+    high: float,
+    *,
+    refine: bool = True,
+    scores: Callable[[Array], Iterable[float]] | None = None,
 ) -> tuple[float, float]:
     """Return the penalty between 10^low and 10^high, or infinity, of the least score, and that.
 
     One value is tried for each power of ten, since criteria may have several minima; with
-    ``refine`` the neighbourhood of the best is searched by Brent's method. Of equal scores the
-    largest penalty wins.
+    ``refine`` the neighbourhood of the best is searched. Where ``scores`` of many penalties at once
+    are given, most are tried together. Of equal scores the largest penalty wins.
 
     >>> penalty, least = chosen(lambda p: (np.log10(p) - 2.5) ** 2 if p < np.inf else 1.0, -5, 5)
     >>> round(float(np.log10(penalty)), 4), round(least, 6)
@@ -27,20 +42,62 @@ def chosen(
     (inf, 0.0)
     """
     grid = np.linspace(high, low, max(2, int(np.ceil(high - low)) + 1))
-    scores = [score(float(10.0**t)) for t in grid]
-    best = int(np.argmin(scores))
-    candidates = [
-        (float(score(np.inf)), np.inf),
-        (float(scores[best]), float(10.0 ** grid[best])),
-    ]
+    penalties = np.append(np.inf, 10.0**grid)
+    many = scores(penalties) if scores else map(score, penalties.tolist())
+    line, *others = map(_worth, many)
+    tried = dict(zip(grid.tolist(), others, strict=True))
+    if refine and scores:
+        around = np.clip(sum(_next(tried)[:2]) + AROUND, low, high)
+        tried.update(zip(around.tolist(), map(_worth, scores(10.0**around)), strict=True))
     if refine:
-        ends = grid[min(best + 1, len(grid) - 1)], grid[max(best - 1, 0)]
-        found = minimize_scalar(
-            lambda t: score(float(10.0**t)),
-            bounds=ends,
-            method="bounded",
-            options={"xatol": PRECISION},
-        )
-        candidates.append((float(found.fun), float(10.0**found.x)))
-    least, penalty = min(candidates, key=lambda pair: pair[0])
-    return penalty, least
+        _refine(lambda t: score(float(10.0**t)), tried)
+    best = min(tried, key=lambda t: (tried[t], -t))
+    return (np.inf, line) if line <= tried[best] else (float(10.0**best), tried[best])
+
+
+def _worth(score: float) -> float:
+    """Return a score as it is, and infinity for what is no number."""
+    return np.inf if np.isnan(score) else float(score)
+
+
+def _refine(score: Callable[[float], float], tried: dict[float, float]) -> None:
+    """Add trials between the neighbours of the best one until the best moves no more.
+
+    Next comes the minimum of the polynomial through the nearest trials. If that is no step of less
+    than half the last but one, it is the middle of the larger part of the interval.
+    """
+    steps = [np.inf, np.inf]
+    for _ in range(MOST):
+        best, step, part = _next(tried)
+        if not abs(step) < steps[-2] / 2.0:
+            step = part / 2.0
+        if len(steps) > 2 and abs(step) < PRECISION / 2.0:
+            return
+        steps.append(abs(step))
+        tried[best + step] = _worth(score(best + step))
+
+
+def _next(tried: dict[float, float]) -> tuple[float, float, float]:
+    """Return the best trial, the step to the next, and the one to the farther neighbour."""
+    at, values = (np.array(part) for part in zip(*sorted(tried.items()), strict=True))
+    i = int(np.flatnonzero(values == values.min())[-1])
+    best, at = float(at[i]), at - at[i]
+    low, high = float(at[max(i - 1, 0)]), float(at[min(i + 1, at.size - 1)])
+    near = np.argsort(np.abs(at))[:NEAR]
+    part = low if low + high < 0.0 else high
+    if not np.all(np.isfinite(values[near])):
+        return best, part / 2.0, part
+    return best, _lowest(at[near], values[near], low, high), part
+
+
+def _lowest(at: Array, values: Array, low: float, high: float) -> float:
+    """Return where the polynomial through some values is least between two ends.
+
+    >>> round(_lowest(np.array([0.0, 1.0, 3.0]), np.array([4.0, 1.0, 1.0]), 0.0, 3.0), 12)
+    2.0
+    """
+    powers = np.linalg.solve(np.vander(at), values)
+    flat = np.roots(np.polyder(powers))
+    inside = flat.real[(np.abs(flat.imag) < PRECISION) & (low < flat.real) & (flat.real < high)]
+    ends = np.array([low, high, *inside])
+    return float(ends[np.argmin(np.polyval(powers, ends))])

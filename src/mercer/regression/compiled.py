@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -15,6 +16,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.regression import information
+from mercer.regression.information import Known, six
 
 LARGEST = 1e150
 """A product of ratios is replaced by its logarithm before it overflows."""
@@ -36,17 +38,34 @@ def loop(function: Callable[..., Any]) -> Any:
     return compiled(function)
 
 
-Line = tuple[Array, Array, Array]
+@dataclass(frozen=True)
+class Swept:
+    """What the two sweeps found, place by place."""
+
+    weights: Array
+    left: Known[Array]
+    right: Known[Array]
+    log_ratios: float
+    without: Array
+    determinant: Array
+    residuals: Array
+
+    @property
+    def remainders(self) -> Array:
+        return np.asarray(self.without / self.determinant)
+
+    @property
+    def leverages(self) -> Array:
+        return np.asarray(self.weights * (self.left[2] + self.right[2]) / self.determinant)
 
 
-def swept(line: Line, rate: float) -> tuple[Array, Array, float, Array]:
-    """Return what both sides know of each place, Σ log Δ, and det⁻, det and residuals."""
-    gaps, weights, values = line
+def swept(gaps: Array, weights: Array, values: Array, rate: float) -> Swept:
+    """Return what both sides know of each place."""
     left, right = np.empty((6, weights.size)), np.empty((6, weights.size))
-    places = np.empty((3, weights.size))
+    found = np.empty((3, weights.size))
     logarithms = float(sweep(gaps, weights, values, rate, left))
-    join(gaps, weights, values, rate, (left, right), places)
-    return left, right, logarithms, places
+    join(gaps, weights, values, rate, (left, right), found)
+    return Swept(weights, six(left), six(right), logarithms, *found)
 
 
 @loop

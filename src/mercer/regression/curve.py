@@ -2,9 +2,11 @@ r"""The smoothing spline of given places for one penalty, in linear time and to 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
+from typing import Protocol
 
 import numpy as np
 from scipy.interpolate import CubicSpline, PPoly
@@ -25,7 +27,32 @@ INTERPOLATING = 1e-100
 """Penalties without dimension below this change no digit of the interpolating spline."""
 
 
-Swept = tuple[Array, Array, float, Array]
+class Swept(Protocol):
+    """What the places on either side know of each place, and what follows for it."""
+
+    @property
+    def left(self) -> Known[Array]:
+        """What the places on the left of each place know of it."""
+
+    @property
+    def right(self) -> Known[Array]:
+        """What the places on the right of each place know of it."""
+
+    @property
+    def remainders(self) -> Array:
+        """One minus the leverages."""
+
+    @property
+    def leverages(self) -> Array:
+        """The diagonal of the smoother."""
+
+    @property
+    def residuals(self) -> Array:
+        """The observed means minus the curve."""
+
+    @property
+    def log_ratios(self) -> float:
+        """Σ log Δ."""
 
 
 @cache
@@ -37,10 +64,10 @@ def is_compiled() -> bool:
 def swept(places: Places, rate: float) -> Swept:
     """Return what both sides know of each place: compiled where possible, else by numpy."""
     if not is_compiled():
-        return lanes.swept(places.stretches, rate)
+        return lanes.swept(places.stretches, np.array([rate]))[0]
     from mercer.regression import compiled
 
-    return compiled.swept((places.gaps, places.weights, places.values), rate)
+    return compiled.swept(places.gaps, places.weights, places.values, rate)
 
 
 @dataclass(frozen=True)
@@ -62,31 +89,28 @@ class Curve:
     def _swept(self) -> Swept:
         return swept(self.places, self.rate)
 
-    @property
+    @cached_property
     def left(self) -> Known[Array]:
-        """What the places on the left of each place know of it."""
-        return six(self._swept[0])
+        return self._swept.left
 
-    @property
+    @cached_property
     def right(self) -> Known[Array]:
-        """What the places on the right of each place know of it."""
-        return six(self._swept[1])
+        return self._swept.right
 
     @cached_property
     def remainders(self) -> Array:
         """One minus the leverages."""
-        without, determinant, _ = self._swept[3]
-        return np.asarray(without / determinant)
+        return self._swept.remainders
 
     @cached_property
     def leverages(self) -> Array:
-        slope = self.left[2] + self.right[2]
-        return np.asarray(self.places.weights * slope / self._swept[3][1])
+        """The diagonal of the smoother."""
+        return self._swept.leverages
 
     @cached_property
     def residuals(self) -> Array:
         """The observed means minus the curve."""
-        return np.asarray(self._swept[3][2])
+        return self._swept.residuals
 
     @property
     def degrees_of_freedom(self) -> float:
@@ -103,7 +127,7 @@ class Curve:
         """The curve's values, slopes, second derivatives, and third derivatives to the right."""
         p = self.places
         after = observed(self.left, p.weights, p.values)
-        g, slope = joint_mean(after, self.right, self._swept[3][1])
+        g, slope = joint_mean(after, self.right, joint_determinant(after, self.right))
         # By parts, half the cost on the right has the derivatives λg''' in g and -λg'' in g'.
         A, M, C, _, U, V = self.right
         third = self.rate * (A * g + M * slope - U)
@@ -128,7 +152,7 @@ class Curve:
         penalised = float(p.weights @ (p.values * self.residuals)) + p.within
         last = self.left[3][-1] + p.weights[-1] * self.left[2][-1]
         scale = max(penalised, np.finfo(float).tiny)
-        return (p.count - 2) * float(np.log(scale)) + self._swept[2] + float(np.log(last))
+        return (p.count - 2) * float(np.log(scale)) + self._swept.log_ratios + float(np.log(last))
 
     @cached_property
     def pieces(self) -> PPoly:
@@ -196,3 +220,24 @@ def curve(places: Places, penalty: float) -> Curve:
     [3.0, 2.121951, 2.0]
     """
     return Interpolant(places, 0.0) if penalty < INTERPOLATING else Curve(places, penalty)
+
+
+def curves(places: Places, penalties: Iterable[float]) -> Iterator[Curve]:
+    """Yield the curves for many penalties above 0, in groups that numpy sweeps together.
+
+    >>> from mercer.regression.places import pooled
+    >>> places = pooled(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), np.ones(3))
+    >>> [round(of.degrees_of_freedom, 6) for of in curves(places, (0.1, np.inf))]
+    [2.121951, 2.0]
+    """
+    if is_compiled():
+        yield from (Curve(places, penalty) for penalty in penalties)
+        return
+    left = list(penalties)
+    at_once = max(1, lanes.BLOCK // places.at.size)
+    while left:
+        group, left = [Curve(places, penalty) for penalty in left[:at_once]], left[at_once:]
+        sweeps = lanes.swept(places.stretches, np.array([of.rate for of in group]))
+        for of, found in zip(group, sweeps, strict=True):
+            vars(of)["_swept"] = found  # where a cached property keeps its value
+        yield from group

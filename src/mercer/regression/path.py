@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, whole
+from mercer.check import Array, InvalidInput, InvalidParameter, whole
 from mercer.estimator import require_fit
-from mercer.regression.curve import Curve, curve
+from mercer.regression.curve import Curve, curves
 from mercer.regression.kernel import KernelRegression
 from mercer.regression.spectral import Decomposition, decomposition
 from mercer.regression.spline import CRITERIA, SmoothingSpline, limits_of
@@ -51,9 +51,11 @@ def penalty_path(
 
 def _of_spline(model: SmoothingSpline, criterion: str, count: int) -> PenaltyPath:
     places = model._curve.places
+    if places.at.size == 2:
+        raise InvalidInput("a curve through two places is their line, whatever its penalty")
     penalties = np.logspace(*limits_of(places), count)
     score: Callable[[Curve], float] = CRITERIA[criterion]
-    found = [(score(of), of.degrees_of_freedom) for of in (curve(places, p) for p in penalties)]
+    found = [(score(of), of.degrees_of_freedom) for of in curves(places, penalties)]
     scores, freedoms = np.array(found).T
     return PenaltyPath(criterion, penalties * places.unit, scores, freedoms)
 

@@ -10,10 +10,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
-from mercer.estimator import Model
+from mercer.estimator import Model, numbers_of, refuse_infinite
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
-from mercer.regression.curve import Curve, curve
+from mercer.regression.curve import Curve, curve, curves
 from mercer.regression.data import observation_weights
 from mercer.regression.places import Places, pooled
 from mercer.targets import check_size, read_numbers
@@ -77,22 +77,17 @@ class SmoothingSpline(RegressorMixin, Model):
 
     def fit(self, x: Any, y: Any, sample_weight: Any = None) -> SmoothingSpline:
         """Find the curve; x is one-dimensional, or a table of one column."""
-        at, values = validate_data(
-            self,
-            _column(x),
-            read_numbers(y),
-            dtype=np.float64,
-            y_numeric=True,
-            ensure_min_samples=2,
-        )
+        column = _column(x)
+        if len(column) == 1:
+            raise InvalidInput("a curve needs two observations or more, found n_samples = 1")
+        at, values = validate_data(self, column, read_numbers(y), dtype=np.float64, y_numeric=True)
         self._check_width()
         check_size(values, "y")
         weights = observation_weights(sample_weight, len(at))
         used = weights > 0
         places = pooled(at[used, 0], np.asarray(values, np.float64)[used], weights[used])
-        penalty = self._penalty(places)
-        self._curve = curve(places, penalty)
-        self.penalty_ = penalty * places.unit
+        self._curve = self._chosen(places)
+        self.penalty_ = self._curve.penalty * places.unit
         if self.penalty is not None:
             self.penalty_ = float(self.penalty)
         self.degrees_of_freedom_ = self._curve.degrees_of_freedom
@@ -114,22 +109,21 @@ class SmoothingSpline(RegressorMixin, Model):
         spread[used] = leverages
         return self.predict(at), spread
 
-    def _penalty(self, places: Places) -> float:
-        """Return the penalty without dimension."""
+    def _chosen(self, places: Places) -> Curve:
+        """Return the curve of the penalty, given or chosen."""
         if self.criterion not in CRITERIA:
             raise InvalidParameter(
                 f"criterion must be one of {', '.join(CRITERIA)}, found {self.criterion!r}"
             )
         self.criterion_ = None
         if self.penalty is not None:
-            return _without_dimension(self.penalty, places)
+            return curve(places, _without_dimension(self.penalty, places))
         scale = float(np.max(np.abs(places.means), initial=0.0))
         spread = float(np.sqrt(places.weights @ places.values**2 + places.within))
         if places.at.size == 2 or spread <= ROUNDOFF * np.sqrt(places.count) * scale:
-            return np.inf  # every spline is the line
-        criterion = CRITERIA[self.criterion]
-        penalty, self.criterion_ = chosen(lambda p: criterion(curve(places, p)), *limits_of(places))
-        return penalty
+            return curve(places, np.inf)  # every spline is the line
+        found, self.criterion_ = best_curve(places, CRITERIA[self.criterion])
+        return found
 
     def _check_width(self) -> None:
         if self.n_features_in_ != 1:
@@ -193,10 +187,34 @@ class SmoothingSpline(RegressorMixin, Model):
 
 def _column(x: Any) -> Any:
     """Return a one-dimensional array as a column, and anything else as it is."""
-    if hasattr(x, "toarray") or hasattr(x, "columns"):
-        return x
-    array = np.asarray(x)
-    return array[:, None] if array.ndim == 1 else x
+    if hasattr(x, "toarray"):
+        return x  # which is refused by name
+    column = x if hasattr(x, "columns") else np.asarray(x)
+    column = column[:, None] if np.ndim(column) == 1 else column
+    refuse_infinite(numbers_of(column, "x"), "x")
+    return column
+
+
+def best_curve(places: Places, criterion: Callable[[Curve], float]) -> tuple[Curve, float]:
+    """Return the curve of the least criterion, and that.
+
+    >>> x = np.linspace(0.0, 1.0, 30)
+    >>> places = pooled(x, np.sin(9.0 * x) + 0.1 * np.cos(99.0 * x), np.ones(30))
+    >>> found, least = best_curve(places, generalised_cross_validation)
+    >>> bool(np.isclose(least, generalised_cross_validation(found)))
+    True
+    """
+    last = curve(places, np.inf)
+
+    def score(penalty: float) -> float:
+        nonlocal last
+        last = curve(places, penalty)
+        return criterion(last)
+
+    penalty, least = chosen(
+        score, *limits_of(places), scores=lambda many: map(criterion, curves(places, many))
+    )
+    return last if last.penalty == penalty else curve(places, penalty), least
 
 
 def limits_of(places: Places) -> tuple[float, float]:
