@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from typing import Any
+
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from scipy.linalg import logm
 
 import mercer as mc
+from mercer import determinant
 from mercer.determinant import _plain, _quadratures, _scaled, log_determinant
 from mercer.gram import Gram
 from mercer.lowrank import nystrom
@@ -96,6 +99,27 @@ def test_two_rules_enclose_each_quadratic_form_of_the_logarithm(shift: float, st
     assert np.all(forms <= above + 1e-8)
     if steps == 40 and shift == 1.0:
         np.testing.assert_allclose(below, above, rtol=1e-8)
+
+
+def test_steps_end_where_more_of_them_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The interval is hardly longer than that of all steps, for fewer products."""
+    gram = Gram(mc.Gaussian(1.5), X[:150])
+    factor, counts, widths = nystrom(gram, 50, random_state=0).factor, [], []
+    product = Gram.product
+    for share in (0.0, determinant.ENOUGH):
+        made: list[int] = []
+
+        def counted(self: Gram, *given: Any, made: list[int] = made, **more: Any) -> Any:
+            made.append(1)
+            return product(self, *given, **more)
+
+        monkeypatch.setattr(determinant, "ENOUGH", share)
+        monkeypatch.setattr(Gram, "product", counted)
+        found = log_determinant(gram, 0.1, method="lanczos", factor=factor)
+        counts.append(len(made))
+        widths.append(found.upper - found.lower)
+    assert counts[1] < 0.5 * counts[0]
+    assert widths[0] <= widths[1] <= 1.02 * widths[0]
 
 
 @pytest.mark.parametrize("weight", [1e-20, 1e-100, 1e20])

@@ -478,8 +478,6 @@ def test_more_points_than_are_stored_have_the_same_process(
 
 def test_more_points_than_are_stored_say_what_works(monkeypatch: Any) -> None:
     monkeypatch.setattr("mercer.gp.process.STORED", len(X) - 1)
-    with pytest.raises(mc.InvalidParameter, match="at most 39 points.*optimise=False.*interval"):
-        mc.GaussianProcess(mc.Gaussian(1.0)).fit(X, Y)
     many = fixed(mc.Gaussian(1.0), 0.1).fit(X, Y)
     for ask in (
         many.log_likelihood,
@@ -611,3 +609,16 @@ def test_it_goes_through_pipelines_grids_and_files(tmp_path: Any) -> None:
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 1e4, 3e5, 1e100])
+def test_the_unit_of_y_does_not_matter(unit: float) -> None:
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0.0, 10.0, 40))[:, None]
+    y = np.sin(x[:, 0]) + 0.3 * rng.standard_normal(40)
+    usual, found = (mc.GaussianProcess(random_state=0).fit(x, u * y) for u in (1.0, unit))
+    assert found.optimum_ is not None
+    assert found.optimum_.at_bounds == ()
+    np.testing.assert_allclose(found.predict(x) / unit, usual.predict(x), atol=1e-3)
+    expected = usual.log_likelihood() - 40 * np.log(unit)
+    assert found.log_likelihood() == pytest.approx(expected, abs=1e-4)

@@ -21,6 +21,9 @@ TINY = float(np.finfo(float).tiny)
 
 METHODS = ("auto", "direct", "lanczos")
 
+ENOUGH = 0.01
+"""Steps end where the two rules differ by less than this share of the interval of sampling."""
+
 
 @dataclass(frozen=True)
 class LogDeterminant:
@@ -59,8 +62,9 @@ def log_determinant(
     Its confidence is that of Student's interval for the sampling of ``probes``. The bias of so few
     ``steps`` is bounded, not estimated: Gauss' rule is never below the form, for all even
     derivatives of the logarithm are negative, and Radau's with a node at γ never above it. The
-    interval goes from the lower end of one to the upper end of the other. Rounding is left out:
-    take a shift above ``gram.rounding()``.
+    interval goes from the lower end of one to the upper end of the other, and steps end early
+    where the two rules differ by next to nothing of it. Rounding is left out: take a shift above
+    ``gram.rounding()``.
 
     With a ``factor`` F of an approximation FF* ⪯ K, such as that of `mercer.lowrank.nystrom`, only
     what it leaves over is sampled, which makes the interval far shorter:
@@ -88,7 +92,7 @@ def log_determinant(
     how = "stochastic Lanczos" + ("" if factor is None else ", preconditioned")
     signs = np.random.default_rng(random_state).choice([-1.0, 1.0], (n, probes))
     known, node, multiply = _plain(gram, shift) if factor is None else _scaled(gram, shift, factor)
-    below, above = n * _quadratures(multiply, node, signs / np.sqrt(n), steps)
+    below, above = n * _quadratures(multiply, node, signs / np.sqrt(n), steps, enough=ENOUGH)
     half = student_half(below), student_half(above)
     upper = known + float(above.mean()) + half[1]
     if shift == 0.0:
@@ -184,10 +188,11 @@ def _inverse_norm(L: Array, unit: float) -> float:
     return norm / (1.0 - residual) if residual < 1.0 else np.inf
 
 
-def _quadratures(multiply: Map, node: float, q: Array, steps: int) -> Array:
+def _quadratures(multiply: Map, node: float, q: Array, steps: int, *, enough: float = 0.0) -> Array:
     """Return Radau's and Gauss' rule for z* log(A) z, of each unit starting column z.
 
-    ``multiply`` is by A, which has no eigenvalue below ``node``.
+    ``multiply`` is by A, which has no eigenvalue below ``node``. Fewer steps are taken where the
+    means of the rules differ by less than ``enough`` of Student's interval for them.
     """
     n, count = q.shape
     alphas, betas = np.zeros((steps, count)), np.zeros((steps, count))
@@ -205,9 +210,18 @@ def _quadratures(multiply: Map, node: float, q: Array, steps: int) -> Array:
         size = np.maximum(size, np.maximum(np.abs(alphas[j]), beta))  # at most ‖A‖
         is_over |= beta <= 2 * n * UNIT * size
         lengths = np.where(is_over, np.minimum(lengths, j + 1), lengths)
+        rules = _rules(alphas, betas, np.minimum(lengths, j + 1), is_over, node)
+        gap = float(np.mean(rules[1] - rules[0]))
+        if np.all(is_over) or gap <= enough * float(student_half(rules[1])):
+            break
         before, q = q, np.where(is_over, 0.0, w / np.where(is_over, 1.0, beta))
         kept.append(q)
-    rules = np.empty((2, count))
+    return rules
+
+
+def _rules(alphas: Array, betas: Array, lengths: Array, is_over: Array, node: float) -> Array:
+    """Return both rules of each tridiagonal matrix, given by its leading entries."""
+    rules = np.empty((2, len(lengths)))
     for i, m in enumerate(lengths):
         a, b = alphas[:m, i], betas[:m, i]
         rules[:, i] = _gauss(a, b[:-1], node)

@@ -5,3 +5,5 @@ from mercer.gp.estimate import (
 )
 from mercer.gp.estimate import log_likelihood_interval as log_likelihood_interval
 from mercer.gp.process import GaussianProcess as GaussianProcess
+from mercer.gp.sampled import SampledOptimum as SampledOptimum
+from mercer.gp.search import Optimum as Optimum

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mercer.check import Array, as_numpy, chunks
+from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Block
 from mercer.gram import Gram
 from mercer.solve.blocks import over
@@ -44,14 +45,17 @@ def contracted(gram: Gram, weight: Callable[[Block], Array]) -> dict[str, float 
 STRIPE = 512
 """Rows of the derivatives of a matrix that are in memory at a time, and columns."""
 
+WORKERS = 8
+"""Threads that sum products of derivatives, for each has a sum of its own."""
+
 
 def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
     r"""Return the products of each partial derivative of the matrix with a block of vectors.
 
     .. math:: \left(\sum_j \frac{\partial k(x_i, x_j)}{\partial \theta}\, v_j\right)_i
 
-    Nothing larger than a tile is stored. Parameters with several members have an axis for them
-    between the rows and the columns.
+    Nothing larger than a tile is stored, and tiles above the diagonal are used twice. Parameters
+    with several members have an axis for them between the rows and the columns.
 
     >>> from mercer import Gaussian
     >>> gram = Gram(Gaussian(1.0), [[0.0], [2.0]])
@@ -59,22 +63,30 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
     >>> bool(np.allclose(found, [[4.0 * np.exp(-2.0)], [0.0]]))
     True
     """
-    x = gram.x
-    stripes = list(chunks(len(x), STRIPE))
+    x, stripes = gram.x, list(chunks(gram.shape[0], STRIPE))
+    workers = min(WORKERS, Threads().count, len(stripes))
     done: dict[int, dict[str, Array]] = {}
 
-    def add(rows: slice) -> None:
+    def add(share: slice) -> None:
         total: dict[str, Array] = {}
-        for columns in stripes:
-            partials = gram.kernel.partials(x[rows], x[columns])
-            for name, tile in partials.items():
-                image = np.tensordot(as_numpy(tile), block[columns], axes=(1, 0))
-                total[name] = total[name] + image if name in total else image
-        done[rows.start] = total
+        for i in range(len(stripes))[share]:
+            for columns in stripes[i:]:
+                rows, is_diagonal = stripes[i], columns is stripes[i]
+                partials = gram.kernel.partials(x[rows], None if is_diagonal else x[columns])
+                for name, derivative in partials.items():
+                    tile = as_numpy(derivative)
+                    if name not in total:
+                        total[name] = np.zeros((len(block), *tile.shape[2:], block.shape[1]))
+                    total[name][rows] += np.tensordot(tile, block[columns], axes=(1, 0))
+                    if not is_diagonal:
+                        total[name][columns] += np.tensordot(tile, block[rows], axes=(0, 0))
+        done[share.start] = total
 
-    over(stripes, add)
-    names = done[0]
-    return {name: np.concatenate([done[rows.start][name] for rows in stripes]) for name in names}
+    shares = [slice(first, None, workers) for first in range(workers)]
+    over(shares, add)
+    # In the order of the shares, whichever thread was first: sums are the same every time.
+    totals = [done[share.start] for share in shares]
+    return {name: np.asarray(sum(total[name] for total in totals)) for name in totals[0]}
 
 
 def _place(block: Block) -> tuple[int, int]:

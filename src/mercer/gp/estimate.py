@@ -10,15 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.stats import t as student
 
 from mercer.check import Array, InvalidInput, InvalidParameter, Points, number, whole
-from mercer.determinant import log_determinant, student_half
-from mercer.engines.tiles import Block
-from mercer.gp.blocks import contracted, partial_products
+from mercer.determinant import log_determinant
+from mercer.gp.blocks import partial_products
+from mercer.gp.evidence import Observations
+from mercer.gp.preconditioner import Preconditioner, landmarks_of
+from mercer.gp.systems import Solved, solved
+from mercer.gp.tuning import NOISE
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.solve import Answer, Saddle
+from mercer.solve import Saddle
 
 WAYS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}
 
@@ -73,32 +76,44 @@ def log_likelihood_interval(
     >>> bool(np.isclose(found.value, -1.0 - np.log(2.0) - np.log(2.0 * np.pi)))
     True
     """
-    gram, Y, Q, noise = _given(kernel, points, y, noise_variance, functions)
+    data, gram, noise = _given(kernel, points, y, noise_variance, functions)
     if method not in WAYS:
         raise InvalidParameter(f"method must be one of {', '.join(WAYS)}, found {method!r}")
-    (n, q), m = Y.shape, Q.shape[1]
-    saddle = Saddle(gram, Q, method=WAYS[method], tol=TOL, random_state=random_state)
-    answer = saddle.solve(np.ones(n), noise, Y)
-    is_direct = answer.method == "direct"
+    nothing = np.zeros((len(data), 0))
+    saddle = Saddle(gram, nothing, method=WAYS[method], tol=TOL, random_state=random_state)
+    found = solved(saddle, noise, data, nothing)
+    return likelihood_of(saddle, noise, data, found, probes=probes, random_state=random_state)
+
+
+def likelihood_of(
+    saddle: Saddle,
+    noise: float,
+    data: Observations,
+    found: Solved,
+    *,
+    probes: int,
+    random_state: int | None,
+) -> LikelihoodInterval:
+    """Return the log likelihood given the solutions of its systems."""
+    (n, q), m, weights = data.y.shape, data.Q.shape[1], found.answer.weights
+    is_direct = found.answer.method == "direct"
     determinant = log_determinant(
-        gram,
+        saddle.gram,
         noise,
         method="direct" if is_direct else "lanczos",
         probes=probes,
         random_state=random_state,
         factor=None if is_direct else saddle.factor,
     )
-    of_functions, slack = _determinant_of_functions(saddle, noise)
-    fixed = -0.5 * float(np.sum(Y * answer.weights))
-    fixed -= 0.5 * q * ((n - m) * float(np.log(2.0 * np.pi)) + of_functions)
-    # The error of a form is at most that of its weights, ‖residual‖/σ², times ‖y‖.
-    error = 0.5 * (_error(answer, Y, noise) * float(np.linalg.norm(Y)) + q * slack)
+    fixed = -0.5 * float(np.sum(data.y * weights))
+    fixed -= 0.5 * q * ((n - m) * float(np.log(2.0 * np.pi)) + found.log_determinant)
+    error = 0.5 * (found.errors[0] * float(np.linalg.norm(data.y)) + q * found.slack)
     return LikelihoodInterval(
         fixed - 0.5 * q * determinant.value,
-        fixed - 0.5 * q * determinant.upper - error,
-        fixed - 0.5 * q * determinant.lower + error,
+        float(fixed - 0.5 * q * determinant.upper - error),
+        float(fixed - 0.5 * q * determinant.lower + error),
         determinant.confidence,
-        f"{answer.method} solution, determinant by {determinant.method}",
+        f"{found.answer.method} solution, determinant by {determinant.method}",
     )
 
 
@@ -117,10 +132,15 @@ def log_likelihood_gradient_interval(
     .. math:: \tfrac{1}{2} \alpha^\top \frac{\partial A}{\partial\theta} \alpha
         - \tfrac{1}{2} \operatorname{tr} P \frac{\partial A}{\partial\theta}, \quad \alpha = Py
 
-    With M the preconditioner the trace is that of :math:`M^{-1} \partial A`, which is computed,
-    and the mean over random signs z of :math:`z^\top (P - M^{-1}) \partial A z`. The interval of
-    each derivative is Student's over the ``probes``, 95 per cent each, widened by what the
-    residuals of the systems can do.
+    The trace is that of :math:`A^{-1} \partial A`, less a part of as many dimensions as there are
+    ``functions``, which is computed. With M a `Preconditioner` near A it is the mean of
+
+    .. math:: z^\top M^{1/2} A^{-1}\, \partial A\, M^{-1/2} z
+
+    over random signs z. The same forms of M, whose mean :math:`\operatorname{tr} M^{-1} \partial M`
+    is computed, serve as a control: the regression of one on the other is read at the mean that is
+    known. The interval of each derivative is Student's for this regression over the ``probes``, 95
+    per cent each, widened by what the residuals of the systems can do.
 
     >>> from mercer import Gaussian
     >>> x = np.linspace(0.0, 1.0, 40)[:, None]
@@ -130,103 +150,128 @@ def log_likelihood_gradient_interval(
     >>> found["weight"].lower < found["weight"].value < found["weight"].upper
     True
     """
-    gram, Y, Q, noise = _given(kernel, points, y, noise_variance, functions)
-    n, q = Y.shape
-    count = whole(probes, "probes", least=2)
-    Z = np.random.default_rng(random_state).choice([-1.0, 1.0], (n, count))
-    saddle = Saddle(gram, Q, method="low-rank", tol=TOL, random_state=random_state)
-    answer = saddle.solve(np.ones(n), noise, np.hstack([Y, Z]))
-    alpha, PZ = answer.weights[:, :q], answer.weights[:, q:]
-    M = Preconditioner.of(saddle.factor, noise)
-    errors = _error(answer, Y, noise), _error(answer, Z[:, :1], noise)
-    vectors = np.hstack([alpha, Z])
-    images = {**partial_products(gram, vectors), "noise_variance": vectors}
-    exact = {**contracted(gram, M.block), "noise_variance": M.trace}
-    left = np.hstack([alpha, PZ - M.inverse(Z)])
-    return {
-        name: _interval(np.moveaxis(image, 0, -2), left, np.asarray(exact[name]), q, errors)
+    data, gram, noise = _given(kernel, points, y, noise_variance, functions)
+    Z = signs(len(data), whole(probes, "probes", least=3), random_state)
+    landmarks = landmarks_of(gram, random_state)
+    found = sampled_slopes(gram, noise, data, Z, landmarks, tol=TOL)
+    return {name: _interval(slope) for name, slope in found.slopes.items()}
+
+
+def signs(n: int, count: int, random_state: int | None) -> Array:
+    """Return random signs, one column for each probe."""
+    return np.random.default_rng(random_state).choice([-1.0, 1.0], (n, count))
+
+
+@dataclass(frozen=True)
+class Slope:
+    """A derivative, half of its interval for the sampling, and what residuals can do to it.
+
+    ``deviations`` are what the probes leave unexplained, by which errors of several derivatives
+    are correlated.
+    """
+
+    value: Array
+    sampling: Array
+    solving: Array
+    deviations: Array
+
+
+@dataclass(frozen=True)
+class Slopes:
+    """The derivatives in all parameters, with what they were computed from.
+
+    ``images`` are the products of ∂A with α = Py.
+    """
+
+    slopes: dict[str, Slope]
+    images: dict[str, Array]
+    solved: Solved
+    saddle: Saddle
+
+
+def sampled_slopes(
+    gram: Gram, noise: float, data: Observations, Z: Array, landmarks: Points, *, tol: float
+) -> Slopes:
+    """Return the derivatives of the log likelihood from given probes and landmarks.
+
+    They are a smooth function of the parameters, for nothing random is drawn.
+    """
+    q, M = data.y.shape[1], Preconditioner.of(gram, noise, landmarks)
+    W = M.inverse_root(Z)
+    saddle = Saddle(gram, np.zeros((len(data), 0)), method="low-rank", tol=tol)
+    saddle.factor = M.F
+    found = solved(saddle, noise, data, M.product(W))
+    vectors = np.hstack([found.answer.weights, found.U, W])
+    images = {**partial_products(gram, vectors), NOISE: vectors}
+    known = {**M.logarithmic(W), NOISE: (np.asarray(M.trace), np.sum(W * W, axis=0))}
+    slopes = {
+        name: _slope(np.moveaxis(image, 0, -2), found, q, *known[name])
         for name, image in images.items()
     }
+    of_alpha = {name: image[..., :q] for name, image in images.items()}
+    return Slopes(slopes, of_alpha, found, saddle)
 
 
-def _interval(
-    images: Array, left: Array, exact: Array, q: int, errors: tuple[float, float]
-) -> GradientInterval:
-    """Return a derivative from the products of ∂A with α and the probes, and their partners."""
-    forms = np.sum(images * left, axis=-2)
-    lengths = np.linalg.norm(images, axis=-2)
-    sampled = forms[..., q:]
-    value = 0.5 * (forms[..., :q].sum(axis=-1) - q * (exact + sampled.mean(axis=-1)))
-    half = student_half(sampled) + errors[1] * lengths[..., q:].mean(axis=-1)
-    half = 0.5 * q * half + errors[0] * lengths[..., :q].sum(axis=-1)
-    ends = (np.asarray(value), np.asarray(value - half), np.asarray(value + half))
+def _slope(images: Array, found: Solved, q: int, known: Array, controls: Array) -> Slope:
+    """Return a derivative from the products of ∂A with α, U and W = M^{-1/2}Z."""
+    m = len(found.S)
+    of_alpha, of_U, of_W = np.split(images, [q, q + m], axis=-1)
+    trace, half, left = regressed(np.sum(of_W * found.others, axis=-2), controls, known)
+    small = np.swapaxes(of_U, -1, -2) @ found.U
+    trace = trace - np.trace(np.linalg.solve(found.S, small), axis1=-2, axis2=-1)
+    value = 0.5 * (np.sum(of_alpha * found.answer.weights, axis=(-2, -1)) - q * trace)
+    one, two, three = found.errors
+    solving = one * np.linalg.norm(of_alpha, axis=-2).sum(axis=-1)
+    solving = solving + 0.5 * q * three * np.linalg.norm(of_W, axis=-2).mean(axis=-1)
+    # Of the trace of S⁻¹ Uᵀ ∂A U: by the error of U, and by that of S, which is no larger.
+    of_S = 2.0 * np.linalg.norm(of_U, axis=(-2, -1))
+    of_S = of_S + found.stretch * np.linalg.norm(small, axis=(-2, -1))
+    solving = solving + 0.5 * q * np.sqrt(m) * two * found.stretch * of_S
+    return Slope(np.asarray(value), np.asarray(0.5 * q * half), np.asarray(solving), left)
+
+
+def regressed(sample: Array, controls: Array, known: Array) -> tuple[Array, Array, Array]:
+    r"""Return the mean of a sample where that of its controls is known, with half its interval.
+
+    .. math:: \bar f + \beta (\mu - \bar c), \qquad
+        s^2 \left(\frac{1}{t} + \frac{(\mu - \bar c)^2}{\sum_i (c_i - \bar c)^2}\right)
+
+    with β the slope of f on c by least squares and s² what it leaves, of t - 2 degrees of freedom.
+    Means are over the last axis, and what is left is returned too.
+
+    >>> f, c = np.array([3.0, 5.0, 7.0]), np.array([1.0, 2.0, 3.0])
+    >>> value, half, left = regressed(f, c, np.array(1.5))
+    >>> float(value), float(half), left
+    (4.0, 0.0, array([0., 0., 0.]))
+    """
+    count = sample.shape[-1]
+    f, c = sample.mean(axis=-1), controls.mean(axis=-1)
+    free, turned = sample - f[..., None], controls - c[..., None]
+    squares = np.sum(turned * turned, axis=-1)
+    squares = np.where(squares > 0.0, squares, np.inf)  # a control that is constant says nothing
+    slope, shift = np.sum(free * turned, axis=-1) / squares, known - c
+    left = free - slope[..., None] * turned
+    variance = np.sum(left * left, axis=-1) / (count - 2) * (1.0 / count + shift**2 / squares)
+    half = float(student.ppf(0.975, count - 2)) * np.sqrt(variance)
+    return np.asarray(f + slope * shift), np.asarray(half), left
+
+
+def _interval(slope: Slope) -> GradientInterval:
+    half = slope.sampling + slope.solving
+    ends = slope.value, slope.value - half, slope.value + half
     middle, low, high = (end if end.ndim else float(end) for end in ends)
     return GradientInterval(middle, low, high, 0.95)
 
 
-@dataclass(frozen=True)
-class Preconditioner:
-    """M = FFᵀ + σ²I by the factor F and G = F (FᵀF + σ²I)⁻¹.
-
-    >>> M = Preconditioner.of(np.array([[1.0], [0.0]]), 1.0)
-    >>> M.inverse(np.eye(2)), M.trace
-    (array([[0.5, 0. ],
-           [0. , 1. ]]), 1.5)
-    """
-
-    F: Array
-    G: Array
-    noise: float
-
-    @staticmethod
-    def of(F: Array, noise: float) -> Preconditioner:
-        small = cho_factor(F.T @ F + noise * np.eye(F.shape[1]))
-        return Preconditioner(F, np.asarray(cho_solve(small, F.T)).T, noise)
-
-    @property
-    def trace(self) -> float:
-        """The trace of the inverse."""
-        return (len(self.F) - float(np.sum(self.F * self.G))) / self.noise
-
-    def inverse(self, v: Array) -> Array:
-        """Return the inverse times columns."""
-        return np.asarray((v - self.G @ (self.F.T @ v)) / self.noise)
-
-    def block(self, block: Block) -> Array:
-        """Return some rows and columns of the inverse."""
-        found = self.G[block.rows] @ self.F[block.columns].T
-        if block.is_diagonal:
-            found = found - np.eye(len(found))
-        return np.asarray(-found / self.noise)
-
-
 def _given(
     kernel: Kernel, points: Points, y: Array, noise_variance: float, functions: Array | None
-) -> tuple[Gram, Array, Array, float]:
-    gram, Y = Gram(kernel, points), np.asarray(y, dtype=float)
+) -> tuple[Observations, Gram, float]:
+    Y = np.asarray(y, dtype=float)
     Y = Y[:, None] if Y.ndim == 1 else Y
     Q = np.zeros((len(Y), 0)) if functions is None else np.asarray(functions, dtype=float)
+    data = Observations(points, Y, Q)
+    gram = data.gram(kernel)
     for what, found in (("y", Y), ("functions", Q)):
         if len(found) != gram.shape[0]:
             raise InvalidInput(f"{what} has {len(found)} rows for {gram.shape[0]} points")
-    return gram, Y, Q, number(noise_variance, "noise_variance", above=0.0)
-
-
-def _error(answer: Answer, rhs: Array, noise: float) -> float:
-    """Return how far weights can be off: no eigenvalue is below the noise."""
-    return answer.residual * float(np.max(np.linalg.norm(rhs, axis=0))) / noise
-
-
-def _determinant_of_functions(saddle: Saddle, noise: float) -> tuple[float, float]:
-    """Return log det QᵀA⁻¹Q, and how far it can be off."""
-    Q, m = saddle.Q, saddle.Q.shape[1]
-    if m == 0:
-        return 0.0, 0.0
-    without = np.zeros((len(Q), 0))
-    plain = Saddle(saddle.gram, without, method=saddle.method, tol=TOL)
-    answer = plain.solve(np.ones(len(Q)), noise, Q)
-    small = Q.T @ answer.weights
-    value = float(np.linalg.slogdet(0.5 * (small + small.T))[1])
-    # ‖S⁻¹‖ times the error of S, for each of the m eigenvalues.
-    error = np.sqrt(m) * _error(answer, Q, noise) * float(np.linalg.norm(Q))
-    return value, m * error / max(float(np.linalg.norm(small, -2)), float(np.finfo(float).tiny))
+    return data, gram, number(noise_variance, "noise_variance", above=0.0)

@@ -95,7 +95,7 @@ def conditioned(gram: Gram, noise_variance: float, data: Observations) -> Condit
     factor, jitter = _factored(gram, noise_variance)
     state = Conditioned(factor, *_empty(data), jitter)
     white_y, white_Q = state.whitened(data.y), state.whitened(data.Q)
-    basis, triangle = _orthonormal(white_Q)
+    basis, triangle = orthonormal(white_Q)
     inside = basis.T @ white_y
     left = white_y - basis @ inside
     n, q = data.y.shape
@@ -114,7 +114,12 @@ def _empty(data: Observations) -> tuple[Array, Array, Array, Array, float]:
     return nothing, nothing[:0], nothing, nothing[:0], 0.0
 
 
-def _orthonormal(columns: Array) -> tuple[Array, Array]:
+def orthonormal(columns: Array) -> tuple[Array, Array]:
+    """Return an orthonormal basis of columns, and the triangle that leads back to them.
+
+    >>> [part.shape for part in orthonormal(np.ones((3, 1)))]
+    [(3, 1), (1, 1)]
+    """
     n, m = columns.shape
     if m >= n:
         raise SingularSystem(f"a mean of {m} unknown functions needs more than n_samples = {n}")

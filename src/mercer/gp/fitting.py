@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count as count_from
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 
@@ -27,6 +29,15 @@ GROWTH = 3
 ROUGH = 1e-4
 """The derivative for one observation at which a part has given what it can."""
 
+Progress: TypeAlias = Callable[[int, float], None]
+"""A function of how many evaluations on all points are done and the last's largest derivative.
+
+Derivatives are in the logarithms of parameters, for one observation.
+"""
+
+FAR = 100.0
+"""Kernels this many times larger or smaller than the variance of y get one more start."""
+
 UNIT = float(np.finfo(float).eps)
 
 
@@ -39,6 +50,7 @@ def maximised(
     count: int,
     tol: float,
     seed: int | None,
+    progress: Progress | None = None,
 ) -> tuple[Array, Optimum | None]:
     """Return the logarithms of the best parameters and how the search for them ended.
 
@@ -55,14 +67,20 @@ def maximised(
     parts = list(_parts(data, seed))
     on_part = _objective(tuned, parts[0], priors)
     with Threads(1).session():  # matrices this small gain nothing from several threads
-        x, values = best_of(on_part, starts(tuned.start, bounds, count, seed), bounds)
+        size = float(np.mean(np.abs(tuned.kernel.diag(parts[0].points)))) or 1.0
+        begins = starts(tuned.start, bounds, count, seed)
+        factor = variance_of(data.y) / size
+        if not 1.0 / FAR < factor < FAR:  # the unit of y is another than that of the kernel
+            begins += starts(tuned.scaled(factor), bounds, 1, seed)
+        x, values = best_of(on_part, begins, bounds)
         B = curvature(on_part, x, bounds)
     for before, part in pairwise(parts[:-1]):
         size, growth = len(part), len(part) / len(before)
         end = descend(_objective(tuned, part, priors), x, growth * B, bounds, ROUGH * size)
         x, B = end.x, end.curvature
     growth = n / len(parts[-2]) if len(parts) > 1 else 1.0
-    end = descend(_objective(tuned, data, priors), x, growth * B, bounds, tol * n)
+    objective = _told(_objective(tuned, data, priors), n, progress)
+    end = descend(objective, x, growth * B, bounds, tol * n)
     norm = float(np.max(np.abs(end.gradient), initial=0.0)) / n
     held = tuple(name for name, at in zip(tuned.names, end.is_held, strict=True) if at)
     reached = tuple((-values).tolist())
@@ -98,6 +116,20 @@ def _objective(tuned: Tuned, data: Observations, priors: Mapping[str, Prior]) ->
             return np.inf, np.zeros_like(logs)
         prior, prior_slopes = tuned.log_prior(logs, priors)
         return -state.log_likelihood - prior, -slopes - prior_slopes
+
+    return value
+
+
+def _told(objective: Objective, n: int, progress: Progress | None) -> Objective:
+    """Return an objective that tells of each of its evaluations."""
+    if progress is None:
+        return objective
+    tell, numbers = progress, count_from(1)
+
+    def value(logs: Array) -> tuple[float, Array]:
+        found = objective(logs)
+        tell(next(numbers), float(np.max(np.abs(found[1]))) / n)
+        return found
 
     return value
 

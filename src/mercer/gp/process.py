@@ -24,10 +24,12 @@ from mercer.check import (
 )
 from mercer.estimator import KernelModel, as_kernel, seed_of
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
-from mercer.gp.fitting import maximised, variance_of
+from mercer.gp.fitting import Progress, maximised, variance_of
 from mercer.gp.iterative import Iterated, IterativePredictive, iterated
 from mercer.gp.posterior import LeaveOneOut, Posterior, left_out, root
 from mercer.gp.predictive import Predictive
+from mercer.gp.sampled import SampledOptimum, maximised_by_sampling
+from mercer.gp.search import Optimum
 from mercer.gp.tuning import NOISE, Prior, Tuned
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -43,6 +45,7 @@ STORED = 12_000
 """Up to this size (1.2 GB) the matrix is stored and factored."""
 
 INTERVALS = (
+    "optimum_.likelihood is an interval at parameters that were fitted; "
     "mercer.gp.log_likelihood_interval and log_likelihood_gradient_interval give intervals for "
     "the likelihood of any number of points and for its derivatives"
 )
@@ -59,8 +62,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
         \quad A = K + \sigma^2 I
 
     A new observation has the variance σ² on top. Parameters of the kernel and σ² are those of the
-    largest likelihood (empirical Bayes), or of the largest posterior density given priors. Given
-    parameters (``optimise=False``) condition on more than 12 000 points by conjugate gradients.
+    largest likelihood (empirical Bayes), or of the largest posterior density given priors. The
+    matrix of more than 12 000 points is never stored: the likelihood and its derivatives are
+    sampled, and ``optimum_`` is a `SampledOptimum` that says up to which intervals it is known.
 
     Parameters
     ----------
@@ -78,9 +82,13 @@ class GaussianProcess(RegressorMixin, KernelModel):
     priors : mapping from names to laws
         Anything with ``logpdf``, such as frozen distributions of scipy.stats, of the value.
     n_starts : int
-        Starts of the search, the first being the given values.
+        Starts of the search, the first being the given values. They are tried on some of many
+        points.
     tol : float
-        The derivative allowed at the end, in logarithms of parameters for one observation.
+        The derivative allowed at the end, in logarithms of parameters for one observation; beyond
+        12 000 points one within its own interval is enough.
+    random_state : int or None
+        The seed of the starts, of the points they are tried on and of what is sampled.
 
     Attributes
     ----------
@@ -126,33 +134,43 @@ class GaussianProcess(RegressorMixin, KernelModel):
         self.tol = tol
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> GaussianProcess:
-        """Condition on observations; y has one value for each point, or several."""
+    def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> GaussianProcess:
+        """Condition on observations; y has one value for each point, or several.
+
+        ``progress`` is called after each evaluation of the derivatives on all points with how
+        many there were, and the largest derivative.
+        """
         points = self._read(X, reset=True)
         points = points if self._is_precomputed else kept(points)
         data, kernel = self._observations(points, y)
-        tuned, priors = self._tuned(data, kernel), dict(self.priors or {})
-        if tuned.entries and len(data) > STORED:
-            raise InvalidParameter(
-                f"parameters are fitted to at most {STORED} points, whose matrix is stored, and "
-                f"not to {len(data)}: fit them to some of the points, and condition on all with "
-                "kernel=model.kernel_, noise_variance=model.noise_variance_ and optimise=False. "
-                f"{INTERVALS}"
-            )
-        bounds = tuned.bounds(self.bounds or {}, variance_of(data.y))
-        tol, seed = number(self.tol, "tol", above=0.0), seed_of(self.random_state)
-        count = whole(self.n_starts, "n_starts", least=1)
-        logs, self.optimum_ = maximised(
-            tuned, data, bounds, priors, count=count, tol=tol, seed=seed
-        )
-        self.kernel_, self.noise_variance_ = tuned.at(logs)
-        given = data.gram(self.kernel_), self.noise_variance_, data
-        self._state: Conditioned | Iterated = (
-            conditioned(*given) if len(data) <= STORED else iterated(*given)
-        )
+        tuned = self._tuned(data, kernel)
+        logs, optimum = self._search(tuned, data, progress)
+        kernel, noise = tuned.at(logs)
+        state: Conditioned | Iterated
+        given = data.gram(kernel), noise, data
+        state = conditioned(*given) if len(data) <= STORED else iterated(*given)
+        # All at once, so that an interrupt before leaves the model as it was.
+        self.optimum_, self._state = optimum, state
+        self.kernel_, self.noise_variance_ = kernel, noise
         self.X_fit_, self._data = data.points, data
         self._keep()
         return self
+
+    def _search(
+        self, tuned: Tuned, data: Observations, progress: Progress | None
+    ) -> tuple[Array, Optimum | None]:
+        """Return the logarithms of the parameters, and how they were found."""
+        is_sampled = tuned.entries and len(data) > STORED
+        return (maximised_by_sampling if is_sampled else maximised)(
+            tuned,
+            data,
+            tuned.bounds(self.bounds or {}, variance_of(data.y)),
+            dict(self.priors or {}),
+            count=whole(self.n_starts, "n_starts", least=1),
+            tol=number(self.tol, "tol", above=0.0),
+            seed=seed_of(self.random_state),
+            progress=progress,
+        )
 
     def _observations(self, points: Points, y: Any) -> tuple[Observations, Kernel]:
         if y is None:
@@ -164,7 +182,10 @@ class GaussianProcess(RegressorMixin, KernelModel):
         )
         check_consistent_length(points, targets)
         if self.optimise and len(targets) == 1:
-            raise InvalidInput("no parameter can be fitted to n_samples = 1; give optimise=False")
+            raise InvalidInput(
+                "no parameter can be fitted to n_samples = 1: give more observations, or "
+                "optimise=False"
+            )
         check_size(targets, "y")
         self._is_flat = targets.ndim == 1
         targets = targets[:, None] if self._is_flat else targets
@@ -215,7 +236,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
             warnings.warn(
                 "the search stopped where the likelihood still rises by "
                 f"{optimum.gradient_norm:.2g} per unit of the logarithm of a parameter and "
-                f"observation, more than tol={self.tol:g}; try other starts or bounds",
+                f"observation, more than tol={self.tol:g}"
+                f"{' and its interval' if isinstance(optimum, SampledOptimum) else ''}; try other "
+                "starts or bounds",
                 ConvergenceWarning,
                 stacklevel=3,
             )

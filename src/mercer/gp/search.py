@@ -88,9 +88,18 @@ def curvature(objective: Objective, x: Array, bounds: Array) -> Array:
         # Towards the inside of the bounds.
         h = DIFFERENCE if float(e @ x) + DIFFERENCE <= float(e @ bounds[:, 1]) else -DIFFERENCE
         rows.append((objective(x + h * e)[1] - objective(x)[1]) / h)
-    second = np.array(rows)
+    return definite(np.array(rows))
+
+
+def definite(second: Array) -> Array:
+    """Return second derivatives made symmetric and positive definite.
+
+    >>> definite(np.diag([-4.0, 0.0]))
+    array([[4.   , 0.   ],
+           [0.   , 0.004]])
+    """
     values, axes = np.linalg.eigh(0.5 * (second + second.T))
-    least = 1e-3 * max(float(np.max(np.abs(values))), 1e-12)
+    least = 1e-3 * max(float(np.max(np.abs(values), initial=0.0)), 1e-12)
     return np.asarray((axes * np.maximum(np.abs(values), least)) @ axes.T)
 
 
@@ -121,7 +130,7 @@ def descend(objective: Objective, x: Array, B: Array, bounds: Array, tol: float)
     low, high = bounds.T
     value, slope = objective(x)
     evaluations, is_converged = 1, False
-    is_held = _held(x, slope, bounds)
+    is_held = held(x, slope, bounds)
     for _ in range(STEPS):
         free = ~is_held
         is_converged = not np.any(free) or float(np.max(np.abs(slope[free]))) <= tol
@@ -144,18 +153,28 @@ def descend(objective: Objective, x: Array, B: Array, bounds: Array, tol: float)
         else:
             is_converged = gain <= HIDDEN_GAIN
             break
-        step, change = trial - x, new_slope - slope
-        if float(step @ change) > 1e-12 * float(np.linalg.norm(step) * np.linalg.norm(change)):
-            image = B @ step
-            B = B + np.outer(change, change) / (change @ step)
-            B = B - np.outer(image, image) / (step @ image)
+        B = updated(B, trial - x, new_slope - slope)
         x, value, slope = trial, new_value, new_slope
-        is_held = _held(x, slope, bounds)
+        is_held = held(x, slope, bounds)
     free_slope = np.where(is_held, 0.0, slope)
     return Descent(x, value, free_slope, B, is_held, is_converged, evaluations)
 
 
-def _held(x: Array, slope: Array, bounds: Array) -> Array:
+def updated(B: Array, step: Array, change: Array) -> Array:
+    """Return the curvature after a step that changed the gradient, where it changed upwards.
+
+    >>> updated(np.eye(2), np.array([2.0, 0.0]), np.array([6.0, 0.0]))
+    array([[3., 0.],
+           [0., 1.]])
+    """
+    if float(step @ change) <= 1e-12 * float(np.linalg.norm(step) * np.linalg.norm(change)):
+        return B
+    image = B @ step
+    B = B + np.outer(change, change) / (change @ step)
+    return np.asarray(B - np.outer(image, image) / (step @ image))
+
+
+def held(x: Array, slope: Array, bounds: Array) -> Array:
     """Return which coordinates a bound keeps from going on."""
     low, high = bounds.T
     return np.asarray(((x <= low + NEAR) & (slope > 0)) | ((x >= high - NEAR) & (slope < 0)))

@@ -85,6 +85,11 @@ class Tuned:
         values = [known[name] if i is None else known[name][i] for name, i in self.entries]
         return np.asarray(np.log(np.array(values, dtype=float)))
 
+    def scaled(self, factor: float) -> Array:
+        """Return the start with the weights of kernels multiplied by a factor."""
+        is_weight = [name.rpartition("__")[2] == "weight" for name, _ in self.entries]
+        return self.start + np.where(is_weight, np.log(factor), 0.0)
+
     def at(self, logs: Array) -> tuple[Kernel, float]:
         """Return the kernel and the noise variance of some logarithms."""
         known = {**self.kernel.parameters(), NOISE: self.noise_variance}
@@ -101,11 +106,13 @@ class Tuned:
 
     def slopes(self, logs: Array, gradient: Mapping[str, float | Array]) -> Array:
         """Return derivatives in the logarithms from those in the values."""
-        each = [
-            gradient[name] if i is None else np.asarray(gradient[name])[i]
-            for name, i in self.entries
+        return np.asarray(np.exp(logs) * np.array(self.each(gradient), dtype=float))
+
+    def each(self, values: Mapping[str, Any]) -> list[Any]:
+        """Return what belongs to each parameter, by its name and its number in a sequence."""
+        return [
+            values[name] if i is None else np.asarray(values[name])[i] for name, i in self.entries
         ]
-        return np.asarray(np.exp(logs) * np.array(each, dtype=float))
 
     def bounds(self, given: Mapping[str, tuple[float, float]], variance: float) -> Array:
         """Return the least and the largest logarithm of each parameter."""
@@ -116,6 +123,8 @@ class Tuned:
         for index, (name, _) in enumerate(self.entries):
             centre = float(np.exp(self.start[index]))
             low, high = centre / SPAN, centre * SPAN
+            if name.rpartition("__")[2] == "weight":
+                low, high = min(low, variance / SPAN), max(high, SPAN * variance)
             if name == NOISE:
                 low, high = min(low, LEAST_NOISE * variance), max(high, SPAN * variance)
             if name in given:
