@@ -39,8 +39,13 @@ def asked(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, st
 
 @pytest.mark.parametrize("method", ["spline", "ridge", "gp"])
 def test_a_curve_is_fitted_told_and_written(
-    method: str, table: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    method: str,
+    table: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr("mercer.page.curve.GRID", 5)
     page, model, fitted = (str(tmp_path / name) for name in ("p.html", "m.mercer", "f.csv"))
     words = [table, "--y", "height", "--x", "time", "--method", method, "--json", "-q"]
     code, out, err = asked(capsys, *words, "--page", page, "--out", model, "--fitted", fitted)

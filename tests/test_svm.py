@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, minimize
 from sklearn import svm as libsvm
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -22,7 +24,7 @@ from mercer.check import Array
 from mercer.store import save
 from mercer.svm.margin import separated_by_cost, separated_by_share
 from mercer.svm.probability import coupled, platt
-from mercer.svm.quadratic import Program, polished
+from mercer.svm.quadratic import Point, Program, polished
 from tests.references import reference
 
 RNG = np.random.default_rng(6)
@@ -350,6 +352,105 @@ def test_labels_and_weights_that_cannot_be_used_are_refused() -> None:
         model.fit(X, Y, sample_weight=np.where(np.arange(80) == 3, -1.0, 1.0))
     with pytest.raises(mc.InvalidInput, match="no point of positive weight"):
         model.fit(X, Y, sample_weight=(Y > 0).astype(float))
+    with pytest.raises(mc.InvalidInput, match=r"modulus of sample_weight is 1e\+200"):
+        model.fit(X, Y, sample_weight=np.full(80, 1e200))
+    one, other = (
+        mc.SVC(mc.Gaussian(1.0), nu=0.3).fit(X, Y, np.full(80, unit)).decision_function(NEW)
+        for unit in (1.0, 1e100)
+    )
+    np.testing.assert_allclose(other, one, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", "b", None, "a"], "y holds None at row 2"),
+        (np.array([0.0, 1.0, 0.0, np.nan]), "y holds NaN at row 3"),
+        (np.array([0.0, np.inf, 0.0, 1.0]), "y holds inf at row 1"),
+        (np.array(["a", np.nan, "a", "b"], dtype=object), "y holds NaN at row 1"),
+        (np.array(["a", 1, "a", 1], dtype=object), "mixes labels of the types int, str"),
+        ([0.5, 1.5, 0.5, 0.7], "Unknown label type: continuous"),
+        ("ab", "a label for each point"),
+    ],
+)
+def test_labels_that_are_none_are_named(labels: Any, message: str) -> None:
+    with pytest.raises(mc.InvalidInput, match=message):
+        mc.SVC(mc.Gaussian(1.0)).fit(X[:4], labels)
+
+
+def test_an_indefinite_matrix_proves_nothing() -> None:
+    """The conditions of an optimum hold at many points of a program that is not convex."""
+    indefinite = np.diag(np.where(np.arange(80) % 2, 1.0, -1.0)) + mc.Gaussian(1.0)(X)
+    with pytest.warns(ConvergenceWarning, match="not positive definite on these points"):
+        model = mc.SVC("precomputed").fit(indefinite, Y)
+    assert model.gap_ == np.inf
+    function = mc.FromFunction(lambda a, b: -float(a @ b))
+    with pytest.warns(ConvergenceWarning, match="not positive definite on these points"):
+        assert mc.SVC(function).fit(X, Y).gap_ == np.inf
+    rounded = mc.Gaussian(1.0)(X).astype(np.float32)
+    assert mc.SVC("precomputed").fit(rounded, Y).gap_ < 1e-10
+
+
+@pytest.mark.parametrize("parameters", [{"C": 1.0}, {"nu": 0.4}])
+def test_the_gap_of_what_is_no_optimum_is_honest(parameters: Any, monkeypatch: Any) -> None:
+    """Every feasible point, with any intercept, has a gap that its excess does not exceed."""
+    best = mc.SVC(mc.Gaussian(0.7), **parameters).fit(X, Y)
+    assert best.gap_ <= 1e-12 * abs(best.objective_)
+
+    def early(program: Program, beta: Array) -> Point:
+        """The optimum moved to the middle of the bounds, the sums of the groups kept."""
+        point = polished(program, beta)
+        sums = program.groups[None, :] == np.unique(program.groups)[:, None]
+        middle = sums.T @ (sums @ point.beta / sums.sum(axis=1))
+        moved = 0.9 * point.beta + 0.1 * middle
+        moved = np.clip(moved, program.lower, program.upper)
+        return Point(moved, point.intervals, 0.0, 1)
+
+    monkeypatch.setattr("mercer.svm.margin.polished", early)
+    with pytest.warns(ConvergenceWarning, match="proved only to within"):
+        model = mc.SVC(mc.Gaussian(0.7), **parameters).fit(X, Y)
+    excess = model.objective_ - best.objective_
+    assert 1e-6 < excess <= model.gap_ * (1.0 + 1e-9)
+
+
+def exact_decisions(model: mc.SVC, K: Array, y: Array, new: Array) -> Array:
+    """Decisions in 40 digits: the bounds as found, the equations of the others solved."""
+    separator = model.separators_[0]
+    beta, margins = separator.weights, y * (K @ separator.weights + separator.intercept)
+    most = float(np.max(np.abs(beta)))
+    is_bound = np.isclose(np.abs(beta), most, rtol=1e-12)
+    free = np.flatnonzero((beta != 0) & ~is_bound)
+    with mpmath.workdps(40):
+        # Margins of the free ones are 1 and weights sum to zero; those at the cost keep it.
+        left = mpmath.matrix(len(free) + 1)
+        right = mpmath.matrix(len(free) + 1, 1)
+        for i, row in enumerate(free):
+            for j, column in enumerate(free):
+                left[i, j] = mpmath.mpf(float(K[row, column]))
+            left[i, len(free)] = left[len(free), i] = 1
+            known = mpmath.fdot(
+                (float(K[row, c]), float(beta[c])) for c in np.flatnonzero(is_bound)
+            )
+            right[i] = int(y[row]) - known
+        right[len(free)] = -mpmath.fsum(map(float, beta[is_bound]))
+        solution = mpmath.lu_solve(left, right)
+        weights = [mpmath.mpf(float(b)) for b in beta]
+        for i, row in enumerate(free):
+            weights[row] = solution[i]
+        # The solution is an optimum, and so the only one: all conditions hold strictly.
+        assert all(0 < weights[row] * int(y[row]) < most for row in free)
+        assert np.all(margins[beta == 0] > 1)
+        assert np.all(margins[is_bound] < 1)
+        values = [mpmath.fdot(zip(map(float, k), weights, strict=True)) for k in new]
+        return np.array([float(value + solution[len(free)]) for value in values])
+
+
+@pytest.mark.parametrize("parameters", [{"C": 1.0}, {"C": 100.0}])
+def test_decisions_are_those_of_forty_digits(parameters: Any) -> None:
+    kernel = mc.Gaussian(0.7)
+    model = mc.SVC(kernel, **parameters).fit(X, Y)
+    exact = exact_decisions(model, kernel(X), Y, kernel(NEW, X))
+    np.testing.assert_allclose(model.decision_function(NEW), exact, atol=1e-10)
 
 
 def test_probabilities_are_those_of_a_calibrated_sigmoid() -> None:
@@ -365,6 +466,14 @@ def test_probabilities_are_those_of_a_calibrated_sigmoid() -> None:
     assert np.mean(np.abs(p[:, 1] - truth)) < 0.06
     peer = CalibratedClassifierCV(mc.SVC(mc.Linear()), method="sigmoid", ensemble=False, cv=5)
     np.testing.assert_allclose(p, peer.fit(x, y).predict_proba(x), atol=0.05)
+
+
+def test_probabilities_come_from_points_held_out() -> None:
+    """Labels by chance are separated by a narrow kernel, and nothing is known of a new one."""
+    labels = np.random.default_rng(14).choice([-1, 1], 80)
+    model = mc.SVC(mc.Gaussian(0.3), C=1e4, probability=True).fit(X, labels)
+    assert np.all(model.predict(X) == labels)
+    assert np.max(np.abs(model.predict_proba(X) - 0.5)) < 0.2
 
 
 def test_platts_sigmoid_is_the_minimum_of_its_likelihood() -> None:

@@ -23,13 +23,14 @@ def null_columns(null_space: Functions, points: Points, name: str = "null_space"
     n = len(points)
     if null_space is None:
         return np.zeros((n, 0))
-    if null_space == "constant":
-        return np.ones((n, 1))
-    if null_space == "linear":
-        return np.hstack([np.ones((n, 1)), as_numpy(vectors(points, "X"))])
-    if callable(null_space):
+    if isinstance(null_space, str):
+        if null_space == "constant":
+            return np.ones((n, 1))
+        if null_space == "linear":
+            return np.hstack([np.ones((n, 1)), as_numpy(vectors(points, "X"))])
+    elif callable(null_space):
         return _values(null_space, points)
-    if not isinstance(null_space, str) and all(callable(f) for f in null_space):
+    elif isinstance(null_space, list | tuple) and all(callable(f) for f in null_space):
         return np.hstack([np.zeros((n, 0)), *(_values(f, points) for f in null_space)])
     raise InvalidParameter(
         f"{name} must be None, 'constant', 'linear' or functions of the points, found "

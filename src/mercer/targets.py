@@ -30,7 +30,7 @@ def check_size(values: Array, name: str) -> None:
 
 
 def read_numbers(y: Any) -> Any:
-    """Return targets as they are, but numbers in words as numbers; refuse other words.
+    """Return targets as they are, but numbers in words as numbers; refuse what is no number.
 
     >>> read_numbers(["1.5", "2"])
     array([1.5, 2. ])
@@ -38,10 +38,28 @@ def read_numbers(y: Any) -> Any:
     Traceback (most recent call last):
     ...
     mercer.check.InvalidInput: y holds 'high' at row 1, which is no number; classes are for mercer.SVC
+    >>> read_numbers([1.5, np.nan])
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: y holds NaN at row 1: leave out or impute what is missing or infinite
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     values = np.asarray(y)
-    if values.ndim == 0 or values.dtype.kind not in "USO":
+    if values.ndim == 0:
         return y
+    if values.dtype.kind in "USO":
+        y = values = _in_words(values)
+    elif values.dtype.kind in "cmM":
+        what = (
+            "complex numbers: give their real and their imaginary parts"
+            if values.dtype.kind == "c"
+            else "dates or times: give numbers, such as days since the first"
+        )
+        raise InvalidInput(f"y holds {what}")
+    _refuse_non_finite(values)
+    return y
+
+
+def _in_words(values: Array) -> Array:
     for place, value in np.ndenumerate(values):
         try:
             float(value)
@@ -52,6 +70,80 @@ def read_numbers(y: Any) -> Any:
                 "mercer.SVC"
             ) from None
     return values.astype(np.float64)
+
+
+def _refuse_non_finite(values: Array) -> None:
+    if values.dtype.kind != "f" or np.all(np.isfinite(values)):
+        return
+    place = tuple(np.argwhere(~np.isfinite(values))[0])
+    value = "NaN" if np.isnan(values[place]) else str(values[place])
+    column = f", column {place[1]}" if len(place) > 1 else ""
+    raise InvalidInput(
+        f"y holds {value} at row {place[0]}{column}: leave out or impute what is missing or "
+        "infinite"
+    )
+
+
+def read_targets(y: Any, count: int, model: str) -> Array:
+    """Return the targets of so many points, one or several numbers for each.
+
+    >>> read_targets([1, 2], 2, "A model")
+    array([1., 2.])
+    >>> read_targets([1, 2], 3, "A model")
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: y has 2 values for 3 points
+    """
+    _refuse_none(y, model)
+    targets = np.asarray(read_numbers(y), dtype=np.float64)
+    if targets.ndim not in (1, 2) or 0 in targets.shape[1:]:
+        raise InvalidInput(
+            f"y must have a number, or a row of numbers, for each point; found shape "
+            f"{targets.shape}"
+        )
+    _refuse_length(targets, count, "values")
+    check_size(targets, "y")
+    return targets
+
+
+def read_labels(y: Any, count: int, model: str) -> Array:
+    """Return the labels of so many points: numbers, words or others that have an order.
+
+    >>> read_labels(["a", "b"], 2, "A model")
+    array(['a', 'b'], dtype='<U1')
+    >>> read_labels(["a", None], 2, "A model")
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: y holds None at row 1: leave out what has no label
+    """
+    _refuse_none(y, model)
+    labels = np.asarray(y)
+    if labels.ndim == 0:
+        raise InvalidInput(f"y must have a label for each point, found {y!r}")
+    _refuse_non_finite(labels)
+    for row, label in enumerate(labels.flat):
+        if label is None or (isinstance(label, float | np.floating) and np.isnan(label)):
+            missing = "None" if label is None else "NaN"
+            raise InvalidInput(f"y holds {missing} at row {row}: leave out what has no label")
+    try:
+        np.unique(labels)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels.flat})
+        raise InvalidInput(
+            f"y mixes labels of the types {', '.join(kinds)}, which have no order: give words"
+        ) from None
+    _refuse_length(labels, count, "labels")
+    return labels
+
+
+def _refuse_none(y: Any, model: str) -> None:
+    if y is None:
+        raise InvalidInput(f"{model} requires y to be passed, but the target y is None")
+
+
+def _refuse_length(values: Array, count: int, what: str) -> None:
+    if len(values) != count:
+        raise InvalidInput(f"y has {len(values)} {what} for {count} points")
 
 
 def kept(points: Points) -> Points:

@@ -21,17 +21,17 @@ from mercer.cli.tables import csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.table import Role, Table
 from mercer.estimator import as_kernel
-from mercer.gp.process import GaussianProcess
+from mercer.gp.process import STORED, GaussianProcess
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.page.curve import Fit, named_variables, result, sections
+from mercer.page.curve import Fit, likelihood_of, named_variables, result, sections
+from mercer.page.text import count_of
 from mercer.regression.kernel import KernelRegression
 from mercer.regression.spline import SmoothingSpline
+from mercer.solve import DIRECT
+from mercer.solve.saddle import SINGLE
 from mercer.spectrum.budget import machine_bytes
 from mercer.store import save
-
-FACTORED = 16_000
-"""Beyond so many observations no factor of their matrix is stored."""
 
 
 def run(args: Namespace, talk: Talk) -> int:
@@ -48,7 +48,7 @@ def run(args: Namespace, talk: Talk) -> int:
         return tell_plan(talk, model, x)
     if data.weights is not None and isinstance(model, GaussianProcess):
         raise Misused("--weights is for splines and ridge regression; a process has one noise")
-    talk.say(f"{args.data}: {len(y)} observations of {args.y} given {', '.join(names)}")
+    talk.say(f"{args.data}: {count_of(len(y), 'observation')} of {args.y} given {', '.join(names)}")
     named = {} if data.weights is None else {"sample_weight": data.weights}
     finished(lambda: model.fit(x, y, **named), talk, Progress("fitting"))
     fit = Fit(model, x, y, names, args.y, tuple(data.labels), args.level, data.weights)
@@ -143,10 +143,8 @@ def _kernel(args: Namespace, x: Array) -> Kernel:
 def tell_plan(talk: Talk, model: Any, x: Array) -> int:
     """Answer with what a fit will cost; nothing is computed."""
     n = len(x)
-    is_spline = isinstance(model, SmoothingSpline)
-    memory = 400 * n if is_spline else (4 if n > 3_000 else 24) * min(n, FACTORED) ** 2 + 8_000 * n
+    memory, growth = _cost(model, n)
     fits = memory <= machine_bytes()
-    growth = "n" if is_spline else "n cubed" if n <= FACTORED else "n squared"
     value = {
         "plan": type(model).__name__,
         "individuals": n,
@@ -159,6 +157,17 @@ def tell_plan(talk: Talk, model: Any, x: Array) -> int:
         value, f"{value['plan']} of {n} observations: {memory / 1e6:.0f} MB, time as {growth}"
     )
     return OK if fits else RESOURCE
+
+
+def _cost(model: Any, n: int) -> tuple[int, str]:
+    """Return the bytes that a fit takes, and how its time grows."""
+    if isinstance(model, SmoothingSpline):
+        return 400 * n, "n"
+    if isinstance(model, GaussianProcess):
+        return (24 * n * n, "n cubed") if n <= STORED else (30_000 * n, "n squared")
+    each = 24 if n <= DIRECT else 4
+    growth = "n cubed" if n <= SINGLE else "n squared"
+    return each * min(n, SINGLE) ** 2 + 8_000 * n, growth
 
 
 def summary(fit: Fit) -> dict[str, Any]:
@@ -175,7 +184,7 @@ def summary(fit: Fit) -> dict[str, Any]:
         "penalty": getattr(model, "penalty_", None),
         "degrees_of_freedom": fit.degrees_of_freedom,
         "noise_variance": fit.noise,
-        "log_likelihood": model.log_likelihood() if isinstance(model, GaussianProcess) else None,
+        "log_likelihood": likelihood_of(model) if isinstance(model, GaussianProcess) else None,
         "explained": fit.explained,
         "explained_from_others": fit.predicted,
         "has_converged": optimum is None or optimum.is_converged,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, MercerError
-from mercer.gp.process import GaussianProcess
+from mercer.gp import GaussianProcess, SampledOptimum
 from mercer.kernels.parameters import parameters
 from mercer.page.sections import Picture, Section
 from mercer.page.text import count_of, percent, short
@@ -121,12 +121,12 @@ class Fit:
         """The same share where each observation is predicted from all others."""
         model = self.model
         if isinstance(model, SmoothingSpline):
-            if model.penalty_ == 0:
+            if model.penalty_ == 0 or model.degrees_of_freedom_ >= len(self):
                 return None
             return self._share(leave_one_out(model._curve))
-        if isinstance(model, GaussianProcess):
-            return self._share(float(np.mean((self.y - model.leave_one_out().mean) ** 2)))
         try:
+            if isinstance(model, GaussianProcess):
+                return self._share(float(np.mean((self.y - model.leave_one_out().mean) ** 2)))
             return self._share(decomposed(model).loo(model.penalty_))
         except MercerError:
             return None
@@ -284,7 +284,10 @@ def _choice(model: SmoothingSpline | KernelRegression) -> list[Section]:
 
 def _likelihood(model: GaussianProcess, n: int) -> Section:
     optimum = model.optimum_
-    said = [f"The log likelihood is {short(model.log_likelihood())}."]
+    said = [f"The log likelihood is {short(likelihood_of(model))}."]
+    if isinstance(optimum, SampledOptimum):
+        half = optimum.likelihood.upper - optimum.likelihood.value
+        said[0] = f"{said[0][:-1]}, known to ±{short(half)} (95 % confidence)."
     if optimum is not None:
         said.append(
             f"The search {'converged' if optimum.is_converged else 'did not converge'}: the "
@@ -298,6 +301,14 @@ def _likelihood(model: GaussianProcess, n: int) -> Section:
     table = {"parameter": list(known), "value": np.array(list(known.values()))}
     pictures = [] if n > SURFACE else _surface(model)
     return Section("Likelihood", said, pictures, {"Parameters": table})
+
+
+def likelihood_of(model: GaussianProcess) -> float:
+    """Return the log likelihood, or the middle of its interval where there are many points."""
+    optimum = model.optimum_
+    if isinstance(optimum, SampledOptimum):
+        return optimum.likelihood.value
+    return model.log_likelihood()
 
 
 def _numbers(model: GaussianProcess) -> dict[str, float]:

@@ -10,7 +10,7 @@ from mercer.check import Array, InvalidParameter, number
 
 
 def band(
-    values: Array, deviation: Array, noise_variance: float, level: float
+    values: Array, deviation: Array, noise_variance: float | Array, level: float
 ) -> tuple[Array, Array]:
     """Return the ends of central intervals of a level, for a function or with noise on top.
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import expit
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array, InvalidInput, InvalidParameter
 from mercer.regression.losses import Loss
 from mercer.solve import Answer, Saddle
 
@@ -19,9 +19,27 @@ STEPS = 100
 TO_BOUNDARY = 0.995
 """How far of the way to the nearest bound a step may go."""
 
+FLOOR = 1e-15
+"""What is added to K in a step, at least, as a share of n k(x, x): its rounding is as large."""
+
+NEGLIGIBLE, ROUNDING = 1e-6, 1e-18
+"""Complementarity below these shares of the gap allowed, and of the squared targets: what is left
+of a gap is rounding."""
+
+FLAT = 1e-10
+"""A Newton step that lowers the objective by less than this share of it was the last."""
+
+SHORTEST = 1e-8
+"""Steps that are cut to less than this lead nowhere."""
+
+REACH = 1e20
+"""Weights of a function that rounding leaves anything of, in units of the targets and of K."""
+
+VANISHING = 1e-100
+"""A penalised part of g below this share of the targets is none, and its squares are no doubles."""
+
 SEPARATING = 1e-7
 """A margin, as a share of the largest value of the null space, that is not rounding."""
-
 
 TRIVIAL = 1e-6
 """A gap is measured by the objective, or by this share of that of 0 where the fit is exact."""
@@ -91,7 +109,7 @@ def _newton(problem: Problem) -> Optimum:
     _refuse_separable(saddle.Q, y)
     alpha, eta = np.zeros_like(y), np.zeros(saddle.Q.shape[1])
     best = problem.optimum(alpha, eta, 0)
-    image = np.zeros_like(y)
+    objective, image = best.objective, np.zeros_like(y)
     for step in range(1, STEPS + 1):
         f = image + saddle.Q @ eta
         wrong = expit(-y * f)
@@ -104,7 +122,9 @@ def _newton(problem: Problem) -> Optimum:
         alpha, eta = alpha + length * direction[0], eta + length * direction[1]
         image = image + length * moved
         found = problem.optimum(alpha, eta, step, image)
-        is_stuck = length < 1e-6 or (found.gap < 1e-6 and found.gap >= best.gap)
+        is_flat = found.objective > (1.0 - FLAT) * objective
+        is_stuck = length < 1e-6 or (is_flat and found.gap >= best.gap)
+        objective = found.objective
         if found.gap <= best.gap or not np.isfinite(best.gap):
             best = found
         if best.is_proved or is_stuck:
@@ -136,7 +156,8 @@ def _refuse_separable(Q: Array, y: Array) -> None:
     """Refuse labels that a function of the null space separates: the loss has no minimum then."""
     if Q.shape[1] == 0:
         return
-    margins = y[:, None] * (Q / np.max(np.abs(Q), axis=0))
+    sizes = np.max(np.abs(Q), axis=0)
+    margins = y[:, None] * (Q / np.where(sizes > 0, sizes, 1.0))
     found = linprog(-margins.sum(axis=0), A_ub=-margins, b_ub=np.zeros(len(y)), bounds=(-1.0, 1.0))
     if found.status == 0 and float(margins.sum(axis=0) @ found.x) > SEPARATING * len(y):
         raise InvalidInput(
@@ -154,45 +175,64 @@ def _interior_point(problem: Problem) -> Optimum:
     with C = 2γc/p of the loss's curvature c. The multipliers of Qᵀα = 0 are the null weights η.
     """
     saddle, y, p, gamma = problem.saddle, problem.y, problem.p, problem.penalty
-    low, high = problem.loss.box(y)
-    lower, upper = -p * high / (2.0 * gamma), -p * low / (2.0 * gamma)
+    eta = np.zeros(saddle.Q.shape[1])
+    best = problem.optimum(np.zeros_like(y), eta, 0)
+    if best.is_proved:
+        return best  # such as for y = 0
+    unit, lower, upper = _bounds(problem)
     C = 2.0 * gamma * problem.loss.curvature / p
-    alpha, eta = 0.5 * (lower + upper), np.zeros(saddle.Q.shape[1])
-    scale = max(float(np.max(np.abs(y))), float(np.finfo(float).tiny))
+    alpha, scale = 0.5 * (lower + upper), float(np.max(np.abs(y)))
     z, w = np.full_like(y, scale), np.full_like(y, scale)
-    best = problem.optimum(alpha, eta, 0)
     for step in range(1, STEPS + 1):
-        a, b = alpha - lower, upper - alpha
-        if min(a.min(), b.min(), z.min(), w.min()) <= 0.0:
+        slacks = a, b, z, w = alpha - lower, upper - alpha, z, w
+        if min(float(slack.min()) for slack in slacks) <= 0.0:
             break  # rounding has reached a bound: no step is left
         mu = float(a @ z + b @ w) / (2 * len(y))
-        solve = saddle.solver(1.0 / np.sqrt(C + z / a + w / b), 1.0)
+        added = np.maximum(C + z / a + w / b, FLOOR * len(y) * scale / unit)
+        solve = saddle.solver(1.0 / np.sqrt(added), 1.0)
         # The step itself is solved for, and not its end, as soon as Qᵀα = 0 allows it.
         is_feasible = _is_feasible(saddle.Q, alpha)
         gradient = y - saddle.product(alpha[:, None])[:, 0] - C * alpha
-        fixed = gradient if is_feasible else y + (z / a + w / b) * alpha
+        fixed = gradient if is_feasible else y + (added - C) * alpha
         start = np.zeros_like(alpha) if is_feasible else alpha
-        free = _direction(solve, fixed, start, (a, b, z, w), (0.0 * y, 0.0 * y))
-        reach = min(1.0, _longest((a, b, z, w), free))
-        ahead = sum(
-            float((now + reach * delta) @ (dual + reach * dual_delta))
-            for now, delta, dual, dual_delta in (
-                (a, free.alpha, z, free.z),
-                (b, -free.alpha, w, free.w),
-            )
-        ) / (2 * len(y))
-        centre = (max(ahead, 0.0) / mu) ** 3 * mu
+        free = _direction(solve, fixed, start, slacks, (0.0 * y, 0.0 * y))
+        centre = (_ahead(slacks, free) / mu) ** 3 * mu
         goals = centre - free.alpha * free.z, centre + free.alpha * free.w
-        change = _direction(solve, fixed, start, (a, b, z, w), goals)
-        length = min(1.0, TO_BOUNDARY * _longest((a, b, z, w), change))
+        change = _direction(solve, fixed, start, slacks, goals)
+        length = min(1.0, TO_BOUNDARY * _longest(slacks, change))
         alpha, eta = alpha + length * change.alpha, eta + length * (change.eta - eta)
         z, w = z + length * change.z, w + length * change.w
         found = problem.optimum(alpha, eta, step)
-        if found.gap < best.gap:
-            best = found
-        if best.is_proved or length < 1e-8 or mu < 1e-18 * scale:
+        best = found if found.gap < best.gap else best
+        is_complementary = 4.0 * gamma * len(y) * mu < NEGLIGIBLE * best.allowed
+        is_rounding = is_complementary and mu < ROUNDING * scale * unit
+        if best.is_proved or length < SHORTEST or is_rounding:
             break
     return best
+
+
+def _ahead(slacks: tuple[Array, Array, Array, Array], change: Direction) -> float:
+    """Return the mean product of slacks and multipliers after the longest part of a step."""
+    a, b, z, w = slacks
+    reach = min(1.0, _longest(slacks, change))
+    below = (a + reach * change.alpha) @ (z + reach * change.z)
+    above = (b - reach * change.alpha) @ (w + reach * change.w)
+    return max(float(below + above), 0.0) / (2 * len(a))
+
+
+def _bounds(problem: Problem) -> tuple[float, Array, Array]:
+    """Return a unit for α, and the bounds that those of the derivative give, within reach."""
+    low, high = problem.loss.box(problem.y)
+    size = float(np.max(np.abs(problem.saddle.gram.diag()))) or 1.0
+    unit = float(np.max(np.abs(problem.y))) / size
+    share = 0.5 * problem.p / problem.penalty
+    lower, upper = -share * high, -share * low
+    if float(np.max(upper - lower)) < VANISHING * unit:
+        raise InvalidParameter(
+            f"penalty={problem.penalty:g} leaves less than {VANISHING:g} of y to the penalised "
+            "part of the function: give a smaller one"
+        )
+    return unit, np.maximum(lower, -REACH * unit), np.minimum(upper, REACH * unit)
 
 
 @dataclass(frozen=True)
@@ -206,8 +246,9 @@ class Direction:
 
 
 def _is_feasible(Q: Array, alpha: Array) -> bool:
-    size = float(np.linalg.norm(Q)) * float(np.linalg.norm(alpha))
-    return float(np.linalg.norm(Q.T @ alpha)) <= 1e-13 * size
+    unit = alpha / (float(np.max(np.abs(alpha))) or 1.0)
+    size = float(np.linalg.norm(Q)) * float(np.linalg.norm(unit))
+    return float(np.linalg.norm(Q.T @ unit)) <= 1e-13 * size
 
 
 def _direction(

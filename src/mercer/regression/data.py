@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    Points,
-    real_array,
-)
+from mercer.check import Array, InvalidInput, Points
+from mercer.estimator import weights_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.points import take
+
+LIGHTEST = 1e-16
+"""Observations of less than this share of the largest weight are lost in losses with corners."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,8 @@ class Data:
     @property
     def p(self) -> Array:
         """The weights as shares of their sum."""
-        return np.asarray(self.weights / self.weights.sum())
+        relative = self.weights / self.weights.max()  # whose sum is a double
+        return np.asarray(relative / relative.sum())
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -39,6 +39,21 @@ class Data:
     def part(self, rows: Array) -> Data:
         """Return some of the observations."""
         return Data(self._of(rows), self.y[rows], self.weights[rows], self.is_matrix)
+
+    def folds(self, count: int, *, is_of_labels: bool = False) -> Array:
+        """Return a random part of each observation, labels spread evenly over the parts.
+
+        >>> labels = np.array([[1.0], [1.0], [-1.0], [-1.0]])
+        >>> part = Data(np.arange(4.0), labels, np.ones(4)).folds(2, is_of_labels=True)
+        >>> sorted(part[:2].tolist()), sorted(part[2:].tolist())
+        ([0, 1], [0, 1])
+        """
+        order = np.random.default_rng(0).permutation(len(self))
+        if is_of_labels:
+            order = order[np.lexsort(self.y[order].T)]
+        fold = np.empty(len(self), np.intp)
+        fold[order] = np.arange(len(self)) % count
+        return fold
 
     def _of(self, rows: Array) -> Points:
         if self.is_matrix:
@@ -65,9 +80,7 @@ def observation_weights(sample_weight: Any, n: int) -> Array:
     >>> observation_weights(None, 2), observation_weights([1, 3], 2)
     (array([1., 1.]), array([1., 3.]))
     """
-    if sample_weight is None:
-        return np.ones(n)
-    weights = real_array(np.asarray(sample_weight), "sample_weight")
+    weights = weights_of(sample_weight, n)
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
     if weights.shape != (n,):
@@ -78,3 +91,21 @@ def observation_weights(sample_weight: Any, n: int) -> Array:
             f"{weights.min():g} at row {int(weights.argmin())}"
         )
     return weights
+
+
+def refuse_light(weights: Array, loss: str) -> None:
+    """Refuse weights that rounding cannot tell from 0, for a loss whose method needs more.
+
+    >>> refuse_light(np.array([1.0, 0.0, 1e-3]), "hinge")
+    >>> refuse_light(np.array([1.0, 1e-30]), "hinge")
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: the weight 1e-30 at row 1 is below 1e-16 of the largest, which the hinge loss cannot tell from 0: give 0
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    light = np.flatnonzero((weights > 0) & (weights < LIGHTEST * weights.max()))
+    if light.size:
+        row = int(light[0])
+        raise InvalidInput(
+            f"the weight {weights[row]:g} at row {row} is below {LIGHTEST:g} of the largest, "
+            f"which the {loss} loss cannot tell from 0: give 0"
+        )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, InvalidInput, InvalidParameter, Points, chunks, number, whole
 from mercer.estimator import KernelModel, as_kernel
@@ -20,14 +20,14 @@ from mercer.null_space import Functions, null_columns
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
 from mercer.regression.convex import Optimum
-from mercer.regression.data import Data, observation_weights
+from mercer.regression.data import Data, observation_weights, refuse_light
 from mercer.regression.landmarks import spanned
-from mercer.regression.losses import Loss, check_labels, loss_named, probability
+from mercer.regression.losses import Loss, check_labels, loss_named, natural, probability
 from mercer.regression.optima import optima_of
 from mercer.regression.spectral import decomposition
 from mercer.rkhs.functions import Function
-from mercer.solve import DIRECT, Explained, Saddle
-from mercer.targets import check_size, kept, read_numbers
+from mercer.solve import DIRECT, Explained, Saddle, SingularSystem
+from mercer.targets import kept, read_targets
 
 STORED = 8_000
 """Up to this size (0.5 GB) the matrix is stored for losses with corners."""
@@ -39,7 +39,7 @@ FOLDS = 5
 """Parts of the data, each of which is predicted from the others in cross-validation."""
 
 SPAN = (-8.0, 2.0)
-"""Decimal logarithms of the penalties of cross-validation, times the mean of k(x, x)."""
+"""Decimal logarithms of the penalties of cross-validation, times `natural` and the mean k(x, x)."""
 
 
 class KernelRegression(RegressorMixin, KernelModel):
@@ -132,7 +132,9 @@ class KernelRegression(RegressorMixin, KernelModel):
         if self.penalty is None and len(data) == 1:
             raise InvalidInput("a penalty cannot be chosen from n_samples = 1; give it")
         loss = loss_named(self.loss, quantile=self.quantile, threshold=self.threshold)
-        check_labels(loss, data.y)
+        check_labels(loss, targets, self._used)
+        if loss.name != "squared":
+            refuse_light(weights, loss.name)
         saddle = self._system(data, None if data.is_matrix else as_kernel(self.kernel), loss)
         self.kernel_ = saddle.gram.kernel
         self.X_fit_, self._p = data.points if data.is_matrix else kept(data.points), data.p
@@ -158,18 +160,11 @@ class KernelRegression(RegressorMixin, KernelModel):
         self.weights_ = of.weights[:, 0] if self._is_flat else of.weights
         self.null_weights_ = of.null_weights[:, 0] if self._is_flat else of.null_weights
         self.objective_, self.gap_, self.n_iter_ = of.objective, of.gap, 1
+        self._square_sums = of.square_sums
         return self
 
     def _targets(self, points: Points, y: Any) -> Array:
-        if y is None:
-            raise InvalidInput(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        targets: Array = check_array(
-            read_numbers(y), ensure_2d=False, dtype=np.float64, input_name="y"
-        )
-        check_consistent_length(points, targets)
-        check_size(targets, "y")
+        targets = read_targets(y, len(points), type(self).__name__)
         self._is_flat = targets.ndim == 1
         return targets[:, None] if self._is_flat else targets
 
@@ -208,7 +203,8 @@ class KernelRegression(RegressorMixin, KernelModel):
             return number(self.penalty, "penalty", above=0.0, allowed=0.0 if is_squared else None)
         criterion = self._criterion(is_squared, len(data))
         if criterion == "cv":
-            middle = np.log10(float(np.mean(np.abs(saddle.gram.diag()))) or 1.0)
+            unit = natural(loss, data.p, data.y, saddle.Q)
+            middle = np.log10(unit) + np.log10(float(np.mean(np.abs(saddle.gram.diag()))) or 1.0)
             low, high = (float(end + middle) for end in SPAN)
             penalty, self.criterion_ = chosen(
                 lambda g: self._cross_validated(data, g, loss), low, high, refine=False
@@ -241,12 +237,18 @@ class KernelRegression(RegressorMixin, KernelModel):
         """Return the mean loss of predicting each fold from the others."""
         if penalty == np.inf:
             return np.inf
-        fold = np.random.default_rng(0).permutation(len(data)) % min(FOLDS, len(data))
+        fold = data.folds(min(FOLDS, len(data)), is_of_labels=loss.is_of_labels)
         total, kernel = 0.0, self._fixed_kernel
         for k in range(fold.max() + 1):
             train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
             part, held_out = data.part(train), data.part(test)
-            optima = optima_of(self._system(part, kernel, loss), part, penalty, loss, self.tol)
+            try:
+                optima = optima_of(self._system(part, kernel, loss), part, penalty, loss, self.tol)
+            except (InvalidInput, SingularSystem) as error:
+                raise InvalidInput(
+                    f"cross-validation fits {len(train)} of {len(data)} points at a time, where "
+                    f"{error}. Or give a penalty"
+                ) from None
             values = data.cross(kernel, test, train) @ np.column_stack([o.weights for o in optima])
             rows = self._functions(held_out.points)
             values = values + rows @ np.column_stack([o.null_weights for o in optima])
@@ -258,6 +260,8 @@ class KernelRegression(RegressorMixin, KernelModel):
         null_weights = np.column_stack([o.null_weights for o in optima])
         self.weights_ = weights[:, 0] if self._is_flat else weights
         self.null_weights_ = null_weights[:, 0] if self._is_flat else null_weights
+        if loss.name == "squared":
+            self._square_sums = self._squares(optima)
         self.objective_ = float(sum(o.objective for o in optima))
         self.gap_ = float(sum(o.gap for o in optima))
         self.n_iter_ = max(1, *(o.steps for o in optima))
@@ -270,11 +274,19 @@ class KernelRegression(RegressorMixin, KernelModel):
                 stacklevel=3,
             )
 
+    def _squares(self, optima: list[Optimum]) -> Array:
+        """Return Σ p (y - g)² of each output."""
+        if self.penalty_ == np.inf:
+            return np.array([o.objective for o in optima])
+        # y - g = γα/p: the residuals of a regularised system are its weights.
+        return np.array([np.sum((self.penalty_ * o.weights) ** 2 / self._p) for o in optima])
+
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
         """Return g at points, with its standard deviation under squared loss if asked for.
 
         The standard deviation is that of a Gaussian process with the same kernel whose noise is
-        estimated by the residuals; a new observation has the variance of the noise on top.
+        estimated by the residuals of each output; a new observation has the variance of the noise
+        on top.
         """
         check_is_fitted(self)
         points = self._read(X, reset=False)
@@ -301,21 +313,26 @@ class KernelRegression(RegressorMixin, KernelModel):
 
         .. math:: \mathrm{var}\, g(x) = \frac{\sigma^2}{n\gamma}\, v(x)
         """
-        is_known = self.loss == "squared" and self._is_flat and not self._is_precomputed
-        if not is_known or self.is_approximate_:
+        if self.loss != "squared" or self._is_precomputed or self.is_approximate_:
             raise InvalidParameter(
-                "a standard deviation exists for squared loss, one output, points and no "
-                "landmarks: the other losses are not the likelihoods of a Gaussian process"
+                "a standard deviation exists for squared loss, points and no landmarks: the other "
+                "losses are not the likelihoods of a Gaussian process"
             )
         if self.penalty_ == 0.0:
             raise InvalidParameter("a standard deviation needs a penalty > 0")
+        if len(self._p) > DIRECT:
+            raise InvalidParameter(
+                f"the noise is estimated for up to {DIRECT} points, and here are {len(self._p)}; a "
+                "GaussianProcess with a noise_variance has standard deviations for more"
+            )
         saddle, p = self._again(), self._p
         if self.penalty_ == np.inf:
             return self._line_deviations(saddle.Q, points)
         of = Explained(saddle, np.sqrt(p), self.penalty_)
         parts = [self._variances(of, points[rows]) for rows in chunks(len(points), of.count)]
         scale = self.noise_variance_ / (len(p) * self.penalty_)
-        return np.asarray(np.sqrt(scale * np.maximum(np.concatenate(parts), 0.0)))
+        variances = np.maximum(np.concatenate(parts), 0.0)
+        return np.asarray(np.sqrt(np.multiply.outer(variances, scale)))
 
     def _variances(self, of: Explained, points: Points) -> Array:
         k = Gram(self.kernel_, self.X_fit_, points).dense()
@@ -326,7 +343,8 @@ class KernelRegression(RegressorMixin, KernelModel):
         """Return those of least squares in the null space, σ² qₓᵀ (n QᵀPQ)⁻¹ qₓ."""
         _, triangle = np.linalg.qr(np.sqrt(len(Q) * self._p)[:, None] * Q)
         white = np.linalg.solve(triangle.T, self._functions(points).T)
-        return np.asarray(np.sqrt(self.noise_variance_ * np.sum(white * white, axis=0)))
+        variances = np.multiply.outer(np.sum(white * white, axis=0), self.noise_variance_)
+        return np.asarray(np.sqrt(variances))
 
     @property
     def degrees_of_freedom_(self) -> float:
@@ -349,20 +367,11 @@ class KernelRegression(RegressorMixin, KernelModel):
         return self._system(data, self._fixed_kernel, loss_named("squared"))
 
     @property
-    def noise_variance_(self) -> float:
-        """The weighted sum of squared residuals divided by its degrees of freedom."""
+    def noise_variance_(self) -> Any:
+        """The weighted sum of squared residuals divided by its degrees of freedom, per output."""
         n, left = len(self._p), len(self._p) - self.degrees_of_freedom_
-        return n * self._square_sum() / left if left > 0 else 0.0
-
-    def _square_sum(self) -> float:
-        """Return Σ p (y - g)² over all outputs."""
-        if self.is_approximate_:
-            return self._spanned.square_sum
-        if self.penalty_ == np.inf:
-            return self.objective_
-        # y - g = γα/p: the residuals of a regularised system are its weights.
-        residuals = self.penalty_ / self._p * np.atleast_2d(self.weights_.T)
-        return float(np.sum(self._p * residuals**2))
+        variances = n * self._square_sums / left if left > 0 else 0.0 * self._square_sums
+        return float(variances[0]) if self._is_flat else variances
 
     @property
     def function_(self) -> Function:

@@ -35,7 +35,7 @@ class Spanned:
     objective: float
     gap: float
     degrees_of_freedom: float
-    square_sum: float
+    square_sums: Array
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ def spanned(gram: Gram, Q: Array, data: Data, count: int, penalty: float | None)
     errors = data.y - f
     alpha = p[:, None] * errors / penalty
     roughness = penalty * float(np.sum(alpha * gram.product(alpha)))
-    square = float(np.sum(p[:, None] * errors**2))
+    squares = p @ errors**2
+    square = float(squares.sum())
     objective = square + penalty * float(np.sum(w * w))
     dual = 2.0 * float(np.sum(p[:, None] * errors * data.y)) - square - roughness
     return Spanned(
@@ -109,7 +110,7 @@ def spanned(gram: Gram, Q: Array, data: Data, count: int, penalty: float | None)
         objective,
         max(objective - dual, 0.0),
         problem.degrees_of_freedom(penalty),
-        square,
+        squares,
     )
 
 

@@ -102,11 +102,11 @@ def loss_named(name: Any, *, quantile: float = 0.5, threshold: float = 1.0) -> L
     return known[name]
 
 
-def check_labels(loss: Loss, y: Array) -> None:
-    """Refuse values other than -1 and 1 where the loss is one of labels."""
+def check_labels(loss: Loss, y: Array, rows: Array) -> None:
+    """Refuse values other than -1 and 1 in some rows where the loss is one of labels."""
     if not loss.is_of_labels:
         return
-    wrong = np.flatnonzero(np.any(np.abs(y.reshape(len(y), -1)) != 1.0, axis=1))
+    wrong = rows[np.any(np.abs(y[rows]) != 1.0, axis=1)]
     if wrong.size:
         row = int(wrong[0])
         raise InvalidInput(
@@ -118,3 +118,22 @@ def check_labels(loss: Loss, y: Array) -> None:
 def probability(f: Array) -> Array:
     """Return the probability 1/(1 + e^{-f}) of the label 1 under logistic loss."""
     return np.asarray(expit(f))
+
+
+def natural(loss: Loss, p: Array, y: Array, Q: Array) -> float:
+    r"""Return a penalty in which the units of y are right, for a kernel with k(x, x) near 1.
+
+    .. math:: \sum_i p_i\, \ell(r_i, 0) \Big/ \sum_i p_i r_i^2
+
+    with r what least squares in the null space leave of the targets.
+
+    >>> y, p, nothing = np.array([[3.0], [-1.0]]), np.full(2, 0.5), np.zeros((2, 0))
+    >>> [natural(loss_named(name), p, y, nothing) for name in ("squared", "absolute")]
+    [1.0, 0.4]
+    """
+    if loss.is_of_labels:
+        return 1.0
+    s = np.sqrt(p)[:, None]
+    r = y - Q @ np.linalg.lstsq(s * Q, s * y, rcond=None)[0]
+    square = float(p @ np.sum(r * r, axis=1))
+    return float(p @ np.sum(loss.value(r, 0.0 * r), axis=1)) / square if square > 0 else 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -13,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.check import (
     Array,
@@ -28,8 +28,9 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.radial import Gaussian
 from mercer.points import take
-from mercer.svm.margin import Separator, separated_by_cost, separated_by_share
+from mercer.svm.margin import Separator, is_definite, separated_by_cost, separated_by_share
 from mercer.svm.probability import Sigmoid, coupled, platt
+from mercer.targets import check_size, read_labels
 
 STORED = 10_000
 """Up to this size (0.8 GB) the matrix is stored."""
@@ -79,7 +80,7 @@ class SVC(ClassifierMixin, KernelModel):
     dual_coef_ : the weights of all points, one row for each pair
     intercept_, intercept_intervals_ : for each pair, and all intercepts that are as good
     sigmoids_ : a `Sigmoid` for each pair of classes, if ``probability`` was asked for
-    gap_ : the sum of the duality gaps
+    gap_ : the sum of the duality gaps, infinite for a matrix that is not positive definite
     objective_ : the sum of the objectives
 
     Examples
@@ -115,6 +116,7 @@ class SVC(ClassifierMixin, KernelModel):
         points = self._read(X, reset=True)
         codes = self._codes(points, y)
         weights = weights_of(sample_weight, len(codes))
+        check_size(weights, "sample_weight")
         self._used = _positive(weights, codes)
         gram = self._gram(points)
         K = gram.dense()
@@ -124,21 +126,18 @@ class SVC(ClassifierMixin, KernelModel):
         self.X_fit_ = None if self._is_precomputed else take(points, self._used)
         pairs = list(combinations(range(len(self.classes_)), 2))
         problems = [_between(codes[self._used], weights[self._used], pair) for pair in pairs]
-        self._keep([(p.rows, self._separated(K, p)) for p in problems])
+        found = [(p.rows, self._separated(K, p)) for p in problems]
+        self._keep(found, is_convex=bool(gram.kernel.proof) or is_definite(K))
         if is_yes(self.probability, "probability"):
             self.sigmoids_ = [self._sigmoid(K, p) for p in problems]
         return self
 
     def _codes(self, points: Points, y: Any) -> Array:
-        if y is None:
-            raise InvalidInput(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        labels = check_array(y, ensure_2d=False, dtype=None, input_name="y")
-        labels = column_or_1d(labels, warn=True)
-        if len(labels) != len(points):
-            raise InvalidInput(f"y has {len(labels)} labels for {len(points)} points")
-        check_classification_targets(labels)
+        labels = column_or_1d(read_labels(y, len(points), type(self).__name__), warn=True)
+        try:
+            check_classification_targets(labels)
+        except ValueError as error:
+            raise InvalidInput(str(error)) from None
         self.classes_, codes = np.unique(labels, return_inverse=True)
         if len(self.classes_) < 2:
             raise InvalidInput("y holds one class: a margin lies between at least two")
@@ -176,8 +175,8 @@ class SVC(ClassifierMixin, KernelModel):
             decisions[fold == k] = K[np.ix_(held_out, part.rows)] @ of.weights + of.intercept
         return platt(decisions, problem.y, problem.weights)
 
-    def _keep(self, found: list[tuple[Array, Separator]]) -> None:
-        self.separators_ = [separator for _, separator in found]
+    def _keep(self, found: list[tuple[Array, Separator]], *, is_convex: bool) -> None:
+        self.separators_ = [s if is_convex else replace(s, gap=np.inf) for _, s in found]
         self._weights = np.zeros((len(found), len(self._used)))
         for row, (inside, separator) in zip(self._weights, found, strict=True):
             row[inside] = separator.weights
@@ -189,12 +188,14 @@ class SVC(ClassifierMixin, KernelModel):
         self.gap_ = float(sum(s.gap for s in self.separators_))
         self.n_iter_ = max(s.steps for s in self.separators_)
         if any(s.gap > MOST_GAP * abs(s.objective) + s.rounding for s in self.separators_):
-            warnings.warn(
+            reason = (
                 f"the optimum is proved only to within {self.gap_:.2g} of {self.objective_:.6g}; "
-                "the kernel is not positive definite, or C too large for its condition",
-                ConvergenceWarning,
-                stacklevel=3,
+                "C is too large for the condition of the kernel"
+                if is_convex
+                else "the kernel is not positive definite on these points: the conditions of an "
+                "optimum hold, and other separators may be better"
             )
+            warnings.warn(reason, ConvergenceWarning, stacklevel=3)
 
     def decision_function(self, X: Any) -> Array:
         """Return h + b at points: positive for the second of two classes.

@@ -25,6 +25,9 @@ from mercer.svm.quadratic import ROUNDING, Point, Program, polished
 START_TOL = 1e-6
 """Of the start in single precision: closer than its matrix is exact, and still quick."""
 
+SINGLE = float(np.finfo(np.float32).eps)
+"""Matrices that are given may have been rounded so."""
+
 START_STEPS = 200_000
 """Of the start: where it is not enough, the exact steps go on from there."""
 
@@ -128,6 +131,26 @@ def separated_by_share(K: Array, y: Array, weights: Array, nu: float) -> Separat
         _rounding(K, beta, weights),
         point.steps,
     )
+
+
+def is_definite(K: Array) -> bool:
+    """Say whether weights that sum to zero have no negative square, up to single precision.
+
+    Otherwise the conditions of an optimum hold at points that are none, and no gap proves one.
+
+    >>> is_definite(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    True
+    >>> is_definite(np.array([[0.0, 2.0], [2.0, 0.0]]))
+    False
+    """
+    means = K.mean(axis=0)
+    centred = K - means - means[:, None] + means.mean()
+    np.fill_diagonal(centred, centred.diagonal() + len(K) * SINGLE * _scale(K))
+    try:
+        np.linalg.cholesky(centred)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _levels(point: Point, scale: float) -> tuple[float, tuple[float, float]]:
