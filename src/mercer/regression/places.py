@@ -39,11 +39,16 @@ class Places:
     """How many observations there are."""
     intercept: float
     slope: float
-    rows: Array
-    """The place of each observation."""
+    inverse: Array | None
+    """The place of each observation, None where they are in order."""
     row_weights: Array
     deviations: Array
     """Each observation minus the mean of its place."""
+
+    @property
+    def rows(self) -> Array | slice:
+        """What takes places to observations."""
+        return slice(None) if self.inverse is None else self.inverse
 
     @cached_property
     def gaps(self) -> Array:
@@ -83,38 +88,48 @@ def pooled(x: Array, y: Array, weights: Array) -> Places:
         raise InvalidInput(
             f"the range of x is {span:g}, whose cube is no double: multiply x by a power of ten"
         )
-    at: Array = (x - origin) / span
-    rows: Array = np.arange(x.size)
-    if np.any(at[1:] <= at[:-1]):
-        # Also places whose distances from the first round to the same number are one.
-        at, rows = map(np.asarray, np.unique(at, return_inverse=True))
+    at: Array = x - origin
+    at /= span
     mean_weight = float(weights.mean())
     w = weights / mean_weight
-    totals: Array = np.empty(at.size)
-    means: Array = np.empty(at.size)
-    if at.size == x.size:
-        totals[rows], means[rows] = w, y
-    else:
-        totals[:] = np.bincount(rows, w)
-        centre = float(y.mean())
-        means[:] = centre + np.bincount(rows, w * (y - centre)) / totals
-    deviations = y - means[rows]
-    share = totals / totals.sum()
-    middle, level = float(share @ at), float(share @ means)
-    slope = float(share @ ((at - middle) * (means - level)) / (share @ (at - middle) ** 2))
+    totals, means, deviations = w, y, np.zeros(x.size)
+    inverse: Array | None = None
+    if np.any(at[1:] <= at[:-1]):
+        # Also places whose distances from the first round to the same number are one.
+        at, inverse = map(np.asarray, np.unique(at, return_inverse=True))
+        totals, means, deviations = _means(inverse, w, y, at.size)
+    total = float(totals.sum())
+    middle, level = float(totals @ at) / total, float(totals @ means) / total
+    across, values = at - middle, means - level
+    weighted = totals * across
+    slope = float((weighted @ values) / (weighted @ across))
+    across *= slope
+    values -= across
     return Places(
         origin=origin,
         range=span,
         at=at,
         weights=totals,
         means=means,
-        values=(means - level) - slope * (at - middle),
+        values=values,
         within=float(w @ deviations**2),
         mean_weight=mean_weight,
         count=x.size,
         intercept=level - slope * middle,
         slope=slope,
-        rows=rows,
+        inverse=inverse,
         row_weights=w,
         deviations=deviations,
     )
+
+
+def _means(rows: Array, w: Array, y: Array, count: int) -> tuple[Array, Array, Array]:
+    """Return the weights and means of places, and what observations deviate from them."""
+    totals: Array = np.bincount(rows, w)
+    if count == y.size:
+        means = np.empty(count)
+        means[rows] = y  # as they are, only in order
+        return totals, means, np.zeros(count)
+    centre = float(y.mean())
+    means = centre + np.bincount(rows, w * (y - centre)) / totals
+    return totals, means, y - means[rows]

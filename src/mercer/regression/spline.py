@@ -85,7 +85,8 @@ class SmoothingSpline(RegressorMixin, Model):
         check_size(values, "y")
         weights = observation_weights(sample_weight, len(at))
         used = weights > 0
-        places = pooled(at[used, 0], np.asarray(values, np.float64)[used], weights[used])
+        seen = slice(None) if np.all(used) else used
+        places = pooled(at[seen, 0], np.asarray(values, np.float64)[seen], weights[seen])
         self._curve = self._chosen(places)
         self.penalty_ = self._curve.penalty * places.unit
         if self.penalty is not None:
@@ -101,8 +102,9 @@ class SmoothingSpline(RegressorMixin, Model):
         """Return the curve and its leverages at all rows, of weight 0 or not."""
         of, places = self._curve, self._curve.places
         fitted = (places.means - of.residuals)[places.rows]
-        shares = places.row_weights / places.weights[places.rows]
-        leverages = shares * of.leverages[places.rows]
+        leverages = of.leverages[places.rows]
+        if places.at.size < places.count:
+            leverages = leverages * (places.row_weights / places.weights[places.rows])
         if np.all(used):
             return fitted, leverages
         spread = np.zeros(len(at))
