@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import pickle
 import tracemalloc
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
 from mercer.check import Array
-from mercer.gp import Optimum, SampledOptimum
+from mercer.gp import Optimum, SampledOptimum, log_likelihood_interval
 from mercer.gp.blocks import partial_products
-from mercer.gp.estimate import regressed, sampled_slopes, signs
+from mercer.gp.estimate import likelihood_of, regressed, sampled_slopes, signs
 from mercer.gp.evidence import Observations, conditioned, gradient
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
+from mercer.gp.sampled import Search
 from mercer.gp.search import definite
 from mercer.gp.settling import settle
+from mercer.gp.systems import solved
+from mercer.gp.tuning import Tuned
 from mercer.gram import Gram
 from mercer.null_space import null_columns
-from mercer.solve import SingularSystem
+from mercer.solve import Saddle, SingularSystem
 from mercer.store import save
 
 RNG = np.random.default_rng(11)
@@ -183,6 +187,102 @@ def test_priors_and_chosen_parameters_are_those_of_the_stored_matrix(request: An
     half = 0.5 * (found.likelihood.upper - found.likelihood.lower)
     assert found.value == pytest.approx(exact.optimum_.value, abs=half)
     assert model.predict(NEW).shape == (7, 2)
+
+
+def search_of(kernel: mc.Kernel, noise: float, data: Observations, **more: Any) -> Search:
+    tuned, gram = Tuned.of(kernel, noise, data.points, True), data.gram(kernel)
+    given = {"priors": {}, "progress": None, **more}
+    return Search(tuned, data, landmarks=landmarks_of(gram, 0), Z=signs(len(data), 3, 0), **given)
+
+
+def test_curvature_begins_as_the_average_information(monkeypatch: Any) -> None:
+    monkeypatch.setattr("mercer.gp.sampled.ROUGHLY", 1e-12)
+    kernel, x, y = 2.0 * mc.Gaussian((0.7, 1.5)), X[:60], np.column_stack([Y[:60], Y[60:120]])
+    data = Observations(x, y, null_columns("linear", x))
+    search = search_of(kernel, 0.3, data, tol=1e-12)
+    logs = search.tuned.start
+    inverse = np.linalg.inv(kernel(x) + 0.3 * np.eye(60))
+    U = inverse @ data.Q
+    P = inverse - U @ np.linalg.solve(data.Q.T @ U, U.T)
+    partials = {**kernel.partials(x), "noise_variance": np.eye(60)}
+    changes = search.tuned.each(
+        {name: np.moveaxis(d, (0, 1), (-2, -1)) for name, d in partials.items()}
+    )
+    images = [np.exp(log) * change @ P @ y for log, change in zip(logs, changes, strict=True)]
+    right = [[0.5 * np.sum(one * (P @ other)) for other in images] for one in images]
+    np.testing.assert_allclose(search.curvature(logs), definite(np.array(right)), rtol=1e-7)
+
+
+def test_priors_are_left_neither_by_starts_nor_by_steps(many: None) -> None:
+    kernel, law = 1.0 * mc.Gaussian(0.3), {"kernel__bandwidth": stats.uniform(0.1, 0.4)}
+    with pytest.raises(mc.InvalidParameter, match="prior of kernel__bandwidth .* about 9: start"):
+        mc.GaussianProcess(1.0 * mc.Gaussian(9.0), priors=law).fit(X, Y)
+    data = Observations(X, Y[:, None], np.zeros((N, 0)))
+    search = search_of(kernel, 0.1, data, priors=law)
+    with pytest.raises(mc.InvalidParameter, match="about 0.6"):
+        search.at(np.log([1.0, 0.6, 0.1]))
+    assert search.evaluations == 0
+    # The likelihood rises up to the end of the law, where no derivative vanishes.
+    with pytest.warns(ConvergenceWarning, match="still rises"):
+        model = mc.GaussianProcess(kernel, priors=law, n_starts=1).fit(X, Y)
+    assert 0.49 < mc.parameters(model.kernel_)["kernel__bandwidth"] <= 0.5
+    assert np.all(np.isfinite(model.predict(NEW)))
+
+
+def test_the_order_in_which_parameters_are_named_does_not_matter() -> None:
+    names = ["noise_variance", "kernel__bandwidth", "noise_variance"]
+    for which in (names, set(names)):
+        assert Tuned.of(SMOOTH, 0.1, X, which).names == (
+            "kernel__bandwidth[0]",
+            "kernel__bandwidth[1]",
+            "noise_variance",
+        )
+
+
+def test_a_mean_however_large_does_not_widen_the_interval() -> None:
+    given: dict[str, Any] = {"functions": np.ones(100), "method": "iterative"}
+    near, far = (
+        log_likelihood_interval(mc.Gaussian(1.0), X[:100], Y[:100] + shift, 0.1, **given)
+        for shift in (0.0, 1e9)
+    )
+    assert far.value == pytest.approx(near.value, abs=1e-3)
+    assert far.upper - far.lower == pytest.approx(near.upper - near.lower, rel=1e-3)
+
+
+def test_residuals_of_all_outputs_widen_the_interval() -> None:
+    y = np.column_stack([Y[:50], 2.0 * Y[50:100]])
+    data, nothing = Observations(X[:50], y, np.zeros((50, 0))), np.zeros((50, 0))
+    saddle = Saddle(data.gram(mc.Gaussian(1.0)), nothing)
+    found = solved(saddle, 0.1, data, nothing)
+    exact, off = (
+        likelihood_of(
+            saddle, 0.1, data, replace(found, errors=(error, 0.0, 0.0)), probes=3, random_state=0
+        )
+        for error in (0.0, 1.0)
+    )
+    wider = 0.5 * np.linalg.norm(y, axis=0).sum()
+    assert exact.lower - off.lower == pytest.approx(wider, rel=1e-9)
+    assert off.upper - exact.upper == pytest.approx(wider, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("y", "functions", "message"),
+    [
+        (np.full(5, np.nan), None, "y is not a finite number at"),
+        (np.zeros((5, 1, 1)), None, r"y must have a row for each point, found shape \(5, 1, 1\)"),
+        (np.full(5, 1e200), None, "multiply y by a power of ten"),
+        (np.zeros(5), np.zeros((1, 5)), "functions has 1 rows for 5 points"),
+    ],
+)
+def test_what_has_no_likelihood_is_refused(y: Array, functions: Any, message: str) -> None:
+    with pytest.raises(mc.InvalidInput, match=message):
+        log_likelihood_interval(mc.Gaussian(1.0), X[:5], y, 0.1, functions=functions)
+
+
+@pytest.mark.parametrize("ends", [3.0, (1.0, 2.0, 3.0), (1.0,), (0.5, np.inf)])
+def test_bounds_are_pairs_of_numbers(ends: Any) -> None:
+    with pytest.raises(mc.InvalidParameter, match="bounds of weight"):
+        Tuned.of(SMOOTH, 0.1, X, True).bounds({"weight": ends}, 1.0)
 
 
 def test_points_of_any_kind_are_fitted(monkeypatch: Any) -> None:
@@ -381,15 +481,40 @@ def test_a_search_does_not_follow_noise_along_a_valley() -> None:
     assert np.all(end.errors >= 50.0 / np.sqrt(2.0))  # where the gradient is zero
 
 
-def test_a_step_out_of_the_domain_is_shortened() -> None:
+def test_a_step_out_of_the_domain_is_shortened_and_says_nothing_of_curvature() -> None:
     def slope(x: Array) -> tuple[Array, Array]:
         if x[0] > 1.2:
             raise mc.InvalidInput("no likelihood here")
-        return 2.0 * (x - 1.0), np.array([[1e-18]])
+        return 2.0 * (x - 1.0), 1e-18 * np.eye(2)
 
-    end = settle(slope, np.zeros(1), 0.5 * np.eye(1), np.array([[-9.0, 9.0]]), 0.0)
+    end = settle(slope, np.array([0.0, 1.0]), np.diag([0.5, 2.0]), np.array([[-9.0, 9.0]] * 2), 0.0)
     assert end.is_converged
-    assert end.x[0] == pytest.approx(1.0)
+    np.testing.assert_allclose(end.x, 1.0)
+    np.testing.assert_allclose(end.curvature, 2.0 * np.eye(2))
+
+
+def test_a_step_ends_at_the_first_bound_that_it_meets() -> None:
+    """Cut in one coordinate alone, the step along this narrow valley would lead uphill."""
+    B = np.array([[1.0, 0.99], [0.99, 1.0]])
+    box = np.array([[-9.0, -0.5], [-9.0, 9.0]])
+    end = settle(lambda x: (B @ x, 1e-18 * np.eye(2)), np.array([-1.0, 0.9]), B, box, 0.0)
+    assert end.is_converged
+    assert end.is_held.tolist() == [True, False]
+    np.testing.assert_allclose(end.x, [-0.5, 0.495], atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_bounds_of_any_kind_are_settled_at(seed: int) -> None:
+    """Quadratic functions with badly conditioned curvatures, against an exact solver."""
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((4, 4)) * np.array([3.0, 1.0, 0.3, 0.1])
+    C, top, low = F @ F.T, rng.uniform(-3.0, 3.0, 4), rng.uniform(-2.0, 0.0, 4)
+    box = np.column_stack([low, low + rng.uniform(0.1, 3.0, 4)])
+    start = rng.uniform(low, box[:, 1])
+    end = settle(lambda x: (C @ (x - top), 1e-20 * np.eye(4)), start, C, box, 0.0)
+    right = optimize.lsq_linear(F.T, F.T @ top, tuple(box.T), method="bvls")
+    assert end.is_converged
+    np.testing.assert_allclose(end.x, right.x, atol=1e-5)
 
 
 def test_curvatures_are_made_definite() -> None:

@@ -77,7 +77,7 @@ def test_other_expressions_are_cut_into_tiles_as_they_are(kernel: mc.Kernel) -> 
     assert Tiles(kernel, X).prepared is None
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 511, 512, 513])
+@pytest.mark.parametrize("n", [0, 1, 2, 512, 639, 640, 641])
 def test_sizes_on_both_sides_of_a_tile(n: int) -> None:
     gram = Gram(mc.Gaussian(1.5), X[:n])
     K = mc.Gaussian(1.5)(X[:n])

@@ -458,6 +458,7 @@ def test_a_column_that_is_constant_is_not_rebuilt_and_a_sample_is_drawn() -> Non
     assert len(found) == 12
     np.testing.assert_array_equal(found.rows, mc.rebuilt(model, most=12, random_state=1).rows)
     assert set(found.rows.tolist()) != set(mc.rebuilt(model, most=12, random_state=2).rows.tolist())
+    np.testing.assert_array_equal(found.rows, mc.rebuilt(model, most=12.0, random_state=1).rows)  # type: ignore[arg-type]
     assert np.isnan(found.shares[2])
     assert found.columns()["variable"][-1] == "x2"
     assert "x2" not in str(found)

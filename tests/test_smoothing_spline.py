@@ -52,26 +52,48 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
+def saddle_inverse(x: Array, w: Array, penalty: float) -> Any:
+    """The inverse of the saddle matrix of the kernel, in the digits that are at work."""
+    n = len(x)
+    at = [mpmath.mpf(float(v)) - mpmath.mpf(float(min(x))) for v in x]
+    M = mpmath.zeros(n + 2)
+    for i in range(n):
+        for j in range(n):
+            a, b = min(at[i], at[j]), max(at[i], at[j])
+            M[i, j] = a * a * (b / 2 - a / 6)
+        M[i, i] += mpmath.mpf(penalty) / mpmath.mpf(float(w[i]))
+        M[i, n] = M[n, i] = 1
+        M[i, n + 1] = M[n + 1, i] = at[i]
+    return mpmath.inverse(M)
+
+
 def exact(x: Array, y: Array, w: Array, penalty: float) -> tuple[Array, Array]:
     """Fitted values and leverages from the saddle system of the kernel, in 60 digits."""
     with mpmath.workdps(60):
         n = len(x)
-        at = [mpmath.mpf(float(v)) - mpmath.mpf(float(min(x))) for v in x]
-        M = mpmath.zeros(n + 2)
         shifts = [mpmath.mpf(penalty) / mpmath.mpf(float(v)) for v in w]
-        for i in range(n):
-            for j in range(n):
-                a, b = min(at[i], at[j]), max(at[i], at[j])
-                M[i, j] = a * a * (b / 2 - a / 6)
-            M[i, i] += shifts[i]
-            M[i, n] = M[n, i] = 1
-            M[i, n + 1] = M[n + 1, i] = at[i]
-        inverse = mpmath.inverse(M)
+        inverse = saddle_inverse(x, w, penalty)
         values = [mpmath.mpf(float(v)) for v in y]
         weights = [sum(inverse[i, j] * values[j] for j in range(n)) for i in range(n)]
         fitted = [float(values[i] - shifts[i] * weights[i]) for i in range(n)]
         leverages = [float(1 - shifts[i] * inverse[i, i]) for i in range(n)]
     return np.array(fitted), np.array(leverages)
+
+
+@pytest.mark.parametrize("penalty", [1e-12, 1e-18, 1e-25])
+@pytest.mark.usefixtures("way")
+def test_the_noise_of_a_curve_near_its_data_keeps_its_digits(penalty: float) -> None:
+    """Where 1 minus a leverage is rounding, the trace of the smoother says nothing of the rest."""
+    with mpmath.workdps(60):
+        square_sum, left = mpmath.mpf(0), mpmath.mpf(0)
+        inverse = saddle_inverse(X, np.ones(5), penalty)
+        for i in range(5):
+            weight = sum(inverse[i, j] * mpmath.mpf(float(Y[j])) for j in range(5))
+            square_sum += (penalty * weight) ** 2
+            left += penalty * inverse[i, i]
+        expected = float(square_sum / left)
+    spline = mc.SmoothingSpline(penalty).fit(X, Y)
+    assert spline.noise_variance_ == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["spline_cars", "spline_cars_weighted"])
@@ -631,5 +653,7 @@ def test_a_curve_refuses_by_row_what_is_no_number() -> None:
         mc.SmoothingSpline().fit([0.0, 1.0, np.nan], [1.0, 2.0, 3.0])
     with pytest.raises(InvalidInput, match="two observations or more, found n_samples = 1"):
         mc.SmoothingSpline().fit([0.0], [1.0])
+    with pytest.raises(InvalidInput, match="a KernelRegression, found PCA"):
+        penalty_path(mc.PCA().fit(np.eye(3)))  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="whatever its penalty"):
         penalty_path(mc.SmoothingSpline().fit([0.0, 1.0], [1.0, 2.0]))

@@ -12,16 +12,26 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, number, whole
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    number,
+    real_array,
+    whole,
+)
 from mercer.determinant import log_determinant
 from mercer.gp.blocks import partial_products
-from mercer.gp.evidence import Observations
+from mercer.gp.evidence import Observations, orthonormal
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gp.systems import Solved, solved
 from mercer.gp.tuning import NOISE
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
+from mercer.points import as_points
 from mercer.solve import Saddle
+from mercer.targets import check_size
 
 WAYS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}
 
@@ -105,9 +115,11 @@ def likelihood_of(
         random_state=random_state,
         factor=None if is_direct else saddle.factor,
     )
-    fixed = -0.5 * float(np.sum(data.y * weights))
+    basis, _ = orthonormal(data.Q)
+    y = data.y - basis @ (basis.T @ data.y)  # of a mean however large nothing is left: Qᵀα = 0
+    fixed = -0.5 * float(np.sum(y * weights))
     fixed -= 0.5 * q * ((n - m) * float(np.log(2.0 * np.pi)) + found.log_determinant)
-    error = 0.5 * (found.errors[0] * float(np.linalg.norm(data.y)) + q * found.slack)
+    error = 0.5 * (found.errors[0] * float(np.linalg.norm(y, axis=0).sum()) + q * found.slack)
     return LikelihoodInterval(
         fixed - 0.5 * q * determinant.value,
         float(fixed - 0.5 * q * determinant.upper - error),
@@ -266,12 +278,20 @@ def _interval(slope: Slope) -> GradientInterval:
 def _given(
     kernel: Kernel, points: Points, y: Array, noise_variance: float, functions: Array | None
 ) -> tuple[Observations, Gram, float]:
-    Y = np.asarray(y, dtype=float)
-    Y = Y[:, None] if Y.ndim == 1 else Y
-    Q = np.zeros((len(Y), 0)) if functions is None else np.asarray(functions, dtype=float)
+    n = len(as_points(points, "points"))
+    Y = _columns(y, "y", n)
+    check_size(Y, "y")
+    Q = np.zeros((n, 0)) if functions is None else _columns(functions, "functions", n)
     data = Observations(points, Y, Q)
-    gram = data.gram(kernel)
-    for what, found in (("y", Y), ("functions", Q)):
-        if len(found) != gram.shape[0]:
-            raise InvalidInput(f"{what} has {len(found)} rows for {gram.shape[0]} points")
-    return data, gram, number(noise_variance, "noise_variance", above=0.0)
+    return data, data.gram(kernel), number(noise_variance, NOISE, above=0.0)
+
+
+def _columns(values: Any, name: str, n: int) -> Array:
+    """Return numbers for so many points in columns; a flat array is one of them."""
+    found = real_array(values, name)
+    found = found[:, None] if found.ndim == 1 else found
+    if found.ndim != 2:
+        raise InvalidInput(f"{name} must have a row for each point, found shape {found.shape}")
+    if len(found) != n:
+        raise InvalidInput(f"{name} has {len(found)} rows for {n} points")
+    return found

@@ -9,11 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidParameter,
-    MercerError,
-)
+from mercer.check import Array, InvalidParameter, MercerError
 from mercer.engines.cpu import Threads
 from mercer.gp.evidence import Observations, conditioned, gradient
 from mercer.gp.search import Objective, Optimum, best_of, curvature, descend, starts
@@ -63,6 +59,7 @@ def maximised(
         raise InvalidParameter(f"a prior of {sorted(unknown)[0]!r}, which is not fitted")
     if not tuned.entries:
         return tuned.start, None
+    tuned.log_prior(tuned.start, priors)  # which refuses a start where one has no density
     n = len(data)
     parts = list(_parts(data, seed))
     on_part = _objective(tuned, parts[0], priors)
@@ -109,12 +106,12 @@ def _objective(tuned: Tuned, data: Observations, priors: Mapping[str, Prior]) ->
     def value(logs: Array) -> tuple[float, Array]:
         kernel, noise = tuned.at(logs)
         try:
+            prior, prior_slopes = tuned.log_prior(logs, priors)
             gram = data.gram(kernel)
             state = conditioned(gram, noise, data)
             slopes = tuned.slopes(logs, gradient(gram, state, overwrite=True))
         except MercerError:
             return np.inf, np.zeros_like(logs)
-        prior, prior_slopes = tuned.log_prior(logs, priors)
         return -state.log_likelihood - prior, -slopes - prior_slopes
 
     return value

@@ -51,8 +51,8 @@ class SampledOptimum(Optimum):
     """Where a search on many points ended, known up to intervals of 95 per cent confidence.
 
     It has converged where no derivative, in any direction that bounds leave, can be told from 0 by
-    its interval or the tolerance. ``value`` is the middle of the interval ``likelihood``, plus the
-    log priors. ``gradient`` holds the ends of the derivatives in the logarithms of the parameters,
+    its interval or the tolerance. ``value`` is that of the interval ``likelihood``, plus the log
+    priors. ``gradient`` holds the ends of the derivatives in the logarithms of the parameters,
     for one observation, and ``errors`` how far the sampling of ``probes`` can have moved each
     logarithm from the optimum. The search began at the optimum of a random ``subset`` of so many
     points, to which ``starts`` refer.
@@ -102,13 +102,14 @@ class Search:
         """Return the derivatives, those of the point before if it is the same."""
         if self.last is not None and self.last.is_of(logs, self.tol):
             return self.last
+        of_priors = self.tuned.log_prior(logs, self.priors)[1]  # first: it may refuse the point
         found = self._sampled(logs)
         value, half, solving = (
             self.tuned.slopes(logs, {name: getattr(of, part) for name, of in found.slopes.items()})
             for part in ("value", "sampling", "solving")
         )
         left = self.tuned.each({name: of.deviations for name, of in found.slopes.items()})
-        gradient = value + self.tuned.log_prior(logs, self.priors)[1]
+        gradient = value + of_priors
         sampling = np.outer(half, half) * correlations(np.array(left))
         self.last = Evaluation(np.array(logs), gradient, sampling, solving, found)
         self.evaluations += 1
@@ -138,7 +139,8 @@ class Search:
 
         .. math:: \tfrac{1}{2} (\partial_i A\, \alpha)^\top P\, (\partial_j A\, \alpha)
 
-        It takes one more block of systems and is never negative (Gilmour, Thompson and Cullis,
+        Second derivatives of A, whose part is 0 on average, and those of priors are left out. It
+        takes one more block of systems and is never negative (Gilmour, Thompson and Cullis,
         Biometrics 51, 1995, 1440-1450).
         """
         found = self.at(logs).found
@@ -172,7 +174,7 @@ def maximised_by_sampling(
 
     All starts are tried on a random subset. The best goes on with all points until the derivatives
     are inside of the intervals that sampling leaves for them; at the end nothing but the sampling
-    is approximate. Memory is that of some hundred vectors.
+    is approximate. Memory is that of some thousand vectors, most of them the approximation's.
     """
     if not tuned.noise_variance > 0.0:
         raise InvalidParameter(

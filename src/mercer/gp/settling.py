@@ -24,8 +24,8 @@ LONGEST = 1.5
 TURN = 0.5
 """A step is too long where the slope along it has turned to this share of what it was."""
 
-DEARER = 4.0
-"""What the curvature is multiplied by where a step has left the domain of the function."""
+SHORTER = 0.25
+"""What is tried again of a step that has left the domain of the function."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,7 @@ def settle(derivatives: Derivatives, x: Array, B: Array, bounds: Array, tol: flo
     """Follow quasi-Newton steps from a good guess B of the curvature until derivatives vanish.
 
     A step that is too long is not taken, but the curvature it has shown makes the next shorter.
+    One that meets a bound ends there: cut in one coordinate alone it could lead uphill.
     A sampled value has the noise of its own probes, so that it and the derivatives would be
     lowest at different points: no value is asked for. Nothing below ``tol`` counts either: it is
     added to what is not known of each derivative.
@@ -98,28 +99,55 @@ def settle(derivatives: Derivatives, x: Array, B: Array, bounds: Array, tol: flo
     >>> settle(line, np.zeros(1), np.eye(1), np.array([[-9.0, 2.5]]), 0.0).is_held
     array([ True])
     """
-    low, high = bounds.T
     g, H = derivatives(x)
+    floor, longest = tol**2 * np.eye(len(x)), LONGEST
     for left in reversed(range(STEPS + 1)):
         is_held = held(x, g, bounds)
-        free = np.flatnonzero(~is_held)
-        inside = np.ix_(free, free)
-        along = Directions.of(g[free], H[inside] + tol**2 * np.eye(len(free)), B[inside])
+        along = _along(~is_held, g, H + floor, B)
         if along.is_over or left == 0:
             break
-        direction = np.zeros_like(x)
-        direction[free] = along.step
-        direction *= min(1.0, LONGEST / float(np.max(np.abs(direction))))
-        trial = np.clip(x + direction, low, high)
+        direction = _direction(x, is_held, bounds, g, H + floor, B)
+        trial = np.clip(x + _share(x, direction, bounds, longest) * direction, *bounds.T)
+        step = trial - x
         try:
             new, new_H = derivatives(trial)
         except MercerError:
-            B = DEARER * B
+            longest = SHORTER * float(np.max(np.abs(step)))
             continue
-        step = trial - x
+        longest = min(LONGEST, longest / SHORTER)
         B = updated(B, step, new - g)
         if float(new @ step) <= -TURN * float(g @ step):
             x, g, H = trial, new, new_H
     errors = np.zeros_like(x)
-    errors[free] = along.errors
+    errors[~is_held] = along.errors
     return Settled(x, np.where(is_held, 0.0, g), B, errors, is_held, along.is_over)
+
+
+def _along(free: Array, g: Array, H: Array, B: Array) -> Directions:
+    """Return the directions of the free coordinates."""
+    inside = np.ix_(free, free)
+    return Directions.of(g[free], H[inside], B[inside])
+
+
+def _direction(x: Array, is_held: Array, bounds: Array, g: Array, H: Array, B: Array) -> Array:
+    """Return Newton's step of the free coordinates, those at a bound not across it."""
+    while True:
+        direction = np.zeros_like(x)
+        direction[~is_held] = _along(~is_held, g, H, B).step
+        leaves = held(x, -direction, bounds)
+        if not np.any(leaves):
+            return direction
+        is_held = is_held | leaves
+
+
+def _share(x: Array, direction: Array, bounds: Array, longest: float) -> float:
+    """Return how much of a direction, at most all, meets no bound and is not too long.
+
+    >>> box = np.array([[0.0, 1.0], [0.0, 9.0]])
+    >>> _share(np.zeros(2), np.array([2.0, 3.0]), box, 9.0)
+    0.5
+    """
+    low, high = bounds.T
+    room = np.minimum(np.where(direction > 0.0, high - x, x - low), longest)
+    moves = direction != 0.0
+    return float(np.min(room[moves] / np.abs(direction[moves]), initial=1.0))

@@ -69,8 +69,8 @@ def solved(saddle: Saddle, noise: float, data: Observations, further: Array) -> 
     found = saddle.solve(np.ones(n), noise, rhs)
     (a, U, others), left = _split(found.weights, q, m), rhs - found.images - noise * found.weights
     S = basis.T @ U
+    c = np.linalg.solve(S, basis.T @ a)  # by this very S, so that Qᵀα = 0
     S = 0.5 * (S + S.T)
-    c = np.linalg.solve(S, basis.T @ a)
     left[:, :q] -= left[:, q : q + m] @ c  # that of α, for which QᵀA⁻¹y - Sc = 0
     errors = tuple(float(np.max(_lengths(part), initial=0.0)) for part in _split(left, q, m))
     sizes = np.maximum(_lengths(rhs[:, :q]), TINY)

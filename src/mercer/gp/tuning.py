@@ -8,7 +8,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, MercerError, NotDifferentiable, Points, number
+from mercer.check import (
+    Array,
+    InvalidParameter,
+    MercerError,
+    NotDifferentiable,
+    Points,
+    number,
+    numbers,
+)
 from mercer.kernels.base import Kernel
 from mercer.kernels.parameters import with_parameters
 
@@ -54,19 +62,23 @@ class Tuned:
     def of(
         kernel: Kernel, noise_variance: float, points: Points, which: bool | Collection[str]
     ) -> Tuned:
-        """Choose the parameters; zero ones have no logarithm and stay what they are."""
+        """Choose the parameters; zero ones have no logarithm and stay what they are.
+
+        They are in the order of the kernel, in whichever they are named.
+        """
         if which is False:
             return Tuned(kernel, noise_variance, ())
         known = _values(kernel, noise_variance, points, which)
-        chosen = list(known) if which is True else list(which)
+        chosen = list(known) if which is True else which
         wrong = [name for name in chosen if name not in known]
         if wrong:
             raise InvalidParameter(
                 f"{wrong[0]!r} cannot be fitted; what can is {', '.join(map(repr, known))}"
             )
         entries: list[tuple[str, int | None]] = []
-        for name in chosen:
-            value = known[name]
+        for name, value in known.items():
+            if name not in chosen:
+                continue
             if isinstance(value, tuple):
                 entries += [(name, i) for i, v in enumerate(value) if v > 0]
             elif value > 0:
@@ -128,7 +140,7 @@ class Tuned:
             if name == NOISE:
                 low, high = min(low, LEAST_NOISE * variance), max(high, SPAN * variance)
             if name in given:
-                low, high = (number(v, f"bounds of {name}", above=0.0) for v in given[name])
+                low, high = _pair(given[name], f"bounds of {name}")
                 if not low <= centre <= high:
                     raise InvalidParameter(
                         f"{name} starts at {centre:g}, outside its bounds {low:g} and {high:g}"
@@ -157,16 +169,32 @@ class Tuned:
         return inner
 
     def log_prior(self, logs: Array, priors: Mapping[str, Prior]) -> tuple[float, Array]:
-        """Return the log density of the priors at the parameters' values, and its slopes."""
+        """Return the log density of the priors at the parameters' values, and its slopes.
+
+        Where one has no density this is refused, as are parameters outside of their domain.
+        """
         total, slopes = 0.0, np.zeros_like(logs)
         for index, (name, _) in enumerate(self.entries):
             if name not in priors:
                 continue
             law, here = priors[name], float(logs[index])
             below, at, above = (float(law.logpdf(np.exp(here + h))) for h in (-STEP, 0.0, STEP))
+            if not np.all(np.isfinite([below, at, above])):
+                raise InvalidParameter(
+                    f"the prior of {name} has no finite log density about {np.exp(here):g}: start "
+                    "the parameter where it has one"
+                )
             total += at
             slopes[index] = (above - below) / (2.0 * STEP)
         return total, slopes
+
+
+def _pair(ends: Any, name: str) -> tuple[float, float]:
+    """Return two positive ends."""
+    found = numbers(ends, name, lambda end, which: number(end, which, above=0.0))
+    if len(found) != 2:
+        raise InvalidParameter(f"{name} must be a pair (low, high), found {ends!r}")
+    return found[0], found[1]
 
 
 def _values(

@@ -64,7 +64,7 @@ class KernelPCA(
         F = H K H^\top W^{1/2} U \Lambda^{-1/2}
 
     with weights w that sum to 1, H = I - 1wᵀ and W = diag(w); without weights F = √λ·u. Beyond a
-    thousand individuals K is not stored, unless ``method="dense"`` or more axes than a fifth of
+    thousand individuals K is not stored, unless ``method="dense"`` or more axes than a tenth of
     the individuals are asked for. Axes below the numerical rank are left out. A rule such as
     ``bandwidth="median"`` is decided by the individuals that have a weight.
 

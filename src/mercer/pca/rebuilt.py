@@ -29,7 +29,8 @@ class Rebuilt:
     .. math:: r_j = 1 - \frac{\sum_i w_i (x_{ij} - \hat x_{ij})^2}{\sum_i w_i (x_{ij} - \bar x_j)^2}
 
     is the share of the variance of a variable that comes back, NaN for one that is constant. It is
-    negative where the mean would do better. In PCA it is the sum of the cos2 of the variable.
+    negative where the mean would do better. In PCA it is the sum of the cos2 of the variable, where
+    all individuals were rebuilt.
 
     Attributes
     ----------
@@ -93,7 +94,7 @@ def rebuilt(
     axes: int | None = None,
     most: int = MOST,
     method: str = "auto",
-    random_state: Any = 0,
+    random_state: int | None = 0,
 ) -> Rebuilt:
     r"""Rebuild individuals from their coordinates on the first axes, the others set to 0.
 
@@ -112,8 +113,8 @@ def rebuilt(
         How many individuals at most; more are drawn at random.
     method : str
         That of `mercer.preimage`, for a kernel.
-    random_state : int or Generator
-        Which individuals are drawn, if they are more than ``most``.
+    random_state : int, optional
+        The seed that decides which individuals are drawn, if they are more than ``most``.
 
     Examples
     --------
@@ -126,10 +127,10 @@ def rebuilt(
     """
     fit, count = axes_of(model, axes)
     rows = np.flatnonzero(fit.weights > 0)
-    if len(rows) > whole(most, "most", least=2):
-        rows = np.sort(
-            np.random.default_rng(seed_of(random_state)).choice(rows, most, replace=False)
-        )
+    most = whole(most, "most", least=2)
+    if len(rows) > most:
+        rng = np.random.default_rng(seed_of(random_state))
+        rows = np.sort(rng.choice(rows, most, replace=False))
     scores = np.array(fit.coordinates[rows])
     scores[:, count:] = 0.0
     found = led_back(model, scores, method)

@@ -117,6 +117,11 @@ class Curve:
         """The trace of the smoother."""
         return float(self.leverages.sum())
 
+    @property
+    def freedom_left(self) -> float:
+        """The number of observations minus the trace of the smoother, however small that is."""
+        return self.places.count - self.places.at.size + float(self.remainders.sum())
+
     @cached_property
     def square_sum(self) -> float:
         """The weighted sum of squared residuals over all observations."""
@@ -192,6 +197,10 @@ class Interpolant(Curve):
     @cached_property
     def leverages(self) -> Array:
         return np.ones_like(self.places.at)
+
+    @cached_property
+    def remainders(self) -> Array:
+        return np.zeros_like(self.places.at)
 
     @cached_property
     def residuals(self) -> Array:

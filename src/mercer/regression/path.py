@@ -39,6 +39,11 @@ def penalty_path(
     >>> path.criterion, len(path.penalties), bool(np.all(np.diff(path.degrees_of_freedom) < 0))
     ('gcv', 60, True)
     """
+    if not isinstance(model, SmoothingSpline | KernelRegression):
+        raise InvalidInput(
+            "penalties are followed of a SmoothingSpline or a KernelRegression, found "
+            f"{type(model).__name__}"
+        )
     require_fit(model)
     asked = criterion or (model.criterion if model.criterion in CRITERIA else "gcv")
     if asked not in CRITERIA:

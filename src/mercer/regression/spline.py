@@ -93,7 +93,7 @@ class SmoothingSpline(RegressorMixin, Model):
             self.penalty_ = float(self.penalty)
         self.degrees_of_freedom_ = self._curve.degrees_of_freedom
         self.fitted_values_, self.leverages_ = self._at_observations(at, used)
-        left = places.count - self.degrees_of_freedom_
+        left = self._curve.freedom_left
         noise = self._curve.square_sum / left if left > 0 else 0.0
         self.noise_variance_ = noise * places.mean_weight
         return self
@@ -237,9 +237,7 @@ def generalised_cross_validation(of: Curve) -> float:
 
     .. math:: \frac{\tfrac{1}{N} \sum_i w_i (y_i - g(x_i))^2}{(1 - \mathrm{df}/N)^2}
     """
-    p = of.places
-    left = p.count - p.at.size + float(of.remainders.sum())
-    return p.count * of.square_sum / left**2
+    return of.places.count * of.square_sum / of.freedom_left**2
 
 
 def leave_one_out(of: Curve) -> float:
