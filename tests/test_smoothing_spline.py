@@ -654,6 +654,6 @@ def test_a_curve_refuses_by_row_what_is_no_number() -> None:
     with pytest.raises(InvalidInput, match="two observations or more, found n_samples = 1"):
         mc.SmoothingSpline().fit([0.0], [1.0])
     with pytest.raises(InvalidInput, match="a KernelRegression, found PCA"):
-        penalty_path(mc.PCA().fit(np.eye(3)))  # type: ignore[arg-type]
+        penalty_path(mc.PCA().fit(np.eye(3)))
     with pytest.raises(InvalidInput, match="whatever its penalty"):
         penalty_path(mc.SmoothingSpline().fit([0.0, 1.0], [1.0, 2.0]))

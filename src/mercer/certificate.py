@@ -139,6 +139,7 @@ def certify(
             outside = _outside(theta, used, left_out.tau, float(rho[-1] + 2.0 * rounding[-1]))
             low, high = quadratic_intervals(theta[:count], float(rho[used]), outside)
             near, far = ordered_intervals(theta[:count], float(rho[used]), outside)
+            is_linear = far <= high + slack
             low, high = np.maximum(low - slack, near), np.minimum(high + slack, far)
             worth = np.where(ordered & (left_out.assumption == NOT_HIDDEN), WORTH, 1.0)
             # Of two intervals as wide, the one that knows its place says more.
@@ -149,7 +150,8 @@ def certify(
             closer = np.isfinite(high) & (angle < np.where(sines < 1.0, worth, 1.0) * sines)
             sines = np.where(closer, angle, sines)
             for k in np.flatnonzero(better):
-                bounds[k], rests_on[k] = f"quadratic, {left_out.name}", left_out
+                order = "linear" if is_linear[k] else "quadratic"
+                bounds[k], rests_on[k] = f"{order}, {left_out.name}", left_out
             for k in np.flatnonzero(closer):
                 angles_rest_on[k] = left_out
     for axis in range(count):

@@ -21,6 +21,7 @@ from mercer.stability import (
     jackknife,
     parameter_path,
 )
+from mercer.stability.resampling import FEWEST
 
 
 class BootstrapStudy(Study[Bootstrap]):
@@ -29,6 +30,11 @@ class BootstrapStudy(Study[Bootstrap]):
     flag = "bootstrap"
     counted = "replicates"
     unfit = "draws the individuals of a table again; distances have no such replicates"
+
+    def refuse(self, args: Namespace, model: Any) -> None:
+        super().refuse(args, model)
+        if args.bootstrap < FEWEST:
+            raise Misused(f"--bootstrap must be a whole number >= {FEWEST}, found {args.bootstrap}")
 
     def answer(self, args: Namespace, model: Any, progress: Progress) -> Bootstrap:
         return bootstrap(

@@ -49,7 +49,7 @@ from mercer.reading import Readable, Variables
 from mercer.reading.remarks import remark_axes
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
-from mercer.spectrum.values import positive_base
+from mercer.spectrum.values import positive_base, seen_from
 
 CANCELLED = 8.0 * float(np.finfo(float).eps)
 """What differences leave of their terms, as a share, where they leave nothing but rounding."""
@@ -279,22 +279,22 @@ class KernelPCA(
         squares = diagonal - 2.0 * barycentre.products + self._grand_mean
         self._squares = _cleared(squares, np.abs(diagonal))
         if self._is_seen_from_a_point:
-            self._add_origin(centred.gram)
+            self._add_origin(centred)
 
     @property
     def _is_seen_from_a_point(self) -> bool:
         """Whether the features are those of a conditionally positive definite kernel."""
         return self.spectrum_.is_approximate and self.kernel_.kind is Kind.CONDITIONAL
 
-    def _add_origin(self, gram: Gram) -> None:
+    def _add_origin(self, centred: Centred) -> None:
         r"""Make the point o that features are seen from an anchor, for the kernel itself.
 
         .. math:: \sum_j a_j k_o(x, z_j) = \sum_j a_j k(x, z_j) - \Bigl(\sum_j a_j\Bigr) k(x, o)
             - \sum_j a_j \bigl(k(o, z_j) - k(o, o)\bigr)
         """
-        seen = gram.x[:1]
-        square = float(gram.diag()[0])
-        offsets = Gram(gram.kernel, seen, self._anchors).dense()[0] - square
+        kernel, seen = centred.gram.kernel, seen_from(centred)
+        square = float(Gram(kernel, seen).diag()[0])
+        offsets = Gram(kernel, seen, self._anchors).dense()[0] - square
         sums, b = self._axes.sum(axis=0), self._barycentre
         self._origin = self._origin + offsets @ self._axes
         # The squared norm of φ(x) - φ(o) has k(x, o) twice: o is a share of the barycentre.

@@ -34,9 +34,6 @@ from mercer.regression.information import (
     six,
 )
 
-Line = tuple[Array, Array, Array]
-"""Gaps, weights and values."""
-
 SHORT = 16
 """Up to this many in a row are taken one by one."""
 

@@ -102,7 +102,7 @@ class SmoothingSpline(RegressorMixin, Model):
         """Return the curve and its leverages at all rows, of weight 0 or not."""
         of, places = self._curve, self._curve.places
         fitted = (places.means - of.residuals)[places.rows]
-        leverages = of.leverages[places.rows]
+        leverages = np.array(of.leverages[places.rows])
         if places.at.size < places.count:
             leverages = leverages * (places.row_weights / places.weights[places.rows])
         if np.all(used):

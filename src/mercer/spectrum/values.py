@@ -93,9 +93,16 @@ def positive_base(operator: Operator) -> Gram:
     base = operator.base
     if base.kernel.kind is Kind.CONDITIONAL and isinstance(operator, Centred):
         # Features seen from one of the points: positive definite, and the same once centred.
-        seen = base.kernel.centred(base.x[:1])
+        seen = base.kernel.centred(seen_from(operator))
         return Gram(seen, base.x, engine=base.engine, tile=base.tile, progress=base.progress)
     return base
+
+
+def seen_from(operator: Centred) -> Points:
+    """Return the first point that has a weight, as one from which features are seen."""
+    first = int(np.argmax(operator.weights > 0))
+    seen: Points = operator.base.x[first : first + 1]
+    return seen
 
 
 EXTREME = 1e60
