@@ -23,6 +23,14 @@ def manners(made: Parser, *, plan: str) -> None:
     group.add_argument("--debug", action="store_true", help="show the traceback of an error")
 
 
+def own_page(group: Any, default: str) -> None:
+    """The page of a command that writes one unless it is told not to."""
+    group.add_argument("--page", metavar="FILE", help=f"the page (default: {default})")
+    group.add_argument("--no-page", action="store_true", help="write no page")
+    group.add_argument("--title", metavar="TEXT", help="of the page")
+    group.add_argument("--open", action="store_true", help="show it in the browser")
+
+
 def studies(made: Parser) -> None:
     """What else is asked of the axes of a fit; see ``cli/studies.py``."""
     group = made.add_argument_group("studies of the axes")

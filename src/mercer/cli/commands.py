@@ -12,7 +12,7 @@ from argparse import BooleanOptionalAction, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from mercer.cli.arguments import manners, model, reading, studies, writing
+from mercer.cli.arguments import manners, model, own_page, reading, studies, writing
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
@@ -213,10 +213,7 @@ def _curve(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--level", type=float, default=0.95, help="of the band (default: 0.95)")
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
     results = made.add_argument_group("results")
-    results.add_argument("--page", metavar="FILE", help="the page (default: DATA-curve.html)")
-    results.add_argument("--no-page", action="store_true", help="write no page")
-    results.add_argument("--title", metavar="TEXT", help="of the page")
-    results.add_argument("--open", action="store_true", help="show it in the browser")
+    own_page(results, "DATA-curve.html")
     results.add_argument("--out", metavar="FILE", help="write the model")
     results.add_argument("--fitted", metavar="FILE", help="write fitted values as CSV; - prints")
     writing(results)
@@ -251,10 +248,7 @@ def _replicates(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
     group.add_argument("--jobs", type=int, metavar="N", help="threads (default: one for each core)")
     results = made.add_argument_group("results")
-    results.add_argument("--page", metavar="FILE", help="the page (default: DATA-replicates.html)")
-    results.add_argument("--no-page", action="store_true", help="write no page")
-    results.add_argument("--title", metavar="TEXT", help="of the page")
-    results.add_argument("--open", action="store_true", help="show it in the browser")
+    own_page(results, "DATA-replicates.html")
     results.add_argument("--out", metavar="FILE", help="write the curve as CSV")
     results.add_argument("--edges", metavar="FILE", help="write the edges of all networks as CSV")
     writing(results)
@@ -282,10 +276,7 @@ def _graphs(commands: _SubParsersAction[Parser]) -> None:
     )
     group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
     results = made.add_argument_group("results")
-    results.add_argument("--page", metavar="FILE", help="the page (default: FOLDER-graphs.html)")
-    results.add_argument("--no-page", action="store_true", help="write no page")
-    results.add_argument("--title", metavar="TEXT", help="of the page")
-    results.add_argument("--open", action="store_true", help="show it in the browser")
+    own_page(results, "FOLDER-graphs.html")
     results.add_argument("--out", metavar="FILE", help="write the model")
     results.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV")
     writing(results)
