@@ -107,3 +107,15 @@ def test_the_inverse_root_is_too_large_by_no_more_than_it_says(bandwidth: float)
         R, K = mpmath.matrix(root.tolist()), mpmath.matrix(kernel(x).tolist())
         values = mpmath.eigsy(R.T * K * R, eigvals_only=True)
     assert float(max(values)) - 1.0 <= excess < 1e-4
+
+
+def test_the_root_of_many_landmarks_is_computed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.random.default_rng(5).standard_normal((30, 3))
+    kernel = mc.Gaussian(0.7) + 0.5 * mc.Linear()
+    whole, excess = inverse_root(kernel, x)
+    monkeypatch.setattr("mercer.lowrank.ROWS", 7)
+    root, gap = inverse_root(kernel, x)
+    np.testing.assert_allclose(root, whole, atol=1e-12 * np.abs(whole).max())
+    np.testing.assert_allclose(root @ root.T @ kernel(x), np.eye(30), atol=1e-8)
+    assert 0.0 < gap < 1e-8
+    assert 0.0 < excess < 1e-8

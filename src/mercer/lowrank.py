@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.cluster.vq import kmeans2
+from scipy.cluster.vq import vq
 from scipy.linalg import cholesky, solve_triangular
 
 from mercer.barycentre import Barycentre, centre
@@ -208,18 +207,20 @@ def nystrom(
 def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
     """Return centres of a sample of vectors by a few of Lloyd's steps.
 
-    One call for each, for Ctrl-C is heard between them only.
+    They go over a few rows at a time, for Ctrl-C is heard between calls only. An empty cluster
+    keeps its old centre, which is as good a landmark as any.
     """
     n = len(x)
     size = min(n, SAMPLE_PER_CENTRE * count)
     sample = as_numpy(vectors(take(x, np.sort(rng.choice(n, size, replace=False)))))
-    with warnings.catch_warnings():
-        # An empty cluster keeps its old centre, which is as good a landmark as any.
-        warnings.simplefilter("ignore", UserWarning)
-        centres, _ = kmeans2(sample, count, iter=1, minit="points", rng=rng)
-        for _ in range(LLOYD - 1):
-            centres, _ = kmeans2(sample, centres, iter=1, minit="matrix")
-    return np.asarray(centres)
+    centres = sample[rng.choice(size, count, replace=False)]
+    for _ in range(LLOYD):
+        nearest = np.concatenate([vq(sample[r], centres)[0] for r in chunks(size, ROWS)])
+        members = np.bincount(nearest, minlength=count)
+        sums = [np.bincount(nearest, column, minlength=count) for column in sample.T]
+        found = np.column_stack(sums) / np.maximum(members, 1)[:, None]
+        centres = np.where(members[:, None] > 0, found, centres)
+    return centres
 
 
 def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowRank:
@@ -265,9 +266,19 @@ def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> 
             f"the landmarks' Gram matrix has the negative eigenvalue {smallest:.6g}: the kernel is "
             "not positive definite, so it has no Nyström approximation"
         ) from None
-    inverse = np.asarray(solve_triangular(lower, np.eye(m), lower=True))
+    inverse = _inverse(lower)
     gap = _inverse_error(inverse, lower)
     return inverse.conj().T, gap * (2.0 + gap)
+
+
+def _inverse(lower: Array) -> Array:
+    """Return the inverse of a lower triangular matrix, some of its columns at a time."""
+    inverse = np.zeros_like(lower)
+    for columns in chunks(len(lower), ROWS):
+        rest = slice(columns.start, len(lower))
+        right = np.eye(len(lower) - columns.start, columns.stop - columns.start)
+        inverse[rest, columns] = solve_triangular(lower[rest, rest], right, lower=True)
+    return inverse
 
 
 def _inverse_error(inverse: Array, lower: Array) -> float:
