@@ -15,7 +15,7 @@ from mercer.certificate import (
     trace_complement,
 )
 from mercer.check import Array
-from mercer.davidson import LowRankInverse
+from mercer.woodbury import LowRankInverse
 
 
 def problem(seed: int, n: int, b: int, noise: float, *, definite: bool) -> tuple[Array, ...]:

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mercer import davidson as module
+from mercer import woodbury
 from mercer.certificate import Complement, certify
 from mercer.check import Array
 from mercer.davidson import (
     SHORT,
     Iteration,
-    LowRankInverse,
     Noise,
     Step,
     _next,
@@ -23,6 +23,7 @@ from mercer.davidson import (
     _restarted,
     davidson,
 )
+from mercer.woodbury import LowRankInverse
 
 SIZE = 90
 
@@ -321,14 +322,14 @@ def test_corrections_of_a_cluster_do_not_run_along_the_cluster(
     ritz, R, theta = ritz_of(hermitian(values, basis), basis[:, :5] + 1e-5 * noise)
     worst = 20.0 * np.linalg.norm(R, axis=0).max()
     assert np.linalg.norm(inner.correct(ritz, R, theta), axis=0).max() <= worst
-    monkeypatch.setattr(module, "NEAR", 0)  # the control: orthogonal to its own Ritz vector only
+    monkeypatch.setattr(woodbury, "NEAR", 0)  # the control: orthogonal to its own Ritz vector only
     assert np.linalg.norm(inner.correct(ritz, R, theta), axis=0).max() > worst
 
 
 def test_wide_blocks_are_corrected_against_their_neighbours(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "NEAR", 2)
+    monkeypatch.setattr(woodbury, "NEAR", 2)
     values, basis = 0.9 ** np.arange(SIZE), axes(6)
     noise = np.random.default_rng(3).standard_normal((SIZE, 9))
     ritz, R, theta = ritz_of(hermitian(values, basis), basis[:, :9] + 1e-3 * noise)

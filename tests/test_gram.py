@@ -295,6 +295,55 @@ def test_sessions_that_overlap_leave_blas_as_it_was() -> None:
     assert threads() == before
 
 
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_sums_over_rows_are_formed_in_the_order_of_rows_whoever_is_first(threads: int) -> None:
+    terms = np.array([1e16, 1.0, -1e16, 1.0, 1e-3, 3e15, -3e15, 7.0])
+
+    def slow_at_first(rows: slice) -> Array:
+        time.sleep(0.01 * (8 - rows.start) / 8)
+        return terms[rows].copy()
+
+    found = Threads(threads).sum_over_rows(slow_at_first, len(terms), 1)
+    expected = np.zeros(1)
+    for term in terms:
+        expected += term
+    assert np.array_equal(found, expected)
+    assert expected != terms.sum()
+
+
+@pytest.mark.parametrize("size", [None, 1, 7, 100_000])
+@pytest.mark.parametrize("n", [0, 1, 50, 5_000])
+def test_parts_of_rows_are_no_larger_than_asked_and_leave_none_out(
+    n: int, size: int | None
+) -> None:
+    seen = np.zeros(n, int)
+
+    def mark(rows: slice) -> None:
+        seen[rows] += 1
+        assert size is None or rows.stop - rows.start <= size
+
+    def count(rows: slice) -> Array:
+        return np.full(2, float(rows.stop - rows.start))
+
+    Threads(2).over_rows(mark, n, size)
+    assert np.all(seen == 1)
+    assert np.array_equal(Threads(2).sum_over_rows(count, n, size), np.full(2, float(n)))
+
+
+def test_work_on_rows_stops_between_parts() -> None:
+    done: list[int] = []
+
+    def work(rows: slice) -> None:
+        done.append(rows.start)
+        if rows.start == 3:
+            raise KeyboardInterrupt
+        time.sleep(0.002)
+
+    with pytest.raises(KeyboardInterrupt):
+        Threads(2).over_rows(work, 1_000, 1)
+    assert len(done) < 20
+
+
 def test_a_gram_matrix_survives_pickling() -> None:
     gram = Gram(mc.Gaussian(1.0), X)
     expected = gram @ np.ones(len(X))

@@ -18,6 +18,7 @@ import pytest
 import mercer as mc
 from mercer.certificate import frobenius_complement
 from mercer.check import Array
+from mercer.engines import waiting
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Tiles
 from mercer.gram import Centred, Gram
@@ -197,11 +198,13 @@ def test_ctrl_c_does_not_wait_for_lapack() -> None:
         from mercer.gram import Gram
         from mercer.spectrum import leading
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        from mercer.engines import waiting
         dense, eigh = mc.spectrum.dense, np.linalg.eigh
+        large = np.random.default_rng(0).standard_normal((4000, 4000))
         def slow(K):
             print("ready", flush=True)
-            return eigh(np.pad(K, (0, 3000)))
-        dense.eigh, dense.LONG = slow, 10
+            return eigh(large)
+        dense.eigh, waiting.LONG = slow, 10
         leading(Gram(mc.Gaussian(1.0), np.random.default_rng(0).standard_normal((20, 2))), 2)
     """
     with subprocess.Popen(
@@ -220,13 +223,13 @@ def test_ctrl_c_does_not_wait_for_lapack() -> None:
 def test_what_goes_wrong_in_a_thread_of_its_own_is_raised_in_ours(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(dense_module, "LONG", 10)
+    monkeypatch.setattr(waiting, "LONG", 10)
     one = leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
-    monkeypatch.setattr(dense_module, "LONG", 10_000)
+    monkeypatch.setattr(waiting, "LONG", 10_000)
     other = leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
     assert np.array_equal(one.vectors, other.vectors)
     with pytest.raises(ZeroDivisionError):
-        dense_module.answered(lambda: 1 / 0)
+        waiting.answered(lambda: 1 / 0, rows=20)
 
 
 def test_sizes_that_overflow_lapack_are_refused_before_they_allocate() -> None:

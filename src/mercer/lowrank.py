@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.linalg import cholesky  # scipy's does not let other threads run, not even for Ctrl-C
 from scipy.cluster.vq import vq
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from mercer.barycentre import Barycentre, centre
 from mercer.check import (
@@ -21,8 +22,9 @@ from mercer.check import (
     vectors,
     whole,
 )
-from mercer.engines.rounding import rounding
+from mercer.engines.rounding import norm_bound, rounding
 from mercer.engines.tiles import Block
+from mercer.engines.waiting import answered
 from mercer.gram import Gram, shares
 from mercer.kernels.base import Kernel
 from mercer.points import take
@@ -33,6 +35,9 @@ SAMPLE_PER_CENTRE, LLOYD = 10, 5
 ROWS = 512
 """Rows of a matrix that are worked on at a time."""
 
+
+LARGE = 1000
+"""Singular values of more landmarks than this would take longer than all the rest."""
 
 NEGATIVE = 1e-8
 """How far below zero, relative to the largest diagonal entry, rounding may take what is left."""
@@ -232,11 +237,9 @@ def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowR
     factor, root = np.empty((n, root.shape[1]), dtype), root.astype(dtype)
 
     def fill(rows: slice) -> None:
-        for part in chunks(rows.stop - rows.start, tiles.size):
-            here = slice(rows.start + part.start, rows.start + part.stop)
-            np.matmul(tiles.tile(Block(here, slice(0, m))), root, out=factor[here])
+        np.matmul(tiles.tile(Block(rows, slice(0, m))), root, out=factor[rows])
 
-    gram.engine.over_rows(fill, n)
+    gram.engine.over_rows(fill, n, tiles.size)
     entry = rounding(tiles, float(np.max(gram.diag(), initial=0.0))).entry
     how = f"Nyström on {m} landmarks ({how})"
     return _finished(gram, factor, how, features, entry, excess)
@@ -259,7 +262,7 @@ def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> 
     unit = float(np.finfo(np.float32).eps) if single else 10 * m * float(np.finfo(float).eps)
     shift = unit * max(float(np.trace(K).real), float(np.finfo(float).tiny))
     try:
-        lower = cholesky(K + shift * np.eye(m), lower=True)
+        lower = answered(lambda: cholesky(K + shift * np.eye(m)), m)
     except np.linalg.LinAlgError:
         smallest = float(np.linalg.eigvalsh(K)[0])
         raise InvalidInput(
@@ -343,7 +346,7 @@ def pivoted_cholesky(
     # The pivots' Gram matrix is the product of their rows up to rounding.
     unit = float(np.finfo(float).eps)
     misfit = len(pivots) * (entry + len(pivots) * unit * float(np.max(gram.diag(), initial=0.0)))
-    excess = misfit * float(np.linalg.norm(root, 2)) ** 2 if len(pivots) else 0.0
+    excess = misfit * _norm(root) ** 2
     return _finished(gram, result, how, features, entry, excess)
 
 
@@ -401,6 +404,11 @@ def _rounding(root: Array, n: int, entry: float, trace: float) -> float:
         \|E\| \le \sqrt{nm}\, \eta\, \|R\|
     """
     m = len(root)
-    if root.size == 0 or trace <= 0.0:
-        return 0.0
-    return float(2.0 * np.sqrt(trace * n * m) * entry * np.linalg.norm(root, 2))
+    return float(2.0 * np.sqrt(trace * n * m) * entry * _norm(root))
+
+
+def _norm(root: Array) -> float:
+    """Return the spectral norm of a small matrix, and a bound for that of a large one."""
+    if len(root) > LARGE:
+        return norm_bound(root)
+    return float(np.linalg.norm(root, 2)) if root.size else 0.0

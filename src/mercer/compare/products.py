@@ -137,18 +137,16 @@ def summed(sides: Sequence[CentredSide]) -> Array:
     for side in sides:
         side.gram.cut()  # once, before threads ask
 
-    def work(part: slice) -> Array:
+    def work(rows: slice) -> Array:
         total = np.zeros((len(sides), len(sides)))
-        for start in range(part.start, part.stop, size):
-            rows = slice(start, min(start + size, part.stop))
-            for columns in (rows, *chunks_from(rows.stop, n, size)):
-                block = Block(rows, columns)
-                twice = 1.0 if block.is_diagonal else 2.0
-                tiles = [side.tile(block) for side in sides]
-                total += gathered(tiles, twice * how.scale(block))
+        for columns in (rows, *chunks_from(rows.stop, n, size)):
+            block = Block(rows, columns)
+            twice = 1.0 if block.is_diagonal else 2.0
+            tiles = [side.tile(block) for side in sides]
+            total += gathered(tiles, twice * how.scale(block))
         return total
 
-    return np.asarray(np.sum(sides[0].gram.engine.over_rows(work, n), axis=0))
+    return sides[0].gram.engine.sum_over_rows(work, n, size)
 
 
 def chunks_from(start: int, stop: int, size: int) -> list[slice]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
 from mercer.check import Array, InvalidParameter
 from mercer.engines.tiles import Block, Tiles
-
-T = TypeVar("T")
 
 Progress: TypeAlias = Callable[[int, int], None]
 """A function of how many tiles are done and how many there are."""
@@ -40,8 +38,16 @@ class Engine(Protocol):
     def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
         """Yield every block with its tile, in a fixed order."""
 
-    def over_rows(self, work: Callable[[slice], T], n: int) -> list[T]:
-        """Call ``work`` on consecutive parts of n rows, in parallel; results in their order."""
+    def over_rows(self, work: Callable[[slice], None], n: int, size: int | None = None) -> None:
+        """Call ``work`` on consecutive parts of n rows, of at most ``size`` each, in parallel.
+
+        Between parts the engine can be interrupted.
+        """
+
+    def sum_over_rows(
+        self, work: Callable[[slice], Array], n: int, size: int | None = None
+    ) -> Array:
+        """Return the sum of new arrays that ``work`` makes of consecutive parts of n rows."""
 
     def session(self) -> AbstractContextManager[None]:
         """Return a context for many passes with small algebra between them."""

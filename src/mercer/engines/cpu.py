@@ -28,7 +28,7 @@ ROWS = 2048
 """Rows of a tall matrix that a thread takes at a time, at the least."""
 
 PARTS = 16
-"""Parts that a tall matrix is cut into, at the most: each may leave a result to be added up."""
+"""Parts that a tall matrix is cut into, unless a limit of their rows asks for more."""
 
 
 _sessions = threading.local()
@@ -101,6 +101,33 @@ def _cores() -> int:
     """Return how many cores this process may use."""
     affinity = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
+
+
+def _parts(n: int, size: int | None) -> list[slice]:
+    """Cut n rows into consecutive parts, one at the least."""
+    usual = max(ROWS, -(-n // PARTS))
+    return list(chunks(n, usual if size is None else min(usual, size))) or [slice(0, 0)]
+
+
+class _OrderedSum:
+    """A sum whose terms come in any order and are added in theirs, each as soon as it can be."""
+
+    def __init__(self) -> None:
+        self.value: Array | float = 0.0
+        self._waiting: dict[int, Array] = {}
+        self._next = 0
+        self._lock = Lock()
+
+    def add(self, number: int, term: Array) -> None:
+        with self._lock:
+            self._waiting[number] = term
+            while self._next in self._waiting:
+                following = self._waiting.pop(self._next)
+                if self._next == 0:
+                    self.value = following
+                else:
+                    self.value += following
+                self._next += 1
 
 
 class Threads:
@@ -186,16 +213,24 @@ class Threads:
         for block in tiles.blocks():
             yield block, tiles.tile(block)
 
-    def over_rows(self, work: Callable[[slice], T], n: int) -> list[T]:
-        parts = list(chunks(n, max(ROWS, -(-n // PARTS))))
-        results: dict[int, T] = {}
+    def over_rows(self, work: Callable[[slice], None], n: int, size: int | None = None) -> None:
+        def run(mine: Iterator[slice]) -> None:
+            for rows in mine:
+                work(rows)
+
+        self._share(run, _parts(n, size), None)
+
+    def sum_over_rows(
+        self, work: Callable[[slice], Array], n: int, size: int | None = None
+    ) -> Array:
+        total = _OrderedSum()
 
         def run(mine: Iterator[tuple[int, slice]]) -> None:
-            for i, rows in mine:
-                results[i] = work(rows)
+            for number, rows in mine:
+                total.add(number, work(rows))
 
-        self._share(run, list(enumerate(parts)), None)
-        return [results[i] for i in range(len(parts))]
+        self._share(run, list(enumerate(_parts(n, size))), None)
+        return np.asarray(total.value)
 
     def _share(
         self, work: Callable[[Iterator[Item]], T], items: Sequence[Item], progress: Progress | None
@@ -226,7 +261,11 @@ class Threads:
         def run(index: int) -> T:
             exponential.set(fastest_exponential())
             mine = iter(items[index::count]) if self.is_deterministic else next_free()
-            return work(watched(mine))
+            try:
+                return work(watched(mine))
+            except BaseException:
+                stop.set()  # for the others, whose results nobody will want
+                raise
 
         with self._pool() as pool:
             try:

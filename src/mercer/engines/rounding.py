@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mercer.check import Array
 from mercer.engines.prepared import Prepared, is_steep, leaves
 from mercer.engines.prepared import gamma as gamma
 from mercer.engines.tiles import Tiles
@@ -185,3 +186,12 @@ def _power(base: Entry, exponent: int, unit: float) -> Entry:
     value = base.value**exponent
     error = exponent * (base.value + base.error) ** (exponent - 1) * base.error
     return Entry(value, error + (exponent + FUNCTION) * unit * value)
+
+
+def norm_bound(A: Array) -> float:
+    r"""Return an upper bound for the spectral norm: :math:`\sqrt{\|A\|_1 \|A\|_\infty}`.
+
+    >>> norm_bound(np.array([[3.0, 0.0], [0.0, -4.0]]))
+    4.0
+    """
+    return float(np.sqrt(np.linalg.norm(A, 1)) * np.sqrt(np.linalg.norm(A, np.inf)))

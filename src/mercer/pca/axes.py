@@ -18,6 +18,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.certificate import Certificate
 from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.engines.rounding import norm_bound
 from mercer.estimator import pieces
 from mercer.pca.tables import EPSILON, DenseTable, SparseTable, Table, noise_of
 from mercer.spectrum import (
@@ -28,7 +29,6 @@ from mercer.spectrum import (
     Spectrum,
     clusters,
     dense_sines,
-    norm_bound,
     signs,
 )
 

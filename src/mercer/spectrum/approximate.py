@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from mercer.check import (
     Points,
     whole,
 )
-from mercer.davidson import LowRankInverse, OverRows
+from mercer.engines.base import Engine
 from mercer.gram import Centred
 from mercer.kernels.base import Kind
 from mercer.lowrank import Factored, nystrom
@@ -30,6 +29,7 @@ from mercer.spectrum.values import (
     rank_threshold,
     rounding_standing,
 )
+from mercer.woodbury import LowRankInverse
 
 LANDMARKS_PER_AXIS = 50
 """Landmarks for each axis, unless a number is given."""
@@ -59,7 +59,7 @@ def approximate(
         found = _approximation(operator, count, landmarks, random_state)
         if isinstance(operator, Centred):
             found = found.centred(operator.weights, copy=False)
-        spectrum = of_factor(found, count, engine.over_rows, is_proved=is_proved)
+        spectrum = of_factor(found, count, engine, is_proved=is_proved)
     how = replace(spectrum.how, seconds=perf_counter() - begun, random_state=random_state)
     proof = replace(spectrum.certificate, rounding=rounding_standing(operator))
     return replace(spectrum, how=how, certificate=proof, threshold=rank_threshold(operator))
@@ -68,12 +68,12 @@ def approximate(
 def of_factor(
     operator: Factored,
     count: int,
-    over_rows: OverRows[Any] | None = None,
+    engine: Engine | None = None,
     *,
     is_proved: bool = False,
 ) -> Spectrum:
     """Return the eigenpairs of F Fᴴ, by the small side, with intervals for what it stands for."""
-    inner = LowRankInverse(operator.factor, over_rows)
+    inner = LowRankInverse(operator.factor, engine)
     kept = min(count, len(inner.values))
     proof = _certified(inner.values, kept, operator)
     vectors, trace = inner.start(kept), float(inner.values.sum())

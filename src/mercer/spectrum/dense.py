@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future
-from contextvars import copy_context
-from threading import Thread
 from time import perf_counter
-from typing import TypeVar
 
 import numpy as np
 from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
 
 from mercer.certificate import Certificate
 from mercer.check import Array, InvalidParameter
+from mercer.engines.rounding import norm_bound
+from mercer.engines.waiting import answered
 from mercer.kernels.definite import power_of_two
 from mercer.spectrum.values import (
     How,
@@ -27,11 +24,6 @@ from mercer.spectrum.values import (
 
 MOST_DENSE = 32_766
 """LAPACK's work size for a larger matrix overflows 32 bits (numpy issue 25564)."""
-
-T = TypeVar("T")
-
-LONG = 1_500
-"""Matrices from this size on take LAPACK more than a moment."""
 
 ILL_SOLVED = 60.0
 """LAPACK's own test threshold for residual and orthogonality, in units of n·u·norm."""
@@ -53,7 +45,7 @@ def dense(operator: Operator, count: int) -> Spectrum:
         return Spectrum(empty, np.zeros((0, 0)), proof, 0.0, 0.0, 0, 0.0, "verified", How("dense"))
     unit = power_of_two(K)
     K /= unit  # so that no product of large or small entries leaves the range of doubles
-    values, vectors, rho = _decomposed(K) if n < LONG else answered(lambda: _decomposed(K))
+    values, vectors, rho = answered(lambda: _decomposed(K), n)
     size = n * float(np.finfo(float).eps) * float(np.max(np.abs(values)))
     threshold = rank_threshold(operator)
     is_negative = values < -max(size, threshold / unit)  # of K before centring: the rest is zero
@@ -90,26 +82,6 @@ def _decomposed(K: Array) -> tuple[Array, Array, float]:
     return values, vectors, rho
 
 
-def answered(work: Callable[[], T]) -> T:
-    """Return what some work returns, in a thread of its own so that Ctrl-C does not wait for it.
-
-    Nothing stops LAPACK: what was interrupted goes on unseen, at the longest until Python ends.
-
-    >>> answered(lambda: 6 * 7)
-    42
-    """
-    found: Future[T] = Future()
-
-    def run() -> None:
-        try:
-            found.set_result(work())
-        except BaseException as error:  # to be raised where the result is waited for
-            found.set_exception(error)
-
-    Thread(target=copy_context().run, args=(run,), daemon=True).start()
-    return found.result()
-
-
 def _certified(values: Array, count: int, rounding: float) -> Certificate:
     return Certificate(
         values[:count] - rounding,
@@ -119,15 +91,6 @@ def _certified(values: Array, count: int, rounding: float) -> Certificate:
         ("block residual of all axes",) * count,
         ("none",) * count,
     )
-
-
-def norm_bound(A: Array) -> float:
-    r"""Return an upper bound for the spectral norm: :math:`\sqrt{\|A\|_1 \|A\|_\infty}`.
-
-    >>> norm_bound(np.array([[3.0, 0.0], [0.0, -4.0]]))
-    4.0
-    """
-    return float(np.sqrt(np.linalg.norm(A, 1)) * np.sqrt(np.linalg.norm(A, np.inf)))
 
 
 def dense_sines(values: Array, rho: float) -> Array:

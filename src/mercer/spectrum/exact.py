@@ -17,7 +17,7 @@ from mercer.certificate import (
     trace_complement,
 )
 from mercer.check import Array, InvalidInput, Points
-from mercer.davidson import MOST_BLOCKS, Iteration, LowRankInverse, Noise, davidson
+from mercer.davidson import MOST_BLOCKS, Iteration, Noise, davidson
 from mercer.engines.base import Engine
 from mercer.engines.tiles import TILE
 from mercer.gram import Centred, columns
@@ -39,6 +39,7 @@ from mercer.spectrum.values import (
     scaled,
     unit_of,
 )
+from mercer.woodbury import LowRankInverse
 
 MOST_LANDMARKS = 400
 POINTS_PER_LANDMARK = 40
@@ -162,7 +163,7 @@ def _iterated(
     n, engine = operator.shape[0], operator.base.engine
     block, rank = sizes(n, count)
     factor, how = _approximation(operator, rank, random_state)
-    preconditioner = LowRankInverse(operator.project(factor), engine.over_rows)
+    preconditioner = LowRankInverse(operator.project(factor), engine)
     probe = NormProbe(preconditioner, n, None if random_state is None else [random_state, PROBING])
     start = _filled(preconditioner.start(block), block, random_state)
     noise = Noise(operator.rounding(single=True), operator.rounding())

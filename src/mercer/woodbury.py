@@ -1,0 +1,140 @@
+"""The inverse of a low-rank matrix and a shift, the preconditioner of the iteration."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
+
+from mercer.check import Array
+from mercer.engines.base import Engine
+from mercer.engines.cpu import Threads
+from mercer.engines.waiting import answered
+
+ROWS = 1024
+"""Rows of the low-rank factor that are made double precision at a time."""
+
+AT_ONCE = 2**34
+"""So many products of numbers take less than a second: Ctrl-C is heard between them."""
+
+NEAR = 16
+"""Ritz vectors on either side of one that its correction is made orthogonal to."""
+
+SMALLEST = 1e-14
+"""Ritz values below this share of the largest are rounding, and no shift to divide by."""
+
+
+class LowRankInverse:
+    r"""The inverse of a shifted low-rank matrix, by its eigenpairs (Woodbury).
+
+    .. math:: (F F^* - \theta I)^{-1} r = -\frac{1}{\theta} \left( r -
+        U \,\mathrm{diag}\Bigl(\frac{\lambda}{\lambda - \theta}\Bigr) U^* r \right)
+    """
+
+    def __init__(self, factor: Array, engine: Engine | None = None) -> None:
+        self.factor = factor
+        self.engine = Threads() if engine is None else engine
+        squares = self._adjoint(factor)
+        values, axes = answered(lambda: eigh(squares), len(squares))
+        largest = values.max(initial=0.0)
+        keep = values > len(values) * np.finfo(factor.dtype).eps * largest
+        self.values, self.axes = values[keep][::-1], axes[:, keep][:, ::-1]
+        self._to_axes = (self.axes / np.sqrt(self.values)).astype(factor.dtype)
+
+    def _adjoint(self, vectors: Array, *, is_double: bool = False) -> Array:
+        """Return F* V in double precision, the products in the factor's own unless told."""
+        dtype = np.result_type(self.factor, vectors, float)
+        inner = dtype if is_double else _beside(vectors, self.factor)
+
+        def product(rows: slice) -> Array:
+            left = self.factor[rows].astype(dtype if is_double else self.factor.dtype, copy=False)
+            # The same array twice is seen by the library, which computes one triangle only.
+            right = left if vectors is self.factor else vectors[rows].astype(inner, copy=False)
+            image: Array = left.conj().T @ right
+            return image.astype(dtype, copy=False)
+
+        columns = self.factor.shape[1] * vectors.shape[1]
+        size = ROWS if is_double else max(1, AT_ONCE // max(1, columns))
+        return self.engine.sum_over_rows(product, len(self.factor), size)
+
+    def _times(self, small: Array) -> Array:
+        """Return F times a small matrix, in double precision."""
+        dtype = np.result_type(self.factor, small, float)
+        result = np.empty((len(self.factor), small.shape[1]), dtype)
+        small = small.astype(_beside(small, self.factor))
+
+        def part(rows: slice) -> None:
+            result[rows] = self.factor[rows] @ small
+
+        self.engine.over_rows(part, len(self.factor))
+        return result
+
+    def shares(self, vectors: Array) -> Array:
+        """Return the coordinates of vectors on the eigenvectors of the low-rank matrix."""
+        coordinates: Array = self._to_axes.conj().T @ self._adjoint(vectors)
+        return coordinates
+
+    def product(self, vectors: Array) -> Array:
+        """Return the low-rank matrix times a block of vectors, in double precision throughout."""
+        small = self._adjoint(vectors, is_double=True)
+        result = np.empty((len(self.factor), small.shape[1]), small.dtype)
+
+        def part(rows: slice) -> None:
+            np.matmul(self.factor[rows].astype(small.dtype), small, out=result[rows])
+
+        self.engine.over_rows(part, len(self.factor), ROWS)
+        return result
+
+    @cached_property
+    def trace(self) -> float:
+        """The trace of the low-rank matrix."""
+        return float(np.linalg.norm(self.factor) ** 2)
+
+    def outside(self, vectors: Array) -> float:
+        r"""Return the norm of what orthonormal vectors leave of the low-rank matrix.
+
+        .. math:: \|(I - QQ^*) F\|_2^2 = \lambda_1\bigl(F^*F - (Q^*F)^* (Q^*F)\bigr)
+        """
+        seen = self._adjoint(vectors, is_double=True)
+        left = self._adjoint(self.factor, is_double=True) - seen @ seen.conj().T
+        return float(np.linalg.eigvalsh(left)[-1]) if left.size else 0.0
+
+    def start(self, count: int) -> Array:
+        """Return the leading eigenvectors of the low-rank matrix."""
+        return self._times(self._to_axes[:, :count])
+
+    def correct(self, ritz: Array, residuals: Array, theta: Array) -> Array:
+        r"""Return Jacobi and Davidson's corrections, orthogonal to Ritz vectors of near values.
+
+        .. math:: c = (FF^* - \theta I)^{-1} (r - Q y), \quad Q^* c = 0
+
+        The projection keeps them meaningful where θ is close to an eigenvalue of the low-rank
+        matrix, whose inverse alone would return the Ritz vector itself, or those of its cluster.
+        """
+        b = len(theta)
+        largest = float(np.max(np.abs(theta), initial=0.0)) or 1.0
+        theta = np.where(np.abs(theta) > SMALLEST * largest, theta, SMALLEST * largest)
+        shares = self.shares(np.hstack([ritz, residuals]))
+        inside, rest = shares[:, :b], shares[:, b:]
+        gaps = self.values[:, None] - theta
+        smallest = 1e-6 * np.abs(theta)
+        gaps = np.where(np.abs(gaps) < smallest, np.where(gaps < 0, -smallest, smallest), gaps)
+        weights = self.values[:, None] / gaps
+        y, overlaps = np.zeros((b, b), shares.dtype), ritz.conj().T @ residuals
+        for i in range(b):
+            near = slice(max(i - NEAR, 0), i + NEAR + 1)
+            weighted = (weights[:, [i]] * inside[:, near]).conj().T
+            along = np.eye(len(weighted)) - weighted @ inside[:, near]
+            across = overlaps[near, i] - weighted @ rest[:, i]
+            y[near, i] = np.linalg.pinv(along, hermitian=True) @ across
+        solved = self._times(self._to_axes @ (weights * (rest - inside @ y)))
+        corrections: Array = (solved + ritz @ y - residuals) / theta
+        return corrections
+
+
+def _beside(vectors: Array, factor: Array) -> Any:
+    """Return the factor's type, made complex for complex vectors."""
+    is_complex = np.iscomplexobj(vectors) and not np.iscomplexobj(factor)
+    return np.result_type(factor, np.complex64) if is_complex else factor.dtype
