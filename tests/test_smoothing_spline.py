@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import mercer as mc
 from mercer.check import Array, InvalidInput
 from mercer.regression import curve as curves
-from mercer.regression import lanes, penalty_path
+from mercer.regression import lanes, penalty_path, stretches
 from mercer.regression.choice import chosen
 from mercer.regression.curve import Curve, curve
 from mercer.regression.curve import curves as together
@@ -266,14 +266,14 @@ def scattered(n: int, kind: str) -> Places:
 
 
 @pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
-@pytest.mark.parametrize("n", [2, 3, lanes.SHORT, lanes.SHORT + 1, 500, 3001])
+@pytest.mark.parametrize("n", [2, 3, stretches.SHORT, stretches.SHORT + 1, 500, 3001])
 @pytest.mark.parametrize("kind", ["random", "clusters", "far apart"])
-@pytest.mark.parametrize("block", [lanes.BLOCK, 100], ids=["at once", "in blocks"])
+@pytest.mark.parametrize("block", [stretches.SIDE_BY_SIDE, 10], ids=["at once", "in blocks"])
 def test_stretches_in_step_give_what_the_compiled_loop_gives(
     n: int, kind: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     places = scattered(n, kind)
-    monkeypatch.setattr(lanes, "BLOCK", block)
+    monkeypatch.setattr(stretches, "SIDE_BY_SIDE", block)
     penalties = (1e-90, 1e-12, 1e-4, 1.0, 1e6, np.inf)
     compiled = [Curve(places, penalty) for penalty in penalties]
     expected = [(of.leverages, of.remainders, of.residuals, of.restricted) for of in compiled]
@@ -294,13 +294,31 @@ def test_curves_swept_together_are_those_swept_alone(
 ) -> None:
     places = scattered(700, "random")
     monkeypatch.setattr(curves, "is_compiled", lambda: False)
-    monkeypatch.setattr(lanes, "BLOCK", 2000)
+    monkeypatch.setattr(lanes, "AT_ONCE", 2000)
     alone = Curve(places, penalty)
     *_, of = together(places, [1e-5, 1e-3, 1.0, penalty])
     assert of.penalty == penalty
     np.testing.assert_allclose(of.leverages, alone.leverages, rtol=1e-12)
     for found, expected in zip(of.state, alone.state, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_memory_of_earlier_sweeps_serves_later_ones_and_is_not_pickled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(curves, "is_compiled", lambda: False)
+    places = scattered(700, "random")
+    first, other = Curve(places, 1e-4), Curve(places, 1e-2)
+    kept = [np.array(part) for part in (*first.left, *first.right, first.residuals)]
+    assert not np.allclose(other.residuals, first.residuals)
+    del other
+    again = Curve(places, 1e-1)
+    assert again.degrees_of_freedom < first.degrees_of_freedom
+    for part, found in zip(kept, (*first.left, *first.right, first.residuals), strict=True):
+        assert np.array_equal(part, found)
+    del again
+    assert len(places.stretches.spare) == 2  # linear maps, and what was known of each place
+    assert pickle.loads(pickle.dumps(places.stretches)).spare == []
 
 
 @pytest.mark.usefixtures("way")

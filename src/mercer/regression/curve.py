@@ -231,21 +231,26 @@ def curve(places: Places, penalty: float) -> Curve:
     return Interpolant(places, 0.0) if penalty < INTERPOLATING else Curve(places, penalty)
 
 
+def at_once(places: Places) -> int:
+    """Return how many curves numpy sweeps together."""
+    return max(1, lanes.AT_ONCE // places.at.size)
+
+
 def curves(places: Places, penalties: Iterable[float]) -> Iterator[Curve]:
-    """Yield the curves for many penalties above 0, in groups that numpy sweeps together.
+    """Yield the curves for many penalties above 0, in groups that are swept together.
 
     >>> from mercer.regression.places import pooled
     >>> places = pooled(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), np.ones(3))
     >>> [round(of.degrees_of_freedom, 6) for of in curves(places, (0.1, np.inf))]
     [2.121951, 2.0]
     """
-    if is_compiled():
+    together = at_once(places)
+    if together == 1 or is_compiled():
         yield from (Curve(places, penalty) for penalty in penalties)
         return
     left = list(penalties)
-    at_once = max(1, lanes.BLOCK // places.at.size)
     while left:
-        group, left = [Curve(places, penalty) for penalty in left[:at_once]], left[at_once:]
+        group, left = [Curve(places, penalty) for penalty in left[:together]], left[together:]
         sweeps = lanes.swept(places.stretches, np.array([of.rate for of in group]))
         for of, found in zip(group, sweeps, strict=True):
             vars(of)["_swept"] = found  # where a cached property keeps its value

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from mercer.check import Array, InvalidInput
-from mercer.regression.lanes import Stretches
+from mercer.regression.stretches import Stretches
 
 WIDEST = 1e100
 """A penalty is in units of the cubed range, which must be a double."""
@@ -43,7 +43,7 @@ class Places:
     """The place of each observation, None where they are in order."""
     row_weights: Array
     deviations: Array
-    """Each observation minus the mean of its place."""
+    """Each observation minus the mean of its place, a single 0 where no two share one."""
 
     @property
     def rows(self) -> Array | slice:
@@ -91,8 +91,8 @@ def pooled(x: Array, y: Array, weights: Array) -> Places:
     at: Array = x - origin
     at /= span
     mean_weight = float(weights.mean())
-    w = weights / mean_weight
-    totals, means, deviations = w, y, np.zeros(x.size)
+    w = weights if mean_weight == 1.0 else weights / mean_weight
+    totals, means, deviations = w, y, np.zeros(1)
     inverse: Array | None = None
     if np.any(at[1:] <= at[:-1]):
         # Also places whose distances from the first round to the same number are one.
@@ -112,7 +112,7 @@ def pooled(x: Array, y: Array, weights: Array) -> Places:
         weights=totals,
         means=means,
         values=values,
-        within=float(w @ deviations**2),
+        within=float(np.sum(w * deviations**2)) if deviations.size > 1 else 0.0,
         mean_weight=mean_weight,
         count=x.size,
         intercept=level - slope * middle,
@@ -129,7 +129,7 @@ def _means(rows: Array, w: Array, y: Array, count: int) -> tuple[Array, Array, A
     if count == y.size:
         means = np.empty(count)
         means[rows] = y  # as they are, only in order
-        return totals, means, np.zeros(count)
+        return totals, means, np.zeros(1)
     centre = float(y.mean())
     means = centre + np.bincount(rows, w * (y - centre)) / totals
     return totals, means, y - means[rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
 from mercer.estimator import Model, numbers_of, refuse_infinite
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
-from mercer.regression.curve import Curve, curve, curves
+from mercer.regression.curve import Curve, at_once, curve, curves
 from mercer.regression.data import observation_weights
 from mercer.regression.places import Places, pooled
 from mercer.targets import check_size, read_numbers
@@ -213,8 +213,11 @@ def best_curve(places: Places, criterion: Callable[[Curve], float]) -> tuple[Cur
         last = curve(places, penalty)
         return criterion(last)
 
+    def scores(penalties: Array) -> Iterable[float]:
+        return map(criterion, curves(places, penalties))
+
     penalty, least = chosen(
-        score, *limits_of(places), scores=lambda many: map(criterion, curves(places, many))
+        score, *limits_of(places), scores=scores if at_once(places) > 1 else None
     )
     return last if last.penalty == penalty else curve(places, penalty), least
 
