@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from numbers import Number, Real
 from typing import Any, cast
 
@@ -180,6 +181,27 @@ def register(model: BaseEstimator, X: Any, table: Any, *, reset: bool) -> None:
         validate_data(model, X if is_frame else table, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:
         raise InvalidInput(str(error)) from None  # in scikit-learn's words, which users know
+
+
+@contextmanager
+def all_or_nothing(model: BaseEstimator) -> Iterator[None]:
+    """Leave a model as it was when its fit fails or is interrupted.
+
+    >>> from contextlib import suppress
+    >>> model = BaseEstimator()
+    >>> with suppress(KeyboardInterrupt), all_or_nothing(model):
+    ...     model.n_features_in_ = 3
+    ...     raise KeyboardInterrupt
+    >>> vars(model)
+    {}
+    """
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        vars(model).clear()
+        vars(model).update(before)
+        raise
 
 
 def require_fit(model: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -109,6 +109,12 @@ def _parts(n: int, size: int | None) -> list[slice]:
     return list(chunks(n, usual if size is None else min(usual, size))) or [slice(0, 0)]
 
 
+def _compiled(work: Callable[[Item], T], item: Item) -> T:
+    """Do some work with the fastest exponential there is; the context is the caller's own."""
+    exponential.set(fastest_exponential())
+    return work(item)
+
+
 class _OrderedSum:
     """A sum whose terms come in any order and are added in theirs, each as soon as it can be."""
 
@@ -203,7 +209,7 @@ class Threads:
                     squares += square(tile, block) * (2.0 if is_used_twice else 1.0)
             return total, squares
 
-        parts = self._share(work, blocks, progress or self.progress)
+        parts = self.share(work, blocks, progress or self.progress)
         total = parts[0][0]
         for other, _ in parts[1:]:
             total += other
@@ -213,12 +219,20 @@ class Threads:
         for block in tiles.blocks():
             yield block, tiles.tile(block)
 
-    def over_rows(self, work: Callable[[slice], None], n: int, size: int | None = None) -> None:
-        def run(mine: Iterator[slice]) -> None:
-            for rows in mine:
-                work(rows)
+    def over(self, work: Callable[[Item], None], items: Sequence[Item]) -> None:
+        """Do the work of every item, in threads where there are several."""
 
-        self._share(run, _parts(n, size), None)
+        def run(mine: Iterable[Item]) -> None:
+            for item in mine:
+                work(item)
+
+        if len(items) > 1:
+            self.share(run, items)
+        else:
+            copy_context().run(_compiled, run, items)
+
+    def over_rows(self, work: Callable[[slice], None], n: int, size: int | None = None) -> None:
+        self.over(work, _parts(n, size))
 
     def sum_over_rows(
         self, work: Callable[[slice], Array], n: int, size: int | None = None
@@ -229,11 +243,14 @@ class Threads:
             for number, rows in mine:
                 total.add(number, work(rows))
 
-        self._share(run, list(enumerate(_parts(n, size))), None)
+        self.share(run, list(enumerate(_parts(n, size))))
         return np.asarray(total.value)
 
-    def _share(
-        self, work: Callable[[Iterator[Item]], T], items: Sequence[Item], progress: Progress | None
+    def share(
+        self,
+        work: Callable[[Iterator[Item]], T],
+        items: Sequence[Item],
+        progress: Progress | None = None,
     ) -> list[T]:
         """Run one worker in each thread over its share of the items; results in thread order."""
         count = max(1, min(self.count, len(items)))
@@ -259,10 +276,9 @@ class Threads:
                 yield item
 
         def run(index: int) -> T:
-            exponential.set(fastest_exponential())
             mine = iter(items[index::count]) if self.is_deterministic else next_free()
             try:
-                return work(watched(mine))
+                return _compiled(work, watched(mine))
             except BaseException:
                 stop.set()  # for the others, whose results nobody will want
                 raise

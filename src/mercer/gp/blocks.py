@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from mercer.check import Array, as_numpy, chunks
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Block
 from mercer.gram import Gram
-from mercer.solve.blocks import over
 
 
 def contracted(gram: Gram, weight: Callable[[Block], Array]) -> dict[str, float | Array]:
@@ -36,7 +35,7 @@ def contracted(gram: Gram, weight: Callable[[Block], Array]) -> dict[str, float 
         W = weight(block) * (1.0 if block.is_diagonal else 2.0)
         sums[_place(block)] = {n: np.tensordot(W, as_numpy(d), 2) for n, d in partials.items()}
 
-    over(blocks, add)
+    Threads().over(add, blocks)
     names = sums[_place(blocks[0])]
     # In the order of the blocks, whichever thread was first: sums are the same every time.
     return {name: sum(sums[_place(block)][name] for block in blocks) for name in names}
@@ -64,12 +63,10 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
     True
     """
     x, stripes = gram.x, list(chunks(gram.shape[0], STRIPE))
-    workers = min(WORKERS, Threads().count, len(stripes))
-    done: dict[int, dict[str, Array]] = {}
 
-    def add(share: slice) -> None:
+    def add(mine: Iterator[int]) -> dict[str, Array]:
         total: dict[str, Array] = {}
-        for i in range(len(stripes))[share]:
+        for i in mine:
             for columns in stripes[i:]:
                 rows, is_diagonal = stripes[i], columns is stripes[i]
                 partials = gram.kernel.partials(x[rows], None if is_diagonal else x[columns])
@@ -80,12 +77,10 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
                     total[name][rows] += np.tensordot(tile, block[columns], axes=(1, 0))
                     if not is_diagonal:
                         total[name][columns] += np.tensordot(tile, block[rows], axes=(0, 0))
-        done[share.start] = total
+        return total
 
-    shares = [slice(first, None, workers) for first in range(workers)]
-    over(shares, add)
-    # In the order of the shares, whichever thread was first: sums are the same every time.
-    totals = [done[share.start] for share in shares]
+    engine = Threads(min(WORKERS, Threads().count), is_deterministic=True)
+    totals = engine.share(add, range(len(stripes)))
     return {name: np.asarray(sum(total[name] for total in totals)) for name in totals[0]}
 
 

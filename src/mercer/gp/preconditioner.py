@@ -8,11 +8,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from mercer.check import Array, Points, as_numpy, chunks
+from mercer.engines.cpu import Threads
 from mercer.gp.blocks import STRIPE
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kernel
 from mercer.lowrank import Features, nystrom
-from mercer.solve.blocks import over
 
 RANK = 500
 """Of the approximation, if there are four times as many points."""
@@ -100,7 +100,7 @@ class Preconditioner:
             }
 
         stripes = list(chunks(len(self.F), STRIPE))
-        over(stripes, add)
+        Threads().over(add, stripes)
         weight = R @ (self.F.T @ self.G) @ R.T
         within = {
             name: _contracted(as_numpy(tile), weight, right, right)

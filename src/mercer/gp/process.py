@@ -22,7 +22,7 @@ from mercer.check import (
     real_array,
     whole,
 )
-from mercer.estimator import KernelModel, as_kernel, seed_of
+from mercer.estimator import KernelModel, all_or_nothing, as_kernel, seed_of
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
 from mercer.gp.fitting import Progress, maximised, variance_of
 from mercer.gp.iterative import Iterated, IterativePredictive, iterated
@@ -111,6 +111,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
     Kroese et al., §6.7, (6.33)-(6.37); their (6.34) is the variance of g, not of an observation.
     """
 
+    _state: Conditioned | Iterated
+
     def __init__(  # noqa: PLR0913  (each is one choice of the model, all but the kernel by name)
         self,
         kernel: Kernel | str | Callable[[Any, Any], Any] = 1.0 * Gaussian("median"),  # noqa: B008
@@ -140,20 +142,22 @@ class GaussianProcess(RegressorMixin, KernelModel):
         ``progress`` is called after each evaluation of the derivatives on all points with how
         many there were, and the largest derivative.
         """
-        points = self._read(X, reset=True)
-        points = points if self._is_precomputed else kept(points)
-        data, kernel = self._observations(points, y)
-        tuned = self._tuned(data, kernel)
-        logs, optimum = self._search(tuned, data, progress)
-        kernel, noise = tuned.at(logs)
-        state: Conditioned | Iterated
-        given = data.gram(kernel), noise, data
-        state = conditioned(*given) if len(data) <= STORED else iterated(*given)
-        # All at once, so that an interrupt before leaves the model as it was.
-        self.optimum_, self._state = optimum, state
-        self.kernel_, self.noise_variance_ = kernel, noise
-        self.X_fit_, self._data = data.points, data
-        self._keep()
+        if progress is not None and not callable(progress):
+            raise InvalidParameter(
+                f"progress must be a function of two numbers, found {progress!r}"
+            )
+        with all_or_nothing(self):
+            points = self._read(X, reset=True)
+            points = points if self._is_precomputed else kept(points)
+            self._data, kernel = self._observations(points, y)
+            data = self._data
+            tuned = self._tuned(data, kernel)
+            logs, self.optimum_ = self._search(tuned, data, progress)
+            self.kernel_, self.noise_variance_ = tuned.at(logs)
+            given = data.gram(self.kernel_), self.noise_variance_, data
+            self._state = conditioned(*given) if len(data) <= STORED else iterated(*given)
+            self.X_fit_ = data.points
+            self._keep()
         return self
 
     def _search(

@@ -125,7 +125,8 @@ class Curve:
     @cached_property
     def square_sum(self) -> float:
         """The weighted sum of squared residuals over all observations."""
-        return float(self.places.weights @ self.residuals**2) + self.places.within
+        squares = np.einsum("i,i,i", self.places.weights, self.residuals, self.residuals)
+        return float(squares) + self.places.within
 
     @cached_property
     def state(self) -> tuple[Array, Array, Array, Array]:

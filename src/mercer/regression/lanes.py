@@ -23,7 +23,7 @@ from mercer.regression.stretches import Stretches, fill_powers, room
 AT_ONCE = 2**15
 """Rates are swept together up to so many of them times places."""
 
-READ = 2**14
+READ = 2**13
 """So many places, times rates, are read off at once."""
 
 SLOWEST = 1e-20

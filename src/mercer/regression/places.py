@@ -101,8 +101,7 @@ def pooled(x: Array, y: Array, weights: Array) -> Places:
     total = float(totals.sum())
     middle, level = float(totals @ at) / total, float(totals @ means) / total
     across, values = at - middle, means - level
-    weighted = totals * across
-    slope = float((weighted @ values) / (weighted @ across))
+    slope = _triple(totals, across, values) / _triple(totals, across, across)
     across *= slope
     values -= across
     return Places(
@@ -121,6 +120,11 @@ def pooled(x: Array, y: Array, weights: Array) -> Places:
         row_weights=w,
         deviations=deviations,
     )
+
+
+def _triple(a: Array, b: Array, c: Array) -> float:
+    """Return the sum of products of three, without an array between."""
+    return float(np.einsum("i,i,i", a, b, c))
 
 
 def _means(rows: Array, w: Array, y: Array, count: int) -> tuple[Array, Array, Array]:

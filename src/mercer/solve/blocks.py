@@ -1,39 +1,13 @@
-"""Work on all tiles of a Gram matrix in threads, and the triangle of it that is factored."""
+"""The triangle of a Gram matrix that is factored, filled in threads."""
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from typing import TypeVar
 
 import numpy as np
 
 from mercer.check import Array
-from mercer.engines.compiled import fastest_exponential
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Block
 from mercer.gram import Gram
-from mercer.kernels.pairs import exponential
-
-Part = TypeVar("Part", Block, slice)
-
-
-def over(blocks: Sequence[Part], work: Callable[[Part], None]) -> None:
-    """Do the work of every block, in threads where there are several blocks."""
-
-    def run(block: Part) -> None:
-        exponential.set(fastest_exponential())
-        work(block)
-
-    engine = Threads()
-    if len(blocks) == 1 or engine.count == 1:
-        for block in blocks:
-            copy_context().run(run, block)
-        return
-    with engine.session(), ThreadPoolExecutor(engine.count) as pool:
-        for future in [pool.submit(copy_context().run, run, block) for block in blocks]:
-            future.result()
 
 
 def lower_triangle(gram: Gram, s: Array | None = None, *, single: bool = False) -> Array:
@@ -61,5 +35,5 @@ def lower_triangle(gram: Gram, s: Array | None = None, *, single: bool = False) 
         else:
             place[...] = tiles.tile(block)
 
-    over(tiles.blocks(), fill)
+    Threads().over(fill, tiles.blocks())
     return rows.T
