@@ -8,6 +8,7 @@ from typing import Any
 from mercer.cli.parser import Misused
 from mercer.cli.running import Progress
 from mercer.cli.study import Study, records
+from mercer.estimator import PRECOMPUTED
 from mercer.importance import Importance, permutation_importance
 
 
@@ -20,7 +21,7 @@ class ImportanceStudy(Study[Importance]):
 
     def refuse(self, args: Namespace, model: Any) -> None:
         super().refuse(args, model)
-        if getattr(model, "kernel", None) == "precomputed":
+        if getattr(model, "kernel", None) == PRECOMPUTED:
             raise Misused(f"--{self.flag} {self.unfit}")
         if args.importance < 1:
             raise Misused(f"--importance must be a whole number >= 1, found {args.importance}")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from mercer.cli.parser import Misused
 from mercer.cli.running import Progress
 from mercer.cli.study import Study, reads_columns, records
+from mercer.estimator import PRECOMPUTED
 from mercer.pca.along import PLACES, AxisPoints, axis_points
 from mercer.pca.rebuilt import Rebuilt, rebuilt
 
@@ -28,7 +29,7 @@ class PreimageStudy(Study[Found]):
 
     def refuse(self, args: Namespace, model: Any) -> None:
         super().refuse(args, model)
-        if getattr(model, "kernel", None) == "precomputed":
+        if getattr(model, "kernel", None) == PRECOMPUTED:
             raise Misused(
                 "--preimages shows points as rows of numbers, and a matrix of similarities never "
                 "saw the points: give the table, with --kernel"
