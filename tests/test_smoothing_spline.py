@@ -8,12 +8,16 @@ from typing import Any
 
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.interpolate import make_smoothing_spline
 from scipy.linalg import solveh_banded
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -277,15 +281,47 @@ def test_stretches_in_step_give_what_the_compiled_loop_gives(
     penalties = (1e-90, 1e-12, 1e-4, 1.0, 1e6, np.inf)
     compiled = [Curve(places, penalty) for penalty in penalties]
     expected = [(of.leverages, of.remainders, of.residuals, of.restricted) for of in compiled]
+    sides = [(*of.left, *of.right) for of in compiled]
     monkeypatch.setattr(curves, "is_compiled", lambda: False)
-    for of, (leverages, remainders, residuals, restricted) in zip(
-        together(places, penalties), expected, strict=True
+    for of, known, (leverages, remainders, residuals, restricted) in zip(
+        together(places, penalties), sides, expected, strict=True
     ):
+        for found, number in zip((*of.left, *of.right), known, strict=True):
+            np.testing.assert_allclose(found, number, rtol=1e-9, atol=1e-11 * np.abs(number).max())
         np.testing.assert_allclose(of.leverages, leverages, rtol=1e-10)
         np.testing.assert_allclose(of.remainders, remainders, rtol=1e-9)
         np.testing.assert_allclose(of.residuals, residuals, rtol=1e-9, atol=1e-11)
         if n > 2:
             assert of.restricted == pytest.approx(restricted, rel=1e-11, abs=1e-9)
+
+
+@pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
+@pytest.mark.parametrize("n", [3, 17, 60])
+@pytest.mark.parametrize("size", [1e-139, 1.0, 1e139])
+@pytest.mark.parametrize("lightest", [1.0, 1e-35], ids=["even weights", "light ones"])
+def test_places_that_crowd_about_the_first_keep_their_digits(
+    n: int, size: float, lightest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Gaps from 1e-150 to 1, with penalties that tell some of them from none."""
+    rng = np.random.default_rng(n)
+    x = np.append(0.0, 10.0 ** np.linspace(-150.0, 0.0, n - 1))
+    y, weights = size * rng.standard_normal(n), lightest ** rng.uniform(size=n)
+    places, penalties = pooled(x, y, weights), (1e-99, 1e-80, 1e-30, 1.0, np.inf)
+    compiled = [Curve(places, penalty) for penalty in penalties]
+    expected = [(of.leverages, of.residuals / size) for of in compiled]
+    monkeypatch.setattr(curves, "is_compiled", lambda: False)
+    for of, (leverages, residuals) in zip(together(places, penalties), expected, strict=True):
+        np.testing.assert_allclose(of.leverages, leverages, rtol=1e-9)
+        if lightest == 1.0:  # where an error of the line through some places is not multiplied
+            np.testing.assert_allclose(of.residuals / size, residuals, atol=1e-9)
+
+
+@pytest.mark.usefixtures("way")
+def test_the_line_through_very_many_places_has_the_leverages_of_a_line() -> None:
+    """So many that the products of stretches, which grow, must be made smaller on the way."""
+    x = np.linspace(-1.0, 1.0, 250_000)
+    line = mc.SmoothingSpline(np.inf).fit(x, np.sin(9.0 * x))
+    np.testing.assert_allclose(line.leverages_, 1.0 / x.size + x**2 / (x @ x), rtol=1e-10)
 
 
 @pytest.mark.parametrize("penalty", [1e-9, 1e-2, np.inf])
@@ -312,13 +348,19 @@ def test_memory_of_earlier_sweeps_serves_later_ones_and_is_not_pickled(
     kept = [np.array(part) for part in (*first.left, *first.right, first.residuals)]
     assert not np.allclose(other.residuals, first.residuals)
     del other
-    again = Curve(places, 1e-1)
-    assert again.degrees_of_freedom < first.degrees_of_freedom
+    again, besides = Curve(places, 1e-1), Curve(places, 1.0)
+    assert besides.degrees_of_freedom < again.degrees_of_freedom < first.degrees_of_freedom
+    anew = Curve(scattered(700, "random"), 1.0)
+    assert np.array_equal(besides.state[0], anew.state[0])
     for part, found in zip(kept, (*first.left, *first.right, first.residuals), strict=True):
         assert np.array_equal(part, found)
     del again
     assert len(places.stretches.spare) == 2  # linear maps, and what was known of each place
-    assert pickle.loads(pickle.dumps(places.stretches)).spare == []
+    places.release()
+    assert not places.stretches.spare
+    del besides
+    assert places.stretches.spare
+    assert pickle.loads(pickle.dumps(places.stretches)).spare == {}
 
 
 @pytest.mark.usefixtures("way")
@@ -584,6 +626,11 @@ def test_what_has_no_spline_is_refused() -> None:
         mc.SmoothingSpline().fit([0.0, np.nan, 1.0], [1.0, 2.0, 3.0])
     with pytest.raises(mc.InvalidInput, match="row 2"):
         mc.SmoothingSpline().fit([0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [1.0, 1.0, -1.0])
+    for weight in (1e306, 1e-301):
+        with pytest.raises(mc.InvalidInput, match=f"mean weight .* {1.0:g} of x is no double"):
+            mc.SmoothingSpline().fit(np.linspace(0.0, 1.0, 200), np.ones(200), np.full(200, weight))
+    with pytest.raises(mc.InvalidInput, match="weight 1e-41 at row 1 is below 1e-40 .* give 0"):
+        mc.SmoothingSpline().fit([0.0, 1.0, 2.0], [1.0, 2.0, 3.0], [0.0, 1e-41, 1.0])
     with pytest.raises(mc.InvalidInput, match="not all zero"):
         mc.SmoothingSpline().fit([0.0, 1.0, 2.0], [1.0, 2.0, 3.0], np.zeros(3))
     for penalty in (-1.0, np.nan, "much"):
@@ -637,6 +684,19 @@ def test_the_data_of_the_caller_are_left_alone() -> None:
     assert np.array_equal(y, before[1])
     again = pickle.loads(pickle.dumps(spline))
     assert np.array_equal(again.predict(x), spline.predict(x))
+
+
+def test_splines_go_through_data_frames_pipelines_and_grids() -> None:
+    x, _, y = noisy(120, 12)
+    frame = pd.DataFrame({"time": x})
+    spline = mc.SmoothingSpline().fit(frame, y)
+    assert spline.feature_names_in_.tolist() == ["time"]
+    assert np.array_equal(spline.predict(frame), mc.SmoothingSpline().fit(x, y).predict(x))
+    scaled = make_pipeline(StandardScaler(), mc.SmoothingSpline()).fit(frame, y)
+    np.testing.assert_allclose(scaled.predict(frame), spline.fitted_values_, atol=1e-6)
+    grid = {"penalty": [1e-12, spline.penalty_, 1e6], "criterion": ["gcv", "reml"]}
+    found = GridSearchCV(mc.SmoothingSpline(), grid, cv=3).fit(frame, y)
+    assert found.best_params_ == {"penalty": spline.penalty_, "criterion": "gcv"}
 
 
 class FirstColumn(mc.SmoothingSpline):

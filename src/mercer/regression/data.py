@@ -93,19 +93,19 @@ def observation_weights(sample_weight: Any, n: int) -> Array:
     return weights
 
 
-def refuse_light(weights: Array, loss: str) -> None:
-    """Refuse weights that rounding cannot tell from 0, for a loss whose method needs more.
+def refuse_light(weights: Array, who: str, share: float = LIGHTEST) -> None:
+    """Refuse weights below a share of the largest, for a method that needs more.
 
-    >>> refuse_light(np.array([1.0, 0.0, 1e-3]), "hinge")
-    >>> refuse_light(np.array([1.0, 1e-30]), "hinge")
+    >>> refuse_light(np.array([1.0, 0.0, 1e-3]), "the hinge loss")
+    >>> refuse_light(np.array([1.0, 1e-30]), "the hinge loss")
     Traceback (most recent call last):
     ...
     mercer.check.InvalidInput: the weight 1e-30 at row 1 is below 1e-16 of the largest, which the hinge loss cannot tell from 0: give 0
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
-    light = np.flatnonzero((weights > 0) & (weights < LIGHTEST * weights.max()))
+    light = np.flatnonzero((weights > 0) & (weights < share * weights.max()))
     if light.size:
         row = int(light[0])
         raise InvalidInput(
-            f"the weight {weights[row]:g} at row {row} is below {LIGHTEST:g} of the largest, "
-            f"which the {loss} loss cannot tell from 0: give 0"
+            f"the weight {weights[row]:g} at row {row} is below {share:g} of the largest, "
+            f"which {who} cannot tell from 0: give 0"
         )

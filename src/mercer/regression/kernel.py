@@ -134,7 +134,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         loss = loss_named(self.loss, quantile=self.quantile, threshold=self.threshold)
         check_labels(loss, targets, self._used)
         if loss.name != "squared":
-            refuse_light(weights, loss.name)
+            refuse_light(weights, f"the {loss.name} loss")
         saddle = self._system(data, None if data.is_matrix else as_kernel(self.kernel), loss)
         self.kernel_ = saddle.gram.kernel
         self.X_fit_, self._p = data.points if data.is_matrix else kept(data.points), data.p

@@ -26,6 +26,9 @@ AT_ONCE = 2**15
 READ = 2**13
 """So many places, times rates, are read off at once."""
 
+POWERS = (1, 3), (1, 2), (1, 1), (2, 4), (1, 3), (1, 2)
+"""The powers of q and h that make numbers without dimension of a, m, c, d, u and v."""
+
 SLOWEST = 1e-20
 """At this rate a curve is the least squares line, in double precision."""
 
@@ -35,7 +38,8 @@ class Sweeps:
     """What both sides know of each place, for many rates.
 
     ``known`` holds (qh³a, qh²m, qhc, q²h⁴d, qh³u, qh²v), with the gap h behind a place as the unit,
-    by blocks, steps, these numbers, rates, and directions with stretches.
+    by blocks, steps, these numbers, rates, and directions with stretches. Values, and so u and v,
+    are multiples of the line's unit.
     """
 
     line: Stretches
@@ -44,7 +48,7 @@ class Sweeps:
 
     def __post_init__(self) -> None:
         # Fresh memory is slow: that of sweeps nobody holds any more serves the next.
-        finalize(self, self.line.spare.append, self.known).atexit = False
+        finalize(self, self.line.give_back, self.known).atexit = False
 
     def seen_from(self, way: int) -> Array:
         """Return what is known from one side by blocks, steps, numbers, rates and stretches."""
@@ -66,17 +70,18 @@ class Sweeps:
             left, right = (np.moveaxis(k[block, ..., part], 1, 0) for k in (from_left, from_right))
             ahead = six(number * powers[k % 4] for k, number in enumerate(left))
             read = _read(ahead, six(right), weights[here] * q, line.values[here])
-            for numbers, into in zip(read, found, strict=True):
-                into[:, block, part] = numbers.transpose(1, 2, 0)
+            for numbers, into, unit in zip(read, found, (1.0, 1.0, line.unit), strict=True):
+                np.multiply(numbers.transpose(1, 2, 0), unit, out=into[:, block, part])
         return found.reshape(3, q.size, -1)[..., : line.size]
 
     def side(self, number: int, way: int) -> Known[Array]:
         """Return what one side knows of each place at one rate."""
-        q, gaps = self.q[number, 0], self.line.gaps[way]
-        units = zip((1, 1, 1, 2, 1, 1), (3, 2, 1, 4, 3, 2), strict=True)
+        q, gaps, unit = self.q[number, 0], self.line.gaps[way], self.line.unit
         known = self.seen_from(way)[:, :, :, number]
-        numbers = (known[:, :, k] / (q**p * gaps**r) for k, (p, r) in enumerate(units))
-        return six(part.swapaxes(1, 2).reshape(-1)[: self.line.size] for part in numbers)
+        numbers = (known[:, :, k] / (q**p * gaps**r) for k, (p, r) in enumerate(POWERS))
+        in_order = (part.swapaxes(1, 2).reshape(-1)[: self.line.size] for part in numbers)
+        a, m, c, d, u, v = in_order
+        return a, m, c, d, unit * u, unit * v
 
 
 def _read(

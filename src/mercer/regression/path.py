@@ -62,6 +62,7 @@ def _of_spline(model: SmoothingSpline, criterion: str, count: int) -> PenaltyPat
     score: Callable[[Curve], float] = CRITERIA[criterion]
     found = [(score(of), of.degrees_of_freedom) for of in curves(places, penalties)]
     scores, freedoms = np.array(found).T
+    places.release()
     return PenaltyPath(criterion, penalties * places.unit, scores, freedoms)
 
 

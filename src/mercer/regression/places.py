@@ -13,6 +13,9 @@ from mercer.regression.stretches import Stretches
 WIDEST = 1e100
 """A penalty is in units of the cubed range, which must be a double."""
 
+LIGHTEST = 1e-40
+"""Observations of less than this share of the largest weight are lost beside it."""
+
 
 @dataclass(frozen=True)
 class Places:
@@ -59,6 +62,11 @@ class Places:
         """The places as sweeps by numpy need them."""
         return Stretches(self.gaps, self.weights, self.values)
 
+    def release(self) -> None:
+        """Let go of memory that further sweeps would use again."""
+        if "stretches" in vars(self):
+            self.stretches.spare.clear()
+
     @property
     def unit(self) -> float:
         """The penalty that is 1 without dimension: mean weight times the cube of the range."""
@@ -88,9 +96,15 @@ def pooled(x: Array, y: Array, weights: Array) -> Places:
         raise InvalidInput(
             f"the range of x is {span:g}, whose cube is no double: multiply x by a power of ten"
         )
+    with np.errstate(over="ignore"):
+        mean_weight = float(weights.mean())
+    if not WIDEST**-3 < mean_weight * span**3 < WIDEST**3:
+        raise InvalidInput(
+            f"the mean weight {mean_weight:g} times the cube of the range {span:g} of x is no "
+            "double: multiply the weights by a power of ten"
+        )
     at: Array = x - origin
     at /= span
-    mean_weight = float(weights.mean())
     w = weights if mean_weight == 1.0 else weights / mean_weight
     totals, means, deviations = w, y, np.zeros(1)
     inverse: Array | None = None

@@ -14,8 +14,8 @@ from mercer.estimator import Model, numbers_of, refuse_infinite
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
 from mercer.regression.curve import Curve, at_once, curve, curves
-from mercer.regression.data import observation_weights
-from mercer.regression.places import Places, pooled
+from mercer.regression.data import observation_weights, refuse_light
+from mercer.regression.places import LIGHTEST, Places, pooled
 from mercer.targets import check_size, read_numbers
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)
@@ -84,6 +84,7 @@ class SmoothingSpline(RegressorMixin, Model):
         self._check_width()
         check_size(values, "y")
         weights = observation_weights(sample_weight, len(at))
+        refuse_light(weights, "a spline", LIGHTEST)
         used = weights > 0
         seen = slice(None) if np.all(used) else used
         places = pooled(at[seen, 0], np.asarray(values, np.float64)[seen], weights[seen])
@@ -96,6 +97,7 @@ class SmoothingSpline(RegressorMixin, Model):
         left = self._curve.freedom_left
         noise = self._curve.square_sum / left if left > 0 else 0.0
         self.noise_variance_ = noise * places.mean_weight
+        places.release()
         return self
 
     def _at_observations(self, at: Array, used: Array) -> tuple[Array, Array]:

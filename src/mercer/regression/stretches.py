@@ -17,7 +17,7 @@ O(n^⅓) steps.
 
 from __future__ import annotations
 
-from math import prod
+from math import frexp, prod
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,14 @@ SHORT = 16
 LARGEST = 100
 """The decimal logarithm of the largest entry that a product of matrices may have."""
 
-NEAREST = 1e-40
-"""Shorter gaps, as shares of the range, count as this one, whose powers are still doubles."""
+NEAREST = 1e-60
+"""Shorter gaps, as shares of the range, count as this one, whose powers are still doubles.
+
+At rates up to 1e100 a slope is about 1e50 at most, which over such a gap changes nothing.
+"""
+
+FAINTEST = 1e-250
+"""Gaps are not so short that h⁴w falls below this, and q²h⁴w below what is a double."""
 
 SIDE_BY_SIDE = 4096
 """So many stretches are swept at once from either side: few steps, and not too much memory."""
@@ -74,7 +80,8 @@ class Stretches:
 
     Arrays go by blocks, steps, rates, and directions with stretches; from the right, blocks, steps
     and stretches go backwards. What is known of a place is in units of the gap behind, over which
-    it came; ``ratios`` are those of the gap ahead to that one.
+    it came; ``ratios`` are those of the gap ahead to that one. Values are multiples of ``unit``, a
+    power of two, so that their products with powers of gaps are doubles as well.
     """
 
     def __init__(self, gaps: Array, weights: Array, values: Array) -> None:
@@ -89,11 +96,13 @@ class Stretches:
         w, self.values, *self.gaps = numbers[:4]
         # Places of weight 0 beyond the last know nothing, and nobody asks what is known of them.
         row = np.zeros(prod(shape))
-        for part, cut in ((weights, w), (values, self.values)):
-            row[:n] = part
+        self.unit = 2.0 ** frexp(max(float(values.max()), -float(values.min())))[1]
+        for part, unit, cut in ((weights, 1.0, w), (values, self.unit, self.values)):
+            np.divide(part, unit, out=row[:n])
             cut[:] = self._cut(row)
         row[: n - 1], row[n - 1 :] = gaps, gaps[-1]
-        np.maximum(row, NEAREST, out=row)
+        nearest = max(NEAREST, (FAINTEST / float(weights.min())) ** 0.25)
+        np.maximum(row, nearest, out=row)
         self.gaps[1][:] = self._cut(row)
         row[1:] = row[:-1].copy()
         self.gaps[0][:] = self._cut(row)
@@ -106,10 +115,10 @@ class Stretches:
             np.multiply(w * self.values * behind * behind, behind, out=sums)
         self.ratios, self.weights, self.sums = parts
         self.largest = float(self.ratios.max()), float(self.weights.max())
-        self.spare: list[Array] = []
+        self.spare: dict[tuple[int, ...], list[Array]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "spare": []}
+        return {**vars(self), "spare": {}}
 
     def _cut(self, row: Array) -> Array:
         """Return places by blocks, steps and stretches."""
@@ -122,10 +131,14 @@ class Stretches:
 
     def borrowed(self, shape: tuple[int, ...]) -> Array:
         """Return memory of a shape, that of an earlier sweep if there is any."""
-        for k, array in enumerate(self.spare):
-            if array.shape == shape:
-                return self.spare.pop(k)
-        return room(shape)
+        try:
+            return self.spare[shape].pop()  # in one step, lest two threads get the same
+        except (KeyError, IndexError):
+            return room(shape)
+
+    def give_back(self, array: Array) -> None:
+        """Keep memory that nobody uses any more for a later sweep."""
+        self.spare.setdefault(array.shape, []).append(array)
 
     def beginnings(self, q: Array) -> Array:
         """Return what is known where each stretch begins, from the left and from the right."""
@@ -166,10 +179,12 @@ class Stretches:
     def _eased(self, q: Array) -> int:
         """Return after how many steps a product is divided by its largest entry.
 
-        The first entry never falls, and in a step none grows by more than a known factor.
+        The first entry never falls, and in a step none grows by more than a known factor: a change
+        of unit multiplies by r⁴ at most, an observation adds w, or w times an entry that only
+        grew by r, and no row of T has a sum above 5.
         """
-        ratio, weight = self.largest
-        grown = 10.0 * (1.0 + weight * float(q.max())) * max(1.0, ratio) ** 4
+        ratio, weight = max(1.0, self.largest[0]), self.largest[1] * float(q.max())
+        grown = 5.0 * ratio * (ratio**3 + weight)
         return max(1, int(LARGEST / np.log10(grown)))
 
     def sweep(self, q: Array, known: Array) -> None:
@@ -178,7 +193,7 @@ class Stretches:
         maps = self.borrowed((self.length + 1, 2, 2, q.size, 2 * self.side))
         for block in range(self.blocks):
             vectors = self._sweep(q, known[block], maps, vectors, block)
-        self.spare.append(maps)
+        self.give_back(maps)
 
     def _sweep(self, q: Array, known: Array, maps: Array, vectors: Array, block: int) -> Array:
         """Sweep a block; return (u, v) at its end from (u, v) where it begins.
@@ -187,6 +202,7 @@ class Stretches:
         is where they begin then comes on top by linear maps.
         """
         lanes = q.size, 2 * self.side
+        # Room for all that a step needs, and the same memory in the shapes that it needs.
         work = room((33, *lanes))
         x, moved, scales, vector, products = np.split(work, np.cumsum([7, 9, 3, 2]))
         matrix, pairs = moved[5:].reshape(2, 2, *lanes), moved[5:].reshape(2, 2, 1, *lanes)
@@ -197,15 +213,19 @@ class Stretches:
         steps = zip(self.ratios[block], self.weights[block], self.sums[block], strict=True)
         for i, (ratio, weight, total) in enumerate(steps):
             now, following = known[i], known[i + 1]
+            # x = (1, a, m, c, d, w, wc), in units of the gap ahead.
             fill_powers(ratio, out=powers)
             np.multiply(now[:4], powers, out=x[1:5])
             np.multiply(weight, q, out=x[5])
             np.multiply(x[5], x[3], out=x[6])
+            # (Δ, Δa, Δm, Δc, Δd) after the gap, and Δ times the matrix that moves (u, v).
             np.matmul(STEP, flat, out=flat_moved)
             np.divide(1.0, moved[0], out=inverse)
             np.multiply(moved[1:5], inverse, out=following[:4])
+            # Its columns take u and v, which change their units as a and m do.
             np.multiply(powers[:2], inverse, out=scales[1:])
             np.multiply(matrix, scales[1:, None], out=matrix)
+            # The vector with the observation, moved; and what becomes of one at the beginning.
             np.add(now[4], total, out=vector[0])
             vector[1] = now[5]
             np.multiply(matrix, columns, out=once)
