@@ -235,6 +235,16 @@ def test_a_gradient_of_the_wrong_sign_is_found_out() -> None:
             derivatives_are_differences(model, {**gradient, name: -gradient[name]})
 
 
+def test_a_gradient_leaves_the_model_as_it_was() -> None:
+    model = fixed(2.0 * mc.Gaussian((0.7, 1.5)), 0.1, mean="linear").fit(X, Y)
+    mean, spread = model.predict(X, return_std=True)
+    first, second = model.log_likelihood_gradient(), model.log_likelihood_gradient()
+    assert all(np.array_equal(first[name], second[name]) for name in first)
+    again, spread_again = model.predict(X, return_std=True)
+    assert np.array_equal(again, mean)
+    assert np.array_equal(spread_again, spread)
+
+
 def test_gradients_of_several_tiles_are_those_of_one() -> None:
     rng = np.random.default_rng(3)
     x = rng.standard_normal((700, 2))

@@ -119,3 +119,35 @@ def test_the_root_of_many_landmarks_is_computed_in_parts(monkeypatch: pytest.Mon
     np.testing.assert_allclose(root @ root.T @ kernel(x), np.eye(30), atol=1e-8)
     assert 0.0 < gap < 1e-8
     assert 0.0 < excess < 1e-8
+
+
+@pytest.mark.parametrize("landmarks", ["pivoted", "uniform"])
+def test_the_error_of_many_landmarks_is_bounded_from_above(
+    landmarks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = nystrom(GRAM, 30, landmarks=landmarks)
+    monkeypatch.setattr("mercer.lowrank.LARGE", 10)
+    many = nystrom(GRAM, 30, landmarks=landmarks)
+    assert few.below < many.below <= 30 * few.below  # the norm's bound is at most √m too large
+    assert few.above < many.above
+    assert np.linalg.eigvalsh(K - many.dense())[0] >= -many.below
+
+
+def test_centring_copies_the_factor_unless_told_to_take_it() -> None:
+    approximation = nystrom(GRAM, 30)
+    before = approximation.factor.copy()
+    centred = approximation.centred()
+    assert np.array_equal(approximation.factor, before)
+    taken = approximation.centred(copy=False)
+    assert np.array_equal(taken.factor, centred.factor)
+    assert taken.factor is approximation.factor
+
+
+@pytest.mark.parametrize("tol", [0.0, 0.05])
+def test_a_factor_that_ends_early_has_no_more_columns_than_pivots(tol: float) -> None:
+    x = np.repeat(X[:20], 5, axis=0)
+    found = pivoted_cholesky(Gram(mc.Gaussian(2.0), x), 60, tol=tol)
+    assert found.rank == len(found.features.landmarks) <= 20
+    assert found.factor.flags.c_contiguous
+    assert found.trace_error <= max(tol, 1e-9) * 100.0
+    np.testing.assert_allclose(found.features(x), found.factor, atol=1e-6)

@@ -220,16 +220,12 @@ def test_ctrl_c_does_not_wait_for_lapack() -> None:
     assert "KeyboardInterrupt" in errors
 
 
-def test_what_goes_wrong_in_a_thread_of_its_own_is_raised_in_ours(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_thread_of_its_own_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "LONG", 10)
     one = leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
     monkeypatch.setattr(waiting, "LONG", 10_000)
     other = leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
     assert np.array_equal(one.vectors, other.vectors)
-    with pytest.raises(ZeroDivisionError):
-        waiting.answered(lambda: 1 / 0, rows=20)
 
 
 def test_sizes_that_overflow_lapack_are_refused_before_they_allocate() -> None:

@@ -11,9 +11,9 @@ from enum import Enum
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer.check import Array
+from mercer.engines.lapack import eigenpairs
 from mercer.woodbury import LowRankInverse
 
 MOST_BLOCKS, KEPT_BLOCKS = 4, 2
@@ -104,7 +104,7 @@ class Subspace:
         other = small.conj().T
         is_better = self.errors[None, :] < self.errors[:, None]
         small = np.where(is_better, small, np.where(is_better.T, other, (small + other) / 2))
-        values, axes = eigh(small)
+        values, axes = eigenpairs(small)
         return values[::-1], axes[:, ::-1]
 
     def rotated(self, axes: Array) -> Subspace:
@@ -266,7 +266,7 @@ def _orthonormal(block: Array, against: Array | None = None) -> Array:
         if against is not None:
             block = block - against @ (against.conj().T @ block)
         squares = block.conj().T @ block
-        values, axes = eigh(squares) if squares.size else (np.zeros(0), squares)
+        values, axes = eigenpairs(squares)
         keep = values > DEPENDENT * values.max(initial=0.0)
         block = block @ (axes[:, keep] / np.sqrt(values[keep]))
     return block

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal
-from scipy.linalg.lapack import dtrtri, ztrtri
 from scipy.stats import t as student
 
 from mercer.check import Array, InvalidParameter, nonnegative, whole
+from mercer.engines.lapack import invert_triangle_in_place
 from mercer.engines.prepared import gamma
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
@@ -181,7 +181,8 @@ def _by_cholesky(gram: Gram, shift: float) -> LogDeterminant:
 
 def _inverse_norm(L: Array, unit: float) -> float:
     """Bound the Frobenius norm of the inverse of a lower triangle, what is above it left aside."""
-    inverse, _ = (ztrtri if np.iscomplexobj(L) else dtrtri)(L, lower=1)
+    inverse = L.copy(order="F")
+    invert_triangle_in_place(inverse)
     norm = float(np.linalg.norm(np.tril(inverse)))
     # The computed X has ‖XL - I‖ <= c‖X‖‖L‖, so the inverse is at most ‖X‖/(1 - c‖X‖‖L‖).
     residual = 4 * gamma(len(L), unit) * norm * float(np.linalg.norm(np.tril(L)))

@@ -115,7 +115,9 @@ class Factored:
         n = len(self.factor)
         w = np.full(n, 1.0 / n) if weights is None else shares(weights, n)
         below, above = self.bounds(w)
-        factor = self.factor.copy() if copy else self.factor
+        factor = np.empty_like(self.factor) if copy else self.factor
+        for rows in chunks(n, ROWS) if copy else ():
+            factor[rows] = self.factor[rows]
         return Factored(
             barycentre=centre(factor, w),
             factor=factor,
@@ -320,11 +322,12 @@ def pivoted_cholesky(
         raise InvalidInput(
             "the kernel is negative for a point with itself: it has no Cholesky form"
         )
-    factor, pivots = np.zeros((n, 0)), np.zeros(0, int)
+    room = np.empty((n, min(rank, n)), np.result_type(gram.cut().dtype, float))
+    factor, pivots = room[:, :0], np.zeros(0, int)
     floor = max(tol, n * np.finfo(float).eps) * trace
     block = max(1, min(rank, rank // 10 + 1))
-    while factor.shape[1] < rank and remaining.sum() > floor:
-        size = min(block, rank - factor.shape[1])
+    while len(pivots) < rank and remaining.sum() > floor:
+        size = min(block, rank - len(pivots))
         proposed = rng.choice(n, size, p=remaining / remaining.sum())
         # Rows of K rather than columns: K is Hermitian.
         columns = gram.rows(proposed).conj().T - factor @ factor[proposed].conj().T
@@ -332,15 +335,16 @@ def pivoted_cholesky(
         if not accepted:
             continue
         new = solve_triangular(small, columns[:, accepted].conj().T, lower=True).conj().T
-        factor = np.hstack([factor, new])
         pivots = np.append(pivots, proposed[accepted])
+        factor = room[:, : len(pivots)]
+        factor[:, -len(accepted) :] = new
         remaining = np.maximum(remaining - row_squares(new), 0.0)
         remaining[proposed[accepted]] = 0.0
     # The rows of the pivots are the triangular factor of their own Gram matrix.
-    root = np.asarray(solve_triangular(factor[pivots], np.eye(len(pivots)), lower=True)).conj().T
+    root = _inverse(factor[pivots]).conj().T
     features = Features(gram.kernel, take(gram.x, pivots), root)
     half = np.complex64 if np.iscomplexobj(factor) else np.float32
-    result = factor.astype(half) if single else factor
+    result = factor.astype(half) if single else np.ascontiguousarray(factor)
     how = f"randomly pivoted Cholesky of rank {factor.shape[1]}"
     entry = gram.entry_rounding().entry
     # The pivots' Gram matrix is the product of their rows up to rounding.

@@ -6,12 +6,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
 
 from mercer.check import Array
 from mercer.engines.base import Engine
 from mercer.engines.cpu import Threads
-from mercer.engines.waiting import answered
+from mercer.engines.lapack import eigenpairs
 
 ROWS = 1024
 """Rows of the low-rank factor that are made double precision at a time."""
@@ -37,7 +36,7 @@ class LowRankInverse:
         self.factor = factor
         self.engine = Threads() if engine is None else engine
         squares = self._adjoint(factor)
-        values, axes = answered(lambda: eigh(squares), len(squares))
+        values, axes = eigenpairs(squares)
         largest = values.max(initial=0.0)
         keep = values > len(values) * np.finfo(factor.dtype).eps * largest
         self.values, self.axes = values[keep][::-1], axes[:, keep][:, ::-1]

@@ -29,6 +29,9 @@ ROOM = 2**27
 ROWS = 64
 """Rows of a stored matrix that are permuted at a time, so that they stay in the cache."""
 
+BLOCKS = 4
+"""Tiles of each matrix that are multiplied before Ctrl-C is heard."""
+
 Statistic = Callable[[Array], float]
 """The sum of products as a function of a permutation."""
 
@@ -136,26 +139,18 @@ def summed(sides: Sequence[CentredSide]) -> Array:
     how, n, size = sides[0].how, sides[0].n, sides[0].gram.tile
     for side in sides:
         side.gram.cut()  # once, before threads ask
+    parts = list(chunks(n, size))
+    blocks = [Block(rows, columns) for i, rows in enumerate(parts) for columns in parts[i:]]
 
-    def work(rows: slice) -> Array:
+    def work(here: slice) -> Array:
         total = np.zeros((len(sides), len(sides)))
-        for columns in (rows, *chunks_from(rows.stop, n, size)):
-            block = Block(rows, columns)
+        for block in blocks[here]:
             twice = 1.0 if block.is_diagonal else 2.0
             tiles = [side.tile(block) for side in sides]
             total += gathered(tiles, twice * how.scale(block))
         return total
 
-    return sides[0].gram.engine.sum_over_rows(work, n, size)
-
-
-def chunks_from(start: int, stop: int, size: int) -> list[slice]:
-    """Cut a range into slices of at most ``size``.
-
-    >>> [(s.start, s.stop) for s in chunks_from(2, 7, 3)]
-    [(2, 5), (5, 7)]
-    """
-    return [slice(s.start + start, s.stop + start) for s in chunks(stop - start, size)]
+    return sides[0].gram.engine.sum_over_rows(work, len(blocks), BLOCKS)
 
 
 @dataclass(frozen=True, eq=False)

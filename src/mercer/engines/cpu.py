@@ -255,7 +255,7 @@ class Threads:
         """Run one worker in each thread over its share of the items; results in thread order."""
         count = max(1, min(self.count, len(items)))
         stop, lock = Event(), Lock()
-        queue, done = iter(items), [0]
+        numbers, done = iter(range(len(items))), [0]
 
         def watched(mine: Iterator[Item]) -> Iterator[Item]:
             for item in mine:
@@ -270,10 +270,10 @@ class Threads:
         def next_free() -> Iterator[Item]:
             while True:
                 with lock:
-                    item = next(queue, None)
-                if item is None:
+                    number = next(numbers, None)
+                if number is None:
                     return
-                yield item
+                yield items[number]
 
         def run(index: int) -> T:
             mine = iter(items[index::count]) if self.is_deterministic else next_free()

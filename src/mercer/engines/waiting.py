@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import atexit
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
 from threading import Thread
 from typing import TypeVar
+from weakref import WeakSet
 
 T = TypeVar("T")
 
 LONG = 1000
 """Matrices of fewer rows are decomposed before anybody could wish to stop it."""
 
+_working: WeakSet[Thread] = WeakSet()
+"""The threads of long work; those that have ended fall out."""
+
 
 def answered(work: Callable[[], T], rows: int) -> T:
     """Return what some work on so many rows returns, long work in a thread of its own.
 
     There Ctrl-C does not wait for it. Nothing stops LAPACK: what was interrupted goes on unseen, at
-    the longest until Python ends.
+    the longest until Ctrl-C ends Python. A program that catches it and ends by itself waits.
 
     >>> answered(lambda: 6 * 7, rows=2000)
     42
@@ -33,5 +39,20 @@ def answered(work: Callable[[], T], rows: int) -> T:
         except BaseException as error:  # to be raised where the result is waited for
             found.set_exception(error)
 
-    Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    thread = Thread(target=copy_context().run, args=(run,), daemon=True)
+    _working.add(thread)
+    thread.start()
     return found.result()
+
+
+@atexit.register
+def _wait_for_the_rest() -> None:
+    """Wait for interrupted work: OpenBLAS never returns from its own end while it is at work.
+
+    A script that Ctrl-C ends is ended by the signal, without that.
+    """
+    is_ended_by_signal = getattr(sys, "last_type", None) is KeyboardInterrupt
+    if is_ended_by_signal and not hasattr(sys, "ps1"):
+        return
+    for thread in list(_working):
+        thread.join()

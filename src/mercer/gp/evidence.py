@@ -15,9 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack, qr, solve_triangular
+from scipy.linalg import qr, solve_triangular
 
 from mercer.check import Array, InvalidInput, NotPositiveDefinite, Points
+from mercer.engines.lapack import factor_in_place, invert_in_place, whitened
 from mercer.engines.tiles import Block
 from mercer.gp.blocks import contracted
 from mercer.gram import Gram
@@ -74,13 +75,11 @@ class Conditioned:
 
     def whitened(self, columns: Array) -> Array:
         """Return L⁻¹ times columns."""
-        return np.asarray(solve_triangular(self.factor, columns, lower=True, check_finite=False))
+        return whitened(self.factor, columns)
 
     def unwhitened(self, columns: Array) -> Array:
         """Return L⁻ᵀ times columns."""
-        return np.asarray(
-            solve_triangular(self.factor, columns, lower=True, trans="T", check_finite=False)
-        )
+        return whitened(self.factor, columns, is_transposed=True)
 
 
 def conditioned(gram: Gram, noise_variance: float, data: Observations) -> Conditioned:
@@ -144,9 +143,8 @@ def _factored(gram: Gram, noise_variance: float) -> tuple[Array, float]:
     while True:
         A = lower_triangle(gram)
         A[np.diag_indices_from(A)] += noise_variance + jitter
-        factor, failed = lapack.dpotrf(A, lower=1, clean=0, overwrite_a=1)
-        if not failed:
-            return np.asarray(factor), jitter
+        if factor_in_place(A):
+            return A, jitter
         jitter = max(10.0 * jitter, 10.0 * n * UNIT * (mean + noise_variance))
         if not 0.0 < jitter <= max(MOST_JITTER, 10.0 * n * UNIT) * (mean + noise_variance):
             raise SingularSystem(
@@ -176,8 +174,8 @@ def gradient(
     """
     alpha, q = state.weights, state.weights.shape[1]
     U = state.unwhitened(state.basis)
-    inverse, failed = lapack.dpotri(state.factor, lower=1, overwrite_c=int(overwrite))
-    if failed:
+    inverse = state.factor if overwrite else state.factor.copy(order="F")
+    if not invert_in_place(inverse):
         raise SingularSystem("the covariance matrix has no inverse in double precision")
     upper = inverse.T
 
@@ -202,6 +200,7 @@ def gradient(
 
 def diagonal_of_P(state: Conditioned) -> Array:  # noqa: N802  (the texts' name of the matrix)
     """Return the diagonal of P, by which an observation is left out."""
-    inverse, _ = lapack.dpotri(state.factor, lower=1)
+    inverse = state.factor.copy(order="F")
+    invert_in_place(inverse)
     U = state.unwhitened(state.basis)
     return np.asarray(np.diag(inverse) - np.sum(U * U, axis=1))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.linalg import eigh, eigvalsh  # scipy's do not let other threads run
 
 from mercer.check import Array
+from mercer.engines.lapack import eigenpairs
+from mercer.engines.waiting import answered
 from mercer.kernels.definite import ASYMMETRY
 from mercer.kernels.euclidean import across, centre_of, centred, euclidean
 from mercer.kernels.schoenberg import largest_euclidean_power
@@ -29,7 +30,8 @@ def lingoes_constant(d: Array) -> float:
     if euclidean(d):
         return 0.0
     alpha = centre_of(None, len(d))
-    return -float(eigvalsh(across(centred(d**2, alpha), alpha))[0])
+    matrix = across(centred(d**2, alpha), alpha)
+    return -float(answered(lambda: np.linalg.eigvalsh(matrix), len(matrix))[0])
 
 
 def cailliez_constant(d: Array) -> float:
@@ -52,10 +54,10 @@ def cailliez_constant(d: Array) -> float:
         return 0.0
     alpha = centre_of(None, len(d))
     first, second = (across(centred(power, alpha), alpha) for power in (d**2, d))
-    axes = np.hstack([eigh(matrix)[1] for matrix in (first, second)])
+    axes = np.hstack([eigenpairs(matrix)[1] for matrix in (first, second)])
     c = _largest_root(first, second, axes)
     for _ in range(CAILLIEZ_STEPS):
-        values, axes = eigh(first + 2.0 * c * second + 0.5 * c * c * np.eye(len(first)))
+        values, axes = eigenpairs(first + 2.0 * c * second + 0.5 * c * c * np.eye(len(first)))
         further = _largest_root(first, second, axes[:, values < 0.0])
         if further <= c * (1.0 + 1e-15):
             break

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mercer.check import Array
+from mercer.engines.lapack import eigenpairs
 from mercer.solve import Saddle
 
 SMALLEST = 1e-13
@@ -88,7 +88,7 @@ def decomposition(saddle: Saddle, p: Array, y: Array) -> Decomposition:
     """
     s = np.sqrt(p)
     inner, reflections = saddle.inner(s)
-    values, vectors = eigh(inner, driver="evd")
+    values, vectors = eigenpairs(inner)
     m = reflections.count
     axes = reflections.back(np.vstack([np.zeros((m, vectors.shape[1])), vectors]))
     return Decomposition(np.maximum(values, 0.0), axes, axes.T @ (s[:, None] * y))

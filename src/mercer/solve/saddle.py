@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer.check import Array
+from mercer.engines.lapack import factor_in_place
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import nystrom
@@ -225,10 +226,9 @@ class Saddle:
             return self._low_rank(S, shift)
         raised = shift
         while True:
-            A = lower_triangle(gram, S[:, 0], single=True)
-            A[np.diag_indices_from(A)] += np.float32(raised)
-            factor, failed = lapack.spotrf(A, lower=1, clean=0, overwrite_a=1)
-            if not failed:
+            factor = lower_triangle(gram, S[:, 0], single=True)
+            factor[np.diag_indices_from(factor)] += np.float32(raised)
+            if factor_in_place(factor):
                 break
             # A larger shift makes a worse preconditioner, but always one.
             raised = max(10.0 * raised, 1e-6 * float(np.mean(S[:, 0] ** 2 * gram.diag())))

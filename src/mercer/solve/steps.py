@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from scipy.linalg import LinAlgError, blas, cho_factor, lapack, qr
+from scipy.linalg import blas, lapack, qr
 
 from mercer.check import Array, MercerError
+from mercer.engines.lapack import factor_in_place
 
 DIRECT = 3_000
 """Up to this size the matrix is stored and factored."""
@@ -32,17 +33,16 @@ def factored(A: Array) -> tuple[Array, bool]:
     >>> factored(np.array([[4.0]]))[0]
     array([[2.]])
     """
-    try:
-        factor, lower = cho_factor(A, lower=True)
-    except LinAlgError:
+    factor = np.array(np.asarray_chkfinite(A), order="F")
+    if not factor_in_place(factor):
         smallest = float(np.linalg.eigvalsh(A)[0])
         least = max(-2.0 * smallest, 0.0) + 1e-12 * float(np.trace(A).real)
         raise SingularSystem(
             f"the matrix is not positive definite to working precision (smallest eigenvalue "
             f"{smallest:.3g}): points repeat, the kernel is very smooth or it is not positive "
             f"definite. Take a larger penalty, or add a shift of at least {least:.1e}"
-        ) from None
-    return np.asarray(factor), bool(lower)
+        )
+    return factor, True
 
 
 def solve_single(factor: Array, b: Array) -> Array:

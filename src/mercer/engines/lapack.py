@@ -1,0 +1,111 @@
+"""LAPACK's work on square matrices, called so that Ctrl-C does not wait for it.
+
+scipy's own wrappers hold the interpreter's lock until LAPACK returns, so that nothing else is heard
+meanwhile. numpy's let go of it, and so does `ctypes`, by which the other routines are called here.
+Where they take long they have a thread of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ctypes import CFUNCTYPE, PYFUNCTYPE, byref, c_char_p, c_int, c_void_p, py_object, pythonapi
+from functools import cache
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cython_lapack
+
+from mercer.check import Array
+from mercer.engines.waiting import answered
+
+LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+"""What the names of LAPACK begin with."""
+
+
+def eigenpairs(A: Array) -> tuple[Array, Array]:
+    """Return the eigenvalues of a Hermitian matrix, smallest first, and its eigenvectors.
+
+    >>> eigenpairs(np.diag([2.0, 1.0]))[0]
+    array([1., 2.])
+    """
+    values, vectors = answered(lambda: np.linalg.eigh(A), len(A))
+    return values, vectors
+
+
+def factor_in_place(A: Array) -> bool:
+    """Replace the lower triangle of A by Cholesky's factor, and say whether there is one.
+
+    A lies in LAPACK's order, column after column, as all matrices do that are worked on in place.
+    What is above the diagonal is not read and stays as it is.
+
+    >>> A = np.array([[4.0, 0.0], [2.0, 5.0]], order="F")
+    >>> factor_in_place(A), A.tolist()
+    (True, [[2.0, 0.0], [1.0, 2.0]])
+    """
+    return _called("potrf", b"L", len(A), A) == 0
+
+
+def invert_in_place(factor: Array) -> bool:
+    """Replace Cholesky's factor of A by the lower triangle of A⁻¹, and say whether there is one.
+
+    >>> L = np.array([[2.0, 0.0], [1.0, 2.0]], order="F")
+    >>> invert_in_place(L), (16 * L).tolist()
+    (True, [[5.0, 0.0], [-2.0, 4.0]])
+    """
+    return _called("potri", b"L", len(factor), factor) == 0
+
+
+def invert_triangle_in_place(L: Array) -> bool:
+    """Replace a lower triangle by its inverse, and say whether there is one.
+
+    >>> L = np.array([[2.0, 0.0], [1.0, 2.0]], order="F")
+    >>> invert_triangle_in_place(L), (4 * L).tolist()
+    (True, [[2.0, 0.0], [-1.0, 2.0]])
+    """
+    return _called("trtri", b"L", b"N", len(L), L) == 0
+
+
+def whitened(L: Array, columns: Array, *, is_transposed: bool = False) -> Array:
+    """Return L⁻¹ times columns, or L⁻ᵀ times them, for a lower triangle L without zeros.
+
+    >>> L = np.array([[2.0, 0.0], [1.0, 2.0]], order="F")
+    >>> whitened(L, np.array([[2.0], [5.0]])).tolist()
+    [[1.0], [2.0]]
+    """
+    result = np.array(columns, L.dtype, order="F")
+    how = b"T" if is_transposed else b"N"
+    _called("trtrs", b"L", how, b"N", len(L), result.shape[1], L, result)
+    return result
+
+
+def _called(name: str, *arguments: bytes | int | Array) -> int:
+    """Call a routine in the precision of its matrices, and return what it says of its success."""
+    matrices = [a for a in arguments if isinstance(a, np.ndarray)]
+    assert all(a.flags.f_contiguous and a.dtype == matrices[0].dtype for a in matrices)
+    routine = _routine(LETTERS[matrices[0].dtype.name] + name)
+
+    def call() -> int:
+        # An interrupt leaves this running: it holds all that the routine reads and writes.
+        success = c_int(0)
+        routine(*(address for a in arguments for address in _addresses(a)), byref(success))
+        return success.value
+
+    return answered(call, len(matrices[0]))
+
+
+def _addresses(argument: bytes | int | Array) -> list[Any]:
+    """Return what Fortran is given for an argument: where it is, and a matrix' leading side."""
+    if isinstance(argument, bytes):
+        return [c_char_p(argument)]
+    if isinstance(argument, int):
+        return [byref(c_int(argument))]
+    return [c_void_p(argument.ctypes.data), byref(c_int(max(1, len(argument))))]
+
+
+@cache
+def _routine(name: str) -> Callable[..., None]:
+    """Return a routine of the LAPACK that scipy has brought along."""
+    capsule = vars(cython_lapack)["__pyx_capi__"][name]
+    signature = PYFUNCTYPE(c_char_p, py_object)(("PyCapsule_GetName", pythonapi))
+    pointer = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", pythonapi))
+    return CFUNCTYPE(None)(pointer(capsule, signature(capsule)))

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import threading
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+from mercer.check import Array
+from mercer.engines import waiting
+from mercer.engines.cpu import Threads
+from mercer.engines.lapack import (
+    factor_in_place,
+    invert_in_place,
+    invert_triangle_in_place,
+    whitened,
+)
+
+TYPES = [np.float32, np.float64, np.complex64, np.complex128]
+
+
+@pytest.fixture(params=["here", "in a thread of its own"])
+def where(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "LONG", 1000 if request.param == "here" else 0)
+
+
+def positive(n: int, dtype: Any) -> Array:
+    """Return a well-conditioned Hermitian matrix in LAPACK's order."""
+    rng = np.random.default_rng(n)
+    B = rng.standard_normal((n, n)) + 1j * rng.standard_normal((n, n))
+    A = B @ B.conj().T / max(n, 1) + np.eye(n)
+    return np.asfortranarray((A if np.issubdtype(dtype, np.complexfloating) else A.real), dtype)
+
+
+@pytest.mark.usefixtures("where")
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", [0, 1, 2, 33])
+def test_triangles_are_those_of_scipy(n: int, dtype: Any) -> None:
+    A = positive(n, dtype)
+    factor, error = A.copy(order="F"), 200 * np.finfo(dtype).eps
+    assert factor_in_place(factor)
+    L = np.tril(factor)
+    np.testing.assert_allclose(L @ L.conj().T, A, atol=error)
+    assert np.array_equal(np.triu(factor, 1), np.triu(A, 1))
+    inverse = factor.copy(order="F")
+    assert invert_triangle_in_place(inverse)
+    np.testing.assert_allclose(np.tril(inverse) @ L, np.eye(n), atol=error)
+    assert invert_in_place(factor)
+    whole = np.tril(factor) + np.tril(factor, -1).conj().T
+    np.testing.assert_allclose(whole @ A, np.eye(n), atol=error)
+
+
+@pytest.mark.usefixtures("where")
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("columns", [0, 1, 5])
+def test_columns_are_whitened_whatever_their_order_and_left_as_they_were(
+    columns: int, dtype: Any
+) -> None:
+    L = np.asfortranarray(np.linalg.cholesky(positive(20, dtype)))
+    given = np.random.default_rng(0).standard_normal((20, 2 * columns)).astype(dtype)[:, ::2]
+    before, error = given.copy(), 100 * np.finfo(dtype).eps
+    found, turned = whitened(L, given), whitened(L, given, is_transposed=True)
+    assert found.dtype == dtype
+    np.testing.assert_allclose(L @ found, given, atol=error)
+    np.testing.assert_allclose(L.T @ turned, given, atol=error)
+    columnwise = np.asfortranarray(given)
+    assert np.array_equal(whitened(L, columnwise), found)
+    assert np.array_equal(columnwise, before)
+    assert np.array_equal(given, before)
+
+
+@pytest.mark.usefixtures("where")
+def test_matrices_without_a_factor_or_an_inverse_are_said_to_have_none() -> None:
+    assert not factor_in_place(np.asfortranarray(np.diag([1.0, -1.0, 1.0])))
+    assert not invert_in_place(np.asfortranarray(np.diag([1.0, 0.0])))
+    assert not invert_triangle_in_place(np.asfortranarray(np.diag([0.0, 1.0])))
+
+
+def test_rows_that_lie_one_after_the_other_are_not_taken_for_columns() -> None:
+    with pytest.raises(AssertionError):
+        factor_in_place(np.ones((2, 2)) + np.eye(2))
+
+
+def test_other_threads_run_while_lapack_works() -> None:
+    L = np.asfortranarray(np.eye(1800))
+    moments: list[float] = []
+    over = threading.Event()
+
+    def listen() -> None:
+        while not over.wait(0.001):
+            moments.append(perf_counter())
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    with Threads(1).session():
+        begun = perf_counter()
+        assert invert_in_place(L)
+        ended = perf_counter()
+    over.set()
+    listener.join()
+    assert sum(begun < moment < ended for moment in moments) > 3
+    np.testing.assert_array_equal(np.diag(L), 1.0)
+
+
+def test_what_is_factored_is_scipys_factor_to_the_last_bit() -> None:
+    A = positive(300, np.float64)
+    expected = scipy.linalg.cholesky(A, lower=True)
+    assert factor_in_place(A)
+    assert np.array_equal(np.tril(A), expected)
