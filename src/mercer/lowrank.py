@@ -35,6 +35,9 @@ SAMPLE_PER_CENTRE, LLOYD = 10, 5
 ROWS = 512
 """Rows of a matrix that are worked on at a time."""
 
+WIDE = 128
+"""Columns of a triangular matrix that are multiplied at a time, so that few zeros are."""
+
 
 LARGE = 1000
 """Singular values of more landmarks than this would take longer than all the rest."""
@@ -239,7 +242,9 @@ def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowR
     factor, root = np.empty((n, root.shape[1]), dtype), root.astype(dtype)
 
     def fill(rows: slice) -> None:
-        np.matmul(tiles.tile(Block(rows, slice(0, m))), root, out=factor[rows])
+        tile = tiles.tile(Block(rows, slice(0, m)))
+        for part in chunks(m, WIDE):  # the root has nothing below its diagonal
+            np.matmul(tile[:, : part.stop], root[: part.stop, part], out=factor[rows, part])
 
     gram.engine.over_rows(fill, n, tiles.size)
     entry = rounding(tiles, float(np.max(gram.diag(), initial=0.0))).entry
