@@ -129,8 +129,48 @@ def test_a_category_is_the_barycentre_of_its_members_and_eta2_a_correlation_rati
         near(categories.coordinates[i], mean, 1e-12)
         between += w[inside].sum() * mean**2
         n = int(np.sum(inside))
-        near(categories.v_test[i], mean / np.sqrt(model.inertias_ * (50 - n) / (49 * n)), 1e-12)
+        if not is_weighted:
+            spread = np.sqrt(model.inertias_ * (50 - n) / (49 * n))
+            near(categories.v_test[i], mean / spread, 1e-12)
     near(categories.eta2[0], between / (w @ F**2), 1e-11)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_group_and_its_complement_have_opposite_v_tests(name: str) -> None:
+    weights = RNG.gamma(0.5, size=50) + 1e-3
+    weights[:3] = 0.0
+    model = fitted(name, sample_weight=weights)
+    for n in (1, 8, 25, 46):
+        group = np.where(RNG.permutation(50) < n, "a", "b")
+        v = model.supplementary(categories=group).categories.v_test
+        near(v[0], -v[1], 1e-9)
+        assert np.all(np.abs(v) > 0.0)
+
+
+def test_a_v_test_under_unequal_weights_is_that_of_groups_drawn_at_random() -> None:
+    rng = np.random.default_rng(7)
+    x, weights = rng.standard_normal((60, 4)), rng.gamma(0.5, size=60) + 1e-3
+    members = rng.permuted(np.tile(np.arange(60) < 15, (20_000, 1)), axis=1)
+    model = mc.PCA(2).fit(x, sample_weight=weights)
+    group = np.where(members[0], "a", "b")
+    v = model.supplementary(categories=group).categories.v_test
+    sums = members @ (model.weights_[:, None] * model.individuals_.coordinates)
+    near(v[0], sums[0] / sums.std(axis=0), 0.02)  # 20 000 draws know a deviation to 0.5 %
+    near(v[1], -v[0], 1e-12)
+    for axis, description in enumerate(mc.describe_axes(model, {"group": group}).axes):
+        links = [link for link in description.links if link.measure == "v_test"]
+        near([link.value for link in links], v[:, axis], 1e-12)
+
+
+@pytest.mark.parametrize("shape", [0.4, 0.5, 2.0])
+def test_a_group_at_random_seldom_has_a_v_test_beyond_two(shape: float) -> None:
+    rng = np.random.default_rng(11)
+    x, weights = rng.standard_normal((60, 3)), rng.gamma(shape, size=60) + 1e-3
+    model = mc.PCA(1).fit(x, sample_weight=weights)
+    labels = {f"g{i}": np.where(rng.permutation(60) < 15, "a", "b") for i in range(1_000)}
+    found = model.supplementary(categories=labels).categories.v_test[::2, 0]
+    assert found.std() == pytest.approx(1.0, abs=0.07)  # three deviations of it
+    assert np.mean(np.abs(found) > 1.96) < 0.08
 
 
 def test_a_category_shows_its_barycentre_in_the_space_of_features() -> None:

@@ -377,8 +377,9 @@ def _of_factor(
     p = trace_p_value(trace, len(axes), Q - 1, scores.effective(axes) - Q)
     yield Link(name, None, "eta2", trace / len(axes), p, is_active)
     one_draw = 1.0 / binom(categories.total, categories.counts)
-    p_values = np.maximum(chdtrc(len(axes), scores.lengths(categories, axes)), one_draw)
-    parts = zip(categories.levels, categories.v_test[:, axes], p_values, strict=True)
+    v_tests = categories.v_test[:, axes]
+    p_values = np.maximum(chdtrc(len(axes), np.sum(v_tests**2, axis=1)), one_draw)
+    parts = zip(categories.levels, v_tests, p_values, strict=True)
     for level, v, p in parts:
         length = float(v[0]) if len(axes) == 1 else float(np.sqrt(v @ v))
         yield Link(name, level, "v_test", length, float(p), is_active)

@@ -20,6 +20,7 @@ from mercer.reading.values import (
     Supplementary,
     Variables,
     correlations,
+    scatters,
 )
 from mercer.spectrum import Spectrum
 
@@ -211,6 +212,7 @@ class Readable:
             unit=self._unit,
             total=int(active.sum()),
             library=library_of(given) or self._library,
+            scatters=scatters(self.individuals_.coordinates, self._weights, self._unit),
         )
 
     def _with_weight(

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput
 from mercer.estimator import require_fit
-from mercer.reading.values import Categories, correlations
+from mercer.reading.values import Categories, correlations, scatters
 
 
 @dataclass(frozen=True)
@@ -104,20 +104,6 @@ class Scores:
         total = float(np.sum(ratios)) / float(w.sum())
         return len(axes) / total if total > 0 else 0.0
 
-    def lengths(self, categories: Categories, axes: list[int]) -> Array:
-        r"""Return the squared distances of categories from the centre, in their spreads by chance.
-
-        .. math:: \sum_k \frac{(w_g \bar F_{gk})^2}{\frac{n_g (N - n_g)}{N (N - 1)} \sum_i w_i^2 F_{ik}^2}
-
-        the variance of a sum of :math:`n_g` terms :math:`w_i F_{ik}` drawn at random. Of equal
-        weights it is :math:`\sum_k v_{gk}^2`.
-        """  # noqa: E501  (a formula on one line)
-        n, N = categories.counts[:, None], categories.total
-        F = self.coordinates[:, axes] / self.unit
-        sums = categories.weights[:, None] * categories.coordinates[:, axes] / self.unit
-        spreads = n * (N - n) / (N * max(N - 1, 1)) * (self.weights**2 @ F**2)
-        return np.asarray(np.sum(sums**2 / np.where(spreads > 0, spreads, np.inf), axis=1))
-
     def correlations(self, values: Array, known: Array) -> Array:
         """Return the correlations of columns, over the individuals whose values are known."""
         weights = self.weights[known]
@@ -139,4 +125,5 @@ class Scores:
             inertias=self.inertias,
             total=self.count,
             unit=self.unit,
+            scatters=scatters(self.coordinates, self.weights, self.unit),
         )

@@ -231,18 +231,29 @@ class Variables:
 class Categories:
     r"""The categories of categorical variables on the axes: each at the barycentre of its members.
 
-    .. math:: v_{gk} = \frac{\bar F_{gk}}{\sqrt{\lambda_k \frac{N - n_g}{(N - 1)\, n_g}}}, \quad
+    .. math:: v_{gk} = \frac{w_g \bar F_{gk}}{\sqrt{\frac{n_g (N - n_g)}{N (N - 1)}\, S_k}}, \quad
+        S_k = \sum_i w_i^2 F_{ik}^2, \quad
         \eta^2_k = \sum_g \frac{w_g \bar F_{gk}^2}{\lambda_k}
 
-    A v-test beyond ±1.96 says that members drawn at random would seldom lie so far from the
-    origin. η² has one row for each categorical variable, in the order of ``variables``; counts are
-    of individuals with a weight.
+    The denominator is the standard deviation of :math:`w_g \bar F_{gk}`, a sum of :math:`n_g`
+    terms :math:`w_i F_{ik}`, over all groups of as many members: a v-test beyond ±1.96 says that
+    members drawn at random would seldom lie so far from the origin. A group and its complement
+    have opposite v-tests. Of equal weights, which are meant where ``scatters``, the S of the
+    axes, are not given, :math:`S_k = \lambda_k / N`, and v is FactoMineR's,
+    :math:`\bar F_{gk} / \sqrt{\lambda_k (N - n_g) / ((N - 1)\, n_g)}`. η² has one row for each
+    categorical variable, in the order of ``variables``; counts are of individuals with a weight.
 
     >>> table = Categories(
     ...     np.array([[1.0], [-1.0]]), np.array([1.0, 1.0]), ("a", "b"), ("q", "q"),
     ...     np.array([2, 2]), np.array([0.5, 0.5]), np.array([1.0]))
     >>> table.v_test.ravel(), table.eta2
     (array([ 1.73205081, -1.73205081]), array([[1.]]))
+
+    References
+    ----------
+    Lebart, Morineau & Piron, Statistique exploratoire multidimensionnelle (1995), section 2.2.
+    The variance is that of sampling without replacement: Cochran, Sampling Techniques (1977),
+    theorem 2.2.
     """
 
     coordinates: Array
@@ -255,6 +266,7 @@ class Categories:
     total: int = 0
     library: str | None = None
     unit: float = 1.0
+    scatters: Array | None = None
 
     def __len__(self) -> int:
         return len(self.levels)
@@ -274,10 +286,12 @@ class Categories:
     def v_test(self) -> Array:
         N = self.total or int(self.counts.sum())
         n = self.counts[:, None].astype(np.float64)
-        spread = np.sqrt(self.inertias * (N - n) / (max(N - 1, 1) * n))
+        scatters = self.inertias / N if self.scatters is None else self.scatters
+        spread = np.sqrt(n * (N - n) / (N * max(N - 1, 1)) * scatters)
+        sums = self.weights[:, None] * (self.coordinates / self.unit)
         # A category of all individuals has its barycentre at the origin.
         lies = spread > 0
-        return frozen(np.where(lies, self.coordinates / self.unit / np.where(lies, spread, 1), 0.0))
+        return frozen(np.where(lies, sums / np.where(lies, spread, 1.0), 0.0))
 
     @cached_property
     def cos2(self) -> Array:
@@ -307,6 +321,15 @@ class Categories:
         tidy = _tidy("category", _labels(self.levels, len(self)), columns)
         variables = np.repeat(np.array(self.variables_of, object), len(self.inertias))
         return as_frame({"variable": variables, **tidy}, library or self.library)
+
+
+def scatters(coordinates: Array, weights: Array, unit: float) -> Array:
+    r"""Return :math:`\sum_i w_i^2 |F_{ik}|^2` of each axis, by which `Categories` are tested.
+
+    >>> scatters(np.array([[1.0], [-1.0]]), np.array([0.5, 0.5]), 1.0)
+    array([0.5])
+    """
+    return np.asarray(np.square(weights) @ _squared(coordinates, unit))
 
 
 @dataclass(frozen=True, eq=False)
