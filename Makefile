@@ -22,7 +22,7 @@ test: $(READY) lint browser
 # Tests of the page use Debian's browser; where it cannot be installed they are skipped.
 browser:
 	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-	    && apt-get update -qq && apt-get install -y -qq chromium; } >/dev/null 2>&1 || true
+	    && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium; } >/dev/null 2>&1 || true
 
 test-all: $(READY) lint browser
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 -m "slow or not slow"

@@ -21,7 +21,7 @@ from mercer.cli import running
 from mercer.cli.talk import Talk
 from mercer.datasets.embedded import FOLDER
 
-COMMAND = [sys.executable, "-W", "error", "-m", "mercer.cli"]
+COMMAND = [sys.executable, "-W", "error", "-m", "mercer"]
 IRIS = str(FOLDER / "iris.csv")
 PATIENCE = 600  # for a machine that does something else: nothing here is a measurement
 
@@ -84,19 +84,47 @@ def test_nobody_reading_at_all_is_no_error() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
-def test_a_full_device_is_told() -> None:
+full_device = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device")
+
+
+@full_device
+@pytest.mark.parametrize("buffering", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "at once"])
+@pytest.mark.parametrize("more", [["-q"], ["-q", "--coords", "-"], ["-q", "--json"], ["--help"]])
+def test_a_full_device_is_told(more: list[str], buffering: dict[str, str]) -> None:
+    if more == ["--help"] and buffering:
+        pytest.skip("argparse itself forgets help that cannot be written")
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | buffering
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [*COMMAND, "fit", IRIS, "-q"],
+            [*COMMAND, "fit", IRIS, *more],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             timeout=PATIENCE,
+            env=environment,
         )
     assert done.returncode == 6
     assert "No space left" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@full_device
+def test_talk_that_cannot_be_written_stops_nothing() -> None:
+    for words, code in ((["fit", IRIS, "-v", "--json"], 0), (["fit", "no such file"], 3)):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [*COMMAND, *words], stdout=subprocess.PIPE, stderr=full, timeout=PATIENCE
+            )
+        assert done.returncode == code
+        assert (code != 0) or json.loads(done.stdout)["individuals"] == 150
+
+
+def test_python_m_mercer_is_the_command_mercer() -> None:
+    version = process("--version")
+    assert (version.returncode, version.stdout) == (0, f"mercer {mc.__version__}\n")
+    assert process("fit", "--help").stdout.startswith("usage: mercer fit ")
+    assert process().stdout.startswith("mercer demo ")
+    assert process("fit").stderr.endswith("See: mercer fit --help\n")
 
 
 SLOW = """

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 from sklearn.svm import SVC
 
 import mercer
+from mercer.cli.doctor import EXTRAS
 
 HOMES: dict[str, str] = mercer._homes()  # type: ignore[attr-defined]
 MODULES = ["base", "algebra", "composite", "transforms", "metric", "tensor", "pairs", "vectors"]
@@ -46,6 +49,21 @@ def test_a_kernel_does_not_load_scikit_learn_nor_its_like() -> None:
     assert "mercer.kernels.radial" in loaded
     for heavy in ("sklearn", "torch", "dask", "matplotlib", "pandas", "numba"):
         assert heavy not in loaded
+
+
+def test_every_extra_is_used_and_known_to_the_doctor() -> None:
+    root = Path(mercer.__file__).parent
+    stated = tomllib.loads((root.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = {
+        name: {re.split(r"\W", requirement)[0].lower() for requirement in requirements}
+        for name, requirements in stated["project"]["optional-dependencies"].items()
+    }
+    assert extras.pop("all") == {"mercer"}
+    assert {name: set(modules) for name, modules in EXTRAS.items()} == extras
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in root.rglob("*.py"))
+    for library in set().union(*extras.values()):
+        used = rf'^ *(import|from) {library}\b|extra\(\s*"{library}\b'
+        assert re.search(used, sources, flags=re.MULTILINE), f"no code imports {library}"
 
 
 @pytest.mark.parametrize("name", sorted(HOMES))

@@ -36,7 +36,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with termination_heard():
             code = _answered(list(sys.argv[1:] if argv is None else argv), talk)
-            talk.flush()
     except BrokenPipeError:
         talk.forget_output()
         code = BROKEN_PIPE
@@ -53,27 +52,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _answered(argv: list[str], talk: Talk) -> int:
     """Return the code of a command; what it raises becomes a message and a code."""
-    if not argv:
-        talk.output(EXAMPLES)
-        return OK
     talk.expect(argv)
-    args: Namespace | None = None
+    args = None
     try:
-        from mercer.cli.parser import parser
-
-        args = parser().parse_args(argv)
-        talk.heed(args)
-        return command(args, talk)
+        args = _arguments(argv, talk)
+        code = OK if args is None else command(args, talk)
+        talk.flush()  # a full disk is told like every other error
+        return code
     except BrokenPipeError:
         raise
-    except SystemExit as stop:  # argparse has printed help, or the version
-        return int(stop.code or OK)
     except Exception as error:
         from mercer.cli.refusals import refusal
 
         message, code = refusal(error, args)
         talk.failed(message, code, error)
         return code
+
+
+def _arguments(argv: list[str], talk: Talk) -> Namespace | None:
+    """Return what is asked for, None where the answer is examples, help or the version."""
+    if not argv:
+        talk.output(EXAMPLES)
+        return None
+    from mercer.cli.parser import parser
+
+    try:
+        args: Namespace = parser().parse_args(argv)
+    except SystemExit:  # argparse has printed help, or the version
+        return None
+    talk.heed(args)
+    return args
 
 
 def command(args: Namespace, talk: Talk) -> int:

@@ -30,8 +30,6 @@ EXTRAS = {
     "report": ("jinja2", "plotly"),
     "io": ("h5py", "pyarrow"),
     "fast": ("numba",),
-    "dask": ("dask", "distributed"),
-    "gpu": ("torch",),
 }
 POINTS, VARIABLES, VECTORS = 4096, 20, 8
 """The product by which speed is measured: a second or less on a slow machine."""
@@ -49,7 +47,6 @@ def run(args: Namespace, talk: Talk) -> int:
         "versions": {name: _version(name) for name in NEEDED},
         "blas": blas(),
         "extras": {name: all(map(has, modules)) for name, modules in EXTRAS.items()},
-        "gpu": gpu(),
     }
     if not args.dry_run:
         value["pairs_per_second"] = finished(pairs_per_second, talk, Progress("measuring"))
@@ -92,15 +89,6 @@ def blas() -> list[dict[str, Any]]:
     ]
 
 
-def gpu() -> str | None:
-    """Return the name of the first GPU that torch sees, None without one or without torch."""
-    if not has("torch"):
-        return None
-    import torch  # type: ignore[import-not-found,unused-ignore]
-
-    return str(torch.cuda.get_device_name(0)) if torch.cuda.is_available() else None
-
-
 def pairs_per_second() -> float:
     """Return how many values of a Gaussian kernel are computed, and used, in a second."""
     rng = np.random.default_rng(0)
@@ -119,7 +107,6 @@ def text_of(value: dict[str, Any]) -> str:
         "python": f"{value['python']} on {value['machine']}",
         "cores": str(value["cores"]),
         "memory": readable(value["memory_bytes"]),
-        "GPU": value["gpu"] or "none",
     }
     rows |= {name: version or "missing" for name, version in value["versions"].items()}
     for found in value["blas"]:

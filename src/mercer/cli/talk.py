@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
 
@@ -108,14 +109,14 @@ class Talk:
         if error is not None and self.is_debug:
             self._err("".join(traceback.format_exception(error)).rstrip())
         self._err(f"{self._in(RED, 'mercer:')} {printable(message)}")
-        if self.is_json and self.parent is None:
-            from json import dumps
+        try:
+            if self.is_json and self.parent is None:
+                from json import dumps
 
-            try:
                 self.output(dumps({"error": message, "exit_code": code}, ensure_ascii=False) + "\n")
-                self.flush()
-            except OSError:  # the code says what happened to whoever has closed the pipe
-                self.forget_output()
+            self.flush()
+        except OSError:  # a closed pipe, or a full disk: the code has said it
+            self.forget_output()
 
     @property
     def is_terminal(self) -> bool:
@@ -131,5 +132,6 @@ class Talk:
     def _err(self, text: str) -> None:
         if sys.stderr is not None:
             start = "\r\033[K" if self.is_terminal else ""  # over a progress line
-            sys.stderr.write(f"{start}{text}\n")
-            sys.stderr.flush()
+            with suppress(OSError):  # talk that nobody can hear is no reason to stop
+                sys.stderr.write(f"{start}{text}\n")
+                sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""``python -m mercer.cli``, where the ``mercer`` command is not on the path."""
+"""``python -m mercer``: the ``mercer`` command, where it is not on the path."""
 
 import sys
 
