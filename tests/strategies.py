@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import mercer as mc
 from mercer.check import Array
+from mercer.kernels.scikit_learn import PerCoordinate
 
 COLUMNS = 2
 UNIVERSE = frozenset("abcdef")
@@ -65,6 +66,8 @@ def smooth_atoms() -> st.SearchStrategy[mc.Kernel]:
         bounded_atoms(),
         st.just(mc.Linear()),
         st.builds(mc.Polynomial, st.integers(0, 3), weights, weights),
+        st.builds(PerCoordinate, st.sampled_from(["rbf", "laplacian"])),
+        st.builds(PerCoordinate, st.just("poly"), st.integers(0, 3), weights),
         st.builds(mc.Constant, weights),
         forms(),
     )

@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from sklearn.decomposition import KernelPCA
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import pairwise
 
 import mercer as mc
@@ -333,11 +335,42 @@ def test_names_of_scikit_learn_mean_what_they_mean_there(
     np.testing.assert_allclose(kernel(text)(X, Y), theirs(X, Y), rtol=1e-12, atol=1e-15)
 
 
-@pytest.mark.parametrize("name", ["rbf", "poly", "polynomial", "laplacian", "sigmoid"])
-def test_a_gamma_that_depends_on_data_is_asked_for(name: str) -> None:
-    missing = f"{name}()" if name in ("rbf", "poly") else f"{name}(gamma=None)"
-    with pytest.raises(mc.WrittenFormError, match="give gamma, or gaussian"):
-        kernel(missing)
+@pytest.mark.parametrize("name", ["rbf", "poly", "polynomial", "laplacian", "sigmoid", "cosine"])
+@pytest.mark.parametrize("columns", [1, 3])
+def test_a_name_of_scikit_learn_alone_has_the_values_usual_there(name: str, columns: int) -> None:
+    x, y = X[:, :columns], Y[:, :columns]
+    made = kernel(name)
+    expected = pairwise.pairwise_kernels(x, y, metric=name)
+    np.testing.assert_allclose(made(x, y), expected, rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(made.resolve(x)(x, y), expected, rtol=1e-12, atol=1e-15)
+    assert kernel(repr(made)) == made == kernel(str(made))
+    if name != "cosine":
+        assert kernel(f"{name}(gamma='auto')") == kernel(f"{name}(gamma=None)") == made
+        with pytest.raises(mc.WrittenFormError, match="gamma is a number"):
+            kernel(f"{name}(gamma='wide')")
+
+
+def test_names_that_are_mercers_too_are_mercers_where_brackets_or_capitals_say_so() -> None:
+    assert kernel("Laplacian") == kernel("Laplacian()") == mc.Laplacian()
+    assert kernel("Sigmoid") == mc.Sigmoid()
+    assert kernel("rbf(gamma='scale')") == mc.Gaussian("scale")
+
+
+@pytest.mark.parametrize("name", ["rbf", "poly", "laplacian", "cosine"])
+def test_models_take_scikit_learns_names_with_their_usual_values(name: str) -> None:
+    theirs = KernelRidge(kernel=name, alpha=0.6).fit(X, Y[:, 0])
+    ours = mc.KernelRegression(name, penalty=0.1).fit(X, Y[:, 0])
+    np.testing.assert_allclose(ours.predict(Y), theirs.predict(Y), rtol=1e-9, atol=1e-9)
+    if name != "laplacian":
+        axes = KernelPCA(2, kernel=name).fit_transform(X)
+        np.testing.assert_allclose(
+            np.abs(mc.KernelPCA(2, kernel=name).fit_transform(X)), np.abs(axes), atol=1e-9
+        )
+
+
+def test_a_kernel_of_scikit_learn_that_is_missing_is_said_to_be() -> None:
+    with pytest.raises(mc.WrittenFormError, match="mercer does not have.*chi2_kernel"):
+        kernel("chi2(gamma=2)")
 
 
 @pytest.mark.parametrize("gamma", [1e-300, 0.5, 2.0, 1e308])

@@ -24,7 +24,9 @@ def __getattr__(name: str) -> object:
     if name == "__all__":
         return sorted(_homes())
     if name not in _homes():
-        raise AttributeError(f"module 'mercer' has no attribute {name!r}")
+        from mercer.spelling import no_attribute  # only now: the import must cost nothing
+
+        raise AttributeError(no_attribute(name, _homes()), name=name)
     home = _homes()[name]
     value = (
         import_module(f"mercer.{name}") if home == __name__ else getattr(import_module(home), name)

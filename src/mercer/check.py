@@ -80,6 +80,10 @@ class InvalidParameter(MercerError, ValueError):
     """A parameter outside the domain for which the theory holds."""
 
 
+class UnknownParameter(InvalidParameter, TypeError):
+    """A keyword that no parameter has; the message names the nearest, or the equivalent."""
+
+
 class NotPositiveDefinite(MercerError, ValueError):
     """An operation or a matrix that leaves the cone of positive definite kernels."""
 

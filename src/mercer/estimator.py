@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Number, Real
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -35,12 +35,23 @@ from mercer.points import (
     lies_on_disk,
     readings,
 )
+from mercer.spelling import advised
 from mercer.store import save
 
 PRECOMPUTED = "precomputed"
 
 CHUNK = 2**20
 """Numbers of a table that are in memory at a time where it is read piece by piece."""
+
+
+OF_KERNELS = {
+    "gamma": "a parameter of the kernel: kernel='rbf(gamma=…)', or kernel=Gaussian(bandwidth) with "
+    "gamma = 1/(2·bandwidth²)",
+    "degree": "a parameter of the kernel: kernel=Polynomial(degree, offset, scale)",
+    "coef0": "a parameter of the kernel, offset: kernel=Polynomial(degree, offset, scale)",
+    "n_jobs": "what the engine decides, which uses all cores",
+}
+"""scikit-learn's parameters that are those of a kernel here."""
 
 
 class NotANumber(InvalidInput, TypeError):
@@ -283,7 +294,15 @@ def in_dtype_of(X: Any, values: Array) -> Array:
 
 
 class Model(BaseEstimator):
-    """A scikit-learn estimator that can be stored."""
+    """A scikit-learn estimator that can be stored, and says what unknown parameters are here."""
+
+    equivalents: ClassVar[Mapping[str, str]] = {}
+    """What scikit-learn's parameters are in terms of those of the model."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = advised(cls.__init__)  # type: ignore[method-assign]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, which `mercer.load` reads."""
@@ -294,6 +313,7 @@ class KernelModel(Model):
     """A scikit-learn estimator with a kernel, whose parameters are named ``kernel__…``."""
 
     kernel: Kernel | str | Callable[[Any, Any], Any]
+    equivalents: ClassVar[Mapping[str, str]] = OF_KERNELS
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params: dict[str, Any] = super().get_params(deep=deep)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import product
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -22,7 +22,7 @@ from mercer.check import (
     real_array,
     whole,
 )
-from mercer.estimator import KernelModel, all_or_nothing, as_kernel, seed_of
+from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel, seed_of
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
 from mercer.gp.fitting import Progress, maximised, variance_of
 from mercer.gp.iterative import Iterated, IterativePredictive, iterated
@@ -112,6 +112,14 @@ class GaussianProcess(RegressorMixin, KernelModel):
     """
 
     _state: Conditioned | Iterated
+
+    equivalents: ClassVar[Mapping[str, str]] = {
+        **OF_KERNELS,
+        "alpha": "noise_variance",
+        "normalize_y": 'mean="constant"',
+        "n_restarts_optimizer": "n_starts - 1",
+        "optimizer": "optimise, True or False",
+    }
 
     def __init__(  # noqa: PLR0913  (each is one choice of the model, all but the kernel by name)
         self,

@@ -5,7 +5,7 @@ An operation that leaves the cone of positive definite kernels is refused by nam
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod, sqrt
 from numbers import Real
 from typing import Any, ClassVar
@@ -355,6 +355,7 @@ class Constant(Kernel):
     constant: float = 1.0
     domain: ClassVar[Domain] = {"constant": nonnegative_weight}
     theorem: ClassVar[str] = "it has one constant feature"
+    equivalents: ClassVar[Mapping[str, str]] = {"constant_value": "constant", "value": "constant"}
 
     def evaluate(self, pairs: Pairs) -> Array:
         xp = namespace(pairs.x, pairs.y)

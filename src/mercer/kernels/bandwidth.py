@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, TypeAlias
@@ -18,6 +19,10 @@ Bandwidth: TypeAlias = float | tuple[float, ...] | str
 
 RULES = ("median", "scale")
 """Rules for a bandwidth: the median distance; √(p·variance/2), scikit-learn's gamma="scale"."""
+
+
+LENGTHS = dict.fromkeys(("length_scale", "lengthscale", "sigma"), "bandwidth")
+"""What a bandwidth is called in other libraries."""
 
 
 def positive(v: Any, name: str) -> float:
@@ -48,6 +53,7 @@ class Metric(Kernel):
 
     __slots__ = ()
     is_vectorial: ClassVar[bool] = True
+    equivalents: ClassVar[Mapping[str, str]] = LENGTHS
     bandwidth: Bandwidth
     norm: float = 2.0
 

@@ -27,6 +27,7 @@ from mercer.kernels.written import Name as Name
 from mercer.kernels.written import literal as literal
 from mercer.kernels.written import snake as snake
 from mercer.kernels.written import wrap as wrap
+from mercer.spelling import advised
 
 Domain: TypeAlias = Mapping[str, Callable[[Any, str], Any]]
 
@@ -49,6 +50,7 @@ C = TypeVar("C")
 def value(cls: type[C]) -> type[C]:
     """Make a class of kernels a frozen dataclass that prints itself as a formula."""
     made = dataclass(frozen=True, slots=True, repr=False)(cls)
+    made.__init__ = advised(made.__init__)  # type: ignore[method-assign]
     # What dataclass makes refuses only fields: its super() looks for the class without slots.
     made.__setattr__ = made.__delattr__ = _refuse_change  # type: ignore[method-assign]
     return made
@@ -84,6 +86,8 @@ class Kernel(ABC):
     """Why the kernel is positive definite; empty when nothing but a test can tell."""
     is_vectorial: ClassVar[bool] = False
     """Whether the formula itself needs points that are rows of numbers."""
+    equivalents: ClassVar[Mapping[str, str]] = {}
+    """What the parameters of other libraries are in terms of those of the class."""
     known: ClassVar[dict[str, type[Kernel]]] = {}
     """Every class of kernels by the name it has in the written form."""
 

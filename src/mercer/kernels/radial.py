@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, NotPositiveDefinite, as_numpy, namespace, number
-from mercer.kernels.bandwidth import Bandwidth, Metric, checked_bandwidth
+from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth
 from mercer.kernels.bandwidth import positive as positive
 from mercer.kernels.base import Domain, Kind, value
 from mercer.kernels.bessel import matern, matern_descent, matern_slope
@@ -111,6 +112,7 @@ class Gaussian(Radial):
     bandwidth: Bandwidth = 1.0
     domain: ClassVar[Domain] = {"bandwidth": checked_bandwidth}
     theorem: ClassVar[str] = "the Gaussian is positive definite on every Hilbert space"
+    equivalents: ClassVar[Mapping[str, str]] = {**LENGTHS, "gamma": "1/(2·bandwidth²)"}
 
     def profile(self, s: Array) -> Array:
         return exp(s, -0.5)
@@ -196,6 +198,7 @@ class RationalQuadratic(Descending, Radial):
     bandwidth: Bandwidth = 1.0
     domain: ClassVar[Domain] = {"shape": positive, "bandwidth": checked_bandwidth}
     theorem: ClassVar[str] = "a mixture of Gaussians with nonnegative weights"
+    equivalents: ClassVar[Mapping[str, str]] = {**LENGTHS, "alpha": "shape"}
 
     def profile(self, s: Array) -> Array:
         return exp(-self.shape * self._log(s))
@@ -275,6 +278,7 @@ class Laplacian(Metric):
     norm: float = 1.0
     domain: ClassVar[Domain] = {"bandwidth": checked_bandwidth, "norm": _norm}
     theorem: ClassVar[str] = "the p-norm is conditionally negative definite for 1 <= p <= 2"
+    equivalents: ClassVar[Mapping[str, str]] = {**LENGTHS, "gamma": "1/bandwidth, for norm=1"}
 
     def evaluate(self, pairs: Pairs) -> Array:
         return exp(pairs.distance(self.norm, self.length), -1.0)

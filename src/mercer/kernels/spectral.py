@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from math import sqrt
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidParameter, Points, namespace
-from mercer.kernels.bandwidth import Bandwidth, Metric, checked_bandwidth, positive
+from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, exp, is_complex
 from mercer.kernels.radial import Matern
@@ -113,6 +113,7 @@ class Periodic(Coordinatewise):
     domain: ClassVar[Domain] = {"period": _period, "bandwidth": positive}
     theorem: ClassVar[str] = "a Gaussian kernel of points on circles, one for each coordinate"
     length_name: ClassVar[str] = "period"
+    equivalents: ClassVar[Mapping[str, str]] = {**LENGTHS, "periodicity": "period"}
 
     @property
     def length(self) -> float | tuple[float, ...]:

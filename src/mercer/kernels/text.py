@@ -7,10 +7,9 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import MISSING, fields, is_dataclass
-from difflib import get_close_matches
 from functools import partial
 from inspect import signature
-from math import inf, isfinite, sqrt
+from math import inf, isfinite
 from operator import add, mul, neg, sub, truediv
 from typing import Any, NamedTuple, NoReturn
 
@@ -34,11 +33,13 @@ from mercer.kernels import (  # noqa: F401  (by name)
 from mercer.kernels.attributed import ContinuousWeisfeilerLehman
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
-from mercer.kernels.radial import Gaussian, Laplacian
+from mercer.kernels.radial import Gaussian
+from mercer.kernels.scikit_learn import ABSENT
+from mercer.kernels.scikit_learn import NAMES as SCIKIT_LEARN
 from mercer.kernels.tables import Columns
 from mercer.kernels.tensor import tensor_product, tensor_sum
-from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 from mercer.kernels.written import DEEPEST, LARGEST_POWER, LONGEST_NUMBER, LONGEST_TEXT, snake
+from mercer.spelling import advice, keyword_advice
 
 WINDOW = 60  # characters of the text that an error shows, so that they fit on a line
 TOKEN = re.compile(
@@ -56,6 +57,10 @@ OPERATORS: dict[str, Any] = {"+": add, "-": sub, "*": mul, "/": truediv, "**": p
 WORDS = {"inf": inf, "None": None, "none": None, "True": True, "False": False}
 OF_KERNELS = (Kernel.exp, Kernel.polynomial, Kernel.normalised, Kernel.gaussian, Kernel.centred)
 METHODS: dict[str, Callable[..., Kernel]] = {m.__name__: m for m in OF_KERNELS}
+UNAVAILABLE = {
+    name: f"a kernel mercer does not have: give scikit-learn's {name}_kernel as precomputed"
+    for name in ABSENT
+}
 NO_FUNCTION = "a Python function, which has no written form"
 
 
@@ -74,7 +79,9 @@ def kernel(text: str | Kernel) -> Kernel:
     """Return the kernel that a text describes; a kernel is returned as it is.
 
     Kernels are written as in Python, by the names of their classes or in lower case, with ``+``,
-    ``*``, ``/``, ``**``, brackets and methods; scikit-learn's names and parameters are understood.
+    ``*``, ``/``, ``**``, brackets and methods. scikit-learn's names (``rbf``, ``poly``,
+    ``laplacian``, ``sigmoid``, ``cosine``) and parameters are understood; without brackets they
+    have the values usual there, γ = 1/p for p columns.
 
     >>> kernel("gaussian(bandwidth=0.35) + 0.1 * linear()**2")
     Gaussian(bandwidth=0.35) + 0.1 * Linear()**2
@@ -228,27 +235,33 @@ class _Reader:
             self.fail(f"expected a kernel, found {name.text}, which {refusal}", name.at)
         if not any(makers):
             names = [n for n, c in Kernel.known.items() if not _refusal(c)]
-            near = get_close_matches(snake(name.text), [*names, *FUNCTIONS, *SCIKIT_LEARN], 1)
-            hint = f" (did you mean {near[0]}?)" if near else ""
-            self.fail(f"expected a kernel, found {_short(name.text)}{hint}", name.at)
+            hint = advice(snake(name.text), [*names, *FUNCTIONS, *SCIKIT_LEARN], UNAVAILABLE)
+            bracket = f" ({hint})" if hint else ""
+            self.fail(f"expected a kernel, found {_short(name.text)}{bracket}", name.at)
         return self.call(name, *[make for make in makers if make])
 
     def call(self, name: Token, *makers: Callable[..., Any]) -> Any:
         """Read arguments, and give them to the first maker that has parameters of their names.
 
-        A name alone is the kernel with its usual parameters; a method needs its brackets.
+        A name alone is the kernel with its usual parameters, those of scikit-learn where the name
+        is scikit-learn's; a method needs its brackets.
         """
         if isinstance(makers[0], partial):
             self.expect("(", f"'(' after {name.text}")
             values, named = self.items(")")
+        elif self.accept("("):
+            values, named = self.items(")")
         else:
-            values, named = self.items(")") if self.accept("(") else ([], {})
+            values, named = [], {}
+            makers = (SCIKIT_LEARN.get(name.text, makers[0]),)
         make = next((m for m in makers if {*named} <= {*signature(m).parameters}), makers[0])
         try:
             bound = signature(make).bind(*values, **named)
         except TypeError as error:
             takes = ", ".join(signature(make).parameters) or "nothing"
-            self.fail(f"{name.text} takes {takes}: {error}", name.at, error)
+            hint = keyword_advice(make, named)
+            bracket = f" ({hint})" if hint else ""
+            self.fail(f"{name.text} takes {takes}: {error}{bracket}", name.at, error)
         value = self.made(name.at, make, *bound.args, **bound.kwargs)
         if isinstance(make, type) and value.children():
             self.fail(f"{name.text} takes no kernel, found one", name.at)
@@ -314,13 +327,6 @@ def _shown(text: str, at: int) -> str:
     return f"    {before}{line}{after}\n    {' ' * (len(before) + at - start)}^"
 
 
-def _given(gamma: float | None) -> float:
-    """Return scikit-learn's gamma, whose default depends on data that a text does not have."""
-    if gamma is None:
-        raise InvalidParameter('gamma=None needs data: give gamma, or gaussian(bandwidth="median")')
-    return number(gamma, "gamma", above=0.0)
-
-
 def columns(columns: Any = None, weights: Any = None, product: Any = False) -> Columns:
     """Return a kernel on the rows of a table."""
     return Columns(columns, weights, product)
@@ -356,11 +362,3 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "tensor_product": tensor_product,
     "complex": lambda real, imag=0.0: complex(number(real, "real"), number(imag, "imag")),
 }
-SCIKIT_LEARN: dict[str, Callable[..., Kernel]] = {
-    "rbf": lambda gamma=None: Gaussian(sqrt(0.5) / sqrt(_given(gamma))),
-    "laplacian": lambda gamma=None: Laplacian(1.0 / _given(gamma), norm=1.0),
-    "poly": lambda degree=3, gamma=None, coef0=1.0: Polynomial(degree, coef0, _given(gamma)),
-    "sigmoid": lambda gamma=None, coef0=1.0: Sigmoid(_given(gamma), coef0),
-    "cosine": lambda: Linear().normalised(),
-}
-SCIKIT_LEARN["polynomial"] = SCIKIT_LEARN["poly"]

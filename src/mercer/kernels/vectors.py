@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -29,6 +29,10 @@ from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, is_complex
 
 MOST_ASYMMETRY = 1e-12
 """A form computed as A'A differs from its transpose by rounding, thousands of times less."""
+
+
+AFFINE = {"gamma": "scale", "coef0": "offset"}
+"""scikit-learn's names for the affine function of the inner product."""
 
 
 @value
@@ -92,6 +96,7 @@ class Polynomial(Kernel):
     scale: float = 1.0
     domain: ClassVar[Domain] = {"degree": whole, "offset": nonnegative, "scale": nonnegative}
     theorem: ClassVar[str] = "a power of an inner product plus a nonnegative constant"
+    equivalents: ClassVar[Mapping[str, str]] = AFFINE
     is_vectorial: ClassVar[bool] = True
 
     def _base(self, pairs: Pairs) -> Array:
@@ -138,6 +143,7 @@ class Sigmoid(Kernel):
     scale: float = 1.0
     offset: float = 0.0
     domain: ClassVar[Domain] = {"scale": number, "offset": number}
+    equivalents: ClassVar[Mapping[str, str]] = AFFINE
     is_vectorial: ClassVar[bool] = True
 
     @property

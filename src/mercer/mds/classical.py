@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -128,6 +129,8 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     >>> np.abs(model.corrected_eigenvalues_.round(9))
     array([8., 5., 0., 0.])
     """
+
+    equivalents: ClassVar[Mapping[str, str]] = {"dissimilarity": "metric"}
 
     def __init__(
         self,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import pdist
@@ -92,6 +92,12 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     >>> mc.StressMDS(2, loss="ordinal", random_state=0).fit(ring).stress_ < 1e-6
     True
     """
+
+    equivalents: ClassVar[Mapping[str, str]] = {
+        "dissimilarity": "metric",
+        "n_init": "n_starts",
+        "eps": "tol",
+    }
 
     def __init__(  # noqa: PLR0913  (the settings of a model, all but one by name)
         self,

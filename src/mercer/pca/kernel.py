@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
@@ -23,6 +23,7 @@ from mercer.check import (
 from mercer.engines.base import Engine
 from mercer.engines.cpu import Threads
 from mercer.estimator import (
+    OF_KERNELS,
     KernelModel,
     as_kernel,
     in_dtype_of,
@@ -110,6 +111,14 @@ class KernelPCA(
     >>> model.inertias_, model.inertia_
     (array([1.  , 0.25]), 1.25)
     """
+
+    equivalents: ClassVar[Mapping[str, str]] = {
+        **OF_KERNELS,
+        "eigen_solver": 'method: "auto", "exact", "dense" or "nystrom"',
+        "fit_inverse_transform": "mercer.preimage, for any fitted model",
+        "alpha": "the penalty of mercer.preimage",
+        "remove_zero_eig": "what is always done",
+    }
 
     _anchors: Any
 

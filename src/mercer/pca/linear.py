@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -99,6 +100,13 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
 
     Martin, chapter 1; Beeny, §2; Yao, lecture 1.
     """
+
+    equivalents: ClassVar[Mapping[str, str]] = {
+        "svd_solver": "left to mercer, which is exact",
+        "whiten": "a division of the coordinates by the roots of the inertia",
+        "scale": "standardize",
+        "scale_unit": "standardize",
+    }
 
     def __init__(
         self,

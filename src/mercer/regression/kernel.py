@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, InvalidInput, InvalidParameter, Points, chunks, number, whole
-from mercer.estimator import KernelModel, as_kernel
+from mercer.estimator import OF_KERNELS, KernelModel, as_kernel
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
@@ -98,6 +98,12 @@ class KernelRegression(RegressorMixin, KernelModel):
     ----------
     Kroese et al., §6.5; the system is theirs, (6.23), without the square of its condition number.
     """
+
+    equivalents: ClassVar[Mapping[str, str]] = {
+        **OF_KERNELS,
+        "alpha": "n·penalty for n points",
+        "fit_intercept": 'null_space="constant"',
+    }
 
     def __init__(  # noqa: PLR0913  (each is one choice of the model, most of them by name)
         self,

@@ -1,0 +1,121 @@
+"""Names that are nearly right, or scikit-learn's: what they are called here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any
+
+from mercer.check import UnknownParameter
+
+EQUIVALENTS: Mapping[str, str] = {
+    "CompoundKernel": "a sum of kernels, k + l",
+    "ConstantKernel": "Constant(value), or a number times a kernel",
+    "DotProduct": "Linear() + c, with c = sigma_0**2",
+    "ExpSineSquared": "Periodic(period, bandwidth), with period = periodicity and bandwidth = "
+    "length_scale",
+    "Exponentiation": "a power of a kernel, k ** n",
+    "GaussianProcessRegressor": "GaussianProcess(kernel, noise_variance), with noise_variance = "
+    "alpha",
+    "KernelRidge": "KernelRegression(kernel, penalty), with alpha = n·penalty for n points",
+    "LinearSVC": "SVC(Linear())",
+    "MDS": "StressMDS, or ClassicalMDS for the closed form",
+    "NuSVC": "SVC(kernel, nu=nu)",
+    "PairwiseKernel": "a kernel such as Gaussian, or kernel('rbf(gamma=1)')",
+    "RBF": "Gaussian(bandwidth), with bandwidth = length_scale, or gamma = 1/(2·bandwidth²)",
+    "WhiteKernel": "noise_variance of GaussianProcess, with noise_variance = noise_level",
+    "cosine_similarity": "Linear().normalised()",
+    "laplacian_kernel": "Laplacian(bandwidth), with gamma = 1/bandwidth",
+    "linear_kernel": "Linear()",
+    "pairwise_kernels": "a kernel called on two sets of points, k(x, y)",
+    "polynomial_kernel": "Polynomial(degree, offset, scale), with coef0 = offset and gamma = scale",
+    "rbf_kernel": "Gaussian(bandwidth), with gamma = 1/(2·bandwidth²)",
+    "sigmoid_kernel": "Sigmoid(scale, offset), with gamma = scale and coef0 = offset",
+    "smacof": "StressMDS",
+}
+"""Names of scikit-learn's that mercer has under another name, and how the parameters relate."""
+
+
+def advice(name: str, known: Iterable[str], equivalents: Mapping[str, str] | None = None) -> str:
+    """Return what a name is called here, or the known name that is nearest; empty if none is.
+
+    >>> advice("gausian", ["gaussian", "linear"])
+    'did you mean gaussian?'
+    >>> advice("gamma", ["bandwidth"], {"gamma": "1/(2·bandwidth²)"})
+    'gamma is 1/(2·bandwidth²)'
+    """
+    equivalents = equivalents or {}
+    if name in equivalents:
+        return f"{name} is {equivalents[name]}"
+    names = {candidate.lower(): candidate for candidate in (*equivalents, *known)}
+    near = get_close_matches(name.lower(), names, 1)
+    if not near:
+        return ""
+    meant = names[near[0]]
+    told = f" {meant} is {equivalents[meant]}" if meant in equivalents else ""
+    return f"did you mean {meant}?{told}"
+
+
+def keyword_advice(made: Any, named: Iterable[str]) -> str:
+    """Return advice on the first name that is no parameter of a class or a function.
+
+    >>> class Circle:
+    ...     equivalents = {"diameter": "2·radius"}
+    ...     def __init__(self, radius: float) -> None: ...
+    >>> keyword_advice(Circle, ["diameter"])
+    'diameter is 2·radius'
+    """
+    takes = signature(made).parameters
+    unknown = next((name for name in named if name not in takes), None)
+    equivalents = getattr(made, "equivalents", None)
+    return "" if unknown is None else advice(unknown, takes, equivalents)
+
+
+def no_attribute(name: str, known: Iterable[str]) -> str:
+    """Return why the module has no such attribute, and what to write in its place.
+
+    >>> no_attribute("RBF", ["Gaussian"])[:55]
+    "module 'mercer' has no attribute 'RBF'; scikit-learn's "
+    """
+    plain = f"module 'mercer' has no attribute {name!r}"
+    if name.startswith("_"):
+        return plain
+    hint = advice(name, known, EQUIVALENTS)
+    if name in EQUIVALENTS:
+        hint = f"scikit-learn's {hint}"
+    return f"{plain}; {hint}" if hint else plain
+
+
+def advised(init: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor that refuses unknown keywords with what they are called here.
+
+    The class attribute ``equivalents`` maps names of other libraries to parameters of the class.
+
+    >>> class Circle:
+    ...     equivalents = {"diameter": "2·radius"}
+    ...     @advised
+    ...     def __init__(self, radius: float) -> None: ...
+    >>> Circle(diameter=2.0)
+    Traceback (most recent call last):
+    ...
+    mercer.check.UnknownParameter: Circle has no parameter 'diameter', only radius; diameter is 2·radius
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    _, *parameters = signature(init).parameters.values()
+    if any(p.kind in (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL) for p in parameters):
+        return init
+    takes = {p.name: p for p in parameters}
+
+    @wraps(init)
+    def constructor(self: Any, *args: Any, **named: Any) -> None:
+        unknown = next((name for name in named if name not in takes), None)
+        if unknown is not None:
+            hint = keyword_advice(type(self), [unknown])
+            raise UnknownParameter(
+                f"{type(self).__name__} has no parameter {unknown!r}, only "
+                f"{', '.join(takes) or 'none'}{'; ' if hint else ''}{hint}"
+            )
+        init(self, *args, **named)
+
+    return constructor
