@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import mercer as mc
 from mercer.check import as_numpy
+from mercer.engines.cpu import Threads
 from tests.oracles import LIBRARIES, assert_near, foreign, smallest_eigenvalue, untouched
 
 WORDS = ["gene", "protein", "cell", "gene"]
@@ -267,3 +269,100 @@ def test_neighbouring_whole_numbers_beyond_doubles_differ() -> None:
 def test_a_function_that_forgets_to_return_is_told_so() -> None:
     with pytest.raises(mc.InvalidInput, match="did it forget to"):
         mc.FromFunction(lambda a, b: None)(["cat", "dog"])
+
+
+def counted(calls: list[int]) -> Callable[[float, float], float]:
+    def gaussian(a: float, b: float) -> float:
+        calls[0] += 1
+        return exp(-0.5 * (a - b) ** 2)
+
+    return gaussian
+
+
+def test_a_function_is_called_once_for_a_pair() -> None:
+    calls = [0]
+    x = np.random.default_rng(0).normal(size=100).tolist()
+    K = mc.FromFunction(counted(calls))(x)
+    both_ways = 32 * 31 // 2
+    assert calls[0] == 100 * 101 // 2 + both_ways
+    assert_near(K, mc.Gaussian()(x), 1e-14)
+    assert np.array_equal(K, K.T)
+
+
+def test_the_mirror_image_of_a_complex_function_is_conjugate() -> None:
+    points = np.exp(1j * np.linspace(0.0, 3.0, 50))
+    K = mc.FromFunction(lambda a, b: complex(a * np.conj(b)))(points)
+    assert_near(K, np.outer(points, points.conj()), 1e-15)
+
+
+def test_a_model_calls_a_function_once_for_a_pair_and_says_that_it_kept_the_values() -> None:
+    calls, n = [0], 1_050
+    x = np.random.default_rng(0).normal(size=n)
+    model = mc.KernelPCA(3, kernel=counted(calls), random_state=0).fit(x.tolist())
+    reference = mc.KernelPCA(3, kernel=mc.Gaussian(), random_state=0).fit(x[:, None])
+    assert calls[0] < 0.6 * n * n
+    assert "kept tiles" in model.spectrum_.how.method
+    assert model.spectrum_.how.single_passes == 0
+    assert_near(model.inertias_, reference.inertias_, 1e-8)
+
+
+def test_an_iteration_that_ends_dense_does_not_call_again() -> None:
+    calls, n = [0], 1_050
+    x = 2.0 * np.arange(n) + np.random.default_rng(0).uniform(size=n)  # hardly any axis leads
+    model = mc.KernelPCA(3, kernel=counted(calls), random_state=0).fit(x.tolist())
+    assert model.spectrum_.how.method == "dense"
+    assert calls[0] < 0.6 * n * n
+
+
+def test_a_budget_limits_what_is_kept() -> None:
+    calls, n = [0], 1_050
+    x = np.random.default_rng(0).normal(size=n)
+    kernel = mc.FromFunction(counted(calls))
+    gram = mc.Gram(kernel, x.tolist(), engine=Threads(memory="8MB"))
+    for _ in range(3):
+        gram @ np.ones(n)
+    assert gram.cut().kept_bytes <= 2e6
+    assert calls[0] > 1.2 * n * n
+
+
+def test_a_vectorised_function_is_asked_for_blocks() -> None:
+    shapes: list[tuple[int, int]] = []
+
+    def gaussian(x: Any, y: Any) -> Any:
+        shapes.append((len(x), len(y)))
+        return mc.Gaussian()(x, y)
+
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    k = mc.FromFunction(gaussian, vectorised=True)
+    assert_near(k(x), mc.Gaussian()(x), 1e-15)
+    assert_near(k(x, x[:7]), mc.Gaussian()(x, x[:7]), 1e-15)
+    assert_near(k.diag(x), np.ones(40), 1e-15)
+    assert len(shapes) < 20
+    assert k(x[:0]).shape == (0, 0)
+    assert k.diag(x[:0]).shape == (0,)
+    assert (2.0 * k + mc.Linear())(x).shape == (40, 40)
+    model = mc.KernelPCA(2, kernel=k).fit(x)
+    assert_near(model.inertias_, mc.KernelPCA(2, kernel=mc.Gaussian()).fit(x).inertias_, 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x, y: x @ y, "failed on 2 and 1 points|returned shape"),
+        (lambda x, y: np.zeros(len(x)), r"returned shape \(2,\) for 2 and 1 points"),
+        (lambda x, y: 1.0, r"returned shape \(\) .* without vectorised=True"),
+        (lambda x, y: x @ y.T / np.max(np.abs(x @ y.T)), "beside point 1 of x: the value of a"),
+        (lambda x, y: [["a"] * len(y)] * len(x), "not a number"),
+        (lambda x, y: x.missing, "AttributeError"),
+        (lambda x, y: (x @ y.T).T, r"returned shape \(1, 2\)"),
+    ],
+)
+def test_a_vectorised_function_is_checked_on_two_points(function: Any, message: str) -> None:
+    x = np.array([[1.0, 2.0], [3.0, 4.0]])  # as many points as coordinates
+    with pytest.raises(mc.InvalidInput, match=message):
+        mc.FromFunction(function, vectorised=True)(x)
+
+
+def test_vectorised_is_a_yes_or_a_no() -> None:
+    with pytest.raises(mc.InvalidParameter, match="vectorised must be True or False"):
+        mc.FromFunction(shared_letters, vectorised="yes")  # type: ignore[arg-type]

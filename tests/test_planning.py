@@ -51,6 +51,16 @@ def test_slow_kernels_take_longer_and_other_models_are_refused() -> None:
         plan("model", 10, 2)
 
 
+def test_a_plan_says_that_the_values_of_a_function_are_kept() -> None:
+    cost = plan(mc.KernelPCA(3, kernel=lambda a, b: float(a * b)), 5_000, 0)
+    assert "what the function returns is kept" in cost.reason
+    assert cost.passes == 1
+    assert cost.memory > 4 * 5_000**2
+    assert cost.seconds > 10.0
+    kernel = mc.FromFunction(lambda x, y: x @ y.T, vectorised=True)
+    assert plan(mc.KernelPCA(3, kernel=kernel), 5_000, 0).passes > 1
+
+
 def test_seconds_are_those_of_pairs_and_operations_on_this_machine(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -353,6 +353,13 @@ def whole(value: Any, name: str, *, least: int = 0) -> int:
     return int(value)
 
 
+def is_yes(value: Any, name: str) -> bool:
+    """Return a parameter that is True or False."""
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    raise InvalidParameter(f"{name} must be True or False, found {value!r}")
+
+
 def numbers(
     values: Any, name: str, each: Callable[[Any, str], float] = number
 ) -> tuple[float, ...]:

@@ -24,6 +24,7 @@ from mercer.check import (
     plain_array,
     whole,
 )
+from mercer.check import is_yes as is_yes
 from mercer.data.mixed import rows as as_rows
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
@@ -274,13 +275,6 @@ def one_of(value: Any, name: str, allowed: Collection[str | None]) -> None:
     if not isinstance(value, str | None) or value not in allowed:
         listed = ", ".join(map(repr, allowed))
         raise InvalidParameter(f"{name} must be one of {listed}, found {value!r}")
-
-
-def is_yes(value: Any, name: str) -> bool:
-    """Return a parameter that is True or False."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    raise InvalidParameter(f"{name} must be True or False, found {value!r}")
 
 
 def seed_of(random_state: Any) -> int | None:

@@ -17,11 +17,12 @@ from mercer.check import (
     finite,
     worst_asymmetry,
 )
-from mercer.engines.base import Engine, Progress
+from mercer.engines.base import Engine, Progress, machine_bytes
 from mercer.engines.cpu import Threads
 from mercer.engines.rounding import BLOCK, Rounding, gamma, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.kernels.base import Kernel, Kind
+from mercer.kernels.calls import BOTH_WAYS
 from mercer.kernels.functions import MOST_ASYMMETRY
 from mercer.points import (
     as_points,
@@ -30,8 +31,8 @@ from mercer.points import (
     take,
 )
 
-FEW = 32
-"""Points on which a function is looked at before it is trusted to be a kernel."""
+KEPT_SHARE = 4
+"""One part in so many of the memory that may be used keeps values that are costly to compute."""
 
 
 class Gram:
@@ -79,10 +80,23 @@ class Gram:
     def is_symmetric(self) -> bool:
         return self.y is None
 
+    @property
+    def has_single_tiles(self) -> bool:
+        """Whether single precision saves anything."""
+        return not self.kernel.is_costly
+
     def cut(self, *, single: bool = False) -> Tiles:
-        """Return the matrix cut into tiles of double or single precision."""
+        """Return the matrix cut into tiles of double or single precision.
+
+        Values that are costly, such as those of a Python function, are computed once, in double
+        precision, and kept as far as memory allows.
+        """
+        single = single and self.has_single_tiles
         if single not in self._tiles:
-            self._tiles[single] = Tiles(self.kernel, self.x, self.y, size=self.tile, single=single)
+            tiles = Tiles(self.kernel, self.x, self.y, size=self.tile, single=single)
+            if self.kernel.is_costly:
+                tiles.keep((self.engine.memory or machine_bytes()) // KEPT_SHARE)
+            self._tiles[single] = tiles
         return self._tiles[single]
 
     def tiles(self) -> Iterator[tuple[Block, Array]]:
@@ -160,7 +174,7 @@ class Gram:
     def refuse_no_kernel(self) -> None:
         """Look at a few points of a function without a proof, before much is made of it."""
         if self.is_symmetric and not self.kernel.proof:
-            few = self.x[: min(FEW, self.shape[0])]
+            few = self.x[: min(BOTH_WAYS, self.shape[0])]
             self._refuse_asymmetric(as_numpy(self.kernel(few)), 0)
 
     def _refuse_asymmetric(self, values: Array, first: int) -> None:
@@ -293,6 +307,7 @@ class Centred:
 
     def product(self, vectors: Array, *, single: bool = False) -> Array:
         """Return the operator times a block of vectors."""
+        single = single and self.gram.has_single_tiles
         u = self.roots * vectors
         u -= self.weights[:, None] * column_sums(u)
         if self._mean_rows is None or (self.means_are_single and not single):

@@ -12,15 +12,15 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer.check import InvalidParameter, whole
-from mercer.engines.base import Engine
+from mercer.engines.base import Engine, machine_bytes
 from mercer.engines.cpu import Threads
 from mercer.engines.prepared import is_fast
 from mercer.engines.tiles import TILE
-from mercer.gram import Gram
+from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
-from mercer.spectrum.budget import machine_bytes, readable, smaller
+from mercer.spectrum.budget import readable, smaller
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import needed_bytes, sizes, threads_of
 from mercer.spectrum.leading import chosen_method
@@ -33,6 +33,9 @@ WIDEST = 128
 
 SLOW_PAIRS = 2e6
 """Pairs of points that a kernel without a fast path takes in a second, at the least."""
+
+CALLS = 3e5
+"""Calls of a Python function of two points in a second."""
 
 EXPONENTIAL = 20.0
 """Operations on matrices that one exponential takes as long as."""
@@ -150,8 +153,16 @@ def _cost(
         why = f"an approximation on {rank} landmarks was asked for"
         return nystrom_bytes(n, d, count, rank), 0, why
     needed = needed_bytes(n, d, count, threads)
+    if _is_costly(model.kernel) and 4 * n * n * KEPT_SHARE <= (engine.memory or machine_bytes()):
+        why = "many individuals, few axes: what the function returns is kept, and called for once"
+        return needed + 4 * n * n, 1, why
     passes = SINGLE_PASSES + DOUBLE_PASSES
     return needed, passes, "many individuals, few axes: the matrix is never stored"
+
+
+def _is_costly(kernel: Any) -> bool:
+    """Whether the values of a kernel are kept rather than computed again."""
+    return kernel.is_costly if isinstance(kernel, Kernel) else callable(kernel)
 
 
 def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engine) -> float:
@@ -161,6 +172,8 @@ def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engin
     pairs = n * n / 2.0 / threads
 
     def over_pairs(vectors: int, *, single: bool = False) -> float:
+        if _is_costly(kernel):
+            return pairs * threads / CALLS  # one thread at a time runs Python
         if isinstance(kernel, Kernel) and not is_fast(kernel):
             return pairs / SLOW_PAIRS
         return pairs * pair_seconds(d, vectors, single)
@@ -169,11 +182,13 @@ def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engin
         return number / (flops() * threads)
 
     if method == "dense":
-        is_slow = isinstance(kernel, Kernel) and not is_fast(kernel)
+        is_slow = _is_costly(kernel) or (isinstance(kernel, Kernel) and not is_fast(kernel))
         values = over_pairs(1) if is_slow else operations(n * n * (d + EXPONENTIAL))
         return values + operations(9.0 * float(n) ** 3)
     if method == "nystrom":
         return 2.0 * over_pairs(1) * rank / n + operations(3.0 * n * float(rank) ** 2)
+    if _is_costly(kernel):
+        return over_pairs(1) + operations(4.0 * n * float(rank) ** 2)
     double, fast = over_pairs(block), over_pairs(block, single=True)
     passes = DOUBLE_PASSES * double + SINGLE_PASSES * fast
     return passes + operations(4.0 * n * float(rank) ** 2)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -70,3 +72,18 @@ def memory_bytes(memory: Any) -> int | None:
     raise InvalidParameter(
         f'memory must be a number of bytes or a text like "4GB", found {memory!r}'
     )
+
+
+CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+"""Where Linux tells the memory a container may use, in its newer and older form."""
+
+
+def machine_bytes() -> int:
+    """Return the memory of this machine, or of the container this process is in."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in map(Path, CONTAINER):
+        try:
+            limits.append(int(path.read_text()))
+        except (OSError, ValueError):  # not in a container, or in one without a limit
+            continue
+    return min(limits)

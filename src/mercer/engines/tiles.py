@@ -96,7 +96,12 @@ class Tiles:
     def keep(self, room: int) -> None:
         """Let computed tiles be kept for later passes, up to so many bytes in all."""
         with self._lock:
-            self.room = room - sum(tile.nbytes for tile in self._kept.values())
+            self.room = room - self.kept_bytes
+
+    @property
+    def kept_bytes(self) -> int:
+        """The memory of the tiles that were kept."""
+        return sum(tile.nbytes for tile in self._kept.values())
 
     def tile(self, block: Block) -> Array:
         """Return the values of a block, valid until this thread asks for the next one."""

@@ -121,6 +121,11 @@ class Kernel(ABC):
         return any(k.reads_rows for k in self.children().values())
 
     @property
+    def is_costly(self) -> bool:
+        """Whether values take so long, as calls of a Python function do, that they are kept."""
+        return any(k.is_costly for k in self.children().values())
+
+    @property
     def proof(self) -> str:
         """The rules by which the kernel is of its kind; empty when it is not proved."""
         parts = [child.proof for child in self.children().values()]

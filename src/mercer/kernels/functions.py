@@ -14,6 +14,7 @@ from mercer.check import (
     Points,
     as_numpy,
     how_many,
+    is_yes,
     namespace,
     square_matrix,
     worst_asymmetry,
@@ -66,13 +67,34 @@ class FromFunction(Kernel):
     >>> shared(["gene", "protein"])
     array([[3., 2.],
            [2., 7.]])
+
+    It is called once for two points, as f(x, y) = conj f(y, x), and a model keeps what it returned
+    in memory: 4n² bytes for n points, of up to a quarter of what may be used.
+
+    With ``vectorised=True`` the function takes two blocks of points and returns the matrix of
+    their values, and nothing needs to be kept.
+
+    >>> import numpy as np
+    >>> inner = FromFunction(lambda x, y: x @ y.T, vectorised=True)
+    >>> inner(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([[ 5., 11.],
+           [11., 25.]])
     """
 
     function: Callable[[Any, Any], Any]
-    domain: ClassVar[Domain] = {"function": _function}
+    vectorised: bool = False
+    domain: ClassVar[Domain] = {"function": _function, "vectorised": is_yes}
+
+    @property
+    def is_costly(self) -> bool:
+        return not self.vectorised
+
+    def own_parameters(self) -> dict[str, Any]:
+        return {}
 
     def evaluate(self, pairs: Pairs) -> Array:
-        return namespace(pairs.x, pairs.y).asarray(pairs.each(self.function))
+        values = pairs.blocks if self.vectorised else pairs.each
+        return namespace(pairs.x, pairs.y).asarray(values(self.function))
 
 
 def _gram(v: Any, name: str) -> FrozenArray:

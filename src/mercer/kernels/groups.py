@@ -226,6 +226,10 @@ class Group(Kernel):
                 raise InvalidInput(f"point {i} is {e!r}, not one of {group}")
         return elements
 
+    @property
+    def is_costly(self) -> bool:
+        return True
+
     def evaluate(self, pairs: Pairs) -> Array:
         group = self._structure()
         elements = pairs.mapped(self._elements)

@@ -17,7 +17,6 @@ from array_api_compat import is_numpy_array
 from mercer.check import (
     Array,
     InvalidInput,
-    MercerError,
     Namespace,
     NotDifferentiable,
     Points,
@@ -26,6 +25,7 @@ from mercer.check import (
     namespace,
     vectors,
 )
+from mercer.kernels import calls
 from mercer.kernels.equality import hashable, listed
 from mercer.kernels.squares import DISTANCE_ACCURACY as DISTANCE_ACCURACY
 from mercer.kernels.squares import squared_distances
@@ -111,7 +111,14 @@ class Pairs(ABC):
 
     @abstractmethod
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        """Return a Python function evaluated on every pair."""
+        """Return a Python function evaluated on every pair; of (x, y) and (y, x), on one of them.
+
+        Among the first few points it is called on both: who doubts it can compare.
+        """
+
+    @abstractmethod
+    def blocks(self, function: Callable[[Any, Any], Any]) -> Array:
+        """Return a function of two blocks of points, which gives a matrix, on every pair."""
 
     @property
     def vectors(self) -> tuple[Array, Array]:
@@ -277,12 +284,10 @@ class Table(Pairs):
             yield (a[:, j][:, None] - b[:, j][None, :]) / lengths[j]
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        values = [
-            _called(function, x, y, (i, j))
-            for i, x in enumerate(members(self.x))
-            for j, y in enumerate(members(self.y))
-        ]
-        return _one_number_each(values, self.shape)
+        return calls.on_all(function, self.x, self.y, self.same)
+
+    def blocks(self, function: Callable[[Any, Any], Any]) -> Array:
+        return calls.on_blocks(function, self.x, self.y)
 
     def _squares(self, scale: Scale) -> Array:
         a, b, lengths = self.sides(scale)
@@ -333,9 +338,10 @@ class Aligned(Pairs):
             yield (a[:, j] - b[:, j]) / lengths[j]
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        both = enumerate(zip(members(self.x), members(self.y), strict=True))
-        values = [_called(function, x, y, (i, i)) for i, (x, y) in both]
-        return _one_number_each(values, self.shape)
+        return calls.on_matching(function, self.x, self.y)
+
+    def blocks(self, function: Callable[[Any, Any], Any]) -> Array:
+        return calls.on_matching_blocks(function, self.x, self.y)
 
     def _squares(self, scale: Scale) -> Array:
         a, b, lengths = self.sides(scale)
@@ -394,30 +400,3 @@ def _image(psi: Callable[[Any], Any], points: Points) -> Points:
             "return one for each"
         )
     return image
-
-
-def _called(function: Callable[[Any, Any], Any], x: Any, y: Any, place: tuple[int, int]) -> Any:
-    try:
-        return function(x, y)
-    except MercerError:
-        raise
-    except Exception as error:
-        shown = ", ".join(f"{str(p)[:40]}" for p in (x, y))
-        raise InvalidInput(
-            f"the function of two points failed on the points {place[0]} and {place[1]} of the "
-            f"part at hand ({shown}): {type(error).__name__}: {error}"
-        ) from error
-
-
-def _one_number_each(values: list[Any], shape: tuple[int, ...]) -> Array:
-    if any(v is None for v in values):
-        raise InvalidInput(
-            "a function of two points must return a number and returned None: did it forget to?"
-        )
-    has_complex = any(isinstance(v, complex | np.complexfloating) for v in values)
-    try:
-        return np.asarray(values, np.complex128 if has_complex else np.float64).reshape(shape)
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"a function of two points must return one number for each pair: {error}"
-        ) from error

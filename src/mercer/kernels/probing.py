@@ -20,6 +20,7 @@ from mercer.check import (
     rows_of,
 )
 from mercer.kernels.base import Kernel
+from mercer.kernels.pairs import Table
 
 DIRECT_POINTS = 1000
 """Up to this many points the whole Gram matrix is decomposed: a fraction of a second."""
@@ -89,7 +90,7 @@ def subsets_of(n: int, count: int, generator: np.random.Generator) -> Iterator[A
 def gram_matrix(kernel: Kernel, x: Points, numbers: Array | None = None) -> Array:
     """Return k(x) as finite numbers, or say for which points, by their numbers, it failed."""
     try:
-        K = as_numpy(kernel(x))
+        K = _both_ways(kernel, x) if kernel.is_costly else as_numpy(kernel(x))
     except MercerError:
         raise
     except Exception as error:
@@ -105,6 +106,13 @@ def gram_matrix(kernel: Kernel, x: Points, numbers: Array | None = None) -> Arra
             "expected one number for each pair"
         )
     return finite(K, f"the kernel {kernel}")
+
+
+def _both_ways(kernel: Kernel, x: Points) -> Array:
+    """Return k(x) with the values of (x, y) and (y, x) each asked for, which may differ."""
+    pairs = Table(x)
+    pairs.same = False
+    return as_numpy(kernel.evaluate(pairs))
 
 
 def _where(kernel: Kernel, x: Points, numbers: Array | None) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from math import isqrt
-from pathlib import Path
 
 from mercer.check import MercerError, Points
+from mercer.engines.base import machine_bytes as machine_bytes
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import MOST_DENSE, dense_bytes
 from mercer.spectrum.exact import exact_bytes, held_columns, needed_bytes, threads_of
@@ -68,21 +67,6 @@ def _on_fewer(n: int, d: int, count: int, allowed: int) -> str:
     if most > rank:
         return f"method='nystrom' with landmarks={rank} takes up to {most}"
     return f"method='dense' takes up to {isqrt(allowed // dense_bytes(1))}"
-
-
-CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where Linux tells the memory a container may use, in its newer and older form."""
-
-
-def machine_bytes() -> int:
-    """Return the memory of this machine, or of the container this process is in."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for path in map(Path, CONTAINER):
-        try:
-            limits.append(int(path.read_text()))
-        except (OSError, ValueError):  # not in a container, or in one without a limit
-            continue
-    return min(limits)
 
 
 def readable(count: int) -> str:

@@ -80,6 +80,7 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
         state, probe, approximation = _iterated(operator, count, tol, random_state)
         proof = _certified(operator, state, count, probe, tol)
     kernel, vectors = operator.base.kernel, state.vectors[:, :count]
+    kept = operator.base.cut(single=True).kept_bytes
     is_proved = kernel.kind is Kind.POSITIVE and bool(kernel.proof)
     turn = orientation(vectors, operator)
     return Spectrum(
@@ -93,13 +94,13 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
         negative_mass=None,
         psd="by construction" if is_proved else "not verified",
         how=How(
-            f"block Davidson on tiles, {approximation}",
-            state.single_passes,
-            state.double_passes,
+            f"block Davidson on {'kept ' if kernel.is_costly else ''}tiles, {approximation}",
+            state.single_passes if operator.base.has_single_tiles else 0,
+            state.double_passes + (0 if operator.base.has_single_tiles else state.single_passes),
             perf_counter() - begun,
             random_state,
             tuple(state.history),
-            needed if budget is None else max(needed, budget),
+            needed + kept if budget is None else max(needed, budget),
         ),
         clusters=clusters(state.values, float(proof.errors.max()), count),
     )
