@@ -457,9 +457,9 @@ def test_a_gram_matrix_is_read_like_its_kernel() -> None:
     near(found.cos2, expected.cos2, 1e-11)
     unknown = given.supplementary(individuals=kernel(NEW, X)).individuals
     assert unknown is not None
-    with pytest.raises(mc.InvalidParameter, match="squares="):
+    with pytest.raises(mc.NotAvailable, match="squares="):
         _ = unknown.cos2
-    with pytest.raises(mc.InvalidParameter, match="supplementary"):
+    with pytest.raises(mc.NotAvailable, match="supplementary"):
         _ = given.variables_
 
 
@@ -491,9 +491,9 @@ def test_variables_of_a_curved_kernel_have_correlations_only() -> None:
     expected = np.corrcoef(np.column_stack([X, F]), rowvar=False)[:4, 4:]
     near(model.variables_.correlations, expected, 1e-12)
     near(model.variables_.cos2, expected**2, 1e-12)
-    with pytest.raises(mc.InvalidParameter, match="linear kernel"):
+    with pytest.raises(mc.NotAvailable, match="linear kernel"):
         _ = model.variables_.coordinates
-    with pytest.raises(mc.InvalidParameter, match="contribute"):
+    with pytest.raises(mc.NotAvailable, match="contribute"):
         _ = model.variables_.contributions
 
 

@@ -66,7 +66,7 @@ def test_supplementary_variables_are_those_of_factominer() -> None:
     near(aligned(variables.coordinates, expected["coord"]), expected["coord"])
     near(aligned(variables.correlations, expected["cor"]), expected["cor"])
     near(variables.cos2, expected["cos2"])
-    with pytest.raises(mc.InvalidParameter, match="only active variables"):
+    with pytest.raises(mc.NotAvailable, match="only active variables"):
         _ = variables.contributions
 
 

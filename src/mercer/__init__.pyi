@@ -10,6 +10,7 @@ from mercer.check import InvalidParameter as InvalidParameter
 from mercer.check import MercerError as MercerError
 from mercer.check import MissingExtra as MissingExtra
 from mercer.check import NoFeatureMap as NoFeatureMap
+from mercer.check import NotAvailable as NotAvailable
 from mercer.check import NotDifferentiable as NotDifferentiable
 from mercer.check import NotPositiveDefinite as NotPositiveDefinite
 from mercer.check import NotSaved as NotSaved

@@ -84,6 +84,10 @@ class UnknownParameter(InvalidParameter, TypeError):
     """A keyword that no parameter has; the message names the nearest, or the equivalent."""
 
 
+class NotAvailable(InvalidInput, AttributeError):
+    """An attribute that does not exist for this model and these data; the message says why."""
+
+
 class NotPositiveDefinite(MercerError, ValueError):
     """An operation or a matrix that leaves the cone of positive definite kernels."""
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Number, Real
+from types import SimpleNamespace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -26,6 +27,7 @@ from mercer.check import (
 )
 from mercer.check import is_yes as is_yes
 from mercer.data.mixed import rows as as_rows
+from mercer.display import costly_names, forget
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
 from mercer.kernels.parameters import parameters, with_parameters
@@ -288,7 +290,7 @@ def in_dtype_of(X: Any, values: Array) -> Array:
 
 
 class Model(BaseEstimator):
-    """A scikit-learn estimator that can be stored, and says what unknown parameters are here."""
+    """A scikit-learn estimator that can be stored, is shown at no cost, and knows other names."""
 
     equivalents: ClassVar[Mapping[str, str]] = {}
     """What scikit-learn's parameters are in terms of those of the model."""
@@ -297,6 +299,19 @@ class Model(BaseEstimator):
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
             cls.__init__ = advised(cls.__init__)  # type: ignore[method-assign]
+
+    def __dir__(self) -> list[str]:
+        """Return what can be asked for; scikit-learn would compute it all to know."""
+        costly = costly_names(type(self))
+        return [name for name in object.__dir__(self) if name in costly or hasattr(self, name)]
+
+    def _get_fitted_attr_html(self, doc_link: str = "") -> Any:
+        """Return scikit-learn's table of attributes, without those that are not computed yet."""
+        unknown = costly_names(type(self)) - set(vars(self))
+        known = {name: getattr(self, name) for name in set(dir(self)) - unknown}
+        table = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
+        table.estimator_class = type(self)
+        return table
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, which `mercer.load` reads."""
@@ -328,6 +343,8 @@ class KernelModel(Model):
 
     def _read(self, X: Any, *, reset: bool) -> Points:
         """Return the data a kernel can read: rows of numbers, or the objects as they are."""
+        if reset:
+            forget(self)
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
         if kernel is not None and not kernel.reads_vectors:
             points = self._rows(X, reset=reset) if kernel.reads_rows else as_points(X, "X")

@@ -129,22 +129,21 @@ class KernelPCA(decomposition.KernelPCA):
         options = {"metric": self.kernel, "filter_params": True, "n_jobs": self.n_jobs}
         return _dense(pairwise_kernels(X, Y, **options, **params))
 
-    @property
     def _threads(self) -> Threads:
         return Threads(self.n_jobs if self.n_jobs is not None and self.n_jobs > 0 else None)
 
     def _gram(self, X: Any, mean: Array | float = 0.0) -> Gram:
         """Return the Gram matrix of points seen from a mean."""
         if self._kernel is not None:
-            return Gram(self._kernel, self._rows(X) - mean, engine=self._threads)
+            return Gram(self._kernel, self._rows(X) - mean, engine=self._threads())
         K = self._values(X)
-        return Gram(Precomputed((K + K.T) / 2.0), np.arange(len(K)), engine=self._threads)
+        return Gram(Precomputed((K + K.T) / 2.0), np.arange(len(K)), engine=self._threads())
 
     def _product(self, X: Any, Y: Any, block: Array, mean: Array | float = 0.0) -> Array:
         """Return the kernel between two sets of points times a block, part by part."""
         if self._kernel is not None:
             sides = self._rows(X) - mean, self._rows(Y) - mean
-            return Gram(self._kernel, *sides, engine=self._threads).product(block)
+            return Gram(self._kernel, *sides, engine=self._threads()).product(block)
         parts = pieces((X.shape[0], Y.shape[0]))
         return np.vstack([self._values(X[rows], Y) @ block for rows in parts])
 

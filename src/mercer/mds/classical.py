@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, finite, number, whole
+from mercer.check import Array, NotAvailable, finite, number, whole
+from mercer.display import costly, forget
 from mercer.estimator import Model, in_dtype_of, one_of, seed_of, weights_of
 from mercer.gram import Gram, shares
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
@@ -158,6 +160,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         s = weights_of(sample_weight, n)
         self._weights = shares(s, n)
         self._total = float(s.sum())
+        forget(self)
         self._all: dict[str, Array] = {}
         self._rows = rows
         scores = self._fit_distances(rows) if is_square else self._fit_points(rows)
@@ -227,19 +230,19 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         largest = float(np.max(np.abs(scaled)))
         is_lost = largest < float(np.finfo(float).tiny) and bool(np.any(values))
         if is_lost or not np.isfinite(largest):
-            raise InvalidInput(
+            raise NotAvailable(
                 f"the eigenvalues are squares of distances too {'small' if is_lost else 'large'} "
                 "for double precision; divide the distances by their maximum to read them. "
                 "embedding_, goodness_ and negative_mass_ are right"
             )
         return scaled
 
-    @property
+    @cached_property
     def eigenvalues_(self) -> Array:
         check_is_fitted(self)
         return self._values(self._first)
 
-    @property
+    @cached_property
     def corrected_eigenvalues_(self) -> Array:
         check_is_fitted(self)
         values = self._values("after")
@@ -277,7 +280,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         """Return the whole centred matrix of the distances, if they are still the same."""
         n = len(self._rows)
         if n > LARGEST_MATRIX:
-            raise InvalidInput(
+            raise NotAvailable(
                 f"all eigenvalues of {n} points would take {8e-9 * n * n:.0f} GB; spectrum_ holds "
                 "the leading ones, and smallest_eigenvalue_ the smallest"
             )
@@ -286,13 +289,13 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
             d = corrected_square(d, self.correction, self.correction_constant_)
         operator = CentredDistances(d, self._weights)
         if when == "after" and not np.isclose(operator.trace, self._trace, rtol=1e-12, atol=0):
-            raise InvalidInput(
+            raise NotAvailable(
                 "the distances have been written to since `fit`, so that their eigenvalues are "
                 "not those of the axes; fit again"
             )
         return operator.dense()
 
-    @property
+    @cached_property
     def goodness_(self) -> Goodness:
         check_is_fitted(self)
         values = self._without_unit("after")
@@ -300,7 +303,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         sums = float(np.sum(np.abs(values))), float(np.sum(np.maximum(values, 0.0)))
         return Goodness(*(min(kept / total, 1.0) if total > 0 else 0.0 for total in sums))
 
-    @property
+    @cached_property
     def negative_mass_(self) -> float:
         check_is_fitted(self)
         values = self._without_unit(self._first)
@@ -308,7 +311,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         negative = float(np.sum(np.abs(values[values < -rounding])))
         return negative / float(np.sum(np.abs(values))) if negative > 0 else 0.0
 
-    @property
+    @costly
     def dissimilarity_matrix_(self) -> Array:
         check_is_fitted(self)
         is_points = isinstance(self._axes, PointAxes)

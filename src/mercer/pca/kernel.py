@@ -15,6 +15,7 @@ from mercer.check import (
     Array,
     InvalidInput,
     InvalidParameter,
+    NotAvailable,
     Points,
     number,
     real_array,
@@ -392,7 +393,7 @@ class KernelPCA(
         """
         check_is_fitted(self)
         if self._is_precomputed or not self.kernel_.reads_vectors:
-            raise InvalidParameter(
+            raise NotAvailable(
                 "these individuals are not rows of variables; give some to "
                 "supplementary(variables=...)"
             )

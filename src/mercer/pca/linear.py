@@ -20,6 +20,7 @@ from mercer.check import (
     Array,
     InvalidInput,
     InvalidParameter,
+    NotAvailable,
     real_array,
     whole,
 )
@@ -234,7 +235,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         check_is_fitted(self)
         p = self._axes.table.shape[1]
         if self.spectrum_.rank is None:
-            raise InvalidParameter("the generalised variance needs all axes: n_components=None")
+            raise NotAvailable("the generalised variance needs all axes: n_components=None")
         return float(np.prod(self.inertias_)) if len(self._axis_inertias) == p else 0.0
 
     def _left_out(self, count: int) -> float:
@@ -264,8 +265,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
             raise InvalidParameter(f"there are {kept} axes, not {count}")
         return self._unit * float(np.sqrt(self._total * self._left_out(count)))
 
-    @property
+    @cached_property
     def components_(self) -> Array:
+        """The axes as rows; their signs are found from the data."""
         check_is_fitted(self)
         return self._axes.vectors.T
 

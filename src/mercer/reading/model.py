@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, number, real_array, whole
+from mercer.check import Array, InvalidInput, NotAvailable, number, real_array, whole
+from mercer.display import forget
 from mercer.estimator import column_names, require_fit
 from mercer.reading.outliers import Outliers
 from mercer.reading.remarks import ConstantColumns, ReadingWarning, named
@@ -65,8 +66,7 @@ class Readable:
 
     def _note(self, X: Any, weights: Array, count: int) -> None:
         """Remember what the data were called, and forget what was read of others."""
-        for name in ("individuals_", "variables_"):
-            vars(self).pop(name, None)
+        forget(self)
         self._weights = weights
         self._names, self._library = row_names(X), library_of(X)
         self._columns = column_names(X) or tuple(f"x{j}" for j in range(count))
@@ -117,7 +117,7 @@ class Readable:
             result = values * self._unit * self._unit
         is_lost = np.isinf(result) | (np.abs(result) < float(np.finfo(float).tiny))
         if np.any(is_lost & (values != 0.0)):
-            raise InvalidInput(
+            raise NotAvailable(
                 f"the inertia of data of size {self._unit:.0e} is no double precision number; "
                 "shares, coordinates and cos2 are right: rescale the data for the rest"
             )

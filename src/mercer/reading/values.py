@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.check import (
     Array,
-    InvalidParameter,
+    NotAvailable,
     NotPositiveDefinite,
 )
 from mercer.points import readings
@@ -24,6 +24,10 @@ CONSTANT = 4.0 * float(np.finfo(float).eps)
 
 CANCELLED = 1e-12
 """What is left of a squared distance below this share of it is rounding."""
+
+
+class NoDistances(NotPositiveDefinite, NotAvailable):
+    """A squared distance that is negative, as kernels that are not positive definite have them."""
 
 
 def _labels(names: tuple[str, ...] | None, count: int) -> Array:
@@ -80,13 +84,13 @@ class Individuals:
 
     def _squares(self) -> Array:
         if self.squared_distances is None:
-            raise InvalidParameter(
+            raise NotAvailable(
                 "the distance of these individuals to the barycentre is not known: with a "
                 "precomputed kernel give k(x, x) as supplementary(individuals=K, squares=...)"
             )
         if np.any(self.squared_distances < 0):
             row = int(np.argmin(self.squared_distances))
-            raise NotPositiveDefinite(
+            raise NoDistances(
                 f"the squared distance of individual {self.labels[row]} to the barycentre is "
                 f"{self.squared_distances[row]:.3g}: the kernel is not positive definite, and "
                 "cos2 and distances do not exist"
@@ -195,7 +199,7 @@ class Variables:
     @cached_property
     def coordinates(self) -> Array:
         if self.deviations is None:
-            raise InvalidParameter(
+            raise NotAvailable(
                 "variables have coordinates only where axes are combinations of them: in PCA and "
                 "with the linear kernel. Their .correlations exist for every kernel"
             )
@@ -210,7 +214,7 @@ class Variables:
     def contributions(self) -> Array:
         """The share of each variable in the inertia of each axis; they add up to 1."""
         if self.weights is None:
-            raise InvalidParameter(
+            raise NotAvailable(
                 "only active variables in PCA, or with the linear kernel, contribute to the axes"
             )
         squares = _squared(self.coordinates, self.unit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -352,7 +353,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         variances = np.multiply.outer(np.sum(white * white, axis=0), self.noise_variance_)
         return np.asarray(np.sqrt(variances))
 
-    @property
+    @cached_property
     def degrees_of_freedom_(self) -> float:
         """The trace of the smoother, under squared loss and up to 3 000 points."""
         check_is_fitted(self)
@@ -372,7 +373,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         data = Data(self.X_fit_, self._p[:, None], self._p, self._is_precomputed)
         return self._system(data, self._fixed_kernel, loss_named("squared"))
 
-    @property
+    @cached_property
     def noise_variance_(self) -> Any:
         """The weighted sum of squared residuals divided by its degrees of freedom, per output."""
         n, left = len(self._p), len(self._p) - self.degrees_of_freedom_

@@ -1,0 +1,99 @@
+"""Every estimator with every kind of data it takes, for laws that hold for all of them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+import mercer as mc
+import mercer.sklearn
+
+N = 16
+RNG = np.random.default_rng(20)
+NUMBERS = RNG.standard_normal((N, 3)) * [3.0, 2.0, 1.0] + [0.0, 5.0, 1.0]
+FRAME = pd.DataFrame(NUMBERS, columns=["length", "width", "depth"], index=list("abcdefghijklmnop"))
+STRINGS = ["".join(RNG.choice(list("acgt"), 12)) for _ in range(N)]
+GRAPHS = [
+    mc.Graph([(i, i + 1) for i in range(3 + k % 5)] + [(0, 2)] * (k % 2), n=9 + k) for k in range(N)
+]
+TABLE = pd.DataFrame(
+    {"length": NUMBERS[:, 0], "colour": RNG.choice(["red", "<b>blue</b>"], N), "n": range(N)}
+)
+SIMILARITIES = NUMBERS @ NUMBERS.T + np.eye(N)
+DISTANCES = np.sqrt(((NUMBERS[:, None] - NUMBERS[None]) ** 2).sum(-1))
+LINE = np.linspace(0.0, 1.0, N)
+Y = np.sin(5.0 * LINE) + 0.1 * RNG.standard_normal(N)
+LABELS = np.where(NUMBERS[:, 0] > 0, "high", "low")
+
+POINTS: dict[str, tuple[Any, Any]] = {
+    "numbers": (mc.Gaussian(2.0), NUMBERS),
+    "a data frame": (mc.Gaussian("median"), FRAME),
+    "strings": (mc.StringSpectrum(2), STRINGS),
+    "graphs": (mc.WeisfeilerLehman(2), GRAPHS),
+    "a table": (mc.Columns(), TABLE),
+    "a matrix": ("precomputed", SIMILARITIES),
+    "a function": (lambda x, y: float(x @ y), NUMBERS),
+}
+
+WIDE = mc.Gaussian(2.0)
+MODELS: dict[str, tuple[Any, ...]] = {
+    "PCA of numbers": (mc.PCA(), NUMBERS),
+    "PCA of a data frame": (mc.PCA(2, standardize=True), FRAME),
+    "PCA of huge numbers": (mc.PCA(2), 1e200 * NUMBERS),
+    "PCA of few axes": (mc.PCA(1), NUMBERS),
+    "linear KernelPCA": (mc.KernelPCA(2), FRAME),
+    "KernelPCA with landmarks": (
+        mc.KernelPCA(2, kernel=WIDE, method="nystrom", landmarks=8, random_state=0),
+        NUMBERS,
+    ),
+    "scikit-learn's KernelPCA": (mercer.sklearn.KernelPCA(2, kernel="rbf"), NUMBERS),
+    "ClassicalMDS of distances": (mc.ClassicalMDS(2), DISTANCES),
+    "ClassicalMDS of points": (mc.ClassicalMDS(2, metric="euclidean"), NUMBERS),
+    "ClassicalMDS of a data frame": (mc.ClassicalMDS(2, metric="euclidean"), FRAME),
+    "corrected ClassicalMDS": (mc.ClassicalMDS(2, correction="lingoes"), DISTANCES**1.5),
+    "ClassicalMDS of huge distances": (mc.ClassicalMDS(2), 1e200 * DISTANCES),
+    "StressMDS of distances": (mc.StressMDS(2, random_state=0), DISTANCES),
+    "StressMDS of points": (mc.StressMDS(2, metric="euclidean", random_state=0), NUMBERS),
+    "SmoothingSpline": (mc.SmoothingSpline(), LINE, Y),
+    "straight SmoothingSpline": (mc.SmoothingSpline(penalty=np.inf), LINE, Y),
+    "KernelRegression of two outputs": (
+        mc.KernelRegression(WIDE, 0.1),
+        NUMBERS,
+        np.column_stack([Y, Y]),
+    ),
+    "KernelRegression of absolute loss": (
+        mc.KernelRegression(WIDE, 0.1, loss="absolute"),
+        NUMBERS,
+        Y,
+    ),
+    "KernelRegression with landmarks": (mc.KernelRegression(WIDE, 0.1, landmarks=8), NUMBERS, Y),
+    "GaussianProcess with a mean": (mc.GaussianProcess(WIDE, mean="linear"), FRAME, Y),
+    "SVC with probabilities": (mc.SVC(WIDE, probability=True), NUMBERS, LABELS),
+    **{f"KernelPCA of {what}": (mc.KernelPCA(2, kernel=k), x) for what, (k, x) in POINTS.items()},
+    **{
+        f"KernelRegression of {what}": (mc.KernelRegression(k, 0.1), x, Y)
+        for what, (k, x) in POINTS.items()
+    },
+    **{
+        f"GaussianProcess of {what}": (
+            mc.GaussianProcess(k, noise_variance=0.1, optimise=False),
+            x,
+            Y,
+        )
+        for what, (k, x) in POINTS.items()
+    },
+    **{f"SVC of {what}": (mc.SVC(k), x, LABELS) for what, (k, x) in POINTS.items()},
+}
+"""An estimator that is not fitted, and what to fit it to."""
+
+
+def fitted(name: str) -> Any:
+    """Return a model that was fitted just now, without the warnings that its data deserve."""
+    estimator, *data = MODELS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return clone(estimator).fit(*data)

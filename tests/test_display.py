@@ -1,0 +1,155 @@
+"""A fitted model can always be shown and completed, and that costs nothing."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cached_property
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
+
+import mercer as mc
+from mercer.display import costly, costly_names
+from mercer.estimator import Model
+from tests.fitted import MODELS, NUMBERS, STRINGS, fitted
+
+COMPUTING = ("gram", "engines", "solve", "spectrum.dense", "spectrum.exact", "davidson", "lowrank")
+"""Modules of which no function is called without numbers being computed."""
+
+DECOMPOSING = ("eigh", "eigvalsh", "svd", "cholesky", "solve", "qr", "inv")
+
+
+def calls(action: Callable[[], object]) -> list[str]:
+    """Return the functions that compute which an action calls, by module and name."""
+    found = []
+
+    def note(frame: FrameType, event: str, what: Any) -> None:
+        module = frame.f_globals.get("__name__", "")
+        name = frame.f_code.co_name
+        if (
+            event == "call"
+            and name != "__repr__"
+            and module.startswith(tuple(f"mercer.{m}" for m in COMPUTING))
+        ):
+            found.append(f"{module}.{name}")
+        if event == "call" and module.endswith("linalg") and name in DECOMPOSING:
+            found.append(f"{module}.{name}")
+
+    sys.setprofile(note)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def read_all(model: object, names: list[str]) -> None:
+    for name in names:
+        with suppress(AttributeError), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of constant columns, of points at the barycentre
+            getattr(model, name)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_fitted_model_is_shown_without_computing_anything(name: str) -> None:
+    model = fitted(name)
+    before = set(vars(model))
+    assert calls(lambda: model._repr_html_()) == []
+    assert calls(lambda: repr(model)) == []
+    assert calls(lambda: dir(model)) == []
+    assert set(vars(model)) == before
+    assert type(model).__name__ in model._repr_html_()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_name_of_a_fitted_model_has_a_value_or_a_reason(name: str) -> None:
+    model = fitted(name)
+    names = dir(model)
+    read_all(model, names)
+    assert len(names) > 10
+    for attribute in ("variables_", "individuals_", "inertias_", "goodness_", "function_"):
+        assert hasattr(model, attribute) in (True, False)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_what_was_computed_is_kept(name: str) -> None:
+    model = fitted(name)
+    kept = [n for n in dir(model) if not isinstance(getattr(type(model), n, None), costly)]
+    read_all(model, kept)
+    assert calls(lambda: read_all(model, kept)) == []
+
+
+class Slow(Model):
+    def fit(self) -> Slow:
+        self.fitted_ = True
+        return self
+
+    @property
+    def matrix_(self) -> Any:
+        return mc.Gram(mc.Linear(), NUMBERS).dense()
+
+    @cached_property
+    def kept_(self) -> Any:
+        return mc.Gram(mc.Linear(), NUMBERS).dense()
+
+
+def test_the_laws_above_find_a_property_that_computes() -> None:
+    model = Slow().fit()
+    assert "mercer.gram.dense" in calls(model._repr_html_)
+    read_all(model, ["kept_"])
+    assert calls(lambda: model.kept_) == []
+    assert "kept_" in model._repr_html_()
+    assert costly_names(Slow) == {"kept_"}
+
+
+def test_the_reason_why_a_value_does_not_exist_is_told() -> None:
+    model = fitted("KernelPCA of strings")
+    assert not hasattr(model, "variables_")
+    with pytest.raises(AttributeError, match="not rows of variables"):
+        model.variables_  # noqa: B018  (asking is the test)
+    with pytest.raises(mc.NotAvailable, match="too large for double precision"):
+        fitted("ClassicalMDS of huge distances").eigenvalues_  # noqa: B018
+
+
+def test_models_are_shown_inside_others() -> None:
+    pca = mc.KernelPCA(2, kernel=mc.StringSpectrum(2))
+    pipe = make_pipeline(pca).fit(STRINGS)
+    assert "KernelPCA" in pipe._repr_html_()
+    assert "transform" in dir(pipe)
+    steps = Pipeline([("pca", pca), ("svc", mc.SVC())])
+    y = np.arange(len(STRINGS)) % 2
+    search = GridSearchCV(steps, {"svc__C": [0.1, 1.0]}, cv=2).fit(STRINGS, y)
+    assert "KernelPCA" in search._repr_html_()
+    assert not hasattr(search.best_estimator_["pca"], "variables_")
+
+
+def test_ipython_shows_and_completes(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    shells = pytest.importorskip("IPython.core.interactiveshell")
+    shell = shells.InteractiveShell(history_length=0)
+    shell.user_ns["model"] = fitted("KernelPCA of graphs")
+    found, _ = shell.display_formatter.format(shell.user_ns["model"])
+    assert "KernelPCA" in found["text/html"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its new interface is provisional, its old one pending
+        names = {found.text for found in shell.Completer.completions("model.in", len("model.in"))}
+    assert {"inertias_", "individuals_"} <= {name.rpartition(".")[2] for name in names}
+
+
+@pytest.mark.parametrize("name", ["PCA of numbers", "ClassicalMDS of distances"])
+def test_a_second_fit_forgets_what_was_computed_for_the_first(name: str) -> None:
+    model = fitted(name)
+    values = {n: getattr(model, n, None) for n in sorted(costly_names(type(model)))}
+    attributes = [n for n, value in values.items() if isinstance(value, np.ndarray)]
+    assert attributes
+    data = MODELS[name][1]
+    again, fresh = model.fit(data[:9, :9] ** 2), fitted(name).fit(data[:9, :9] ** 2)
+    for attribute in attributes:
+        assert np.array_equal(getattr(again, attribute), getattr(fresh, attribute))
