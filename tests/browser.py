@@ -63,6 +63,20 @@ class Visit:
         return found
 
 
+TOOLBARS = """[...document.querySelectorAll(".js-plotly-plot")].map((place) =>
+    [...place.querySelectorAll(".modebar-btn")].map((button) => button.dataset.title))"""
+"""The titles of the buttons of each figure of a page, as plotly.js has drawn them."""
+
+FLAT = {
+    *("Download plot as a PNG", "Zoom", "Pan", "Box Select", "Lasso Select"),
+    *("Zoom in", "Zoom out", "Reset axes"),
+}
+DEEP = {
+    *("Download plot as a PNG", "Zoom", "Pan"),
+    *("Orbital rotation", "Turntable rotation", "Reset camera to default"),
+}
+
+
 @contextmanager
 def visit(
     browser: Any, path: Path, *, size: tuple[int, int] = DESKTOP, scripts: bool = True

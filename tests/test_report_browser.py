@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer import pictures
 from mercer.data.table import Table
 from mercer.datasets import decathlon
 from mercer.page import Section
-from tests.browser import PHONE, Visit, started, visit
+from mercer.pictures.with_plotly import as_data
+from tests.browser import DEEP, FLAT, PATIENCE, PHONE, TOOLBARS, Visit, started, visit
 from tests.hostile import HOSTILE
 
 SELECTED = """[...document.querySelectorAll("figure[data-live] .live")].map((place) =>
@@ -92,6 +94,71 @@ def test_a_page_is_alive_says_nothing_and_asks_nothing(open_page: Visit, page: P
     assert figures >= 10
     assert open_page.page.locator("figure[data-live] .main-svg").count() >= figures
     assert "41 individuals, Gaussian kernel" in open_page.texts(".result")[0]
+
+
+def test_no_figure_has_a_button_that_we_did_not_choose(open_page: Visit) -> None:
+    toolbars = open_page.ask(TOOLBARS)
+    assert len(toolbars) >= 10
+    assert all(set(titles) == FLAT for titles in toolbars)
+
+
+@pytest.fixture(scope="module")
+def deep() -> pictures.Panel:
+    points = np.random.default_rng(0).standard_normal((20, 3))
+    model = mc.PCA(3).fit(points)
+    return pictures.space.describe(model.individuals_, spectrum=model.spectrum_)
+
+
+def toolbars(browser: Any, path: Path) -> list[set[str]]:
+    """Return the titles of the buttons of each figure in a file that is not a page of ours."""
+    page = browser.new_page()
+    try:
+        page.goto(path.as_uri())
+        page.wait_for_selector(".modebar-btn", state="attached", timeout=PATIENCE)
+        return [set(titles) for titles in page.evaluate(TOOLBARS)]
+    finally:
+        page.close()
+
+
+def test_a_described_picture_on_a_page_and_in_space_has_our_buttons_alone(
+    browser: Any, deep: pictures.Panel, tmp_path: Path
+) -> None:
+    model = mc.PCA(2).fit(np.random.default_rng(0).standard_normal((9, 2)))
+    path = mc.report(model, tmp_path / "p.html", sections=[Section("Space", pictures=[deep])])
+    with visit(browser, path) as seen:
+        found = seen.ask(TOOLBARS)
+    assert sum(set(titles) == DEEP for titles in found) == 1
+    assert sum(set(titles) == FLAT for titles in found) == len(found) - 1 > 1
+
+
+def test_figures_of_a_notebook_have_our_buttons_alone(
+    browser: Any, deep: pictures.Panel, tmp_path: Path
+) -> None:
+    import plotly.io
+    from plotly.graph_objects import Figure
+
+    model = mc.PCA(2).fit(np.random.default_rng(0).standard_normal((9, 2)))
+    flat = pictures.individuals.describe(model.individuals_, spectrum=model.spectrum_)
+    path = tmp_path / "figure.html"
+    before = plotly.io.renderers.default
+    for picture, expected in ((flat, FLAT), (deep, DEEP)):
+        figure = pictures.plotly(picture)
+        figure.write_html(path)
+        assert toolbars(browser, path) == [expected]
+        plotly.io.renderers.default = "plotly_mimetype+notebook"
+        try:
+            bundle = figure._repr_mimebundle_()
+        finally:
+            plotly.io.renderers.default = before
+        assert bundle["application/vnd.plotly.v1+json"]["config"]["modeBarButtons"]
+        library = f"<script>{plotly.offline.get_plotlyjs()}</script>"
+        path.write_text(library + bundle["text/html"], encoding="utf-8")
+        assert toolbars(browser, path) == [expected]
+        plotly.io.write_html(figure, path)  # by plotly alone, which knows no toolbar of ours
+        (shown,) = toolbars(browser, path)
+        assert not any(re.search("share|cloud|studio|edit", title, re.I) for title in shown)
+    plotly.io.write_html(Figure(as_data(flat)["data"]), path)
+    assert toolbars(browser, path) != [FLAT]  # what plotly chooses by itself is something else
 
 
 def test_a_box_selects_the_same_individuals_in_every_panel_and_in_the_table(

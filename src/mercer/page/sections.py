@@ -15,6 +15,7 @@ import numpy as np
 from mercer.check import InvalidInput
 from mercer.page.text import clean
 from mercer.pictures.scene import Panel, Sheet
+from mercer.pictures.toolbar import config
 from mercer.pictures.with_plotly import as_data
 
 Picture = Panel | Sheet
@@ -107,7 +108,7 @@ def _panel(name: str, picture: Picture, figure: Value) -> Value:
         "kind": "scene",
         "title": clean(picture.title, 300),
         "caption": " ".join(clean(note, 600) for note in picture.notes),
-        "figure": {"data": figure["data"], "layout": layout},
+        "figure": {"data": figure["data"], "layout": layout, "config": config(layout)},
         "ratio": height / width,
         "has_titles": isinstance(picture, Sheet) and any(p.title for p in picture.panels),
     }

@@ -25,6 +25,7 @@ from mercer.page.svg import drawn
 from mercer.page.text import embedded, short
 from mercer.pictures.colours import PALETTE
 from mercer.pictures.crowds import SAMPLE
+from mercer.pictures.toolbar import config
 from mercer.store.file import written
 
 ASSETS = Path(__file__).parent / "assets"
@@ -210,7 +211,7 @@ def rendered(value: Value, pictures: Mapping[str, Picture] | None = None) -> str
         policy=policy(scripts),
         style=markup(asset("page.css")),
         scripts=[markup(script) for script in scripts],
-        data=markup(embedded({**value, "palette": PALETTE})),
+        data=markup(embedded({**value, "palette": PALETTE, "toolbar": config(["xaxis"])})),
     )
     return page
 

@@ -10,6 +10,7 @@ from mercer.data.extras import extra
 from mercer.pictures.colours import GREY, PALE
 from mercer.pictures.labels import placements
 from mercer.pictures.scene import INCH, Axis, Labels, Panel, Rule, Sheet, equalised
+from mercer.pictures.toolbar import UPLOADS
 from mercer.pictures.traces import PIXELS, TRACES, Trace, line, safe
 
 MARGINS = {"l": 70, "r": 150, "t": 60, "b": 110}
@@ -22,8 +23,10 @@ BETWEEN = 80.0
 
 def figure_of(picture: Panel | Sheet) -> Any:
     """Return a plotly Figure."""
-    objects = extra("plotly.graph_objects", "plot", "drawing a picture for a page")
-    return objects.Figure(as_data(picture))
+    extra("plotly.graph_objects", "plot", "drawing a picture for a page")
+    from mercer.pictures.figures import Figure
+
+    return Figure(as_data(picture))
 
 
 def as_data(picture: Panel | Sheet) -> dict[str, Any]:
@@ -40,6 +43,7 @@ def as_data(picture: Panel | Sheet) -> dict[str, Any]:
         "title": {"text": safe(sheet.title)},
         "annotations": [],
         "shapes": [],
+        "modebar": {"remove": UPLOADS},
     }
     data: list[Trace] = []
     told: set[str] = set()

@@ -29,12 +29,11 @@ mercer.layout = (more) => ({
   ...more,
 });
 
-mercer.plot = (place, traces, layout) =>
+mercer.plot = (place, traces, layout, toolbar = mercer.page.value.toolbar) =>
   Plotly.newPlot(place, traces, mercer.layout(layout), {
-    displaylogo: false,
+    ...toolbar,
     responsive: true,
     displayModeBar: mercer.isCoarse() ? false : "hover",
-    modeBarButtonsToRemove: ["autoScale2d"],
   });
 
 // Words of a panel stand beside markers that are not seen.
@@ -498,9 +497,9 @@ mercer.renderers.heat = async (place, panel, page) => {
 
 // A picture that was described, axes and all; its size is that of its place.
 mercer.renderers.scene = (place, panel) => {
-  const { data, layout } = panel.figure;
+  const { data, layout, config } = panel.figure;
   place.style.height = `${Math.round(Math.min(place.clientWidth, 860) * panel.ratio + 60)}px`;
   const hasWords = data.some((trace) => trace.showlegend || trace.colorbar || trace.marker?.colorbar);
   const margin = { l: 70, r: hasWords ? 150 : 20, t: panel.has_titles ? 34 : 12, b: 60 };
-  return mercer.plot(place, data, { ...layout, margin, dragmode: false, showlegend: true });
+  return mercer.plot(place, data, { ...layout, margin, dragmode: false, showlegend: true }, config);
 };
