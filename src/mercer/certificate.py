@@ -304,7 +304,7 @@ def _largest_root(norms: Array, noise: float, inflation: float) -> float:
     >>> _largest_root(np.array([2.0, 2.0]), 0.0, 1.0), _largest_root(np.array([2.0]), 0.5, 1.0)
     (2.0, 2.5)
     """
-    unit = float(norms.max())
+    unit = float(norms.max()) + noise  # in which no coefficient overflows
     before = np.append(1.0, np.cumprod(norms / unit))
     polynomial = np.append(1.0, -inflation * noise / unit * before[:-1])
     polynomial[-1] -= inflation * before[-1]

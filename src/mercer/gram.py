@@ -14,6 +14,7 @@ from mercer.check import (
     InvalidInput,
     Points,
     as_numpy,
+    chunks,
     finite,
     worst_asymmetry,
 )
@@ -146,17 +147,18 @@ class Gram:
     @cached_property
     def _diagonal(self) -> Array:
         if not lies_on_disk(self.x):
-            return as_numpy(self.kernel.diag(self.x)).astype(np.float64)
-        diagonals = [as_numpy(self.kernel.diag(self.x[rows])) for rows in readings(self.x)]
-        return np.concatenate(diagonals).astype(np.float64)
+            return as_numpy(self.kernel.diag(_in_doubles(self.x))).astype(np.float64)
+        parts = (_in_doubles(self.x[rows]) for rows in readings(self.x))
+        return np.concatenate([as_numpy(self.kernel.diag(x)) for x in parts]).astype(np.float64)
 
     def rows(self, indices: Any) -> Array:
         """Return some rows of the matrix, by their numbers."""
         tiles = self.cut()  # whose points remember what was counted in them
-        x, y = take(tiles.x, indices), tiles.y
+        x, y = _in_doubles(take(tiles.x, indices)), tiles.y
         if not lies_on_disk(y):
-            return as_numpy(self.kernel(x, y))
-        return np.hstack([as_numpy(self.kernel(x, y[rows])) for rows in readings(y)])
+            return as_numpy(self.kernel(x, _in_doubles(y)))
+        parts = (_in_doubles(y[rows]) for rows in readings(y))
+        return np.hstack([as_numpy(self.kernel(x, part)) for part in parts])
 
     def dense(self) -> Array:
         """Return the whole matrix, for which it takes n x m numbers of memory."""
@@ -214,6 +216,10 @@ class Gram:
     def project(self, factor: Array) -> Array:
         """Turn the factor of an approximation of the Gram matrix into one of this operator's."""
         return factor
+
+    def dense_rounding(self) -> float:
+        """Return a bound for the norm of what rounding has done to the matrix from `dense`."""
+        return self.shape[0] * self.entry_rounding().entry
 
     def rounding(self, *, single: bool = False) -> float:
         """Return a bound for the norm of what rounding adds to a product with a unit vector."""
@@ -288,6 +294,19 @@ class Centred:
     def shape(self) -> tuple[int, int]:
         return self.gram.shape
 
+    @cached_property
+    def active(self) -> Centred:
+        """The operator of the points that have a weight, on which alone its axes depend.
+
+        However far away a point without weight is, no bound, unit or landmark knows of it. Of
+        points on disk it is the operator itself.
+        """
+        chosen, base = np.flatnonzero(self.weights), self.gram
+        if len(chosen) == len(self.weights) or lies_on_disk(base.x):
+            return self
+        settings = {"engine": base.engine, "tile": base.tile, "progress": base.progress}
+        return Centred(Gram(base.kernel, take(base.x, chosen), **settings), self.weights[chosen])
+
     def project(self, factor: Array) -> Array:
         """Turn the factor of an approximation of the Gram matrix into one of this operator's."""
         centre(factor, self.weights)
@@ -299,6 +318,18 @@ class Centred:
         The operator is W^½KW^½ between two orthogonal projections, and weights sum to 1.
         """
         return self.gram.entry_rounding(single=single).product
+
+    def dense_rounding(self) -> float:
+        r"""Return a bound for the norm of what rounding has done to the matrix from `dense`.
+
+        Errors of the entries of K are between two orthogonal projections and weights that sum to
+        1, so that their norm is at most the largest. A mean of a row is off by :math:`\gamma_m|K|`
+        for sums of m terms, the grand mean by twice that; three differences, two products and the
+        weights' own roundings add 24 units at most.
+        """
+        known = self.gram.entry_rounding()
+        terms = 4 * (2 * _span(self.shape[0]) + 4) + 24
+        return known.entry + gamma(terms, float(np.finfo(float).eps) / 2) * known.value
 
     @cached_property
     def roots(self) -> Array:
@@ -338,8 +369,20 @@ class Centred:
     def mean_rows(self) -> Array:
         """K w: the mean of each row, in the precision of the passes made so far."""
         if self._mean_rows is None:
-            self._mean_rows = self.gram @ self.weights
+            self._mean_rows = self._means_of_active()
         return self._mean_rows
+
+    def _means_of_active(self) -> Array:
+        """Return the mean of each row, with those that the operator of active points has found."""
+        if self.active is self:
+            return self.gram @ self.weights
+        active, others = np.flatnonzero(self.weights), np.flatnonzero(self.weights == 0)
+        known, part = self.active.mean_rows, self.active.gram
+        beyond = part.against(take(self.gram.x, others)) @ self.active.weights
+        means = np.empty(self.shape[0], np.result_type(known, beyond))
+        means[active], means[others] = known, beyond
+        self.means_are_single = self.active.means_are_single
+        return means
 
     @property
     def square_sum_is_known(self) -> bool:
@@ -393,7 +436,7 @@ class Centred:
     def dense(self) -> Array:
         """Return the whole matrix."""
         K = self.gram.dense()
-        self._mean_rows, self.means_are_single = K @ self.weights, False
+        self._mean_rows, self.means_are_single = _row_means(K, self.weights), False
         K -= self._mean_rows[:, None]
         K -= self._mean_rows.conj()[None, :]
         K += self.grand_mean
@@ -408,6 +451,26 @@ class Centred:
         """
         means: Array = values @ self.weights
         return values - self.mean_rows.conj()[None, :] - means[:, None] + self.grand_mean
+
+
+def _in_doubles(points: Points) -> Points:
+    """Return points in double precision, in which their kernel's values are computed too."""
+    is_single = isinstance(points, np.ndarray) and points.dtype.kind == "f"
+    return np.asarray(points, np.float64) if is_single else points
+
+
+def _span(n: int) -> int:
+    """Return how many terms are added at a time where n are, so that none is added often."""
+    return int(np.ceil(np.sqrt(max(n, 1))))
+
+
+def _row_means(K: Array, weights: Array) -> Array:
+    """Return K w by sums of sums of √n terms, which bounds their rounding in any order."""
+    starts = np.arange(0, len(weights), _span(len(weights)))
+    means = np.empty(len(K), K.dtype)
+    for rows in chunks(len(K), TILE):
+        means[rows] = np.add.reduceat(K[rows] * weights, starts, axis=1).sum(axis=1)
+    return means
 
 
 def column_sums(block: Array) -> Array:

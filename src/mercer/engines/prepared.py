@@ -215,6 +215,11 @@ def statistics(kernel: Kernel) -> list[Any]:
     return [s for k in kernel.children().values() for s in statistics(k)]
 
 
+def reads_inner_products(kernel: Kernel) -> bool:
+    """Whether an expression has inner products of points in it, which depend on the origin."""
+    return any(isinstance(leaf, OF_INNER_PRODUCTS) for leaf in leaves(kernel))
+
+
 def is_steep(kernel: Kernel) -> bool:
     """Whether the derivative in d² is infinite at 0, so that rounding of d² would show."""
     if isinstance(kernel, Matern):

@@ -88,7 +88,7 @@ def bound(kernel: Kernel, prepared: Prepared) -> Entry:
         return _of_distance(kernel, prepared, unit)
     if isinstance(kernel, Linear | Polynomial | Sigmoid):
         size = prepared.largest_norm["inner"]
-        inner = Entry(size, gamma(prepared.columns + 2, unit) * size)
+        inner = Entry(size, gamma(prepared.columns + 3, unit) * size)
         return _of_inner_product(kernel, inner, unit)
     if isinstance(kernel, Constant):
         return Entry(kernel.constant, unit * kernel.constant)
@@ -115,7 +115,7 @@ def _of_distance(kernel: Kernel, prepared: Prepared, unit: float) -> Entry:
     slope = np.inf if is_steep(kernel) else 0.5
     if slope == 0.5 and kernel.nu < np.inf:
         slope = kernel.nu / (2.0 * (kernel.nu - 1.0))
-    error = slope * squares
+    error = slope * squares if squares > 0 else 0.0  # points that are all the same
     if prepared.has_kink:  # |d k'(d)| <= 1 at every smoothness
         error = min(error, accuracy)
     return Entry(1.0, error + FUNCTION * unit + BESSEL)

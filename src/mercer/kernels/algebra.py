@@ -52,6 +52,10 @@ class Sum(Composite):
     terms: tuple[Kernel, ...]
     theorem: ClassVar[str] = "a sum of {kind} kernels is one"
 
+    @property
+    def ignores_origin(self) -> bool:
+        return all(term.ignores_origin for term in self.terms)
+
     def evaluate(self, pairs: Pairs) -> Array:
         total = self.terms[0].evaluate(pairs)
         for term in self.terms[1:]:
@@ -128,6 +132,10 @@ class Scaled(Composite):
     weight: float
     kernel: Kernel
     theorem: ClassVar[str] = "a nonnegative multiple of a {kind} kernel is one"
+
+    @property
+    def ignores_origin(self) -> bool:
+        return self.kernel.ignores_origin
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", nonnegative_weight(self.weight))
@@ -356,6 +364,10 @@ class Constant(Kernel):
     domain: ClassVar[Domain] = {"constant": nonnegative_weight}
     theorem: ClassVar[str] = "it has one constant feature"
     equivalents: ClassVar[Mapping[str, str]] = {"constant_value": "constant", "value": "constant"}
+
+    @property
+    def ignores_origin(self) -> bool:
+        return True
 
     def evaluate(self, pairs: Pairs) -> Array:
         xp = namespace(pairs.x, pairs.y)

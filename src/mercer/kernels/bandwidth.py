@@ -58,6 +58,10 @@ class Metric(Kernel):
     norm: float = 2.0
 
     @property
+    def ignores_origin(self) -> bool:
+        return True  # differences of points do not know it
+
+    @property
     def length(self) -> Scale:
         """The bandwidth as numbers."""
         if isinstance(self.bandwidth, str):

@@ -126,6 +126,11 @@ class Kernel(ABC):
         return any(k.is_costly for k in self.children().values())
 
     @property
+    def ignores_origin(self) -> bool:
+        """Whether the centred Gram matrix is the same wherever the points' origin is."""
+        return False
+
+    @property
     def proof(self) -> str:
         """The rules by which the kernel is of its kind; empty when it is not proved."""
         parts = [child.proof for child in self.children().values()]

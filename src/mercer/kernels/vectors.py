@@ -50,6 +50,10 @@ class Linear(Kernel):
     theorem: ClassVar[str] = "an inner product is positive definite"
     is_vectorial: ClassVar[bool] = True
 
+    @property
+    def ignores_origin(self) -> bool:
+        return True  # ⟨x - o, y - o⟩ differs by functions of x alone and of y alone
+
     def evaluate(self, pairs: Pairs) -> Array:
         return pairs.inner()
 
@@ -98,6 +102,10 @@ class Polynomial(Kernel):
     theorem: ClassVar[str] = "a power of an inner product plus a nonnegative constant"
     equivalents: ClassVar[Mapping[str, str]] = AFFINE
     is_vectorial: ClassVar[bool] = True
+
+    @property
+    def ignores_origin(self) -> bool:
+        return self.degree <= 1
 
     def _base(self, pairs: Pairs) -> Array:
         base = self.scale * pairs.inner()

@@ -16,13 +16,13 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     NotAvailable,
-    Points,
     number,
     real_array,
     whole,
 )
 from mercer.engines.base import Engine
 from mercer.engines.cpu import Threads
+from mercer.engines.prepared import reads_inner_products
 from mercer.estimator import (
     OF_KERNELS,
     KernelModel,
@@ -41,11 +41,7 @@ from mercer.kernels.vectors import Linear
 from mercer.pca.inverse import Invertible
 from mercer.pca.placed import place_of, placed
 from mercer.pca.validity import refuse_contradiction, refuse_negative, refuse_negative_diagonal
-from mercer.points import (
-    Rows,
-    joined,
-    take,
-)
+from mercer.points import joined, take
 from mercer.preimages import Sections
 from mercer.reading import Readable, Variables
 from mercer.reading.remarks import remark_axes
@@ -215,14 +211,16 @@ class KernelPCA(
         kernel = as_kernel(self.kernel)
         has_rule = any(isinstance(value, str) for value in parameters(kernel).values())
         if np.all(self._weights > 0) or not (has_rule or kernel.reads_rows):
-            return kernel
-        return kernel.resolve(_some(points, np.flatnonzero(self._weights)))
+            return kernel.resolve(points)  # not the placed ones: a rule may know the origin
+        return kernel.resolve(take(points, np.flatnonzero(self._weights)))
 
     def _place_of(self, points: Any) -> tuple[Array | None, float]:
-        """Return the origin from which the linear kernel is seen, and the unit."""
-        if self._is_precomputed or as_kernel(self.kernel) != Linear():
+        """Return the origin from which inner products lose no digits, and the unit."""
+        kernel = None if self._is_precomputed else as_kernel(self.kernel)
+        if kernel is None or not (kernel.ignores_origin and reads_inner_products(kernel)):
             return None, 1.0
-        return place_of(points, self._weights)
+        origin, unit = place_of(points, self._weights)
+        return origin, unit if kernel == Linear() else 1.0
 
     def _placed(self, points: Any) -> Any:
         return placed(points, self._shift, self._unit)
@@ -420,13 +418,6 @@ class KernelPCA(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _some(points: Points, chosen: Array) -> Points:
-    """Return some of the points, those of a table with the roles of its columns."""
-    if isinstance(points, Rows):
-        return Rows({n: take(c, chosen) for n, c in points.columns.items()}, points.roles)
-    return take(points, chosen)
 
 
 def _cleared(squares: Array, size: Array | float) -> Array:

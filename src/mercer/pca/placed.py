@@ -1,7 +1,8 @@
-"""Points seen from another origin, in another unit: for the linear kernel, where it is the same.
+"""Points seen from another origin, in another unit: for kernels whose axes stay the same.
 
-Its centred Gram matrix is the same from everywhere, and from the mean no digits are lost; in a
-unit of the size of the data no inner product leaves the range of doubles.
+The centred Gram matrix of the linear kernel, and of its sums with functions of distances, is the
+same from everywhere, and from the mean no digits are lost; in a unit of the size of the data no
+inner product leaves the range of doubles.
 """
 
 from __future__ import annotations

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from mercer.check import InvalidParameter, Points, number, whole
+from mercer.gram import Centred
 from mercer.lowrank import Factored
 from mercer.spectrum.approximate import approximate, of_factor
 from mercer.spectrum.budget import refuse_beyond_budget
 from mercer.spectrum.dense import MOST_DENSE, dense
 from mercer.spectrum.exact import exact
-from mercer.spectrum.values import NotConverged, Operator, Spectrum
+from mercer.spectrum.values import NotConverged, Operator, Spectrum, of_all
 
 DENSE = 1_000
 """Up to this size the whole matrix is decomposed at once."""
@@ -52,6 +53,9 @@ def leading(
     random_state = None if random_state is None else whole(random_state, "random_state")
     if isinstance(operator, Factored):
         return of_factor(operator, count)
+    if isinstance(operator, Centred) and operator.active is not operator:
+        settings = {"tol": tol, "method": method, "random_state": random_state}
+        return of_all(leading(operator.active, count, landmarks=landmarks, **settings), operator)
     chosen = chosen_method(n, count, method)
     refuse_beyond_budget(operator, count, chosen, landmarks)
     if chosen == "dense":

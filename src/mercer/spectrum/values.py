@@ -14,6 +14,7 @@ from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import power_of_two
 from mercer.lowrank import Factored
+from mercer.points import take
 
 DEGENERATE = 1e-8
 """Eigenvalues closer than this share of the largest are one cluster, whatever the errors say."""
@@ -139,6 +140,29 @@ def in_units(spectrum: Spectrum, unit: float) -> Spectrum:
         trace=unit * spectrum.trace,
         trace_error=unit * spectrum.trace_error,
         threshold=unit * spectrum.threshold,
+    )
+
+
+def of_all(spectrum: Spectrum, operator: Centred) -> Spectrum:
+    """Return a spectrum of the points that have a weight as one of all points."""
+    active, n = np.flatnonzero(operator.weights), operator.shape[0]
+
+    def spread(rows: Array) -> Array:
+        result = np.zeros((n, *rows.shape[1:]), rows.dtype)
+        result[active] = rows
+        return result
+
+    images, seen = spectrum.images, spectrum.barycentre
+    if seen is not None and spectrum.features is not None:
+        others = np.flatnonzero(operator.weights == 0)
+        products = spread(seen.products)
+        products[others] = np.real(spectrum.features(take(operator.base.x, others)) @ seen.mean)
+        seen = Barycentre(seen.mean, products)
+    return replace(
+        spectrum,
+        vectors=spread(spectrum.vectors),
+        images=None if images is None else spread(images),
+        barycentre=seen,
     )
 
 
