@@ -239,6 +239,8 @@ class Gram:
 
     def _largest(self) -> float:
         """Return a bound for the values of a kernel, or what is known of those of another."""
+        if self.kernel.has_exact_values:
+            return max((float(np.max(np.abs(values))) for _, values in self.tiles()), default=0.0)
         largest = float(np.max(np.abs(self.diag()), initial=0.0))
         if self.kernel.kind is Kind.POSITIVE or self.shape[0] == 0:
             return largest
@@ -304,8 +306,9 @@ class Centred:
         chosen, base = np.flatnonzero(self.weights), self.gram
         if len(chosen) == len(self.weights) or lies_on_disk(base.x):
             return self
-        settings = {"engine": base.engine, "tile": base.tile, "progress": base.progress}
-        return Centred(Gram(base.kernel, take(base.x, chosen), **settings), self.weights[chosen])
+        x = take(base.x, chosen)
+        gram = Gram(base.kernel, x, engine=base.engine, tile=base.tile, progress=base.progress)
+        return Centred(gram, self.weights[chosen])
 
     def project(self, factor: Array) -> Array:
         """Turn the factor of an approximation of the Gram matrix into one of this operator's."""

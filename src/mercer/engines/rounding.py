@@ -35,10 +35,16 @@ UNPROVED = 64
 
 
 class Entry(NamedTuple):
-    """Bounds for a value's modulus and for its error."""
+    """Bounds for a value's modulus and for its error, and for the value itself if it is lower."""
 
     value: float
     error: float
+    above: float = np.inf
+
+    @property
+    def top(self) -> float:
+        """A bound for the value itself, which may be negative or at most zero."""
+        return min(self.value, self.above)
 
 
 class Rounding(NamedTuple):
@@ -60,7 +66,9 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
     ``largest`` bounds the kernel's values; it is used where no bound follows from the formula.
     """
     unit = float(np.finfo(tiles.dtype).eps) / 2
-    if tiles.prepared is None:
+    if tiles.kernel.has_exact_values:
+        entry, is_proved = Entry(largest, 0.0), True
+    elif tiles.prepared is None:
         entry, is_proved = Entry(largest, UNPROVED * unit * largest), False
     else:
         entry = bound(tiles.kernel, tiles.prepared)
@@ -77,7 +85,9 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
     limits = np.finfo(tiles.dtype)
     is_small = tiles.single and entry.value <= 1e8 * float(limits.tiny)
     if is_small or entry.value >= float(limits.max) / tiles.shape[1]:
-        return Rounding(np.inf, np.inf, is_proved, entry.value)  # products underflow or overflow
+        # Products underflow or overflow; values in double precision may stand for themselves.
+        error = np.inf if tiles.single else entry.error
+        return Rounding(error, np.inf, is_proved, entry.value)
     return Rounding(entry.error, entry.error + sums * entry.value, is_proved, entry.value)
 
 
@@ -129,7 +139,7 @@ def _of_power(
         error = exponent * distance ** (exponent - 1.0) * roots
     else:
         error = exponent * value * (accuracy / 2.0 + FUNCTION * unit)
-    return Entry(value, error + FUNCTION * unit * value)
+    return Entry(value, error + FUNCTION * unit * value, 0.0)
 
 
 def _of_inner_product(kernel: Kernel, inner: Entry, unit: float) -> Entry:
@@ -150,7 +160,8 @@ def _of_inner_product(kernel: Kernel, inner: Entry, unit: float) -> Entry:
 def _of_parts(kernel: Kernel, parts: list[Entry], unit: float) -> Entry:
     if isinstance(kernel, Sum):
         value = sum(part.value for part in parts)
-        return Entry(value, sum(part.error for part in parts) + len(parts) * unit * value)
+        error = sum(part.error for part in parts) + len(parts) * unit * value
+        return Entry(value, error, sum(part.top for part in parts))
     if isinstance(kernel, Product):
         total = parts[0]
         for part in parts[1:]:
@@ -159,7 +170,8 @@ def _of_parts(kernel: Kernel, parts: list[Entry], unit: float) -> Entry:
     (part,) = parts
     if isinstance(kernel, Scaled):
         value = kernel.weight * part.value
-        return Entry(value, kernel.weight * part.error + unit * value)
+        error = kernel.weight * part.error + unit * value
+        return Entry(value, error, kernel.weight * part.top)
     if isinstance(kernel, Power):
         return _power(part, kernel.power, unit)
     if isinstance(kernel, PolynomialOf):
@@ -168,9 +180,9 @@ def _of_parts(kernel: Kernel, parts: list[Entry], unit: float) -> Entry:
         error = sum(c * p.error for c, p in zip(kernel.coefficients, powers, strict=True))
         return Entry(value, error + 2 * len(powers) * unit * value)
     assert isinstance(kernel, Exponential)
-    if part.value > 700.0 or part.error > 700.0:
+    if part.top > 700.0 or part.error > 700.0:
         return Entry(np.inf, np.inf)
-    value = exp(part.value)
+    value = exp(part.top)
     return Entry(value, value * (expm1(part.error) + FUNCTION * unit))
 
 

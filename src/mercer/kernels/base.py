@@ -88,6 +88,8 @@ class Kernel(ABC):
     """Whether the formula itself needs points that are rows of numbers."""
     equivalents: ClassVar[Mapping[str, str]] = {}
     """What the parameters of other libraries are in terms of those of the class."""
+    has_exact_values: ClassVar[bool] = False
+    """Whether values are given as they are, so that none was ever rounded."""
     known: ClassVar[dict[str, type[Kernel]]] = {}
     """Every class of kernels by the name it has in the written form."""
 

@@ -127,6 +127,7 @@ class Precomputed(Kernel):
 
     gram: FrozenArray | Array
     domain: ClassVar[Domain] = {"gram": _gram}
+    has_exact_values: ClassVar[bool] = True
 
     @property
     def matrix(self) -> Array:

@@ -16,9 +16,9 @@ from numpy.linalg import eigh, qr, svd  # scipy's do not let other threads run, 
 from scipy.linalg import eigh as some_eigenvectors
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from mercer.certificate import Certificate
+from mercer.certificate import Certificate, sine_bounds
 from mercer.check import Array, InvalidInput, InvalidParameter
-from mercer.engines.rounding import norm_bound
+from mercer.engines.rounding import gamma, norm_bound
 from mercer.estimator import pieces
 from mercer.pca.tables import EPSILON, DenseTable, SparseTable, Table, noise_of
 from mercer.spectrum import (
@@ -28,7 +28,6 @@ from mercer.spectrum import (
     NotConverged,
     Spectrum,
     clusters,
-    dense_sines,
     signs,
 )
 
@@ -94,14 +93,16 @@ def principal(table: Table, count: int) -> Spectrum:
 def _spectrum(table: Table, values: Array, vectors: Array, rho: float, how: How) -> Spectrum:
     n, p = table.shape
     count = vectors.shape[1]
-    rounding = rho + max(n, p) * EPSILON * float(values[0])
+    # Entries of the covariances are sums of n products, standardised and centred ones at that, and
+    # the residual's are sums of p: errors of so many units each, as matrices, add up to the trace.
+    rounding = rho + 3.0 * gamma(n + p + 16, EPSILON / 2) * _size(table)
     is_whole, is_ordered = len(values) == min(n, p), "Lanczos" not in how.method
     threshold = _threshold(table, float(values[0]))
     kept = values[:count]
     certificate = Certificate(
         kept - rounding,
         kept + rounding,
-        dense_sines(values, rounding)[:count],
+        sine_bounds(values, rounding, -np.inf)[:count],
         np.full(count, is_ordered),
         ("block residual",) * count,
         ("none" if is_ordered else "no axis was missed",) * count,
@@ -120,6 +121,13 @@ def _spectrum(table: Table, values: Array, vectors: Array, rho: float, how: How)
     )
 
 
+def _size(table: Table) -> float:
+    """Return the total inertia of what is computed with: a sparse table is never centred."""
+    if isinstance(table, SparseTable):
+        return float(table.factors**2 @ (table.variances + table.centre**2))
+    return float(table.factors**2 @ table.variances)
+
+
 def _threshold(table: Table, largest: float) -> float:
     """Return the size of an eigenvalue that rounding alone can make.
 
@@ -128,8 +136,7 @@ def _threshold(table: Table, largest: float) -> float:
     """
     n, p = table.shape
     if isinstance(table, SparseTable):
-        before = float(table.factors**2 @ (table.variances + table.centre**2))
-        return max(n, p) * EPSILON * before
+        return max(n, p) * EPSILON * _size(table)
     return max(max(n, p) * EPSILON * largest, noise_of(table))
 
 
@@ -206,8 +213,8 @@ def _is_solved(vectors: Array, rho: float = 0.0, allowed: float = 0.0) -> bool:
 def _refuse_unsolved(vectors: Array, rho: float = 0.0, allowed: float = 0.0) -> None:
     if not _is_solved(vectors, rho, allowed):
         raise NotConverged(
-            "the linear algebra library returned axes that do not solve the problem; this is a "
-            "fault of it: install another build of LAPACK"
+            "the decomposition of the table left a residual or axes far from orthogonal, more than "
+            "rounding explains: scale the columns, or use KernelPCA with the linear kernel"
         )
 
 

@@ -2,7 +2,6 @@
 
 from mercer.spectrum.dense import ILL_SOLVED as ILL_SOLVED
 from mercer.spectrum.dense import MOST_DENSE as MOST_DENSE
-from mercer.spectrum.dense import dense_sines as dense_sines
 from mercer.spectrum.leading import DENSE as DENSE
 from mercer.spectrum.leading import STORED as STORED
 from mercer.spectrum.leading import leading as leading

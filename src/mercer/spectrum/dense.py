@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
 
-from mercer.certificate import Certificate
+from mercer.certificate import Certificate, sine_bounds
 from mercer.check import Array, InvalidParameter, chunks
-from mercer.engines.rounding import gamma, norm_bound
+from mercer.engines.lapack import factor_in_place
+from mercer.engines.rounding import gamma
 from mercer.engines.tiles import TILE
 from mercer.engines.waiting import answered
 from mercer.kernels.definite import power_of_two
@@ -28,8 +29,20 @@ from mercer.spectrum.values import (
 MOST_DENSE = 32_766
 """LAPACK's work size for a larger matrix overflows 32 bits (numpy issue 25564)."""
 
+LOOKED_AT_WHOLE = 100
+"""Matrices of fewer rows have all their axes checked, which costs next to nothing."""
+
+FEW_SHARE, GUARDS = 8, 10
+"""Up to an eighth of the axes are proved without the others; so many more may join them."""
+
 INNER = 128
 """Terms that a checking product adds at a time: rounding grows with them, calls with fewer."""
+
+GRID = 2.0**26
+"""Products of two multiples of its inverse are exact, and so are sums of them up to 1."""
+
+WIDENED = 1.0 + 1e-9
+"""What the rounding of sums of moduli is less than."""
 
 ILL_SOLVED = 60.0
 """LAPACK's own test threshold for residual and orthogonality, in units of n·u·norm."""
@@ -52,18 +65,26 @@ def dense(operator: Operator, count: int) -> Spectrum:
     _symmetrise(K)
     unit = power_of_two(K)
     K /= unit  # so that no product of large or small entries leaves the range of doubles
-    values, vectors, backward, tilt = answered(lambda: _decomposed(K), n)
-    values, trace = unit * values, unit * float(np.trace(K).real)
-    error = unit * backward + operator.dense_rounding()
-    threshold = rank_threshold(operator)
-    is_negative = values < -max(error, threshold)  # of K before centring: the rest is zero
-    total = max(float(np.sum(np.abs(values / unit))), 1e-300)
-    mass = float(np.sum(np.abs(values[is_negative] / unit)) / total)
+    threshold, rounding = rank_threshold(operator), operator.dense_rounding()
+    found = answered(lambda: _decomposed(K, count, (threshold + rounding) / unit), n)
+    values, trace = unit * found.values, unit * float(np.trace(K).real)
+    error = unit * found.error + rounding
+    # Values down to the threshold of K before centring are zero.
+    is_negative = (values < -max(error, threshold)) & (not found.is_positive)
+    mass = float(np.sum(-found.values[is_negative]) / max(np.sum(np.abs(found.values)), 1e-300))
+    sines = sine_bounds(values[: found.used], error, unit * found.outside + rounding)
+    name = "block residual of all axes" if found.used == n else "block residual, Cholesky"
     return Spectrum(
         values=values[:count],
-        vectors=oriented(vectors[:, :count], operator),
-        certificate=replace(
-            _certified(values, count, error, tilt), rounding=rounding_standing(operator)
+        vectors=oriented(found.vectors[:, :count], operator),
+        certificate=Certificate(
+            values[:count] - error,
+            values[:count] + error,
+            np.minimum(sines[:count] + found.tilt, 1.0),
+            np.ones(count, bool),
+            (name,) * count,
+            ("none",) * count,
+            rounding=rounding_standing(operator),
         ),
         trace=trace,
         threshold=threshold,
@@ -73,6 +94,22 @@ def dense(operator: Operator, count: int) -> Spectrum:
         how=How("dense", seconds=perf_counter() - begun, memory=dense_bytes(n)),
         clusters=clusters(values, error, count),
     )
+
+
+class Decomposed(NamedTuple):
+    """Eigenvalues, largest first, and vectors; how far the leading ones can be from the truth.
+
+    ``error`` bounds the error of the first ``used`` values, of which every other is at most
+    ``outside``; their vectors are within ``tilt`` of orthonormal ones.
+    """
+
+    values: Array
+    vectors: Array
+    used: int
+    outside: float
+    error: float
+    tilt: float
+    is_positive: bool
 
 
 def _symmetrise(K: Array) -> None:
@@ -88,26 +125,85 @@ def _symmetrise(K: Array) -> None:
                 K[rows, others], K[others, rows] = mean, mean.conj().T
 
 
-def _decomposed(K: Array) -> tuple[Array, Array, float, float]:
-    r"""Return eigenvalues, largest first, vectors, and bounds for the errors of both.
+def _decomposed(K: Array, count: int, zero: float) -> Decomposed:
+    r"""Decompose a matrix and bound the errors, of a few axes without a look at all others.
 
-    With :math:`\delta \ge \|V^*V - I\|_2` and Q the unitary factor of V,
-    :math:`K = Q(\Theta + E)Q^*` where
+    With :math:`\delta \ge \|V^*V - I\|_2` and Q the unitary factor of V, so that V = QP with
+    :math:`\|P - I\|_2 \le \delta`,
 
-    .. math:: \|E\|_2 \le \frac{\|KV - V\Theta\|_2 + 2\delta\|\Theta\|_2}{1 - \delta}
+    .. math:: \|KQ - Q\Theta\|_2 \le
+        \rho = \frac{\|KV - V\Theta\|_2 + 2\delta\|\Theta\|_2}{1 - \delta}
 
-    since :math:`V = QP` with :math:`\|P - I\|_2 \le \delta`. So the values are right to ‖E‖ by
-    Weyl's theorem, and V is within δ of Q.
+    If V holds all axes, each value is right to ρ by Weyl's theorem. If it holds some, it is so for
+    those above τ + ρ where τ bounds what they leave out (`mercer.certificate.ordered_intervals`).
+    Values down to ``-zero`` count as rounding.
 
-    >>> values, vectors, error, tilt = _decomposed(np.diag([1.0, 3.0]))
-    >>> values, error < 1e-13, tilt < 1e-15
-    (array([3., 1.]), True, True)
+    >>> found = _decomposed(np.diag([1.0, 3.0]), 2, 0.0)
+    >>> found.values, found.used, found.error < 1e-13, found.tilt < 1e-15
+    (array([3., 1.]), 2, True, True)
     """
     n, unit = len(K), float(np.finfo(float).eps) / 2 * (4.0 if np.iscomplexobj(K) else 1.0)
     values, vectors = eigh(K)
     values, vectors = values[::-1], np.ascontiguousarray(vectors[:, ::-1])
-    norm, tilt = float(np.max(np.abs(values))), _tilt(vectors, unit)
-    residual = norm_bound(_product(K, vectors) - vectors * values)
+    norm, few = float(np.max(np.abs(values))), _gap_after(values, count)
+    if few is not None and _is_positive(K, zero, unit):
+        V = np.ascontiguousarray(vectors[:, :few])
+        error, tilt = _backward(K, V, values[:few], norm, unit)
+        outside = _outside(K, vectors[:, :few], values, unit)
+        if values[few - 1] > outside + error:
+            return Decomposed(values, vectors, few, outside, error, tilt, is_positive=True)
+    error, tilt = _backward(K, vectors, values, norm, unit)
+    return Decomposed(values, vectors, n, -np.inf, error, tilt, is_positive=False)
+
+
+def _gap_after(values: Array, count: int) -> int | None:
+    """Return how many leading axes, at least ``count``, end at the widest gap near them.
+
+    None where so many are asked for that all are looked at.
+    """
+    n = len(values)
+    if n < LOOKED_AT_WHOLE or FEW_SHARE * count > n:
+        return None
+    last = min(count + GUARDS, n - 1)
+    return count + int(np.argmax(values[count - 1 : last] - values[count : last + 1]))
+
+
+def _is_positive(K: Array, zero: float, unit: float) -> bool:
+    r"""Whether no eigenvalue is below ``-zero``, which Cholesky's factors of K + shift prove.
+
+    They are those of a matrix that differs by at most :math:`\gamma_{n+1}` of the trace in norm
+    (Higham, Theorem 10.3).
+    """
+    n = len(K)
+    slack = 2.0 * gamma(n + 1, unit) * (abs(float(np.trace(K).real)) + n * zero)
+    if zero <= slack:
+        return False
+    shifted = K.copy()
+    shifted.flat[:: n + 1] += zero - slack
+    return factor_in_place(shifted.T)
+
+
+def _outside(K: Array, V: Array, values: Array, unit: float) -> float:
+    """Return a bound for every eigenvalue but those of V, ∞ if there is none near the gap.
+
+    Cholesky's factors of σI - K + VΘV* exist for a σ in the gap; what the rounding of both can
+    hide is added.
+    """
+    n, few = V.shape
+    sigma, theta = float(values[few - 1] + values[few]) / 2.0, values[:few]
+    M = (V * theta) @ V.conj().T
+    M -= K
+    M.flat[:: n + 1] += sigma
+    formed = abs(sigma) + float(np.linalg.norm(K)) + 1.01 * float(np.sum(np.abs(theta)))
+    slack = gamma(few + 4, unit) * formed
+    slack += 2.0 * gamma(n + 1, unit) * abs(float(np.trace(M).real))
+    return sigma + slack if factor_in_place(M.T) else np.inf
+
+
+def _backward(K: Array, V: Array, values: Array, norm: float, unit: float) -> tuple[float, float]:
+    """Return ρ and δ of `_decomposed`, with the rounding of their own computation."""
+    n = len(V)
+    tilt, residual = _tilt(V, unit), _residual(K, V, values)
     if max(residual / max(norm, unit), tilt) > ILL_SOLVED * n * 2.0 * unit:
         raise NotConverged(
             f"the decomposition of the {n} x {n} matrix left a residual of "
@@ -115,9 +211,19 @@ def _decomposed(K: Array) -> tuple[Array, Array, float, float]:
             f"{tilt:.3g} from orthogonal, more than rounding explains: use method='exact'"
         )
     # Entries are off by γ|K||V| + u|V||Θ|, whose Frobenius norm is at most this.
-    size = (float(np.linalg.norm(K)) + norm) * float(np.sqrt(n)) * (1.0 + tilt)
+    size = (float(np.linalg.norm(K)) + norm) * float(np.sqrt(V.shape[1])) * (1.0 + tilt)
     residual += gamma(min(INNER, n) + -(-n // INNER) + 3, unit) * size
-    return values, vectors, (residual + 2.0 * tilt * norm) / (1.0 - tilt), tilt
+    return (residual + 2.0 * tilt * norm) / (1.0 - tilt), tilt
+
+
+def _residual(K: Array, V: Array, values: Array) -> float:
+    """Return a bound for the norm of KV - VΘ as computed: √(‖·‖₁‖·‖∞), a few rows at a time."""
+    columns, rows_sum = np.zeros(V.shape[1]), 0.0
+    for rows in chunks(len(V), TILE):
+        left = np.abs(_product(K[rows], V) - V[rows] * values)
+        columns += left.sum(axis=0)
+        rows_sum = max(rows_sum, float(left.sum(axis=1).max()))
+    return WIDENED * float(np.sqrt(columns.max()) * np.sqrt(rows_sum))
 
 
 def _product(K: Array, V: Array) -> Array:
@@ -129,44 +235,43 @@ def _product(K: Array, V: Array) -> Array:
 
 
 def _tilt(V: Array, unit: float) -> float:
-    r"""Return a bound for the norm of V*V - I.
+    r"""Return a bound for the norm of V*V - I, the largest sum of moduli in a row of it.
 
     V is split into A, whose entries are multiples of :math:`2^{-26}`, and the rest B: then A*A is
     exact, for sums of products of unit vectors are at most 1, and
-    :math:`V^*V = A^*A + M + M^*` with :math:`M = B^*(A + B/2)`, whose rounding is tiny.
+    :math:`V^*V = A^*A + B^*(A + B/2) + (A + B/2)^*B`, where the rounding of B's products is tiny.
 
     >>> bool(_tilt(np.eye(3), 1e-16) < 1e-20)
     True
     >>> bool(_tilt(np.eye(3) * (1.0 + 1e-9), 1e-16) >= 2e-9)
     True
     """
-    n, grid = len(V), 2.0**26
-    A = np.round(V * grid) / grid
-    B = V - A
-    excess = A.conj().T @ A
-    excess.flat[:: n + 1] -= 1.0
-    M = B.conj().T @ (A + B / 2.0)
-    rounding = gamma(n + 4, unit) * float(np.linalg.norm(B)) * float(np.linalg.norm(V))
-    return norm_bound(excess + M + M.conj().T) * (1.0 + 4.0 * unit) + 2.0 * rounding
+    n, k = V.shape
+    sums, left_over = np.zeros(k), 0.0
+    for rows in chunks(k, TILE):
+        A, B = _split(V[:, rows])
+        left_over += float(np.linalg.norm(B)) ** 2
+        for others in chunks(k, TILE):
+            if others.start < rows.start:
+                continue
+            C, D = (A, B) if others == rows else _split(V[:, others])
+            excess = A.conj().T @ C
+            if others == rows:
+                excess.flat[:: len(excess) + 1] -= 1.0
+            excess += B.conj().T @ (C + D / 2.0)
+            excess += (A + B / 2.0).conj().T @ D
+            sizes = np.abs(excess)
+            sums[rows] += sizes.sum(axis=1)
+            if others != rows:
+                sums[others] += sizes.sum(axis=0)
+    rounding = 2.0 * gamma(n + 6, unit) * float(np.sqrt(left_over * k))
+    return WIDENED * (float(sums.max()) + rounding)
 
 
-def _certified(values: Array, count: int, error: float, tilt: float) -> Certificate:
-    sines = np.minimum(dense_sines(values, error) + tilt, 1.0)
-    return Certificate(
-        values[:count] - error,
-        values[:count] + error,
-        sines[:count],
-        np.ones(count, bool),
-        ("block residual of all axes",) * count,
-        ("none",) * count,
-    )
-
-
-def dense_sines(values: Array, rho: float) -> Array:
-    """Return bounds for the angles of leading spaces when all eigenvalues are known within ρ."""
-    gaps = values - np.append(values[1:], -np.inf) - rho
-    sines: Array = np.where(gaps > rho, rho / np.where(gaps > rho, gaps, 1.0), 1.0)
-    return sines
+def _split(V: Array) -> tuple[Array, Array]:
+    """Return multiples of 2⁻²⁶ and what they leave of entries that are at most 1."""
+    A = np.round(V * GRID) / GRID
+    return A, V - A
 
 
 def dense_bytes(n: int) -> int:

@@ -54,8 +54,15 @@ def leading(
     if isinstance(operator, Factored):
         return of_factor(operator, count)
     if isinstance(operator, Centred) and operator.active is not operator:
-        settings = {"tol": tol, "method": method, "random_state": random_state}
-        return of_all(leading(operator.active, count, landmarks=landmarks, **settings), operator)
+        found = leading(
+            operator.active,
+            count,
+            tol=tol,
+            method=method,
+            landmarks=landmarks,
+            random_state=random_state,
+        )
+        return of_all(found, operator)
     chosen = chosen_method(n, count, method)
     refuse_beyond_budget(operator, count, chosen, landmarks)
     if chosen == "dense":

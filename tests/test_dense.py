@@ -1,0 +1,153 @@
+"""Dense spectra against eigenvalues in extended precision: every interval true, every angle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from benchmarks import extended
+
+import mercer as mc
+from mercer.check import Array
+from mercer.gram import Centred, Gram
+from mercer.spectrum import Spectrum, leading
+
+METHODS = ("dense", "exact", "nystrom")
+
+
+def normal(seed: int, *shape: int) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def drawn(seed: int) -> tuple[mc.Kernel, Array, Array, int]:
+    """A random expression, points and weights, some without weight and far away."""
+    rng = np.random.default_rng([seed, 77])
+    n = int(rng.integers(2, 31))
+    x, kernel = extended.points(rng, n), extended.kernels(rng)
+    w = np.ones(n) if rng.random() < 0.6 else rng.gamma(0.4, size=n) + 1e-6
+    if rng.random() < 0.15:
+        w[rng.integers(n)] = 0.0
+        x[w == 0] *= 1e10
+    return kernel, x, w, min(n, int(rng.integers(1, 7)))
+
+
+def violations(spectrum: Spectrum, kernel: mc.Kernel, x: Array, w: Array) -> tuple[int, int]:
+    """How many intervals and angles are false."""
+    active = w > 0
+    A = extended.centred(extended.matrix(kernel, x[active]), w[active])
+    values, U = extended.eigenpairs(A)
+    count, proof = len(spectrum.values), spectrum.certificate
+    truth = values[:count]
+    intervals = int(np.sum((truth < proof.lower) | (truth > proof.upper)))
+    V, angles = spectrum.vectors[active].astype(np.longdouble), 0
+    for k in range(1, count + 1):
+        outside = V[:, :k] - U[:, :k] @ (U[:, :k].T @ V[:, :k])
+        sine = np.sqrt(np.linalg.eigvalsh((outside.T @ outside).astype(float))[-1].clip(0.0))
+        angles += bool(sine > proof.sines[k - 1] + 1e-15)
+    return intervals, angles
+
+
+def campaign(seeds: range) -> tuple[int, int, int]:
+    intervals = angles = bounded = 0
+    for seed in seeds:
+        kernel, x, w, count = drawn(seed)
+        spectrum = leading(Gram(kernel, x).centred(w), count, method="dense")
+        false = violations(spectrum, kernel, x, w)
+        bounded += spectrum.certificate.rounding == "bounded"
+        intervals, angles = intervals + false[0], angles + false[1]
+    return intervals, angles, bounded
+
+
+def test_every_interval_and_every_angle_is_true() -> None:
+    intervals, angles, bounded = campaign(range(120))
+    assert (intervals, angles) == (0, 0)
+    assert bounded > 60
+
+
+def test_without_the_rounding_of_the_matrix_intervals_would_be_false(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Centred, "dense_rounding", lambda _: 0.0)
+    assert campaign(range(120))[0] > 10
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [1.0 * mc.Linear(), mc.Gaussian(3.0) + mc.Linear(), mc.Polynomial(1, 0.0, 2.0)],
+    ids=str,
+)
+def test_data_far_from_the_origin_keep_their_digits_and_their_proof(kernel: mc.Kernel) -> None:
+    x = normal(0, 200, 2) + 1e6
+    model = mc.KernelPCA(2, kernel=kernel).fit(x)
+    exactly = x.astype(np.longdouble) - 1e6  # whose squares are long doubles too
+    assert violations(model.spectrum_, kernel, exactly, np.ones(200)) == (0, 0)
+    assert model.spectrum_.errors.max() < 1e-11 * model.inertias_[0]
+    near = mc.KernelPCA(2, kernel=kernel).fit(x - 1e6)
+    np.testing.assert_allclose(model.transform(x[:5]), near.transform(x[:5] - 1e6), atol=1e-8)
+
+
+def test_the_exponential_of_minus_a_distance_is_at_most_one() -> None:
+    kernel = mc.NegativeDistance(1.0, bandwidth=0.01).exp()
+    known = Gram(kernel, normal(0, 50, 3)).entry_rounding()
+    assert known.value == 1.0
+    assert known.entry < 1e-9
+
+
+def test_a_rule_for_the_bandwidth_sees_the_data_where_they_are() -> None:
+    x, kernel = normal(3, 60, 2) + [0.0, 5.0], mc.Gaussian("scale") + mc.Linear()
+    assert mc.KernelPCA(2, kernel=kernel).fit(x).kernel_ == kernel.resolve(x)
+
+
+def test_a_function_has_no_bound_of_its_own() -> None:
+    kernel = mc.FromFunction(lambda a, b: float(np.exp(-((a - b) ** 2).sum())))
+    spectrum = leading(Gram(kernel, normal(0, 20, 2)).centred(), 2, method="dense")
+    assert spectrum.certificate.rounding.startswith("estimated")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_far_point_without_weight_takes_part_in_nothing(method: str) -> None:
+    x, w = normal(0, 400, 3), np.ones(400)
+    x[7], w[7] = 1e10, 0.0
+    settings: dict[str, Any] = {"kernel": mc.Gaussian(2.0), "method": method, "random_state": 0}
+    model = mc.KernelPCA(3, **settings).fit(x, sample_weight=w)
+    without = mc.KernelPCA(3, **settings).fit(np.delete(x, 7, axis=0))
+    np.testing.assert_array_equal(model.inertias_, without.inertias_)
+    np.testing.assert_array_equal(model.spectrum_.errors, without.spectrum_.errors)
+    far = model.individuals_
+    np.testing.assert_allclose(np.delete(far.cos2, 7, axis=0), without.individuals_.cos2, atol=1e-9)
+    np.testing.assert_allclose(far.coordinates[7], without.transform(x[7:8])[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["dense", "exact"])
+def test_single_precision_data_have_a_diagonal_in_double_precision(method: str) -> None:
+    x = (normal(1, 300, 3) + 1000.0).astype(np.float32)
+    kernel = mc.Polynomial(2)
+    np.testing.assert_array_equal(Gram(kernel, x).diag(), Gram(kernel, x.astype(float)).diag())
+    np.testing.assert_array_equal(Gram(kernel, x).rows(3), Gram(kernel, x.astype(float)).rows(3))
+    model = mc.KernelPCA(3, kernel=kernel, method=method).fit(x)
+    assert model.individuals_.cos2.sum(axis=1).max() <= 1.0 + 1e-9
+
+
+def test_a_matrix_that_is_almost_constant_is_decomposed() -> None:
+    """Rounding on both sides of its diagonal differs by more than a solver's residual."""
+    for seed in range(40):
+        model = mc.KernelPCA(2, kernel=mc.Matern(1.5, 1.0)).fit(1e-3 * normal(seed, 50, 2))
+        assert model.inertias_[0] > 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [1, 2, 5])
+@pytest.mark.parametrize(
+    ("kernel", "place"), [(mc.Polynomial(2, 0.0, 1e-6), 1e6), (mc.Matern(0.5, 1.0), 1.0)], ids=str
+)
+@pytest.mark.parametrize("is_centred", [True, False])
+def test_points_that_are_all_the_same_have_finite_intervals(
+    method: str, n: int, kernel: mc.Kernel, place: float, is_centred: bool
+) -> None:
+    gram = Gram(kernel, np.full((n, 2), place))
+    spectrum = leading(gram.centred() if is_centred else gram, 1, method=method)
+    proof, value = spectrum.certificate, n * float(kernel([[place, place]])[0, 0])
+    assert np.all(np.isfinite([*proof.lower, *proof.upper, *spectrum.values]))
+    truth = 0.0 if is_centred else value
+    assert np.all((proof.lower <= truth) & (truth <= proof.upper * (1 + 1e-15)))
