@@ -41,7 +41,7 @@ _mercer() {
         "curve --as") words="auto table matrix strings sets" ;;
         "curve --impute") words="mean" ;;
         "curve --decimal") words=". ," ;;
-        "compare --test") words="permutation pearson" ;;
+        "compare --test") words="permutation multiplier pearson" ;;
         "compare --consensus") words="statis full-umkl sparse-umkl" ;;
         "compare --as") words="auto table matrix strings sets" ;;
         "compare --impute") words="mean" ;;

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import mercer as mc
 from mercer.check import Array
 from mercer.compare import products
-from mercer.compare.nulls import moments, order
+from mercer.compare.nulls import moments, multipliers, order
 from mercer.compare.products import Stored, Tiled
 from mercer.compare.sides import centring
 
@@ -177,7 +177,8 @@ def test_angles_have_no_unit(unit: float) -> None:
 def test_the_null_is_the_statistic_of_permuted_points(is_weighted: bool) -> None:
     x, y = data(10, 150)  # more rows than are permuted at a time
     s = np.random.default_rng(0).random(150) if is_weighted else None
-    found = mc.hsic(GAUSS, OTHER, x, y, sample_weight=s, permutations=20, random_state=3)
+    said: dict[str, Any] = {"permutations": 20, "random_state": 3, "test": "permutation"}
+    found = mc.hsic(GAUSS, OTHER, x, y, sample_weight=s, **said)
     again = [
         mc.hsic(GAUSS, OTHER, x, y[order(3, r, 150)], sample_weight=s, permutations=0).statistic
         for r in range(20)
@@ -185,6 +186,85 @@ def test_the_null_is_the_statistic_of_permuted_points(is_weighted: bool) -> None
     np.testing.assert_allclose(found.null, again, rtol=1e-10)
     assert found.p_value == (1 + np.sum(found.null >= found.statistic)) / 21
     assert (found.permutations, found.seed) == (20, 3)
+
+
+def test_multipliers_are_the_weighted_sum_with_a_normal_number_for_each() -> None:
+    x, y = data(10, 150)
+    w = np.random.default_rng(0).random(150)
+    w /= w.sum()
+    H = np.eye(150) - np.outer(np.ones(150), w)
+    K, L = (H @ k(z) @ H.T for k, z in ((GAUSS, x), (OTHER, y)))
+    found = mc.hsic(GAUSS, OTHER, x, y, sample_weight=w, permutations=20, random_state=3)
+    for r in range(20):
+        e = w * multipliers(3, r, 150) / (1.0 - w)
+        assert found.null[r] == pytest.approx(e @ (K * L) @ e, rel=1e-10)
+    assert (found.test, found.how) == ("multiplier", "20 draws of multipliers")
+    asked = mc.hsic(GAUSS, OTHER, x, y, sample_weight=w, permutations=5, test="permutation")
+    assert "exact where weights have nothing to do with the second" in asked.how
+
+
+@pytest.mark.parametrize("estimator", ["biased", "unbiased"])
+def test_tiles_multiply_as_matrices_in_memory(estimator: str) -> None:
+    x, y = data(10, 90)
+    how = centring(None, 90, is_unbiased=estimator == "unbiased")
+    grams = [mc.Gram(GAUSS, x, tile=32), mc.Gram(OTHER, y, tile=32)]
+    tiled, stored = Tiled([how.of(g) for g in grams]), Stored([how.dense(g) for g in grams], how)
+    e = np.random.default_rng(1).normal(size=90)
+    assert tiled.multiplied(0, 1)(e) == pytest.approx(stored.multiplied(0, 1)(e), rel=1e-10)
+
+
+def test_features_multiply_as_the_matrices_they_stand_for() -> None:
+    x, y = data(10, 90)
+    w = np.random.default_rng(0).random(90)
+    said: dict[str, Any] = {"sample_weight": w, "permutations": 9, "random_state": 0}
+    found = mc.alignment("linear()", "linear()", x, y, **said)  # features
+    dense = mc.alignment(x @ x.T, y @ y.T, **said)
+    np.testing.assert_allclose(found.null, dense.null, rtol=1e-9)
+
+
+def on_both(x: Array, y: Array) -> Array:
+    return (x * y) ** 2 + 1e-3
+
+
+@pytest.mark.parametrize("weights", [on_both, lambda x, y: np.exp(y), lambda x, y: np.exp(x)])
+@pytest.mark.parametrize("measure", ["hsic", "alignment", "rv", "compare"])
+def test_weights_that_depend_on_the_points_do_not_make_them_dependent(
+    weights: Any, measure: str
+) -> None:
+    # Products of a function of x and one of y: independent as the weights see them, too.
+    p = []
+    for seed in range(150):
+        x, y = np.random.default_rng([7, seed]).normal(size=(2, 50))
+        k = mc.Linear() if measure == "rv" else mc.Gaussian(1.0)
+        said: dict[str, Any] = {"sample_weight": weights(x, y), "test": "pearson"}
+        if measure == "compare":
+            p.append(mc.compare_kernels({"a": (k, x), "b": (k, y)}, **said).pairs[0].p_value)
+        elif measure == "rv":
+            p.append(mc.rv(x, y, **said).p_value)
+        else:
+            p.append(getattr(mc, measure)(k, k, x, y, **said).p_value)
+    assert np.mean(np.array(p) <= 0.05) <= 0.10
+
+
+def test_permutations_that_leave_weights_of_both_sides_in_place_reject_too_often() -> None:
+    p = []
+    for seed in range(150):
+        x, y = np.random.default_rng([7, seed]).normal(size=(2, 50))
+        k, w = mc.Gaussian(1.0), on_both(x, y)
+        said: dict[str, Any] = {"test": "permutation", "permutations": 39, "random_state": seed}
+        p.append(mc.hsic(k, k, x, y, sample_weight=w, **said).p_value)
+    assert np.mean(np.array(p) <= 0.05) > 0.15  # what the default must not do
+
+
+def test_weighted_dependence_is_seen() -> None:
+    p = []
+    for seed in range(40):
+        rng = np.random.default_rng([8, seed])
+        x = rng.normal(size=60)
+        y = x**2 + 0.5 * rng.normal(size=60)
+        said: dict[str, Any] = {"sample_weight": rng.uniform(0.5, 2.0, 60), "random_state": seed}
+        p.append(mc.hsic(mc.Gaussian(1.0), mc.Gaussian(1.0), x, y, permutations=99, **said).p_value)
+    assert np.mean(np.array(p) <= 0.05) > 0.9
 
 
 def test_the_null_of_the_unbiased_criterion_has_mean_zero() -> None:
@@ -469,7 +549,7 @@ def test_what_cannot_be_compared_is_named(call: Any, message: str) -> None:
     ("call", "message"),
     [
         (lambda x: mc.hsic(GAUSS, GAUSS, x, estimator="best"), "biased, unbiased"),
-        (lambda x: mc.hsic(GAUSS, GAUSS, x, test="t"), "permutation, pearson"),
+        (lambda x: mc.hsic(GAUSS, GAUSS, x, test="t"), "permutation, multiplier, pearson"),
         (lambda x: mc.hsic(GAUSS, GAUSS, x, permutations=-1), "permutations"),
         (
             lambda x: mc.hsic(GAUSS, GAUSS, x, estimator="unbiased", sample_weight=np.ones(30)),

@@ -153,7 +153,9 @@ def test_a_v_test_under_unequal_weights_is_that_of_groups_drawn_at_random() -> N
     members = rng.permuted(np.tile(np.arange(60) < 15, (20_000, 1)), axis=1)
     model = mc.PCA(2).fit(x, sample_weight=weights)
     group = np.where(members[0], "a", "b")
-    v = model.supplementary(categories=group).categories.v_test
+    categories = model.supplementary(categories=group).categories
+    assert categories is not None
+    v = categories.v_test
     sums = members @ (model.weights_[:, None] * model.individuals_.coordinates)
     near(v[0], sums[0] / sums.std(axis=0), 0.02)  # 20 000 draws know a deviation to 0.5 %
     near(v[1], -v[0], 1e-12)
@@ -168,7 +170,9 @@ def test_a_group_at_random_seldom_has_a_v_test_beyond_two(shape: float) -> None:
     x, weights = rng.standard_normal((60, 3)), rng.gamma(shape, size=60) + 1e-3
     model = mc.PCA(1).fit(x, sample_weight=weights)
     labels = {f"g{i}": np.where(rng.permutation(60) < 15, "a", "b") for i in range(1_000)}
-    found = model.supplementary(categories=labels).categories.v_test[::2, 0]
+    categories = model.supplementary(categories=labels).categories
+    assert categories is not None
+    found = categories.v_test[::2, 0]
     assert found.std() == pytest.approx(1.0, abs=0.07)  # three deviations of it
     assert np.mean(np.abs(found) > 1.96) < 0.08
 

@@ -164,9 +164,9 @@ def _compare(commands: _SubParsersAction[Parser]) -> None:
     )
     group.add_argument(
         "--test",
-        choices=("permutation", "pearson"),
-        default="permutation",
-        help="draw permutations, or take the law with their three exact moments",
+        choices=("permutation", "multiplier", "pearson"),
+        help="draw permutations (default), or multipliers (default with unequal weights), or take "
+        "the law with their three exact moments",
     )
     group.add_argument(
         "--consensus",

@@ -333,7 +333,7 @@ def command_line(args: Namespace) -> str:
     """
     words = ["mercer", "compare", *args.files]
     skipped = {"command", "files", "data", "json", "quiet", "verbose", "debug", "force", "dry_run"}
-    defaults = {"form": "auto", "seed": 0, "test": "permutation", "neighbours": 5}
+    defaults = {"form": "auto", "seed": 0, "neighbours": 5}
     names = {"form": "as"}
     for name, value in sorted(vars(args).items()):
         if name in skipped or value in (None, False, []) or defaults.get(name) == value:

@@ -1,8 +1,8 @@
-"""What chance alone would give: permutations of individuals, drawn, or their exact moments."""
+"""What chance alone would give: permutations or random multipliers of individuals, or moments."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from contextvars import copy_context
@@ -30,8 +30,12 @@ SYMMETRIC = 1e-6
 """A skewness below which a Pearson type III law is a normal one to all digits that matter."""
 
 
+Draw = Callable[[int, int, int], Array]
+"""The r-th draw from a seed, of n individuals: their order, or a multiplier of each."""
+
+
 class Drawn(NamedTuple):
-    """The statistic of permuted individuals, and how often it reached what was observed."""
+    """The statistic of what was drawn, and how often it reached what was observed."""
 
     values: Array
     p_value: float
@@ -60,6 +64,16 @@ def order(seed: int, r: int, n: int) -> Array:
     return rng.permutation(n)
 
 
+def multipliers(seed: int, r: int, n: int) -> Array:
+    """Return the r-th n independent normal numbers, which depend on nothing but the seed and r.
+
+    >>> bool(np.all(multipliers(0, 5, 4) == multipliers(0, 5, 4)))
+    True
+    """
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
+    return rng.standard_normal(n)
+
+
 def drawn(  # noqa: PLR0913  (each says something of its own)
     statistic: Statistic,
     observed: float,
@@ -68,11 +82,12 @@ def drawn(  # noqa: PLR0913  (each says something of its own)
     count: int,
     seed: int,
     *,
+    draw: Draw = order,
     stop_after: int | None = None,
     has_threads: bool = False,
     progress: Progress | None = None,
 ) -> Drawn:
-    r"""Permute the individuals of one side, so many times.
+    r"""Permute the individuals of one side, or multiply those of both, so many times.
 
     .. math:: p = \frac{1 + \#\{r : T_r \ge T\}}{R + 1}
 
@@ -86,7 +101,8 @@ def drawn(  # noqa: PLR0913  (each says something of its own)
     found: list[float] = []
     exceeding = 0
     is_single = has_threads or n * n * count < FEW
-    batches = _batches(statistic, n, count, seed, 1 if is_single else Threads().count)
+    threads = 1 if is_single else Threads().count
+    batches = _batches(lambda r: statistic(draw(seed, r, n)), count, threads)
     with closing(batches):
         for batch in batches:
             for value in batch:
@@ -100,12 +116,12 @@ def drawn(  # noqa: PLR0913  (each says something of its own)
 
 
 def _batches(
-    statistic: Statistic, n: int, count: int, seed: int, threads: int
+    value: Callable[[int], float], count: int, threads: int
 ) -> Generator[list[float], None, None]:
-    """Yield the statistic of the permutations in their order, computed in so many threads."""
+    """Yield the statistic of the draws in their order, computed in so many threads."""
 
     def work(part: slice) -> list[float]:
-        return [statistic(order(seed, r, n)) for r in range(part.start, part.stop)]
+        return [value(r) for r in range(part.start, part.stop)]
 
     if threads == 1:
         yield from map(work, chunks(count, 1))
@@ -117,7 +133,7 @@ def _batches(
 
 @dataclass(frozen=True)
 class Moments:
-    """The mean, standard deviation and skewness of a statistic over all n! permutations."""
+    """The mean, standard deviation and skewness of a statistic over all that chance may draw."""
 
     mean: float
     deviation: float
@@ -169,6 +185,24 @@ def moments(A: Array, B: Array) -> Moments:
         return Moments(mean, 0.0, 0.0)
     third = third_moment(n, a.cubic(), b.cubic()) - 3.0 * mean * variance - mean**3
     return Moments(mean, float(np.sqrt(variance)), float(third / variance**1.5))
+
+
+def multiplied_moments(A: Array) -> Moments:
+    r"""Return the moments of Σ εᵢ εⱼ aᵢⱼ over independent standard normal ε.
+
+    .. math:: \mu = \operatorname{tr} A, \quad \sigma^2 = 2 \operatorname{tr} A^2, \quad
+        \mathrm{E}(T - \mu)^3 = 8 \operatorname{tr} A^3
+
+    >>> found = multiplied_moments(np.eye(2))  # the χ² law of 2 degrees of freedom
+    >>> found.mean, found.deviation, found.skewness
+    (2.0, 2.0, 2.0)
+    """
+    square = A @ A
+    variance = 2.0 * float(np.trace(square))
+    if variance <= 0.0:
+        return Moments(float(np.trace(A)), 0.0, 0.0)
+    third = 8.0 * float(np.vdot(A, square))
+    return Moments(float(np.trace(A)), float(np.sqrt(variance)), third / variance**1.5)
 
 
 class Invariants(NamedTuple):

@@ -1,4 +1,4 @@
-r"""Sums of products of centred matrices, and the same with the individuals of one permuted.
+r"""Sums of products of centred matrices, and the same of permuted or multiplied individuals.
 
 Three ways give the same numbers: matrices held in memory, tiles computed anew for each pass, and
 features, by which products of n x n matrices become products of n x r ones.
@@ -33,7 +33,7 @@ BLOCKS = 4
 """Tiles of each matrix that are multiplied before Ctrl-C is heard."""
 
 Statistic = Callable[[Array], float]
-"""The sum of products as a function of a permutation."""
+"""The sum of products as a function of a permutation, or of factors of the individuals."""
 
 
 class Products(Protocol):
@@ -48,6 +48,9 @@ class Products(Protocol):
         Rows of the first sum to zero, so the second need not be centred again for every π, also
         where individuals have weights, which stay in their places.
         """
+
+    def multiplied(self, a: int, b: int) -> Statistic:
+        r"""Return the function from ε to :math:`\sum ε_i ε_j\, w_i w_j a_{ij} b_{ij}`."""
 
 
 def products_of(grams: Sequence[Gram], how: Centring, rank: int | None = None) -> Products:
@@ -109,6 +112,13 @@ class Stored:
 
         return statistic
 
+    def multiplied(self, a: int, b: int) -> Statistic:
+        right = self.matrices[b]
+        parts = [
+            (rows, (right[rows, rows.start :].conj() * part).real) for rows, part in self._upper(a)
+        ]
+        return lambda e: float(sum(e[rows] @ part @ e[rows.start :] for rows, part in parts))
+
     def _upper(self, index: int) -> list[tuple[slice, Array]]:
         """Return the weighted matrix right of its diagonal blocks, where it counts twice."""
         n, found = len(self.how.weights), []
@@ -133,9 +143,15 @@ class Tiled:
         left, right = self.sides[a], self.sides[b]
         return lambda order: float(summed([left, right.taken(order)])[0, 1])
 
+    def multiplied(self, a: int, b: int) -> Statistic:
+        return lambda e: float(summed([self.sides[a], self.sides[b]], e)[0, 1])
 
-def summed(sides: Sequence[CentredSide]) -> Array:
-    """Return the sums of products of every two matrices in one pass over their tiles."""
+
+def summed(sides: Sequence[CentredSide], multipliers: Array | None = None) -> Array:
+    """Return the sums of products of every two matrices in one pass over their tiles.
+
+    Multipliers of the individuals, where given, multiply each product.
+    """
     how, n, size = sides[0].how, sides[0].n, sides[0].gram.tile
     for side in sides:
         side.gram.cut()  # once, before threads ask
@@ -147,7 +163,10 @@ def summed(sides: Sequence[CentredSide]) -> Array:
         for block in blocks[here]:
             twice = 1.0 if block.is_diagonal else 2.0
             tiles = [side.tile(block) for side in sides]
-            total += gathered(tiles, twice * how.scale(block))
+            scale = twice * how.scale(block)
+            if multipliers is not None:
+                scale = scale * np.outer(multipliers[block.rows], multipliers[block.columns])
+            total += gathered(tiles, scale)
         return total
 
     return sides[0].gram.engine.sum_over_rows(work, len(blocks), BLOCKS)
@@ -189,6 +208,11 @@ class Features:
         left = np.ascontiguousarray((self.how.weights[:, None] * self.factors[a]).T)
         right = self.factors[b]
         return lambda order: _squares(left @ right[order])
+
+    def multiplied(self, a: int, b: int) -> Statistic:
+        left = np.ascontiguousarray((self.how.weights[:, None] * self.factors[a]).T)
+        right = self.factors[b]
+        return lambda e: _squares((left * e) @ right)
 
 
 def _squares(values: Array) -> float:

@@ -72,7 +72,7 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
     *,
     sample_weight: Any = None,
     permutations: int | None = None,
-    test: str = "permutation",
+    test: str | None = None,
     rank: int | None = None,
     stop_after: int | None = None,
     random_state: int | None = None,

@@ -206,6 +206,11 @@ class Centring:
     weights: Array
     is_unbiased: bool = False
 
+    @property
+    def is_equal(self) -> bool:
+        """Whether all individuals weigh the same, to rounding."""
+        return float(np.ptp(self.weights)) <= ROUNDING * float(np.max(self.weights))
+
     def of(self, gram: Gram) -> CentredSide:
         """Return a Gram matrix with what its tiles are centred by, found in one pass."""
         gram = shifted(gram, self.weights)

@@ -73,7 +73,7 @@ CELL = (3.6, 3.2)
 EXPLAINED = (
     "The alignment of two kernels is 1 where they give the individuals the same relations up to a "
     "scale, and the nearer to 0 the less one says of the other. It is never quite 0: a p-value "
-    "says how often individuals exchanged at random are aligned as well.",
+    "says how often chance alone aligns as well.",
 )
 
 

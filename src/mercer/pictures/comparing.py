@@ -147,7 +147,7 @@ def kernel_map(found: Comparison, *, title: str = "Map of the kernels (interstru
 
 @Drawing
 def chance(found: Dependence, *, title: str = "") -> Panel:
-    """What permutations gave, and what was observed.
+    """What permutations, or random multipliers, gave, and what was observed.
 
     >>> from mercer import rv
     >>> x = np.arange(12.0)[:, None]
@@ -156,7 +156,7 @@ def chance(found: Dependence, *, title: str = "") -> Panel:
     'observed 0.928'
     """
     if found.null.size == 0:
-        raise InvalidInput("there is nothing to draw: no permutation was drawn")
+        raise InvalidInput("there is nothing to draw: no permutation was made")
     # Widths by Freedman and Diaconis, at least ten bins.
     edges = np.histogram_bin_edges(found.null, "fd")
     edges = edges if 10 <= len(edges) <= 200 else np.histogram_bin_edges(found.null, 30)
@@ -164,9 +164,10 @@ def chance(found: Dependence, *, title: str = "") -> Panel:
     x = np.concatenate([np.repeat(edges, 2), edges[:1]])
     y = np.concatenate([[0.0], np.repeat(counts, 2), [0.0], [0.0]])
     p = "" if found.p_value is None else f", p = {found.p_value:.3g}"
+    draws = "permutations" if found.test == "permutation" else "draws of multipliers"
     return Panel(
         (
-            Lines(x, y, colour=GREY, is_filled=True, name=f"{found.permutations} permutations"),
+            Lines(x, y, colour=GREY, is_filled=True, name=f"{found.permutations} {draws}"),
             Rule(
                 found.statistic,
                 is_level=False,
@@ -176,7 +177,7 @@ def chance(found: Dependence, *, title: str = "") -> Panel:
             ),
         ),
         Axis(found.measure, spanned(found.null, np.array([found.statistic]))),
-        Axis("permutations", (0.0, 1.1 * float(counts.max()))),
+        Axis(draws, (0.0, 1.1 * float(counts.max()))),
         title=title or f"{found.measure} {found.statistic:.3g}{p}",
         notes=(f"{found.individuals} individuals; {found.how}.",),
     )
