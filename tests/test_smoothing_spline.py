@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -481,6 +482,107 @@ def test_restricted_likelihood_is_that_of_a_gaussian_vector() -> None:
     np.testing.assert_allclose(differences, differences[0], atol=1e-9)
 
 
+@pytest.mark.usefixtures("way")
+def test_weighted_restricted_likelihood_agrees_with_fifty_digits() -> None:
+    rng = np.random.default_rng(2)
+    x, _, y = noisy(12, 7)
+    places = pooled(x, y, rng.gamma(0.5, size=12) + 1e-3)
+    n = places.at.size
+
+    def precise(penalty: float) -> float:
+        with mpmath.workdps(50):
+            at = [mpmath.mpf(float(v)) for v in places.at]
+            V, Q = mpmath.zeros(n), mpmath.zeros(n, 2)
+            for i in range(n):
+                Q[i, 0], Q[i, 1] = 1, at[i]
+                for j in range(n):
+                    a, b = min(at[i], at[j]), max(at[i], at[j])
+                    V[i, j] = a * a * (b / 2 - a / 6)
+                V[i, i] += mpmath.mpf(penalty) / mpmath.mpf(float(places.weights[i]))
+            inverse, values = mpmath.inverse(V), mpmath.matrix(places.values.tolist())
+            middle, cross = Q.T * inverse * Q, Q.T * inverse * values
+            square = (values.T * inverse * values - cross.T * mpmath.inverse(middle) * cross)[0]
+            logs = mpmath.log(mpmath.det(V)) + mpmath.log(mpmath.det(middle))
+            return float(logs + (n - 2) * mpmath.log(square))
+
+    powers = 10.0 ** np.arange(-9.0, 3.0, 2.0)
+    differences = [curve(places, p).restricted - precise(p) for p in powers]
+    np.testing.assert_allclose(differences, differences[0], atol=1e-10)
+
+
+@pytest.mark.usefixtures("way")
+def test_restricted_likelihood_takes_any_number_of_weighted_observations() -> None:
+    x, truth, y = noisy(100_000, 3)
+    w = np.random.default_rng(4).gamma(0.5, size=100_000) + 1e-3
+    spline = mc.SmoothingSpline(criterion="reml").fit(x, y, w)
+    assert 10 < spline.degrees_of_freedom_ < 100
+    assert np.sqrt(np.mean((spline.predict(x[::100]) - truth[::100]) ** 2)) < 0.02
+
+
+def wild_weights(seed: int, n: int = 60) -> tuple[Array, Array, Array]:
+    """Observations of equal noise with weights that differ by powers of ten."""
+    rng = np.random.default_rng(seed)
+    x = np.sort(rng.uniform(size=n))
+    w = rng.gamma(0.5, size=n) + 1e-3
+    return x, np.sin(6.0 * x) + 0.3 * rng.standard_normal(n), w
+
+
+def test_cross_validation_that_nearly_interpolates_says_so() -> None:
+    told, found = 0, []
+    for seed in range(20):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            spline = mc.SmoothingSpline().fit(*wild_weights(seed))
+        other = mc.SmoothingSpline(criterion="reml").fit(*wild_weights(seed))
+        rough = spline.degrees_of_freedom_ > max(30.0, 2.0 * other.degrees_of_freedom_)
+        assert [w.category for w in caught] == [mc.NearlyInterpolating] * rough
+        assert all("for 60 different x" in str(w.message) for w in caught)
+        found.append(other.degrees_of_freedom_)
+        told += rough
+    assert told > 5  # of 20: weights that are no inverse variances mislead cross-validation often
+    assert np.median(found) < 15
+
+
+def test_a_curve_without_noise_may_go_through_its_points_unremarked() -> None:
+    x = np.linspace(0.0, 1.0, 40)
+    spline = mc.SmoothingSpline().fit(x, np.sin(30.0 * x))
+    assert spline.degrees_of_freedom_ > 30
+
+
+@given(st.integers(3, 60), st.floats(0.001, 0.999), st.integers(0, 10**6), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_degrees_of_freedom_are_those_asked_for(
+    n: int, share: float, seed: int, is_weighted: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(size=n), rng.standard_normal(n)
+    w = rng.gamma(0.5, size=n) + 1e-3 if is_weighted else None
+    df = 2.0 + share * (n - 2)
+    spline = mc.SmoothingSpline(df=df).fit(x, y, w)
+    assert spline.degrees_of_freedom_ == pytest.approx(df, abs=1e-6)
+    again = mc.SmoothingSpline(spline.penalty_).fit(x, y, w)
+    assert again.degrees_of_freedom_ == pytest.approx(df, abs=1e-6)
+    np.testing.assert_allclose(again.fitted_values_, spline.fitted_values_, atol=1e-6)
+
+
+@pytest.mark.usefixtures("way")
+def test_penalties_fall_as_degrees_of_freedom_rise_to_both_ends() -> None:
+    x, _, y = noisy(40, 9)
+    asked = [2.0, 2.001, 3.0, 8.0, 20.0, 39.0, 39.999, 40.0]
+    found = [mc.SmoothingSpline(df=df).fit(x, y) for df in asked]
+    penalties = [spline.penalty_ for spline in found]
+    assert (penalties[0], penalties[-1]) == (np.inf, 0.0)
+    assert np.all(np.diff(penalties) < 0)
+    for df, spline in zip(asked, found, strict=True):
+        assert spline.degrees_of_freedom_ == pytest.approx(df, abs=1e-6)
+        assert spline.criterion_ is None
+
+
+def test_a_hundred_thousand_observations_have_the_degrees_of_freedom_asked_for() -> None:
+    x, _, y = noisy(100_000, 3)
+    assert mc.SmoothingSpline(df=12.0).fit(x, y).degrees_of_freedom_ == pytest.approx(12, abs=1e-6)
+
+
 @given(
     st.lists(st.integers(-40, 40), min_size=3, max_size=12),
     st.floats(-12.0, 8.0),
@@ -638,6 +740,13 @@ def test_what_has_no_spline_is_refused() -> None:
             mc.SmoothingSpline(penalty).fit(x, y)  # type: ignore[arg-type]
     with pytest.raises(mc.InvalidParameter, match="gcv, loo, reml"):
         mc.SmoothingSpline(criterion="aic").fit(x, y)
+    for df in (1.9, 20.5, np.nan, "many"):
+        with pytest.raises(mc.InvalidParameter, match="df"):
+            mc.SmoothingSpline(df=df).fit(x, y)  # type: ignore[arg-type]
+    with pytest.raises(mc.InvalidParameter, match="penalty or df, not both"):
+        mc.SmoothingSpline(1.0, df=4.0).fit(x, y)
+    with pytest.raises(mc.InvalidParameter, match="number of different x, 3"):
+        mc.SmoothingSpline(df=4.0).fit([0.0, 0.0, 1.0, 2.0], np.ones(4))
     spline = mc.SmoothingSpline(0.0).fit(x, y)
     with pytest.raises(mc.InvalidParameter, match="penalty 0"):
         spline.predict(x, return_std=True)

@@ -153,6 +153,7 @@ from mercer.reading.describe import describe_axes as describe_axes
 from mercer.reading.links import AxesDescription as AxesDescription
 from mercer.reading.slopes import AxisSlopes as AxisSlopes
 from mercer.regression import KernelRegression as KernelRegression
+from mercer.regression import NearlyInterpolating as NearlyInterpolating
 from mercer.regression import SmoothingSpline as SmoothingSpline
 from mercer.rkhs.distances import Discrepancy as Discrepancy
 from mercer.rkhs.distances import distance as distance

@@ -204,6 +204,7 @@ def _curve(commands: _SubParsersAction[Parser]) -> None:
     )
     group.add_argument("--kernel", metavar="TEXT", help="of ridge and gp (default: a Gaussian)")
     group.add_argument("--penalty", type=float, metavar="P", help="(default: by the criterion)")
+    group.add_argument("--df", type=float, metavar="D", help="degrees of freedom of a spline")
     group.add_argument(
         "--criterion", choices=("gcv", "loo", "reml", "cv"), help="that chooses the penalty"
     )

@@ -119,7 +119,9 @@ def asked(args: Namespace, x: Array) -> Any:
             )
         if args.kernel:
             raise Misused("a spline has its own kernel; leave --kernel out")
-        return SmoothingSpline(args.penalty, criterion=args.criterion or "gcv")
+        return SmoothingSpline(args.penalty, df=args.df, criterion=args.criterion or "gcv")
+    if args.df is not None:
+        raise Misused("--df is for splines")
     kernel = _kernel(args, x)
     if method == "ridge":
         how = args.criterion or "auto"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -27,6 +29,19 @@ FLATTEST = 1e2
 ROUGHEST = 1e-4
 """At this multiple of the cubed mean gap a spline misses about one observation in a hundred."""
 
+ROUGH = 0.5
+"""A curve with more degrees of freedom than this share of the places nearly interpolates."""
+
+EXTREME = 90.0
+"""Powers of ten, without dimension, within which a penalty of given df is sought."""
+
+SOUGHT = 1e-12
+"""Decimal logarithms of penalties of given degrees of freedom are found to within this."""
+
+
+class NearlyInterpolating(UserWarning):
+    """Cross-validation chose a curve that follows its observations where another rule does not."""
+
 
 class SmoothingSpline(RegressorMixin, Model):
     r"""The function that balances nearness to observations and roughness.
@@ -41,9 +56,16 @@ class SmoothingSpline(RegressorMixin, Model):
     Parameters
     ----------
     penalty : float or None
-        λ, in the units of x and y as they are; None chooses it by the criterion.
+        λ, in the units of x and y as they are; None chooses it by ``df``, or by the criterion.
+    df : float, optional
+        The degrees of freedom that the curve is to have, from 2 (the line) to the number of
+        different x (through all of them). They fall as λ rises, which is found to about 1e-9 of
+        them.
     criterion : {"gcv", "loo", "reml"}
-        Generalised cross-validation, leave-one-out or restricted likelihood.
+        Generalised cross-validation, leave-one-out or restricted likelihood. Cross-validation
+        takes weights for inverse variances of the noise. Where they are not, and now and then by
+        chance, it follows the observations; `NearlyInterpolating` tells where restricted
+        likelihood, which seldom does, finds fewer than half as many degrees of freedom.
 
     Attributes
     ----------
@@ -64,6 +86,8 @@ class SmoothingSpline(RegressorMixin, Model):
     array([0.22484794])
     >>> SmoothingSpline(penalty=0.0).fit(x, y).predict([0.35, 0.9])
     array([0.34853333, 0.85187556])
+    >>> round(SmoothingSpline(df=3.5).fit(x, y).degrees_of_freedom_, 9)
+    3.5
 
     References
     ----------
@@ -71,8 +95,11 @@ class SmoothingSpline(RegressorMixin, Model):
     (1978), for the state space form and, B 45 (1983), the confidence bands.
     """
 
-    def __init__(self, penalty: float | None = None, *, criterion: str = "gcv") -> None:
+    def __init__(
+        self, penalty: float | None = None, *, df: float | None = None, criterion: str = "gcv"
+    ) -> None:
         self.penalty = penalty
+        self.df = df
         self.criterion = criterion
 
     def fit(self, x: Any, y: Any, sample_weight: Any = None) -> SmoothingSpline:
@@ -120,6 +147,10 @@ class SmoothingSpline(RegressorMixin, Model):
                 f"criterion must be one of {', '.join(CRITERIA)}, found {self.criterion!r}"
             )
         self.criterion_ = None
+        if self.df is not None:
+            if self.penalty is not None:
+                raise InvalidParameter("give penalty or df, not both: each determines the other")
+            return curve_of_freedom(places, number(self.df, "df"))
         if self.penalty is not None:
             return curve(places, _without_dimension(self.penalty, places))
         scale = float(np.max(np.abs(places.means), initial=0.0))
@@ -127,6 +158,8 @@ class SmoothingSpline(RegressorMixin, Model):
         if places.at.size == 2 or spread <= ROUNDOFF * np.sqrt(places.count) * scale:
             return curve(places, np.inf)  # every spline is the line
         found, self.criterion_ = best_curve(places, CRITERIA[self.criterion])
+        if self.criterion != "reml" and found.degrees_of_freedom > ROUGH * places.at.size:
+            _warn_rough(found, self.criterion)
         return found
 
     def _check_width(self) -> None:
@@ -224,6 +257,64 @@ def best_curve(places: Places, criterion: Callable[[Curve], float]) -> tuple[Cur
     return last if last.penalty == penalty else curve(places, penalty), least
 
 
+def curve_of_freedom(places: Places, df: float) -> Curve:
+    r"""Return the curve with so many degrees of freedom.
+
+    .. math:: \log \frac{\mathrm{df}(\lambda) - 2}{m - \mathrm{df}(\lambda)} =
+        \log \frac{\mathrm{df} - 2}{m - \mathrm{df}}
+
+    for m places; the left side falls almost linearly in log λ, so that few trials suffice.
+
+    >>> places = pooled(np.arange(5.0), np.array([0.0, 2.0, 1.0, 4.0, 3.0]), np.ones(5))
+    >>> round(curve_of_freedom(places, 3.25).degrees_of_freedom, 9)
+    3.25
+    """
+    m = places.at.size
+    if not 2.0 <= df <= m:
+        raise InvalidParameter(
+            f"df must be between 2, the line, and the number of different x, {m}; found {df:g}"
+        )
+    if df in (2.0, float(m)):
+        return curve(places, np.inf if df == 2.0 else 0.0)
+    tried: dict[float, Curve] = {}
+
+    def excess(power: float) -> float:
+        tried[power] = of = curve(places, 10.0**power)
+        left = float(of.remainders.sum())  # m - df, which keeps its digits near m
+        return float(np.log((m - 2.0 - left) / left)) - float(np.log((df - 2.0) / (m - df)))
+
+    low, high = limits_of(places)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        while low > -EXTREME and not excess(low) > 0.0:
+            low -= 4.0
+        while high < EXTREME and not excess(high) < 0.0:
+            high += 4.0
+        try:
+            power = float(brentq(excess, low, high, xtol=SOUGHT, rtol=4 * np.finfo(float).eps))
+        except ValueError:
+            raise InvalidParameter(
+                f"df = {df!r} is too near to an end: no double is a penalty of a curve that has "
+                f"it; give 2 for the line, or {m} for the curve through all places"
+            ) from None
+    return tried.get(power) or curve(places, 10.0**power)
+
+
+def _warn_rough(found: Curve, criterion: str) -> None:
+    """Say where a curve has many degrees of freedom and restricted likelihood finds few."""
+    other, _ = best_curve(found.places, restricted_likelihood)
+    if other.degrees_of_freedom >= ROUGH * found.degrees_of_freedom:
+        return
+    warnings.warn(
+        f'criterion="{criterion}" chose {found.degrees_of_freedom:.3g} degrees of freedom for '
+        f"{found.places.at.size} different x, a curve that nearly interpolates, where "
+        f'criterion="reml" chooses {other.degrees_of_freedom:.3g}. Cross-validation does so by '
+        "chance, or where weights are not inverse variances of the noise: compare with "
+        'criterion="reml", or give df=',
+        NearlyInterpolating,
+        stacklevel=4,
+    )
+
+
 def limits_of(places: Places) -> tuple[float, float]:
     """Return the decimal logarithms, without dimension, between which a penalty is chosen."""
     low = np.log10(ROUGHEST) - 3.0 * np.log10(places.at.size - 1)
@@ -263,7 +354,17 @@ def leave_one_out(of: Curve) -> float:
 
 
 def restricted_likelihood(of: Curve) -> float:
-    """Return minus twice the restricted log-likelihood, the noise variance profiled out."""
+    r"""Return minus twice the restricted log-likelihood, the noise variance profiled out.
+
+    With :math:`V = K + \lambda W^{-1}`, K the kernel of cubic splines at the N observations, Q
+    the values of 1 and x there, and :math:`S = y^\top P y`,
+    :math:`P = V^{-1} - V^{-1} Q (Q^\top V^{-1} Q)^{-1} Q^\top V^{-1}`, it is up to a constant
+
+    .. math:: (N - 2) \log S + \log |V| + \log |Q^\top V^{-1} Q|
+
+    in linear time, see `Curve.restricted` (Patterson & Thompson, *Biometrika* 58, 1971; Wahba,
+    *Annals of Statistics* 13, 1985, compares it with cross-validation).
+    """
     return of.restricted
 
 
