@@ -1,8 +1,10 @@
-"""Claim: bootstrap ellipses hold the true coordinates of an individual at the stated rate.
+"""Claim: bootstrap ellipses, intervals and tests of equal inertias have the stated rates.
 
 Individuals are drawn from a normal law with known axes, and one of each sample is looked at: does
 its ellipse hold its coordinates on the population's axes, turned onto the sample's? So the answers
-of different samples are independent, and their share has a binomial interval.
+of different samples are independent, and their share has a binomial interval. The same samples say
+how often the intervals of the first two inertias hold the truth, and how often these are found to
+differ, at the level 5 %.
 """
 
 from __future__ import annotations
@@ -30,15 +32,29 @@ REGIMES = {
 }
 
 
-def covered(n: int, p: int, inertias: tuple[float, ...], seed: int) -> bool:
-    """Whether the ellipse of the first individual of a sample holds its true coordinates."""
+Answers = tuple[bool, bool, bool, bool]
+"""Whether an ellipse and two intervals hold the truth, and whether two inertias differ."""
+
+ASKED = (
+    "ellipses hold the truth",
+    "intervals of the first inertia hold it",
+    "intervals of the second inertia hold it",
+    "the first two inertias are told apart",
+)
+
+
+def answered(n: int, p: int, inertias: tuple[float, ...], seed: int) -> Answers:
+    """Answer for one sample, the ellipse for its first individual."""
     rng = np.random.default_rng(seed)
     deviations = np.sqrt(np.r_[inertias, np.full(p - len(inertias), 0.5)])
     x = rng.standard_normal((n, p)) * deviations
     found = mc.bootstrap(mc.PCA(2), x, 200, level=LEVEL, random_state=seed)
     truth = x[:, :2]
     turned = truth @ rotation(truth, found.coordinates, np.full(n, 1.0 / n))
-    return bool(found.covers(turned)[0])
+    (a, b), (c, d) = found.intervals
+    holds = a <= inertias[0] <= b, c <= inertias[1] <= d
+    differ = bool(found.ties[0] <= 1.0 - LEVEL)
+    return bool(found.covers(turned)[0]), bool(holds[0]), bool(holds[1]), differ
 
 
 def arc(n: int, seed: int) -> Any:
@@ -54,32 +70,36 @@ def arc_model() -> mc.KernelPCA:
     return mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(arc(3_000, 10**6))
 
 
-def arc_covered(seed: int) -> bool:
+def arc_answered(seed: int) -> Answers:
     """The same of a Gaussian kernel, with 100 replicates of 100 individuals."""
     x = arc(100, seed)
     model = mc.KernelPCA(2, kernel=mc.Gaussian(1.0))
     found = mc.bootstrap(model, x, 100, level=LEVEL, random_state=seed)
     truth = arc_model().transform(x)
     turned = truth @ rotation(truth, found.coordinates, np.full(100, 0.01))
-    return bool(found.covers(turned)[0])
+    low, high = found.intervals.T
+    holds = (low <= arc_model().inertias_) & (arc_model().inertias_ <= high)
+    differ = bool(found.ties[0] <= 1.0 - LEVEL)
+    return bool(found.covers(turned)[0]), bool(holds[0]), bool(holds[1]), differ
 
 
 def main(samples: int = 1_000) -> None:
-    asked: dict[str, Callable[[int], bool]] = {
-        name: partial(covered, *regime) for name, regime in REGIMES.items()
+    asked: dict[str, Callable[[int], Answers]] = {
+        name: partial(answered, *regime) for name, regime in REGIMES.items()
     }
-    asked["a Gaussian kernel, 100 individuals"] = arc_covered
-    results = {}
-    for name, is_covered in asked.items():
-        hits = sum(is_covered(seed) for seed in range(samples))
-        interval = binomtest(hits, samples).proportion_ci(method="wilson")
-        results[name] = (hits / samples, float(interval.low), float(interval.high))
-        low, high = results[name][1:]
-        print(
-            f"Ellipses of {100 * LEVEL:g} % hold the truth in {100 * hits / samples:.1f} % of "
-            f"{samples} samples ({100 * low:.1f} to {100 * high:.1f} %): {name}.",
-            flush=True,
-        )
+    asked["a Gaussian kernel, 100 individuals"] = arc_answered
+    results: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for name, answer in asked.items():
+        counts = np.sum([answer(seed) for seed in range(samples)], axis=0)
+        results[name] = {}
+        for what, hits in zip(ASKED, counts.tolist(), strict=True):
+            interval = binomtest(hits, samples).proportion_ci(method="wilson")
+            rates = (hits / samples, float(interval.low), float(interval.high))
+            results[name][what] = rates
+            rate, low, high = (f"{100 * part:.1f}" for part in rates)
+            print(
+                f"{name}: {what} in {rate} % of {samples} samples ({low} to {high} %).", flush=True
+            )
     print(json.dumps({"claim": "bootstrap_coverage", "samples": samples, "rates": results}))
 
 

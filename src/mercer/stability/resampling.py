@@ -18,6 +18,9 @@ from mercer.stability.replicates import Replicate, Source, source_of
 FEWEST = 20
 """Replicates below this number say nothing of the ends of an interval."""
 
+VANISHED = 1e-8
+"""A standard error of a logarithm below this is rounding."""
+
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
@@ -37,7 +40,7 @@ class Bootstrap:
     ----------
     coordinates : those of the model, n x d
     means, covariances : of the aligned replicates, n x d and n x d x d
-    inertias, intervals : of the axes, and their percentile intervals, d x 2
+    inertias, intervals : of the axes, and their symmetric studentised intervals, d x 2
     cos2 : mean squared cosine of each axis with the axis of the replicate that matches it
     kept : share of the replicates in which the match has the same rank
     spaces : mean squared cosine of the space of the first 1, 2, … axes
@@ -135,8 +138,8 @@ class Bootstrap:
     def _axis(self, k: int) -> str:
         low, high = self.intervals[k - 1]
         return (
-            f"axis {k}: inertia {self.inertias[k - 1]:.4g}, {100 * self.level:g} % of replicates "
-            f"in {low:.4g} to {high:.4g}; it turns by {_degrees(self.cos2[k - 1]):.0f}° on average"
+            f"axis {k}: inertia {self.inertias[k - 1]:.4g}, {100 * self.level:g} % interval "
+            f"{low:.4g} to {high:.4g}; it turns by {_degrees(self.cos2[k - 1]):.0f}° on average"
         )
 
     def _plane(self, group: tuple[int, ...]) -> str:
@@ -176,8 +179,17 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     replicates between the two axes: if they are equal in the population,
     :math:`(\lambda_k - \lambda_l, 0)` is one draw of
     :math:`(C_{kk} - C_{ll},\, 2 C_{kl})`, whose mean is 0 and whose covariance is that of the
-    replicates. Its squared Mahalanobis distance from 0 has then the law χ² with 2 degrees of
-    freedom. Axes that fail the test are reported as a plane.
+    replicates, times n/(n-1). Its squared Mahalanobis distance from 0 has then Hotelling's law in
+    2 dimensions, with ν = 1/(1/(n-1) + 1/(R-1)) degrees of freedom. Axes that fail the test are reported as a plane.
+
+    The interval of an inertia is the symmetric studentised one of its logarithm,
+
+    .. math:: \lambda_k \exp(\pm t_k s_k), \quad
+        s_k = \frac{1}{\lambda_k} \Big(\sum_i w_i^2 (F_{ik}^2 - \lambda_k)^2\Big)^{1/2}
+
+    with s the standard error of log λ and t the quantile of
+    :math:`|\log \lambda_k^* - \log \lambda_k| / s_k^*` over the replicates (Hall, *The Bootstrap
+    and Edgeworth Expansion*, 1992, section 3.6).
 
     Parameters
     ----------
@@ -207,7 +219,7 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     ((), array([1., 1.]))
     >>> print(mc.bootstrap(mc.PCA(2), x * [1.0, 1.5, 1.0, 1.0], random_state=0))
     200 replicates of 100 individuals
-    axes 1 and 2: their inertias may be equal (p = 0.69), so that only the plane they span means something; the first 2 axes together turn by 2° on average
+    axes 1 and 2: their inertias may be equal (p = 0.70), so that only the plane they span means something; the first 2 axes together turn by 2° on average
     """  # noqa: E501  (a doctest shows the sentence as the user sees it, on one line)
     R = whole(replicates, "replicates", least=FEWEST)
     rate = number(level, "level", above=0.0)
@@ -219,14 +231,18 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     sums = Sums(source)
     rng = np.random.default_rng(seed_of(random_state))
     for done in range(R):
-        sums.add(source.at(drawn(source, rng)))
+        weights, shares = drawn(source, rng)
+        sums.add(source.at(weights), weights * shares)
         if progress is not None:
             progress(done + 1, R)
     return sums.bootstrap(rate)
 
 
-def drawn(source: Source, rng: np.random.Generator) -> Array:
-    """Return the weights of individuals drawn again; those without a weight are never drawn."""
+def drawn(source: Source, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Return the weights of individuals drawn again, and the weight that each has when drawn once.
+
+    Those without a weight are never drawn.
+    """
     active = np.flatnonzero(source.weights > 0)
     for _ in range(1_000):
         counts = rng.multinomial(len(active), np.full(len(active), 1.0 / len(active)))
@@ -234,8 +250,8 @@ def drawn(source: Source, rng: np.random.Generator) -> Array:
             break
     weights = np.zeros(len(source.weights))
     weights[active] = counts * source.weights[active]
-    weights /= weights.sum()
-    return weights
+    total = weights.sum()
+    return weights / total, source.weights / total
 
 
 class Sums:
@@ -246,11 +262,15 @@ class Sums:
         self.source, self.done = source, 0
         self.first, self.second = np.zeros((n, q)), np.zeros((n, q, q))
         self.inertias: list[Array] = []
+        self.errors: list[Array] = []
         self.cosines: list[Array] = []
         self.covariances: list[Array] = []
 
-    def add(self, found: Replicate) -> Array:
-        """Take a replicate, and return its scores turned onto those of the model."""
+    def add(self, found: Replicate, squares: Array | None = None) -> Array:
+        """Take a replicate, and return its scores turned onto those of the model.
+
+        ``squares`` are, where errors are asked for, the sums of squared weights of each individual.
+        """
         source = self.source
         aligned: Array = found.scores @ rotation(found.scores, source.scores, source.weights)
         # Sums of differences from the model's own scores do not cancel.
@@ -258,6 +278,8 @@ class Sums:
         self.first += gaps
         self.second += gaps[:, :, None] * gaps[:, None, :]
         self.inertias.append(found.inertias)
+        if squares is not None:
+            self.errors.append(log_errors(found.scores, found.inertias, squares))
         self.cosines.append(found.cosines)
         self.covariances.append(found.covariances)
         self.done += 1
@@ -273,7 +295,8 @@ class Sums:
         source, R = self.source, self.done
         n = int(np.sum(source.weights > 0))
         mean, around = self.spread()
-        tail = 0.5 * (1.0 - level)
+        error = log_errors(source.scores, source.inertias, source.weights**2)
+        errors, replicated = np.array(self.errors), np.array(self.inertias)
         cosines = np.array(self.cosines)
         pairs = [matched(c)[0] for c in self.cosines]
         order = np.arange(source.count)
@@ -285,11 +308,11 @@ class Sums:
             means=source.scores + mean,
             covariances=n / (n - 1.0) * around / (R - 1.0),
             inertias=source.inertias,
-            intervals=np.quantile(self.inertias, [tail, 1.0 - tail], axis=0).T,
+            intervals=studentised(source.inertias, error, replicated, errors, level),
             cos2=np.mean(chosen**2, axis=0),
             kept=np.mean(np.array(pairs) == order, axis=0),
             spaces=np.array(leading),
-            ties=ties(source.inertias, np.array(self.covariances)),
+            ties=ties(source.inertias, np.array(self.covariances), 1.0 / np.sum(source.weights**2)),
             replicates=R,
             level=level,
             names=fit.names,
@@ -302,15 +325,47 @@ def _space(cosines: Array) -> float:
     return float(np.mean(np.sum(cosines**2, axis=(1, 2)) / cosines.shape[1]))
 
 
-def ties(inertias: Array, covariances: Array) -> Array:
+def log_errors(scores: Array, inertias: Array, squares: Array) -> Array:
+    r"""Return the standard errors of log λ: the root of :math:`\sum_i w_i^2 (F_i^2/\lambda - 1)^2`.
+
+    ``squares`` are the :math:`w_i^2`, of an individual drawn c times c times that of one draw.
+
+    >>> log_errors(np.array([[2.0], [0.0], [-2.0], [0.0]]), np.array([2.0]), np.full(4, 1 / 16))
+    array([0.5])
+    """
+    known = np.where(inertias > 0.0, inertias, 1.0)
+    return np.asarray(np.sqrt(squares @ ((scores / np.sqrt(known)) ** 2 - 1.0) ** 2))
+
+
+def studentised(
+    inertias: Array, error: Array, replicated: Array, errors: Array, level: float
+) -> Array:
+    """Return the symmetric studentised intervals of inertias on the scale of logarithms.
+
+    Where standard errors vanish, as of individuals that are all as far out, logarithms are taken
+    as they are. See `bootstrap`.
+
+    >>> studentised(np.ones(1), np.ones(1), np.array([[0.5], [1.0], [2.0]]), np.ones((3, 1)), 0.5)
+    array([[0.5, 2. ]])
+    """
+    gaps = np.abs(np.log(np.maximum(replicated / inertias, np.finfo(float).tiny)))
+    is_known = (error > VANISHED) & np.all(errors > VANISHED, axis=0)
+    error, errors = np.where(is_known, error, 1.0), np.where(is_known, errors, 1.0)
+    reach = error * np.quantile(gaps / errors, level, axis=0)
+    return np.asarray(inertias[:, None] * np.exp(np.column_stack([-reach, reach])))
+
+
+def ties(inertias: Array, covariances: Array, individuals: float) -> Array:
     """Return the p-value of the equality of each inertia and the next; see `bootstrap`."""
     found = np.full(len(inertias), np.nan)
+    R = len(covariances)
+    freedom = 1.0 / (1.0 / (individuals - 1.0) + 1.0 / (R - 1.0))
     centre = covariances.mean(axis=0)
     for k in range(min(len(inertias), covariances.shape[1] - 1)):
         parts = covariances[:, k, k] - covariances[:, k + 1, k + 1], 2.0 * covariances[:, k, k + 1]
-        spread = np.cov(np.array(parts))
+        spread = individuals / (individuals - 1.0) * np.cov(np.array(parts))
         gap = inertias[k] - (inertias[k + 1] if k + 1 < len(inertias) else centre[k + 1, k + 1])
         if np.linalg.matrix_rank(spread, hermitian=True) == 2:
             distance = np.array([gap, 0.0]) @ np.linalg.solve(spread, [gap, 0.0])
-            found[k] = np.exp(-0.5 * distance)
+            found[k] = fisher.sf(distance * (freedom - 1.0) / (2.0 * freedom), 2, freedom - 1.0)
     return found
