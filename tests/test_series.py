@@ -100,6 +100,24 @@ def test_feature_maps_that_return_something_else_are_refused(
             call(X)
 
 
+@pytest.mark.parametrize("x", [X, X.tolist(), X[:2]])
+def test_a_map_of_one_point_is_refused_where_features_are_as_many_as_points(x: Any) -> None:
+    def of_one(point: Any) -> Any:  # x₀, x₁, x₀x₁ and so on of one point
+        return np.array([np.asarray(point[i % 2]) * (1.0 + i) for i in range(len(x))])
+
+    assert of_one(x).shape[0] == len(x)  # so that the number of rows says nothing
+    for call in (mc.FeatureMap(of_one), mc.FeatureMap(of_one).features):
+        with pytest.raises(mc.InvalidInput, match="one row for each.* the first point alone"):
+            call(x)
+    with pytest.raises(mc.InvalidInput, match=r"functions\[0\].*one number for each.* alone"):
+        mc.Series([lambda p: of_one(p)[:, 0]], [1.0])(x)
+
+
+def test_a_map_that_returns_a_row_for_the_first_point_is_called_with_it() -> None:
+    k = mc.FeatureMap(lambda x: [[float(len(word)), 1.0] for word in x])
+    assert k(["a", "bcd"]).tolist() == [[2.0, 4.0], [4.0, 10.0]]
+
+
 def test_maps_that_cannot_be_called_are_refused() -> None:
     with pytest.raises(mc.InvalidParameter, match="phi must be a function of points, found 3"):
         mc.FeatureMap(3)  # type: ignore[arg-type]

@@ -117,6 +117,22 @@ def test_a_given_characteristic_function_is_taken_at_its_word() -> None:
             call(X)
 
 
+@pytest.mark.parametrize(
+    "psi",
+    [
+        lambda t: np.exp(-np.sum(np.abs(t), axis=-1)),  # which multiplies the coordinates itself
+        lambda t: np.exp(-np.abs(t) @ np.abs(t).T),
+        lambda t: 1.0,
+    ],
+)
+@pytest.mark.parametrize("n", [2, 5])
+def test_a_function_that_does_not_keep_the_shape_is_refused(psi: Any, n: int) -> None:
+    k = mc.Characteristic(psi)
+    for call in (k, k.diag):
+        with pytest.raises(mc.InvalidParameter, match="a value for each entry of its array, of"):
+            call(X[:n])
+
+
 @pytest.mark.parametrize("law", ["student", None, 3, ("normal",)])
 def test_unknown_laws_are_refused_and_the_known_listed(law: object) -> None:
     with pytest.raises(mc.InvalidParameter, match="one of normal, uniform, cauchy, laplace"):

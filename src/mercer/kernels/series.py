@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, cast
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 
 from mercer.check import (
     Array,
@@ -47,7 +48,27 @@ def feature_rows(phi: Callable[[Any], Any], x: Points) -> Array:
             f"the feature map returned {rows.shape[0]} rows for {how_many(x)} points; it must "
             "return one row for each"
         )
+    refuse_single(phi, "the feature map", "row", x)
     return rows
+
+
+def refuse_single(f: Callable[[Any], Any], name: str, what: str, x: Points) -> None:
+    """Refuse a function of one point, whose numbers may be as many as the points by chance.
+
+    Of the first point alone, one of several points returns one row, or one number.
+    """
+    if how_many(x) < 2:
+        return
+    why = f"must take points together and return one {what} for each, not read a single point"
+    try:
+        found = f(x[:1, ...] if is_array_api_obj(x) else x[:1])
+        count = found.shape[0] if hasattr(found, "shape") else len(found)
+    except Exception as error:
+        raise InvalidInput(
+            f"{name} {why}: of the first point alone it gives {type(error).__name__}: {error}"
+        ) from error
+    if count != 1:
+        raise InvalidInput(f"{name} {why}: of the first point alone it returned {count} {what}s")
 
 
 @value
@@ -124,6 +145,8 @@ class Series(Kernel):
         ]
         if any(len(c) != how_many(x) for c in columns):
             raise InvalidInput("each function of a series must return one number for each point")
+        for i, f in enumerate(self.functions):
+            refuse_single(f, f"functions[{i}]", "number", x)
         return finite(np.stack(columns, axis=1), "a function of the series")
 
     def evaluate(self, pairs: Pairs) -> Array:

@@ -239,8 +239,9 @@ class Characteristic(Coordinatewise):
 
     The law is one of ``"normal"``, ``"uniform"`` (on [-1, 1]), ``"cauchy"``, ``"laplace"``,
     ``"triangular"`` (on [-1, 1]), ``"signs"`` (±1), or a function ψ of an array, which is then
-    assumed to be a characteristic function: `check_kernel` can tell. Of complex points, real and
-    imaginary parts count as coordinates.
+    assumed to be a characteristic function: `check_kernel` can tell. It gets the gaps of one
+    coordinate, an array of any shape, and returns a value for each entry. Of complex points, real
+    and imaginary parts count as coordinates.
 
     >>> Characteristic("cauchy")([[0.0]], [[1.0]])
     array([[0.36787944]])
@@ -259,7 +260,19 @@ class Characteristic(Coordinatewise):
         return f"Characteristic: the characteristic function of the {self.law} law (Bochner)"
 
     def factor(self, t: Array) -> Array:
-        return self.law(t) if callable(self.law) else LAWS[self.law][0](t)
+        if not callable(self.law):
+            return LAWS[self.law][0](t)
+        # Of one row alone a function of the whole array is seldom as long as of all by chance.
+        for gaps in (t[:1, ...], t):
+            values = self.law(gaps)
+            shape = getattr(values, "shape", np.shape(values))
+            if tuple(shape) != tuple(gaps.shape):
+                raise InvalidParameter(
+                    f"the function ψ of Characteristic must return a value for each entry of its "
+                    f"array, of shape {tuple(gaps.shape)}, and returned shape {tuple(shape)}: "
+                    "coordinates are multiplied afterwards"
+                )
+        return values
 
     def factor_slope(self, t: Array) -> Array:
         if callable(self.law):
