@@ -60,8 +60,9 @@ def refuse_single(f: Callable[[Any], Any], name: str, what: str, x: Points) -> N
     if how_many(x) < 2:
         return
     why = f"must take points together and return one {what} for each, not read a single point"
+    points: Any = x
     try:
-        found = f(x[:1, ...] if is_array_api_obj(x) else x[:1])
+        found = f(points[:1, ...] if is_array_api_obj(x) else points[:1])
         count = found.shape[0] if hasattr(found, "shape") else len(found)
     except Exception as error:
         raise InvalidInput(

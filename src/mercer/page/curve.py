@@ -182,8 +182,9 @@ def _penalty(fit: Fit) -> str:
     if model.criterion == "auto" and len(fit) > DIRECT:
         words["auto"] = words["cv"]
     how = f", chosen by {words[model.criterion]}" if model.penalty is None else ", as given"
-    if getattr(model, "df", None) is not None:
-        how = f", of the {short(model.df)} degrees of freedom given"
+    freedom = getattr(model, "df", None)
+    if freedom is not None:
+        how = f", of the {short(freedom)} degrees of freedom given"
     return f"; penalty {short(model.penalty_)}{how}"
 
 
