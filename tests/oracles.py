@@ -23,6 +23,10 @@ LIBRARIES = ("array_api_strict", "torch")
 """Array libraries other than numpy; the second is tested where it is installed."""
 
 
+LINE = {"check_fit1d": "a one-dimensional array is n points of the line, for models as for kernels"}
+"""What scikit-learn wants refused and mercer reads: for `parametrize_with_checks`."""
+
+
 def derivative(f: Callable[[float], Array], at: float, step: float) -> Array:
     terms = [w * (f(at + i * step) - f(at - i * step)) for i, w in STENCIL]
     return sum(terms[1:], start=terms[0]) / step

@@ -39,7 +39,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "complex": (X + 1j, "Complex data not supported"),
     "ragged": ([[1.0, 2.0], [3.0]], "row 1 of X has 1 coordinates and row 0 has 2"),
     "dates": (np.zeros((3, 2), "datetime64[D]"), "datetime64"),
-    "one dimension": (X[0], "Reshape your data"),
+    "a number": (3.0, "Reshape your data"),
     "three dimensions": (X[None], "two dimensions"),
     "no rows": (X[:0], r"0 sample\(s\)"),
     "no columns": (X[:, :0], r"0 feature\(s\) \(shape=\(12, 0\)\)"),
@@ -56,7 +56,7 @@ def test_bad_data_are_refused_by_their_place(model: Callable[[], Any], case: str
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
-@pytest.mark.parametrize("case", ["missing", "text", "complex", "one dimension"])
+@pytest.mark.parametrize("case", ["missing", "text", "complex", "a number"])
 def test_bad_data_are_refused_at_transform_too(model: Callable[[], Any], case: str) -> None:
     fitted = model().fit(X)
     table, message = BAD[case]
@@ -68,6 +68,89 @@ def test_bad_data_are_refused_at_transform_too(model: Callable[[], Any], case: s
 def test_another_number_of_columns_is_refused(model: Callable[[], Any]) -> None:
     with pytest.raises(ValueError, match="expecting 3 features"):
         model().fit(X).transform(X[:, :2])
+
+
+LINES: dict[str, Callable[[], Any]] = {
+    "pca": lambda: mc.PCA(1),
+    "kernel pca": lambda: mc.KernelPCA(2, kernel=mc.Gaussian()),
+    "regression": lambda: mc.KernelRegression(mc.Gaussian(), 1e-2),
+    "process": lambda: mc.GaussianProcess(mc.Gaussian(), noise_variance=0.1),
+    "classifier": lambda: mc.SVC(mc.Gaussian()),
+    "scaling": lambda: mc.ClassicalMDS(1, metric="euclidean"),
+    "stress": lambda: mc.StressMDS(1, metric="euclidean", random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_one_dimensional_array_holds_points_of_the_line(name: str) -> None:
+    line = np.random.default_rng(1).normal(size=12)
+    y = (line > 0).astype(float)
+    models = [LINES[name]().fit(points, y) for points in (line, line[:, None])]
+    assert models[0].n_features_in_ == 1
+    for method in ("transform", "predict"):
+        if hasattr(models[0], method):
+            found = [np.asarray(getattr(m, method)(line[:5])) for m in models]
+            assert np.array_equal(found[0], np.asarray(getattr(models[1], method)(line[:5, None])))
+            assert np.array_equal(*found)
+
+
+def test_an_individual_without_its_brackets_is_told_how_to_be_one() -> None:
+    model = mc.PCA().fit(X)
+    with pytest.raises(mc.InvalidInput, match=r"has 1 features.*X\.reshape\(1, -1\)"):
+        model.transform(X[0])
+
+
+@pytest.mark.parametrize("model", [mc.KernelPCA(kernel="precomputed"), mc.ClassicalMDS()])
+def test_a_matrix_has_two_dimensions(model: Any) -> None:
+    with pytest.raises(mc.InvalidInput, match="must be a matrix with a row for each individual"):
+        model.fit(X[:, 0])
+
+
+def test_a_line_on_disk_is_read_part_by_part(tmp_path: Path) -> None:
+    line = np.random.default_rng(1).normal(size=50)
+    np.save(tmp_path / "line.npy", line)
+    on_disk = np.load(tmp_path / "line.npy", mmap_mode="r")
+    expected = mc.KernelPCA(1, kernel=mc.Gaussian()).fit(line).inertias_
+    found = mc.KernelPCA(1, kernel=mc.Gaussian()).fit(on_disk).inertias_
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def unfinished(home: str, kind: str, method: str) -> Any:
+    """Return an object as a library would that plans before it computes."""
+
+    def computes(self: Any) -> Any:
+        raise AssertionError("nobody asked for it to be computed")
+
+    members = {method: computes, "shape": (4, 2), "columns": ["a", "b"], "__module__": home}
+    return type(kind, (), {**members, "__len__": computes, "__array__": computes})()
+
+
+LAZY: dict[str, Callable[[], Any]] = {
+    "dask array": lambda: unfinished("dask.array.core", "Array", "compute"),
+    "dask frame": lambda: unfinished("dask.dataframe.dask_expr", "DataFrame", "compute"),
+    "polars": lambda: pytest.importorskip("polars").LazyFrame({"a": [1.0, 2.0]}),
+}
+
+
+@pytest.mark.parametrize("name", LAZY)
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: mc.PCA().fit(x),
+        lambda x: mc.KernelPCA(kernel=mc.Gaussian()).fit(x),
+        lambda x: mc.KernelPCA(kernel=mc.Columns()).fit(x),
+        lambda x: mc.KernelPCA(kernel=mc.Delta()).fit(x),
+        lambda x: mc.ClassicalMDS().fit(x),
+        lambda x: mc.Gaussian()(x),
+        lambda x: mc.Gaussian().diag(x),
+        lambda x: mc.Gram(mc.Linear(), x),
+        lambda x: mc.read(x),
+    ],
+    ids=["pca", "kernel pca", "columns", "objects", "mds", "kernel", "diag", "gram", "read"],
+)
+def test_data_that_are_not_computed_yet_are_refused_at_once(use: Any, name: str) -> None:
+    with pytest.raises(mc.InvalidInput, match=r"pass .*\.(compute|collect)\(\).*mmap_mode"):
+        use(LAZY[name]())
 
 
 def test_the_column_of_a_frame_is_named() -> None:

@@ -28,6 +28,7 @@ from mercer.gram import Gram
 from mercer.null_space import null_columns
 from mercer.solve import SingularSystem
 from mercer.store import save
+from tests.oracles import LINE
 from tests.references import reference
 from tests.strategies import distinct_points, smooth_kernels
 
@@ -615,7 +616,9 @@ def test_it_goes_through_pipelines_grids_and_files(tmp_path: Any) -> None:
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [mc.GaussianProcess(n_starts=1), fixed(mc.Gaussian(2.0), 0.1, mean="constant")]
+    [mc.GaussianProcess(n_starts=1), fixed(mc.Gaussian(2.0), 0.1, mean="constant")],
+    expected_failed_checks=lambda _: LINE,
+    xfail_strict=True,
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)

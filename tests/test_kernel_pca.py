@@ -20,6 +20,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.reading import DegenerateAxes, NoInertia
 from mercer.spectrum import signs
+from tests.oracles import LINE
 from tests.references import aligned, near, reference
 
 RNG = np.random.default_rng(8)
@@ -36,7 +37,9 @@ def latent(n: int) -> Array:
 
 @pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [mc.KernelPCA(2, kernel=mc.Gaussian(1.0)), mc.KernelPCA(2), mc.KernelPCA(kernel="laplacian()")]
+    [mc.KernelPCA(2, kernel=mc.Gaussian(1.0)), mc.KernelPCA(2), mc.KernelPCA(kernel="laplacian()")],
+    expected_failed_checks=lambda _: LINE,
+    xfail_strict=True,
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -20,7 +20,7 @@ from mercer.mds.corrections import cailliez_constant, constant_of, copies, corre
 from mercer.mds.distances import CentredDistances
 from mercer.mds.losses import kruskal_stress
 from mercer.spectrum import NotConverged, signs
-from tests.oracles import untouched
+from tests.oracles import LINE, untouched
 from tests.strategies import points as grid_points
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -72,7 +72,9 @@ def up_to_sign(found: Array, expected: Array, atol: float) -> None:
         mc.ClassicalMDS(2, correction="cailliez"),
         mc.ClassicalMDS(2, metric="euclidean"),
         mc.ClassicalMDS(None, metric="euclidean"),
-    ]
+    ],
+    expected_failed_checks=lambda model: LINE if model.metric == "euclidean" else {},
+    xfail_strict=True,
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)

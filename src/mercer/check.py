@@ -197,6 +197,7 @@ def vectors(x: Points, name: str = "x") -> Array:
     ...
     mercer.check.InvalidInput: x has 1 value that is not finite, the first at row 0, column 1: nan. Remove or impute it before calling a kernel.
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    refuse_lazy(x, name)
     a = x if is_array_api_obj(x) and not isinstance(x, np.ndarray) else plain_array(x, name)
     xp = namespace(a)
     if a.ndim == 1:
@@ -216,6 +217,7 @@ def vectors(x: Points, name: str = "x") -> Array:
 
 def plain_array(x: Any, name: str) -> Array:
     """Return an array of numpy's without mask, whose entries may still be anything."""
+    refuse_lazy(x, name)
     refuse_sparse(x, name)
     if is_array_api_obj(x) and not isinstance(x, np.ndarray):
         return as_numpy(x)
@@ -228,6 +230,24 @@ def plain_array(x: Any, name: str) -> Array:
         return np.asarray(x, dtype=object) if a.dtype.kind in "US" else a
     except ValueError as error:
         raise InvalidInput(_ragged(x, name)) from error
+
+
+LAZY = {"dask": "compute", "polars": "collect", "narwhals": "collect"}
+"""Libraries whose data may not have been computed yet, and the method that does it."""
+
+
+def refuse_lazy(x: Any, name: str) -> None:
+    """Refuse data that are still to be computed: pass after pass over them would do it again."""
+    home, kind = type(x).__module__.partition(".")[0], type(x).__name__
+    method = LAZY.get(home, "")
+    if not method or (method == "collect" and kind != "LazyFrame"):
+        return
+    if hasattr(x, method):
+        raise InvalidInput(
+            f"{name} is a {kind} of {home} that has not been computed: pass {name}.{method}(), or, "
+            "if that does not fit in memory, write it to a .npy file and pass "
+            "numpy.load(file, mmap_mode='r'), which is read part by part"
+        )
 
 
 def refuse_sparse(x: Any, name: str) -> None:

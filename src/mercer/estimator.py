@@ -82,10 +82,16 @@ def pieces(shape: tuple[int, int]) -> Iterator[slice]:
     return chunks(shape[0], max(1, CHUNK // max(shape[1], 1)))
 
 
-def numbers_of(X: Any, name: str = "X", *, is_complex: bool = False) -> Array:
+def numbers_of(
+    X: Any, name: str = "X", *, is_complex: bool = False, is_matrix: bool = False
+) -> Array:
     """Return a table as rows of numbers, or say which entry is none.
 
-    Its entries may still be of any numeric type, and infinite: see `refuse_infinite`.
+    A one-dimensional array is n points of the line, except where a matrix between points is
+    expected. Entries may still be of any numeric type, and infinite: see `refuse_infinite`.
+
+    >>> numbers_of([3.0, 1.0, 2.0]).shape
+    (3, 1)
 
     >>> numbers_of([[1.0, 2.0], [3.0, "four"]])
     Traceback (most recent call last):
@@ -93,11 +99,13 @@ def numbers_of(X: Any, name: str = "X", *, is_complex: bool = False) -> Array:
     mercer.estimator.NotANumber: X, row 1, column 1: 'four' is not a number. The argument must be a table without strings or other objects, every entry a number; encode this column, or give it to supplementary(categories=...)
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     a = plain_array(X, name)
+    if a.ndim == 1 and not is_matrix:
+        a = a.reshape(-1, 1)
     if a.ndim < 2:
+        what = "a matrix with a row for each individual" if is_matrix else "a table of individuals"
         raise InvalidInput(
-            f"{name} must be a table of individuals in rows, found shape {a.shape}. Reshape your "
-            f"data: {name}.reshape(-1, 1) if it is one variable, {name}.reshape(1, -1) if it is "
-            "one individual"
+            f"{name} must be {what}, found shape {a.shape}. Reshape your data: "
+            f"{name}.reshape(1, -1) if it is one individual"
         )
     if a.ndim > 2:
         raise InvalidInput(f"{name} must be a table of two dimensions, found shape {a.shape}")
@@ -174,6 +182,8 @@ def rows_on_disk(X: Any, name: str = "X", *, is_checked: bool = False) -> Any:
     or will be checked elsewhere.
     """
     numbers_of(np.asarray(X[:1]), name)
+    if isinstance(X, np.ndarray) and X.ndim == 1:
+        X = X.reshape(-1, 1)
     for rows in () if is_checked else readings(X):
         refuse_infinite(np.asarray(X[rows]), name, first=rows.start)
     return X
@@ -194,7 +204,10 @@ def register(model: BaseEstimator, X: Any, table: Any, *, reset: bool) -> None:
     try:
         validate_data(model, X if is_frame else table, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(str(error)) from None  # in scikit-learn's words, which users know
+        is_line = len(getattr(X, "shape", None) or np.shape(X)) == 1
+        hint = " Reshape your data: X.reshape(1, -1) if it is one individual." if is_line else ""
+        # In scikit-learn's words, which users know.
+        raise InvalidInput(f"{error}{hint}") from None
 
 
 @contextmanager
@@ -355,7 +368,7 @@ class KernelModel(Model):
             table = rows_on_disk(X)
             register(self, X, table, reset=reset)
             return cast(Points, table)
-        table = numbers_of(X, is_complex=self._is_precomputed)
+        table = numbers_of(X, is_complex=self._is_precomputed, is_matrix=self._is_precomputed)
         if table.dtype not in (np.float32, np.float64, np.complex128):
             with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused
                 table = table.astype(np.complex128 if table.dtype.kind == "c" else np.float64)

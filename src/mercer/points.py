@@ -17,6 +17,7 @@ from mercer.check import (
     how_many,
     members,
     part_of,
+    refuse_lazy,
     refuse_sparse,
     rows_of,
 )
@@ -188,6 +189,7 @@ def as_points(values: Any, name: str) -> Points:
     """
     if isinstance(values, Mapping):
         return Rows(values)
+    refuse_lazy(values, name)
     refuse_sparse(values, name)
     has_rows = values.ndim > 0 if is_array_api_obj(values) else isinstance(values, Points)
     if has_rows and not isinstance(values, str | bytes):

@@ -11,6 +11,7 @@ from mercer.check import (
     InvalidInput,
     Points,
     members,
+    refuse_lazy,
 )
 from mercer.data.frames import is_frame, objects_of
 from mercer.data.table import Role, Table
@@ -43,6 +44,7 @@ def rows(source: Any, *, roles: Mapping[str, Any] | None = None) -> Rows:
 
 def _columns(source: Any) -> Iterator[tuple[str, Points, Any]]:
     """Yield names, values and what is known of roles."""
+    refuse_lazy(source, "the table")
     if isinstance(source, Table):
         for column in source.columns():
             is_used = column.role in ROLES and column.name not in source.supplementary

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, overload
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, UnreadableFile
+from mercer.check import Array, InvalidInput, InvalidParameter, UnreadableFile, refuse_lazy
 from mercer.data.annotated import columns_of_annotated, is_annotated, read_h5ad
 from mercer.data.arrays import as_matrix, read_npy, read_npz
 from mercer.data.assembled import as_roles, assembled, of_numbers
@@ -176,6 +176,7 @@ def _of_arrays(arrays: Mapping[str, Array], name: str, shape: Shape) -> Table:
 def _of_object(
     source: Any, roles: Mapping[str, Role], shape: Shape, options: Options, limits: Limits
 ) -> Table:
+    refuse_lazy(source, "the source")
     if isinstance(source, Table):
         return source
     if is_annotated(source):

@@ -38,7 +38,7 @@ def read_square(model: Any, D: Any, *, missing: bool = False) -> Array:
 
     Where ``missing`` is allowed, NaN stands for a distance that nobody measured.
     """
-    d = numbers_of(D, "D")
+    d = numbers_of(D, "D", is_matrix=True)
     if d.shape[0] != d.shape[1]:
         refuse_infinite(d, "D")
         raise InvalidInput(
@@ -52,7 +52,7 @@ def read_square(model: Any, D: Any, *, missing: bool = False) -> Array:
 
 def read_cross(model: Any, D: Any) -> Array:
     """Return the distances of new points, one row each, to all the fitted ones."""
-    d = numbers_of(D, "D")
+    d = numbers_of(D, "D", is_matrix=True)
     refuse_infinite(d, "D")
     register(model, D, d, reset=False)
     if np.any(d < 0):
