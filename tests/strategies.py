@@ -178,7 +178,8 @@ def smooth_kernels() -> st.SearchStrategy[mc.Kernel]:
 
 def kernels() -> st.SearchStrategy[mc.Kernel]:
     """Expressions on the plane, differentiable or not."""
-    return st.recursive(st.one_of(smooth_atoms(), st.just(mc.Delta())), _grown, max_leaves=5)
+    atoms = st.one_of(smooth_atoms(), st.just(mc.Delta()), st.just(mc.Tanimoto()))
+    return st.recursive(atoms, _grown, max_leaves=5)
 
 
 def sets_of_letters() -> st.SearchStrategy[list[frozenset[str]]]:
@@ -193,6 +194,7 @@ def set_kernels() -> st.SearchStrategy[mc.Kernel]:
         st.builds(mc.UnionComplement, st.just(UNIVERSE)),
         st.builds(mc.Agreement, st.just(UNIVERSE)),
         st.builds(mc.AllSubsets, st.just(UNIVERSE)),
+        st.builds(mc.Jaccard, st.just(UNIVERSE)),
         st.just(mc.Delta()),
         st.builds(mc.Constant, weights),
     )

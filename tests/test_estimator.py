@@ -91,7 +91,7 @@ def test_a_one_dimensional_array_holds_points_of_the_line(name: str) -> None:
         if hasattr(models[0], method):
             found = [np.asarray(getattr(m, method)(line[:5])) for m in models]
             assert np.array_equal(found[0], np.asarray(getattr(models[1], method)(line[:5, None])))
-            assert np.array_equal(*found)
+            assert np.array_equal(found[0], found[1])
 
 
 def test_an_individual_without_its_brackets_is_told_how_to_be_one() -> None:

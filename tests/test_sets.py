@@ -42,6 +42,27 @@ def test_the_sets_of_the_text_have_their_rows(name: str) -> None:
     assert_positive(K)
 
 
+def jaccard(a: Any, b: Any) -> float:
+    return len(a & b) / len(a | b) if a | b else 1.0
+
+
+@given(
+    st.lists(st.frozensets(st.sampled_from(sorted(D))), max_size=7),
+    st.lists(st.frozensets(st.sampled_from(sorted(D))), min_size=1, max_size=5),
+)
+def test_the_jaccard_index_is_the_share_of_common_elements(x: Any, y: Any) -> None:
+    k = mc.Jaccard()
+    assert k(x, y).tolist() == [[jaccard(a, b) for b in y] for a in x]
+    assert k.diag(y).tolist() == [1.0] * len(y)
+    assert_positive(k(y))
+    assert k(y).tolist() == mc.Jaccard(D)(y).tolist()
+
+
+def test_the_jaccard_index_of_a_stranger_is_refused() -> None:
+    with pytest.raises(mc.InvalidInput, match="point 1 holds 9, which is not in the universe"):
+        mc.Jaccard(D)([{1}, {9}])
+
+
 @given(
     st.lists(st.frozensets(st.sampled_from(sorted(D))), max_size=5),
     st.lists(st.frozensets(st.sampled_from(sorted(D))), min_size=1, max_size=5),

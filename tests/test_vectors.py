@@ -339,3 +339,46 @@ def test_features_stay_in_their_array_library(k: mc.Kernel, library: str) -> Non
     phi = k.features(x)
     assert type(phi) is type(x)
     assert_near(as_numpy(phi), k.features(X), 1e-14)
+
+
+def test_tanimoto_of_indicators_is_jaccard_of_sets() -> None:
+    rows = RNG.integers(0, 2, size=(12, 6)) * (RNG.uniform(size=(12, 1)) > 0.2)
+    sets = [set(np.flatnonzero(row).tolist()) for row in rows]
+    assert not all(sets)
+    assert mc.Tanimoto()(rows).tolist() == mc.Jaccard()(sets).tolist()
+    assert mc.Tanimoto()(rows, rows[:3]).tolist() == mc.Jaccard()(sets, sets[:3]).tolist()
+
+
+@given(st.integers(0, 10**6))
+def test_tanimoto_is_positive_definite_on_vectors_of_any_signs(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(9, 3)) * 10.0 ** rng.uniform(-4, 4, size=(9, 1))
+    x[0] = 0.0
+    K = mc.Tanimoto()(x)
+    assert_positive(K)
+    assert K.diagonal().tolist() == [1.0] * 9
+    assert np.all((K >= -1 / 3 - 1e-15) & (K <= 1.0))
+    assert_positive(mc.Tanimoto()(x + 1j * rng.normal(size=(9, 3))))
+    s = x @ x.T
+    norms = np.diag(s)
+    expected = s[1:] / (norms[1:, None] + norms - s[1:])
+    assert_near(K[1:], expected, 1e-13)
+
+
+def test_the_slopes_of_tanimoto_are_its_differences() -> None:
+    assert_derivatives(mc.Tanimoto(), X, Y)
+    assert mc.Tanimoto().slopes([[0.0, 0.0]]).tolist() == [[[0.0, 0.0]]]
+
+
+def test_tanimoto_distances_of_near_points_keep_their_digits() -> None:
+    x = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0 + 1e-9]])
+    k = mc.Tanimoto().gaussian(1e-9)
+    gap = float(x[1, 2] - 3.0)
+    square = 4 * gap**2 / (np.sum(x**2) + gap**2)
+    assert_near(k(x)[0, 1], np.exp(-square / 2e-18), 1e-12)
+
+
+def test_tanimoto_refuses_what_underflows_and_overflows() -> None:
+    for small_or_large in (1e-200, 1.2e154, 1e200):
+        with pytest.raises(mc.InvalidInput, match="point 1 .* leaves the range of double"):
+            mc.Tanimoto()([[1.0, 2.0], [small_or_large, 0.0]])

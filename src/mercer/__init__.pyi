@@ -94,6 +94,7 @@ from mercer.kernels.series import Series as Series
 from mercer.kernels.sets import Agreement as Agreement
 from mercer.kernels.sets import AllSubsets as AllSubsets
 from mercer.kernels.sets import Intersection as Intersection
+from mercer.kernels.sets import Jaccard as Jaccard
 from mercer.kernels.sets import UnionComplement as UnionComplement
 from mercer.kernels.spectral import Characteristic as Characteristic
 from mercer.kernels.spectral import Periodic as Periodic
@@ -116,6 +117,7 @@ from mercer.kernels.vectors import Bilinear as Bilinear
 from mercer.kernels.vectors import Linear as Linear
 from mercer.kernels.vectors import Polynomial as Polynomial
 from mercer.kernels.vectors import Sigmoid as Sigmoid
+from mercer.kernels.vectors import Tanimoto as Tanimoto
 from mercer.kernels.walks import RandomWalk as RandomWalk
 from mercer.mds import ClassicalMDS as ClassicalMDS
 from mercer.mds import StressMDS as StressMDS

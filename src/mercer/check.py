@@ -244,7 +244,7 @@ def refuse_lazy(x: Any, name: str) -> None:
         return
     if hasattr(x, method):
         raise InvalidInput(
-            f"{name} is a {kind} of {home} that has not been computed: pass {name}.{method}(), or, "
+            f"{name} ({home} {kind}) has not been computed yet: pass {name}.{method}(), or, "
             "if that does not fit in memory, write it to a .npy file and pass "
             "numpy.load(file, mmap_mode='r'), which is read part by part"
         )

@@ -337,6 +337,10 @@ class Aligned(Pairs):
         for j in range(a.shape[1]):
             yield (a[:, j] - b[:, j]) / lengths[j]
 
+    def largest_coordinates(self) -> Array:
+        """Return the largest modulus of a coordinate of each x."""
+        return self.xp.max(self.xp.abs(self.vectors[0]), axis=1)
+
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
         return calls.on_matching(function, self.x, self.y)
 

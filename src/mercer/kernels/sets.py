@@ -155,6 +155,33 @@ class Intersection(SetKernel):
 
 
 @value
+class Jaccard(SetKernel):
+    r"""The share of the elements of two sets that both have.
+
+    .. math:: k(A, B) = \frac{|A \cap B|}{|A \cup B|}
+
+    Empty sets share one unit vector of their own: 1 among themselves, 0 with all others. It is
+    `mercer.Tanimoto` of the indicators of the elements.
+
+    >>> Jaccard()([{1, 2}, set()], [{2, 3}, set()]).round(3)
+    array([[0.333, 0.   ],
+           [0.   , 1.   ]])
+
+    Gower, A general coefficient of similarity and some of its properties, Biometrics 27, 1971;
+    Bouchard, Jousselme and Doré, A proof for the positive definiteness of the Jaccard index matrix,
+    International Journal of Approximate Reasoning 54, 2013.
+    """
+
+    universe: Collection[Hashable] | None = None
+    domain: ClassVar[Domain] = {"universe": _optional_universe}
+    theorem: ClassVar[str] = "the Tanimoto kernel of the indicators of the elements"
+
+    def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
+        union = left + right - shared
+        return np.where(union > 0, shared / np.maximum(union, 1.0), 1.0)
+
+
+@value
 class UnionComplement(SetKernel):
     r"""The number of elements of a universe D that are in neither of two sets.
 

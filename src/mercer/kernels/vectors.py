@@ -10,10 +10,12 @@ import numpy as np
 
 from mercer.check import (
     Array,
+    InvalidInput,
     InvalidParameter,
     NotDifferentiable,
     NotPositiveDefinite,
     Points,
+    as_numpy,
     finite,
     namespace,
     nonnegative,
@@ -25,7 +27,7 @@ from mercer.check import (
 )
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.features import join, monomials
-from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, is_complex
+from mercer.kernels.pairs import LARGEST_SQUARE, Aligned, Pairs, is_complex, real
 
 MOST_ASYMMETRY = 1e-12
 """A form computed as A'A differs from its transpose by rounding, thousands of times less."""
@@ -80,6 +82,87 @@ def broadcast_y(pairs: Pairs, rows: Array) -> Array:
         raise NotDifferentiable("slopes are defined for real vectors only")
     shape = (*pairs.shape, rows.shape[1])
     return namespace(rows).broadcast_to(pairs.of_y(rows), shape) + 0.0
+
+
+@value
+class Tanimoto(Kernel):
+    r"""The Tanimoto similarity of vectors, on 0/1 fingerprints the Jaccard index of their bits.
+
+    .. math:: k(x, y) = \frac{\langle x, y \rangle}{\|x\|^2 + \|y\|^2 - \langle x, y \rangle}
+        = \sum_{m \ge 1} \Bigl(\frac{\langle x, y \rangle}{\|x\|^2 + \|y\|^2}\Bigr)^m
+
+    The series converges, as :math:`2|\langle x, y \rangle| \le \|x\|^2 + \|y\|^2`, and its terms
+    are powers of the product of two kernels: the inner product, and 1/(a + b) of squared norms
+    (:math:`\int_0^\infty e^{-ta} e^{-tb}\, dt`). So it is positive definite on all vectors, of
+    whatever signs. Vectors of zeros share one unit vector of their own: 1 among themselves, 0 with
+    all others.
+
+    >>> Tanimoto()([[1, 1, 0], [0, 0, 0]], [[0, 1, 1], [0, 0, 0]]).round(3)
+    array([[0.333, 0.   ],
+           [0.   , 1.   ]])
+
+    Ralaivola, Swamidass, Saigo and Baldi, Graph kernels for chemical informatics, Neural Networks
+    18, 2005.
+    """
+
+    theorem: ClassVar[str] = "a power series in the inner product times 1/(a + b) of squared norms"
+    is_vectorial: ClassVar[bool] = True
+
+    def _parts(self, pairs: Pairs) -> tuple[Array, Array]:
+        """Return inner products, and the denominator, which is 0 for two vectors of zeros."""
+        left, right = (_squared_norms(side) for side in (pairs.left(), pairs.right()))
+        shared = pairs.inner()
+        return shared, pairs.of_x(left) + pairs.of_y(right) - shared
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        shared, union = self._parts(pairs)
+        xp = namespace(shared)
+        is_some = xp.abs(union) > 0
+        values = xp.where(is_some, shared / xp.where(is_some, union, 1.0), 1.0)
+        if pairs.same and len(pairs.shape) == 2:  # a matrix product may round otherwise than norms
+            values = xp.where(xp.eye(pairs.shape[0], dtype=xp.bool), 1.0, values)
+        return values
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        r"""Return 2 - 2 Re k, of real vectors without cancellation.
+
+        .. math:: 2 - 2k(x, y) = \frac{4 \|x - y\|^2}{\|x\|^2 + \|y\|^2 + \|x - y\|^2}
+        """
+        if is_complex(pairs.vectors[0]):
+            return Kernel.evaluate_squares(self, pairs)
+        left, right = (_squared_norms(side) for side in (pairs.left(), pairs.right()))
+        gaps = pairs.squared_distance()
+        total = pairs.of_x(left) + pairs.of_y(right) + gaps
+        xp = namespace(gaps)
+        return xp.where(total > 0, 4.0 * gaps / xp.where(total > 0, total, 1.0), 0.0)
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        shared, union = self._parts(pairs)
+        xp = namespace(shared)
+        unit = xp.where(union > 0, union, 1.0)
+        a, b = pairs.vectors
+        rows = broadcast_y(pairs, b)
+        towards, back = (unit + shared) / unit / unit, 2.0 * shared / unit / unit
+        slopes = towards[..., None] * rows - back[..., None] * pairs.of_x(a)
+        return xp.where((union > 0)[..., None], slopes, 0.0)
+
+
+SMALLEST_NORM, LARGEST_NORM = 1e-280, 1e300
+"""Squared norms below this have lost digits to underflow, sums of those above may overflow."""
+
+
+def _squared_norms(own: Aligned) -> Array:
+    """Return squared norms, none of which has underflowed or overflowed."""
+    norms = real(own.inner())
+    is_small = (norms < SMALLEST_NORM) & (own.largest_coordinates() > 0)
+    wrong = as_numpy(is_small | ~(norms < LARGEST_NORM))
+    if wrong.any():
+        raise InvalidInput(
+            f"the squared norm of point {int(wrong.argmax())} of the part at hand leaves the range "
+            "of double precision; multiply the data by a constant, which changes nothing in this "
+            "kernel"
+        )
+    return norms
 
 
 @value
