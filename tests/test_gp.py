@@ -635,3 +635,29 @@ def test_the_unit_of_y_does_not_matter(unit: float) -> None:
     np.testing.assert_allclose(found.predict(x) / unit, usual.predict(x), atol=1e-3)
     expected = usual.log_likelihood() - 40 * np.log(unit)
     assert found.log_likelihood() == pytest.approx(expected, abs=1e-4)
+
+
+ROUND = [m * 10.0**e for m in (1.0, 2.0, 3.0, 5.0) for e in range(-4, 4)]
+ROUNDED = [v for v in ROUND if np.exp(np.log(v)) != v]
+
+
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_start_may_be_its_bound_and_no_fit_leaves_its_bounds(end: int) -> None:
+    assert len(ROUNDED) >= 5  # of 32 round values, on any machine
+    for value in [*ROUNDED, 1.0]:
+        pair = (value, 10.0 * value) if end == 0 else (0.1 * value, value)
+        model = mc.GaussianProcess(
+            mc.Gaussian(value), noise_variance=0.1, bounds={"bandwidth": pair}, n_starts=1
+        ).fit(X[:12], Y[:12])
+        found = model.kernel_.parameters()["bandwidth"]
+        assert pair[0] <= found <= pair[1]
+        again = clone(model).set_params(kernel=model.kernel_)
+        again.fit(X[:12], Y[:12])  # from where it ended, which may be a bound
+
+
+def test_parameters_that_do_not_move_stay_what_they_are() -> None:
+    for value in ROUNDED:
+        pair = {"bandwidth": (value, value), "noise_variance": (0.3, 0.3)}
+        model = mc.GaussianProcess(mc.Gaussian(value), noise_variance=0.3, bounds=pair)
+        model.fit(X[:12], Y[:12])
+        assert (model.kernel_, model.noise_variance_) == (mc.Gaussian(value), 0.3)

@@ -91,11 +91,15 @@ class Tuned:
         return tuple(name if i is None else f"{name}[{i}]" for name, i in self.entries)
 
     @property
+    def _first(self) -> list[float]:
+        """The values the search begins with."""
+        known = {**self.kernel.parameters(), NOISE: self.noise_variance}
+        return [float(known[name] if i is None else known[name][i]) for name, i in self.entries]
+
+    @property
     def start(self) -> Array:
         """The logarithms of the values the search begins with."""
-        known = {**self.kernel.parameters(), NOISE: self.noise_variance}
-        values = [known[name] if i is None else known[name][i] for name, i in self.entries]
-        return np.asarray(np.log(np.array(values, dtype=float)))
+        return np.asarray(np.log(np.array(self._first, dtype=float)))
 
     def scaled(self, factor: float) -> Array:
         """Return the start with the weights of kernels multiplied by a factor."""
@@ -108,10 +112,10 @@ class Tuned:
         changed: dict[str, Any] = {}
         for (name, i), value in zip(self.entries, np.exp(logs).tolist(), strict=True):
             if i is None:
-                changed[name] = value
+                changed[name] = _unmoved(value, known[name])
             else:
                 members = list(changed.get(name, known[name]))
-                members[i] = value
+                members[i] = _unmoved(value, known[name][i])
                 changed[name] = tuple(members)
         noise = float(changed.pop(NOISE, self.noise_variance))
         return with_parameters(self.kernel, changed), noise
@@ -127,13 +131,16 @@ class Tuned:
         ]
 
     def bounds(self, given: Mapping[str, tuple[float, float]], variance: float) -> Array:
-        """Return the least and the largest logarithm of each parameter."""
+        """Return the least and the largest logarithm of each parameter.
+
+        The values of both are within the bounds, whichever way logarithms are rounded.
+        """
         wrong = set(given) - {name for name, _ in self.entries}
         if wrong:
             raise InvalidParameter(f"bounds of {sorted(wrong)[0]!r}, which is not fitted")
         rows = []
         for index, (name, _) in enumerate(self.entries):
-            centre = float(np.exp(self.start[index]))
+            centre = self._first[index]
             low, high = centre / SPAN, centre * SPAN
             if name.rpartition("__")[2] == "weight":
                 low, high = min(low, variance / SPAN), max(high, SPAN * variance)
@@ -145,7 +152,7 @@ class Tuned:
                     raise InvalidParameter(
                         f"{name} starts at {centre:g}, outside its bounds {low:g} and {high:g}"
                     )
-            rows.append([self._inside(index, np.log(end)) for end in (low, high)])
+            rows.append([self._inside(index, end) for end in _logarithms(low, high)])
         return np.array(rows).reshape(-1, 2)
 
     def _inside(self, index: int, end: float) -> float:
@@ -187,6 +194,30 @@ class Tuned:
             total += at
             slopes[index] = (above - below) / (2.0 * STEP)
         return total, slopes
+
+
+def _unmoved(value: float, start: float) -> float:
+    """Return a value, or its start where their logarithms are one.
+
+    >>> _unmoved(np.exp(np.log(0.3)), 0.3)
+    0.3
+    """
+    return float(start) if value == np.exp(np.log(start)) else value
+
+
+def _logarithms(low: float, high: float) -> tuple[float, float]:
+    """Return the least and the largest logarithm of a value between two ends.
+
+    >>> low, high = _logarithms(0.3, 0.7)
+    >>> bool(0.3 <= np.exp(low) and np.exp(high) <= 0.7)
+    True
+    """
+    first, last = float(np.log(low)), float(np.log(high))
+    while np.exp(first) < low and first < last:
+        first = float(np.nextafter(first, np.inf))
+    while np.exp(last) > high and first < last:
+        last = float(np.nextafter(last, -np.inf))
+    return first, last
 
 
 def _pair(ends: Any, name: str) -> tuple[float, float]:
