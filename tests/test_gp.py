@@ -661,3 +661,76 @@ def test_parameters_that_do_not_move_stay_what_they_are() -> None:
         model = mc.GaussianProcess(mc.Gaussian(value), noise_variance=0.3, bounds=pair)
         model.fit(X[:12], Y[:12])
         assert (model.kernel_, model.noise_variance_) == (mc.Gaussian(value), 0.3)
+
+
+def exact_process(x: Array, y: Array, noise: Any, Q: Array, new: Array, digits: int = 60) -> Any:
+    """The mean, variance and restricted likelihood under a linear kernel, of so many digits."""
+    with mpmath.workdps(digits):
+        table = mpmath.matrix(x.tolist())
+        A = table * table.T + mpmath.diag([mpmath.mpf(float(v)) for v in np.full(len(x), noise)])
+        columns, target = mpmath.matrix(Q.tolist()), mpmath.matrix(y.tolist())
+        inverse = A**-1
+        S = columns.T * inverse * columns
+        eta = mpmath.lu_solve(S, columns.T * inverse * target)
+        alpha = inverse * (target - columns * eta)
+        n, m = Q.shape
+        likelihood = -(target.T * alpha)[0] - mpmath.log(mpmath.det(A) * mpmath.det(S))
+        likelihood = (likelihood - (n - m) * mpmath.log(2 * mpmath.pi)) / 2
+        point, here = mpmath.matrix(new[:1].tolist()), mpmath.matrix(new[1:].tolist())
+        k = table * point.T
+        free = here.T - columns.T * inverse * k
+        variance = (point * point.T)[0] - (k.T * inverse * k)[0] + (free.T * S**-1 * free)[0]
+        return float((k.T * alpha)[0] + (here * eta)[0]), float(variance), float(likelihood)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e5, 2.0**30])
+def test_a_constant_mean_sees_a_linear_kernel_from_anywhere(offset: float) -> None:
+    """Data far from the origin, of which every digit of the inner products was lost."""
+    rng = np.random.default_rng(0)
+    x = np.round(2.0**12 * rng.uniform(0.0, 5.0, (12, 1))) / 2.0**12 + offset
+    y = 2.0 * (x[:, 0] - offset) + 0.005 * rng.standard_normal(12)
+    new = np.array([[2.5 + offset]])
+    model = fixed(mc.Linear(), 2.5e-5, mean="constant").fit(x, y)
+    mean, deviation = model.predict(new, return_std=True)
+    at = np.vstack([new, [[1.0]]])
+    exact = exact_process(x, y, 2.5e-5, np.ones((12, 1)), at)
+    np.testing.assert_allclose(mean, exact[0], rtol=1e-11)
+    np.testing.assert_allclose(deviation**2, exact[1], rtol=1e-9)
+    assert model.log_likelihood() == pytest.approx(exact[2], rel=1e-9)
+    slope = model.weights_ @ (x[:, 0] - x.mean())  # for weights that sum to zero
+    by_weights = float(slope * new[0, 0] + model.null_weights_[0])
+    assert by_weights == pytest.approx(exact[0], abs=1e-14 * (1e3 + offset))
+    regression = mc.KernelRegression(mc.Linear(), penalty=2.5e-5 / 12, null_space="constant")
+    np.testing.assert_allclose(regression.fit(x, y).predict(new), exact[0], rtol=1e-11)
+    assert regression.gap_ <= 1e-9 * regression.objective_
+
+
+def test_a_kernel_with_a_linear_part_is_fitted_the_same_from_anywhere() -> None:
+    kernel = 2.0 * mc.Linear() + mc.Gaussian(1.0)
+    x = np.round(2.0**12 * X) / 2.0**12
+    near = mc.GaussianProcess(kernel, mean="constant", n_starts=1).fit(x, Y)
+    far = mc.GaussianProcess(kernel, mean="constant", n_starts=1).fit(x + 1e5, Y)
+    assert ended(far).value == pytest.approx(ended(near).value, rel=1e-9)
+    np.testing.assert_allclose(far.predict(x + 1e5), near.predict(x), atol=1e-6)
+    weight = near.kernel_.parameters()["0__weight"]
+    slope = weight * ((x - x.mean(axis=0)).T @ near.weights_)
+    np.testing.assert_allclose(far.null_weights_, near.null_weights_ - 1e5 * slope.sum(), rtol=1e-6)
+
+
+def test_a_linear_mean_far_from_the_origin_is_that_of_sixty_digits() -> None:
+    x = 2.0**30 + np.arange(0.0, 1001.0, 91.0)[:, None]
+    y = np.sin(0.01 * np.arange(len(x))) + 0.5 * (x[:, 0] - 2.0**30)
+    kernel = mc.Linear()  # within the span of the mean, so that the process is least squares
+    model = fixed(kernel, 0.25, mean="linear").fit(x, y)
+    Q = np.hstack([np.ones_like(x), x])
+    at = np.array([[2.0**30 + 77.0, 0.0], [1.0, 2.0**30 + 77.0]])
+    with mpmath.workdps(60):
+        table, target = mpmath.matrix(Q.tolist()), mpmath.matrix(y.tolist())
+        exact = mpmath.lu_solve(table, target)
+        value = float((mpmath.matrix([at[1].tolist()]) * exact)[0])
+    np.testing.assert_allclose(model.predict(at[:1, :1]), value, rtol=1e-11)
+    np.testing.assert_allclose(model.null_weights_, [float(v) for v in exact], rtol=1e-9)
+    bent = fixed(mc.Gaussian(100.0), 0.25, mean="linear").fit(x, y)
+    near = fixed(mc.Gaussian(100.0), 0.25, mean="linear").fit(x - 2.0**30, y)
+    np.testing.assert_allclose(bent.predict(x), near.predict(x - 2.0**30), rtol=1e-11)
+    assert bent.log_likelihood() == pytest.approx(near.log_likelihood(), rel=1e-11)

@@ -552,3 +552,18 @@ UNEQUAL = {
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_linear_margins_are_the_same_from_anywhere() -> None:
+    rng = np.random.default_rng(0)
+    x = np.round(2.0**16 * rng.standard_normal((60, 2))) / 2.0**16
+    y = x[:, 0] + 0.5 * rng.standard_normal(60) > 0.0
+    near = mc.SVC(mc.Linear(), C=10.0).fit(x, y)
+    far = mc.SVC(mc.Linear(), C=10.0).fit(x + 1e7, y)
+    np.testing.assert_allclose(
+        far.decision_function(x + 1e7), near.decision_function(x), rtol=1e-10, atol=1e-12
+    )
+    assert far.objective_ == pytest.approx(near.objective_, rel=1e-12)
+    slope = x.T @ far.dual_coef_[0]
+    by_weights = (x + 1e7) @ slope + far.intercept_[0]
+    np.testing.assert_allclose(by_weights, near.decision_function(x), atol=1e-6)

@@ -1,13 +1,31 @@
-"""Functions that are not penalised, as columns of their values."""
+r"""Functions that are not penalised, as columns of their values, and what they make up for.
+
+Where constants are among them, weights sum to zero, and a kernel that holds an inner product may
+be seen from any point c:
+
+.. math:: \langle x - c, y - c \rangle = \langle x, y \rangle - \langle x, c \rangle
+    - \langle c, y \rangle + \langle c, c \rangle
+
+differs by functions of x alone and of y alone. Seen from their mean, points however far from the
+origin keep the digits that their inner products would lose.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from mercer.check import Array, InvalidParameter, Points, as_numpy, real_array, vectors
+from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
+from mercer.kernels.base import Kernel
+from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
+from mercer.kernels.vectors import Linear
+
+UNMOVED = (Constant, Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic)
+"""Kernels that are the same wherever points are seen from."""
 
 Functions: TypeAlias = str | Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None
 
@@ -36,6 +54,107 @@ def null_columns(null_space: Functions, points: Points, name: str = "null_space"
         f"{name} must be None, 'constant', 'linear' or functions of the points, found "
         f"{null_space!r}"
     )
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The point from which a model sees points, and the weights of its functions from there.
+
+    ``point`` is subtracted before the kernel is computed, ``line`` before linear functions are
+    where the kernel allows no other origin; None is the origin that points came with.
+
+    >>> x = np.array([[1e9], [1e9 + 1.0]])
+    >>> seen = Origin.of(2.0 * Linear() + Gaussian(1.0), x, "constant")
+    >>> seen.points(x)
+    array([[-0.5], [ 0.5]])
+    >>> seen.columns("constant", seen.points(x)).ravel()
+    array([1., 1.])
+    """
+
+    point: Array | None = None
+    line: Array | None = None
+
+    @staticmethod
+    def of(kernel: Kernel | None, points: Points, functions: Functions) -> Origin:
+        """Return the mean of points where a kernel and functions that are not penalised allow it.
+
+        The kernel is None where a matrix is given in its place.
+        """
+        is_known = isinstance(functions, str) and functions in ("constant", "linear")
+        is_table = getattr(points, "ndim", 0) == 2 and getattr(points, "dtype", None) is not None
+        if kernel is None or not is_known or not is_table or len(points) == 0:
+            return Origin()
+        weight = inner_weight(kernel)
+        if functions == "constant" and not weight:
+            return Origin()
+        mean = np.asarray(points, dtype=np.float64).mean(axis=0)
+        if not np.all(np.isfinite(mean)):
+            return Origin()
+        return Origin(line=mean) if weight is None else Origin(mean)
+
+    def points(self, points: Points) -> Points:
+        """Return points as the kernel sees them."""
+        if self.point is None:
+            return points
+        seen: Array = np.asarray(points, dtype=np.float64) - self.point
+        return seen
+
+    def back(self, seen: Points) -> Points:
+        """Return points as they came."""
+        if self.point is None:
+            return seen
+        came: Array = np.asarray(seen) + self.point
+        return came
+
+    def columns(self, functions: Functions, seen: Points, name: str = "null_space") -> Array:
+        """Return the values of functions at points that are seen from here, one column each."""
+        if self.line is not None:
+            seen = np.asarray(seen, dtype=np.float64) - self.line
+        return null_columns(functions, seen, name)
+
+    def null_weights(self, eta: Array, kernel: Kernel, alpha: Array, seen: Points) -> Array:
+        """Return the weights of functions for points as they came, from those seen from here.
+
+        ``alpha`` are the weights of a kernel's sections at points that are seen from here.
+
+        >>> x = np.array([[3.0], [5.0]])
+        >>> seen = Origin.of(Linear(), x, "constant")
+        >>> alpha = np.array([[1.0], [-1.0]])
+        >>> seen.null_weights(np.array([[7.0]]), Linear(), alpha, seen.points(x))
+        array([[15.]])
+        """
+        centre = self.point if self.line is None else self.line
+        if centre is None:
+            return eta
+        moved = eta.copy()
+        moved[0] -= centre @ eta[1:] if len(eta) > 1 else 0.0
+        if self.point is not None:
+            moved[0] -= (inner_weight(kernel) or 0.0) * (centre @ (np.asarray(seen).T @ alpha))
+        return moved
+
+
+def inner_weight(kernel: Kernel) -> float | None:
+    """Return how often a kernel holds the inner product, beside parts that no shift changes.
+
+    None is the answer where another origin makes it another kernel.
+
+    >>> inner_weight(2.0 * Linear() + Gaussian(1.0)), inner_weight(Linear() * Linear())
+    (2.0, None)
+    """
+    if isinstance(kernel, Linear):
+        return 1.0
+    if isinstance(kernel, UNMOVED):
+        return 0.0
+    parts = [inner_weight(part) for part in kernel.children().values()]
+    found = [weight for weight in parts if weight is not None]
+    if len(found) < len(parts):
+        return None
+    if isinstance(kernel, Sum):
+        return sum(found)
+    if isinstance(kernel, Scaled):
+        return kernel.weight * found[0]
+    is_entrywise = isinstance(kernel, Exponential | PolynomialOf | Power | Product)
+    return 0.0 if is_entrywise and not any(found) else None
 
 
 def _values(function: Callable[[Any], Any], points: Points) -> Array:

@@ -122,9 +122,9 @@ def orthonormal(columns: Array) -> tuple[Array, Array]:
     n, m = columns.shape
     if m >= n:
         raise SingularSystem(f"a mean of {m} unknown functions needs more than n_samples = {n}")
-    _, pivoted, _ = qr(columns, mode="economic", pivoting=True)
-    sizes = np.abs(np.diag(pivoted))
-    if m and sizes[-1] <= n * UNIT * sizes[0]:
+    norms = np.linalg.norm(columns, axis=0)  # the unit of a function does not matter
+    _, pivoted, _ = qr(columns / np.where(norms > 0, norms, 1.0), mode="economic", pivoting=True)
+    if m and np.abs(pivoted[-1, -1]) <= n * UNIT:
         raise SingularSystem(
             "the unknown functions of the mean are linearly dependent on these points: leave one "
             "out"

@@ -36,7 +36,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.parameters import with_parameters
 from mercer.kernels.radial import Gaussian
-from mercer.null_space import Functions, null_columns
+from mercer.null_space import Functions, Origin
 from mercer.targets import check_size, kept, read_numbers
 
 Mean: TypeAlias = Functions
@@ -164,7 +164,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             self.kernel_, self.noise_variance_ = tuned.at(logs)
             given = data.gram(self.kernel_), self.noise_variance_, data
             self._state = conditioned(*given) if len(data) <= STORED else iterated(*given)
-            self.X_fit_ = data.points
+            self.X_fit_ = data.points if self._is_precomputed else points
             self._keep()
         return self
 
@@ -201,21 +201,25 @@ class GaussianProcess(RegressorMixin, KernelModel):
         check_size(targets, "y")
         self._is_flat = targets.ndim == 1
         targets = targets[:, None] if self._is_flat else targets
-        Q, known = self._functions(points), self._known_mean(points)
-        if self._is_precomputed:
+        known = self._known_mean(points)
+        kernel = None if self._is_precomputed else as_kernel(self.kernel).resolve(points)
+        self._origin = Origin.of(kernel, points, None if callable(self.mean) else self.mean)
+        seen = self._origin.points(points)
+        Q = self._functions(seen)
+        if kernel is None:
             rows = np.arange(len(targets))
             return Observations(rows, targets - known, Q), Precomputed(np.asarray(points))
-        return Observations(points, targets - known, Q), as_kernel(self.kernel).resolve(points)
+        return Observations(seen, targets - known, Q), kernel
 
-    def _functions(self, points: Points) -> Array:
-        """Return the values of the unknown functions of the mean, one column each."""
+    def _functions(self, seen: Points) -> Array:
+        """Return the unknown functions of the mean at points as the kernel sees them."""
         if callable(self.mean):
-            return np.zeros((len(points), 0))
+            return np.zeros((len(seen), 0))
         if self._is_precomputed and self.mean not in (None, "constant"):
             raise InvalidParameter(
                 "a precomputed kernel knows no points: mean must be None or 'constant'"
             )
-        return null_columns(self.mean, points, "mean")
+        return self._origin.columns(self.mean, seen, "mean")
 
     def _known_mean(self, points: Points) -> Array:
         if not callable(self.mean):
@@ -242,7 +246,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
         state = self._state
         self.jitter_ = state.jitter
         self.weights_ = state.weights[:, 0] if self._is_flat else state.weights
-        self.null_weights_ = state.null_weights[:, 0] if self._is_flat else state.null_weights
+        given = state.null_weights, self.kernel_, state.weights, self._data.points
+        eta = self._origin.null_weights(*given)
+        self.null_weights_ = eta[:, 0] if self._is_flat else eta
         optimum = self.optimum_
         if optimum is not None and not optimum.is_converged:
             warnings.warn(
@@ -296,19 +302,21 @@ class GaussianProcess(RegressorMixin, KernelModel):
         return Posterior(self._mean_at(points), self._variances(points), self.noise_variance_)
 
     def _mean_at(self, points: Points) -> Array:
-        state = self._state
+        state, seen = self._state, self._origin.points(points)
         if self._is_precomputed:
             values = np.asarray(points) @ state.weights
         else:
-            values = Gram(self.kernel_, points, self.X_fit_).product(state.weights)
-        values = values + self._functions(points) @ state.null_weights + self._known_mean(points)
+            values = Gram(self.kernel_, seen, self._data.points).product(state.weights)
+        values = values + self._functions(seen) @ state.null_weights + self._known_mean(points)
         return np.asarray(values[:, 0] if self._is_flat else values)
 
     def _variances(self, points: Points) -> Array:
-        return self._predictive().variances(points, self._functions(points))
+        seen = self._origin.points(points)
+        return self._predictive().variances(seen, self._functions(seen))
 
     def _covariance(self, points: Points) -> Array:
-        return self._predictive().covariance(points, self._functions(points))
+        seen = self._origin.points(points)
+        return self._predictive().covariance(seen, self._functions(seen))
 
     def _predictive(self) -> Predictive | IterativePredictive:
         """Return what computes variances at points, which takes k(x, x)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from mercer.estimator import OF_KERNELS, KernelModel, as_kernel
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.null_space import Functions, null_columns
+from mercer.null_space import Functions, Origin
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
 from mercer.regression.convex import Optimum
@@ -135,16 +136,20 @@ class KernelRegression(RegressorMixin, KernelModel):
         targets = self._targets(points, y)
         weights = observation_weights(sample_weight, len(points))
         self._used = np.flatnonzero(weights > 0)
-        data = Data(points, targets, weights, self._is_precomputed).part(self._used)
+        kernel = None if self._is_precomputed else as_kernel(self.kernel)
+        self._origin = Origin.of(kernel, points, self.null_space)
+        given = Data(points, targets, weights, self._is_precomputed).part(self._used)
+        data = replace(given, points=self._origin.points(given.points))
         if self.penalty is None and len(data) == 1:
             raise InvalidInput("a penalty cannot be chosen from n_samples = 1; give it")
         loss = loss_named(self.loss, quantile=self.quantile, threshold=self.threshold)
         check_labels(loss, targets, self._used)
         if loss.name != "squared":
             refuse_light(weights, f"the {loss.name} loss")
-        saddle = self._system(data, None if data.is_matrix else as_kernel(self.kernel), loss)
+        saddle = self._system(data, None if kernel is None else kernel.resolve(given.points), loss)
         self.kernel_ = saddle.gram.kernel
-        self.X_fit_, self._p = data.points if data.is_matrix else kept(data.points), data.p
+        self.X_fit_, self._p = given.points if data.is_matrix else kept(given.points), data.p
+        self._points = self.X_fit_ if self._origin.point is None else data.points
         self.is_approximate_ = self.landmarks is not None
         if self.is_approximate_:
             return self._span(saddle, data)
@@ -163,9 +168,9 @@ class KernelRegression(RegressorMixin, KernelModel):
         penalty = self.penalty if self.penalty is None else number(self.penalty, "penalty", above=0)
         self._spanned = spanned(saddle.gram, saddle.Q, data, count, penalty)
         of = self._spanned
-        self.X_fit_, self.penalty_, self.criterion_ = of.landmarks, of.penalty, of.score
-        self.weights_ = of.weights[:, 0] if self._is_flat else of.weights
-        self.null_weights_ = of.null_weights[:, 0] if self._is_flat else of.null_weights
+        self._points, self.penalty_, self.criterion_ = of.landmarks, of.penalty, of.score
+        self.X_fit_ = self._origin.back(of.landmarks)
+        self._keep_weights(of.weights, of.null_weights)
         self.objective_, self.gap_, self.n_iter_ = of.objective, of.gap, 1
         self._square_sums = of.square_sums
         return self
@@ -194,12 +199,12 @@ class KernelRegression(RegressorMixin, KernelModel):
         return None if self._is_precomputed else self.kernel_
 
     def _functions(self, points: Points) -> Array:
-        """Return the values of the functions of the null space, one column each."""
+        """Return the functions of the null space at points as the kernel sees them."""
         if self._is_precomputed and self.null_space not in (None, "constant"):
             raise InvalidParameter(
                 "a precomputed kernel knows no points: null_space must be None or 'constant'"
             )
-        return null_columns(self.null_space, points)
+        return self._origin.columns(self.null_space, points)
 
     def _penalty(self, saddle: Saddle, data: Data, loss: Loss) -> float:
         self.criterion_ = None
@@ -263,10 +268,10 @@ class KernelRegression(RegressorMixin, KernelModel):
         return total
 
     def _keep(self, optima: list[Optimum], loss: Loss) -> None:
-        weights = np.column_stack([o.weights for o in optima])
-        null_weights = np.column_stack([o.null_weights for o in optima])
-        self.weights_ = weights[:, 0] if self._is_flat else weights
-        self.null_weights_ = null_weights[:, 0] if self._is_flat else null_weights
+        self._keep_weights(
+            np.column_stack([o.weights for o in optima]),
+            np.column_stack([o.null_weights for o in optima]),
+        )
         if loss.name == "squared":
             self._square_sums = self._squares(optima)
         self.objective_ = float(sum(o.objective for o in optima))
@@ -280,6 +285,13 @@ class KernelRegression(RegressorMixin, KernelModel):
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def _keep_weights(self, alpha: Array, eta: Array) -> None:
+        """Keep α and η, the latter for points as they came and as the kernel sees them."""
+        outside = self._origin.null_weights(eta, self.kernel_, alpha, self._points)
+        self._null_weights = eta
+        self.weights_ = alpha[:, 0] if self._is_flat else alpha
+        self.null_weights_ = outside[:, 0] if self._is_flat else outside
 
     def _squares(self, optima: list[Optimum]) -> Array:
         """Return Σ p (y - g)² of each output."""
@@ -296,13 +308,13 @@ class KernelRegression(RegressorMixin, KernelModel):
         on top.
         """
         check_is_fitted(self)
-        points = self._read(X, reset=False)
-        alpha, eta = (np.atleast_2d(w.T).T for w in (self.weights_, self.null_weights_))
+        points = self._origin.points(self._read(X, reset=False))
+        alpha, eta = np.atleast_2d(self.weights_.T).T, self._null_weights
         if self._is_precomputed:
             cross = np.asarray(points)[:, self._used]
             values = cross @ alpha
         else:
-            values = Gram(self.kernel_, points, self.X_fit_).product(alpha)
+            values = Gram(self.kernel_, points, self._points).product(alpha)
         if eta.shape[0]:
             values = values + self._functions(points) @ eta
         result = values[:, 0] if self._is_flat else values
@@ -342,7 +354,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         return np.asarray(np.sqrt(np.multiply.outer(variances, scale)))
 
     def _variances(self, of: Explained, points: Points) -> Array:
-        k = Gram(self.kernel_, self.X_fit_, points).dense()
+        k = Gram(self.kernel_, self._points, points).dense()
         own = np.asarray(self.kernel_.diag(points), dtype=float)
         return of.variances(own, k, self._functions(points).T)
 
@@ -370,7 +382,7 @@ class KernelRegression(RegressorMixin, KernelModel):
 
     def _again(self) -> Saddle:
         """Return the system of the fit, which a fitted model does not keep."""
-        data = Data(self.X_fit_, self._p[:, None], self._p, self._is_precomputed)
+        data = Data(self._points, self._p[:, None], self._p, self._is_precomputed)
         return self._system(data, self._fixed_kernel, loss_named("squared"))
 
     @cached_property

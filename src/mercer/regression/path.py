@@ -86,7 +86,7 @@ def decomposed(model: KernelRegression) -> Decomposition:
             "penalty between 0 and infinity"
         )
     saddle = model._again()
-    alpha, eta = (np.atleast_2d(w.T).T for w in (model.weights_, model.null_weights_))
+    alpha, eta = np.atleast_2d(model.weights_.T).T, model._null_weights
     # y - g = γα/p gives back the targets, which a fitted model does not keep.
     targets = saddle.product(alpha) + saddle.Q @ eta + penalty / p[:, None] * alpha
     return decomposition(saddle, p, targets)

@@ -27,6 +27,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.radial import Gaussian
+from mercer.null_space import Origin
 from mercer.points import take
 from mercer.svm.margin import Separator, is_definite, separated_by_cost, separated_by_share
 from mercer.svm.probability import Sigmoid, coupled, platt
@@ -122,8 +123,7 @@ class SVC(ClassifierMixin, KernelModel):
         K = gram.dense()
         if np.iscomplexobj(K):
             raise InvalidInput(f"margins are of real kernels, and {gram.kernel} is complex")
-        self.kernel_ = gram.kernel
-        self.X_fit_ = None if self._is_precomputed else take(points, self._used)
+        self.kernel_, self._points = gram.kernel, gram.x
         pairs = list(combinations(range(len(self.classes_)), 2))
         problems = [_between(codes[self._used], weights[self._used], pair) for pair in pairs]
         found = [(p.rows, self._separated(K, p)) for p in problems]
@@ -149,9 +149,14 @@ class SVC(ClassifierMixin, KernelModel):
         return np.asarray(codes)
 
     def _gram(self, points: Points) -> Gram:
-        if not self._is_precomputed:
-            return Gram(as_kernel(self.kernel), take(points, self._used))
-        return Gram(Precomputed(np.asarray(points)), self._used)
+        if self._is_precomputed:
+            self.X_fit_, self._origin = None, Origin()
+            return Gram(Precomputed(np.asarray(points)), self._used)
+        used = take(points, self._used)
+        kernel = as_kernel(self.kernel).resolve(used)
+        # Points are seen from their mean where the intercept makes up for it.
+        self.X_fit_, self._origin = used, Origin.of(kernel, used, "constant")
+        return Gram(kernel, self._origin.points(used))
 
     def _separated(self, K: Array, problem: Problem) -> Separator:
         """Return what separates two classes."""
@@ -176,10 +181,12 @@ class SVC(ClassifierMixin, KernelModel):
         return platt(decisions, problem.y, problem.weights)
 
     def _keep(self, found: list[tuple[Array, Separator]], *, is_convex: bool) -> None:
-        self.separators_ = [s if is_convex else replace(s, gap=np.inf) for _, s in found]
         self._weights = np.zeros((len(found), len(self._used)))
         for row, (inside, separator) in zip(self._weights, found, strict=True):
             row[inside] = separator.weights
+        self._intercepts = np.array([s.intercept for _, s in found])
+        separators = [s if is_convex else replace(s, gap=np.inf) for _, s in found]
+        self.separators_ = [s.moved(b) for s, b in zip(separators, self._moved(), strict=True)]
         self.dual_coef_ = self._weights
         self.support_ = self._used[np.any(self._weights != 0, axis=0)]
         self.intercept_ = np.array([s.intercept for s in self.separators_])
@@ -196,6 +203,12 @@ class SVC(ClassifierMixin, KernelModel):
                 "optimum hold, and other separators may be better"
             )
             warnings.warn(reason, ConvergenceWarning, stacklevel=3)
+
+    def _moved(self) -> list[float]:
+        """Return what intercepts for points as they came have beyond those for points as seen."""
+        none = np.zeros((1, len(self._weights)))
+        moved = self._origin.null_weights(none, self.kernel_, self._weights.T, self._points)[0]
+        return [float(b) for b in moved]
 
     def decision_function(self, X: Any) -> Array:
         """Return h + b at points: positive for the second of two classes.
@@ -215,8 +228,9 @@ class SVC(ClassifierMixin, KernelModel):
         if self._is_precomputed:
             product = np.asarray(points)[:, self._used] @ self._weights.T
         else:
-            product = Gram(self.kernel_, points, self.X_fit_).product(self._weights.T)
-        return np.asarray(product + self.intercept_)
+            seen = self._origin.points(points)
+            product = Gram(self.kernel_, seen, self._points).product(self._weights.T)
+        return np.asarray(product + self._intercepts)
 
     def _per_class(self, values: Array) -> Array:
         """Return votes, plus sums of decisions that stay below half a vote."""

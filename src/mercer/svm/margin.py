@@ -12,7 +12,7 @@ where w is the sum of the weights. Both have duals in β = yα with h = Σ βᵢ
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,11 @@ class Separator:
     margin: float
     rounding: float
     steps: int
+
+    def moved(self, intercept: float) -> Separator:
+        """Return the function with something added to its intercept."""
+        low, high = (end + intercept for end in self.interval)
+        return replace(self, intercept=self.intercept + intercept, interval=(low, high))
 
 
 def separated_by_cost(K: Array, y: Array, costs: Array) -> Separator:
