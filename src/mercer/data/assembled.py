@@ -87,7 +87,8 @@ def _dates(values: Array, name: str, given: Role | None) -> tuple[Role, Array]:
         if given is None:
             return Role.TEXT, values
         raise UnreadableFile(
-            f'column "{name}" cannot be read as dates: {in_one_line(error)}. Write dates as 2024-01-31'
+            f'column "{name}" cannot be read as dates: {in_one_line(error)}. Write dates as '
+            "2024-01-31"
         ) from error
 
 
