@@ -10,7 +10,9 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,13 @@ from mercer.datasets.embedded import FOLDER
 COMMAND = [sys.executable, "-W", "error", "-m", "mercer"]
 IRIS = str(FOLDER / "iris.csv")
 PATIENCE = 600  # for a machine that does something else: nothing here is a measurement
+PROMPT = 60  # and yet an end must come
+LONG = 5.0  # seconds of CPU that a small report takes, about
+
+
+def listen() -> None:
+    """Let a process hear Ctrl-C, which one that was started in the background does not."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def process(*argv: object, **more: Any) -> subprocess.CompletedProcess[str]:
@@ -162,6 +171,169 @@ def test_an_interruption_is_answered_while_the_work_goes_on(
     assert err.count("\n") == 1
     assert "no file was left half written" in err
     assert list(tmp_path.iterdir()) == []
+
+
+LISTENING = """
+import signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from mercer import cli
+def work(args, talk):
+    {work}
+cli.command = work
+sys.exit(cli.main())
+"""
+"""A whole program, whose commands do something else."""
+
+STUCK = {
+    "a thread that never ends": """
+    threading.Thread(target=time.sleep, args=(10_000,)).start()
+    print("working", file=sys.stderr, flush=True)
+    time.sleep(10_000)""",
+    "a library that waits at exit": """
+    import atexit
+    atexit.register(time.sleep, 10_000)
+    print("working", file=sys.stderr, flush=True)
+    time.sleep(10_000)""",
+    "a destructor that the interruption gets lost in": """
+    class Deaf:
+        def __del__(self):
+            print("working", file=sys.stderr, flush=True)
+            time.sleep(10_000)
+    Deaf()
+    time.sleep(10_000)""",
+}
+
+
+@pytest.mark.parametrize("work", STUCK.values(), ids=STUCK)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_nothing_holds_up_the_end_after_an_interruption(number: int, work: str) -> None:
+    words = [sys.executable, "-c", LISTENING.format(work=work), "doctor"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as one:
+        assert one.stderr is not None
+        assert one.stderr.readline() == "working\n"
+        one.send_signal(number)
+        try:
+            _, err = one.communicate(timeout=PROMPT)
+        finally:
+            one.kill()
+    assert one.returncode == 128 + number
+    assert err.rpartition("mercer: ")[2].endswith("; no file was left half written\n")
+
+
+def test_an_interruption_does_not_wait_for_whoever_reads_the_output() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with suppress(BlockingIOError):
+        while os.write(writer, bytes(4096)):
+            pass
+    os.set_blocking(writer, True)
+    words = [*COMMAND, "demo", "--dry-run", "--json"]
+    with subprocess.Popen(
+        words, stdout=writer, stderr=subprocess.PIPE, text=True, preexec_fn=listen
+    ) as one:
+        while "pipe" not in Path(f"/proc/{one.pid}/wchan").read_text():
+            assert one.poll() is None
+            sleep(0.1)
+        one.send_signal(signal.SIGINT)
+        try:
+            _, err = one.communicate(timeout=PROMPT)
+        finally:
+            one.kill()
+    os.close(reader)
+    os.close(writer)
+    assert (one.returncode, err.count("\n")) == (130, 1)
+
+
+WRITING = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from mercer.cli import main
+from mercer.store import file
+def never(handle):
+    print("writing", file=sys.stderr, flush=True)
+    time.sleep(10_000)
+file.os = type(sys)("os")
+vars(file.os).update(vars(os), fsync=never)
+sys.exit(main())
+"""
+
+
+def test_what_another_thread_was_writing_is_removed(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", WRITING, "report", IRIS, "--permutations", "0", "-q"]
+    words += ["--out", str(tmp_path / "page.html")]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as one:
+        assert one.stderr is not None
+        assert one.stderr.readline() == "writing\n"
+        assert len(list(tmp_path.iterdir())) == 1
+        one.send_signal(signal.SIGINT)
+        try:
+            _, err = one.communicate(timeout=PROMPT)
+        finally:
+            one.kill()
+    assert one.returncode == 130
+    assert list(tmp_path.iterdir()) == []
+    assert err.count("\n") == 1
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return what a process has computed so far, whatever else the machine does."""
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def is_over(pid: int) -> bool:
+    """Whether a process has ended; its figures are still there."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
+
+
+def is_listening(pid: int) -> bool:
+    """Whether a process answers Ctrl-C by code of its own."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    caught = next(line for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(caught.split()[1], 16) & 1 << (signal.SIGTERM - 1))
+
+
+def interrupted_at(moment: float, folder: Path) -> tuple[int | None, str, float]:
+    """Interrupt a report when it has computed so long: its code, its words, and seconds of CPU."""
+    words = [sys.executable, "-m", "mercer", "report", IRIS, "--permutations", "19", "-q"]
+    words += ["--out", str(folder / "p.html")]
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=listen
+    ) as one:
+        try:
+            while not is_over(one.pid) and not is_listening(one.pid):
+                sleep(0.002)
+            begun = cpu_seconds(one.pid)
+            while not is_over(one.pid) and cpu_seconds(one.pid) < begun + moment:
+                sleep(0.002)
+            before = cpu_seconds(one.pid)
+            os.kill(one.pid, signal.SIGINT)
+            os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+            spent = cpu_seconds(one.pid) - before
+            _, err = one.communicate(timeout=PATIENCE)
+        finally:
+            one.kill()
+    return one.returncode, err, spent
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc")
+@pytest.mark.parametrize(
+    ("seed", "times"), [(0, 4), pytest.param(1, 40, marks=pytest.mark.slow)], ids=["few", "many"]
+)
+def test_a_report_ends_whenever_it_is_interrupted(seed: int, times: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    for moment in rng.uniform(0.0, LONG, times):
+        code, err, spent = interrupted_at(moment, tmp_path)
+        left = [path.name for path in tmp_path.iterdir()]
+        if code == 0:  # it had ended before
+            assert (err, left) == ("", ["p.html"])
+            (tmp_path / "p.html").unlink()
+            continue
+        said = "mercer: interrupted; no file was left half written\n"
+        assert (code, err) == (130, said) or (code, err) == (-signal.SIGINT, "")  # ending already
+        assert set(left) <= {"p.html"}
+        assert spent < 2.0, f"deaf for {spent} s after {moment} s"
+        (tmp_path / "p.html").unlink(missing_ok=True)
 
 
 def test_an_interruption_while_writing_leaves_no_part(

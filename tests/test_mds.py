@@ -197,6 +197,27 @@ def test_scaling_distances_is_principal_components_is_kernel_pca(x: Array, count
     np.testing.assert_allclose(kept, values[: len(kept)], rtol=0, atol=1e-11 * scale)
 
 
+def test_a_krylov_basis_stays_orthonormal_where_a_block_adds_little() -> None:
+    """Of five columns three add a direction, and two what rounding has made of them."""
+    for seed in range(50):
+        rng = np.random.default_rng(seed)
+        basis = np.linalg.qr(rng.standard_normal((40, 12)))[0]
+        new = rng.standard_normal((40, 3))
+        block = basis @ rng.standard_normal((12, 5)) + new @ rng.standard_normal((3, 5))
+        whole = np.hstack([basis, krylov._orthonormal(block, basis)])
+        assert whole.shape[1] == 15
+        np.testing.assert_allclose(whole.T @ whole, np.eye(15), rtol=0, atol=1e-12)
+
+
+def test_an_operator_of_few_dimensions_has_its_axes_whatever_the_start() -> None:
+    for seed in range(5):
+        x = np.random.default_rng(seed).standard_normal((40, 3))
+        expected = scores_of((x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T, 3)
+        model = mc.ClassicalMDS(3, method="exact", random_state=seed)
+        found = model.fit_transform(cdist(x, x))
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
+
+
 def test_scores_are_those_of_numpy_with_the_rule_of_signs() -> None:
     expected = scores_of((X - X.mean(axis=0)) @ (X - X.mean(axis=0)).T, 3)
     D = cdist(X, X)

@@ -5,16 +5,17 @@ Nothing heavy is imported before a command is known, so that ``mercer --help`` a
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
+from signal import SIGINT
 from typing import TYPE_CHECKING
 
-from mercer.cli.codes import BROKEN_PIPE, INTERRUPTED, OK, TERMINATED
-from mercer.cli.running import Terminated, is_running, termination_heard
+from mercer.cli.codes import BROKEN_PIPE, OK
+from mercer.cli.running import Interrupted, end_process, is_running, signals_heard
 from mercer.cli.talk import Talk
 
 if TYPE_CHECKING:
@@ -33,21 +34,20 @@ mercer report data.csv --open                     one page with everything; more
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
     talk = Talk()
+    is_program = argv is None  # then the process is ours to end
+    end = partial(end_process, talk)
     try:
-        with termination_heard():
-            code = _answered(list(sys.argv[1:] if argv is None else argv), talk)
+        with signals_heard(end if is_program else None):
+            return _answered(list(sys.argv[1:] if argv is None else argv), talk)
     except BrokenPipeError:
         talk.forget_output()
-        code = BROKEN_PIPE
-    except Terminated:
-        talk.failed("stopped by a signal; no file was left half written", TERMINATED)
-        code = TERMINATED
-    except KeyboardInterrupt:
-        talk.failed("interrupted; no file was left half written", INTERRUPTED)
-        code = INTERRUPTED
-    if is_running():  # the work does not hear of signals, and is not waited for
-        os._exit(code)
-    return code
+        return BROKEN_PIPE
+    except KeyboardInterrupt as stop:
+        found = stop if isinstance(stop, Interrupted) else Interrupted(SIGINT)
+        if is_program or is_running():  # the work does not hear of signals, and is not waited for
+            end(found)
+        talk.failed(str(found), found.code)
+        return found.code
 
 
 def _answered(argv: list[str], talk: Talk) -> int:

@@ -7,15 +7,18 @@ of scipy's LAPACK, which keeps the interpreter's lock until it returns; numpy's 
 
 from __future__ import annotations
 
+import _thread
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic
+from time import monotonic, sleep
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
+from mercer.cli.codes import INTERRUPTED, TERMINATED
 from mercer.cli.talk import Talk
 
 T = TypeVar("T")
@@ -26,28 +29,61 @@ PATIENCE = 0.5
 BEAT = 0.2
 """Seconds between two drawings of it."""
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+GRACE = 1.0
+"""Seconds that an interruption has to be heard, and that words have to reach their reader."""
+
 _threads: list[threading.Thread] = []
+_ending = threading.Lock()
+_told = threading.Semaphore(0)
 
 
-class Terminated(KeyboardInterrupt):
-    """The system asked for an end (SIGTERM)."""
+class Interrupted(KeyboardInterrupt):
+    """The user pressed Ctrl-C, or the system asked for an end: ``code`` is the exit code."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.code = TERMINATED if number == signal.SIGTERM else INTERRUPTED
+
+    def __str__(self) -> str:
+        what = "stopped by a signal" if self.code == TERMINATED else "interrupted"
+        return f"{what}; no file was left half written"
 
 
 @contextmanager
-def termination_heard() -> Iterator[None]:
-    """Raise `Terminated` where the system asks for an end, so that files are tidied up."""
+def signals_heard(end: Callable[[Interrupted], object] | None = None) -> Iterator[None]:
+    """Raise `Interrupted` where Ctrl-C or SIGTERM asks for an end, so that files are tidied up.
+
+    Whose process it is gives ``end``, by which it is ended where the exception gets lost: in a
+    destructor, or in an import that goes on without what it did not find. A second signal, and one
+    that comes when there is nothing left to tidy up, ends the process as the system does.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    heard = [number for number in SIGNALS if before[number] is not signal.SIG_IGN]
 
     def stop(number: int, frame: FrameType | None) -> None:
-        raise Terminated
+        signal.signal(number, signal.SIG_DFL)
+        found = Interrupted(number)
+        if end is not None:  # not a Thread, which would wait for a lock that may be ours
+            _thread.start_new_thread(_end_late, (end, found))
+        raise found
 
-    before = signal.signal(signal.SIGTERM, stop)
+    for number in heard:
+        signal.signal(number, stop)
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number in heard:
+            signal.signal(number, before[number] if end is None else signal.SIG_DFL)
+
+
+def _end_late(end: Callable[[Interrupted], object], found: Interrupted) -> None:
+    sleep(GRACE)
+    end(found)
 
 
 class Progress:
@@ -116,6 +152,28 @@ def finished(work: Callable[[], T], talk: Talk, progress: Progress) -> T:
 def is_running() -> bool:
     """Whether work that was interrupted goes on in its thread."""
     return any(thread.is_alive() for thread in _threads)
+
+
+def end_process(talk: Talk, found: Interrupted) -> NoReturn:
+    """End now, whatever libraries would still do: some wait for threads that never end.
+
+    Nothing is left behind: unfinished files are removed, and what was written is handed over.
+    """
+    if not _ending.acquire(blocking=False):  # a second thread waits for the first to end us both
+        sleep(10 * GRACE)
+    files = sys.modules.get("mercer.store.file")  # without it nothing was written
+    if files is not None:
+        files.remove_unfinished()
+    _thread.start_new_thread(_tell, (talk, found))
+    _told.acquire(timeout=GRACE)
+    os._exit(found.code)
+
+
+def _tell(talk: Talk, found: Interrupted) -> None:
+    try:
+        talk.failed(str(found), found.code)
+    finally:
+        _told.release()
 
 
 def _wait(thread: threading.Thread, talk: Talk, progress: Progress) -> None:

@@ -26,6 +26,9 @@ MOST_VECTORS = 600
 DEPENDENT = 1e-20
 """A direction whose squared norm falls to this when the basis is removed is rounding."""
 
+ROUNDING = 1e-14
+"""And so is one whose squared norm is this share of the largest: it is known no better."""
+
 
 @dataclass(frozen=True)
 class Ends:
@@ -145,6 +148,6 @@ def _orthonormal(block: Array, basis: Array) -> Array:
         block = block - basis @ (basis.T @ block)
         squares = block.T @ block
         values, axes = eigh(squares) if squares.size else (np.zeros(0), squares)
-        kept = values > DEPENDENT
+        kept = values > max(DEPENDENT, ROUNDING * values.max(initial=0.0))
         block = block @ (axes[:, kept] / np.sqrt(values[kept]))
     return block

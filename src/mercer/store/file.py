@@ -17,6 +17,7 @@ from io import BufferedReader
 from math import prod
 from pathlib import Path
 from struct import Struct
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,12 @@ SUM = hashlib.sha256().digest_size
 BLOCK = 2**20
 PARTS = {"model", "arrays", "about", "versions"}
 KINDS: dict[str, type] = {"arrays": list, "about": dict, "versions": dict}
+
+PATIENCE = 1.0
+"""Seconds that a disk may take to begin a file before nobody waits for it any more."""
+
+_beginning = Lock()
+_unfinished: set[Path] = set()
 
 
 def parts_of(header: bytes, arrays: list[Array]) -> Iterator[bytes | memoryview]:
@@ -126,9 +133,7 @@ def written(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview]) -
         if target.exists() and not stat.S_ISREG(target.stat().st_mode):
             raise OSError("it is a folder, a pipe or a device")
         try:
-            with open(
-                os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb"
-            ) as file:
+            with open(_begun(temporary), "wb") as file:
                 for part in parts:
                     file.write(part)
                 file.flush()
@@ -137,9 +142,25 @@ def written(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview]) -
         finally:
             with suppress(OSError):
                 temporary.unlink()
+            _unfinished.discard(temporary)
         _synchronise(target.parent)
     except (OSError, ValueError) as error:
         raise NotSaved(f"{path} could not be written, and is as it was before: {error}") from error
+
+
+def _begun(temporary: Path) -> int:
+    """Open a new file that is removed if the process ends before it is whole."""
+    with _beginning:
+        _unfinished.add(temporary)
+        return os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+
+
+def remove_unfinished() -> None:
+    """Remove what other threads are writing, for good: no file can be begun afterwards."""
+    _beginning.acquire(timeout=PATIENCE)
+    for temporary in list(_unfinished):
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def _synchronise(folder: Path) -> None:
