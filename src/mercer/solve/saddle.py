@@ -19,6 +19,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer.check import Array
 from mercer.engines.lapack import factor_in_place
+from mercer.engines.prepared import gamma
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import nystrom
@@ -46,6 +47,8 @@ NOTHING = 1e-12
 """A right side whose part outside the null space is a smaller share than this lies in it."""
 
 TINY = float(np.finfo(float).tiny)
+
+UNIT = float(np.finfo(float).eps) / 2
 
 Inner = Callable[[Array, Array], tuple[Array, int]]
 """From right sides and the residuals allowed to β, and how many steps it took."""
@@ -133,6 +136,15 @@ class Saddle:
         """Return K times a block of vectors."""
         return np.asarray(self.K @ block) if self.method == "direct" else self.gram.product(block)
 
+    def product_error(self, block: Array) -> Array:
+        """Bound the error of each entry of `product`: of the kernel's values, and of their sums."""
+        sums = np.sum(np.abs(block), axis=0)
+        if self.method != "direct":
+            return np.broadcast_to(entry_error(self.gram) * sums, block.shape)
+        known, unit = self.gram.entry_rounding(), 4 * UNIT if np.iscomplexobj(self.K) else UNIT
+        within = np.abs(self.K) @ np.abs(block)
+        return np.asarray(known.entry * sums + gamma(len(block), unit) * within)
+
     def solve(self, s: Array, shift: float, b: Array) -> Answer:
         """Solve for a block of right sides, with the square roots s of the weights."""
         return self.solver(s, shift)(b)
@@ -158,6 +170,12 @@ class Saddle:
             size = np.where(size > NOTHING * whole, size, whole)
             goal = np.maximum(self.tol * size, ROUNDING * whole)
             beta, iterations = inner(rhs, goal)
+            largest = np.max(np.abs(beta), axis=0, initial=0.0)
+            if not np.all(np.isfinite(largest)) or np.any((largest < TINY) & (size > TINY)):
+                raise SingularSystem(
+                    f"the weights of a right side of size {float(whole.max()):.3g} are no doubles "
+                    f"under {self.gram.kernel}: give the right side, or the kernel, in another unit"
+                )
             images, left = remaining(rhs, beta)
             reached = np.linalg.norm(left[m:], axis=0)
             while self.method != "direct" and np.any(reached > goal):
@@ -246,6 +264,19 @@ class Saddle:
         F = S * self.factor
         small = cho_factor(F.conj().T @ F + shift * np.eye(F.shape[1]))
         return lambda v: np.asarray((v - F @ cho_solve(small, F.conj().T @ v)) / shift)
+
+
+def entry_error(gram: Gram) -> float:
+    """Bound the error of an entry of Kα for weights of sum 1, in whichever order it is added up.
+
+    >>> from mercer import Linear
+    >>> entry_error(Gram(Linear(), [[1.0], [2.0]])) < 1e-14
+    True
+    """
+    known, tiles = gram.entry_rounding(), gram.cut()
+    terms = gram.shape[0] if tiles.factors is None else gram.shape[0] + tiles.factors.width
+    unit = 4 * UNIT if np.issubdtype(tiles.dtype, np.complexfloating) else UNIT
+    return min(known.product, known.entry + gamma(terms + 1, unit) * known.value)
 
 
 def _promoted(A: Array, Q: Array) -> Array:
