@@ -21,7 +21,7 @@ from mercer.check import (
     real_array,
     whole,
 )
-from mercer.determinant import log_determinant
+from mercer.determinant import log_determinant, skewed_quantile
 from mercer.gp.blocks import partial_products
 from mercer.gp.evidence import Observations, orthonormal
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
@@ -151,8 +151,10 @@ def log_likelihood_gradient_interval(
 
     over random signs z. The same forms of M, whose mean :math:`\operatorname{tr} M^{-1} \partial M`
     is computed, serve as a control: the regression of one on the other is read at the mean that is
-    known. The interval of each derivative is Student's for this regression over the ``probes``, 95
-    per cent each, widened by what the residuals of the systems can do.
+    known. The interval of each derivative is that of this regression over the ``probes``, 95 per
+    cent each, widened by what the residuals of the systems can do. Its ends are as many standard
+    errors away as the law of a single direction takes, the most skewed one, either way: where
+    ∂A has few directions, as that of a `Constant` has one, Student's are too near.
 
     >>> from mercer import Gaussian
     >>> x = np.linspace(0.0, 1.0, 40)[:, None]
@@ -178,8 +180,9 @@ def signs(n: int, count: int, random_state: int | None) -> Array:
 class Slope:
     """A derivative, half of its interval for the sampling, and what residuals can do to it.
 
-    ``deviations`` are what the probes leave unexplained, by which errors of several derivatives
-    are correlated.
+    ``sampling`` is Student's, which a search may take for normal errors; `wider` makes it one that
+    holds for any law. ``deviations`` are what the probes leave unexplained, by which errors of
+    several derivatives are correlated.
     """
 
     value: Array
@@ -268,8 +271,17 @@ def regressed(sample: Array, controls: Array, known: Array) -> tuple[Array, Arra
     return np.asarray(f + slope * shift), np.asarray(half), left
 
 
+def wider(count: int) -> float:
+    """Return how many times Student's interval one is that holds for skewed laws too.
+
+    >>> round(wider(20), 2)
+    1.93
+    """
+    return skewed_quantile(count - 1) / float(student.ppf(0.975, count - 2))
+
+
 def _interval(slope: Slope) -> GradientInterval:
-    half = slope.sampling + slope.solving
+    half = wider(slope.deviations.shape[-1]) * slope.sampling + slope.solving
     ends = slope.value, slope.value - half, slope.value + half
     middle, low, high = (end if end.ndim else float(end) for end in ends)
     return GradientInterval(middle, low, high, 0.95)

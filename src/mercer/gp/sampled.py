@@ -23,6 +23,7 @@ from mercer.gp.estimate import (
     likelihood_of,
     sampled_slopes,
     signs,
+    wider,
 )
 from mercer.gp.evidence import Observations
 from mercer.gp.fitting import ROUGH, Progress, maximised
@@ -222,7 +223,7 @@ def _optimum(
     search: Search, end: Settled, likelihood: LikelihoodInterval, began: Optimum, subset: int
 ) -> SampledOptimum:
     tuned, n, last = search.tuned, len(search.data), search.at(end.x)
-    half = np.sqrt(np.diag(last.sampling)) + last.solving
+    half = wider(PROBES) * np.sqrt(np.diag(last.sampling)) + last.solving
     free, errors = np.flatnonzero(~end.is_held), end.errors.copy()
     inverse = np.linalg.inv(end.curvature[np.ix_(free, free)])
     errors[free] += np.abs(inverse) @ last.solving[free]
