@@ -11,6 +11,7 @@ from scipy.special import expit
 
 from mercer.check import Array, InvalidInput, InvalidParameter
 from mercer.regression.losses import Loss
+from mercer.regression.rounding import infeasibility, rounding
 from mercer.solve import Answer, Saddle
 
 STEPS = 100
@@ -45,10 +46,18 @@ TRIVIAL = 1e-4
 """A gap is measured by the objective, or by this share of that of 0 where the fit is nearly exact:
 tol of that is what rounding leaves of ill-conditioned fits, whichever way a library adds."""
 
+LOST = 1.0
+"""An objective that rounding may have changed by a larger share of it is not known."""
+
 
 @dataclass(frozen=True)
 class Optimum:
-    """Weights with the objective they attain, and how far any function can be below it."""
+    """Weights with the objective they attain, and how far any function can be below it.
+
+    ``gap`` is that of duality as it was computed, ``rounding`` what rounding can have done to both
+    of its sides: together they bound the distance to the least objective. What is known to more
+    than `LOST` of the ``scale`` of objectives is worth a warning.
+    """
 
     weights: Array
     null_weights: Array
@@ -56,10 +65,18 @@ class Optimum:
     gap: float
     allowed: float
     steps: int
+    rounding: float = 0.0
+    scale: float = 0.0
 
     @property
     def is_proved(self) -> bool:
+        """Whether the gap is one that was asked for."""
         return self.gap <= self.allowed
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether rounding leaves next to nothing of the proof."""
+        return self.rounding > LOST * self.scale
 
 
 @dataclass(frozen=True)
@@ -88,11 +105,12 @@ class Problem:
         dual = -float(self.p @ self.loss.conjugate(self.y, np.clip(s, low, high))) - roughness
         # What leaves the box, or Qᵀα = 0, by rounding is charged with what it gains.
         gained = outside * float(self.p @ np.abs(f)) if outside <= 1e-6 else np.inf
-        charge = gained + 2.0 * self.penalty * abs(float(alpha @ (self.saddle.Q @ eta)))
-        gap = max(objective - dual, 0.0) + charge
+        gained += infeasibility(self, alpha, eta, objective)
+        gap = max(objective - dual, 0.0) + gained
         of_zero = float(self.p @ self.loss.value(self.y, 0.0 * self.y))
-        allowed = self.tol * max(objective, TRIVIAL * of_zero)
-        return Optimum(alpha, eta, objective, gap, allowed, steps)
+        scale = max(objective, TRIVIAL * of_zero)
+        unknown = rounding(self, alpha, eta, image, objective)
+        return Optimum(alpha, eta, objective, gap, self.tol * scale, steps, unknown, scale)
 
 
 def minimise(problem: Problem) -> Optimum:

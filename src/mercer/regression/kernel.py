@@ -82,7 +82,8 @@ class KernelRegression(RegressorMixin, KernelModel):
     ----------
     weights_, null_weights_ : α and η
     penalty_ : the penalty, given or chosen
-    objective_, gap_ : the value of the objective, and the most by which any function is below it
+    objective_, gap_ : the value of the objective, and how far the least one can be from it
+    rounding_ : what of the gap is owed to rounding, of the kernel's values too
     criterion_ : the value of the criterion, None for a given penalty
     kernel_ : the kernel with its rules resolved
     is_approximate_ : whether the function was sought in a span of landmarks
@@ -172,6 +173,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         self.X_fit_ = self._origin.back(of.landmarks)
         self._keep_weights(of.weights, of.null_weights)
         self.objective_, self.gap_, self.n_iter_ = of.objective, of.gap, 1
+        self.rounding_ = of.rounding
         self._square_sums = of.square_sums
         return self
 
@@ -275,13 +277,22 @@ class KernelRegression(RegressorMixin, KernelModel):
         if loss.name == "squared":
             self._square_sums = self._squares(optima)
         self.objective_ = float(sum(o.objective for o in optima))
-        self.gap_ = float(sum(o.gap for o in optima))
+        self.rounding_ = float(sum(o.rounding for o in optima))
+        self.gap_ = float(sum(o.gap for o in optima)) + self.rounding_
         self.n_iter_ = max(1, *(o.steps for o in optima))
         if self.penalty_ > 0 and not all(o.is_proved for o in optima):
             warnings.warn(
                 f"the objective {self.objective_:.6g} is proved only to within {self.gap_:.2g}, "
                 f"more than tol={self.tol:g} of it; the {loss.name} loss with a larger penalty is "
                 "better conditioned",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        elif self.penalty_ > 0 and any(o.is_lost for o in optima):
+            warnings.warn(
+                f"rounding of the kernel's values can have changed the objective "
+                f"{self.objective_:.6g} by {self.gap_:.2g}: give points nearer to the origin, or a "
+                "larger penalty",
                 ConvergenceWarning,
                 stacklevel=3,
             )

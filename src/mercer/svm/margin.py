@@ -13,14 +13,18 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from math import fsum
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn import svm as libsvm
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.check import Array, InvalidParameter
+from mercer.engines.prepared import gamma
 from mercer.svm.quadratic import ROUNDING, Point, Program, polished
+
+UNIT = float(np.finfo(float).eps) / 2
 
 START_TOL = 1e-6
 """Of the start in single precision: closer than its matrix is exact, and still quick."""
@@ -37,9 +41,9 @@ class Separator:
     """A function f = Σ βᵢ k(xᵢ, ·) + b between two classes, whose margins lie at f = ±1.
 
     Without a support vector at a margin every intercept of ``interval`` is optimal, and the
-    middle is taken. No function has an objective lower by more than ``gap``. ``margin`` is the
-    distance ρ/‖h‖ of the margins from the border, in the space of the kernel. ``rounding`` is what
-    rounding alone may leave of a gap.
+    middle is taken. No function has an objective lower by more than ``gap``, in which ``rounding``
+    is what rounding can have done to the kernel's values and to both sides of the gap. ``margin``
+    is the distance ρ/‖h‖ of the margins from the border, in the space of the kernel.
     """
 
     weights: Array
@@ -57,8 +61,17 @@ class Separator:
         return replace(self, intercept=self.intercept + intercept, interval=(low, high))
 
 
-def separated_by_cost(K: Array, y: Array, costs: Array) -> Separator:
-    """Return the separator of the form with costs C.
+class Found(NamedTuple):
+    """Weights β with Kβ, an intercept, and the level of the margins."""
+
+    beta: Array
+    image: Array
+    intercept: float
+    level: float
+
+
+def separated_by_cost(K: Array, y: Array, costs: Array, entry: float = 0.0) -> Separator:
+    """Return the separator of the form with costs C; entries of K are right to ``entry``.
 
     >>> y = np.array([1.0, -1.0])
     >>> of = separated_by_cost(np.outer(y, y), y, np.full(2, 9.0))
@@ -84,19 +97,22 @@ def separated_by_cost(K: Array, y: Array, costs: Array) -> Separator:
     losses = np.maximum(0.0, 1.0 - y * (image + intercept))
     objective = half_square + float(costs @ losses)
     dual = float(y @ beta) - half_square
+    unknown = _rounding(K, entry, y, Found(beta, image, intercept, 1.0), costs, objective)
     return Separator(
         beta,
         intercept,
         (min(low, high), max(low, high)),
         objective,
-        abs(objective - dual) + abs(intercept * float(beta.sum())),
+        abs(objective - dual) + unknown,
         _inverse_root(2.0 * half_square),
-        _rounding(K, beta, costs),
+        unknown,
         point.steps,
     )
 
 
-def separated_by_share(K: Array, y: Array, weights: Array, nu: float) -> Separator:
+def separated_by_share(
+    K: Array, y: Array, weights: Array, nu: float, entry: float = 0.0
+) -> Separator:
     """Return the separator of the form with ν, scaled so that its margins lie at ±1."""
     total = float(weights.sum())
     least = 2.0 * min(float(weights[y > 0].sum()), float(weights[y < 0].sum())) / total
@@ -126,14 +142,18 @@ def separated_by_share(K: Array, y: Array, weights: Array, nu: float) -> Separat
     square = float(beta @ image)
     losses = np.maximum(0.0, rho - y * (image + intercept))
     objective = 0.5 * square - nu * total * rho + float(weights @ losses)
+    lost = float(weights @ losses) + 0.5 * square
+    unknown = _rounding(K, entry, y, Found(beta, image, intercept, rho), weights, lost)
+    # Σ|β| = νw decides on ρ, as Σβ = 0 does on the intercept.
+    unknown += 2.0 * rho * (abs(fsum(np.abs(beta)) - nu * total) + 4.0 * UNIT * nu * total)
     return Separator(
         beta / rho,
         intercept / rho,
         (intercepts[0] / rho, intercepts[1] / rho),
         objective,
-        abs(objective + 0.5 * square) + abs(intercept * float(beta.sum())),
+        abs(objective + 0.5 * square) + unknown,
         rho * _inverse_root(square),
-        _rounding(K, beta, weights),
+        unknown,
         point.steps,
     )
 
@@ -173,9 +193,29 @@ def _scale(K: Array) -> float:
     return float(np.max(np.abs(K), initial=0.0)) or 1.0
 
 
-def _rounding(K: Array, beta: Array, costs: Array) -> float:
-    """Return the cost of what rounding does to every margin."""
-    return ROUNDING * _scale(K) * float(np.sum(np.abs(beta))) * float(np.sum(costs))
+def _rounding(
+    K: Array, entry: float, y: Array, found: Found, costs: Array, objective: float
+) -> float:
+    r"""Bound what rounding does to an objective and to its dual, together.
+
+    Values of the kernel are right to ``entry``, so Kβ to :math:`\varepsilon` and the margins of
+    points that are or may be inside with it. What Σβ is away from 0 is charged with the intercept
+    b* of the optimum: losses keep it from either class, and :math:`\|h\|^2 \le 2P`.
+    """
+    beta, image, intercept, level = found
+    sums = gamma(len(y) + 8, UNIT)
+    of_image = entry * float(np.sum(np.abs(beta))) + sums * (np.abs(K) @ np.abs(beta))
+    f = image + intercept
+    of_f = of_image + 4.0 * UNIT * (level + np.abs(image) + abs(intercept))
+    losses = np.maximum(0.0, level - y * f)
+    primal = float(costs @ np.where(level - y * f + of_f > 0.0, of_f + sums * losses, 0.0))
+    square = 0.5 * float(np.abs(beta) @ (of_image + sums * np.abs(image)))
+    dual = sums * level * float(np.sum(np.abs(beta))) + 2.0 * UNIT * float(costs @ np.abs(f))
+    lightest = min(float(costs[y > 0].sum()), float(costs[y < 0].sum()))
+    size = float(np.max(np.abs(np.diag(K)), initial=0.0))
+    most = level + objective / lightest + float(np.sqrt(2.0 * size * max(objective, 0.0)))
+    excess = abs(fsum(beta)) + UNIT * float(np.sum(np.abs(beta)))
+    return primal + 2.0 * square + dual + excess * most
 
 
 def _inverse_root(square: float) -> float:
