@@ -327,11 +327,9 @@ def _shown(text: str, at: int) -> str:
     return f"    {before}{line}{after}\n    {' ' * (len(before) + at - start)}^"
 
 
-def columns(
-    columns: Any = None, weights: Any = None, product: Any = False, missing: Any = "error"
-) -> Columns:
+def columns(columns: Any = None, weights: Any = None, product: Any = False) -> Columns:
     """Return a kernel on the rows of a table."""
-    return Columns(columns, weights, product, missing)
+    return Columns(columns, weights, product)
 
 
 def continuous_weisfeiler_lehman(depth: Any, kernel: Any = Gaussian("median")) -> Kernel:  # noqa: B008  (a value)

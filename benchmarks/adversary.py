@@ -1,0 +1,108 @@
+"""Random problems that try to break a proof, with what is true of them in extended precision.
+
+Points repeat, lie in clusters, far from the origin and in units of any size. The kernel's values
+are computed anew from its formula in numpy's long double, whose unit of rounding is 2000 times
+smaller than that of a double.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import mercer as mc
+from mercer.kernels.algebra import Constant, Product, Scaled, Sum
+
+LONG = np.longdouble
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel on points, with its matrix in extended precision."""
+
+    kernel: mc.Kernel
+    points: Any
+    K: Any
+
+    @property
+    def size(self) -> float:
+        """The largest entry."""
+        return float(np.max(np.abs(self.K))) or 1.0
+
+
+def case(rng: np.random.Generator, *, most: int = 40, extreme: bool = True) -> Case:
+    """Return a random kernel on random points; ``extreme`` ones may be in units of 1e±150."""
+    x, unit = points(rng, most, extreme)
+    kernel = kernels(rng, unit)
+    return Case(kernel, x, values(kernel, x))
+
+
+def points(rng: np.random.Generator, most: int, extreme: bool) -> tuple[Any, float]:
+    """Return points and their unit: clusters, repetitions, symmetries, offsets, scales."""
+    n, d = int(rng.integers(2, most)), int(rng.integers(1, 5))
+    x = rng.standard_normal((n, d))
+    kind = rng.integers(0, 5)
+    if kind == 1:
+        x = x[rng.integers(0, max(1, n // 2), n)]
+    elif kind == 2:
+        x = np.round(x)
+    elif kind == 3:
+        x = 1e-6 * x + rng.integers(0, 3, (n, 1))
+    elif kind == 4:
+        x = np.vstack([x[: n // 2], -x[: n - n // 2]])
+    x = x + (10.0 ** rng.uniform(0.0, 8.0) if rng.random() < 0.5 else 0.0)
+    unit = 10.0 ** float(rng.choice([0, 0, 3, -3, 150, -150] if extreme else [0]))
+    return x * unit, unit
+
+
+def kernels(rng: np.random.Generator, unit: float) -> mc.Kernel:
+    """Return a kernel for points in a unit."""
+    width = unit * 10.0 ** float(rng.uniform(-1.0, 1.5))
+    made: list[Callable[[], mc.Kernel]] = [
+        lambda: mc.Gaussian(width),
+        lambda: mc.Laplacian(width, norm=float(rng.choice([1.0, 2.0]))),
+        lambda: mc.Matern(1.5, width),
+        lambda: mc.RationalQuadratic(1.0, width),
+        mc.Linear,
+        lambda: mc.Polynomial(2, 1.0, unit**-2.0),
+        lambda: mc.Linear() + mc.Gaussian(width),
+        lambda: 10.0 ** float(rng.uniform(-3.0, 3.0)) * mc.Gaussian(width),
+        lambda: Constant(10.0 ** float(rng.uniform(-3.0, 3.0))) + mc.Gaussian(width),
+        lambda: Constant(1.0),
+    ]
+    return made[int(rng.integers(len(made)))]()
+
+
+def values(kernel: mc.Kernel, x: Any, y: Any = None) -> Any:
+    """Return a kernel's matrix in extended precision, from its formula."""
+    a = np.asarray(x, dtype=LONG)
+    b = a if y is None else np.asarray(y, dtype=LONG)
+    if isinstance(kernel, Sum):
+        return sum(values(part, x, y) for part in kernel.children().values())
+    if isinstance(kernel, Product):
+        return np.prod([values(part, x, y) for part in kernel.children().values()], axis=0)
+    if isinstance(kernel, Scaled):
+        return LONG(kernel.weight) * values(kernel.kernel, x, y)
+    if isinstance(kernel, Constant):
+        return np.full((len(a), len(b)), LONG(kernel.constant))
+    if isinstance(kernel, mc.Linear):
+        return a @ b.T
+    if isinstance(kernel, mc.Polynomial):
+        return (LONG(kernel.scale) * (a @ b.T) + LONG(kernel.offset)) ** kernel.degree
+    differences = (a[:, None, :] - b[None, :, :]) / LONG(kernel.bandwidth)  # type: ignore[attr-defined]
+    squares = np.sum(differences * differences, axis=-1)
+    if isinstance(kernel, mc.Gaussian):
+        return np.exp(-squares / 2)
+    if isinstance(kernel, mc.Laplacian):
+        lengths = np.sum(np.abs(differences), axis=-1) if kernel.norm == 1.0 else np.sqrt(squares)
+        return np.exp(-lengths)
+    if isinstance(kernel, mc.RationalQuadratic):
+        shape = LONG(kernel.shape)
+        return (1 + squares / (2 * shape)) ** -shape
+    if isinstance(kernel, mc.Matern) and kernel.nu == 1.5:
+        root = np.sqrt(3 * squares)
+        return (1 + root) * np.exp(-root)
+    raise NotImplementedError(f"{kernel} has no formula here yet: add it")
