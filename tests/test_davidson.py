@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from mercer.check import Array
 from mercer.davidson import (
     SHORT,
     Iteration,
+    Limits,
     Noise,
     Step,
     _next,
@@ -79,14 +81,14 @@ def rough(values: Array, basis: Array, rank: int, seed: int = 0, dtype: type = f
 
 
 def iterated(
-    operator: Wrong, count: int, factor: Array, tol: float, noise: Noise, block: int | None = None
+    operator: Wrong, count: int, factor: Array, tol: float, noise: Noise, **settings: Any
 ) -> Iteration:
     rng = np.random.default_rng(1)
-    start = rng.standard_normal((len(operator.matrix), block or count + 2))
+    start = rng.standard_normal((len(operator.matrix), count + 2))
     preconditioner = LowRankInverse(factor)
     leading = preconditioner.start(start.shape[1])
     start = np.hstack([leading, start[:, leading.shape[1] :]])
-    return davidson(operator, count, start, preconditioner, tol=tol, noise=noise)
+    return davidson(operator, count, start, preconditioner, tol=tol, noise=noise, **settings)
 
 
 def residuals(K: Array, state: Iteration, count: int) -> Array:
@@ -136,19 +138,82 @@ def test_a_basis_that_is_cut_down_remembers_where_it_came_from(
     """Ten values within 1e-6 and no preconditioner: from one block alone it takes ever longer."""
     values = np.append([1.0, *(0.5 + 1e-7 * np.arange(10)[::-1])], 0.4 * 0.97 ** np.arange(79))
     operator, empty = Wrong(hermitian(values, axes(0))), np.zeros((SIZE, 0))
-    state = iterated(operator, 4, empty, 1e-9, Noise())
+    narrow = Limits(passes=40, columns=0)
+    state = iterated(operator, 4, empty, 1e-9, Noise(), limits=narrow)
     assert state.has_converged
     assert max(columns for _, columns in operator.columns) == 6
     np.testing.assert_allclose(state.values[:4], values[:4], atol=1e-12)
     monkeypatch.setattr(module, "KEPT_BLOCKS", 1)
-    assert not iterated(operator, 4, empty, 1e-9, Noise()).has_converged
+    assert not iterated(operator, 4, empty, 1e-9, Noise(), limits=narrow).has_converged
+
+
+def test_a_slow_iteration_goes_on_with_residuals_in_a_larger_space() -> None:
+    """Nearly flat spectra: what is left of an approximation leads nowhere, a Krylov space does."""
+    n = 400
+    values = np.append(1.0 + 0.01 * np.arange(10)[::-1], np.linspace(1.0, 0.0, n - 10))
+    basis = axes(3, n)
+    K = hermitian(values, basis)
+    wrong = np.linalg.qr(np.random.default_rng(0).standard_normal((n, 20)))[0]
+    state = iterated(Wrong(K), 6, wrong, 1e-9, Noise())
+    assert state.has_converged
+    assert state.has_lanczos
+    assert residuals(K, state, 6).max() <= 1.01e-9 * values[0]
+    np.testing.assert_allclose(state.values[:6], values[:6], atol=1e-12)
+    narrow = iterated(Wrong(K), 6, wrong, 1e-9, Noise(), limits=Limits(columns=0))
+    assert len(narrow.history) > 1.5 * len(state.history)
+
+
+def test_a_loose_bound_for_rounding_is_no_reason_to_stop() -> None:
+    values, basis = SPECTRA["apart"], axes(2)
+    K, factor = hermitian(values, basis), rough(values, basis, 12)
+    loose = Noise(np.inf, 1e3, usual_double=1e-15)
+    state = iterated(Wrong(K), 3, factor, 1e-9, loose)
+    assert state.has_converged
+    assert residuals(K, state, 3).max() <= 1e-9
+
+
+@pytest.mark.parametrize("announced", [1e-7, 3e-9])
+def test_the_iteration_ends_where_rounding_is_all_that_is_left(announced: float) -> None:
+    """Also where rounding is larger than what it is said to be as a rule."""
+    values, basis = SPECTRA["apart"], axes(2)
+    K, factor = hermitian(values, basis), rough(values, basis, 12)
+    operator = Wrong(K, double=1e-7)
+    noise = Noise(np.inf, 1e-4, usual_double=announced)
+    state = iterated(operator, 3, factor, 1e-12, noise)
+    assert state.has_converged
+    assert len(state.history) < 40
+    assert 1e-12 < residuals(K, state, 3).max() <= 1e-6
+
+
+def test_vectors_with_known_images_join_without_a_product() -> None:
+    """A start blind to the largest axis, of which a witness knows."""
+    values, basis = SPECTRA["apart"], axes(6)
+    K = hermitian(values, basis)
+    blind = basis[:, 1:6]
+    witness = basis[:, :1] + 0.3 * basis[:, 40:41]
+    witness /= np.linalg.norm(witness)
+    empty = LowRankInverse(np.zeros((SIZE, 0)))
+    asked: list[float] = []
+
+    def known(value: float) -> tuple[Array, Array, float] | None:
+        asked.append(value)
+        return (witness, K @ witness, 1e-15) if len(asked) == 1 else None
+
+    def solved(**settings: Any) -> Iteration:
+        return davidson(Wrong(K), 3, blind, empty, tol=1e-9, noise=Noise(0.0, 1e-15), **settings)
+
+    np.testing.assert_allclose(solved().values[:3], values[1:4], atol=1e-12)
+    found = solved(witnesses=known)
+    assert asked[0] == pytest.approx(values[3])
+    np.testing.assert_allclose(found.values[:3], values[:3], atol=1e-12)
+    np.testing.assert_allclose(K @ found.vectors, found.images, atol=1e-13)
 
 
 def test_what_did_not_converge_says_so() -> None:
     K = hermitian(np.linspace(1.0, 0.9, SIZE), axes(0))
     start = np.random.default_rng(0).standard_normal((SIZE, 3))
     empty = LowRankInverse(np.zeros((SIZE, 0)))
-    state = davidson(Wrong(K), 1, start, empty, tol=1e-10, most_passes=3)
+    state = davidson(Wrong(K), 1, start, empty, tol=1e-10, limits=Limits(passes=3))
     assert not state.has_converged
     assert state.single_passes + state.double_passes == len(state.history) == 3
     assert state.history[-1] == pytest.approx(residuals(K, state, 1)[0] / state.values[0])
@@ -164,7 +229,8 @@ def test_what_did_not_converge_says_so() -> None:
         ([1e-2], 1e-8, 1e-4, Step.SINGLE, False, Step.SINGLE),  # far away
         ([1e-1, 1e-4, 1e-6], 1e-8, 1e-4, Step.SINGLE, False, Step.IMPROVE),  # nearly there
         ([1e-3, 2.9e-6], 1e-12, 1e-4, Step.SINGLE, False, Step.IMPROVE),  # as far as it goes
-        ([1e-2, 6e-3], 1e-8, 1e-4, Step.SINGLE, False, Step.RESTART),  # too slow
+        ([1e-2, 6e-3], 1e-8, 1e-4, Step.SINGLE, False, Step.SINGLE),  # slow, not by rounding
+        ([1e-4, 6e-5], 1e-8, 1e-4, Step.SINGLE, False, Step.RESTART),  # rounding may be why
         ([1e-2, 1e-9], 1e-8, 1e-4, Step.SINGLE, False, Step.REPEAT),  # only rounding is left
         ([1e-6, 2e-8], 1e-8, 1e-4, Step.SINGLE, False, Step.REPEAT),  # and one small correction
         ([1e-6, 1e-6], 1e-8, 1e-5, Step.IMPROVE, True, Step.SINGLE),  # its rounding is small now
@@ -177,7 +243,7 @@ def test_what_did_not_converge_says_so() -> None:
 def test_the_next_pass_is_the_cheapest_that_helps(
     history: list[float], tol: float, noise: float, last: Step, is_double: bool, expected: Step
 ) -> None:
-    assert _next(history, tol, noise, last, is_double=is_double) is expected
+    assert _next(history, tol, noise, 0.1 * noise, last, is_double=is_double) is expected
 
 
 def steps_of(

@@ -25,10 +25,13 @@ from mercer.gram import Centred, Gram
 from mercer.spectrum import NotConverged, Spectrum, leading, signs
 from mercer.spectrum.approximate import nystrom_bytes
 from mercer.spectrum.budget import refuse_beyond_budget, smaller
-from mercer.spectrum.exact import needed_bytes
+from mercer.spectrum.exact import needed_bytes, points_left_out
+from mercer.spectrum.values import MissedAxes, RoundingLimit
 
 EPSILON = np.finfo(float).eps
 dense_module = importlib.import_module("mercer.spectrum.dense")
+exact_module = importlib.import_module("mercer.spectrum.exact")
+leading_module = importlib.import_module("mercer.spectrum.leading")
 RNG = np.random.default_rng(5)
 
 
@@ -539,3 +542,110 @@ def test_approximations_keep_to_the_budget() -> None:
     gram = Gram(mc.Gaussian(1.0), latent(3000), engine=Threads(1, memory="2MB"))
     with pytest.raises(MemoryError, match=r"landmarks=\d+ takes [\d.]+ MB"):
         leading(gram.centred(), 2, method="nystrom", landmarks=800)
+
+
+# The iteration: no axis is missed, and what converges is what was asked for
+
+
+def normal(seed: int, *shape: int) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def leading_values(operator: Gram | Centred, count: int) -> Array:
+    values: Array = np.linalg.eigvalsh(operator.dense())[::-1][:count]
+    return values
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_axes_of_single_outliers_are_found(seed: int) -> None:
+    """Three or four of five had no landmark near them: 1, 1, .892, .820 for 1, 1, 1, 1."""
+    x = normal(seed, 1200, 5)
+    x[:5] *= 50.0
+    operator = Gram(mc.Gaussian(7.0), x).centred()
+    found = leading(operator, 20, method="exact", random_state=seed)
+    np.testing.assert_allclose(found.values, leading_values(operator, 20), rtol=1e-9)
+
+
+@pytest.mark.parametrize("degree", [2, 3, 5])
+def test_axes_that_all_landmarks_are_orthogonal_to_are_found(degree: int) -> None:
+    """Centres of ±aᵢeᵢ are 0, where an odd or even polynomial of no offset vanishes."""
+    sizes = np.random.default_rng(0).uniform(1.0, 3.0, 150)
+    x = np.vstack([np.diag(sizes), -np.diag(sizes)])
+    operator = Gram(mc.Polynomial(degree, 0.0, 1.0), np.vstack([x, 0.5 * x])).centred()
+    found = leading(operator, 5, method="exact")
+    np.testing.assert_allclose(found.values, leading_values(operator, 5), rtol=1e-9)
+
+
+def test_a_point_that_the_axes_leave_out_is_taken_in(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A start blind to two points, as one is without its random part and its guard."""
+    x = normal(0, 1100, 3)
+    x[:2] *= 100.0
+    operator = Gram(mc.Gaussian(5.0), x).centred()
+    monkeypatch.setattr(exact_module, "BLINDNESS", 0.0)
+    monkeypatch.setattr(exact_module, "_unseen", lambda *_: np.zeros(0, int))
+    looked = []
+
+    def watched(*arguments: Any) -> Any:
+        looked.append(points_left_out(*arguments))
+        return looked[-1]
+
+    monkeypatch.setattr(exact_module, "points_left_out", watched)
+    found = leading(operator, 25, method="exact")
+    np.testing.assert_allclose(found.values, leading_values(operator, 25), rtol=1e-9)
+    assert set(looked[0][0]) & {0, 1}
+    assert len(looked[-1][0]) == 0
+    monkeypatch.setattr(exact_module, "ROUNDS", 0)
+    with pytest.warns(MissedAxes, match="outside the 25 axes"):
+        leading(operator, 25, method="exact")
+
+
+def test_a_residual_that_was_asked_for_is_met_however_loose_its_rounding_is_bounded() -> None:
+    """It stopped at 0.35 where 1e-9 was asked for."""
+    operator = Gram(mc.NegativeDistance(1.0, bandwidth=0.3).exp(), normal(0, 1500, 5)).centred()
+    found = leading(operator, 3, method="exact")
+    K = operator.dense()
+    residuals = np.linalg.norm(K @ found.vectors - found.vectors * found.values, axis=0)
+    assert residuals.max() <= 1.01e-9 * found.values[0]
+    np.testing.assert_allclose(found.values, leading_values(operator, 3), rtol=1e-9)
+    assert found.errors.max() <= 1e-6 * found.values[0]
+
+
+def test_rounding_that_limits_the_residual_is_said() -> None:
+    operator = Gram(mc.Gaussian(3e5), normal(0, 1100, 3)).centred()
+    with pytest.warns(RoundingLimit, match="rounding limits"):
+        found = leading(operator, 2, method="exact", tol=1e-9)
+    assert found.how.history[-1] > 1e-9
+    assert "the residual ends at" in found.certificate.rounding
+
+
+@pytest.mark.parametrize(
+    ("kernel", "offset"),
+    [(mc.Polynomial(3), 100.0), (mc.Gaussian(1e3), 0.0), (1e30 * mc.Gaussian(1.0), 0.0)],
+    ids=["offset", "wide", "units"],
+)
+def test_what_arpack_finds_is_found(kernel: mc.Kernel, offset: float) -> None:
+    """Centring that leaves little of single precision, and values whose squares it cannot hold."""
+    operator = Gram(kernel, normal(0, 3500, 5)[:1500] + offset).centred()
+    found = leading(operator, 8, method="exact")
+    assert "Davidson" in found.how.method
+    truth = leading_values(operator, 8)
+    np.testing.assert_allclose(found.values, truth, rtol=0, atol=1e-9 * truth[0])
+
+
+def test_axes_without_gaps_take_a_krylov_space() -> None:
+    operator = Gram(mc.Gaussian(np.sqrt(50.0)), normal(0, 1200, 100)).centred()
+    found = leading(operator, 10, method="exact")
+    assert "Lanczos" in found.how.method
+    assert found.how.single_passes + found.how.double_passes < 40
+    np.testing.assert_allclose(found.values, leading_values(operator, 10), rtol=1e-9)
+
+
+def test_a_matrix_is_the_last_resort_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Spectrum:
+        raise NotConverged("the iteration stopped at residual 0.1")
+
+    monkeypatch.setattr(leading_module, "exact", failing)
+    found = leading(Gram(mc.Gaussian(1.0), latent(1100)).centred(), 2)
+    assert found.how.method == "dense, for the iteration stopped at residual 0.1"
+    with pytest.raises(NotConverged):
+        leading(Gram(mc.Gaussian(1.0), latent(1100)).centred(), 2, method="exact")

@@ -1,11 +1,13 @@
 """Block Davidson iteration: leading eigenpairs of an operator that can only multiply.
 
 Directions are corrected with the inverse of a low-rank approximation of the operator, early
-products are taken in single precision, and the last ones in double.
+products are taken in single precision, and the last ones in double. Where the approximation does
+not help, the residuals themselves are the directions, which is block Lanczos with thick restarts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
@@ -34,8 +36,26 @@ SLOW = 0.5
 FIRST_GAIN = 0.01
 """By how much the first correction is expected to lower the residual."""
 
-SEEN = 0.05
-"""The share of its bound that rounding usually reaches: residuals can be lowered so far."""
+ROUNDED = 30.0
+"""A residual above so many times the usual rounding of products is not what rounding left."""
+
+SLOW_PASSES = 2
+"""After so many slow passes in a row the approximation is not asked for directions any more."""
+
+LANCZOS_COLUMNS = 144
+"""Columns of the basis from then on, at the least: a Krylov space converges by being large."""
+
+STALLED = 3
+"""Passes in double precision that lower the residual by less than half end at rounding."""
+
+MOST_ROUNDING = 30.0
+"""But only up to so many times what rounding usually does."""
+
+STUCK = 40
+"""Passes that together lower the residual by less than half: it is not going to converge."""
+
+FRESH = 0.01
+"""The squared share of a vector outside the basis from which on it is worth joining it."""
 
 SHORT = 0.1
 """Corrections up to this length are added to unit Ritz vectors; longer ones may replace them."""
@@ -65,6 +85,7 @@ class Iteration:
     double_passes: int = 0
     history: list[float] = field(default_factory=list)
     has_converged: bool = False
+    has_lanczos: bool = False
 
     @property
     def residuals(self) -> Array:
@@ -85,13 +106,28 @@ class Subspace:
     def size(self) -> int:
         return int(self.basis.shape[1])
 
-    def extended(self, basis: Array, images: Array, error: float) -> Subspace:
+    def extended(self, basis: Array, images: Array, error: float | Array) -> Subspace:
         """Return the space with more directions."""
         return Subspace(
             np.hstack([self.basis, basis]),
             np.hstack([self.images, images]),
-            np.append(self.errors, np.full(basis.shape[1], error)),
+            np.append(self.errors, np.broadcast_to(error, basis.shape[1])),
         )
+
+    def joined(self, vectors: Array, images: Array, error: float) -> Subspace:
+        """Return the space with unit vectors whose images are known; old ones fall out.
+
+        What is subtracted from a vector is subtracted from its image, and its error added.
+        """
+        errors = np.full(vectors.shape[1], error)
+        for _ in range(2):
+            inside = self.basis.conj().T @ vectors
+            vectors, images = vectors - self.basis @ inside, images - self.images @ inside
+            errors = errors + self.errors @ np.abs(inside)
+            values, axes = eigenpairs(vectors.conj().T @ vectors)
+            turn = axes[:, values > FRESH] / np.sqrt(values[values > FRESH])
+            vectors, images, errors = vectors @ turn, images @ turn, errors @ np.abs(turn)
+        return self.extended(vectors, images, errors)
 
     def rayleigh_ritz(self) -> tuple[Array, Array]:
         """Return the Ritz values, largest first, and the coordinates of the Ritz vectors.
@@ -119,13 +155,39 @@ class Subspace:
 
 @dataclass(frozen=True)
 class Noise:
-    """Bounds for what rounding adds to a product with a unit vector, in each precision."""
+    """Bounds for what rounding adds to a product with a unit vector, in each precision.
+
+    ``usual_single`` and ``usual_double`` say what it adds as a rule, the bounds unless given: a
+    residual can be lowered so far, and a bound that is never reached is no reason to stop.
+    """
 
     single: float = 0.0
     double: float = 0.0
+    usual_single: float | None = None
+    usual_double: float | None = None
 
     def of(self, is_single: bool) -> float:
         return self.single if is_single else self.double
+
+    @property
+    def attainable(self) -> float:
+        return self.double if self.usual_double is None else min(self.usual_double, self.double)
+
+    @property
+    def seen(self) -> float:
+        return self.single if self.usual_single is None else min(self.usual_single, self.single)
+
+
+Witnesses = Callable[[float], tuple[Array, Array, float] | None]
+"""Unit vectors with images, and the error of these, that show something above a given value."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How many passes may be made, and how many columns the basis of a slow iteration may have."""
+
+    passes: int = 400
+    columns: int = LANCZOS_COLUMNS
 
 
 def davidson(
@@ -136,58 +198,133 @@ def davidson(
     *,
     tol: float,
     noise: Noise = Noise(),  # noqa: B008  (a value)
-    most_passes: int = 40,
+    limits: Limits = Limits(),  # noqa: B008  (a value)
+    witnesses: Witnesses = lambda value: None,
 ) -> Iteration:
     """Return Ritz pairs whose first ``count`` residuals are at most ``tol`` of the largest value.
 
     The rounding of products counts: pairs have converged when residual and noise together are
-    within tol, or within what double precision can do. Passes are made in single precision while
-    they help. If that cannot meet ``tol``, one pass takes the Ritz vectors in double precision;
-    later corrections are small, and so is what single precision adds to them.
+    within tol, or the residual within what double precision can do: what it usually does, or where
+    passes lower it no more. Passes are made in single precision while they help. If that cannot
+    meet ``tol``, one pass takes the Ritz vectors in double precision; later corrections are small,
+    and so is what single precision adds to them. ``witnesses`` are asked after every pass for
+    vectors that the space may lack.
     """
     block = start.shape[1]
+    course = Course(tol, noise, is_single=bool(np.isfinite(noise.single)))
     basis = _orthonormal(start)
-    is_single = bool(np.isfinite(noise.single))
-    errors = np.full(basis.shape[1], noise.of(is_single))
-    space = Subspace(basis, operator.product(basis, single=is_single), errors)
-    passes, history, is_double = {is_single: 1, not is_single: 0}, list[float](), not is_single
-    step = Step.SINGLE
+    images = operator.product(basis, single=course.is_single)
+    space = Subspace(basis, images, np.full(basis.shape[1], noise.of(course.is_single)))
     while True:
         values, axes = space.rayleigh_ritz()
+        lacking = witnesses(float(values[min(count, len(values)) - 1]))
+        if lacking is not None:
+            space = space.joined(*lacking)
+            values, axes = space.rayleigh_ritz()
         first = space.pairs(values[:block], axes[:, :block])
         residuals = first.residuals
-        norms = np.linalg.norm(residuals[:, :count], axis=0)
-        size = max(abs(float(values[0])), float(np.finfo(float).tiny))
-        floor = noise.double / size
-        history.append(float(np.max(norms, initial=0.0)) / size)
-        reached = float(np.max(norms + first.noise[:count], initial=0.0)) / size
-        has_converged = history[-1] <= max(tol, SEEN * floor) and reached <= max(
-            tol, 2.0 * np.sqrt(space.size) * floor
-        )
-        if has_converged or sum(passes.values()) >= most_passes:
+        has_converged = course.has_converged(first, residuals, count, space.size)
+        if has_converged or course.is_over(limits.passes):
             break
-        is_full = space.size + block > MOST_BLOCKS * block
-        kept = space.rotated(axes[:, : KEPT_BLOCKS * block]) if is_full else space
-        corrections = preconditioner.correct(first.vectors, residuals, first.values)
-        fresh = _orthonormal(corrections, against=kept.basis)
-        if fresh.shape[1] == 0 and is_double:
+        is_lanczos = course.is_lanczos
+        most = max(MOST_BLOCKS * block, limits.columns if is_lanczos else 0)
+        if space.size + block > most:
+            kept = max(KEPT_BLOCKS * block, most // 3 if is_lanczos else 0)
+            space = space.rotated(axes[:, :kept])
+        corrections = residuals
+        if not is_lanczos:
+            corrections = preconditioner.correct(first.vectors, residuals, first.values)
+        fresh = _orthonormal(corrections, against=space.basis)
+        if fresh.shape[1] == 0 and course.is_double:
             break
-        space = kept
-        goal = max(tol, SEEN * floor)
-        step = _next(history, goal, noise.single / size, step, is_double=is_double)
-        is_single = step is Step.SINGLE
+        step = course.next_step()
         if step in (Step.REPEAT, Step.IMPROVE, Step.RESTART):
-            basis = _restarted(step, first.vectors, corrections, fresh, count, goal)
-            errors = np.full(basis.shape[1], noise.double)
-            space, is_double = Subspace(basis, operator.product(basis), errors), True
+            basis = _restarted(step, first.vectors, corrections, fresh, count, course.goal)
+            space = Subspace(basis, operator.product(basis), np.full(basis.shape[1], noise.double))
         else:
-            images = operator.product(fresh, single=is_single)
-            space = space.extended(fresh, images, noise.of(is_single))
-        passes[is_single] += 1
+            images = operator.product(fresh, single=course.is_single)
+            space = space.extended(fresh, images, noise.of(course.is_single))
     state = space.pairs(values, axes)
-    state.single_passes, state.double_passes = passes[True], passes[False]
-    state.history, state.has_converged = history, has_converged
+    state.single_passes, state.double_passes = course.passes[True], course.passes[False]
+    state.history, state.has_converged = course.history, has_converged
+    state.has_lanczos = course.is_lanczos
     return state
+
+
+class Course:
+    """The course of an iteration: what its passes have reached, and what the next one is."""
+
+    def __init__(self, tol: float, noise: Noise, *, is_single: bool) -> None:
+        self.tol, self.noise, self.is_single = tol, noise, is_single
+        self.is_double = not is_single
+        self.passes = {is_single: 1, not is_single: 0}
+        self.history: list[float] = []
+        self.step, self.size, self.goal = Step.SINGLE, 1.0, tol
+        self._slow = self._doubles = 0
+
+    @property
+    def is_lanczos(self) -> bool:
+        """Whether the approximation is not asked for directions any more."""
+        return self._slow >= SLOW_PASSES
+
+    def has_converged(self, first: Iteration, residuals: Array, count: int, columns: int) -> bool:
+        """Note the residuals after a pass, and say whether they are what can be reached."""
+        norms = np.linalg.norm(residuals[:, :count], axis=0)
+        rounding = first.noise[:count]
+        size = max(abs(float(first.values[0])), float(np.finfo(float).tiny))
+        self.history.append(float(np.max(norms, initial=0.0)) / size)
+        usual = self.noise.attainable / size
+        self.size, self.goal = size, max(self.tol, usual)
+        self._doubles = 0 if self.is_single else self._doubles + 1
+        self._note_slowness()
+        limit = max(self.tol, 2.0 * np.sqrt(columns) * self.noise.double / size)
+        if self.history[-1] <= self.goal:
+            return bool(np.max(norms + rounding, initial=0.0) / size <= limit)
+        is_precise = bool(np.max(rounding, initial=0.0) / size <= limit)
+        return is_precise and _is_rounded(self.history[-self._doubles :], usual)
+
+    def _note_slowness(self) -> None:
+        is_rounded = self.history[-1] <= ROUNDED * self.noise.seen / self.size
+        is_slow = _is_slow(self.history, self.step) and (self.is_double or not is_rounded)
+        if not self.is_lanczos:
+            self._slow = self._slow + 1 if is_slow else 0
+
+    def is_over(self, most_passes: int) -> bool:
+        """Whether no more passes are to be made."""
+        return sum(self.passes.values()) >= most_passes or _is_stuck(self.history)
+
+    def next_step(self) -> Step:
+        """Decide the next pass, and count it."""
+        single, usual = self.noise.single / self.size, self.noise.seen / self.size
+        step = _next(self.history, self.goal, single, usual, self.step, is_double=self.is_double)
+        if self.is_lanczos and self.is_double and step is Step.RESTART:
+            step = Step.DOUBLE  # a Krylov space is not thrown away
+        self.step, self.is_single = step, step is Step.SINGLE
+        self.is_double |= step in (Step.REPEAT, Step.IMPROVE, Step.RESTART)
+        self.passes[self.is_single] += 1
+        return step
+
+
+def _is_slow(history: list[float], last: Step) -> bool:
+    """Whether the last pass, one that corrected, has not halved the residual."""
+    was_corrected = last in (Step.SINGLE, Step.DOUBLE) and len(history) > 1
+    return was_corrected and history[-1] > SLOW * history[-2]
+
+
+def _is_rounded(history: list[float], usual: float) -> bool:
+    """Whether residuals of passes in double precision have come down to rounding and stay there.
+
+    >>> _is_rounded([1e-3] + 7 * [2e-9], 1e-9), _is_rounded(8 * [1e-3], 1e-9)
+    (True, False)
+    """
+    if len(history) <= STALLED or history[-1] > MOST_ROUNDING * usual:
+        return False
+    return min(history[-STALLED:]) > 0.5 * min(history[:-STALLED])
+
+
+def _is_stuck(history: list[float]) -> bool:
+    """Whether many passes have brought nothing."""
+    return len(history) > STUCK and min(history[-STUCK:]) > 0.5 * min(history[:-STUCK])
 
 
 class Step(Enum):
@@ -200,10 +337,13 @@ class Step(Enum):
     REPEAT = "Ritz vectors, in double precision"
 
 
-def _next(history: list[float], tol: float, noise: float, last: Step, *, is_double: bool) -> Step:
-    """Return the cheapest pass that leads to ``tol``; ``noise`` is that of single precision.
+def _next(
+    history: list[float], tol: float, noise: float, usual: float, last: Step, *, is_double: bool
+) -> Step:
+    """Return the cheapest pass that leads to ``tol``.
 
-    A residual r calls for a correction of about `CORRECTION` r, whose image alone is rounded once
+    ``noise`` bounds the rounding of single precision, and ``usual`` is what it is as a rule. A
+    residual r calls for a correction of about `CORRECTION` r, whose image alone is rounded once
     the Ritz vectors have images in double precision.
     """
     residual = history[-1]
@@ -213,8 +353,7 @@ def _next(history: list[float], tol: float, noise: float, last: Step, *, is_doub
 
     if residual <= tol / 2.0:
         return Step.REPEAT  # the residual is met, only rounding is in the way
-    was_corrected = last in (Step.SINGLE, Step.DOUBLE) and len(history) > 1
-    is_slow = was_corrected and residual > SLOW * history[-2]
+    is_slow = _is_slow(history, last)
     if is_double and is_slow and last is Step.SINGLE:
         # Where eigenvalues vanish, corrections are as long as the Ritz vectors, and so is their
         # rounding.
@@ -229,7 +368,7 @@ def _next(history: list[float], tol: float, noise: float, last: Step, *, is_doub
         return Step.REPEAT
     after = max(residual * gain, SINGLE_ERROR)
     is_near = after * gain <= tol / 2.0 and may_be_single(after)
-    if is_slow:
+    if is_slow and residual <= ROUNDED * usual:
         return Step.RESTART  # one correction more is not enough: the space has to grow
     is_met = residual <= SINGLE_FLOOR
     return Step.IMPROVE if is_next_last or is_near or is_met else Step.SINGLE

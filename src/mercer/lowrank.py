@@ -374,6 +374,26 @@ def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[in
     return accepted, lower[np.ix_(accepted, range(len(accepted)))]
 
 
+def greedy_pivots(E: Array, least: float, most: int) -> Array:
+    """Return the pivots of Cholesky's factor, the largest first, while they exceed ``least``.
+
+    >>> greedy_pivots(np.diag([1.0, 3.0, 2.0]), 1.5, 9)
+    array([1, 2])
+    """
+    left, chosen = np.diag(E).real.copy(), list[int]()
+    factor = np.zeros((len(E), min(most, len(E))), E.dtype)
+    for step in range(factor.shape[1]):
+        i = int(np.argmax(left))
+        if left[i] <= least:
+            break
+        column = (E[:, i] - factor[:, :step] @ factor[i, :step].conj()) / np.sqrt(left[i])
+        factor[:, step] = column
+        left = left - np.abs(column) ** 2
+        left[i] = 0.0
+        chosen.append(i)
+    return np.array(chosen, int)
+
+
 def _finished(
     gram: Gram, factor: Array, how: str, features: Features, entry: float, excess: float
 ) -> LowRank:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from math import ceil
 from time import perf_counter
@@ -16,18 +17,20 @@ from mercer.certificate import (
     frobenius_complement,
     trace_complement,
 )
-from mercer.check import Array, InvalidInput, Points
-from mercer.davidson import MOST_BLOCKS, Iteration, Noise, davidson
+from mercer.check import Array, InvalidInput, Points, as_numpy
+from mercer.davidson import LANCZOS_COLUMNS, MOST_BLOCKS, Iteration, Limits, Noise, davidson
 from mercer.engines.base import Engine
 from mercer.engines.tiles import TILE
-from mercer.gram import Centred, columns
+from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
-from mercer.lowrank import nystrom
-from mercer.points import lies_on_disk
+from mercer.lowrank import LowRank, greedy_pivots, nystrom
+from mercer.points import joined, lies_on_disk, take
 from mercer.spectrum.values import (
     How,
+    MissedAxes,
     NotConverged,
     Operator,
+    RoundingLimit,
     Spectrum,
     clusters,
     in_units,
@@ -54,6 +57,24 @@ SINGLE_ENOUGH = 1e-4
 SINGLE_ROUNDING = 2e-6
 """That estimate, relative to the largest value of the kernel: 16 units of single precision."""
 
+DOUBLE_ROUNDING = 2 * float(np.finfo(float).eps)
+"""The same of double precision, at the least: residuals can be lowered so far."""
+
+CANCELLED = 1e-2
+"""The share of its trace below which a centred factor has lost too much to single precision."""
+
+ROUNDS = 4
+"""How often points that the axes leave out are taken in before that is given up."""
+
+CANDIDATES = 1_000
+"""Points among which landmarks are looked for, of those that the others do not see."""
+
+ALONE = 0.1
+"""The squared share of a point outside the axes below which nothing follows from what is left."""
+
+BLINDNESS = 1e-3
+"""The size of the random part of the unit vectors that the iteration starts from."""
+
 PROBING, FILLING = 1, 2
 """Numbers that keep the random vectors of probes and of the start apart from each other."""
 
@@ -79,6 +100,7 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
     with operator.base.engine.session():
         state, probe, approximation = _iterated(operator, count, tol, random_state)
         proof = _certified(operator, state, count, probe, tol)
+    proof = _remark_rounding(operator, state, proof, tol)
     kernel, vectors = operator.base.kernel, state.vectors[:, :count]
     kept = operator.base.cut(single=True).kept_bytes
     is_proved = kernel.kind is Kind.POSITIVE and bool(kernel.proof)
@@ -94,7 +116,8 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
         negative_mass=None,
         psd="by construction" if is_proved else "not verified",
         how=How(
-            f"block Davidson on {'kept ' if kernel.is_costly else ''}tiles, {approximation}",
+            f"block {'Lanczos' if state.has_lanczos else 'Davidson'} on "
+            f"{'kept ' if kernel.is_costly else ''}tiles, {approximation}",
             state.single_passes if operator.base.has_single_tiles else 0,
             state.double_passes + (0 if operator.base.has_single_tiles else state.single_passes),
             perf_counter() - begun,
@@ -111,8 +134,24 @@ def single_estimate(operator: Operator) -> float:
     rounding = operator.base.entry_rounding(single=True)
     if not np.isfinite(rounding.product):
         return float(np.inf)
-    total = 1.0 if isinstance(operator, Centred) else float(operator.shape[0])
-    return SINGLE_ROUNDING * rounding.value * total
+    return SINGLE_ROUNDING * rounding.value * _total(operator)
+
+
+def double_estimate(operator: Operator) -> float:
+    """Return what double precision usually adds to a product with a unit vector.
+
+    Entries are rounded the same way in every pass: only their sums stand in the way of a residual.
+    """
+    base = operator.base
+    value = base.entry_rounding().value
+    if base.kernel.kind is Kind.POSITIVE:
+        value = min(value, float(np.max(base.diag(), initial=0.0)))
+    return DOUBLE_ROUNDING * value * _total(operator)
+
+
+def _total(operator: Operator) -> float:
+    """Return the sum of the weights, which multiplies an error of every entry."""
+    return 1.0 if isinstance(operator, Centred) else float(operator.shape[0])
 
 
 def sizes(n: int, count: int) -> tuple[int, int]:
@@ -161,65 +200,192 @@ def _iterated(
     operator: Operator, count: int, tol: float, random_state: int | None
 ) -> tuple[Iteration, NormProbe, str]:
     """Return converged Ritz pairs, the probes that rode along, and what the start was."""
-    n, engine = operator.shape[0], operator.base.engine
+    n = operator.shape[0]
     block, rank = sizes(n, count)
-    factor, how = _approximation(operator, rank, random_state)
-    preconditioner = LowRankInverse(operator.project(factor), engine)
+    preconditioner, how = _preconditioner(operator, count, rank, random_state)
     probe = NormProbe(preconditioner, n, None if random_state is None else [random_state, PROBING])
     start = _filled(preconditioner.start(block), block, random_state)
-    noise = Noise(operator.rounding(single=True), operator.rounding())
+    single, double = operator.rounding(single=True), operator.rounding()
+    usual = min(single_estimate(operator), single)
     if tol >= SINGLE_ENOUGH:
-        noise = Noise(single_estimate(operator), noise.double)
-    state = davidson(Probed(operator, probe), count, start, preconditioner, tol=tol, noise=noise)
-    if not state.has_converged:
-        raise NotConverged(
-            f"the iteration stopped at residual {state.history[-1]:.3g} of the largest eigenvalue, "
-            f"above tol = {tol:g}. Ask for fewer axes or a larger tol. Eigenvalues that are all "
-            "alike, as a very small bandwidth makes them, have no leading axes; a kernel that is "
-            "not positive definite is iterated without a preconditioner, which may not suffice"
+        single = usual
+    noise = Noise(single, double, usual, double_estimate(operator))
+    probed = Probed(operator, probe, single)
+    for turn in range(ROUNDS + 1):
+        state = davidson(
+            probed,
+            count,
+            start,
+            preconditioner,
+            tol=tol,
+            noise=noise,
+            limits=Limits(columns=_columns(operator, count)),
+            witnesses=probed.witnesses,
         )
+        if not state.has_converged:
+            raise NotConverged(
+                f"the iteration stopped at residual {state.history[-1]:.3g} of the largest "
+                f"eigenvalue, above tol = {tol:g}. Ask for fewer axes or a larger tol. Eigenvalues "
+                "that are all alike, as a very small bandwidth makes them, have no leading axes"
+            )
+        slack = usual if operator.means_are_single else noise.attainable
+        left_out, size = points_left_out(operator, state, count, slack, block)
+        if not len(left_out):
+            break
+        if turn == ROUNDS:
+            warnings.warn(
+                f"an axis of at least {size:.6g} was found outside the {count} axes, of which the "
+                f"last has {state.values[count - 1]:.6g}: others may be missing too. Point "
+                f"{left_out[0]} is on it. Ask for more axes, or use method='dense'",
+                MissedAxes,
+                stacklevel=2,
+            )
+        alone = np.zeros((n, len(left_out)))
+        alone[left_out, np.arange(len(left_out))] = 1.0
+        start = np.hstack([state.vectors[:, :block], alone])
     return state, probe, how
 
 
-def _approximation(operator: Operator, rank: int, random_state: int | None) -> tuple[Array, str]:
-    """Return the factor of a low-rank approximation, of rank 0 if there is none, and its name."""
-    base = positive_base(operator)
-    try:
-        approximation = nystrom(
-            base,
-            rank,
-            landmarks="kmeans" if is_real_table(base.x) else "pivoted",
-            random_state=random_state,
-            single=bool(np.isfinite(base.entry_rounding(single=True).entry)),
+def _columns(operator: Operator, count: int) -> int:
+    """Return the columns that the basis of a slow iteration may have in the memory there is."""
+    budget = operator.base.engine.memory
+    if budget is None:
+        return LANCZOS_COLUMNS
+    return max(0, budget - exact_bytes(operator, count)) // (32 * operator.shape[0])
+
+
+def points_left_out(
+    operator: Operator, state: Iteration, count: int, slack: float, most: int
+) -> tuple[Array, float]:
+    r"""Return the points that show an axis above the last one outside the Ritz vectors Q.
+
+    .. math:: r = (I - QQ^*) e_i, \quad \frac{r^* K r}{r^* r} > \theta_{\text{count}} + \varepsilon
+
+    With r in the basis the last Ritz value would be larger (Courant and Fischer): there is no
+    false alarm. An axis that lies on few points is always noticed. The second result is the
+    largest of the quotients.
+    """
+    Q, images = state.vectors, state.images
+    shares = np.einsum("ij,ij->i", Q.conj(), Q).real
+    across = np.einsum("ij,ij->i", Q.conj(), images).real
+    inside = np.abs(Q) ** 2 @ state.values
+    outside = np.maximum(1.0 - shares, ALONE)
+    quotients = np.where(
+        shares <= 1.0 - ALONE, (operator.diag() - 2.0 * across + inside) / outside, 0.0
+    )
+    limit = state.values[count - 1] + slack / ALONE + max(float(np.max(state.noise[:count])), 0.0)
+    found = np.flatnonzero(quotients > limit)
+    order = np.argsort(-quotients[found], kind="stable")[:most]
+    return found[order], float(np.max(quotients, initial=0.0))
+
+
+def _preconditioner(
+    operator: Operator, count: int, rank: int, random_state: int | None
+) -> tuple[LowRankInverse, str]:
+    """Return the low-rank approximation, of rank 0 if there is none, and its name.
+
+    Points whose own share of what it misses is above its last axis become landmarks as well: an
+    axis may lie on one of them alone. A factor of which centring leaves little is computed in
+    double precision, on half the landmarks.
+    """
+    base, engine = positive_base(operator), operator.base.engine
+    is_single = bool(np.isfinite(base.entry_rounding(single=True).entry))
+    landmarks: str | Points = "kmeans" if is_real_table(base.x) else "pivoted"
+    extra = np.zeros(0, int)
+    for turn in range(ROUNDS):
+        try:
+            found = nystrom(
+                base, rank, landmarks=landmarks, random_state=random_state, single=is_single
+            )
+        except InvalidInput:  # not positive definite: the iteration works without
+            empty = np.zeros((base.shape[0], 0), np.float32)
+            return LowRankInverse(empty, engine), "no approximation: the kernel is indefinite"
+        whole = float(operator.roots[:, 0] ** 2 @ (base.diag() - found.missing))
+        factor = operator.project(found.factor)
+        if np.linalg.norm(factor) ** 2 < CANCELLED * whole and is_single:
+            is_single, rank = False, max(rank // 2, 1)
+            continue
+        inverse = LowRankInverse(
+            factor.astype(np.result_type(np.float32, factor), copy=False), engine
         )
-    except InvalidInput:  # not positive definite: the iteration works without
-        empty = np.zeros((base.shape[0], 0), np.float32)
-        return empty, "no approximation: the kernel is indefinite"
-    return approximation.factor, approximation.how
+        unseen = _unseen(operator, base, found, inverse, count)
+        if not len(unseen) or turn == ROUNDS - 1:
+            break
+        extra = np.append(extra, unseen)
+        landmarks = joined(found.features.landmarks, take(base.x, unseen))
+    alone = f"k-means, and {len(extra)} points that it left alone"
+    return inverse, found.how.replace("given landmarks", alone)
+
+
+def _unseen(
+    operator: Operator, base: Gram, found: LowRank, inverse: LowRankInverse, count: int
+) -> Array:
+    """Return points of which the approximation misses more than its last axis has.
+
+    Only of landmarks that were found without looking: random pivots prefer such points anyway.
+    """
+    if not is_real_table(base.x):
+        return np.zeros(0, int)
+    weights = operator.roots[:, 0] ** 2
+    left = weights * found.missing
+    unit = SINGLE_ROUNDING if found.factor.dtype == np.float32 else DOUBLE_ROUNDING
+    last = inverse.values[count - 1] if len(inverse.values) >= count else 0.0
+    limit = last + unit * float(np.max(weights * np.abs(base.diag()), initial=0.0))
+    points = np.asarray(np.flatnonzero(left > limit))
+    points = points[np.argsort(-left[points], kind="stable")[:CANDIDATES]]
+    if not len(points):
+        return points
+    some = take(base.x, points)
+    F = found.features(some)
+    roots = np.sqrt(weights[points])[:, None]
+    E = roots * (as_numpy(base.kernel(some)) - F @ F.conj().T) * roots.T
+    pivots: Array = points[greedy_pivots(E, limit, sizes(len(weights), count)[0])]
+    return pivots
 
 
 def _filled(start: Array, block: int, random_state: int | None) -> Array:
-    """Return a starting block of full width, random where the approximation has no more axes."""
-    missing = block - start.shape[1]
-    if missing <= 0:
-        return start
+    """Return a starting block of full width that is blind to no axis.
+
+    Columns are random where the approximation has no more axes. Each gets a random part, no larger
+    than the error it has anyway: an axis orthogonal to all of them would never be found.
+    """
+    n, found = start.shape
     rng = np.random.default_rng(None if random_state is None else [random_state, FILLING])
-    return np.hstack([start, rng.standard_normal((len(start), missing))])
+    random: Array = rng.standard_normal((n, block)) / np.sqrt(n)
+    random = random.astype(np.result_type(start, float))
+    random[:, :found] *= BLINDNESS
+    random[:, :found] += start[:, :block]
+    return random
 
 
 class Probed:
     """An operator whose passes in single precision carry the probes of the certificate along."""
 
-    def __init__(self, operator: Operator, probe: NormProbe) -> None:
-        self.operator, self.probe = operator, probe
+    def __init__(self, operator: Operator, probe: NormProbe, noise: float) -> None:
+        self.operator, self.probe, self.noise = operator, probe, noise
         self.shape = operator.shape
+        self._last: tuple[Array, Array] | None = None
 
     def product(self, vectors: Array, *, single: bool = False) -> Array:
+        self._last = None
         if self.probe.steps >= PROBE_STEPS or not single:
             return self.operator.product(vectors, single=single)
-        both = self.operator.product(np.hstack([vectors, self.probe.vectors]), single=single)
-        self.probe.advance(both[:, vectors.shape[1] :])
+        before = self.probe.vectors
+        both = self.operator.product(np.hstack([vectors, before]), single=single)
+        images = both[:, vectors.shape[1] :]
+        self._last = before, images
+        self.probe.advance(images)
         return both[:, : vectors.shape[1]]
+
+    def witnesses(self, value: float) -> tuple[Array, Array, float] | None:
+        """Return the probes for which the approximation misses more than a value."""
+        if self._last is None:
+            return None
+        vectors, images = self._last
+        is_large = self.probe.norms[-1] > value
+        if not np.any(is_large):
+            return None
+        return vectors[:, is_large], images[:, is_large], self.noise
 
 
 def _certified(
@@ -252,3 +418,19 @@ def _certified(
     proof = certify(state.values, state.residuals, state.noise, count, complements)
     is_single = tol >= SINGLE_ENOUGH and state.single_passes > 0
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))
+
+
+def _remark_rounding(
+    operator: Operator, state: Iteration, proof: Certificate, tol: float
+) -> Certificate:
+    """Say where rounding, not the iteration, limits the residual."""
+    if state.history[-1] <= tol or state.values[0] <= rank_threshold(operator):
+        return proof
+    limit = f"the residual ends at {state.history[-1]:.2g} of the largest value"
+    warnings.warn(
+        f"rounding limits what double precision can do here: {limit}, above tol = {tol:g}. The "
+        "intervals hold; for smaller ones rescale the data, or move their origin into their middle",
+        RoundingLimit,
+        stacklevel=2,
+    )
+    return replace(proof, rounding=f"{proof.rounding}; {limit}")

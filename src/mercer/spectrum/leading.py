@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from mercer.check import InvalidParameter, Points, number, whole
 from mercer.gram import Centred
 from mercer.lowrank import Factored
@@ -20,6 +22,9 @@ STORED = 3_000
 AXES_SHARE = 10
 """When more than one axis in ten is asked for, the iteration's basis is almost the whole space."""
 
+LAST_RESORT = 8_000
+"""Up to this size the whole matrix, in minutes, is the way out of an iteration that fails."""
+
 METHODS = ("auto", "dense", "exact", "nystrom")
 
 
@@ -36,7 +41,8 @@ def leading(
 
     ``method`` is ``"dense"`` (n² memory), ``"exact"`` (no matrix), ``"nystrom"`` (an approximation
     on ``landmarks``, whose intervals say what it may have missed) or ``"auto"``, which chooses
-    between the first two by size. Of an operator that is an approximation itself (`nystrom`,
+    between the first two by size, and decomposes the matrix also where the iteration does not
+    converge, if it is not too large. Of an operator that is an approximation itself (`nystrom`,
     `random_fourier`) the small side is decomposed.
 
     >>> import numpy as np
@@ -71,11 +77,12 @@ def leading(
         return approximate(operator, count, landmarks=landmarks, random_state=random_state)
     try:
         return exact(operator, count, tol, random_state)
-    except NotConverged:
-        if method == "auto" and n <= STORED:
-            refuse_beyond_budget(operator, count, "dense")
-            return dense(operator, count)
-        raise
+    except NotConverged as stopped:
+        if method != "auto" or n > LAST_RESORT:
+            raise
+        refuse_beyond_budget(operator, count, "dense")
+        found, why = dense(operator, count), str(stopped).split(",")[0]
+        return replace(found, how=replace(found.how, method=f"dense, for {why}"))
 
 
 def chosen_method(n: int, count: int, method: str = "auto") -> str:

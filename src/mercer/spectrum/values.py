@@ -26,6 +26,18 @@ class NotConverged(MercerError, RuntimeError):
     """An iteration or a decomposition whose residual is larger than was asked for."""
 
 
+class SpectrumWarning(UserWarning):
+    """Something about the axes that was not asked for, each by its own name."""
+
+
+class MissedAxes(SpectrumWarning):
+    """An axis larger than the last one was found outside, and may not be the only one."""
+
+
+class RoundingLimit(SpectrumWarning):
+    """The residual asked for is below what rounding allows."""
+
+
 @dataclass(frozen=True)
 class How:
     """How a spectrum was computed.
@@ -106,8 +118,11 @@ def seen_from(operator: Centred) -> Points:
     return seen
 
 
-EXTREME = 1e60
-"""Kernel values beyond this, or below its inverse, are computed with in a unit of their own."""
+EXTREME = 1e15
+"""Kernel values beyond this, or below its inverse, are computed with in a unit of their own.
+
+Their squares leave the range of single precision.
+"""
 
 
 def unit_of(operator: Operator) -> float:
