@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from scipy.special import gammaincinv
 
 from mercer.check import Array
 
@@ -22,7 +23,9 @@ class Certificate:
     Where ``is_ordered``, ``lower`` and ``upper`` enclose the k-th largest eigenvalue itself, so
     that none was missed; elsewhere they pair some eigenvalue with the computed one. ``sines``
     bound the angle between the space of the leading axes up to each one and the true space (1
-    where nothing is proved). ``bounds`` names what proved each interval, ``assumptions`` what it
+    where nothing is proved). ``complete_above`` is σ: no more eigenvalues lie above it than axes
+    were asked for, so that none above it is missing; it holds under ``completeness``.
+    ``bounds`` names what proved each interval, ``assumptions`` what it
     rests on, and ``failure_probability`` is not zero where random vectors were used. Rounding is
     part of every bound; ``rounding`` says whether it was bounded or estimated.
     """
@@ -35,12 +38,37 @@ class Certificate:
     assumptions: tuple[str, ...]
     failure_probability: float = 0.0
     rounding: str = "bounded"
+    complete_above: float = np.inf
+    completeness: str = "none"
 
     @property
     def errors(self) -> Array:
         """How far the true value can be from the computed one, which is inside the interval."""
         errors: Array = np.maximum(self.upper - self.lower, 0.0)
         return errors
+
+    @property
+    def statement(self) -> str:
+        """What is proved, how surely and on what assumption, in one line.
+
+        >>> one, two = np.array([2.0]), np.array([2.5])
+        >>> Certificate(one, two, one, one > 0, ("trace",), ("none",), complete_above=1.5).statement
+        '1 of 1 axes proved to be the leading ones; no eigenvalue above 1.5 is missing'
+        """
+        count, ordered = len(self.lower), int(np.sum(self.is_ordered))
+        parts = [f"{ordered} of {count} axes proved to be the leading ones"]
+        if ordered < count:
+            parts.append("the others to be eigenvalues")
+        if np.isfinite(self.complete_above):
+            parts.append(f"no eigenvalue above {self.complete_above:.6g} is missing")
+        if self.failure_probability:
+            parts.append(f"all of this but with probability {self.failure_probability:g}")
+        assumed = {a for text in (*self.assumptions, self.completeness) for a in text.split("; ")}
+        if assumed - {"none"}:
+            parts.append(f"assuming: {', '.join(sorted(assumed - {'none'}))}")
+        if self.rounding != "bounded":
+            parts.append(f"rounding {self.rounding}")
+        return "; ".join(parts)
 
 
 def block_intervals(theta: Array, rho: float) -> tuple[Array, Array]:
@@ -54,38 +82,51 @@ def block_intervals(theta: Array, rho: float) -> tuple[Array, Array]:
     return theta - rho, theta + rho
 
 
-def quadratic_intervals(theta: Array, rho: float, tau: float) -> tuple[Array, Array]:
-    r"""Return intervals for the leading eigenvalues, given a bound τ for all others.
+MOST_COUPLED = 200
+"""Ritz pairs up to which a matrix of twice their number is decomposed to bound eigenvalues."""
 
-    .. math:: \theta_i \le \lambda_i \le \frac{\theta_i + \tau}{2} +
-        \sqrt{\left(\frac{\theta_i - \tau}{2}\right)^2 + \|R\|_2^2}, \quad \theta_i > \tau
 
-    The right side is the larger eigenvalue of [[θ, ρ], [ρ, τ]]: K is at most that in the two
-    directions of Q and of its complement. It is quadratic in the residual.
+def upper_bounds(H: Array, G: Array, tau: float) -> Array:
+    r"""Return bounds for the leading eigenvalues of K, given a bound τ for the rest of it.
 
-    >>> lower, upper = quadratic_intervals(np.array([1.0]), 1e-4, 0.5)
-    >>> bool(upper[0] - lower[0] < 2.1e-8)
+    .. math:: \lambda_i(K) \le \lambda_i \begin{pmatrix} H & S \\ S & \tau I \end{pmatrix},
+        \quad S = G^{1/2}
+
+    for H ⪰ Q*KQ and G ⪰ R*R, where R = (I - QQ*)KQ: in the basis of Q and its complement K is
+    [[Q*KQ, R*], [R, C]] with C ⪯ τI, so that K is at most the same matrix with H and τI (Loewner),
+    and its eigenvalues at most those (Weyl), which depend on R by R*R alone. The bound is quadratic
+    in the residual, and the large residuals of the last pairs do not spoil that of the first ones.
+    Of many pairs G is replaced by the sums of its rows (Gershgorin), so that pairs do not mix.
+
+    >>> upper = upper_bounds(np.diag([1.0]), np.array([[1e-8]]), 0.5)
+    >>> bool(1.0 < upper[0] < 1.0 + 2.1e-8)
     True
     """
-    half = np.where(theta > tau, (theta - tau) / 2.0, 1.0)
-    # θ + excess, with the excess formed without cancellation.
-    excess = rho**2 / (half + np.sqrt(half**2 + rho**2))
-    return theta, theta + np.where(theta > tau, excess, np.inf)
+    b = len(H)
+    slack = (
+        8.0 * (2 * b) * float(np.finfo(float).eps) * (_largest(H) + abs(tau) + _largest(G) ** 0.5)
+    )
+    if b > MOST_COUPLED:
+        sums, values = np.sum(np.abs(G), axis=1), np.diag(H).real + _off_diagonal(H)
+        half = (values - tau) / 2.0
+        # (θ + τ)/2 + √(half² + g), formed without cancellation
+        root = np.sqrt(half**2 + sums)
+        excess = np.where(half > 0, sums / (np.abs(half) + root), root - half)
+        return np.asarray(np.sort(values + excess)[::-1] + slack)
+    values, axes = np.linalg.eigh(G)
+    lost = b * float(np.finfo(float).eps) * float(values.max(initial=0.0))
+    S = (axes * np.sqrt(np.maximum(values, 0.0) + lost)) @ axes.conj().T
+    both = np.block([[H, S], [S.conj().T, tau * np.eye(b)]])
+    return np.asarray(np.linalg.eigvalsh(both)[::-1][:b] + slack)
 
 
-def ordered_intervals(theta: Array, rho: float, tau: float) -> tuple[Array, Array]:
-    r"""Return intervals for the leading eigenvalues, linear in the residual.
+def _largest(A: Array) -> float:
+    """Return a bound for the norm of a Hermitian matrix: its largest sum of a row."""
+    return float(np.max(np.sum(np.abs(A), axis=1), initial=0.0))
 
-    .. math:: |\lambda_i - \theta_i| \le \|R\|_2, \quad \theta_i > \tau + \|R\|_2
 
-    K is within ‖R‖ of a matrix with the blocks Θ and one that is at most τ + ‖R‖ (Davis, Kahan and
-    Weinberger's dilation), so that its leading eigenvalues are those of Θ (Weyl).
-
-    >>> ordered_intervals(np.array([2.0, 1.0]), 0.25, 0.9)
-    (array([1.75, -inf]), array([2.25,  inf]))
-    """
-    width = np.where(theta > tau + rho, rho, np.inf)
-    return theta - width, theta + width
+def _off_diagonal(H: Array) -> Array:
+    return np.asarray(np.sum(np.abs(H), axis=1) - np.abs(np.diag(H)))
 
 
 def sine_bounds(theta: Array, rho: float, tau: float, rounding: float = 0.0) -> Array:
@@ -104,12 +145,60 @@ def sine_bounds(theta: Array, rho: float, tau: float, rounding: float = 0.0) -> 
 
 @dataclass(frozen=True)
 class Complement:
-    """A bound τ for every eigenvalue outside a subspace, and what it rests on."""
+    """A bound τ for what the first ``pairs`` Ritz vectors leave out, all of them unless given."""
 
     tau: float
     name: str
     assumption: str = "none"
     failure_probability: float = 0.0
+    pairs: int | None = None
+
+
+@dataclass(frozen=True)
+class Compression:
+    """What is known of K on Ritz vectors: Q*KQ between two matrices, and R*R below one."""
+
+    lower: Array
+    upper: Array
+    squares: Array
+
+    @staticmethod
+    def of(theta: Array, residuals: Array, noise: Array, coupling: Array | None) -> Compression:
+        r"""Account for the rounding of images, column by column.
+
+        The images are KQ + E with :math:`\|e_j\| \le \eta_j`, and R = KQ + E - QΘ was computed.
+        With D = Q*R the entries of Q*KQ are those of Θ + D up to :math:`\eta_j`, and, as it is
+        Hermitian, those of its adjoint up to :math:`\eta_i`: the better of the two is taken, and
+        a Hermitian matrix of small entries is between the diagonals of ± the sums of its rows.
+        Without D the images are taken to be off by the norm of all η twice. For any t > 0
+
+        .. math:: R_0^* R_0 \preceq (1 + t) (R^* R - D^* D) + (1 + 1/t) E^* E, \quad
+            E^* E \preceq (\textstyle\sum_j \eta_j)\, \mathrm{diag}(\eta)
+        """
+        squares = residuals.conj().T @ residuals
+        total = float(np.sum(noise))
+        if coupling is None:
+            H, doubt = np.diag(theta), np.full(len(theta), 2.0 * float(np.linalg.norm(noise)))
+        else:
+            is_better = noise[None, :] <= noise[:, None]
+            D = np.where(is_better, coupling, coupling.conj().T)
+            H = np.diag(theta) + np.where(np.eye(len(theta), dtype=bool), D.real, D)
+            H = np.triu(H) + np.triu(H, 1).conj().T
+            doubt = np.sum(np.minimum(noise[None, :], noise[:, None]), axis=1)
+            across = coupling.conj().T @ coupling
+            squares = squares - across
+        size = float(np.trace(squares).real)
+        t = np.sqrt(total**2 / size) if size > total**2 else 1.0
+        lost = len(theta) * float(np.finfo(float).eps) * float(np.sum(np.abs(residuals) ** 2))
+        G = (1.0 + t) * squares + np.diag((1.0 + 1.0 / max(t, 1e-300)) * total * noise + lost)
+        return Compression(H - np.diag(doubt), H + np.diag(doubt), G)
+
+    def bounds(self, tau: float) -> tuple[Array, Array]:
+        """Return bounds for the leading eigenvalues from below, and from above one more."""
+        rounding = 8.0 * len(self.lower) * float(np.finfo(float).eps) * _largest(self.lower)
+        low = np.linalg.eigvalsh(self.lower)[::-1] - rounding
+        high = np.append(upper_bounds(self.upper, self.squares, tau), tau)
+        return low, np.maximum(high, tau)
 
 
 def certify(
@@ -118,61 +207,102 @@ def certify(
     noise: Array,
     count: int,
     complements: Sequence[Complement],
+    coupling: Array | None = None,
 ) -> Certificate:
-    """Return for each of the first ``count`` values the narrowest interval that can be proved.
+    r"""Return for each of the first ``count`` values the narrowest interval that can be proved.
 
-    ``residuals`` holds R for all Ritz vectors and ``noise`` a bound for the rounding in each of
-    its columns; ``complements`` bound what all of them leave out.
+    ``residuals`` holds R for all Ritz vectors Q, ``noise`` a bound for the rounding in each of its
+    columns and ``coupling`` Q*R; ``complements`` bound what all of them leave out. An axis above
+    such a bound has its place among the eigenvalues, by `upper_bounds` and
+
+    .. math:: \lambda_k \ge \lambda_k(Q^*KQ), \quad
+        \sin\angle \le \frac{\|KQ_k - Q_k\Theta_k\|}{\theta_k - \lambda_{k+1}}
+
+    (Cauchy; Davis and Kahan, for the space of the first k).
     """
-    # The residuals are known up to a matrix of this norm, and Q*KQ is Θ up to twice that: an entry
-    # is taken from the better of two images, and its conjugate from the same one.
-    rounding = np.sqrt(np.append(0.0, np.cumsum(noise**2)))
-    rho = prefix_norms(residuals) + rounding
+    parts: dict[int, Compression] = {}
+    rho = prefix_norms(residuals) + np.sqrt(np.append(0.0, np.cumsum(noise**2)))
     lower, upper = block_intervals(theta[:count], float(rho[count]))
     sines, ordered = np.ones(count), np.zeros(count, bool)
     bounds, assumptions = ["block residual"] * count, ["none"] * count
     rests_on: list[Complement | None] = [None] * count
     angles_rest_on = list(rests_on)
-    for used in range(count, len(theta) + 1):
-        slack = 2.0 * float(rounding[used])
-        for left_out in complements:
-            outside = _outside(theta, used, left_out.tau, float(rho[-1] + 2.0 * rounding[-1]))
-            low, high = quadratic_intervals(theta[:count], float(rho[used]), outside)
-            near, far = ordered_intervals(theta[:count], float(rho[used]), outside)
-            is_linear = far <= high + slack
-            low, high = np.maximum(low - slack, near), np.minimum(high + slack, far)
-            worth = np.where(ordered & (left_out.assumption == NOT_HIDDEN), WORTH, 1.0)
-            # Of two intervals as wide, the one that knows its place says more.
-            better = high - low < worth * (upper - lower) + np.where(ordered, 0.0, SAME * rho[used])
-            lower, upper = np.where(better, low, lower), np.where(better, high, upper)
-            ordered |= better
-            angle = sine_bounds(theta[:used], float(rho[used]), outside, slack)[:count]
-            closer = np.isfinite(high) & (angle < np.where(sines < 1.0, worth, 1.0) * sines)
-            sines = np.where(closer, angle, sines)
-            for k in np.flatnonzero(better):
-                order = "linear" if is_linear[k] else "quadratic"
-                bounds[k], rests_on[k] = f"{order}, {left_out.name}", left_out
-            for k in np.flatnonzero(closer):
-                angles_rest_on[k] = left_out
+    complete: tuple[float, Complement | None] = np.inf, None
+    for left_out in complements:
+        if not np.isfinite(left_out.tau):
+            continue
+        b = len(theta) if left_out.pairs is None else left_out.pairs
+        if b not in parts:
+            inner = None if coupling is None else coupling[:b, :b]
+            parts[b] = Compression.of(theta[:b], residuals[:, :b], noise[:b], inner)
+        low, every = parts[b].bounds(left_out.tau)
+        low, high, following = low[:count], every[:count], every[1 : count + 1]
+        low, high = _tightened(theta[:count], rho[1 : count + 1], following, low, high)
+        worth = np.where(ordered & (left_out.assumption == NOT_HIDDEN), WORTH, 1.0)
+        is_proved = low > left_out.tau
+        better = is_proved & (~ordered | (high - low < worth * (upper - lower)))
+        lower, upper = np.where(better, low, lower), np.where(better, high, upper)
+        ordered |= better
+        gaps = theta[:count] - following
+        angles = rho[1 : count + 1] / np.where(gaps > 0, gaps, 1.0)
+        angles = np.where(gaps > 0, np.minimum(angles, 1.0), 1.0)
+        closer = angles < np.where(sines < 1.0, worth, 1.0) * sines
+        sines = np.where(closer, angles, sines)
+        share = WORTH if left_out.assumption == NOT_HIDDEN else 1.0
+        is_first = complete[1] is None or complete[0] >= float(theta[count - 1])
+        if following[-1] < (1.0 if is_first else share) * complete[0]:
+            complete = float(following[-1]), left_out
+        for k in np.flatnonzero(better):
+            bounds[k], rests_on[k] = f"leading, {left_out.name}", left_out
+        for k in np.flatnonzero(closer):
+            angles_rest_on[k] = left_out
     for axis in range(count):
         used_here = {c.assumption for c in (rests_on[axis], angles_rest_on[axis]) if c is not None}
         assumptions[axis] = "; ".join(sorted(used_here - {"none"})) or "none"
-    everything = [c for c in (*rests_on, *angles_rest_on) if c is not None]
-    failure = max((c.failure_probability for c in everything), default=0.0)
-    return Certificate(lower, upper, sines, ordered, tuple(bounds), tuple(assumptions), failure)
+    everything = [c for c in (*rests_on, *angles_rest_on, complete[1]) if c is not None]
+    return Certificate(
+        lower,
+        upper,
+        sines,
+        ordered,
+        tuple(bounds),
+        tuple(assumptions),
+        max((c.failure_probability for c in everything), default=0.0),
+        complete_above=complete[0],
+        completeness="none" if complete[1] is None else complete[1].assumption,
+    )
+
+
+def _tightened(
+    theta: Array, rho: Array, following: Array, low: Array, high: Array
+) -> tuple[Array, Array]:
+    r"""Narrow intervals by residuals, where these show that k eigenvalues are the leading ones.
+
+    .. math:: \theta_k - \rho_k > \sigma_k \ge \lambda_{k+1} \implies
+        |\lambda_i - \theta_i| \le \rho_k, \quad i \le k
+
+    since k eigenvalues are within ρ of the k Ritz values, and no others are above σ.
+    """
+    widths = np.where(theta - rho > following, rho, np.inf)
+    widths = np.minimum.accumulate(widths[::-1])[::-1]
+    return np.maximum(low, theta - widths), np.minimum(high, theta + widths)
+
+
+FEW = 64
+"""Columns up to which the norms of all first ones are computed rather than bounded."""
 
 
 def prefix_norms(residuals: Array) -> Array:
-    """Return ‖R‖₂ of the first 0, 1, 2, … columns."""
+    """Return ‖R‖₂ of the first 0, 1, 2, … columns; of many columns, Frobenius' bound for it.
+
+    >>> prefix_norms(np.diag([3.0, 4.0]))
+    array([0., 3., 4.])
+    """
     squares = residuals.conj().T @ residuals
+    if len(squares) > FEW:
+        return np.asarray(np.sqrt(np.append(0.0, np.cumsum(np.diag(squares).real))))
     largest = [np.linalg.eigvalsh(squares[:c, :c])[-1] for c in range(1, len(squares) + 1)]
     return np.sqrt(np.maximum([0.0, *largest], 0.0))
-
-
-def _outside(theta: Array, used: int, tau: float, rho: float) -> float:
-    """Return a bound for what the first ``used`` vectors leave out: the others and the rest."""
-    rest = theta[used:]
-    return max(tau, *rest) + rho if len(rest) else tau
 
 
 def trace_complement(trace: float, theta: Array, rounding: float, assumption: str) -> Complement:
@@ -203,15 +333,15 @@ def frobenius_complement(
 FAILURE = 1e-9
 """The probability with which a bound from random vectors may be wrong."""
 
-PROBES = 4
-"""Random vectors that accompany the passes to measure a norm."""
+PROBES = 8
+"""Random vectors that accompany the passes to measure a norm.
+
+With four the bound after three passes is twice as large; with twelve, a fifth smaller.
+"""
 
 
 NOT_HIDDEN = "rounding in single precision hides nothing from random probes"
 """What a small bound from probes rests on whose products were rounded a lot."""
-
-SAME = 1e-9
-"""Widths of intervals that differ by less than this share of the residual are the same."""
 
 WORTH = 0.5
 """An interval that rests on an assumption replaces one that does not only if it is so narrow."""
@@ -233,16 +363,18 @@ class Approximation(Protocol):
 class NormProbe:
     r"""The norm of K - K̂ from random vectors that ride along with the passes over K.
 
-    For ω uniform on the sphere and any Hermitian A (Dixon, 1983)
+    For a Hermitian A with the unit eigenvector u of its largest value in modulus, and p independent
+    standard normal vectors as the columns of Ω,
 
-    .. math:: \|A\|_2 \le \theta\, \|A^s \omega\|^{1/s}
-        \quad\text{except with probability } 0.8\, \theta^{-s} \sqrt{n}
+    .. math:: \|A^s \Omega\|_F^2 \ge \|A\|_2^{2s} \|u^* \Omega\|^2, \quad
+        \|u^* \Omega\|^2 \sim \chi^2_p
 
-    and several independent ω must all fail. A product is wrong by a vector of norm ε at most, so
-    that with the norms :math:`\nu_1, \dots, \nu_s` that were computed
+    so that :math:`\|A\|_2^s \le \|A^s \Omega\|_F / \sqrt q` for every s at once, except where
+    that one number is below the quantile q (half of it for a complex A, whose u has a real or an
+    imaginary part of at least half its square). A product with a unit vector is wrong by ε at
+    most, so that with :math:`N_j` the norm of the j-th power as it was computed
 
-    .. math:: \|A^s \omega\| \le \prod_{i \le s} \nu_i
-        + \varepsilon \sum_{j < s} \|A\|^{s-1-j} \prod_{i \le j} \nu_i
+    .. math:: \|A^s \Omega\|_F \le N_s + \varepsilon \sum_{j < s} \|A\|^{s-1-j} N_j
     """
 
     def __init__(
@@ -251,7 +383,8 @@ class NormProbe:
         self.approximation, self.n = approximation, n
         rng = np.random.default_rng(random_state)
         block = rng.standard_normal((n, PROBES))
-        self.vectors = block / np.linalg.norm(block, axis=0)
+        self.lengths = np.linalg.norm(block, axis=0)
+        self.vectors = block / self.lengths
         self.norms: list[Array] = []
 
     @property
@@ -273,10 +406,13 @@ class NormProbe:
         """
         if not self.norms:
             return np.inf
-        each = FAILURE ** (1.0 / PROBES)
-        inflation = 0.8 * np.sqrt(self.n) / each
+        unit = float(np.max(self.norms)) + noise  # in which no coefficient overflows
+        powers = np.cumprod(np.vstack([self.lengths, np.array(self.norms) / unit]), axis=0)
+        quantile = 2.0 * float(gammaincinv(PROBES / 2.0, FAILURE))
+        quantile /= 2.0 if np.iscomplexobj(self.vectors) else 1.0
         noise += self._rounding()
-        return max(_largest_root(column, noise, inflation) for column in np.array(self.norms).T)
+        sizes = np.linalg.norm(powers, axis=1) / np.sqrt(quantile)
+        return unit * _largest_root(sizes, noise / unit)
 
     def complements(self, ritz: Array, noise: float) -> list[Complement]:
         """Return the bound: what the approximation has outside, and the norm of the rest.
@@ -285,11 +421,11 @@ class NormProbe:
         single precision, assumes that errors of the products did not happen to cancel the probes'
         share of the largest axis of the rest.
         """
-        outside = self.approximation.outside(ritz) + self._rounding()
+        outside, pairs = self.approximation.outside(ritz) + self._rounding(), ritz.shape[1]
         name = "low-rank approximation and random probes"
         return [
-            Complement(outside + self.norm(noise), name, "none", FAILURE),
-            Complement(outside + self.norm() + noise, name, NOT_HIDDEN, FAILURE),
+            Complement(outside + self.norm(noise), name, "none", FAILURE, pairs),
+            Complement(outside + self.norm() + noise, name, NOT_HIDDEN, FAILURE, pairs),
         ]
 
     def _rounding(self) -> float:
@@ -298,14 +434,12 @@ class NormProbe:
         return terms * float(np.finfo(float).eps) * self.approximation.trace
 
 
-def _largest_root(norms: Array, noise: float, inflation: float) -> float:
-    """Return the largest x with xˢ ≤ inflation (Π νᵢ + noise Σⱼ xˢ⁻¹⁻ʲ Π_{i≤j} νᵢ).
+def _largest_root(sizes: Array, noise: float) -> float:
+    """Return the largest x with xˢ ≤ Nₛ + noise Σⱼ xˢ⁻¹⁻ʲ Nⱼ, for the sizes N₀, …, Nₛ.
 
-    >>> _largest_root(np.array([2.0, 2.0]), 0.0, 1.0), _largest_root(np.array([2.0]), 0.5, 1.0)
+    >>> _largest_root(np.array([1.0, 2.0]), 0.0), _largest_root(np.array([1.0, 2.0]), 0.5)
     (2.0, 2.5)
     """
-    unit = float(norms.max()) + noise  # in which no coefficient overflows
-    before = np.append(1.0, np.cumprod(norms / unit))
-    polynomial = np.append(1.0, -inflation * noise / unit * before[:-1])
-    polynomial[-1] -= inflation * before[-1]
-    return unit * float(np.roots(polynomial).real.max())
+    polynomial = np.append(1.0, -noise * sizes[:-1])
+    polynomial[-1] -= sizes[-1]
+    return float(np.roots(polynomial).real.max())

@@ -97,6 +97,7 @@ def _ends(operator: CentredDistances, count: int, tol: float, random_state: int 
         noise,
         count,
         [frobenius_complement(operator.square_sum, products, values[::-1][:count], noise)],
+        vectors.T @ residuals,
     )
     spectrum = Spectrum(
         values=values[::-1][:count],

@@ -414,8 +414,16 @@ def _certified(
         assumption = f"positive semidefinite {proved}"
         complements.append(trace_complement(operator.trace, state.values, of_trace, assumption))
     if probe.steps:
-        complements.extend(probe.complements(state.vectors, rounding))
-    proof = certify(state.values, state.residuals, state.noise, count, complements)
+        # Of the last vectors of the basis the approximation knows more than they do.
+        block = sizes(operator.shape[0], count)[0]
+        complements.extend(probe.complements(state.vectors[:, :block], rounding))
+    residuals = state.residuals
+    # Q is orthonormal up to rounding: the nearest basis that is has images that differ by this.
+    Q = state.vectors
+    defect = float(np.linalg.norm(Q.conj().T @ Q - np.eye(Q.shape[1])))
+    noise = state.noise + 2.0 * defect * float(np.max(np.abs(state.values)))
+    coupling = Q.conj().T @ residuals
+    proof = certify(state.values, residuals, noise, count, complements, coupling)
     is_single = tol >= SINGLE_ENOUGH and state.single_passes > 0
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))
 

@@ -151,7 +151,9 @@ def in_units(spectrum: Spectrum, unit: float) -> Spectrum:
         spectrum,
         values=unit * spectrum.values,
         images=None if spectrum.images is None else unit * spectrum.images,
-        certificate=replace(proof, lower=lower, upper=upper),
+        certificate=replace(
+            proof, lower=lower, upper=upper, complete_above=unit * proof.complete_above
+        ),
         trace=unit * spectrum.trace,
         trace_error=unit * spectrum.trace_error,
         threshold=unit * spectrum.threshold,
