@@ -151,3 +151,18 @@ def test_a_factor_that_ends_early_has_no_more_columns_than_pivots(tol: float) ->
     assert found.factor.flags.c_contiguous
     assert found.trace_error <= max(tol, 1e-9) * 100.0
     np.testing.assert_allclose(found.features(x), found.factor, atol=1e-6)
+
+
+@pytest.mark.parametrize("landmarks", ["pivoted", "kmeans", "uniform"])
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Linear(), mc.Polynomial(2)], ids=str)
+def test_what_single_precision_does_to_a_factor_is_counted(
+    kernel: mc.Kernel, landmarks: str
+) -> None:
+    """The factor of pivots is rounded at last: K - FF* had eigenvalues 400 bounds below zero."""
+    x = np.random.default_rng(3).standard_normal((40, 3))
+    gram = Gram(kernel, x)
+    found = nystrom(gram, 20, landmarks=landmarks, single=True)
+    F = found.factor.astype(float)
+    left = np.linalg.eigvalsh(gram.dense() - F @ F.T)
+    assert left[0] >= -found.below
+    assert left[-1] <= found.above

@@ -403,6 +403,8 @@ def _finished(
     entry += len(features.root) * float(np.finfo(float).eps) * float(np.max(diagonal, initial=0.0))
     trace = float(squares.sum())
     error = _rounding(features.root, len(factor), entry, trace) + excess * trace
+    if np.finfo(factor.dtype).eps > NEGATIVE:  # rounded at last, and so were sums of its terms
+        error += 4.0 * float(np.finfo(factor.dtype).eps) * trace
     worst = int(np.argmin(missing)) if len(missing) else 0
     if np.finfo(factor.dtype).eps < NEGATIVE and np.min(missing, initial=0.0) < -max(
         error, NEGATIVE * float(np.max(diagonal, initial=0.0))

@@ -92,7 +92,18 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
 
 
 def bound(kernel: Kernel, prepared: Prepared) -> Entry:
-    """Return bounds for the values of an expression on prepared points, and for their error."""
+    """Return bounds for the values of an expression on prepared points, and for their error.
+
+    They are infinite where a part of it leaves the range of its precision, whatever weight follows.
+    """
+    entry, limits = _bound(kernel, prepared), np.finfo(prepared.dtype)
+    is_small = prepared.dtype == np.float32 and 0.0 < entry.value <= 1e8 * float(limits.tiny)
+    if is_small or entry.value >= float(limits.max) / 8:
+        return Entry(np.inf, np.inf)
+    return entry
+
+
+def _bound(kernel: Kernel, prepared: Prepared) -> Entry:
     unit = float(np.finfo(prepared.dtype).eps) / 2
     if isinstance(kernel, Gaussian | RationalQuadratic | Matern | Laplacian | NegativeDistance):
         return _of_distance(kernel, prepared, unit)
