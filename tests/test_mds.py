@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from mercer.mds import krylov, points
 from mercer.mds.corrections import cailliez_constant, constant_of, copies, corrected_square
 from mercer.mds.distances import CentredDistances
 from mercer.mds.losses import kruskal_stress
+from mercer.page.subject import subject_of
 from mercer.spectrum import NotConverged, signs
 from tests.oracles import LINE, untouched
 from tests.strategies import points as grid_points
@@ -700,3 +702,49 @@ def test_a_point_without_weight_changes_nothing_however_far_it_is(far: float) ->
     for metric, data in (("euclidean", moved), ("precomputed", cdist(moved, moved))):
         model = mc.ClassicalMDS(3, metric=metric).fit(data, sample_weight=weights)
         np.testing.assert_allclose(model.embedding_[1:], expected, rtol=0, atol=1e-9)
+
+
+# -- names, shares and what is read of individuals
+
+
+def test_individuals_have_the_names_of_labelled_distances_and_of_data_frames() -> None:
+    data = mc.datasets.eurodist()
+    frame = pd.DataFrame(data.values, index=data.names, columns=data.names)
+    for labelled in (data, frame):
+        model = mc.ClassicalMDS(2).fit(labelled)
+        assert tuple(model.individuals_.labels) == data.names
+        np.testing.assert_array_equal(model.individuals_.coordinates, model.embedding_)
+    rows = pd.DataFrame(X, index=[f"i{k}" for k in range(40)])
+    named = mc.ClassicalMDS(2, metric="euclidean").fit(rows)
+    assert named.individuals_.names == tuple(rows.index)
+    assert mc.ClassicalMDS(2).fit(data.values).individuals_.names is None
+    again = pickle.loads(pickle.dumps(model))
+    assert tuple(again.individuals_.labels) == data.names
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+@pytest.mark.parametrize("metric", ["precomputed", "euclidean"])
+def test_individuals_are_read_as_those_of_pca(metric: str, is_weighted: bool) -> None:
+    weights = RNG.uniform(0.5, 2.0, 40) if is_weighted else None
+    given = X if metric == "euclidean" else cdist(X, X)
+    found = mc.ClassicalMDS(2, metric=metric).fit(given, sample_weight=weights).individuals_
+    expected = mc.PCA(2).fit(X, sample_weight=weights).individuals_
+    for name in ("cos2", "contributions", "distances", "plane_distances"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-9)
+
+
+def test_individuals_of_distances_that_no_space_holds_say_so() -> None:
+    far = mc.ClassicalMDS(2).fit([[0.0, 1, 1, 9], [1, 0, 1, 1], [1, 1, 0, 1], [9, 1, 1, 0]])
+    with pytest.raises(mc.NotPositiveDefinite, match="individual 1"):
+        far.individuals_.cos2  # noqa: B018
+
+
+@pytest.mark.parametrize("correction", [None, "clip", *CHANGING])
+def test_shares_are_of_the_moduli_and_sum_to_the_goodness(correction: str | None) -> None:
+    model = mc.ClassicalMDS(3, correction=correction).fit(EUROPE)
+    values = model.eigenvalues_ if correction in (None, "clip") else model.corrected_eigenvalues_
+    np.testing.assert_allclose(model.shares_, values[:3] / np.abs(values).sum(), rtol=1e-9)
+    assert model.shares_.sum() == pytest.approx(model.goodness_.absolute, rel=1e-12)
+    assert np.all(model.shares_ > 0)
+    subject = subject_of(model)  # what a page shows
+    np.testing.assert_array_equal(subject.shares, model.shares_)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -469,3 +470,96 @@ def test_random_starts_are_dealt_to_individuals_and_not_to_rows(loss: str) -> No
     model = mc.StressMDS(2, loss=loss, random_state=0)
     expected, found = model.fit_transform(D)[order], model.fit_transform(D[np.ix_(order, order)])
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * np.max(np.abs(expected)))
+
+
+# -- new individuals on a map
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_fitted_individuals_return_to_their_places(loss: str) -> None:
+    D = noisy(25, 4)
+    model = mc.StressMDS(2, loss=loss, random_state=0, tol=1e-9, max_iter=20_000).fit(D)
+    found = model.transform(D)
+    size = np.linalg.norm(model.embedding_) / 5.0
+    moved = np.linalg.norm(found - model.embedding_, axis=1) / size
+    assert np.max(moved) < 1e-5
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_new_individuals_of_a_plane_are_put_where_they_are(loss: str) -> None:
+    new = np.random.default_rng(4).standard_normal((12, 2))
+    model = mc.StressMDS(2, loss=loss, random_state=0, tol=1e-10).fit(cdist(PLANE, PLANE))
+    found = model.transform(cdist(new, PLANE))
+    expected = cdist(new, PLANE)
+    if loss == "ordinal":  # whose map has an arbitrary size, and knows distances by their order
+        scale = np.sum(cdist(found, model.embedding_) * expected) / np.sum(expected**2)
+        gaps = cdist(found, model.embedding_) / scale - expected
+        assert np.sqrt(np.mean(gaps**2)) < 0.05
+    else:
+        np.testing.assert_allclose(cdist(found, model.embedding_), expected, atol=1e-5)
+
+
+def own_loss(loss: str, z: Array, fixed: Array, delta: Array) -> float:
+    d = np.linalg.norm(z - fixed, axis=1)
+    if loss == "sstress":
+        return float(np.sum((d**2 - delta**2) ** 2))
+    return float(np.sum((d - delta) ** 2 / (delta if loss == "sammon" else 1.0)))
+
+
+@pytest.mark.parametrize("loss", ["stress", "sstress", "sammon"])
+def test_no_place_of_a_grid_is_better_than_that_of_a_new_individual(loss: str) -> None:
+    X = np.random.default_rng(0).standard_normal((20, 5))
+    new = np.random.default_rng(1).standard_normal((8, 5))
+    model = mc.StressMDS(2, loss=loss, random_state=0).fit(cdist(X, X))
+    delta = cdist(new, X)
+    ticks = np.linspace(-5.0, 5.0, 81)
+    for z, row in zip(model.transform(delta), delta, strict=True):
+        grid = [
+            own_loss(loss, np.array([a, b]), model.embedding_, row) for a in ticks for b in ticks
+        ]
+        assert own_loss(loss, z, model.embedding_, row) <= min(grid)
+
+
+def test_each_new_individual_is_placed_alone_and_missing_ones_are_left_out() -> None:
+    X, new = PLANE, np.random.default_rng(4).standard_normal((5, 2))
+    model = mc.StressMDS(2, random_state=0, tol=1e-10).fit(cdist(X, X))
+    delta = cdist(new, X)
+    alone = np.vstack([model.transform(row[None]) for row in delta])
+    np.testing.assert_allclose(alone, model.transform(delta), atol=1e-9)
+    holed = np.where(np.random.default_rng(0).random(delta.shape) < 0.5, np.nan, delta)
+    np.testing.assert_allclose(model.transform(holed), alone, atol=1e-5)
+    with pytest.raises(mc.InvalidInput, match="row 1: no dissimilarity to a fitted"):
+        model.transform([delta[0], np.full(30, np.nan)])
+    with pytest.raises(mc.InvalidInput, match="row 0, column 3"):
+        model.transform([np.r_[delta[0, :3], -1.0, delta[0, 4:]]])
+    with pytest.raises(mc.InvalidInput, match="row 0, column 3"):
+        model.transform([np.r_[delta[0, :3], np.inf, delta[0, 4:]]])
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1.0, 1e100])
+def test_points_and_any_unit_are_placed_alike(unit: float) -> None:
+    new = unit * np.random.default_rng(4).standard_normal((5, 2))
+    by_points = mc.StressMDS(2, metric="euclidean", random_state=0, tol=1e-10).fit(unit * PLANE)
+    D = cdist(unit * PLANE, unit * PLANE)
+    by_distances = mc.StressMDS(2, random_state=0, tol=1e-10).fit(D)
+    found = by_points.transform(new)
+    np.testing.assert_allclose(found, by_distances.transform(cdist(new, unit * PLANE)), atol=1e-9)
+    assert np.all(
+        np.abs(cdist(found, by_points.embedding_) - cdist(new, unit * PLANE)) < 1e-5 * unit
+    )
+
+
+def test_a_map_knows_its_individuals_by_name_and_keeps_placing_them_once_stored(
+    tmp_path: Path,
+) -> None:
+    data = mc.datasets.eurodist()
+    model = mc.StressMDS(2, random_state=0).fit(data)
+    assert tuple(model.individuals_.labels) == data.names
+    frame = pd.DataFrame(data.values, index=data.names, columns=data.names)
+    named = mc.StressMDS(2, random_state=0).fit(frame)
+    assert tuple(named.individuals_.table()["individual"][::2]) == data.names
+    model.save(tmp_path / "map.mercer")
+    again = mc.load(tmp_path / "map.mercer")
+    np.testing.assert_array_equal(again.transform(data.values), model.transform(data.values))
+    assert tuple(again.individuals_.labels) == data.names
+    assert mc.StressMDS(2, random_state=0).fit(data.values).individuals_.names is None

@@ -111,8 +111,7 @@ def summary(result: Fitted, data: Data, args: Namespace) -> dict[str, Any]:
 def _axes(spectrum: Any, values: Array, model: Any) -> list[dict[str, float]]:
     """Return each axis with its inertia, share and proved error, relative to the first."""
     is_map = isinstance(model, ClassicalMDS)
-    whole = float(np.sum(np.abs(model.corrected_eigenvalues_))) if is_map else model.inertia_
-    shares = values / whole if whole > 0 else np.zeros(len(values))
+    shares = model.shares_ if is_map else model.explained_variance_ratio_
     largest = float(spectrum.values[0]) if len(spectrum.values) else 0.0
     errors = spectrum.errors[: len(values)] / (largest if largest > 0 else 1.0)
     name = "eigenvalue" if is_map else "inertia"
@@ -140,8 +139,8 @@ def text_of(value: dict[str, Any]) -> str:
     if "goodness" in value:
         good, mass = value["goodness"], percent(value["negative_mass"])
         lines.append(
-            f"goodness {good['absolute']:.4g} of all eigenvalues by modulus, "
-            f"{good['positive']:.4g} of the positive ones; {mass} are negative"
+            f"goodness {good['absolute']:.4g} of the eigenvalues by modulus, of which shares are; "
+            f"{mass} are negative"
         )
     else:
         lines.append(f"total inertia {value['inertia']:.6g}; positive semidefinite: {value['psd']}")

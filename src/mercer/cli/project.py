@@ -32,10 +32,7 @@ def run(args: Namespace, talk: Talk) -> int:
     with local(args.model, talk) as path:
         model = load(path)
     if not hasattr(model, "transform"):
-        raise Misused(
-            f"{args.model} holds a {type(model).__name__}, which has no axes for new individuals; "
-            "classical scaling (--method mds) has"
-        )
+        raise Misused(f"{args.model} holds a {type(model).__name__}, on which nothing is projected")
     data = new_data(args, model, talk)
     if args.dry_run:
         return _plan(talk, model, data)

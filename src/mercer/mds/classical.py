@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, NotAvailable, finite, number, whole
+from mercer.check import Array, NotAvailable, chunks, finite, number, whole
 from mercer.display import costly, forget
 from mercer.estimator import Model, in_dtype_of, one_of, seed_of, weights_of
 from mercer.gram import Gram, shares
@@ -19,9 +19,11 @@ from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.functions import Precomputed
 from mercer.mds.corrections import CORRECTIONS, constant_of, corrected_cross, corrected_square
 from mercer.mds.distances import (
+    TILE,
     WHOLE,
     CentredDistances,
     distances_of,
+    names_of,
     read_cross,
     read_points,
     read_square,
@@ -30,6 +32,8 @@ from mercer.mds.distances import (
 from mercer.mds.krylov import ends
 from mercer.mds.points import PointAxes
 from mercer.reading.remarks import remark_axes
+from mercer.reading.tidy import library_of
+from mercer.reading.values import Individuals
 from mercer.spectrum import STORED, NotConverged, Spectrum, leading
 
 METHODS = ("auto", "dense", "exact")
@@ -110,7 +114,10 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         whole matrix that takes n³ operations; ``spectrum_`` holds what is known without
     corrected_eigenvalues_ : the same after correction
     correction_constant_ : c of Lingoes or Cailliez, the exponent of "power", else 0
-    goodness_ : `Goodness` of the axes, after a correction that changes distances
+    individuals_ : coordinates, cos2 and contributions, with the names that the data had
+    shares_ : the share of each axis in Σ|λ|, the eigenvalues by modulus, after a correction that
+        changes distances; pages and the command line show these
+    goodness_ : `Goodness` of the axes, after the same correction
     negative_mass_ : the share of negative eigenvalues in Σ|λ|, before correction
     smallest_eigenvalue_ : of the distances the axes are made from; after an iteration the
         smallest is at most this, which is known without all the others
@@ -163,6 +170,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         forget(self)
         self._all: dict[str, Array] = {}
         self._rows = rows
+        self._names, self._library = names_of(D), library_of(D)
         scores = self._fit_distances(rows) if is_square else self._fit_points(rows)
         self.embedding_ = in_dtype_of(D, scores)
         self._n_features_out = self.n_components_ = self.embedding_.shape[1]
@@ -299,9 +307,42 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     def goodness_(self) -> Goodness:
         check_is_fitted(self)
         values = self._without_unit("after")
-        kept = float(np.sum(values[: self.n_components_]))
-        sums = float(np.sum(np.abs(values))), float(np.sum(np.maximum(values, 0.0)))
-        return Goodness(*(min(kept / total, 1.0) if total > 0 else 0.0 for total in sums))
+        kept, positive = (np.sum(values[: self.n_components_]), np.sum(np.maximum(values, 0.0)))
+        share = min(float(kept / positive), 1.0) if positive > 0 else 0.0
+        return Goodness(min(float(np.sum(self.shares_)), 1.0), share)
+
+    @cached_property
+    def shares_(self) -> Array:
+        r"""The share of each axis, :math:`\lambda_k / \sum_l |\lambda_l|`; see `goodness_`.
+
+        >>> import mercer as mc
+        >>> ring = np.array([[0.0, 1, 3, 2], [1, 0, 2, 3], [3, 2, 0, 1], [2, 3, 1, 0]])
+        >>> mc.ClassicalMDS(2).fit(ring).shares_ * 11  # of 6, 3, 0 and -2
+        array([6., 3.])
+        """
+        check_is_fitted(self)
+        values = self._without_unit("after")
+        total = float(np.sum(np.abs(values)))
+        kept = np.maximum(values[: self.n_components_], 0.0)
+        return np.asarray(kept / total if total > 0 else kept)
+
+    @cached_property
+    def individuals_(self) -> Individuals:
+        """The individuals on the axes, by name: coordinates, cos2, contributions, distances."""
+        check_is_fitted(self)
+        unit, w = self._axes.unit, self._weights
+        if isinstance(self._axes, PointAxes):
+            x = (self._rows - w @ self._rows) / unit
+            squares = np.einsum("ij,ij->i", x, x)
+        else:
+            d = self._rows
+            if self.correction in CORRECTIONS:
+                d = corrected_square(d, self.correction, self.correction_constant_)
+            means = np.concatenate([(d[rows] / unit) ** 2 @ w for rows in chunks(len(d), TILE)])
+            squares = means - 0.5 * float(w @ means)
+        F = np.asarray(self.embedding_, dtype=np.float64)
+        inertias = self.spectrum_.values[: self.n_components_]
+        return Individuals(F, squares, w, inertias, self._names, self._library, unit)
 
     @cached_property
     def negative_mass_(self) -> float:

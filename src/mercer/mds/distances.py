@@ -12,8 +12,10 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from mercer.check import Array, InvalidInput, chunks, finite
+from mercer.data.matrices import SquareMatrix
 from mercer.estimator import numbers_of, refuse_infinite, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY, power_of_two
+from mercer.reading.tidy import row_names
 
 WHOLE = 1_000
 """Up to this many points the whole matrix is decomposed at once."""
@@ -50,10 +52,22 @@ def read_square(model: Any, D: Any, *, missing: bool = False) -> Array:
     return d.astype(np.float64, copy=False)
 
 
-def read_cross(model: Any, D: Any) -> Array:
-    """Return the distances of new points, one row each, to all the fitted ones."""
+def names_of(D: Any) -> tuple[str, ...] | None:
+    """Return the names of individuals: of a labelled matrix, or the rows of a data frame.
+
+    >>> names_of([[0.0, 1.0], [1.0, 0.0]]) is None
+    True
+    """
+    return D.names if isinstance(D, SquareMatrix) else row_names(D)
+
+
+def read_cross(model: Any, D: Any, *, missing: bool = False) -> Array:
+    """Return the distances of new points, one row each, to all the fitted ones.
+
+    Where ``missing`` is allowed, NaN stands for a distance that nobody measured.
+    """
     d = numbers_of(D, "D", is_matrix=True)
-    refuse_infinite(d, "D")
+    refuse_infinite(np.where(np.isnan(d), 0.0, d) if missing and d.dtype.kind == "f" else d, "D")
     register(model, D, d, reset=False)
     if np.any(d < 0):
         _refuse_entry(d, d < 0, NEGATIVE)

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.spatial.distance import pdist
+from scipy.spatial.distance import cdist, pdist
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from mercer.check import Array, InvalidInput, InvalidParameter, number, real_array, whole
+from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array, whole
+from mercer.display import forget
 from mercer.estimator import Model, in_dtype_of, one_of, seed_of
 from mercer.mds.descent import End, Pairs, descended, start_maps
-from mercer.mds.distances import distances_of, read_points, read_square, unit_of
+from mercer.mds.distances import (
+    distances_of,
+    names_of,
+    read_cross,
+    read_points,
+    read_square,
+    unit_of,
+)
 from mercer.mds.losses import LOSSES, TIES, loss_of
+from mercer.mds.placing import Placement, placed
 from mercer.reading.remarks import remark_axes
+from mercer.reading.tidy import library_of
+from mercer.reading.values import Individuals
 from mercer.spectrum import clusters, signs
 
 Progress = Callable[[int, int], None]
@@ -78,6 +91,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     embedding_ : the map, individuals in rows
     stress_ : the loss of ``embedding_``, by the formulas above
     shepard_ : dissimilarities, distances and disparities of the known pairs
+    individuals_ : the map with the names of the individuals, where the data had some
     has_converged_, n_iter_ : of the start that was kept
     stresses_ : the loss reached from each start
     dissimilarity_matrix_ : the dissimilarities that were fitted
@@ -125,7 +139,9 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     def fit(self, D: Any, y: Any = None, *, pair_weight: Any = None) -> StressMDS:
         """Find the map; ``pair_weight`` is a symmetric matrix of nonnegative weights of pairs."""
         count = self._check_parameters()
+        forget(self)
         delta = self._read(D)
+        self._names, self._library = names_of(D), library_of(D)
         if self.loss == "sammon":
             _refuse_zeros(delta)
         pairs = Pairs(delta, _pair_weights(pair_weight, delta))
@@ -163,9 +179,11 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         return whole(self.n_components, "n_components", least=1)
 
     def _read(self, D: Any) -> Array:
+        self._points: Array | None = None
         if self.metric == "precomputed":
             return read_square(self, D, missing=True)
-        return distances_of(read_points(self, D, reset=True))
+        self._points = read_points(self, D, reset=True)
+        return distances_of(self._points)
 
     def _starts(self, n: int) -> int:
         if self.n_starts is None:
@@ -198,6 +216,72 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
                 StressNotConverged,
                 stacklevel=3,
             )
+
+    @cached_property
+    def individuals_(self) -> Individuals:
+        """The individuals on the map, by name: coordinates, and shares in the spread of it."""
+        check_is_fitted(self)
+        F = np.asarray(self.embedding_, dtype=np.float64)
+        unit = unit_of(float(np.max(np.abs(F), initial=0.0)))
+        weights = np.full(len(F), 1.0 / len(F))
+        inertias = weights @ (F / unit) ** 2
+        return Individuals(F, None, weights, inertias, self._names, self._library, unit)
+
+    def transform(self, D: Any) -> Array:
+        """Return the places of new individuals, given their dissimilarities to the fitted ones.
+
+        Each is put where its own loss against the map is least, which stays as it is; NaN stands
+        for a missing dissimilarity. Of ``loss="ordinal"`` targets are the disparities of the fitted
+        pairs divided by 1 - stress², between them by straight lines, beyond them in proportion. Of
+        points (``metric="euclidean"``) it takes the points. A fitted individual returns to its
+        place, unless it has a better one, as it may on a map that is not at its optimum.
+
+        >>> corners = np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]])
+        >>> model = StressMDS(2, random_state=0).fit(corners)
+        >>> half_way = model.transform([[2.5, 2.5, 2.5]])
+        >>> np.linalg.norm(half_way - model.embedding_, axis=1).round(5)
+        array([2.5, 2.5, 2.5])
+        """
+        check_is_fitted(self)
+        if self._points is not None:
+            with np.errstate(over="ignore"):
+                delta = finite(
+                    cdist(read_points(self, D, reset=False), self._points), "a distance of X"
+                )
+        else:
+            delta = read_cross(self, D, missing=True)
+        known = np.isfinite(delta)
+        if not np.all(known.any(axis=1)):
+            row = int(np.argmin(known.any(axis=1)))
+            raise InvalidInput(f"D, row {row}: no dissimilarity to a fitted individual is known")
+        fixed = np.asarray(self.embedding_, dtype=np.float64)
+        largest = max(float(np.max(np.abs(fixed), initial=0.0)), float(np.max(delta[known])))
+        unit = unit_of(largest)
+        targets = self._targets(np.where(known, delta, 0.0)) / unit
+        weights = known.astype(np.float64)
+        if self.loss == "sammon":
+            # An individual at no distance from a fitted one is that one, as far as D can tell.
+            least = np.min(targets[known], initial=1.0, where=targets[known] > 0.0)
+            weights /= np.maximum(targets, 1e-3 * least)
+        is_squared = self.loss == "sstress"
+        places = placed(fixed / unit, Placement(targets, weights, is_squared))
+        return in_dtype_of(D, unit * places)
+
+    def _targets(self, delta: Array) -> Array:
+        """Return the distances that dissimilarities ask for: themselves, or their disparities."""
+        if self.loss != "ordinal":
+            return delta
+        given, _, disparities = self.shepard_
+        levels, level = np.unique(given, return_inverse=True)
+        means = np.bincount(level, weights=disparities) / np.bincount(level)
+        if not len(levels) or levels[-1] == 0.0:
+            return delta
+        known = np.concatenate([[0.0], levels]) if levels[0] > 0.0 else levels
+        asked = np.concatenate([[0.0], means]) if levels[0] > 0.0 else means
+        beyond = np.maximum(delta / levels[-1], 1.0)
+        # At the optimum of s² = Σ(d - d̂)²/Σd², d is stationary for the targets d̂/(1 - s²).
+        targets: Array = np.interp(delta, known, asked) * beyond / (1.0 - self.stress_**2)
+        return targets
 
     def fit_transform(self, D: Any, y: Any = None, *, pair_weight: Any = None) -> Array:
         """Fit, and return the map."""

@@ -30,11 +30,11 @@ def map_sections(model: Any, value: dict[str, Any]) -> list[Section]:
     pictures: list[Panel] = []
     said = []
     if hasattr(model, "goodness_"):
-        good = model.goodness_
         pictures.append(eigenvalues.describe(model.eigenvalues_, title="Eigenvalues"))
+        kept, negative = percent(model.goodness_.absolute), percent(model.negative_mass_)
         said.append(
-            f"The map keeps {percent(good.absolute)} of the eigenvalues by modulus, and "
-            f"{percent(good.positive)} of the positive ones."
+            f"The map keeps {kept} of the eigenvalues by modulus, Σ|λ|, of which the shares of its "
+            f"axes are; {negative} are negative before any correction."
         )
     pictures.append(shepard.describe(_pairs(model, D)))
     if len(D) <= SHOWN and np.all(np.isfinite(D)):

@@ -123,10 +123,10 @@ class Subject:
 
 def subject_of(model: Any, table: Any = None, supplementary: Any = None) -> Subject:
     """Return what a page says of a fitted model with axes, and of the table it was fitted on."""
-    if hasattr(model, "individuals_"):
-        found = _of_readable(model)
-    elif hasattr(model, "embedding_"):
+    if hasattr(model, "embedding_"):
         found = _of_embedding(model)
+    elif hasattr(model, "individuals_"):
+        found = _of_readable(model)
     else:
         require_fit(model)
         raise InvalidInput(
@@ -208,15 +208,12 @@ def _of_embedding(model: Any) -> dict[str, Any]:
     F = np.asarray(model.embedding_, float)
     spectrum = getattr(model, "spectrum_", None)
     weights = getattr(model, "_weights", np.full(len(F), 1.0 / len(F)))
-    found = {"coordinates": F, "weights": weights, "names": None, "spectrum": spectrum}
+    names = getattr(model, "_names", None)
+    found = {"coordinates": F, "weights": weights, "names": names, "spectrum": spectrum}
     if spectrum is None:
         return {**found, "shares": None, "inertias": None}
-    values = spectrum.values[: F.shape[1]]
-    total = float(spectrum.trace)
-    if len(F) <= STORED:  # all eigenvalues are known, or soon found: negative ones do not count
-        every = model.corrected_eigenvalues_
-        total = float(values[0] * np.sum(np.maximum(every, 0.0)) / every[0]) if len(values) else 0.0
-    shares = values / total if total > 0 else np.zeros(len(values))
+    # Above this size all eigenvalues, and so Σ|λ|, would take longer than the page.
+    shares = model.shares_ if len(F) <= STORED else None
     return {**found, "shares": shares, "inertias": np.sum(weights[:, None] * F**2, axis=0)}
 
 

@@ -36,7 +36,7 @@ class Scores:
     def of(cls, model: Any) -> Scores:
         """Read a fitted model with axes, or the map of one without inertias."""
         clusters = getattr(getattr(model, "spectrum_", None), "clusters", ())
-        if hasattr(model, "individuals_"):
+        if not hasattr(model, "embedding_") and hasattr(model, "individuals_"):
             found = model.individuals_
             shares = np.asarray(model.explained_variance_ratio_)
             scores = cls(
