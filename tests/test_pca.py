@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer as mc
 from mercer.check import Array
 from mercer.pca import axes, tables
+from mercer.pca import kernel as kernel_pca
 from mercer.reading import ConstantColumns, DegenerateAxes, ReadingWarning
 from mercer.spectrum import NotConverged, signs
 from tests.oracles import LINE, untouched
@@ -655,3 +656,52 @@ def test_what_cannot_be_squared_beside_the_others_is_refused_by_name() -> None:
     assert np.all(np.isfinite(model.transform(table)))
     with pytest.raises(mc.InvalidInput, match="individual 0 is so far"):
         model.supplementary(individuals=table)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.95, 0.999])
+def test_a_share_of_the_inertia_keeps_the_fewest_axes_that_hold_it(share: float) -> None:
+    x = np.random.default_rng(0).standard_normal((60, 8)) * np.arange(1.0, 9.0)
+    model, theirs = mc.PCA(share).fit(x), decomposition.PCA(share, svd_solver="full").fit(x)
+    assert model.n_components_ == theirs.n_components_
+    np.testing.assert_allclose(
+        model.explained_variance_ratio_, theirs.explained_variance_ratio_, rtol=1e-9
+    )
+    held = model.explained_variance_ratio_
+    assert held.sum() >= share > held[:-1].sum()
+    same = mc.PCA(model.n_components_).fit(x)
+    np.testing.assert_allclose(model.transform(x[:5]), same.transform(x[:5]), atol=1e-12)
+    assert model.noise_variance_ == pytest.approx(same.noise_variance_, rel=1e-9)
+    linear = mc.KernelPCA(share).fit(x)
+    assert linear.individuals_.coordinates.shape == model.individuals_.coordinates.shape
+    np.testing.assert_allclose(linear.transform(x[:5]), model.transform(x[:5]), atol=1e-8)
+    assert model.get_feature_names_out().shape == (model.n_components_,)
+
+
+def test_a_share_of_equal_inertias_is_reached_but_for_rounding() -> None:
+    x = np.vstack([np.eye(4), -np.eye(4)])  # four axes of a quarter each
+    with pytest.warns(DegenerateAxes):
+        assert mc.PCA(0.5).fit(x).n_components_ == 2
+
+
+@pytest.mark.parametrize("share", [0.0, 1.5, -0.5, "most", True, np.nan])
+def test_what_is_neither_a_number_of_axes_nor_a_share_is_refused(share: Any) -> None:
+    x = np.random.default_rng(0).standard_normal((10, 3))
+    for model in (mc.PCA(share), mc.KernelPCA(share)):
+        with pytest.raises(mc.InvalidParameter, match="a share of the inertia between 0 and 1"):
+            model.fit(x)
+
+
+def test_a_share_of_many_individuals_is_sought_or_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((3_200, 40)) * np.r_[5.0, 4.0, 3.0, np.full(37, 1.0)]
+    model = mc.KernelPCA(0.8, tol=1e-6).fit(x)
+    exact = mc.PCA().fit(x).explained_variance_ratio_
+    assert len(model.inertias_) == int(np.argmax(np.cumsum(exact) >= 0.8)) + 1 > 16
+    np.testing.assert_allclose(
+        model.explained_variance_ratio_, exact[: len(model.inertias_)], rtol=1e-5
+    )
+    monkeypatch.setattr(kernel_pca, "MOST_SOUGHT", 16)
+    with pytest.raises(mc.InvalidParameter, match=r"16 axes hold 0\.7.* give the number of axes"):
+        mc.KernelPCA(0.8, tol=1e-6).fit(x)

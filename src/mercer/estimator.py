@@ -149,6 +149,40 @@ def _refuse_objects(a: Array, name: str, columns: tuple[str, ...] | None) -> Non
         )
 
 
+def axes_asked(n_components: Any) -> int | float | None:
+    """Return how many axes are asked for: a number, a share of the inertia below 1, None for all.
+
+    >>> axes_asked(3), axes_asked(0.95), axes_asked(None)
+    (3, 0.95, None)
+    """
+    if n_components is None:
+        return None
+    is_number = isinstance(n_components, Real) and not isinstance(n_components, bool)
+    if is_number and 0.0 < float(n_components) < 1.0:
+        return float(n_components)
+    try:
+        return whole(n_components, "n_components", least=1)
+    except InvalidParameter:
+        raise InvalidParameter(
+            "n_components must be a whole number >= 1, a share of the inertia between 0 and 1, or "
+            f"None for all axes; found {n_components!r}"
+        ) from None
+
+
+def axes_reaching(values: Array, total: float, share: float) -> int:
+    r"""Return the fewest axes that hold a share of the total, as many as there are if none do.
+
+    .. math:: \min \{k : \lambda_1 + \dots + \lambda_k \ge f\, (\lambda_1 + \lambda_2 + \dots)\}
+
+    >>> axes_reaching(np.array([6.0, 3.0, 1.0]), 10.0, 0.9), axes_reaching(np.ones(2), 9.0, 0.9)
+    (2, 2)
+    """
+    sums = np.cumsum(values)
+    # A sum that is the share but for rounding has reached it.
+    enough = sums >= share * total * (1.0 - len(values) * float(np.finfo(float).eps))
+    return int(np.argmax(enough)) + 1 if np.any(enough) else len(values)
+
+
 def refuse_infinite(values: Array, name: str = "X", first: int = 0) -> None:
     """Refuse rows with a missing or infinite entry, by its place; ``first`` numbers the first row.
 

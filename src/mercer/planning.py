@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from time import perf_counter, process_time
 from typing import Any
 
@@ -23,7 +24,10 @@ from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.budget import readable, smaller
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import needed_bytes, sizes, threads_of
-from mercer.spectrum.leading import chosen_method
+from mercer.spectrum.leading import STORED, chosen_method
+
+MOST_SOUGHT = 1_024
+"""Axes of many individuals that are found at most where a share of the inertia is asked for."""
 
 SIDE, MEASURED = 384, 0.01
 """The matrices whose product tells the speed of a core, and the seconds that each work is timed."""
@@ -84,9 +88,12 @@ def plan(model: Any, n: int, d: int) -> Plan:
         raise InvalidParameter(
             f"a plan is made for models with a kernel and a number of axes, found {model!r}"
         )
-    count = n if model.n_components is None else min(model.n_components, n)
+    asked = model.n_components
+    if asked is not None and not isinstance(asked, Integral):
+        asked = MOST_SOUGHT if n > STORED else None  # a share of the inertia
+    count = n if asked is None else min(int(asked), n)
     engine = model.engine if not isinstance(model.engine, str) else Threads(memory=model.memory)
-    method = "dense" if model.n_components is None else chosen_method(n, count, model.method)
+    method = "dense" if asked is None else chosen_method(n, count, model.method)
     memory, passes, reason = _cost(method, n, d, count, model, engine)
     seconds = _seconds(method, model.kernel, n, d, count, engine)
     allowed = engine.memory if engine.memory is not None else machine_bytes()

@@ -27,6 +27,8 @@ from mercer.estimator import (
     OF_KERNELS,
     KernelModel,
     as_kernel,
+    axes_asked,
+    axes_reaching,
     in_dtype_of,
     is_yes,
     one_of,
@@ -41,6 +43,7 @@ from mercer.kernels.vectors import Linear
 from mercer.pca.inverse import Invertible
 from mercer.pca.placed import place_of, placed
 from mercer.pca.validity import refuse_contradiction, refuse_negative, refuse_negative_diagonal
+from mercer.planning import MOST_SOUGHT
 from mercer.points import joined, take
 from mercer.preimages import Sections
 from mercer.reading import Readable, Variables
@@ -48,6 +51,9 @@ from mercer.reading.remarks import remark_axes
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
 from mercer.spectrum.values import positive_base, seen_from
+
+FIRST = 16
+"""Axes of many individuals that are found first where a share of the inertia is asked for."""
 
 CANCELLED = 8.0 * float(np.finfo(float).eps)
 """What differences leave of their terms, as a share, where they leave nothing but rounding."""
@@ -68,8 +74,10 @@ class KernelPCA(
 
     Parameters
     ----------
-    n_components : int or None
-        How many axes; None keeps all above the numerical rank, up to 3 000 individuals.
+    n_components : int, float or None
+        How many axes; None keeps all above the numerical rank, up to 3 000 individuals. A number
+        between 0 and 1 keeps the fewest that hold such a share of the inertia; beyond 3 000
+        individuals 16, 32, … up to 1 024 axes are found until they do.
     kernel : Kernel, str or function
         A kernel, its written form, a Python function of two points, or ``"precomputed"``.
     tol : float
@@ -121,7 +129,7 @@ class KernelPCA(
 
     def __init__(  # noqa: PLR0913  (every setting is an argument, as scikit-learn asks)
         self,
-        n_components: int | None = None,
+        n_components: float | None = None,
         *,
         kernel: Kernel | str | Callable[[Any, Any], Any] = Linear(),  # noqa: B008  (a value)
         tol: float = 1e-9,
@@ -157,10 +165,11 @@ class KernelPCA(
         refuse_contradiction(spectrum, centred, self.tol)
         self.kernel_, self.X_fit_ = gram.kernel, points
         self._keep(spectrum, centred, float(given.sum()))
+        asked = axes_asked(self.n_components)
         remark_axes(
             spectrum.clusters,
             self._n_features_out,
-            self.n_components,
+            self._n_features_out if isinstance(asked, float) else asked,
             n,
             is_approximate=spectrum.is_approximate,
         )
@@ -174,8 +183,7 @@ class KernelPCA(
         seed_of(self.random_state)
         if self.landmarks is not None:
             whole(self.landmarks, "landmarks", least=1)
-        if self.n_components is not None:
-            whole(self.n_components, "n_components", least=1)
+        axes_asked(self.n_components)
         self._threads()
 
     def _threads(self) -> Engine:
@@ -196,10 +204,29 @@ class KernelPCA(
         return Gram(kernel, np.arange(len(points)), engine=self._threads())
 
     def _leading(self, centred: Centred) -> Spectrum:
+        n, asked = centred.shape[0], axes_asked(self.n_components)
+        if not isinstance(asked, float) or n <= STORED:
+            return self._found(centred, self._count(n))
+        count = FIRST
+        while True:
+            spectrum = self._found(centred, min(count, n))
+            total = spectrum.trace + spectrum.trace_error
+            reached = float(np.sum(np.maximum(spectrum.values, 0.0))) / total if total > 0 else 1.0
+            if reached >= asked or len(spectrum.values) < min(count, n):
+                return spectrum
+            if count >= MOST_SOUGHT:
+                raise InvalidParameter(
+                    f"n_components={asked:g}: {count} axes hold {reached:.3g} of the inertia, and "
+                    f"of more than {STORED} individuals no more are sought; give the number of "
+                    "axes, or a smaller share"
+                )
+            count *= 2
+
+    def _found(self, centred: Centred, count: int) -> Spectrum:
         n, seed = centred.shape[0], self.random_state
         return leading(
             centred,
-            self._count(n),
+            count,
             tol=self.tol,
             method=self._method(n),
             landmarks=self.landmarks,
@@ -226,8 +253,9 @@ class KernelPCA(
         return placed(points, self._shift, self._unit)
 
     def _count(self, n: int) -> int:
-        if self.n_components is not None:
-            return whole(self.n_components, "n_components", least=1)
+        asked = axes_asked(self.n_components)
+        if isinstance(asked, int):
+            return asked
         if n > STORED:
             raise InvalidParameter(
                 f"n_components=None keeps every axis, which takes the whole matrix of {n} "
@@ -236,11 +264,16 @@ class KernelPCA(
         return n
 
     def _method(self, n: int) -> str:
-        return "dense" if self.n_components is None and n <= STORED else self.method
+        is_whole = not isinstance(axes_asked(self.n_components), int) and n <= STORED
+        return "dense" if is_whole else self.method
 
     def _keep(self, spectrum: Spectrum, centred: Centred, total: float) -> None:
         self.spectrum_, self._total = spectrum, total
         self._n_features_out = int(np.sum(spectrum.values > spectrum.threshold))
+        asked = axes_asked(self.n_components)
+        if isinstance(asked, float) and self._n_features_out:
+            values = spectrum.values[: self._n_features_out]
+            self._n_features_out = axes_reaching(values, self._whole, asked)
         self.eigenvectors_ = spectrum.vectors[:, : self._n_features_out]
         if spectrum.is_approximate:
             self._keep_features(spectrum, centred)

@@ -26,6 +26,8 @@ from mercer.check import (
 )
 from mercer.estimator import (
     Model,
+    axes_asked,
+    axes_reaching,
     in_dtype_of,
     is_yes,
     numbers_of,
@@ -63,9 +65,10 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
 
     Parameters
     ----------
-    n_components : int or None
+    n_components : int, float or None
         How many axes; None keeps all above the numerical rank, and more than these warns
-        (`FewerAxes`).
+        (`FewerAxes`). A number between 0 and 1 keeps the fewest axes that hold such a share of the
+        inertia.
     standardize : bool
         Whether to divide each column by its weighted standard deviation.
     column_weight : sequence of float or None
@@ -111,7 +114,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
 
     def __init__(
         self,
-        n_components: int | None = None,
+        n_components: float | None = None,
         *,
         standardize: bool = False,
         column_weight: Any = None,
@@ -140,7 +143,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         )
         table = self._standardised(table)
         self._keep(table, count, float(given.sum()))
-        remark_axes(self.spectrum_.clusters, self.n_components_, self.n_components, n)
+        asked = axes_asked(self.n_components)
+        asked = self.n_components_ if isinstance(asked, float) else asked
+        remark_axes(self.spectrum_.clusters, self.n_components_, asked, n)
         return self
 
     def _read(self, X: Any, *, reset: bool) -> Any:
@@ -155,9 +160,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         return data
 
     def _count(self, side: int) -> int:
-        if self.n_components is None:
-            return side
-        return min(whole(self.n_components, "n_components", least=1), side)
+        asked = axes_asked(self.n_components)
+        return min(asked, side) if isinstance(asked, int) else side
 
     def _standardised(self, table: Table) -> Table:
         """Return the table with the factors of its columns, and note them."""
@@ -195,6 +199,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     def _keep(self, table: Table, count: int, total: float) -> None:
         spectrum = principal(table, count)
         kept = int(np.sum(spectrum.values > spectrum.threshold))
+        asked = axes_asked(self.n_components)
+        if isinstance(asked, float) and kept:
+            kept = axes_reaching(spectrum.values[:kept], spectrum.trace, asked)
         self.spectrum_, self._total = spectrum, total
         # Standardised columns have no unit; else all columns have one, which inertias carry.
         self._unit = 1.0 if self.standardize else float(table.units[0])
@@ -234,7 +241,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         """The determinant of the covariances: the product of the inertias of all axes."""
         check_is_fitted(self)
         p = self._axes.table.shape[1]
-        if self.spectrum_.rank is None:
+        if self.spectrum_.rank is None or len(self._axis_inertias) < self.spectrum_.rank:
             raise NotAvailable("the generalised variance needs all axes: n_components=None")
         return float(np.prod(self.inertias_)) if len(self._axis_inertias) == p else 0.0
 

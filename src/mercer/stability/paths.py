@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from mercer.check import Array, InvalidInput, InvalidParameter, numbers, whole
 from mercer.engines.base import Progress
-from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, require_fit
+from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
 from mercer.reading import ReadingWarning
 from mercer.reading.tidy import as_frame
 from mercer.stability.procrustes import matched, rotation
@@ -200,7 +200,8 @@ def parameter_path(
 def _count(model: Any, axes: int | None) -> int:
     if axes is not None:
         return whole(axes, "axes", least=1)
-    return min(5, model.n_components or 5)
+    asked = axes_asked(model.n_components)
+    return min(5, asked) if isinstance(asked, int) else 5
 
 
 def _known(model: Any, parameter: str) -> Any:
