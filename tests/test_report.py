@@ -136,8 +136,8 @@ def test_maps_of_distances_have_pages_too(loss: str, tmp_path: Path) -> None:
         assert f"Stress-1 {model.stress_:.3g}" in text
     else:
         assert "The distances are not Euclidean" in text
-        shares = model.eigenvalues_ / model.eigenvalues_.clip(0).sum()
-        assert f"Dim 1 ({100 * shares[0]:.1f} %)" in text
+        assert f"Dim 1 ({100 * model.shares_[0]:.1f} %)" in text
+        assert f"keeps {100 * model.goodness_.absolute:.1f} % of the eigenvalues by modulus" in text
 
 
 def test_sets_strings_and_matrices_have_pages() -> None:
