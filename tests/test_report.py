@@ -137,7 +137,7 @@ def test_maps_of_distances_have_pages_too(loss: str, tmp_path: Path) -> None:
     else:
         assert "The distances are not Euclidean" in text
         assert f"Dim 1 ({100 * model.shares_[0]:.1f} %)" in text
-        assert f"keeps {100 * model.goodness_.absolute:.1f} % of the eigenvalues by modulus" in text
+        assert "of the eigenvalues by modulus, Σ|λ|, of which the shares of its axes are" in text
 
 
 def test_sets_strings_and_matrices_have_pages() -> None:
