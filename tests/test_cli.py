@@ -553,8 +553,9 @@ def holed(tmp_path: Path) -> Path:
         ["--impute", "mean", "--weights", "w", "--scale"],
         ["--drop-na", "--factor", "w", "--sup-rows", "2", "--sup-cols", "b"],
         ["--drop-na", "--kernel", "columns()", "--drop", "note", "--weights", "w"],
+        ["--impute", "mean", "--impute", "level", "--kernel", "columns()", "--drop", "note"],
     ],
-    ids=["plain", "rows", "weights", "factor", "columns"],
+    ids=["plain", "rows", "weights", "factor", "columns", "levels"],
 )
 def test_the_code_of_a_page_finds_the_same_axes_in_a_fresh_process(
     run: Any, holed: Path, tmp_path: Path, flags: list[str]
@@ -576,6 +577,25 @@ def test_the_code_of_a_page_finds_the_same_axes_in_a_fresh_process(
     axes = run("fit", holed, *flags, "--json").value["axes"]
     found = json.loads(done.stdout.splitlines()[-1])
     np.testing.assert_allclose(found, [axis["inertia"] for axis in axes], rtol=1e-9)
+
+
+def test_a_missing_category_is_filled_or_a_level_as_asked(run: Any, tmp_path: Path) -> None:
+    path, new = tmp_path / "teams.csv", tmp_path / "new.csv"
+    path.write_text("x,team\n" + "".join(f"{i % 7},{'abb'[i % 3]}\n" for i in range(12)) + "3,\n")
+    new.write_text("x,team\n1,a\n2,\n")
+    columns = ("--kernel", "columns()")
+    refused = run("fit", path, *columns)
+    assert refused.code == 3
+    assert "make a level of missing categories: --impute level" in refused.err
+    model = tmp_path / "model.mercer"
+    assert run("fit", path, *columns, "--impute", "level", "--out", model).code == 0
+    assert len(run("project", model, new, "--impute", "level").rows) == 2
+    assert len(run("project", model, new, "--drop-na").rows) == 1
+    assert run("project", model, new, "--impute", "mode").code == 2
+    assert run("fit", path, *columns, "--impute", "mode").code == 0
+    both = run("fit", path, "--impute", "mode", "--impute", "level")
+    assert both.code == 2
+    assert "not both" in both.err
 
 
 def value_of(page: Path) -> Any:

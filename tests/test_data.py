@@ -190,12 +190,12 @@ def test_missing_numbers_are_an_error_that_counts_them_and_names_their_columns(f
     dropped = read(path, "table", missing="drop")
     assert dropped.row_names == ("c",)
     assert dropped.matrix().tolist() == [[3.0, 4.0]]
-    assert "3 of 4 rows left out: a number was missing" in dropped.notes
+    assert "3 of 4 rows left out: 3 without a number" in dropped.notes
     imputed = read(path, "table", missing="mean")
     assert imputed.matrix().tolist() == [[1, 3], [3, 2], [3, 4], [5, 3]]
     kept = read(path, "table", missing="keep").matrix()
     assert np.isnan(kept).sum() == 3
-    with pytest.raises(InvalidParameter, match="missing must be one of error, drop, mean, keep"):
+    with pytest.raises(InvalidParameter, match="missing must be one of error, drop, mean, mode"):
         read(path, missing="zero")
 
 
@@ -214,10 +214,47 @@ def test_a_policy_never_puts_zero_nor_leaves_nothing() -> None:
     empty = Table.of({"x": [np.nan, np.nan], "y": [1.0, 2.0]})
     with pytest.raises(mc.InvalidInput, match='column "x" has no number at all'):
         settled(empty, "mean")
-    with pytest.raises(mc.InvalidInput, match="every row has a missing number"):
+    with pytest.raises(mc.InvalidInput, match="every row lacks a number"):
         settled(empty, "drop")
     with pytest.raises(mc.InvalidInput, match='row 1, column "x" is inf'):
         settled(Table.of({"x": [1.0, np.inf]}), "keep")
+
+
+def test_missing_categories_are_dropped_filled_or_a_level_as_asked(file: Any) -> None:
+    path = file("name,x,kind,empty\na,1,u,\nb,,v,\nc,3,NA,\nd,5,v,\ne,7,w,\nf,8,w,\ng,9,u,\n")
+    with pytest.raises(mc.InvalidInput, match='1 number is missing, in column "x"'):
+        read(path, "table", missing="level")
+    both = read(path, "table", missing={"number": "mean", "factor": "level"})
+    assert both.column("kind").values.tolist() == ["u", "v", "(missing)", "v", "w", "w", "u"]
+    assert both.matrix()[1, 0] == np.mean([1, 3, 5, 7, 8, 9])
+    assert '1 missing categories made a level "(missing)" of their column' in both.notes
+    dropped = read(path, "table", missing="drop")  # "empty" is known of nobody and costs no row
+    assert dropped.row_names == ("a", "d", "e", "f", "g")
+    assert "2 of 7 rows left out: 1 without a number, 1 without a category" in dropped.notes
+    filled = read(path, "table", missing={"factor": "mode", "number": "drop"})
+    assert filled.column("kind").values.tolist() == ["u", "u", "v", "w", "w", "u"]
+    counted = r'1 category is missing, in column "kind" \(1\), the first in row 2 \("c"\)'
+    with pytest.raises(mc.InvalidInput, match=counted):
+        read(path, "table", missing={"factor": "error", "number": "keep"})
+    kept = read(path, "table", missing="mean")  # a category has no mean
+    assert kept.column("kind").values[2] is None
+    with pytest.warns(mc.DataWarning, match="'empty' holds the same"):
+        assert mc.KernelPCA(2, kernel=mc.Columns()).fit(both).inertias_.shape == (2,)
+
+
+@pytest.mark.parametrize(
+    ("missing", "message"),
+    [
+        ("zero", "missing must be one of error, drop, mean, mode, level, keep"),
+        (5, "missing must be one of"),
+        ({"number": "level"}, "missing: 'number' cannot be 'level'"),
+        ({"factor": "mean"}, "missing: 'factor' cannot be 'mean'"),
+        ({"x": "mean"}, "missing: 'x' cannot be 'mean'"),
+    ],
+)
+def test_policies_that_are_none_are_refused(missing: Any, message: str) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        settled(Table.of({"x": [1.0]}), missing)
 
 
 def test_a_cell_that_is_no_number_is_named_with_its_line_and_a_remedy(file: Any) -> None:
@@ -297,6 +334,31 @@ def test_the_index_of_a_pandas_frame_names_the_rows() -> None:
         read(twice)
     with pytest.raises(mc.InvalidInput, match="no rows"):
         read(frame.iloc[:0])
+
+
+def test_the_index_of_a_series_names_the_individuals() -> None:
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    series = pandas.Series([1.0, 2.0, 4.0], index=["r", "s", "t"], name="x")
+    table = read(series, "table")
+    assert (table.row_names, table.active) == (("r", "s", "t"), ("x",))
+    assert read(series.rename(None), "table").active == ("value",)
+    assert read(series.reset_index(drop=True), "table").row_names is None
+    assert read(polars.Series("x", [1.0, 2.0]), "table").matrix().tolist() == [[1.0], [2.0]]
+    words = pandas.Series(["ab", "abc", "bcd"], index=["r", "s", "t"])
+    model = mc.KernelPCA(1, kernel=mc.StringSpectrum(2)).fit(words)
+    assert model.individuals_.names == ("r", "s", "t")
+    placed = model.supplementary(individuals=words[:2]).individuals
+    assert placed is not None
+    assert placed.names == ("r", "s")
+
+
+def test_the_index_of_targets_is_ignored_as_scikit_learn_ignores_it() -> None:
+    pandas = pytest.importorskip("pandas")
+    X = pandas.DataFrame({"x": [0.0, 1.0, 3.0]}, index=["r", "s", "t"])
+    y = pandas.Series([1.0, 2.0, 5.0], index=["t", "s", "r"])
+    fits = [mc.KernelRegression(mc.Gaussian(1.0)).fit(X, t) for t in (y, y.to_numpy())]
+    assert np.array_equal(fits[0].predict(X), fits[1].predict(X))
 
 
 def test_a_model_takes_a_table_as_it_takes_its_matrix() -> None:

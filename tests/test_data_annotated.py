@@ -111,6 +111,69 @@ def test_h5ad_files_are_tables(tmp_path: Path, form: Any) -> None:
     assert table.column("kind").values.tolist() == ["B", "T", None, "B", "T", "T", "B", "B"]
 
 
+def test_nullable_columns_are_read_as_anndata_writes_them(tmp_path: Path) -> None:
+    """The layout is that of anndata 0.12: values beside a mask, columns in their own order."""
+    h5py = pytest.importorskip("h5py")
+    path = h5ad(tmp_path / "cells.h5ad", COUNTS[:5])
+    mask = np.array([False, True, False, False, False])
+    columns: dict[str, tuple[str, Any]] = {
+        "word": ("nullable-string-array", ["a", "", "b", "a", "b"]),
+        "count": ("nullable-integer", np.array([1, 1, 3, 4, 5])),
+        "flag": ("nullable-boolean", np.array([True, True, False, True, True])),
+    }
+    with h5py.File(path, "r+") as file:
+        obs = file["obs"]
+        del obs["_index"], obs["kind"]["codes"], obs["kind"]["categories"]
+        for name, (kind, values) in {
+            **columns,
+            "_index": ("nullable-string-array", [f"cell {i}" for i in range(5)]),
+            "kind/categories": ("nullable-string-array", ["B", "T"]),
+        }.items():
+            group = obs.create_group(name)
+            group.attrs["encoding-type"], group.attrs["encoding-version"] = kind, "0.1.0"
+            group["values"] = values
+            group["mask"] = mask if name in columns else np.zeros(len(values), bool)
+        obs["kind"]["codes"] = np.array([0, -1, 1, 1, 0], np.int8)
+        obs.attrs["column-order"] = ["word", "count", "flag", "kind"]
+    table = read(path, "table", missing="keep")
+    assert table.names[5:] == ("word", "count", "flag", "kind")
+    assert table.row_names == tuple(f"cell {i}" for i in range(5))
+    assert table.column("word").values.tolist() == ["a", None, "b", "a", "b"]
+    assert table.column("flag").values.tolist() == ["True", None, "False", "True", "True"]
+    assert table.column("kind").values.tolist() == ["B", None, "T", "T", "B"]
+    assert table.column("count").role is Role.NUMBER
+    np.testing.assert_array_equal(table.column("count").values, [1, np.nan, 3, 4, 5])
+
+
+def test_nullable_columns_in_memory_are_read_alike() -> None:
+    pandas = pytest.importorskip("pandas")
+    data = cells(COUNTS)
+    data.obs["word"] = pandas.array(["a", None, *"abab", "a", "b"], dtype="string")
+    data.obs["count"] = pandas.array([1, None, *range(6)], dtype="Int64")
+    table = read(data, "table", missing="keep")
+    assert table.column("word").values.tolist()[:3] == ["a", None, "a"]
+    assert np.isnan(table.column("count").values[1])
+
+
+def test_entries_of_one_place_are_added_as_sparse_matrices_say(tmp_path: Path) -> None:
+    matrix = sparse.csr_matrix(COUNTS)
+    matrix.indices[:2] = 0
+    first = int(matrix.indptr[1])
+    assert first >= 2
+    table = read(h5ad(tmp_path / "cells.h5ad", matrix), "table")
+    assert table.matrix()[0, 0] == matrix.data[:2].sum()
+
+
+def test_columns_that_are_no_columns_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    path = h5ad(tmp_path / "cells.h5ad", COUNTS)
+    with h5py.File(path, "r+") as file:
+        file["obs"]["pairs"] = np.zeros(8, np.dtype([("a", "f8"), ("b", "i4")]))
+    with pytest.warns(mc.DataWarning, match='obs "pairs" holds neither numbers nor labels'):
+        table = read(path, "table")
+    assert "pairs" not in table.names
+
+
 def test_damaged_and_foreign_hdf5_files_are_named(tmp_path: Path) -> None:
     h5py = pytest.importorskip("h5py")
     path = h5ad(tmp_path / "cells.h5ad", COUNTS)

@@ -120,7 +120,7 @@ def test_files_that_cannot_be_read_in_parts_say_so(tmp_path: Path) -> None:
     with pytest.raises(mc.UnreadableFile, match=r"convert it to .npy, Parquet or Arrow"):
         open_points(text)
     np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
-    with pytest.raises(mc.InvalidInput, match="not rows of numbers"):
+    with pytest.raises(mc.InvalidInput, match="not a table of numbers"):
         open_points(tmp_path / "cube.npy")
     np.save(tmp_path / "line.npy", np.arange(5.0))
     assert open_points(tmp_path / "line.npy").shape == (5, 1)

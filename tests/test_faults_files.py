@@ -3,51 +3,24 @@
 from __future__ import annotations
 
 import gzip
-import io
 import os
 import pickle
-import struct
 import subprocess
 import sys
 import unicodedata
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.check import Array
 from mercer.data import Table, open_points, read
+from tests.files.arrays import npy_header
+from tests.files.whole import flipped, saved, zipped
 
 SMALL = [[1.0, 2.0], [3.0, 4.0]]
 TEXT = "x,y\n1,2\n3,4\n"
-
-
-def npy_header(shape: tuple[int, ...], dtype: str = "<f8") -> bytes:
-    """Return the beginning of a .npy file that declares any shape."""
-    about = repr({"descr": dtype, "fortran_order": False, "shape": shape}).encode()
-    about = about.ljust(-(-(len(about) + 11) // 64) * 64 - 11) + b"\n"
-    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(about)) + about
-
-
-def zipped(members: dict[str, bytes], level: int = zipfile.ZIP_DEFLATED) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", level) as archive:
-        for name, data in members.items():
-            archive.writestr(name, data)
-    return buffer.getvalue()
-
-
-def saved(values: Array, **more: Any) -> bytes:
-    buffer = io.BytesIO()
-    np.save(buffer, values, **more)
-    return buffer.getvalue()
-
-
-def flipped(data: bytes, place: int) -> bytes:
-    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
 
 
 READABLE = {

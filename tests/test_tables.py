@@ -274,6 +274,27 @@ def test_what_is_missing_is_refused_by_row_and_column() -> None:
         model.transform({**TABLE, "word": [None, *TABLE["word"][1:]]})
 
 
+def test_missing_categories_are_a_level_of_every_column_that_asks_for_it() -> None:
+    gone = {"team": ["red", None, "red", None, "blue"], "size": [1.0, 2.0, 3.0, 5.0, 8.0]}
+    blocks = {"team": mc.Category(), "size": mc.Linear()}
+    kernel = mc.Columns(blocks, missing="level")
+    expected = mc.Columns({**blocks, "team": mc.Category(missing="level")})
+    np.testing.assert_array_equal(kernel(gone), expected(gone))
+    assert np.linalg.eigvalsh(kernel(gone)).min() > -1e-9
+    guessed = mc.Columns(missing="level").resolve(gone)
+    assert guessed.children()["team"] == mc.Category(missing="level")
+    assert mc.kernel(str(kernel)) == kernel
+    nested = mc.Columns({"team": 2.0 * mc.Category()}, missing="level")
+    assert nested(gone)[1].tolist() == [0.0, 2.0, 0.0, 2.0, 0.0]
+    model = mc.KernelPCA(2, kernel=mc.Columns(missing="level")).fit(gone)
+    place = {"team": [None], "size": [2.0]}
+    np.testing.assert_allclose(model.transform(place), model.transform(gone)[1:2], atol=1e-9)
+    with pytest.raises(mc.InvalidInput, match="column 'size': 1 of 2 values is missing"):
+        mc.Columns(blocks, missing="level").resolve({"team": ["a", "b"], "size": [1.0, np.nan]})
+    with pytest.raises(mc.InvalidParameter, match="missing must be one of error, level"):
+        mc.Columns(blocks, missing="mean")
+
+
 def test_mistakes_are_named() -> None:
     k = mc.Columns({"x": mc.Linear()})
     with pytest.raises(mc.InvalidInput, match="no column 'x'; the columns are 'y', 'z'"):

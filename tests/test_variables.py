@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mercer as mc
-from mercer.kernels.variables import is_missing
+from mercer.check import is_missing
 from tests import laws
 
 RNG = np.random.default_rng(0)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sized
+from math import isnan
 from numbers import Integral, Number, Real
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
@@ -215,6 +217,17 @@ def vectors(x: Points, name: str = "x") -> Array:
     return a
 
 
+def is_missing(v: Any) -> bool:
+    """Whether a value stands for one that is not there: None, NaN, NaT.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing(0)
+    (True, True, False, False)
+    """
+    if v is None or type(v).__name__ in ("NAType", "NaTType"):
+        return True
+    return bool(isinstance(v, float | np.floating) and isnan(v))
+
+
 def plain_array(x: Any, name: str) -> Array:
     """Return an array of numpy's without mask, whose entries may still be anything."""
     refuse_lazy(x, name)
@@ -395,6 +408,30 @@ def numbers(
     if not result:
         raise InvalidParameter(f"{name} must hold at least one number")
     return result
+
+
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def memory_bytes(memory: Any) -> int | None:
+    """Return a memory budget in bytes; None stands for as little as possible.
+
+    >>> memory_bytes("4GB"), memory_bytes("500 MB"), memory_bytes(10**9), memory_bytes(None)
+    (4000000000, 500000000, 1000000000, None)
+    """
+    if memory is None:
+        return None
+    size = 0.0
+    if isinstance(memory, str):
+        match = re.fullmatch(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)i?b?\s*", memory.lower())
+        size = float(match[1]) * UNITS[match[2]] if match else 0.0
+    elif isinstance(memory, Real) and not isinstance(memory, bool):
+        size = _double(memory)
+    if 1.0 <= size < np.inf:
+        return int(size)
+    raise InvalidParameter(
+        f'memory must be a number of bytes or a text like "4GB", found {memory!r}'
+    )
 
 
 def square_matrix(values: Any, name: str) -> Array:

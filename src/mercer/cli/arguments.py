@@ -137,9 +137,16 @@ def reading(made: Parser, *, has_roles: bool = True) -> None:
         made.set_defaults(factor=[], sup_cols=[], sup_rows=[], weights=None)
     missing = group.add_mutually_exclusive_group()
     missing.add_argument(
-        "--drop-na", action="store_true", help="leave out rows with a missing number"
+        "--drop-na", action="store_true", help="leave out rows that lack a number or a category"
     )
-    missing.add_argument("--impute", choices=("mean",), help="put something in its place")
+    missing.add_argument(
+        "--impute",
+        choices=("mean", "mode", "level"),
+        action="append",
+        default=[],
+        help="the mean for a missing number; the most frequent category, or a level of its own, "
+        "for a missing category",
+    )
     group.add_argument(
         "--na", metavar="WORD", action="append", default=[], help="also means missing"
     )

@@ -13,10 +13,10 @@ from mercer.check import CorruptFile, InvalidInput
 from mercer.cli.codes import OK
 from mercer.cli.parser import Misused
 from mercer.cli.running import Progress, finished
-from mercer.cli.sources import Data, data_of, local, matched
+from mercer.cli.sources import Data, data_of, local, matched, missing_of
 from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
-from mercer.data.missing import settled
+from mercer.data.missing import policies, settled
 from mercer.data.table import Table, frozen
 from mercer.planning import flops
 from mercer.reading import Readable
@@ -52,24 +52,27 @@ def run(args: Namespace, talk: Talk) -> int:
 def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     """Read new individuals; of a table the columns of the model, whatever else there is."""
     names = names_of(model)
-    policy, asked = ("drop" if args.drop_na else args.impute or "error"), args.form
+    policy, asked = policies(missing_of(args)), args.form
     args.form = "table" if names is not None and asked == "auto" else asked
     is_named = names is not None and args.form == "table"
     if is_named:  # a number that is missing where the model does not look is no matter
-        args.drop_na, args.impute = False, "keep"
+        args.drop_na, args.missing = False, "keep"
     args.reads_rows = reads_rows(model)
     data = data_of(args, talk)
     if data.table is None:
         return data
     table = data.table
     if args.reads_rows:
-        if policy == "mean":
-            raise Misused("--impute is for models of numbers; leave such rows out with --drop-na")
+        if policy.number == "mean" or policy.factor == "mode":
+            raise Misused(
+                "--impute mean and mode are for models of numbers; leave such rows out with "
+                "--drop-na, or make a level of missing categories with --impute level"
+            )
         return Data(args.data, settled(table, policy))
     if is_named and names is not None:
-        given = "keep" if policy == "mean" else policy
-        table = matched(table, names, given, args.data)
-        table = filled(table, model) if policy == "mean" else table
+        is_filled = policy.number == "mean"
+        table = matched(table, names, "keep" if is_filled else policy, args.data)
+        table = filled(table, model) if is_filled else table
     elif len(table.active) != model.n_features_in_:
         raise InvalidInput(
             f"{args.data} has {len(table.active)} columns of numbers, and the model was fitted "

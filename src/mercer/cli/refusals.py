@@ -30,7 +30,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 
 WORDS: tuple[tuple[str, str], ...] = (
     (r'missing="drop"', "--drop-na"),
-    (r'missing="mean"', "--impute mean"),
+    (r'(?:Columns|Category)\(missing="level"\)', "--impute level"),
+    (r'missing="(mean|mode|level)"', r"--impute \1"),
     (r"\bna=\[(.*?)\]", r"--na \1"),
     (r"\bna=", "--na"),
     (r"a factor with roles=", "a factor with --factor"),

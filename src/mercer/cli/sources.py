@@ -20,7 +20,7 @@ from mercer.cli.parser import Misused
 from mercer.cli.talk import Talk
 from mercer.data.graphs import Edges
 from mercer.data.matrices import SquareMatrix
-from mercer.data.missing import settled
+from mercer.data.missing import Policies, settled
 from mercer.data.mixed import rows as as_rows
 from mercer.data.reading import read
 from mercer.data.source import MEMORY
@@ -175,8 +175,23 @@ def as_written(args: Namespace) -> dict[str, Any]:
         roles[args.id] = Role.IDENTIFIER
     if args.weights:
         roles[args.weights] = Role.NUMBER
-    missing = "drop" if args.drop_na else args.impute or "error"
-    return given | {"na": args.na, "roles": roles, "missing": missing}
+    return given | {"na": args.na, "roles": roles, "missing": missing_of(args)}
+
+
+def missing_of(args: Namespace) -> str | dict[str, str]:
+    """Return what is done where a number or a category is missing, in the words of `read`.
+
+    >>> missing_of(Namespace(drop_na=False, impute=["mean", "level"]))
+    {'number': 'mean', 'factor': 'level'}
+    """
+    if getattr(args, "missing", None) is not None or args.drop_na:
+        return "drop" if args.drop_na else str(args.missing)
+    words = sorted(set(args.impute))
+    if words == ["level", "mode"] or len(words) == 3:
+        raise Misused("--impute: a missing category is a level or the most frequent one, not both")
+    if len(words) == 2:
+        return {"number": "mean", "factor": next(word for word in words if word != "mean")}
+    return words[0] if words else "error"
 
 
 def _refuse_columns(args: Namespace) -> None:
@@ -291,7 +306,7 @@ def _with_columns(table: Table, names: Sequence[str]) -> Table:
     )
 
 
-def matched(table: Table, names: Sequence[str], policy: str, file: str) -> Table:
+def matched(table: Table, names: Sequence[str], policy: str | Policies, file: str) -> Table:
     """Return the columns of new data that a model was fitted with, in its order."""
     absent = [name for name in names if name not in table.names]
     if absent:

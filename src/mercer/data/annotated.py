@@ -5,15 +5,13 @@ Results are written where scanpy's users look for them: ``obsm["X_kpca"]`` and `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, UnreadableFile
-from mercer.data.extras import extra
+from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.data.frames import columns_of, is_frame
 from mercer.data.source import Limits
 from mercer.data.table import as_labels, listed
 
@@ -29,11 +27,12 @@ def columns_of_annotated(data: Any, layer: str, limits: Limits) -> Parts:
     """Return the columns of a layer and of ``obs``, and the names of the observations."""
     matrix = _layer(data, layer)
     numbers = _dense(matrix, limits, layer)
-    names = _feature_names(layer, numbers.shape[1], getattr(data, "var_names", None))
+    names = feature_names(layer, numbers.shape[1], getattr(data, "var_names", None))
     columns: list[Array] = list(numbers.T)
-    for name in getattr(data.obs, "columns", ()):
-        names.append(str(name))
-        columns.append(_labels(np.asarray(data.obs[name])))
+    if is_frame(data.obs):
+        held, values, _ = columns_of(data.obs)
+        names += held
+        columns += values
     return names, columns, [str(name) for name in data.obs_names]
 
 
@@ -60,20 +59,23 @@ def _dense(matrix: Any, limits: Limits, layer: str) -> Array:
     return numbers
 
 
-def _feature_names(layer: str, count: int, names: Any) -> list[str]:
+def feature_names(layer: str, count: int, names: Any) -> list[str]:
+    """Return the names of the columns of a layer: those of ``var`` if they are its columns."""
     if layer.startswith("obsm/") or names is None or len(names) != count:
         stem = layer.partition("/")[2] or layer
         return [f"{stem} {j + 1}" for j in range(count)]
     return [str(name) for name in names]
 
 
-def _labels(values: Array) -> Array:
+def labels_of(values: Array) -> Array:
+    """Return numbers as they are, and anything else as labels."""
     if values.dtype.kind in "iuf":
         return values
-    return as_labels(values.tolist(), _text)
+    return as_labels(values.tolist(), as_text)
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return a value as text, which files keep as bytes."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
@@ -107,68 +109,3 @@ def annotate(
 
 def _plain(value: Any) -> Any:
     return value if isinstance(value, bool | int | float | str) else repr(value)
-
-
-def read_h5ad(path: Path, layer: str, limits: Limits) -> Parts:
-    """Return the columns of a layer and of ``obs`` of an .h5ad file, and the row names."""
-    h5py = extra("h5py", "io", "reading HDF5")
-    limits.check(path.stat().st_size, None, path.name)
-    try:
-        with h5py.File(path, "r") as file:
-            if layer not in file or "obs" not in file:
-                known = [k for k in ("X", *_members(file, "obsm"), *_members(file, "layers"))]
-                raise UnreadableFile(
-                    f"{path.name} is not an .h5ad file with a layer {layer!r}: it may have "
-                    f"{listed(known)}"
-                )
-            numbers = _h5_matrix(file[layer], limits, f"{path.name}, {layer}")
-            variables = _h5_index(file["var"]) if "var" in file else None
-            names = _feature_names(layer, numbers.shape[1], variables)
-            columns: list[Array] = list(numbers.T)
-            for name, values in _h5_columns(file["obs"]).items():
-                names.append(name)
-                columns.append(values)
-            return names, columns, _h5_index(file["obs"])
-    except (OSError, RuntimeError, KeyError) as error:
-        raise UnreadableFile(
-            f"{path.name} is a damaged or incomplete HDF5 file: {error}"
-        ) from error
-
-
-def _members(file: Any, group: str) -> list[str]:
-    return [f"{group}/{key}" for key in file[group]] if group in file else []
-
-
-def _h5_matrix(node: Any, limits: Limits, name: str) -> Array:
-    if hasattr(node, "shape"):
-        limits.check(8 * prod(node.shape), None, name)
-        return np.asarray(node[...])
-    n, p = (int(k) for k in node.attrs["shape"])
-    limits.check(8 * n * p, 16 * int(node["data"].shape[0]), f"{name}, written out with its zeros")
-    data, indices, starts = (np.asarray(node[k][...]) for k in ("data", "indices", "indptr"))
-    is_by_row = "csr" in str(node.attrs.get("encoding-type", "csr_matrix"))
-    dense = np.zeros((n, p) if is_by_row else (p, n), data.dtype)
-    majors = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    dense[majors, indices] = data
-    return dense if is_by_row else np.ascontiguousarray(dense.T)
-
-
-def _h5_index(group: Any) -> list[str]:
-    key = _text(group.attrs.get("_index", "_index"))
-    return [_text(v) for v in group[key][...]]
-
-
-def _h5_columns(group: Any) -> Mapping[str, Array]:
-    index = _text(group.attrs.get("_index", "_index"))
-    found = {}
-    for name in group:
-        node = group[name]
-        if name == index:
-            continue
-        if hasattr(node, "shape"):
-            found[name] = _labels(np.asarray(node[...]))
-        elif "categories" in node:
-            categories = [_text(v) for v in node["categories"][...]]
-            codes = node["codes"][...]
-            found[name] = as_labels(None if c < 0 else categories[c] for c in codes)
-    return found

@@ -7,18 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, UnreadableFile
-from mercer.data.missing import settled
+from mercer.data.missing import POINTS_ONLY, Policies, settled
 from mercer.data.roles import as_dates, guessed, may_be_identifier
+from mercer.data.source import in_one_line
 from mercer.data.table import Role, Table, as_labels, frozen, listed
-
-
-def as_roles(roles: Mapping[str, Role | str] | None) -> dict[str, Role]:
-    """Return the roles a user gave, by name or by word."""
-    try:
-        return {name: Role(role) for name, role in (roles or {}).items()}
-    except ValueError as error:
-        words = ", ".join(role.value for role in Role)
-        raise InvalidParameter(f"a role is one of {words}: {error}") from error
 
 
 def assembled(
@@ -28,7 +20,7 @@ def assembled(
     roles: Mapping[str, Role],
     supplementary: Iterable[str] = (),
     row_names: Sequence[str] | None = None,
-    missing: str = "error",
+    missing: Policies = POINTS_ONLY,
     notes: Iterable[str] = (),
 ) -> Table:
     """Return a table of columns of numbers, dates or labels; roles that are not given are guessed.
@@ -95,7 +87,8 @@ def _dates(values: Array, name: str, given: Role | None) -> tuple[Role, Array]:
         if given is None:
             return Role.TEXT, values
         raise UnreadableFile(
-            f'column "{name}" cannot be read as dates: {error}. Write dates as 2024-01-31'
+            f'column "{name}" cannot be read as dates: {in_one_line(error)}. Write dates as '
+            "2024-01-31"
         ) from error
 
 
@@ -105,7 +98,9 @@ def _numbers(values: Array, name: str, *, is_asked: bool) -> Array | None:
     except ValueError as error:
         if not is_asked:
             return None
-        raise InvalidInput(f'column "{name}" cannot be read as numbers: {error}') from error
+        raise InvalidInput(
+            f'column "{name}" cannot be read as numbers: {in_one_line(error)}'
+        ) from error
 
 
 def _as_text(values: Array) -> Array:
@@ -135,7 +130,7 @@ def of_numbers(
     *,
     supplementary: Iterable[str] = (),
     row_names: Sequence[str] | None = None,
-    missing: str = "error",
+    missing: Policies = POINTS_ONLY,
     notes: Iterable[str] = (),
 ) -> Table:
     """Return a table of nothing but numbers, which are not copied if they are doubles."""

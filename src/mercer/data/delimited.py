@@ -28,21 +28,19 @@ from mercer.data.dialect import (
     is_number,
     nul_message,
     records,
+    refuse_unmarked,
     sniffed,
 )
 from mercer.data.numeric import numbers_only
 from mercer.data.roles import may_be_identifier
-from mercer.data.source import LONGEST_LINE, Limits, opened
-from mercer.data.table import Role, listed
+from mercer.data.source import LONGEST_LINE, Limits, opened, refuse_bomb
+from mercer.data.table import LABEL, Role, listed
 
 MOST_COLUMNS = 2**21
 """Columns of a table, whose names alone take a quarter of a gigabyte."""
 
 CELLS = 2**18
 """Cells that exist as text at one time."""
-
-LABEL = 64
-"""Bytes that a label takes in memory, beside its characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +82,10 @@ def read_delimited(
     """Return the columns of a text file; what is not given is guessed."""
     sample, is_whole = _sample(path, limits)
     guessed = encoding or encoding_of(sample, path.name)
+    refuse_unmarked(sample, guessed, path.name)
     try:
         text = _decoded(sample, guessed, is_whole)
-    except (UnicodeDecodeError, LookupError) as error:
+    except UnicodeError as error:
         raise UnreadableFile(f"{path.name} is not {guessed}: {error}; name another") from error
     if not text.strip():
         raise UnreadableFile(f"{path.name} is empty: it holds nothing but white space")
@@ -97,7 +96,7 @@ def read_delimited(
         _warn_latin(path.name)
     try:
         return _read(path, limits, plan)
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         if encoding is not None or guessed != "utf-8":
             raise UnreadableFile(f"{path.name} is not {guessed}: {error}") from error
     _warn_latin(path.name)
@@ -108,6 +107,8 @@ def read_delimited(
 def _read(path: Path, limits: Limits, plan: Plan) -> Cells:
     is_plain = plan.is_plain
     matrix = numbers_only(path, limits, plan.dialect, len(plan.names)) if is_plain else None
+    if matrix is None:
+        refuse_bomb(path, limits)
     columns = _gathered(path, limits, plan) if matrix is None else matrix
     return Cells(plan.names, columns, plan.dialect.notes() + plan.notes)
 

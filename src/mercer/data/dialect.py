@@ -77,6 +77,43 @@ def encoding_of(sample: bytes, name: str) -> str:
     return "utf-8"
 
 
+NO_CHARACTERS = frozenset({"idna", "punycode", "undefined"})
+"""Encodings of names rather than of texts, and the one that refuses everything."""
+
+
+def checked_encoding(name: str) -> str:
+    """Return the name of an encoding of texts, or refuse it.
+
+    >>> checked_encoding("latin-1")
+    'latin-1'
+    >>> checked_encoding("rot13")
+    Traceback (most recent call last):
+    ...
+    mercer.check.UnreadableFile: encoding='rot13' is no encoding of texts: name one such as utf-8, latin-1 or utf-16-le
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    try:
+        found = codecs.lookup(name)
+        is_text = found._is_text_encoding and found.name not in NO_CHARACTERS
+    except (LookupError, ValueError):  # ValueError for a NUL
+        is_text = False
+    if not is_text:
+        raise UnreadableFile(
+            f"encoding={name[:40]!r} is no encoding of texts: name one such as utf-8, latin-1 or "
+            "utf-16-le"
+        )
+    return name
+
+
+def refuse_unmarked(sample: bytes, encoding: str, name: str) -> None:
+    """Refuse wide encodings whose order of bytes is told neither by name nor by a mark."""
+    wide = codecs.lookup(encoding).name
+    if wide in ("utf-16", "utf-32") and not sample.startswith(tuple(mark for mark, _ in MARKS[1:])):
+        raise UnreadableFile(
+            f"{name} does not begin with the mark of {wide}; name the order of its bytes: "
+            f"encoding='{wide}-le' or '{wide}-be'"
+        )
+
+
 def _wide_encoding(sample: bytes, name: str) -> str:
     """Return UTF-16 without a mark, whose every second byte is mostly zero, or refuse."""
     half = max(len(sample) // 2, 1)

@@ -1,16 +1,14 @@
-"""Data frames of pandas, polars and pyarrow, and the Parquet and Arrow files they come from."""
+"""Data frames of pandas, polars and pyarrow as columns of numbers, dates and labels."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, UnreadableFile
-from mercer.data.extras import extra
-from mercer.data.source import Limits
+from mercer.check import Array, InvalidInput
 from mercer.data.table import as_labels
 
 NATIVE = ("pandas", "polars", "pyarrow", "modin", "cudf")
@@ -22,12 +20,26 @@ def is_frame(values: Any) -> bool:
     return home in (*NATIVE, "narwhals") and hasattr(values, "columns")
 
 
-def columns_of(frame: Any) -> tuple[list[str], list[Array], list[str] | None]:
+def is_series(values: Any) -> bool:
+    """Return whether the values are one column of a data frame, with its name and its index."""
+    home = type(values).__module__.partition(".")[0]
+    return home in (*NATIVE, "narwhals") and hasattr(values, "to_frame")
+
+
+def frame_of(series: Any) -> Any:
+    """Return the data frame of one column, called by its name or ``"value"``."""
+    import narwhals.stable.v2 as nw
+
+    native = nw.to_native(series, pass_through=True)
+    return native.to_frame("value" if native.name in (None, "") else str(native.name))
+
+
+def columns_of(frame: Any) -> tuple[list[str], list[Array], tuple[str, ...] | None]:
     """Return the names and columns of a data frame, and the names of its rows if it has any."""
     import narwhals.stable.v2 as nw
 
     names, columns = _series_of(frame)
-    row_names = _row_names(nw.to_native(frame, pass_through=True))
+    row_names = index_names(nw.to_native(frame, pass_through=True))
     return names, [_column(series, nw) for series in columns], row_names
 
 
@@ -48,7 +60,7 @@ def _series_of(frame: Any) -> tuple[list[str], list[Any]]:
 
     native = nw.to_native(frame, pass_through=True)
     names = [str(name) for name in _names(native)]
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise InvalidInput(f"the data frame has several columns named {twice[0]!r}; rename them")
     wrapped = nw.from_native(native, eager_only=True)
@@ -62,12 +74,16 @@ def _names(native: Any) -> list[Any]:
     return list(native.columns if names is None else names)
 
 
-def _row_names(native: Any) -> list[str] | None:
-    """Return the index of a pandas frame, unless it only counts."""
+def index_names(native: Any) -> tuple[str, ...] | None:
+    """Return the index of a pandas frame or series, unless it only counts.
+
+    >>> index_names([1.0, 2.0]) is None
+    True
+    """
     index = getattr(native, "index", None)
     if index is None or type(index).__name__ == "RangeIndex" or callable(index):
         return None
-    return [str(label) for label in index]
+    return tuple(str(label) for label in index)
 
 
 def _column(series: Any, nw: Any) -> Array:
@@ -82,42 +98,3 @@ def _column(series: Any, nw: Any) -> Array:
     if dtype in (nw.Date, nw.Datetime):
         return np.asarray(series.cast(nw.Datetime("us")).to_numpy(), "datetime64[us]")
     return as_labels(series.to_list())
-
-
-def read_parquet(path: Path, limits: Limits) -> Any:
-    """Return a Parquet file as an Arrow table, after asking it how large it is."""
-    parquet = extra("pyarrow.parquet", "io", "reading Parquet")
-    arrow = extra("pyarrow", "io", "reading Parquet")
-    try:
-        with parquet.ParquetFile(path) as file:
-            about = file.metadata
-            groups = [about.row_group(i) for i in range(about.num_row_groups)]
-            limits.check(
-                max(
-                    sum(g.total_byte_size for g in groups),
-                    8 * about.num_rows * about.num_columns,
-                ),
-                None,
-                f"the table in {path.name}",
-            )
-            if about.num_rows == 0:
-                raise UnreadableFile(f"{path.name} has columns but no rows")
-            return file.read()
-    except (arrow.ArrowException, OSError) as error:
-        raise _damaged(path, "Parquet", error) from error
-
-
-def read_arrow(path: Path, limits: Limits) -> Any:
-    """Return an Arrow (Feather) file as an Arrow table."""
-    arrow = extra("pyarrow", "io", "reading Arrow files")
-    limits.check(path.stat().st_size, None, path.name)
-    try:
-        with arrow.memory_map(str(path)) as file:
-            return arrow.ipc.open_file(file).read_all()
-    except (arrow.ArrowException, OSError) as error:
-        raise _damaged(path, "Arrow", error) from error
-
-
-def _damaged(path: Path, kind: str, error: Exception) -> UnreadableFile:
-    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-    return UnreadableFile(f"{path.name} is a damaged or incomplete {kind} file: {reason}")

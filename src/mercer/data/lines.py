@@ -8,36 +8,53 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mercer.check import TooLarge, UnreadableFile
-from mercer.data.dialect import SAMPLE, encoding_of, nul_message
-from mercer.data.source import LONGEST_LINE, Limits, opened
+from mercer.data.dialect import SAMPLE, encoding_of, nul_message, refuse_unmarked
+from mercer.data.source import BLOCK, LONGEST_LINE, Limits, opened, refuse_bomb
+from mercer.data.table import LABEL
+
+SET = 216
+"""Bytes that a set takes in memory, beside its words."""
 
 
-def lines_of(path: Path, limits: Limits, encoding: str | None = None) -> Iterator[str]:
-    """Yield the lines of a text file without their ends, of any encoding."""
+def lines_of(path: Path, limits: Limits, encoding: str | None = None) -> Iterator[list[str]]:
+    """Yield the lines of a text file without their ends, some at a time, of any encoding."""
     with opened(path, limits) as file:
-        guessed = encoding or encoding_of(file.read(SAMPLE), path.name)
+        sample = file.read(SAMPLE)
+    guessed = encoding or encoding_of(sample, path.name)
+    refuse_unmarked(sample, guessed, path.name)
+    refuse_bomb(path, limits)
     with opened(path, limits) as file, io.TextIOWrapper(file, encoding=guessed) as text:
-        number = 0
+        number, left = 0, ""
         try:
-            while line := text.readline(LONGEST_LINE):
-                number += 1
-                if len(line) == LONGEST_LINE:
-                    raise TooLarge(f"{path.name}, line {number} is longer than {LONGEST_LINE:,}")
-                if "\0" in line:
-                    raise UnreadableFile(nul_message(path.name, f"line {number}"))
-                yield line.rstrip("\n")
-        except UnicodeDecodeError as error:
+            while block := text.read(BLOCK):
+                *lines, left = (left + block).split("\n")
+                if max(map(len, lines), default=0) >= LONGEST_LINE or len(left) >= LONGEST_LINE:
+                    raise TooLarge(f"{path.name}, line {number + 1} or later is too long")
+                if "\0" in block:
+                    every = [*lines, left]
+                    place = number + 1 + next(i for i, line in enumerate(every) if "\0" in line)
+                    raise UnreadableFile(nul_message(path.name, f"line {place}"))
+                number += len(lines)
+                yield lines
+        except UnicodeError as error:
             raise UnreadableFile(
                 f"{path.name}, after line {number}: {error}; name the encoding with encoding="
             ) from error
+    if left:
+        yield [left]
 
 
 def read_strings(path: Path, limits: Limits, encoding: str | None = None) -> tuple[str, ...]:
     """Return one string for each line; an empty line is the empty string."""
-    lines = tuple(lines_of(path, limits, encoding))
-    if not lines:
+    found: list[str] = []
+    used = 0
+    for lines in lines_of(path, limits, encoding):
+        used += LABEL * len(lines) + sum(map(len, lines))
+        limits.check(used, None, f"the lines of {path.name}")
+        found += lines
+    if not found:
         raise UnreadableFile(f"{path.name} has no lines")
-    return lines
+    return tuple(found)
 
 
 def read_sets(
@@ -45,7 +62,16 @@ def read_sets(
 ) -> tuple[frozenset[str], ...]:
     """Return one set of words for each line; an empty line is the empty set."""
     cut = re.compile(r"[\s,;]+" if delimiter is None else re.escape(delimiter))
-    return tuple(
-        frozenset(word.strip() for word in cut.split(line) if word.strip())
-        for line in read_strings(path, limits, encoding)
-    )
+    found: list[frozenset[str]] = []
+    used = 0
+    for lines in lines_of(path, limits, encoding):
+        used += SET * len(lines)
+        limits.check(used, None, f"the sets of {path.name}")
+        for line in lines:
+            words = frozenset(word.strip() for word in cut.split(line) if word.strip())
+            used += 2 * LABEL * len(words) + len(line)
+            found.append(words)
+        limits.check(used, None, f"the sets of {path.name}")
+    if not found:
+        raise UnreadableFile(f"{path.name} has no lines")
+    return tuple(found)

@@ -1,42 +1,120 @@
-"""What to do where a number is missing: the user decides, and a zero is never put there."""
+"""What to do where a value is missing: the user decides, and nothing is ever put there unasked."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter
-from mercer.data.table import Role, Table, frozen, listed
+from mercer.data.table import Role, Table, as_labels, frozen, listed
 
-POLICIES = ("error", "drop", "mean", "keep")
+Missing: TypeAlias = str | Mapping[str, str]
+"""One word for numbers and factors, or a word for each of them."""
+
+LEVEL = "(missing)"
+"""The level that stands for all categories that are missing."""
+
+NUMBERS = ("error", "drop", "mean", "keep")
+FACTORS = ("error", "drop", "mode", "level", "keep")
 
 
-def settled(table: Table, policy: str = "error") -> Table:
-    """Return a table whose missing numbers were treated as asked.
+class Policies(NamedTuple):
+    """What is done where a number is missing, and where a category is."""
 
-    ``"error"`` counts them and names their columns, ``"drop"`` leaves their rows out, ``"mean"``
-    puts the mean of the column, ``"keep"`` leaves NaN, which kernels refuse.
+    number: str
+    factor: str
 
-    >>> table = Table.of({"x": [1.0, np.nan, 3.0]})
+
+POINTS_ONLY = Policies("error", "keep")
+WORDS = {
+    "error": POINTS_ONLY,
+    "drop": Policies("drop", "drop"),
+    "mean": Policies("mean", "keep"),
+    "mode": Policies("error", "mode"),
+    "level": Policies("error", "level"),
+    "keep": Policies("keep", "keep"),
+}
+
+
+def policies(missing: Any) -> Policies:
+    """Return what one word, or a word for numbers and one for factors, asks for.
+
+    >>> policies("drop"), policies({"number": "mean", "factor": "level"})
+    (Policies(number='drop', factor='drop'), Policies(number='mean', factor='level'))
+    """
+    if isinstance(missing, Policies):
+        return missing
+    if isinstance(missing, str) and missing in WORDS:
+        return WORDS[missing]
+    if not isinstance(missing, Mapping):
+        raise InvalidParameter(
+            f"missing must be one of {', '.join(WORDS)}, or a mapping of 'number' and 'factor' to "
+            f"such words, found {missing!r:.60}"
+        )
+    known = {"number": NUMBERS, "factor": FACTORS}
+    for role, word in missing.items():
+        if role not in known or word not in known[role]:
+            raise InvalidParameter(
+                f"missing: {role!r:.40} cannot be {word!r:.40}; a number is one of "
+                f"{', '.join(NUMBERS)}, a factor one of {', '.join(FACTORS)}"
+            )
+    return POINTS_ONLY._replace(**missing)
+
+
+def settled(table: Table, missing: Missing | Policies = "error") -> Table:
+    """Return a table whose missing numbers and categories were treated as asked.
+
+    ``"error"`` counts missing numbers and names their columns; ``"drop"`` leaves out the rows that
+    lack a number or a category; ``"mean"`` puts the mean of the column for a number; ``"mode"``
+    puts the most frequent category of the column (of several the first in the alphabet);
+    ``"level"`` makes a level of their own of missing categories; ``"keep"`` leaves NaN and None,
+    which kernels refuse. A word that speaks of numbers alone leaves categories as they are, for
+    factors are beside the points, and one that speaks of categories alone refuses missing numbers;
+    a mapping says both. A factor of which nothing is known costs no row.
+
+    >>> table = Table.of({"x": [1.0, np.nan, 3.0], "team": ["a", "b", None]})
     >>> settled(table, "mean").matrix().ravel()
     array([1., 2., 3.])
+    >>> len(settled(table, "drop"))
+    1
+    >>> both = settled(table, {"number": "mean", "factor": "level"})
+    >>> both.column("team").values.tolist()
+    ['a', 'b', '(missing)']
     >>> settled(table)
     Traceback (most recent call last):
     ...
     mercer.check.InvalidInput: 1 number is missing, in column "x" (1), the first in row 1. Say what to do: missing="drop" leaves out 1 of 3 rows, missing="mean" puts the mean of the column
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
-    if policy not in POLICIES:
-        raise InvalidParameter(f"missing must be one of {', '.join(POLICIES)}, found {policy!r}")
+    asked = policies(missing)
     _refuse_infinite(table)
     holes = np.isnan(table.numbers)
-    if policy == "keep" or not holes.any():
-        return table
-    if policy == "drop":
-        return _dropped(table, holes)
-    if policy == "mean":
-        return _imputed(table, holes)
-    raise InvalidInput(_counted(table, holes))
+    gaps = {} if asked.factor == "keep" else _gaps(table)
+    if asked.number == "error" and holes.any():
+        raise InvalidInput(_counted(_numeric_names(table), holes, table, OF_NUMBERS))
+    if asked.factor == "error" and gaps:
+        lost = np.column_stack(list(gaps.values()))
+        raise InvalidInput(_counted(list(gaps), lost, table, OF_CATEGORIES))
+    table = _dropped(table, holes, gaps, asked)
+    if asked.number == "mean" and holes.any():
+        table = _with_means(table)
+    if asked.factor in ("mode", "level") and gaps:
+        table = _with_labels(table, list(gaps), asked.factor)
+    return table
+
+
+def _gaps(table: Table) -> dict[str, Array]:
+    """Return where categories are missing, of the factors that have any and lack some."""
+    found = {}
+    for column in table.columns():
+        if column.role is Role.FACTOR:
+            is_lost = np.array([value is None for value in as_labels(column.values)], bool)
+            if is_lost.any() and not is_lost.all():
+                found[column.name] = is_lost
+    return found
 
 
 def _numeric_names(table: Table) -> list[str]:
@@ -59,31 +137,54 @@ def _refuse_infinite(table: Table) -> None:
     )
 
 
-def _counted(table: Table, holes: Array) -> str:
-    names, counts = _numeric_names(table), holes.sum(axis=0)
+OF_NUMBERS = (("number is", "numbers are"), 'missing="mean" puts the mean of the column')
+OF_CATEGORIES = (
+    ("category is", "categories are"),
+    'missing="level" makes a level of them, missing="mode" puts the most frequent one',
+)
+"""What is missing, one or many, and what else can be done."""
+
+
+def _counted(
+    names: list[str], holes: Array, table: Table, told: tuple[tuple[str, str], str]
+) -> str:
+    counts = holes.sum(axis=0)
     where = [f'"{names[j]}" ({counts[j]})' for j in np.argsort(-counts, kind="stable")[:6]]
     where = [text for text in where if not text.endswith("(0)")]
     total, columns = int(counts.sum()), int(np.sum(counts > 0))
     more = f" and {columns - len(where)} more" if columns > len(where) else ""
     first = _row(table, int(np.argmax(holes.any(axis=1))))
     rows = int(holes.any(axis=1).sum())
-    what = "number is" if total == 1 else "numbers are"
+    (one, many), advice = told
     return (
-        f"{total} {what} missing, in column{'s' * (columns > 1)} {', '.join(where)}{more}, "
-        f'the first in {first}. Say what to do: missing="drop" leaves out {rows} of '
-        f'{len(table)} rows, missing="mean" puts the mean of the column'
+        f"{total} {one if total == 1 else many} missing, in column{'s' * (columns > 1)} "
+        f'{", ".join(where)}{more}, the first in {first}. Say what to do: missing="drop" leaves '
+        f"out {rows} of {len(table)} rows, {advice}"
     )
 
 
-def _dropped(table: Table, holes: Array) -> Table:
-    kept = np.flatnonzero(~holes.any(axis=1))
+def _dropped(table: Table, holes: Array, gaps: Mapping[str, Array], asked: Policies) -> Table:
+    nobody = np.zeros(len(table), bool)
+    no_number = holes.any(axis=1) if asked.number == "drop" else nobody
+    no_category = np.any([*gaps.values()], axis=0) if asked.factor == "drop" and gaps else nobody
+    kept = np.flatnonzero(~(no_number | no_category))
+    if len(kept) == len(table):
+        return table
     if len(kept) == 0:
-        raise InvalidInput("every row has a missing number, so that none is left; impute or choose")
-    note = f"{len(table) - len(kept)} of {len(table)} rows left out: a number was missing"
+        raise InvalidInput(
+            "every row lacks a number or a category, so that none is left; impute or choose"
+        )
+    parts = [
+        f"{np.sum(lost)} without a {what}"
+        for lost, what in ((no_number, "number"), (no_category, "category"))
+        if lost.any()
+    ]
+    note = f"{len(table) - len(kept)} of {len(table)} rows left out: {', '.join(parts)}"
     return replace(table.picked(kept), notes=(*table.notes, note))
 
 
-def _imputed(table: Table, holes: Array) -> Table:
+def _with_means(table: Table) -> Table:
+    holes = np.isnan(table.numbers)
     empty = [name for name, h in zip(_numeric_names(table), holes.T, strict=True) if h.all()]
     if empty:
         raise InvalidInput(
@@ -94,3 +195,16 @@ def _imputed(table: Table, holes: Array) -> Table:
     note = f"{int(holes.sum())} missing numbers replaced by the mean of their column"
     numbers = frozen(np.where(holes, means, table.numbers))
     return replace(table, numbers=numbers, notes=(*table.notes, note))
+
+
+def _with_labels(table: Table, names: list[str], policy: str) -> Table:
+    labels, count = dict(table.labels), 0
+    for name in names:
+        given = as_labels(labels[name])
+        often = Counter(label for label in given if label is not None)
+        most = LEVEL if policy == "level" else min(often, key=lambda label: (-often[label], label))
+        count += len(given) - often.total()
+        labels[name] = frozen(as_labels(most if label is None else label for label in given))
+    how = f'made a level "{LEVEL}"' if policy == "level" else "replaced by the most frequent"
+    note = f"{count} missing categories {how} of their column"
+    return replace(table, labels=labels, notes=(*table.notes, note))

@@ -13,10 +13,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.dialect import DELIMITERS, Dialect
-from mercer.data.source import LONGEST_LINE, Limits, opened
-
-BLOCK = 2**22
-"""Bytes that are read at one time."""
+from mercer.data.source import BLOCK, LONGEST_LINE, Limits, opened
 
 ARROW_PAYS = 2**24
 """Bytes of numbers that take longer to read than Arrow takes to load."""

@@ -8,14 +8,22 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, UnreadableFile, chunks
-from mercer.data.arrays import declared
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    TooLarge,
+    UnreadableFile,
+    chunks,
+)
+from mercer.data.arrays import in_file
+from mercer.data.arrow import damage_named, declared_lengths
 from mercer.data.extras import extra
-from mercer.data.source import kind_of, regular
+from mercer.data.source import MEMORY, kind_of, regular
 from mercer.data.table import listed
 
 ROWS = 2**14
@@ -69,15 +77,12 @@ class InArray(OnDisk):
     """The rows of a .npy file, mapped into memory page by page."""
 
     def __init__(self, path: Path, columns: Sequence[str | int] | None) -> None:
-        with path.open("rb") as file:
-            shape, _, dtype = declared(file, path.name)
-        if len(shape) not in (1, 2) or 0 in shape:
-            raise InvalidInput(f"{path.name} has shape {shape}, which is not rows of numbers")
+        shape, is_fortran, dtype, start = in_file(path)
+        order: Literal["C", "F"] = "F" if is_fortran else "C"
         try:
-            # Declared sizes are compared with the file before a page is mapped.
-            mapped: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+            mapped: Array = np.memmap(path, dtype, "r", start, shape, order)
         except (ValueError, OSError) as error:
-            raise UnreadableFile(f"{path.name} was cut short: {error}") from error
+            raise UnreadableFile(f"{path.name} cannot be mapped: {error}") from error
         self.values = mapped[:, None] if mapped.ndim == 1 else mapped
         every = tuple(f"column {j + 1}" for j in range(self.values.shape[1]))
         self.chosen = _chosen(every, columns)
@@ -122,7 +127,7 @@ class InGroups(OnDisk):
         self._reading = threading.Lock()
 
     def _open(self, kind: str) -> None:
-        try:
+        with damage_named(self.path, kind.capitalize()):
             if kind == "parquet":
                 file = extra("pyarrow.parquet", "io", "reading Parquet").ParquetFile(self.path)
                 about = file.metadata
@@ -130,16 +135,18 @@ class InGroups(OnDisk):
                 schema = file.schema_arrow
                 self.read = lambda i: file.read_row_group(i, columns=list(self.names))
             else:
+                lengths = declared_lengths(self.path)
                 reader = self.arrow.ipc.open_file(self.arrow.memory_map(str(self.path)))
-                count = reader.num_record_batches
-                lengths = [reader.get_batch(i).num_rows for i in range(count)]
                 schema = reader.schema
-                self.read = lambda i: reader.get_batch(i).select(list(self.names))
-        except (self.arrow.ArrowException, OSError) as error:
-            reason = str(error).splitlines()[0]
-            raise UnreadableFile(f"{self.path.name} is damaged or incomplete: {reason}") from error
-        self.schema = [(field.name, field.type) for field in schema]
-        self.starts = [0, *np.cumsum(lengths).tolist()]
+                self.read = lambda i: _validated(reader.get_batch(i).select(list(self.names)))
+            self.schema = [(field.name, field.type) for field in schema]
+        self.starts = [0, *np.cumsum(lengths, dtype=object).tolist()]
+        largest = max(lengths, default=0)
+        if 8 * largest > MEMORY:
+            raise TooLarge(
+                f"{self.path.name} has a group of {largest:,} rows, which is read as a whole; "
+                "write it again with smaller groups"
+            )
 
     def _is_number(self, type_: Any) -> bool:
         kinds = self.arrow.types
@@ -160,12 +167,11 @@ class InGroups(OnDisk):
         kept = self._kept  # one assignment, so that threads may read at the same time
         if kept is not None and kept[0] == i:
             return kept[1]
-        try:
-            with self._reading:  # a reader of the library is not made for several threads
-                table = self.read(i)
-        except (self.arrow.ArrowException, OSError) as error:
-            reason = str(error).splitlines()[0]
-            raise UnreadableFile(f"{self.path.name}, row group {i}: {reason}") from error
+        # A reader of the library is not made for several threads.
+        with damage_named(self.path, "Arrow or Parquet"), self._reading:
+            table = self.read(i)
+            if table.num_rows != self.starts[i + 1] - self.starts[i]:
+                raise ValueError(f"row group {i} has another number of rows than it declares")
         values = np.empty((table.num_rows, self.shape[1]), self.dtype)
         for j, name in enumerate(self.names):
             column = table.column(name)
@@ -177,6 +183,11 @@ class InGroups(OnDisk):
             values[:, j] = column.to_numpy(**_copying(column))
         self._kept = (i, values)
         return values
+
+
+def _validated(batch: Any) -> Any:
+    batch.validate(full=True)  # places and sizes that lie are read as they are
+    return batch
 
 
 def _copying(column: Any) -> dict[str, bool]:

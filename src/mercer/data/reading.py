@@ -9,15 +9,28 @@ from typing import Any, Literal, TypedDict, overload
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, UnreadableFile, refuse_lazy
-from mercer.data.annotated import columns_of_annotated, is_annotated, read_h5ad
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    UnreadableFile,
+    memory_bytes,
+    number,
+    refuse_lazy,
+)
+from mercer.data.annotated import columns_of_annotated, is_annotated
 from mercer.data.arrays import as_matrix, read_npy, read_npz
-from mercer.data.assembled import as_roles, assembled, of_numbers
+from mercer.data.arrow import read_arrow, read_parquet
+from mercer.data.assembled import assembled, of_numbers
 from mercer.data.delimited import read_delimited
-from mercer.data.frames import columns_of, is_frame, read_arrow, read_parquet
-from mercer.data.graphs import Edges, as_edges, looks_like_edges, read_edges, read_graphml
+from mercer.data.frames import columns_of, frame_of, is_frame, is_series
+from mercer.data.graphml import read_graphml
+from mercer.data.graphs import Edges, as_edges, looks_like_edges, read_edges
+from mercer.data.h5ad import read_h5ad
 from mercer.data.lines import read_sets, read_strings
 from mercer.data.matrices import SquareMatrix, as_square, looks_square
+from mercer.data.missing import Missing, Policies, policies
+from mercer.data.options import Options, checked_options, checked_roles, words
 from mercer.data.source import MEMORY, RATIO, Limits, kind_of, regular
 from mercer.data.table import Role, Table
 
@@ -31,18 +44,7 @@ class Shape(TypedDict):
     """What is done to columns once they are read, whatever they come from."""
 
     supplementary: Sequence[str]
-    missing: str
-
-
-class Options(TypedDict, total=False):
-    """How a file is written, where the user knows."""
-
-    delimiter: str | None
-    decimal: str | None
-    encoding: str | None
-    header: bool | None
-    na: Sequence[str]
-    layer: str
+    missing: Policies
 
 
 @overload
@@ -62,9 +64,9 @@ def read(
     what: str = "auto",
     *,
     roles: Mapping[str, Role | str] | None = None,
-    supplementary: Iterable[str] = (),
-    missing: str = "error",
-    memory: int = MEMORY,
+    supplementary: Iterable[str] | str = (),
+    missing: Missing = "error",
+    memory: int | str = MEMORY,
     ratio: float = RATIO,
     **written: Any,
 ) -> Read:
@@ -74,7 +76,8 @@ def read(
     ----------
     source : path, data frame, AnnData or array
         CSV or TSV, Parquet, Arrow, .npy, .npz, .h5ad, GraphML or an edge list, plain or gzip; a
-        frame of pandas, polars or pyarrow. A file is known by its first bytes, not by its name.
+        frame or a series of pandas, polars or pyarrow, whose index names the rows. A file is known
+        by its first bytes, not by its name.
     what : {"auto", "table", "matrix", "graph", "strings", "sets"}
         ``"auto"`` makes a graph of a graph file and of columns named source and target, a
         symmetric matrix of a square table whose rows and columns have equal names, and a table of
@@ -83,10 +86,11 @@ def read(
         The roles of columns by name: number, factor, identifier, date, text. Others are guessed.
     supplementary : names
         Columns of numbers that are not part of the points.
-    missing : {"error", "drop", "mean", "keep"}
-        What to do where a number is missing.
+    missing : {"error", "drop", "mean", "mode", "level", "keep"}, or a mapping
+        What to do where a number or a category is missing: see `mercer.data.settled`. Of numbers
+        and factors each its own: ``{"number": "mean", "factor": "level"}``.
     memory, ratio : numbers
-        How many bytes a file may unfold to, and how many for each byte on disk.
+        How many bytes a file may unfold to, such as ``"4GB"``, and how many for each byte on disk.
     **written
         How the file is written, where a guess would be wrong: ``delimiter``, ``decimal``,
         ``encoding``, ``header``, ``na`` (more words for missing), ``layer`` (of an .h5ad file).
@@ -109,16 +113,14 @@ def read(
     >>> table.matrix().tolist(), table.notes[1:3]
     ([[1.65], [1.8]], ("delimiter ';'", 'decimal comma'))
     """
-    if what not in KINDS:
+    if not isinstance(what, str) or what not in KINDS:
         raise InvalidParameter(f"what must be one of {', '.join(KINDS)}, found {what!r}")
-    unknown = sorted({*written} - {*Options.__annotations__})
-    if unknown:
-        raise InvalidParameter(f"read has no option {unknown[0]!r}")
-    limits = Limits(memory, ratio)
-    options = Options(**written)  # type: ignore[typeddict-item]
-    shape = Shape(supplementary=tuple(supplementary), missing=missing)
+    limits = Limits(memory_bytes(memory) or MEMORY, number(ratio, "ratio", above=0.0))
+    options = checked_options(written, are_sets=what == "sets")
+    shape = Shape(supplementary=words(supplementary, "supplementary"), missing=policies(missing))
+    given = checked_roles(roles)
     if not isinstance(source, str | os.PathLike):
-        return _table_or_matrix(_of_object(source, as_roles(roles), shape, options, limits), what)
+        return _table_or_matrix(_of_object(source, given, shape, options, limits), what)
     path = regular(source)
     encoding = options.get("encoding")
     if what == "strings":
@@ -127,9 +129,9 @@ def read(
         return read_sets(path, limits, encoding, options.get("delimiter"))
     stem = path.name.lower().removesuffix(".gz")
     if what == "graph" or (what == "auto" and stem.endswith(GRAPHS)):
-        is_xml = stem.endswith(".graphml")
-        return read_graphml(path, limits) if is_xml else read_edges(path, limits, encoding)
-    return _table_or_matrix(_of_file(path, as_roles(roles), shape, options, limits), what)
+        form = read_graphml if stem.endswith(".graphml") else read_edges
+        return form(path, limits, encoding)
+    return _table_or_matrix(_of_file(path, given, shape, options, limits), what)
 
 
 def _table_or_matrix(table: Table, what: str) -> Table | SquareMatrix | Edges:
@@ -154,8 +156,8 @@ def _of_file(
         names, columns, rows = read_h5ad(path, options.get("layer", "X"), limits)
         return assembled(names, columns, roles=roles, row_names=rows, **shape)
     if kind in ("parquet", "arrow"):
-        frame = (read_parquet if kind == "parquet" else read_arrow)(path, limits)
-        return _of_object(frame, roles, shape, options, limits)
+        names, columns = (read_parquet if kind == "parquet" else read_arrow)(path, limits)
+        return assembled(names, columns, roles=roles, **shape)
     given = {k: v for k, v in options.items() if k != "layer"}
     cells = read_delimited(path, limits, roles=roles, **given)  # type: ignore[arg-type]
     if isinstance(cells.columns, np.ndarray):
@@ -182,6 +184,8 @@ def _of_object(
     if is_annotated(source):
         names, columns, rows = columns_of_annotated(source, options.get("layer", "X"), limits)
         return assembled(names, columns, roles=roles, row_names=rows, **shape)
+    if is_series(source):
+        source = frame_of(source)
     if is_frame(source):
         labels, values, index = columns_of(source)
         return assembled(labels, values, roles=roles, row_names=index, **shape)

@@ -32,6 +32,12 @@ KINDS = {
 LONGEST_LINE = 2**26
 """Characters of a line: a million columns fit, a file without line ends does not."""
 
+BLOCK = 2**22
+"""Bytes that are read at one time."""
+
+LONGEST_REASON = 200
+"""Characters of what another library says that a message repeats."""
+
 MEMORY = 2 * 2**30
 """Bytes that a file may unfold to."""
 
@@ -58,6 +64,16 @@ class Limits:
                 f"{name} unfolds to more than {self.ratio:g} times its {packed:,} bytes, as files "
                 "made to exhaust memory do; if it is honest, raise the limit with ratio="
             )
+
+
+def in_one_line(error: BaseException) -> str:
+    r"""Return the first sentence of what another library says of a file, or what it raised.
+
+    >>> in_one_line(ValueError("bad header\nTo allow it, ...")), in_one_line(MemoryError())
+    ('bad header', 'MemoryError')
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[0][:LONGEST_REASON] if lines else type(error).__name__
 
 
 class Unfolded(io.RawIOBase):
@@ -132,7 +148,9 @@ def opened(path: Path, limits: Limits) -> BinaryIO:
     return path.open("rb")
 
 
-def contents(path: Path, limits: Limits) -> bytes:
-    """Return all bytes of a plain or gzip file."""
-    with opened(path, limits) as file:
-        return file.read()
+def refuse_bomb(path: Path, limits: Limits) -> None:
+    """Unfold a gzip file once by blocks, which is fast, before it is read line by line."""
+    if kind_of(path) == "gzip":
+        with opened(path, limits) as file:
+            while file.read(BLOCK):
+                pass

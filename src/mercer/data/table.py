@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from math import isnan
 from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, how_many
+from mercer.check import Array, InvalidInput, InvalidParameter, how_many, is_missing
 
 SHOWN = 6
 """Names that a message or a summary lists before it only counts."""
+
+LABEL = 64
+"""Bytes that a label takes in memory, beside its characters."""
 
 
 class Role(Enum):
@@ -35,7 +38,7 @@ def frozen(values: Array) -> Array:
 
 def as_labels(values: Iterable[Any], text: Callable[[Any], str] = str) -> Array:
     """Return values as labels, None where one is missing."""
-    found = [None if v is None or (isinstance(v, float) and isnan(v)) else text(v) for v in values]
+    found = [None if is_missing(v) else text(v) for v in values]
     labels = np.empty(len(found), object)
     labels[:] = found
     return labels
@@ -107,7 +110,7 @@ class Table:
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
-            twice = sorted({n for n in self.names if self.names.count(n) > 1})
+            twice = sorted(n for n, count in Counter(self.names).items() if count > 1)
             raise InvalidInput(f"column names must differ; {listed(twice)} occur more than once")
         if self.row_names is not None and len(self.row_names) != len(self.numbers):
             raise InvalidInput(

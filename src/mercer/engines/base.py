@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
-import numpy as np
-
-from mercer.check import Array, InvalidParameter
+from mercer.check import Array
+from mercer.check import memory_bytes as memory_bytes
 from mercer.engines.tiles import Block, Tiles
 
 Progress: TypeAlias = Callable[[int, int], None]
 """A function of how many tiles are done and how many there are."""
-
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 class Engine(Protocol):
@@ -53,25 +49,6 @@ class Engine(Protocol):
 
     def session(self) -> AbstractContextManager[None]:
         """Return a context for many passes with small algebra between them."""
-
-
-def memory_bytes(memory: Any) -> int | None:
-    """Return a memory budget in bytes; None stands for as little as possible.
-
-    >>> memory_bytes("4GB"), memory_bytes("500 MB"), memory_bytes(10**9), memory_bytes(None)
-    (4000000000, 500000000, 1000000000, None)
-    """
-    if memory is None:
-        return None
-    if isinstance(memory, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)i?b?\s*", memory.lower())
-        if match:
-            return int(float(match[1]) * UNITS[match[2]])
-    elif isinstance(memory, int | float | np.number) and memory > 0:
-        return int(memory)
-    raise InvalidParameter(
-        f'memory must be a number of bytes or a text like "4GB", found {memory!r}'
-    )
 
 
 CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")

@@ -16,6 +16,7 @@ from mercer.check import (
     Points,
     as_numpy,
     how_many,
+    is_missing,
     members,
 )
 from mercer.kernels.abundances import Aitchison, BrayCurtis
@@ -25,7 +26,7 @@ from mercer.kernels.graph import Graph, is_graph
 from mercer.kernels.graphs import WeisfeilerLehman
 from mercer.kernels.sets import Intersection
 from mercer.kernels.strings import StringSpectrum
-from mercer.kernels.variables import Category, Ordinal, Standardised, is_missing
+from mercer.kernels.variables import Category, Ordinal, Standardised
 from mercer.points import Rows
 
 MOST_LEVELS = 50

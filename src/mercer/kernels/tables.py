@@ -19,6 +19,7 @@ from mercer.check import (
     InvalidParameter,
     Points,
     as_numpy,
+    is_missing,
     members,
     namespace,
     nonnegative,
@@ -32,7 +33,7 @@ from mercer.kernels.features import dense, join, outer_rows
 from mercer.kernels.metric import sampled
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.roles import guessed_kernels
-from mercer.kernels.variables import Category, Standardised, is_missing
+from mercer.kernels.variables import Category, Standardised, missing_word
 from mercer.kernels.vectors import Linear
 from mercer.points import (
     Paired,
@@ -149,8 +150,8 @@ class Columns(Composite):
     .. math:: k(x, y) = \sum_b w_b\, k_b(x_b, y_b) \quad\text{or}\quad \prod_b k_b(x_b, y_b)
 
     Points are the rows of a mapping from names to columns, which may be arrays, strings, graphs or
-    sets; models also take data frames. What is missing is refused by row and column, unless a
-    `Category` makes it a level.
+    sets; models also take data frames. What is missing is refused by row and column, unless
+    ``missing="level"`` makes it a level.
 
     Parameters
     ----------
@@ -163,6 +164,14 @@ class Columns(Composite):
         1 each by default. ``"balanced"`` divides each kernel by its inertia on the data, as the
         standardisation of variables does: see `inertia`.
     product : whether kernels are multiplied
+    missing : {"error", "level"}
+        ``"level"`` makes every `Category` take what is missing for one more category: its feature
+        is one more vector, orthogonal to those of the others, so that the kernel stays an inner
+        product. To leave out a column of a pair in which one of two lacks it, and to divide by the
+        columns that are left, as Gower's similarity does, is no inner product: let b have both of
+        two columns and a and c one each, equal to b's. Then a and b, and b and c, are alike to 1,
+        a and c have nothing in common, and with 0 for them the form of (1, −1, 1)/√3 is −1/3. A
+        missing number has no such place and is refused: `mercer.read` imputes it.
 
     Examples
     --------
@@ -171,6 +180,10 @@ class Columns(Composite):
     >>> Columns({"height": Gaussian(0.2), "team": Category()})(table)
     array([[2.        , 0.60653066],
            [0.60653066, 2.        ]])
+    >>> Columns({"team": Category()}, missing="level")({"team": ["red", None, None]})
+    array([[1., 0., 0.],
+           [0., 1., 1.],
+           [0., 1., 1.]])
     >>> Columns().resolve({"height": [1.5, 2.0], "team": ["red", "blue"]})
     Columns({"height": Standardised(centre=[1.75], scale=[0.25]), "team": Category(levels=None, shares=None, missing="error")}, weights=[1.0, 2.0])
 
@@ -180,12 +193,16 @@ class Columns(Composite):
     columns: Mapping[Any, Kernel] | tuple[tuple[Key, Kernel], ...] | None = None
     weights: Mapping[Any, float] | Sequence[float] | str | None = None
     product: bool = False
+    missing: str = "error"
     has_parts: ClassVar[bool] = True
-    domain: ClassVar[Domain] = {"columns": _blocks}
+    domain: ClassVar[Domain] = {"columns": _blocks, "missing": missing_word}
     theorem: ClassVar[str] = "a tensor sum or product of {kind} kernels is one"
 
     def __post_init__(self) -> None:
         Kernel.__post_init__(self)
+        if self.missing == "level" and self.blocks:
+            levelled = tuple((key, _with_level(kernel)) for key, kernel in self.blocks)
+            object.__setattr__(self, "columns", levelled)
         blocks = self.blocks
         given = self.weights
         if isinstance(given, Mapping):
@@ -234,7 +251,7 @@ class Columns(Composite):
 
     def own_parameters(self) -> dict[str, Any]:
         weights = {} if self.weights is None else {"weights": self.weights}
-        return {**weights, "product": self.product}
+        return {**weights, "product": self.product, "missing": self.missing}
 
     def _field(self, child: str) -> Field:
         return Field(next(key for key, _ in self.blocks if name_of(key) == child))
@@ -249,7 +266,8 @@ class Columns(Composite):
         if self.columns is None:
             guessed = Columns.guess(x)
             kept = BALANCED if self.weights is None and not self.product else self.weights
-            return replace(guessed, weights=kept, product=self.product).resolve(x)
+            found = replace(guessed, weights=kept, product=self.product, missing=self.missing)
+            return found.resolve(x)
         rows = as_rows(x)
         children = {}
         for name, kernel in self.children().items():
@@ -349,6 +367,8 @@ class Columns(Composite):
             arguments.append(f"weights={literal(self.weights, name)}")
         if self.product:
             arguments.append("product=True")
+        if self.missing != "error":
+            arguments.append(f"missing={literal(self.missing, name)}")
         return f"{name('Columns')}({', '.join(arguments)})", ATOM
 
 
@@ -376,6 +396,18 @@ def _spelt(key: Key, name: Name) -> str:
     return f"({', '.join(literal(column, name) for column in key)})"
 
 
+def _with_level(kernel: Kernel) -> Kernel:
+    """Return a kernel whose categories take what is missing for a level."""
+    if isinstance(kernel, Category):
+        return replace(kernel, missing="level")
+    children = kernel.children()
+    return (
+        kernel.with_children({n: _with_level(k) for n, k in children.items()})
+        if children
+        else kernel
+    )
+
+
 def _takes_missing(kernel: Kernel) -> bool:
     children = kernel.children().values()
     is_category = isinstance(kernel, Category) and kernel.missing == "level"
@@ -394,7 +426,7 @@ def refuse_missing(column: Points) -> None:
             raise InvalidInput(
                 f"{count} of {len(holes)} values {'is' if count == 1 else 'are'} missing, the "
                 f"first in row {first}; leave such rows out, impute numbers, or make a level of "
-                'missing categories: Category(missing="level")'
+                'missing categories: Columns(missing="level")'
             )
 
 

@@ -327,9 +327,11 @@ def _shown(text: str, at: int) -> str:
     return f"    {before}{line}{after}\n    {' ' * (len(before) + at - start)}^"
 
 
-def columns(columns: Any = None, weights: Any = None, product: Any = False) -> Columns:
+def columns(
+    columns: Any = None, weights: Any = None, product: Any = False, missing: Any = "error"
+) -> Columns:
     """Return a kernel on the rows of a table."""
-    return Columns(columns, weights, product)
+    return Columns(columns, weights, product, missing)
 
 
 def continuous_weisfeiler_lehman(depth: Any, kernel: Any = Gaussian("median")) -> Kernel:  # noqa: B008  (a value)

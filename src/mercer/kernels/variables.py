@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import isnan
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from mercer.check import (
     InvalidParameter,
     Points,
     as_numpy,
+    is_missing,
     members,
     namespace,
     number,
@@ -34,17 +34,6 @@ MISSING = ("error", "level")
 
 OBSERVED = "observed"
 """The rule that takes shares of categories from data."""
-
-
-def is_missing(v: Any) -> bool:
-    """Whether a value stands for one that is not there: None, NaN, NaT.
-
-    >>> is_missing(None), is_missing(float("nan")), is_missing(""), is_missing(0)
-    (True, True, False, False)
-    """
-    if v is None or type(v).__name__ in ("NAType", "NaTType"):
-        return True
-    return bool(isinstance(v, float | np.floating) and isnan(v))
 
 
 def _numbers_or_none(v: Any, name: str) -> tuple[float, ...] | None:
@@ -175,8 +164,9 @@ def _shares(v: Any, name: str) -> tuple[float, ...] | str | None:
     return v if isinstance(v, str) else _positive_or_none(v, name)
 
 
-def _missing(v: Any, name: str) -> str:
-    if v not in MISSING:
+def missing_word(v: Any, name: str) -> str:
+    """Return what becomes of a missing category."""
+    if not isinstance(v, str) or v not in MISSING:
         raise InvalidParameter(f"{name} must be one of {', '.join(MISSING)}, found {v!r}")
     return str(v)
 
@@ -227,7 +217,11 @@ class Category(Counted):
     levels: Sequence[Hashable] | None = None
     shares: Sequence[float] | str | None = None
     missing: str = "error"
-    domain: ClassVar[Domain] = {"levels": levels_or_none, "shares": _shares, "missing": _missing}
+    domain: ClassVar[Domain] = {
+        "levels": levels_or_none,
+        "shares": _shares,
+        "missing": missing_word,
+    }
     theorem: ClassVar[str] = "different categories have orthogonal features"
 
     def __post_init__(self) -> None:

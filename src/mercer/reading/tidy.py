@@ -10,6 +10,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.data.frames import index_names
 from mercer.data.table import as_column
 
 SHOWN = 10
@@ -89,15 +90,15 @@ def as_frame(columns: dict[str, Array], library: str | None) -> Any:
 
 
 def row_names(X: Any) -> tuple[str, ...] | None:
-    """Return the names of rows: the index of a data frame unless it only counts.
+    """Return the names of rows: the index of a data frame or a series unless it only counts.
 
     >>> row_names([[1.0], [2.0]]) is None
     True
     """
     names = getattr(X, "row_names", None)
-    if names is None and library_of(X) == "pandas":
-        names = None if type(X.index).__name__ == "RangeIndex" else X.index
-    return None if names is None else tuple(str(name) for name in names)
+    if names is None:
+        return index_names(X)
+    return tuple(str(name) for name in names)
 
 
 def columns_of(given: Any, count: int, what: str) -> dict[str, Array]:

@@ -31,6 +31,7 @@ PREFIX = Struct("<8sIQQ")
 SUM = hashlib.sha256().digest_size
 BLOCK = 2**20
 PARTS = {"model", "arrays", "about", "versions"}
+KINDS: dict[str, type] = {"arrays": list, "about": dict, "versions": dict}
 
 PATIENCE = 1.0
 """Seconds that a disk may take to begin a file before nobody waits for it any more."""
@@ -88,6 +89,9 @@ def checked(file: BufferedReader, name: str) -> tuple[dict[str, Any], int]:
         header = json.loads(file.read(length))
         if not header.keys() >= PARTS:
             raise ValueError("a part is missing")
+        wrong = [part for part, kind in KINDS.items() if not isinstance(header[part], kind)]
+        if wrong:
+            raise ValueError(f"its {wrong[0]!r} is no {KINDS[wrong[0]].__name__}")
     except (ValueError, AttributeError, RecursionError) as error:
         raise CorruptFile(f"{name} has no readable header: {error}") from error
     return header, aligned(PREFIX.size + length)
@@ -99,8 +103,9 @@ def array_of(file: BufferedReader, about: dict[str, Any], start: int, name: str)
     try:
         dtype, shape = np.dtype(about["dtype"]), tuple(int(k) for k in about["shape"])
         offset, size = start + int(about["offset"]), prod(shape) * dtype.itemsize
+        order = str(about["order"])
         is_inside = min(shape, default=0) >= 0 and start <= offset <= end - size
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
         raise CorruptFile(f"{name} describes an array that makes no sense: {error}") from error
     if dtype.kind not in PLAIN or not is_inside:
         raise CorruptFile(f"{name} describes an array that is not in it")
@@ -111,7 +116,10 @@ def array_of(file: BufferedReader, about: dict[str, Any], start: int, name: str)
     array: Array = values.view(dtype)
     if not dtype.isnative:
         array = array.astype(dtype.newbyteorder("="))
-    return array.reshape(shape[::-1]).T if about["order"] == "F" else array.reshape(shape)
+    try:
+        return array.reshape(shape[::-1]).T if order == "F" else array.reshape(shape)
+    except ValueError as error:  # nothing has a shape that is too large all the same
+        raise CorruptFile(f"{name} describes an array that makes no sense: {error}") from error
 
 
 def written(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview]) -> None:

@@ -10,10 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import CorruptFile, MercerError, NotStorable
-from mercer.data.source import regular
+from mercer.check import CorruptFile, NotStorable
+from mercer.data.source import in_one_line, regular
 from mercer.store.file import array_of, checked, parts_of, written
 from mercer.store.packing import Arrays, Taken, unpacked
+
+WRONG = (LookupError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
+"""What contents that make no sense raise, where they are put together."""
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
@@ -62,12 +65,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         return unpacked(header["model"], Taken(arrays))
     except CorruptFile as error:
         raise CorruptFile(f"{place.name}: {error}") from error
-    except MercerError:
-        raise
-    except (LookupError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except WRONG as error:
         raise CorruptFile(
-            f"{place.name} is whole but cannot be understood ({error}); it was written by "
-            f"mercer {header['versions'].get('mercer')}: load it with that version"
+            f"{place.name} is whole but cannot be understood ({in_one_line(error)}); it was "
+            f"written by mercer {header['versions'].get('mercer')}: load it with that version"
         ) from error
 
 

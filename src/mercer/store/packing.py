@@ -27,6 +27,9 @@ from mercer.points import Paired
 ALIGNED = 64
 """Arrays begin at multiples of this many bytes, as vector instructions like them."""
 
+WIDEST = 1000
+"""Letters that every text of an array may have room for, though none is as long."""
+
 CLASS = re.compile(r"mercer(?:\.[a-z][a-z0-9_]*)*\.[A-Za-z_][A-Za-z0-9_]*")
 PLAIN = "biufc"
 SPARSE: dict[str, Any] = {c.__name__: c for c in (csc_array, csc_matrix, csr_array, csr_matrix)}
@@ -165,9 +168,14 @@ def _named(parts: dict[str, Any], arrays: Taken) -> dict[str, Any]:
 
 
 def _objects(content: Any, arrays: Taken) -> Array:
-    dtype, shape, items = content
-    values = np.empty(len(items), dtype)
-    values[:] = [unpacked(item, arrays) for item in items]
+    dtype, shape, items = np.dtype(content[0]), content[1], content[2]
+    held = [unpacked(item, arrays) for item in items]
+    widest = max((len(item) for item in held if isinstance(item, str)), default=0)
+    # A declared width of text is taken for every item, whatever they hold.
+    if dtype.kind not in "OU" or (dtype.kind == "U" and dtype.itemsize > 4 * max(widest, WIDEST)):
+        raise CorruptFile(f"a stored model holds objects of type {dtype.str[:20]}, not of text")
+    values = np.empty(len(held), dtype)
+    values[:] = held
     return values.reshape(shape)
 
 
