@@ -15,6 +15,9 @@ from mercer.check import Array, InvalidInput, InvalidParameter, how_many, is_mis
 SHOWN = 6
 """Names that a message or a summary lists before it only counts."""
 
+LONGEST_NAME = 80
+"""Letters of a name that a message or a summary shows."""
+
 LABEL = 64
 """Bytes that a label takes in memory, beside its characters."""
 
@@ -58,14 +61,15 @@ def as_column(values: Any) -> Array:
 
 
 def listed(names: Iterable[object]) -> str:
-    """Return a few names in quotes, and how many more there are.
+    r"""Return a few names in quotes, each in one line, and how many more there are.
 
-    >>> listed(["a", "b"])
-    '"a", "b"'
+    >>> listed(["a", "two\nlines"])
+    '"a", "two lines"'
     """
     every = list(names)
     more = f" and {len(every) - SHOWN} more" if len(every) > SHOWN else ""
-    return ", ".join(f'"{name}"' for name in every[:SHOWN]) + more
+    shown = (" ".join(str(name).split()) if "\n" in str(name) else name for name in every[:SHOWN])
+    return ", ".join(f'"{name!s:.{LONGEST_NAME}}"' for name in shown) + more
 
 
 @dataclass(frozen=True, slots=True)
