@@ -1,4 +1,4 @@
-"""A fitted model can always be shown and completed, and that costs nothing."""
+"""Models and results can always be shown and completed, in a few lines and at no cost."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 
 import mercer as mc
-from mercer.display import costly, costly_names
+from mercer.display import MOST_LINES, Shown, costly, costly_names
 from mercer.estimator import Model
 from tests.fitted import MODELS, NUMBERS, STRINGS, fitted
+from tests.results import SHORT, public_results, results
 
 COMPUTING = ("gram", "engines", "solve", "spectrum.dense", "spectrum.exact", "davidson", "lowrank")
 """Modules of which no function is called without numbers being computed."""
+
+HARMLESS = ("__repr__", "shape", "is_symmetric")
 
 DECOMPOSING = ("eigh", "eigvalsh", "svd", "cholesky", "solve", "qr", "inv")
 
@@ -35,7 +39,7 @@ def calls(action: Callable[[], object]) -> list[str]:
         name = frame.f_code.co_name
         if (
             event == "call"
-            and name != "__repr__"
+            and name not in HARMLESS
             and module.startswith(tuple(f"mercer.{m}" for m in COMPUTING))
         ):
             found.append(f"{module}.{name}")
@@ -153,3 +157,56 @@ def test_a_second_fit_forgets_what_was_computed_for_the_first(name: str) -> None
     again, fresh = model.fit(data[:9, :9] ** 2), fitted(name).fit(data[:9, :9] ** 2)
     for attribute in attributes:
         assert np.array_equal(getattr(again, attribute), getattr(fresh, attribute))
+
+
+def test_every_public_result_has_an_example_here() -> None:
+    shown = {type(value) for value in results().values()}
+    without = [k.__name__ for k in public_results() if not any(issubclass(s, k) for s in shown)]
+    assert without == ["Barycentre"]  # a part of an approximate spectrum, shown below it
+    assert len(public_results()) > 40
+
+
+def test_every_public_result_shows_itself() -> None:
+    plain = [k.__name__ for k in public_results() if not issubclass(k, Shown)]
+    assert plain == []
+    assert not any(issubclass(kind, Shown) for kind in SHORT)
+
+
+def test_results_are_shown_in_a_few_lines() -> None:
+    for name, value in results().items():
+        text = repr(value)
+        assert len(text.splitlines()) <= MOST_LINES, name
+        assert len(text) <= 1500, name
+        assert "object at 0x" not in text, name
+        assert "array(" not in text, name
+        page = value._repr_html_()
+        assert page.startswith("<table>"), name
+        assert len(page) <= 6000, name
+        assert all(tag not in page for tag in ("<i>", "<b>side", "<b>blue")), name
+
+
+def test_every_fact_of_a_result_exists_or_has_a_reason() -> None:
+    for name, value in results().items():
+        for fact in getattr(value, "facts", {}):
+            assert fact in dir(type(value)) or hasattr(value, fact), (name, fact)
+        for attribute in dir(value):
+            with suppress(AttributeError), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                getattr(value, attribute)
+
+
+def test_showing_a_result_computes_nothing() -> None:
+    for name, value in results().items():
+        assert calls(lambda value=value: repr(value)) == [], name  # type: ignore[misc]
+
+
+def test_tables_are_tidy_or_data_frames() -> None:
+    tables = {n: v.table for n, v in results().items() if callable(getattr(v, "table", None))}
+    del tables["simulation"]  # whose table is a drawn study
+    assert len(tables) > 15
+    for name, table in tables.items():
+        frame, plain = table("pandas"), table()
+        assert pd.DataFrame(plain).shape == frame.shape, name
+        assert type(frame).__module__.startswith("pandas"), name
+        assert len(frame.columns) > 1, name
+        assert len(table("polars")) == len(frame), name

@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import mercer as mc
 from mercer.check import Array
+from mercer.data.tidy import columns_of
 from mercer.reading import (
     AtBarycentre,
     ConstantColumns,
@@ -19,7 +20,6 @@ from mercer.reading import (
     ReadingWarning,
     Tidy,
 )
-from mercer.reading.tidy import columns_of
 from tests.references import aligned, near, reference
 
 RNG = np.random.default_rng(6)
@@ -289,7 +289,7 @@ def test_outliers_have_three_measures() -> None:
         "plane_distance",
         "is_outlier",
     ]
-    assert repr(mc.PCA(2).fit(X).outliers(50.0)) == "<Outliers: none>"
+    assert repr(mc.PCA(2).fit(X).outliers(50.0)).startswith("Outliers: none\n")
 
 
 @pytest.mark.parametrize("rows", [[50], [-1], [1.5]])
@@ -340,7 +340,7 @@ def test_a_tidy_table_has_a_row_for_each_individual_and_axis() -> None:
     categories = model.supplementary(categories=LABELS).categories
     assert categories is not None
     assert list(categories.table())[:3] == ["variable", "category", "axis"]
-    assert "... 90 more rows" in repr(table)
+    assert "... 92 more rows" in repr(table)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from mercer.check import Array, chunks
+from mercer.display import Shown
 
 ROWS = 512
 """Rows of a matrix that are worked on at a time."""
 
 
-@dataclass(frozen=True)
-class Barycentre:
+@dataclass(frozen=True, repr=False)
+class Barycentre(Shown):
     r"""The weighted mean :math:`\bar\varphi` of features, and its inner products with each."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "mean": "of the features",
+        "products": "of the features with it",
+    }
 
     mean: Array
     products: Array
@@ -25,7 +33,9 @@ def centre(factor: Array, weights: Array) -> Barycentre:
 
     >>> F = np.array([[0.0], [2.0]])
     >>> centre(F, np.array([0.25, 0.75]))
-    Barycentre(mean=array([1.5]), products=array([0., 3.]))
+    Barycentre
+      mean      1.5   of the features
+      products  0, 3  of the features with it
     >>> F.tolist()
     [[-0.75], [0.4330127018922193]]
     """

@@ -6,18 +6,19 @@ the rounding of the products (`Gram.rounding`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from scipy.special import gammaincinv
 
 from mercer.check import Array
+from mercer.display import Shown
 
 
-@dataclass(frozen=True)
-class Certificate:
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
     """Intervals that hold the true eigenvalues, and what proves each.
 
     Where ``is_ordered``, ``lower`` and ``upper`` enclose the k-th largest eigenvalue itself, so
@@ -29,6 +30,15 @@ class Certificate:
     rests on, and ``failure_probability`` is not zero where random vectors were used. Rounding is
     part of every bound; ``rounding`` says whether it was bounded or estimated.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "errors": "how far true eigenvalues can be from the computed",
+        "is_ordered": "whether none can have been missed",
+        "sines": "of the angle between the first axes and the true space",
+        "assumptions": "what each proof rests on",
+        "failure_probability": "of the random vectors",
+        "rounding": "bounded, or estimated",
+    }
 
     lower: Array
     upper: Array

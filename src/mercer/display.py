@@ -1,9 +1,24 @@
-"""How models show themselves: what costs is computed when it is asked for, never to be shown."""
+"""How models and results show themselves: in a few lines, and at no cost."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sized
+from enum import Enum
 from functools import cached_property
-from typing import Any
+from html import escape
+from numbers import Complex, Integral
+from typing import Any, ClassVar
+
+import numpy as np
+
+MOST_LINES = 10
+"""Lines of a result that is shown, the first being its title."""
+
+WIDTH = 60
+"""Letters of a value that is shown."""
+
+FEW = 6
+"""Numbers that are shown themselves; of more their shape is."""
 
 
 class costly(property):  # noqa: N801  (a decorator, in small letters as `property` is)
@@ -37,3 +52,96 @@ def forget(value: Any) -> None:
     """
     for name in costly_names(type(value)):
         vars(value).pop(name, None)
+
+
+class Shown:
+    """A result that shows itself by a title and by those of its values that matter.
+
+    ``facts`` are their names and what they mean, at most nine; a value that is None, or that does
+    not exist, is left out. In a notebook the same is a table.
+
+    >>> class Test(Shown):
+    ...     facts = {"p_value": "of no difference", "null": "the statistic by chance"}
+    ...     p_value, null = 0.0213, np.zeros(999)
+    >>> Test()
+    Test
+      p_value  0.0213       of no difference
+      null     999 numbers  the statistic by chance
+    """
+
+    __slots__ = ()
+    facts: ClassVar[Mapping[str, str]] = {}
+
+    def _title(self) -> str:
+        return type(self).__name__
+
+    def _shown(self) -> Iterator[tuple[str, str, str]]:
+        for name, meaning in self.facts.items():
+            value = getattr(self, name, None)
+            if value is not None and not (isinstance(value, str) and value == ""):
+                yield name, in_brief(value), meaning
+
+    def __repr__(self) -> str:
+        rows = list(self._shown())
+        if len(rows) >= MOST_LINES:
+            rows = [*rows[: MOST_LINES - 2], ("…", f"{len(rows) - MOST_LINES + 2} more", "")]
+        names, values = (max((len(row[i]) for row in rows), default=0) for i in (0, 1))
+        lines = [f"  {n:{names}}  {v:{values}}  {_cut(m, 2 * WIDTH)}".rstrip() for n, v, m in rows]
+        return "\n".join([_cut(self._title(), 4 * WIDTH), *lines])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            f"<tr><th style='text-align:left'>{escape(n)}</th><td>{escape(v)}</td>"
+            f"<td style='text-align:left'>{escape(m)}</td></tr>"
+            for n, v, m in self._shown()
+        ]
+        caption = f"<caption style='text-align:left'><b>{escape(self._title())}</b></caption>"
+        return f"<table>{caption}{''.join(rows)}</table>"
+
+
+def in_brief(value: Any) -> str:
+    """Return a value in a few letters: a number by four digits, many by their shape.
+
+    >>> in_brief(np.pi), in_brief((1.0, 2.5)), in_brief(np.ones((20, 3))), in_brief(range(50))
+    ('3.142', '1, 2.5', '20 × 3 numbers', '50 values')
+    >>> in_brief(np.eye(2)), in_brief(np.arange(8) > 2), in_brief([(0, 1), (1, 2)])
+    ('1, 0; 0, 1', '5 of 8', '(0, 1), (1, 2)')
+    >>> in_brief(("red", "green", "blue", "white", "black", "grey", "brown"))
+    'red, green, blue, white, black, grey and 1 more'
+    """
+    if isinstance(value, Shown):
+        return _cut(value._title())
+    if isinstance(value, str) or value is None or isinstance(value, bool | np.bool_ | Integral):
+        return _cut(str(value))
+    if isinstance(value, Complex):
+        return f"{value:.4g}"
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, np.ndarray):
+        return _array(value)
+    if isinstance(value, Mapping):
+        return in_brief(tuple(str(key) for key in value))
+    if isinstance(value, list | tuple):
+        return _listed([f"({in_brief(v)})" if isinstance(v, tuple) else in_brief(v) for v in value])
+    return f"{len(value)} values" if isinstance(value, Sized) else _cut(str(value))
+
+
+def _array(values: Any) -> str:
+    kind, shape = values.dtype.kind, " × ".join(map(str, values.shape))
+    if values.ndim == 1 and (values.size <= FEW or kind in "OUS"):
+        return _listed([in_brief(v) for v in values[: FEW + 1]], len(values))
+    if values.ndim == 2 and 0 < values.size <= FEW:
+        return "; ".join(in_brief(row) for row in values)
+    if kind == "b":
+        return f"{int(values.sum())} of {shape}"
+    return f"{shape} {'numbers' if kind in 'iufc' else 'values'}"
+
+
+def _listed(texts: list[str], count: int | None = None) -> str:
+    more = (len(texts) if count is None else count) - FEW
+    return _cut(", ".join(texts[:FEW]) or "none") + (f" and {more} more" if more > 0 else "")
+
+
+def _cut(text: str, width: int = WIDTH) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else f"{text[: width - 1]}…"

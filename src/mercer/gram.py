@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from mercer.check import (
     finite,
     worst_asymmetry,
 )
+from mercer.display import Shown
 from mercer.engines.base import Engine, Progress, machine_bytes
 from mercer.engines.cpu import Threads
 from mercer.engines.rounding import BLOCK, Rounding, gamma, rounding
@@ -36,7 +37,7 @@ KEPT_SHARE = 4
 """One part in so many of the memory that may be used keeps values that are costly to compute."""
 
 
-class Gram:
+class Gram(Shown):
     r"""The matrix of k(x, y), of which only tiles ever exist.
 
     .. math:: K_{ij} = k(x_i, y_j)
@@ -51,6 +52,12 @@ class Gram:
     >>> np.allclose(gram @ np.ones(3), gram.dense().sum(axis=1))
     True
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "kernel": "of the points",
+        "shape": "of the matrix, of which only tiles exist",
+        "is_symmetric": "whether both sides are the same points",
+    }
 
     def __init__(
         self,
@@ -261,7 +268,7 @@ class Gram:
         return Centred(self, weights)
 
 
-class Centred:
+class Centred(Shown):
     r"""The centred and weighted Gram matrix whose eigenvalues are inertias.
 
     .. math:: W^{1/2} H K H^\top W^{1/2}, \quad H = I - 1 w^\top,\; W = \mathrm{diag}(w),\;
@@ -276,6 +283,12 @@ class Centred:
     >>> bool(np.isclose(operator.trace, np.var(x)))
     True
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "gram": "the matrix that is centred",
+        "shape": "of the matrix, of which only tiles exist",
+        "weights": "of the points, which sum to 1",
+    }
 
     def __init__(self, gram: Gram, weights: Sequence[float] | Array | None = None) -> None:
         if not gram.is_symmetric:

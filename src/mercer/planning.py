@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from numbers import Integral
 from time import perf_counter, process_time
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer.check import InvalidParameter, whole
+from mercer.display import Shown
 from mercer.engines.base import Engine, machine_bytes
 from mercer.engines.cpu import Threads
 from mercer.engines.prepared import is_fast
@@ -48,13 +49,22 @@ SINGLE_PASSES, DOUBLE_PASSES = 4, 2
 """Passes of a usual iteration to a residual of 1e-8."""
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, repr=False)
+class Plan(Shown):
     """What a model will do with n individuals: how, at what cost, and why.
 
     ``memory`` counts bytes beside the data, ``seconds`` is an order of magnitude for this
     machine, and ``passes`` the times that all pairs of individuals are looked at.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "reason": "for the method",
+        "memory": "in bytes",
+        "passes": "over all pairs",
+        "seconds": "that it takes, about",
+        "fits": "into what may be used",
+        "alternative": "that fits",
+    }
 
     method: str
     reason: str
@@ -63,6 +73,9 @@ class Plan:
     seconds: float
     fits: bool
     alternative: str
+
+    def _title(self) -> str:
+        return f"Plan: {self.method}"
 
     def __str__(self) -> str:
         lines = [

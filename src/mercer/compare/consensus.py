@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,8 @@ from mercer.compare.products import products_of
 from mercer.compare.sides import Centring, centring, frozen, named_sides, reads_rows
 from mercer.compare.simplex import least_on_simplex
 from mercer.compare.topology import torn
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
@@ -28,8 +30,8 @@ SAME_VALUE = 1e-9
 """Eigenvalues that are closer, relative to the largest, are one."""
 
 
-@dataclass(frozen=True, eq=False)
-class Consensus:
+@dataclass(frozen=True, eq=False, repr=False)
+class Consensus(Shown):
     r"""A kernel made of several, for `KernelPCA` and every other model.
 
     .. math:: k = \sum_m \frac{\beta_m}{\|HK_mH^\top\|}\, k_m, \quad \beta_m \ge 0,\;
@@ -53,18 +55,21 @@ class Consensus:
     value: float
     gap: float
 
-    def table(self) -> dict[str, Array]:
-        """Return the kernels with their weights and agreements as tidy columns."""
-        return {
+    def _title(self) -> str:
+        return f"Consensus of {len(self.names)} kernels by {self.method}"
+
+    def _shown(self) -> Iterator[tuple[str, str, str]]:
+        for name, weight, agreement in zip(self.names, self.weights, self.agreement, strict=True):
+            yield name, f"{weight:.3f}", f"agreement {agreement:.3f}"
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each kernel, with its weight and agreement."""
+        columns = {
             "kernel": np.array(self.names),
             "weight": self.weights,
             "agreement": self.agreement,
         }
-
-    def __repr__(self) -> str:
-        parts = zip(self.names, self.weights, self.agreement, strict=True)
-        said = ", ".join(f"{name} {w:.3f} (agreement {a:.3f})" for name, w, a in parts)
-        return f"consensus by {self.method}: {said}"
+        return as_frame(columns, library)
 
 
 def consensus(
@@ -126,7 +131,9 @@ def consensus(
     >>> both = {"petals": ("linear()", flowers[:, 2:]), "sepals": ("linear()", flowers[:, :2])}
     >>> found = consensus(both)
     >>> found
-    consensus by statis: petals 0.500 (agreement 0.941), sepals 0.500 (agreement 0.941)
+    Consensus of 2 kernels by statis
+      petals  0.500  agreement 0.941
+      sepals  0.500  agreement 0.941
     >>> model = KernelPCA(2, kernel=found.kernel)
     >>> model = model.fit({"petals": flowers[:, 2:], "sepals": flowers[:, :2]})
     >>> model.transform({"petals": [[4.0, 1.3]], "sepals": [[6.0, 3.0]]}).shape

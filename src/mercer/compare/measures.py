@@ -20,6 +20,7 @@ from mercer.compare.sides import (
     scaled,
     side,
 )
+from mercer.display import Shown
 from mercer.engines.base import Progress
 from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
@@ -33,8 +34,8 @@ PERMUTATIONS = 999
 UNIT = float(np.finfo(np.float64).eps)
 
 
-@dataclass(frozen=True, eq=False)
-class Dependence:
+@dataclass(frozen=True, eq=False, repr=False)
+class Dependence(Shown):
     """How alike two kernels see the same individuals, and how often chance makes them as alike.
 
     ``p_value`` is None where nothing was tested. ``null`` holds the statistic of each of the
@@ -52,7 +53,7 @@ class Dependence:
     how: str
     test: str = "permutation"
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
         return (
             f"{self.measure} {self.statistic:.4g}{p} ({self.individuals} individuals, {self.how})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -14,12 +14,14 @@ from mercer.compare.measures import Asked, Dependence, Pair, refuse_constant, te
 from mercer.compare.nulls import seed_of
 from mercer.compare.products import Tiled, products_of
 from mercer.compare.sides import centring, frozen, named_sides, scaled
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.engines.base import Progress
 from mercer.multiplicity import corrected
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Shown):
     """The alignments of several kernels, tested, and a map in which near ones see alike.
 
     ``alignments`` is their matrix. ``pairs`` holds what was found of every two kernels, in the
@@ -37,13 +39,21 @@ class Comparison:
     coordinates: Array
     shares: Array
 
+    def _title(self) -> str:
+        return f"{len(self.names)} kernels on {self.individuals} individuals: {self.pairs[0].how}"
+
+    def _shown(self) -> Iterator[tuple[str, str, str]]:
+        for k, (i, j) in enumerate(self.places):
+            p = "" if self.adjusted is None else f"p = {self.adjusted[k]:.3g}"
+            yield f"{self.names[i]} – {self.names[j]}", f"{self.alignments[i, j]:.4f}", p
+
     @property
     def places(self) -> list[tuple[int, int]]:
         """The numbers of the two kernels of each pair."""
         return list(combinations(range(len(self.names)), 2))
 
-    def table(self) -> dict[str, Array]:
-        """Return one row for each pair of kernels, as tidy columns."""
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each pair of kernels."""
         first, second = np.array(self.places).T
         names = np.array(self.names)
         columns: dict[str, Array] = {
@@ -54,16 +64,7 @@ class Comparison:
         if self.adjusted is not None:
             columns["p_value"] = np.array([pair.p_value for pair in self.pairs])
             columns["adjusted"] = self.adjusted
-        return columns
-
-    def __repr__(self) -> str:
-        lines = [
-            f"{len(self.names)} kernels on {self.individuals} individuals: {self.pairs[0].how}"
-        ]
-        for k, (i, j) in enumerate(self.places):
-            p = "" if self.adjusted is None else f", p = {self.adjusted[k]:.3g}"
-            lines.append(f"{self.names[i]} – {self.names[j]}: {self.alignments[i, j]:.4f}{p}")
-        return "\n".join(lines)
+        return as_frame(columns, library)
 
 
 def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -103,7 +104,7 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
     >>> kernels = {"petals": "linear()", "sepals": "linear()"}
     >>> compare_kernels(kernels, parts, permutations=99, random_state=0)
     2 kernels on 150 individuals: 99 permutations
-    petals – sepals: 0.7703, p = 0.01
+      petals – sepals  0.7703  p = 0.01
 
     Lavit, Escoufier, Sabatier and Traissac (1994), Computational Statistics & Data Analysis 18.
     """

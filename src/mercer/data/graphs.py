@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from mercer.check import InvalidInput, UnreadableFile, is_missing
 from mercer.data.dialect import is_number
 from mercer.data.lines import lines_of
 from mercer.data.source import Limits
 from mercer.data.table import Column, Role, Table
+from mercer.display import Shown
 
 EDGE, NODE = 160, 200
 """Bytes that an edge and its weight, and the name of a node, take in memory."""
@@ -21,9 +22,18 @@ EDGE, NODE = 160, 200
 SEPARATORS = re.compile(r"[\t,; ]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Edges:
+@dataclass(frozen=True, slots=True, repr=False)
+class Edges(Shown):
     """A graph as data: pairs of nodes counted from 0, their labels, weights and names."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "n": "nodes",
+        "edges": "pairs of nodes",
+        "weights": "of the edges",
+        "labels": "of the nodes",
+        "names": "of the nodes",
+        "is_directed": "",
+    }
 
     edges: tuple[tuple[int, int], ...]
     n: int

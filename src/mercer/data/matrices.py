@@ -8,13 +8,14 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, worst_asymmetry
 from mercer.data.table import Table, frozen
+from mercer.display import Shown
 
 ASYMMETRY = 1e-6
 """What rounding to printed digits leaves of symmetry, relative to the largest entry."""
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class SquareMatrix:
+class SquareMatrix(Shown):
     """A symmetric matrix of pairs of individuals; ``is_distance`` if its diagonal is zero.
 
     As an array it is the matrix, which ``ClassicalMDS().fit`` or a kernel
@@ -40,7 +41,7 @@ class SquareMatrix:
     def __array__(self, dtype: object = None, copy: bool | None = None) -> Array:
         return self.values.astype(dtype or np.float64, copy=bool(copy))  # type: ignore[call-overload,no-any-return]
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         kind = "distances" if self.is_distance else "similarities"
         return f"SquareMatrix({kind} of {len(self)} individuals)"
 

@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, how_many, is_missing
+from mercer.display import Shown
 
 SHOWN = 6
 """Names that a message or a summary lists before it only counts."""
@@ -72,9 +73,18 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(f'"{name!s:.{LONGEST_NAME}}"' for name in shown) + more
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+@dataclass(frozen=True, slots=True, repr=False)
+class Column(Shown):
     """One column of a table: numbers, dates, or labels with None where one is missing."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "role": "number, factor, …",
+        "values": "one for each individual",
+        "is_active": "whether it makes the axes",
+    }
+
+    def _title(self) -> str:
+        return f"Column {self.name}"
 
     name: str
     role: Role
@@ -88,7 +98,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
-class Table:
+class Table(Shown):
     """Individuals in rows, columns with names and roles.
 
     The columns of numbers that are not ``supplementary`` are active: they are the points. Factors,
@@ -236,7 +246,7 @@ class Table:
             return frame.set_axis(list(self.row_names), axis=0)
         return frame
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         parts = [f"{len(self)} individuals"]
         for role in Role:
             mine = [n for n, r in zip(self.names, self.roles, strict=True) if r is role]

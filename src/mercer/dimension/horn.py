@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, chunks, number, whole
+from mercer.data.tidy import as_frame
 from mercer.dimension.null import Subject
 from mercer.dimension.permuting import Drawn, Permutations, as_permutations, in_order
 from mercer.dimension.rules import ROUNDING, Choice
@@ -38,7 +39,7 @@ SAME_AXES = 1e-4
 single precision leaves less, and weights that matter leave more."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ParallelAnalysis(Choice):
     """The axes of the data beside those of permuted data.
 
@@ -47,6 +48,16 @@ class ParallelAnalysis(Choice):
     much. ``draws`` counts the permutations behind each p-value, of the ``asked`` ones. ``seed``
     repeats the draws, and is None for permutations that were given.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "n_components": "axes to keep",
+        "is_decided": "whether the axes computed suffice",
+        "observed": "the statistic of each axis",
+        "p_values": "of each axis, never decreasing",
+        "null": "the statistics of permuted data",
+        "level": "at which axes are kept",
+        "draws": "permutations that were drawn",
+    }
 
     statistic: str
     level: float
@@ -57,6 +68,17 @@ class ParallelAnalysis(Choice):
     draws: Array
     asked: int
     seed: int | None
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each axis, with its p-value."""
+        columns = {
+            "axis": np.arange(1, len(self.observed) + 1),
+            "observed": self.observed,
+            "null_95": self.quantiles(),
+            "p_value": self.p_values,
+            "is_kept": np.arange(len(self.observed)) < self.n_components,
+        }
+        return as_frame(columns, library)
 
     def quantiles(self, q: float = 0.95) -> Array:
         """Return the q-quantile of the null on each axis: the line beside a scree plot."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from mercer.check import Array
+from mercer.display import Shown
 
 ROUNDING = 1e-10
 """Differences below this share of the largest inertia are what rounding leaves of zero."""
@@ -15,24 +18,32 @@ COMPLETE = 1e-8
 """The share of the inertia that axes below the numerical rank may leave out."""
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice(Shown):
     """How many axes a rule keeps, and why, in words.
 
     When the axes that were computed do not suffice to decide, ``is_decided`` is false and
     ``n_components`` is the least number that the rule can still arrive at.
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "n_components": "axes to keep",
+        "is_decided": "whether the axes computed suffice",
+    }
+
     rule: str
     n_components: int
     evidence: str
     is_decided: bool
 
+    def _title(self) -> str:
+        return f"{self.rule}: {self.evidence}"
+
     def __str__(self) -> str:
         return self.evidence
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ShareChoice(Choice):
     """A choice by the share of the inertia; ``cumulated`` holds the share of the first k axes."""
 
@@ -40,14 +51,14 @@ class ShareChoice(Choice):
     cumulated: Array
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KaiserChoice(Choice):
     """A choice by Kaiser's rule; ``mean`` is the inertia an axis must exceed."""
 
     mean: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ScreeChoice(Choice):
     """A choice by the scree test, with the differences it is made of."""
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidParameter, MercerError, number
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 
 UNIT = float(np.finfo(float).eps)
 
@@ -17,8 +21,8 @@ class NegativeVariance(MercerError, ArithmeticError):
     """A variance that is below zero by more than rounding: the kernel or the noise is at fault."""
 
 
-@dataclass(frozen=True)
-class Posterior:
+@dataclass(frozen=True, repr=False)
+class Posterior(Shown):
     """The law of the function g and of new observations y = g + noise at points.
 
     >>> posterior = Posterior(np.array([1.0]), np.array([0.21]), 0.04)
@@ -29,9 +33,29 @@ class Posterior:
     1.96
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "mean": "of the function",
+        "latent_variance": "of the function",
+        "noise_variance": "of an observation, on top",
+    }
+
     mean: Array
     latent_variance: Array
     noise_variance: float
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each point, with both standard deviations."""
+        means = (
+            {"mean": self.mean}
+            if self.mean.ndim == 1
+            else {f"mean_{j}": column for j, column in enumerate(self.mean.T)}
+        )
+        columns = {
+            **means,
+            "latent_deviation": self.latent_deviation,
+            "observation_deviation": self.observation_deviation,
+        }
+        return as_frame(columns, library)
 
     @property
     def observation_variance(self) -> Array:
@@ -58,18 +82,33 @@ class Posterior:
         return self.mean - half, self.mean + half
 
 
-@dataclass(frozen=True)
-class LeaveOneOut:
+@dataclass(frozen=True, repr=False)
+class LeaveOneOut(Shown):
     """The law of each observation given all the others, at the parameters of the whole.
 
     ``mean`` and ``variance`` are of y, not of g; ``standardised`` are the errors divided by the
     standard deviations and ``log_density`` the logarithms of the densities at what was observed.
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "mean": "of each observation given the others",
+        "variance": "of each observation given the others",
+        "standardised": "errors in standard deviations",
+        "log_density": "at what was observed",
+    }
+
     mean: Array
     variance: Array
     standardised: Array
     log_density: Array
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each observation."""
+        columns = {
+            name: np.asarray(getattr(self, name))
+            for name in ("mean", "variance", "standardised", "log_density")
+        }
+        return as_frame({n: v for n, v in columns.items() if v.ndim == 1}, library)
 
 
 def left_out(y: Array, weights: Array, diagonal: Array) -> LeaveOneOut:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields
 from itertools import product
 from typing import Any, ClassVar, TypeAlias
 
@@ -411,7 +412,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         of = left_out(y, state.weights, diagonal_of_P(state))
         if not self._is_flat:
             return of
-        return LeaveOneOut(*(getattr(of, name)[:, 0] for name in of.__dataclass_fields__))
+        return LeaveOneOut(*(getattr(of, f.name)[:, 0] for f in fields(of)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

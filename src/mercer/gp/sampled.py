@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,7 +48,7 @@ ROUGHLY = 0.1
 """Residuals of the systems that only give a curvature."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SampledOptimum(Optimum):
     """Where a search on many points ended, known up to intervals of 95 per cent confidence.
 
@@ -58,6 +59,17 @@ class SampledOptimum(Optimum):
     logarithm from the optimum. The search began at the optimum of a random ``subset`` of so many
     points, to which ``starts`` refer.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "value": "the log likelihood, or log posterior density",
+        "gradient_norm": "the largest derivative left",
+        "is_converged": "whether the search ended at an optimum",
+        "at_bounds": "parameters that a bound holds",
+        "evaluations": "on all points",
+        "gradient": "ends of the intervals of the derivatives",
+        "errors": "of the logarithms of the parameters",
+        "probes": "random vectors",
+    }
 
     likelihood: LikelihoodInterval
     gradient: Mapping[str, tuple[float, float]]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
 from mercer.check import Array
+from mercer.display import Shown
 
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
 """A function to be minimised with its gradient; it is infinite where there is no likelihood."""
@@ -38,8 +39,8 @@ DIFFERENCE = 1e-4
 """Of the logarithms, for second derivatives by differences of gradients."""
 
 
-@dataclass(frozen=True)
-class Optimum:
+@dataclass(frozen=True, repr=False)
+class Optimum(Shown):
     """Where a search ended, and how far to trust it.
 
     ``gradient_norm`` is the largest derivative in the logarithm of a parameter that no bound
@@ -48,6 +49,15 @@ class Optimum:
     a bound holds. ``evaluations`` counts those on all points, and ``starts`` are the values that
     the starts reached on some of them. With priors values are of the log posterior density.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "value": "the log likelihood, or log posterior density",
+        "gradient_norm": "the largest derivative left",
+        "is_converged": "whether the search ended at an optimum",
+        "at_bounds": "parameters that a bound holds",
+        "evaluations": "on all points",
+        "starts": "values that the starts reached",
+    }
 
     value: float
     gradient_norm: float

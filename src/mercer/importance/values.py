@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.reading.tidy import as_frame, frozen
+from mercer.data.tidy import as_frame, frozen
+from mercer.display import Shown
 from mercer.reading.wording import called, listing, percent, short
 
 NAMED = 5
@@ -23,7 +25,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Importance:
+class Importance(Shown):
     """What the leading axes owe to each variable, or group of variables.
 
     ``shares[g, r]`` is the share of the inertia that the axes explain after the r-th permutation
@@ -52,9 +54,14 @@ class Importance:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         groups, permutations = self.shares.shape
-        return f"<Importance: {groups} variables or groups, {permutations} permutations of each>"
+        return f"Importance: {groups} variables or groups, {permutations} permutations of each"
+
+    def _shown(self) -> Iterator[tuple[str, str, str]]:
+        for g in self.order:
+            value, error, p = self.importances[g], self.errors[g], self.p_values[g]
+            yield self.names[g], f"{value:.3g} ± {error:.1g}", f"p = {p:.3g}"
 
     @cached_property
     def importances(self) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
@@ -22,6 +22,7 @@ from mercer.check import (
     namespace,
     vectors,
 )
+from mercer.display import Shown
 from mercer.kernels.base import STRUCTURAL, Kernel, Kind
 from mercer.kernels.coordinates import coordinates, stepped
 from mercer.kernels.definite import positive_definite
@@ -49,6 +50,10 @@ SINGLE_AGREEMENT = 100.0
 """In single precision, values that should be equal may differ by this many roundings."""
 
 
+ORDER = ("failed", "skipped", "passed")
+"""In which outcomes are shown, the grave ones first."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One line of the contract: ``outcome`` is "passed", "failed" or "skipped"."""
@@ -58,8 +63,8 @@ class Check:
     detail: str
 
 
-@dataclass(frozen=True)
-class KernelCheck:
+@dataclass(frozen=True, repr=False)
+class KernelCheck(Shown):
     """What became of each line of the contract; true when none failed.
 
     >>> from mercer import Linear
@@ -71,6 +76,13 @@ class KernelCheck:
 
     kernel: str
     checks: tuple[Check, ...]
+
+    def _title(self) -> str:
+        return f"KernelCheck {'passed' if self else 'failed'}: {self.kernel}"
+
+    def _shown(self) -> Iterator[tuple[str, str, str]]:
+        for c in sorted(self.checks, key=lambda c: ORDER.index(c.outcome)):
+            yield c.name, c.outcome, c.detail
 
     @property
     def failed(self) -> tuple[Check, ...]:

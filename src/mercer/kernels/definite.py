@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import eigh
@@ -21,6 +22,7 @@ from mercer.check import (
     whole,
     worst_asymmetry,
 )
+from mercer.display import Shown
 from mercer.kernels.algebra import Scaled
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.probing import (
@@ -50,13 +52,20 @@ LARGEST_MATRIX = 32_766
 """LAPACK counts the workspace 1 + 6n + 2n² in 32 bits, which overflows beyond this n."""
 
 
-@dataclass(frozen=True)
-class Witness:
+@dataclass(frozen=True, repr=False)
+class Witness(Shown):
     """Points and coefficients c for which a quadratic form has the sign it must not have.
 
     The coefficients have unit norm; ``value`` is the form of c, computed from the matrix itself
     and not read off an eigenvalue; ``points`` is None when only a matrix was given.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "indices": "of the points",
+        "coefficients": "c, of unit norm",
+        "value": "c*Kc",
+        "points": "themselves",
+    }
 
     indices: tuple[int, ...]
     coefficients: tuple[complex, ...]
@@ -64,8 +73,8 @@ class Witness:
     points: tuple[Any, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Shown):
     """An answer that is true or false, with the numbers it rests on.
 
     ``smallest`` is the smallest eigenvalue of the whole matrix, even where the witness has only
@@ -80,12 +89,22 @@ class Verdict:
     not positive definite: c*Kc = -1 for the witness c; points 0 and 1 break |K_ij|² <= K_ii K_jj
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "smallest": "the smallest eigenvalue",
+        "tolerance": "what rounding may have done to it",
+        "witness": "points that refute it",
+        "proof": "the rules by which it holds",
+    }
+
     holds: bool
     reason: str
     smallest: float | None = None
     tolerance: float = 0.0
     witness: Witness | None = None
     proof: str = ""
+
+    def _title(self) -> str:
+        return f"{'Yes' if self.holds else 'No'}, {self.reason}"
 
     @property
     def margin(self) -> float | None:

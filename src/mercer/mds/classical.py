@@ -12,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, NotAvailable, chunks, finite, number, whole
+from mercer.data.tidy import library_of
 from mercer.display import costly, forget
 from mercer.estimator import Model, in_dtype_of, one_of, seed_of, weights_of
 from mercer.gram import Gram, shares
@@ -32,7 +33,6 @@ from mercer.mds.distances import (
 from mercer.mds.krylov import ends
 from mercer.mds.points import PointAxes
 from mercer.reading.remarks import remark_axes
-from mercer.reading.tidy import library_of
 from mercer.reading.values import Individuals
 from mercer.spectrum import STORED, NotConverged, Spectrum, leading
 

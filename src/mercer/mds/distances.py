@@ -13,9 +13,9 @@ from scipy.spatial.distance import cdist
 
 from mercer.check import Array, InvalidInput, chunks, finite
 from mercer.data.matrices import SquareMatrix
+from mercer.data.tidy import row_names
 from mercer.estimator import numbers_of, refuse_infinite, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY, power_of_two
-from mercer.reading.tidy import row_names
 
 WHOLE = 1_000
 """Up to this many points the whole matrix is decomposed at once."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist, pdist
@@ -15,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array, whole
-from mercer.display import forget
+from mercer.data.tidy import library_of
+from mercer.display import Shown, forget
 from mercer.estimator import Model, in_dtype_of, one_of, seed_of
 from mercer.mds.descent import End, Pairs, descended, start_maps
 from mercer.mds.distances import (
@@ -29,7 +31,6 @@ from mercer.mds.distances import (
 from mercer.mds.losses import LOSSES, TIES, loss_of
 from mercer.mds.placing import Placement, placed
 from mercer.reading.remarks import remark_axes
-from mercer.reading.tidy import library_of
 from mercer.reading.values import Individuals
 from mercer.spectrum import clusters, signs
 
@@ -44,12 +45,22 @@ class StressNotConverged(ConvergenceWarning):
     """A map whose loss could still be lowered when the iterations were used up."""
 
 
-class Shepard(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class Shepard(Shown):
     """The values of a Shepard diagram, one of each for every known pair i < j, row after row."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "dissimilarities": "as they were given",
+        "distances": "on the map",
+        "disparities": "between both, in the order of the dissimilarities",
+    }
 
     dissimilarities: Array
     distances: Array
     disparities: Array
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter((self.dissimilarities, self.distances, self.disparities))
 
 
 class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):

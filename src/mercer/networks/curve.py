@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.networks.drawing import Drawn
 from mercer.networks.moments import Influences, Moments, distances, pooled, ratios, recognised
 from mercer.networks.needed import continued, line
-from mercer.reading.tidy import Tidy
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Curve:
+class Curve(Shown):
     """Scatter of networks and separation of conditions, by the number of replicates.
 
     ``sizes`` are those of which every condition has two disjoint sets. ``scatter`` is the mean
@@ -32,6 +33,15 @@ class Curve:
     over the same bootstrap samples. These distances fall to 0 by themselves, since the sets are
     parts of the whole and then the whole.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "sizes": "numbers of replicates",
+        "ratio": "of the scatter to the separation",
+        "scatter": "of networks in their conditions",
+        "separation": "of conditions",
+        "recognised": "share of networks nearest to their own condition",
+        "level": "of the bands",
+    }
 
     sizes: Array
     scatter: Array
@@ -53,7 +63,7 @@ class Curve:
         low, high = np.quantile(samples, [tail, 1.0 - tail], axis=0)
         return continued(self.sizes, self.ratio, m), low, high
 
-    def table(self) -> Tidy:
+    def table(self, library: str | None = None) -> Any:
         """Return one row for each size; NaN where there are no two disjoint sets of it."""
         place = {int(m): i for i, m in enumerate(self.sizes)}
         rows = [place.get(int(m), -1) for m in self.every]
@@ -61,18 +71,17 @@ class Curve:
         def column(values: Array) -> Array:
             return np.append(values, np.nan)[rows]
 
-        return Tidy(
-            {
-                "replicates": self.every,
-                "scatter": column(np.sqrt(np.maximum(self.scatter, 0.0))),
-                "separation": column(np.sqrt(np.maximum(self.separation, 0.0))),
-                "ratio": column(self.ratio),
-                "recognised": column(self.recognised),
-                "to_full": self.to_full.mean(axis=1),
-                "to_full_low": self.to_full_band[0],
-                "to_full_high": self.to_full_band[1],
-            }
-        )
+        columns = {
+            "replicates": self.every,
+            "scatter": column(np.sqrt(np.maximum(self.scatter, 0.0))),
+            "separation": column(np.sqrt(np.maximum(self.separation, 0.0))),
+            "ratio": column(self.ratio),
+            "recognised": column(self.recognised),
+            "to_full": self.to_full.mean(axis=1),
+            "to_full_low": self.to_full_band[0],
+            "to_full_high": self.to_full_band[1],
+        }
+        return as_frame(columns, library)
 
     @property
     def law(self) -> tuple[float, float]:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import ndtri
 
 from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
+from mercer.data.tidy import as_frame, frozen
+from mercer.display import Shown
 from mercer.estimator import is_yes, one_of, seed_of
 from mercer.kernels.graph import Graph
 from mercer.networks import coefficients
 from mercer.networks.expression import as_expression
 from mercer.networks.needed import level_of
-from mercer.reading.tidy import as_frame, frozen
 
 METHODS = ("correlation", "spearman", "partial", "glasso")
 
@@ -173,13 +174,21 @@ def as_inference(infer: Any) -> Callable[[Array], Array]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Network:
+class Network(Shown):
     """A network of genes: weights of edges, and how far the replicates let us know them.
 
     ``estimates`` are the coefficients the weights are made of, ``low`` and ``high`` the ends of
     their intervals at ``level``, and ``frequencies`` the share of subsamples that select an edge;
     None where a method has none. ``graph`` is what graph kernels compare.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "names": "the genes",
+        "weights": "of the edges",
+        "low": "ends of intervals",
+        "high": "ends of intervals",
+        "level": "of the intervals",
+    }
 
     names: tuple[str, ...]
     weights: Array
@@ -201,10 +210,10 @@ class Network:
         """How many pairs of genes have a weight."""
         return int(np.count_nonzero(np.triu(self.weights, 1)))
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         return (
-            f"<Network: {len(self.names)} genes, {self.edges} edges, by {self.inference} of "
-            f"{self.replicates} replicates>"
+            f"Network: {len(self.names)} genes, {self.edges} edges, by {self.inference} of "
+            f"{self.replicates} replicates"
         )
 
     def table(self, library: str | None = None) -> Any:
@@ -268,7 +277,12 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
     >>> x[:, 1] += 2.0 * x[:, 0]
     >>> network = infer_network(x, threshold=0.6)
     >>> network
-    <Network: 3 genes, 1 edges, by correlation, threshold 0.6 of 12 replicates>
+    Network: 3 genes, 1 edges, by correlation, threshold 0.6 of 12 replicates
+      names    gene 1, gene 2, gene 3  the genes
+      weights  3 × 3 numbers           of the edges
+      low      3 × 3 numbers           ends of intervals
+      high     3 × 3 numbers           ends of intervals
+      level    0.95                    of the intervals
     >>> network.graph.edges.tolist(), bool(network.low[0, 1] > 0.5)
     ([[0, 1]], True)
     """

@@ -5,10 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.networks.comparing import Comparison
 from mercer.networks.drawing import Drawn
 from mercer.pca.kernel import KernelPCA
@@ -17,18 +20,33 @@ from mercer.reading import ReadingWarning
 AXES = 2
 
 
-@dataclass(frozen=True, eq=False)
-class StudyMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyMap(Shown):
     """Networks as points: where each lies, of which condition and size it is.
 
     ``sizes`` is 0 for the networks of all replicates. ``shares`` are those of the two axes in the
     inertia of the networks that are shown, each size with the same weight.
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "coordinates": "of the networks",
+        "sizes": "replicates of each network, 0 for all",
+        "shares": "of the axes",
+    }
+
     coordinates: Array
     conditions: Array
     sizes: Array
     shares: Array
+
+    def _title(self) -> str:
+        return f"StudyMap of {len(self.coordinates)} networks"
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each network."""
+        columns = {"condition": self.conditions, "replicates": self.sizes}
+        columns |= {f"axis_{k + 1}": column for k, column in enumerate(self.coordinates.T)}
+        return as_frame(columns, library)
 
     def trajectory(self, condition: int) -> tuple[Array, Array]:
         """Return the sizes and the mean place of the networks of each, ending at the full one."""

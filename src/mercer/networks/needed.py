@@ -2,12 +2,14 @@ r"""The number of replicates at which a ratio of separation to scatter reaches o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidParameter, number
+from mercer.display import Shown
 
 MOST = 1_000
 """Replicates beyond which no number is named: the line is not to be trusted so far."""
@@ -81,8 +83,8 @@ def rejects(p_value: float, level: float) -> bool:
     return p_value <= (1.0 - level) / 2.0 + ROUNDING
 
 
-@dataclass(frozen=True)
-class Needed:
+@dataclass(frozen=True, repr=False)
+class Needed(Shown):
     """How many replicates are enough, None where no number up to a thousand is.
 
     ``low`` and ``high`` are the ends of the interval at ``level``, ``high`` None where it is open.
@@ -90,6 +92,15 @@ class Needed:
     ``p_value`` is that of a test of no difference between the conditions; where it is larger than
     half of 1 - level, no difference is shown and the interval is open.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "number": "of replicates that are enough",
+        "low": "end of the interval",
+        "high": "end of the interval",
+        "level": "of the interval",
+        "is_extrapolated": "beyond what was observed",
+        "p_value": "of no difference between conditions",
+    }
 
     number: int | None
     low: int | None

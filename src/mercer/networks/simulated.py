@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidParameter, number, whole
 from mercer.data.table import Table, as_labels
+from mercer.display import Shown
 from mercer.kernels.graph import Graph
 
 CONDITIONS = ("00", "01", "10", "11")
 """Whether each of the two treatments was given."""
 
 
-@dataclass(frozen=True, eq=False)
-class Simulation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Simulation(Shown):
     """Known networks of four conditions, from which any number of replicates can be drawn."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "genes": "how many",
+        "hubs": "genes that regulate",
+        "strength": "of the edges",
+        "noise": "of the genes",
+        "conditions": "of the study",
+    }
 
     regulators: Array
     signs: Array

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, whole
+from mercer.display import Shown
 from mercer.engines.base import Progress
 from mercer.estimator import seed_of
 from mercer.kernels.base import Kernel
@@ -35,7 +36,7 @@ SHOWN_BYTES = 2**28
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReplicateStudy:
+class ReplicateStudy(Shown):
     """What replicates of a study say of how many are enough.
 
     ``answer`` holds the number with its interval, ``pairs`` the same for each pair of conditions
@@ -43,6 +44,16 @@ class ReplicateStudy:
     networks of all sizes on the axes of a kernel PCA. ``repeated`` is the share of genes that have
     one value, such as 0, in most replicates of a condition.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "conditions": "that were compared",
+        "replicates": "of each",
+        "genes": "how many",
+        "kernel": "between networks",
+        "curve": "scatter and separation by replicates",
+        "networks": "of all replicates",
+        "draws": "of replicates",
+    }
 
     conditions: tuple[str, ...]
     replicates: tuple[int, ...]
@@ -61,8 +72,8 @@ class ReplicateStudy:
     def __str__(self) -> str:
         return " ".join(self.sentences)
 
-    def __repr__(self) -> str:
-        return f"<ReplicateStudy: {self.answer}>"
+    def _title(self) -> str:
+        return f"ReplicateStudy: {self.answer}"
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, whole
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.estimator import require_fit
 from mercer.pca.slopes import has_variables
 from mercer.points import readings
 from mercer.preimages import PreImages, preimage
 from mercer.reading import Individuals
-from mercer.reading.tidy import as_frame
 from mercer.reading.values import correlations
 from mercer.reading.wording import clean, listing, percent, short
 
@@ -28,7 +30,7 @@ TOLD = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AxisPoints:
+class AxisPoints(Shown):
     r"""Points for places along each axis, all other coordinates 0, and how near they come.
 
     .. math:: P = \mu + f v_k, \quad \hat x = \arg\min_x \|\varphi(x) - P\|
@@ -46,6 +48,14 @@ class AxisPoints:
     ends : the individuals that lie farthest at the low and the high end of each axis
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "coordinates": "of the places, by axis",
+        "points": "pre-images, axes by places by variables",
+        "errors": "distances to the places in the space of features",
+        "spread": "of the individuals, for comparison",
+        "converged": "whether each search ended",
+    }
+
     names: tuple[str, ...]
     coordinates: Array
     points: Array
@@ -61,8 +71,8 @@ class AxisPoints:
     def __len__(self) -> int:
         return len(self.points)
 
-    def __repr__(self) -> str:
-        return f"<AxisPoints: {len(self)} axes, {len(self.names)} variables, {self.method}>"
+    def _title(self) -> str:
+        return f"AxisPoints: {len(self)} axes, {len(self.names)} variables, {self.method}"
 
     @property
     def shares(self) -> Array:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, whole
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.estimator import seed_of
 from mercer.pca.along import axes_of, led_back
 from mercer.points import take
-from mercer.reading.tidy import as_frame
 from mercer.reading.values import correlations
 from mercer.reading.wording import clean, listing, percent
 
@@ -23,7 +25,7 @@ TOLD = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Rebuilt:
+class Rebuilt(Shown):
     r"""Individuals as the first axes alone show them: denoised, if the rest is noise.
 
     .. math:: r_j = 1 - \frac{\sum_i w_i (x_{ij} - \hat x_{ij})^2}{\sum_i w_i (x_{ij} - \bar x_j)^2}
@@ -41,6 +43,13 @@ class Rebuilt:
     axes, method : how many axes, and the method of `mercer.preimage`
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "rows": "of the individuals",
+        "points": "what the axes bring back",
+        "errors": "distances in the space of features",
+        "shares": "of the variances of the variables",
+    }
+
     names: tuple[str, ...]
     rows: Array
     observed: Array
@@ -54,8 +63,8 @@ class Rebuilt:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __repr__(self) -> str:
-        return f"<Rebuilt: {len(self)} individuals from {self.axes} axes, {self.method}>"
+    def _title(self) -> str:
+        return f"Rebuilt: {len(self)} individuals from {self.axes} axes, {self.method}"
 
     @property
     def order(self) -> Array:

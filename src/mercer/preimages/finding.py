@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, NotDifferentiable, number, real_array, whole
+from mercer.display import Shown
 from mercer.estimator import as_kernel, one_of, require_fit
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned
@@ -27,8 +29,8 @@ TOL = 1e-8
 """A step below this share of the spread of the individuals ends a search."""
 
 
-@dataclass(frozen=True, eq=False)
-class PreImages:
+@dataclass(frozen=True, eq=False, repr=False)
+class PreImages(Shown):
     r"""Points whose features come near to points of H, and how near they come.
 
     ``errors`` are the distances :math:`\|\varphi(\hat x) - P\|`; ``rounding`` is what an error may
@@ -36,11 +38,21 @@ class PreImages:
     search came to its end, and ``method`` how it was done.
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "points": "whose features come near",
+        "errors": "distances in the space of features",
+        "converged": "whether each search ended",
+        "rounding": "of the errors",
+    }
+
     points: Array
     errors: Array
     converged: Array
     method: str
     rounding: Array
+
+    def _title(self) -> str:
+        return f"PreImages of {len(self.points)} points by {self.method}"
 
     def __len__(self) -> int:
         return len(self.points)

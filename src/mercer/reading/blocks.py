@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, InvalidInput
+from mercer.data.tidy import Tidy
 from mercer.estimator import require_fit
 from mercer.gram import Gram
 from mercer.kernels.tables import Columns
-from mercer.reading.tidy import Tidy
 
 
 def column_contributions(model: Any) -> Tidy:

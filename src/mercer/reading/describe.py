@@ -12,12 +12,12 @@ from scipy.special import betainc, binom, chdtrc
 from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
+from mercer.data.tidy import library_of
 from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
 from mercer.multiplicity import CORRECTIONS, by_permutation, corrected
 from mercer.reading.links import AxesDescription, AxisDescription, Link, notes_on
 from mercer.reading.scores import Scores, Space
-from mercer.reading.tidy import library_of
 from mercer.reading.values import Categories
 from mercer.reading.wording import called, listing
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mercer.reading.tidy import as_frame
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.reading.wording import called, clean, listing, percent, short
 
 CLOSE = 0.5
@@ -36,8 +38,8 @@ class Link:
     corrected: float = 1.0
 
 
-@dataclass(frozen=True)
-class AxisDescription:
+@dataclass(frozen=True, repr=False)
+class AxisDescription(Shown):
     """One axis, or the space of several with one inertia, and all that was tested with it.
 
     ``axes`` are counted from 1, ``share`` is that of the inertia. Not ``is_whole`` is an axis whose
@@ -49,6 +51,12 @@ class AxisDescription:
     is_whole: bool
     links: tuple[Link, ...]
     level: float
+
+    def _title(self) -> str:
+        return self.title
+
+    def _shown(self) -> Iterator[tuple[str, str, str]]:
+        return ((str(k), text, "") for k, text in enumerate(self.sentences, start=1))
 
     @property
     def is_plane(self) -> bool:
@@ -147,8 +155,8 @@ def _lie(links: list[Link]) -> str:
     return "lies" if len(links) == 1 else "lie"
 
 
-@dataclass(frozen=True, eq=False)
-class AxesDescription:
+@dataclass(frozen=True, eq=False, repr=False)
+class AxesDescription(Shown):
     """What characterises each axis.
 
     ``axes`` holds one `AxisDescription` for each, ``notes`` says how to read them. ``str()`` gives
@@ -170,9 +178,13 @@ class AxesDescription:
         blocks = ["\n  ".join([axis.title, *axis.sentences]) for axis in self.axes]
         return "\n".join([*(blocks or ["There are no axes to describe."]), *self.notes])
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         tests = sum(len(axis.links) for axis in self.axes)
-        return f"<AxesDescription: {len(self.axes)} axes or planes, {tests} tests>"
+        return f"AxesDescription: {len(self.axes)} axes or planes, {tests} tests"
+
+    def _shown(self) -> Iterator[tuple[str, str, str]]:
+        for axis in self.axes:
+            yield axis.title, f"{len(axis.links)} tests", next(iter(axis.sentences), "")
 
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each axis and variable or category.

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, InvalidInput, NotAvailable, number, real_array, whole
+from mercer.data.tidy import columns_of, frozen, library_of, row_names
 from mercer.display import forget
 from mercer.estimator import column_names, require_fit
 from mercer.reading.outliers import Outliers
 from mercer.reading.remarks import ConstantColumns, ReadingWarning, named
-from mercer.reading.tidy import columns_of, frozen, library_of, row_names
 from mercer.reading.values import (
     Categories,
     Individuals,

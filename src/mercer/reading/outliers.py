@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array
+from mercer.data.tidy import as_frame, frozen
+from mercer.display import Shown
 from mercer.reading.remarks import named
-from mercer.reading.tidy import as_frame, frozen
 from mercer.reading.values import Individuals
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Outliers:
+class Outliers(Shown):
     """Individuals that stand apart, and by which of three measures.
 
     ``rows`` are the row numbers of those whose contribution to an axis, distance to the
@@ -23,12 +25,17 @@ class Outliers:
     ``deviations`` standard deviations.
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "rows": "of those that stand apart",
+        "deviations": "beyond the mean, by which they do",
+    }
+
     individuals: Individuals
     deviations: float
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         labels = [str(label) for label in self.individuals.labels[self.rows]]
-        return f"<Outliers: {named(labels) or 'none'}>"
+        return f"Outliers: {named(labels) or 'none'}"
 
     @property
     def contributions(self) -> Array:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array
-from mercer.reading.tidy import as_frame, frozen
+from mercer.data.tidy import as_frame, frozen
+from mercer.display import Shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AxisSlopes:
+class AxisSlopes(Shown):
     r"""The slopes of the functions whose values are the coordinates on the axes.
 
     .. math:: a_{ijk} = \frac{\partial F_k}{\partial x_j}(x_i), \quad
@@ -31,6 +33,13 @@ class AxisSlopes:
     (array([[3., 0.]]), array([5.]))
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "names": "the variables",
+        "means": "the mean slope, variables by axes",
+        "influences": "the mean length of a variable's arrows",
+        "circle": "correlations that the mean slopes imply",
+    }
+
     arrows: Array
     weights: Array
     deviations: Array
@@ -45,9 +54,9 @@ class AxisSlopes:
     def __len__(self) -> int:
         return len(self.names)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         points, variables, axes = self.arrows.shape
-        return f"<AxisSlopes: {variables} variables at {points} points on {axes} axes>"
+        return f"AxisSlopes: {variables} variables at {points} points on {axes} axes"
 
     @cached_property
     def means(self) -> Array:

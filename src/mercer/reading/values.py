@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,9 +15,10 @@ from mercer.check import (
     NotAvailable,
     NotPositiveDefinite,
 )
+from mercer.data.tidy import as_frame, frozen
+from mercer.display import Shown
 from mercer.points import readings
 from mercer.reading.remarks import AtBarycentre, named
-from mercer.reading.tidy import as_frame, frozen
 
 CONSTANT = 4.0 * float(np.finfo(float).eps)
 """A standard deviation below this share of the largest entry is the rounding of a constant."""
@@ -43,7 +44,7 @@ def _tidy(what: str, labels: Array, columns: dict[str, Array]) -> dict[str, Arra
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Individuals:
+class Individuals(Shown):
     r"""Individuals on the axes.
 
     .. math:: \cos^2_{ik} = \frac{|F_{ik}|^2}{\|\varphi_i - \mu\|^2}, \quad
@@ -59,6 +60,12 @@ class Individuals:
     (array([[0.36, 0.  ]]), array([5.]))
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "labels": "of the individuals",
+        "coordinates": "individuals by axes",
+        "inertias": "of the axes",
+    }
+
     coordinates: Array
     squared_distances: Array | None
     weights: Array
@@ -73,9 +80,9 @@ class Individuals:
     def __len__(self) -> int:
         return len(self.coordinates)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         count, axes = self.coordinates.shape
-        return f"<Individuals: {count} on {axes} axes>"
+        return f"Individuals: {count} on {axes} axes"
 
     @property
     def labels(self) -> Array:
@@ -170,7 +177,7 @@ def _squared(values: Array, unit: float = 1.0) -> Array:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Variables:
+class Variables(Shown):
     r"""Variables on the axes.
 
     .. math:: r_{jk} = \mathrm{corr}(x^j, F_k), \quad G_{jk} = s_j r_{jk}, \quad
@@ -180,6 +187,12 @@ class Variables:
     its weight. Coordinates and contributions exist where axes are combinations of variables: in
     PCA, and with the linear kernel.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "names": "of the variables",
+        "correlations": "variables by axes",
+        "inertias": "of the axes",
+    }
 
     correlations: Array
     names: tuple[str, ...]
@@ -192,9 +205,9 @@ class Variables:
     def __len__(self) -> int:
         return len(self.correlations)
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         count, axes = self.correlations.shape
-        return f"<Variables: {count} on {axes} axes>"
+        return f"Variables: {count} on {axes} axes"
 
     @cached_property
     def coordinates(self) -> Array:
@@ -232,7 +245,7 @@ class Variables:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Categories:
+class Categories(Shown):
     r"""The categories of categorical variables on the axes: each at the barycentre of its members.
 
     .. math:: v_{gk} = \frac{w_g \bar F_{gk}}{\sqrt{\frac{n_g (N - n_g)}{N (N - 1)}\, S_k}}, \quad
@@ -260,6 +273,13 @@ class Categories:
     theorem 2.2.
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "levels": "of the variables",
+        "coordinates": "of the barycentres",
+        "v_test": "beyond ±1.96 chance is seldom the reason",
+        "eta2": "share of each axis that a variable accounts for",
+    }
+
     coordinates: Array
     squared_distances: Array
     levels: tuple[str, ...]
@@ -275,8 +295,8 @@ class Categories:
     def __len__(self) -> int:
         return len(self.levels)
 
-    def __repr__(self) -> str:
-        return f"<Categories: {named([f'{v}={g}' for v, g in self._pairs()])}>"
+    def _title(self) -> str:
+        return f"Categories: {named([f'{v}={g}' for v, g in self._pairs()])}"
 
     def _pairs(self) -> list[tuple[str, str]]:
         return list(zip(self.variables_of, self.levels, strict=True))
@@ -336,9 +356,15 @@ def scatters(coordinates: Array, weights: Array, unit: float) -> Array:
     return np.asarray(np.square(weights) @ _squared(coordinates, unit))
 
 
-@dataclass(frozen=True, eq=False)
-class Supplementary:
+@dataclass(frozen=True, eq=False, repr=False)
+class Supplementary(Shown):
     """What was projected on axes it did not help to find; None where nothing was given."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "individuals": "new rows",
+        "variables": "numbers of the rows",
+        "categories": "labels of the rows",
+    }
 
     individuals: Individuals | None = None
     variables: Variables | None = None

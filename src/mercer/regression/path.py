@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, whole
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.estimator import require_fit
 from mercer.regression.curve import Curve, curves
 from mercer.regression.kernel import KernelRegression
@@ -16,14 +19,30 @@ from mercer.regression.spline import CRITERIA, SmoothingSpline, limits_of
 from mercer.solve import DIRECT
 
 
-@dataclass(frozen=True)
-class PenaltyPath:
+@dataclass(frozen=True, repr=False)
+class PenaltyPath(Shown):
     """The values of a criterion and the degrees of freedom at rising penalties."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "criterion": "by which penalties are compared",
+        "penalties": "rising",
+        "scores": "of the criterion",
+        "degrees_of_freedom": "falling",
+    }
 
     criterion: str
     penalties: Array
     scores: Array
     degrees_of_freedom: Array
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each penalty."""
+        columns = {
+            "penalty": self.penalties,
+            "score": self.scores,
+            "degrees_of_freedom": self.degrees_of_freedom,
+        }
+        return as_frame(columns, library)
 
 
 def penalty_path(

@@ -5,8 +5,9 @@ Everything is computed in double precision and returned as numpy arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -28,6 +29,7 @@ from mercer.check import (
     vectors,
     whole,
 )
+from mercer.display import Shown
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.text import kernel as read
@@ -155,9 +157,17 @@ def _mean_squares(kernel: Kernel, x: Points, points: Points, w: Array) -> Array:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Discrepancy:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Discrepancy(Shown):
     """How far apart the means of two samples are in H, and how often chance takes them as far."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "distance": "of the means in H",
+        "squared": "the same, squared",
+        "unbiased": "without the pairs of a point with itself",
+        "p_value": "of one law",
+        "null": "squared distances by chance",
+    }
 
     squared: float
     """The squared distance of the means: each point is paired with itself too (V-statistic)."""

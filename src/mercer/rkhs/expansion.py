@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import pi, sqrt
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from scipy.special import roots_legendre
@@ -24,6 +24,7 @@ from mercer.check import (
     vectors,
     whole,
 )
+from mercer.display import Shown
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table, is_complex
 from mercer.kernels.text import kernel as read
@@ -96,13 +97,21 @@ class Normal:
 Measure: TypeAlias = Interval | Normal
 
 
-@dataclass(frozen=True, slots=True)
-class How:
+@dataclass(frozen=True, slots=True, repr=False)
+class How(Shown):
     """How a decomposition was computed: the method, the points used, whether it settled."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "nodes": "points that were used",
+        "is_converged": "whether it settled",
+    }
 
     method: str
     nodes: int
     is_converged: bool
+
+    def _title(self) -> str:
+        return f"{self.method}, {self.nodes} nodes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +126,16 @@ class Eigenfunction:
         return self.family(x)[:, self.index]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MercerDecomposition:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MercerDecomposition(Shown):
     """Leading eigenvalues of a kernel's integral operator, with their functions and errors."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "values": "eigenvalues",
+        "errors": "of the eigenvalues",
+        "trace": "of the kernel",
+        "how": "it was computed",
+    }
 
     values: Array
     """Eigenvalues, decreasing; those that rounding cannot tell from 0 are 0."""

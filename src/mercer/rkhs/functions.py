@@ -10,11 +10,11 @@ that grows beyond all bounds with n (Kroese et al., chapter 6, without those two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from numbers import Complex
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -36,6 +36,7 @@ from mercer.check import (
     vectors,
     whole,
 )
+from mercer.display import Shown
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table
 from mercer.kernels.text import kernel as read
@@ -79,7 +80,7 @@ def combined(kernel: Kernel, x: Points, points: Points, weights: Array) -> Array
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, init=False)
-class Function:
+class Function(Shown):
     r"""A function of the kernel's Hilbert space: a weighted sum of sections of the kernel.
 
     .. math:: f = \sum_i \alpha_i\, k(\cdot, x_i), \quad
@@ -103,6 +104,11 @@ class Function:
     Beeny, (40) and (42); Gallier and Quaintance, Theorem 53.8; Kroese et al., Theorem 6.2.
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "points": "where the kernel is taken",
+        "weights": "of the sections",
+    }
+
     kernel: Kernel
     points: Points
     weights: Array
@@ -119,9 +125,9 @@ class Function:
         """Return k(·, x), the function with which an inner product is the value at x."""
         return cls(kernel, (point,), [1.0])
 
-    def __repr__(self) -> str:
+    def _title(self) -> str:
         count = how_many(self.points)
-        return f"<Function: {self.kernel!r} at {count} point{'' if count == 1 else 's'}>"
+        return f"Function: {self.kernel!r} at {count} point{'' if count == 1 else 's'}"
 
     def __call__(self, x: Points) -> Array:
         """Return f(x[i]) for every point."""
@@ -293,14 +299,22 @@ def oriented(columns: Array) -> Array:
     return np.asarray(np.conj(pivots) / np.abs(pivots))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PrincipalFunctions:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PrincipalFunctions(Shown):
     """The main axes of a sample in H: the variances along them, and the axes as functions."""
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "values": "their inertias",
+        "functions": "of H",
+    }
 
     values: Array
     """Eigenvalues of the covariance operator, decreasing, and 0 beyond the numerical rank."""
     functions: tuple[Function, ...]
     """Eigenfunctions, orthonormal in H: one for each value that is not 0."""
+
+    def _title(self) -> str:
+        return f"PrincipalFunctions: {len(self.functions)}"
 
 
 def principal_functions(kernel: Kernel | str, x: Points, count: int) -> PrincipalFunctions:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.barycentre import Barycentre
 from mercer.certificate import Certificate
 from mercer.check import Array, MercerError, Points
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import power_of_two
@@ -38,13 +41,22 @@ class RoundingLimit(SpectrumWarning):
     """The residual asked for is below what rounding allows."""
 
 
-@dataclass(frozen=True)
-class How:
+@dataclass(frozen=True, repr=False)
+class How(Shown):
     """How a spectrum was computed.
 
     ``memory`` is the number of bytes planned for it beside the data, ``history`` the largest
     residual after each pass, relative to the largest eigenvalue.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "single_passes": "in single precision",
+        "double_passes": "in double precision",
+        "seconds": "that it took",
+        "random_state": "the seed",
+        "history": "residuals after each pass",
+        "memory": "bytes that were planned",
+    }
 
     method: str
     single_passes: int = 0
@@ -54,9 +66,14 @@ class How:
     history: tuple[float, ...] = ()
     memory: int = 0
 
+    def _title(self) -> str:
+        return (
+            f"{self.method}, {self.single_passes + self.double_passes} passes, {self.seconds:.2g} s"
+        )
 
-@dataclass(frozen=True)
-class Spectrum:
+
+@dataclass(frozen=True, repr=False)
+class Spectrum(Shown):
     """Leading eigenvalues and unit eigenvectors of a Hermitian operator, and how far to trust them.
 
     ``errors`` bounds the distance of each true eigenvalue from the computed one. ``clusters``
@@ -68,6 +85,18 @@ class Spectrum:
     ``feature_axes`` the unit axes in their space, which has ``barycentre`` as its origin.
     ``images`` holds the operator times the vectors, where they differ from values times vectors.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "values": "eigenvalues",
+        "errors": "that are proved",
+        "vectors": "individuals by axes",
+        "trace": "of the operator",
+        "rank": "numerical",
+        "negative_mass": "share of negative eigenvalues",
+        "psd": "is it positive?",
+        "clusters": "axes that cannot be told apart",
+        "how": "it was computed",
+    }
 
     values: Array
     vectors: Array
@@ -84,6 +113,21 @@ class Spectrum:
     features: Callable[[Points], Array] | None = None
     feature_axes: Array | None = None
     barycentre: Barycentre | None = None
+
+    def _title(self) -> str:
+        return f"Spectrum of {len(self.values)} axes of {len(self.vectors)} individuals"
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each axis, with its share of the trace."""
+        shares = self.values / self.trace if self.trace > 0 else 0.0 * self.values
+        columns = {
+            "axis": np.arange(1, len(self.values) + 1),
+            "value": self.values,
+            "error": self.errors,
+            "share": shares,
+            "cumulated": np.cumsum(shares),
+        }
+        return as_frame(columns, library)
 
     @property
     def errors(self) -> Array:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, whole
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.engines.base import Progress
-from mercer.reading.tidy import as_frame
 from mercer.reading.wording import clean, short
 from mercer.stability.procrustes import matched
 from mercer.stability.replicates import source_of
 from mercer.stability.resampling import Sums
 
 
-@dataclass(frozen=True, eq=False)
-class Jackknife:
+@dataclass(frozen=True, eq=False, repr=False)
+class Jackknife(Shown):
     r"""What leaving out each individual does to the first axes of a model.
 
     ``influences`` are the root mean squared moves of all individuals, once the configuration
@@ -32,6 +34,14 @@ class Jackknife:
     made in the same way as the errors.
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "inertias": "of the axes without each individual",
+        "errors": "standard errors of the inertias",
+        "biases": "of the inertias",
+        "influences": "of each individual on the axes",
+        "angles": "by which the axes turn",
+    }
+
     coordinates: Array
     model_inertias: Array
     influences: Array
@@ -42,6 +52,11 @@ class Jackknife:
     covariances: Array
     names: tuple[str, ...] | None = field(default=None, repr=False)
     library: str | None = field(default=None, repr=False)
+
+    def _title(self) -> str:
+        return (
+            f"Jackknife of {len(self.coordinates)} individuals on {len(self.model_inertias)} axes"
+        )
 
     def __len__(self) -> int:
         return len(self.influences)

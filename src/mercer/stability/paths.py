@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
 from mercer.check import Array, InvalidInput, InvalidParameter, numbers, whole
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.engines.base import Progress
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
 from mercer.reading import ReadingWarning
-from mercer.reading.tidy import as_frame
 from mercer.stability.procrustes import matched, rotation
 
 BEYOND = 2
@@ -26,26 +27,36 @@ CLEAR = 0.5
 too long to follow them."""
 
 
-@dataclass(frozen=True)
-class Crossing:
+@dataclass(frozen=True, repr=False)
+class Crossing(Shown):
     """Two axes that exchange their order between two values of a parameter.
 
     ``axes`` are their numbers at the first value of the path, ``at`` is where their inertias are
     equal if their logarithms are linear in between, ``is_clear`` whether both were recognised.
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "axes": "at the first value of the path",
+        "at": "where inertias are equal",
+        "between": "values of the path",
+        "is_clear": "whether both axes were recognised",
+    }
+
     axes: tuple[int, int]
     between: tuple[float, float]
     at: float
     is_clear: bool
+
+    def _title(self) -> str:
+        return f"Crossing: {self}"
 
     def __str__(self) -> str:
         doubt = "" if self.is_clear else ", if they were followed rightly: they mix there"
         return f"axes {self.axes[0]} and {self.axes[1]} change places near {self.at:.4g}{doubt}"
 
 
-@dataclass(frozen=True, eq=False)
-class ParameterPath:
+@dataclass(frozen=True, eq=False, repr=False)
+class ParameterPath(Shown):
     """The first axes of a model along the values of a parameter.
 
     Axes are numbered as at the first value and followed by the overlaps of their coordinates.
@@ -62,6 +73,14 @@ class ParameterPath:
     is_factor : whether values multiply a parameter that has a number for each column
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "values": "of the parameter",
+        "inertias": "of the axes along the path",
+        "shares": "in the inertia",
+        "overlaps": "of the spaces with the model's",
+        "crossings": "of axes",
+    }
+
     parameter: str
     values: Array
     inertias: Array
@@ -74,6 +93,9 @@ class ParameterPath:
     own: float | None = None
     is_factor: bool = False
     library: str | None = field(default=None, repr=False)
+
+    def _title(self) -> str:
+        return f"ParameterPath of {self.parameter}: {len(self.values)} values"
 
     def __len__(self) -> int:
         return len(self.values)

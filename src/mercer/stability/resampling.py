@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import f as fisher
 
 from mercer.check import Array, InvalidParameter, number, whole
+from mercer.data.tidy import as_frame
+from mercer.display import Shown
 from mercer.engines.base import Progress
 from mercer.estimator import seed_of
-from mercer.reading.tidy import as_frame
 from mercer.stability.procrustes import matched, rotation
 from mercer.stability.replicates import Replicate, Source, source_of
 
@@ -22,8 +24,8 @@ VANISHED = 1e-8
 """A standard error of a logarithm below this is rounding."""
 
 
-@dataclass(frozen=True, eq=False)
-class Bootstrap:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstrap(Shown):
     r"""What resampling individuals does to the first axes of a model.
 
     The ellipse of individual i is
@@ -48,6 +50,17 @@ class Bootstrap:
     replicates, level : how many, and the rate q
     """
 
+    facts: ClassVar[Mapping[str, str]] = {
+        "inertias": "of the axes",
+        "intervals": "of the inertias",
+        "cos2": "of the axes with those of replicates",
+        "kept": "share of replicates in which an axis has its rank",
+        "spaces": "cos2 of the first axes together",
+        "ties": "p-values of equal inertias",
+        "planes": "axes that only mean something together",
+        "level": "of intervals and ellipses",
+    }
+
     coordinates: Array
     means: Array
     covariances: Array
@@ -61,6 +74,9 @@ class Bootstrap:
     level: float
     names: tuple[str, ...] | None = field(default=None, repr=False)
     library: str | None = field(default=None, repr=False)
+
+    def _title(self) -> str:
+        return f"Bootstrap of {len(self)} individuals, {self.replicates} replicates"
 
     def __len__(self) -> int:
         return len(self.coordinates)

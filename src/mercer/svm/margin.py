@@ -12,15 +12,17 @@ where w is the sum of the weights. Both have duals in β = yα with h = Σ βᵢ
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn import svm as libsvm
 from sklearn.exceptions import ConvergenceWarning
 
 from mercer.check import Array, InvalidParameter
+from mercer.display import Shown
 from mercer.engines.prepared import gamma
 from mercer.svm.quadratic import ROUNDING, Point, Program, polished
 
@@ -36,8 +38,8 @@ START_STEPS = 200_000
 """Of the start: where it is not enough, the exact steps go on from there."""
 
 
-@dataclass(frozen=True)
-class Separator:
+@dataclass(frozen=True, repr=False)
+class Separator(Shown):
     """A function f = Σ βᵢ k(xᵢ, ·) + b between two classes, whose margins lie at f = ±1.
 
     Without a support vector at a margin every intercept of ``interval`` is optimal, and the
@@ -45,6 +47,15 @@ class Separator:
     is what rounding can have done to the kernel's values and to both sides of the gap. ``margin``
     is the distance ρ/‖h‖ of the margins from the border, in the space of the kernel.
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "weights": "of the points",
+        "intercept": "b",
+        "interval": "of intercepts that are as good",
+        "objective": "its least value found",
+        "gap": "how far from the least it can be",
+        "margin": "distance of the margins from the border",
+    }
 
     weights: Array
     intercept: float

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import expit
 
 from mercer.check import Array
+from mercer.display import Shown
 
 STEPS = 100
 """More Newton steps than any sigmoid took: the problem is convex in two parameters."""
@@ -19,8 +22,8 @@ PRECISION = 1e-10
 """The derivative allowed at the end, for one observation."""
 
 
-@dataclass(frozen=True)
-class Sigmoid:
+@dataclass(frozen=True, repr=False)
+class Sigmoid(Shown):
     r"""The probability of the positive class given a decision f.
 
     .. math:: p(f) = \frac{1}{1 + e^{-(a f + b)}}
@@ -28,6 +31,11 @@ class Sigmoid:
     >>> Sigmoid(2.0, 0.0)(np.array([0.0]))
     array([0.5])
     """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "slope": "a",
+        "offset": "b",
+    }
 
     slope: float
     offset: float

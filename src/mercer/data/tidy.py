@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from html import escape
 from typing import Any, cast
 
 import narwhals.stable.v2 as nw
@@ -12,9 +13,10 @@ from narwhals.exceptions import DuplicateError
 from mercer.check import Array, InvalidInput, InvalidParameter
 from mercer.data.frames import index_names
 from mercer.data.table import as_column
+from mercer.display import MOST_LINES
 
-SHOWN = 10
-"""Rows that a printed table shows."""
+SHOWN = MOST_LINES - 2
+"""Rows of a long table that are shown, beside its head and how many more there are."""
 
 LIBRARIES = {
     "pandas": nw.dependencies.is_pandas_dataframe,
@@ -23,10 +25,10 @@ LIBRARIES = {
 }
 
 
-class Tidy(Mapping[str, Array]):
+class Tidy(dict[str, Array]):
     """Named columns of equal length, one row for each observation.
 
-    It is a mapping, so that ``pandas.DataFrame(table)`` and ``polars.DataFrame(table)`` take it.
+    It is a dictionary, so that ``pandas.DataFrame(table)`` and ``polars.DataFrame(table)`` take it.
 
     >>> table = Tidy({"axis": np.array([1, 2]), "cos2": np.array([0.25, 0.5])})
     >>> table
@@ -38,27 +40,32 @@ class Tidy(Mapping[str, Array]):
     """
 
     def __init__(self, columns: Mapping[str, Array]) -> None:
-        self._columns = {name: frozen(values) for name, values in columns.items()}
-
-    def __getitem__(self, name: str) -> Array:
-        return self._columns[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._columns)
-
-    def __len__(self) -> int:
-        return len(self._columns)
+        super().__init__({name: frozen(values) for name, values in columns.items()})
 
     @property
     def rows(self) -> int:
-        return len(next(iter(self._columns.values()), ()))
+        return len(next(iter(self.values()), ()))
 
     def __repr__(self) -> str:
-        texts = [[n, *(_text(v) for v in c[:SHOWN])] for n, c in self._columns.items()]
+        texts = self._texts()
         widths = [max(map(len, column)) for column in texts]
         lines = ["  ".join(map(str.rjust, row, widths)) for row in zip(*texts, strict=True)]
-        more = self.rows - SHOWN
-        return "\n".join([*lines, *([f"... {more} more rows"] if more > 0 else [])])
+        return "\n".join([*lines, *self._more()])
+
+    def _texts(self) -> list[list[str]]:
+        """Return the columns that are shown, each under its name."""
+        rows = self.rows if self.rows < MOST_LINES else SHOWN
+        return [[n, *(_text(v) for v in c[:rows])] for n, c in self.items()]
+
+    def _more(self) -> list[str]:
+        return [f"... {self.rows - SHOWN} more rows"] if self.rows >= MOST_LINES else []
+
+    def _repr_html_(self) -> str:
+        head, *rows = zip(*self._texts(), strict=True)
+        cells = ["".join(f"<td>{escape(text)}</td>" for text in row) for row in rows]
+        title = "".join(f"<th>{escape(text)}</th>" for text in head)
+        more = "".join(f"<p>{text}</p>" for text in self._more())
+        return f"<table><tr>{title}</tr><tr>{'</tr><tr>'.join(cells)}</tr></table>{more}"
 
 
 def _text(value: Any) -> str:
