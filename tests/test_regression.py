@@ -800,10 +800,14 @@ def test_models_are_searched_cloned_and_pickled() -> None:
     assert all(np.array_equal(a, b) for a, b in zip(before, (X, Y, WEIGHTS), strict=True))
 
 
-UNEQUAL = {
-    "check_sample_weight_equivalence_on_dense_data": "weights are precisions for the rule of the "
-    "bandwidth and for the criterion, which count observations"
-}
+UNEQUAL = dict.fromkeys(
+    (
+        "check_sample_weight_equivalence_on_dense_data",
+        "check_sample_weight_equivalence_on_sparse_data",
+    ),
+    "weights are precisions for the rule of the bandwidth and for the criterion, which count "
+    "observations",
+)
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]

@@ -153,7 +153,8 @@ def how_many(points: Points) -> int:
 
 def rows_of(points: Points) -> Points:
     """Return points that are indexed by their number: a data frame is indexed by its labels."""
-    is_frame = hasattr(points, "__array__") and not is_array_api_obj(points)
+    is_sparse = hasattr(points, "toarray")
+    is_frame = hasattr(points, "__array__") and not is_array_api_obj(points) and not is_sparse
     return cast(Points, np.asarray(points)) if is_frame else points
 
 
@@ -264,10 +265,13 @@ def refuse_lazy(x: Any, name: str) -> None:
 
 
 def refuse_sparse(x: Any, name: str) -> None:
-    """Refuse a sparse matrix, which is no sequence of points."""
+    """Refuse a sparse matrix where every coordinate is looked at."""
     if hasattr(x, "toarray"):
         raise InvalidInput(
-            f"{name} is a sparse matrix, which this kernel cannot read row by row; "
+            f"{name} is a sparse matrix, and every coordinate is looked at here: kernels that are "
+            "functions of inner products and Euclidean distances read sparse rows as they are "
+            "(Linear, Polynomial, Tanimoto, Gaussian, Laplacian(norm=2), Matern, "
+            "RationalQuadratic, NegativeDistance, and what is made of them); for anything else "
             f"pass {name}.toarray() if it fits in memory"
         )
 

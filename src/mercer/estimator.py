@@ -23,6 +23,7 @@ from mercer.check import (
     chunks,
     number_array,
     plain_array,
+    refuse_sparse,
     whole,
 )
 from mercer.check import is_yes as is_yes
@@ -34,6 +35,7 @@ from mercer.kernels.parameters import parameters, with_parameters
 from mercer.kernels.text import kernel as parsed
 from mercer.points import (
     Rows,
+    SparseRows,
     as_points,
     lies_on_disk,
     readings,
@@ -398,6 +400,12 @@ class KernelModel(Model):
             if len(points) == 0:
                 raise InvalidInput("X holds no points")
             return points
+        if sparse.issparse(X) and kernel is not None:
+            if not kernel.reads_sparse:
+                refuse_sparse(X, "X")
+            rows = sparse_rows(X)
+            register(self, X, rows, reset=reset)
+            return SparseRows(rows, getattr(X, "dtype", None))
         if lies_on_disk(X) and not self._is_precomputed:
             table = rows_on_disk(X)
             register(self, X, table, reset=reset)
@@ -424,7 +432,15 @@ class KernelModel(Model):
         tags.input_tags.pairwise = self._is_precomputed
         is_vectors = self._is_precomputed or _reads_vectors(self.kernel)
         tags.input_tags.two_d_array = is_vectors
+        tags.input_tags.sparse = not self._is_precomputed and _reads_sparse(self.kernel)
         return tags
+
+
+def _reads_sparse(kernel: Any) -> bool:
+    try:
+        return as_kernel(kernel).reads_sparse
+    except InvalidParameter:
+        return False
 
 
 def _reads_vectors(kernel: Any) -> bool:

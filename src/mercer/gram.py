@@ -71,7 +71,7 @@ class Gram(Shown):
     ) -> None:
         self.x = as_points(x, "x")
         self.y = None if y is None else as_points(y, "y")
-        self.kernel = kernel.resolve(x)
+        self.kernel = kernel.resolve(self.x)
         self.engine: Engine = Threads() if engine is None else engine
         self.tile, self.progress = tile, progress
         self._tiles: dict[bool, Tiles] = {}

@@ -27,7 +27,7 @@ from mercer.engines.tiles import Block
 from mercer.engines.waiting import answered
 from mercer.gram import Gram, shares
 from mercer.kernels.base import Kernel
-from mercer.points import take
+from mercer.points import SparseRows, take
 
 SAMPLE_PER_CENTRE, LLOYD = 10, 5
 """k-means centres are found on so many points for each, in so many steps: more gain nothing."""
@@ -188,7 +188,8 @@ def nystrom(
 ) -> LowRank:
     """Return the Nyström approximation on given points, k-means centres, pivots or a sample.
 
-    ``landmarks`` is ``"pivoted"``, ``"kmeans"`` (vectors only), ``"uniform"``, or the points
+    ``landmarks`` is ``"pivoted"``, ``"kmeans"`` (vectors only; of
+    sparse rows pivots), ``"uniform"``, or the points
     themselves. Points that repeat cost nothing but their number.
 
     >>> from mercer import Gaussian
@@ -201,7 +202,8 @@ def nystrom(
     rank = min(whole(rank, "rank", least=1), n)
     rng = np.random.default_rng(random_state)
     if isinstance(landmarks, str):
-        if landmarks == "pivoted":
+        is_sparse = isinstance(gram.x, SparseRows)  # whose centres would be full
+        if landmarks == "pivoted" or (landmarks == "kmeans" and is_sparse):
             return pivoted_cholesky(gram, rank, random_state=random_state, single=single)
         if landmarks == "kmeans":
             return _on_landmarks(gram, kmeans_centres(gram.x, rank, rng), "k-means", single)

@@ -23,6 +23,7 @@ from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, P
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
 from mercer.kernels.vectors import Linear
+from mercer.points import as_table
 
 UNMOVED = (Constant, Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic)
 """Kernels that are the same wherever points are seen from."""
@@ -96,7 +97,7 @@ class Origin:
         """Return points as the kernel sees them."""
         if self.point is None:
             return points
-        seen: Array = np.asarray(points, dtype=np.float64) - self.point
+        seen: Array = as_table(points) - self.point
         return seen
 
     def back(self, seen: Points) -> Points:
@@ -109,7 +110,7 @@ class Origin:
     def columns(self, functions: Functions, seen: Points, name: str = "null_space") -> Array:
         """Return the values of functions at points that are seen from here, one column each."""
         if self.line is not None:
-            seen = np.asarray(seen, dtype=np.float64) - self.line
+            seen = as_table(seen) - self.line
         return null_columns(functions, seen, name)
 
     def null_weights(self, eta: Array, kernel: Kernel, alpha: Array, seen: Points) -> Array:

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 from array_api_compat import is_array_api_obj
+from scipy import sparse
 
 from mercer.check import (
     Array,
@@ -105,6 +106,100 @@ class Rows:
                 raise InvalidInput(f"there is no column {name!r}; the columns are {listed}")
 
 
+class SparseRows:
+    """Points that are the rows of a sparse matrix, of which only what is not zero is stored.
+
+    Kernels that are functions of inner products and Euclidean distances read them as they are.
+
+    >>> points = SparseRows(sparse.csr_array([[0.0, 2.0], [1.0, 0.0]]))
+    >>> len(points), points.shape, points[1:].toarray()
+    (2, (2, 2), array([[1., 0.]]))
+    """
+
+    def __init__(self, matrix: Any, dtype: Any = None) -> None:
+        is_complex = np.dtype(matrix.dtype).kind == "c"
+        self.matrix = sparse.csr_array(matrix, dtype=np.complex128 if is_complex else np.float64)
+        self.matrix.sum_duplicates()
+        self.dtype = np.dtype(matrix.dtype if dtype is None else dtype)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.matrix.shape
+        return int(rows), int(columns)
+
+    @property
+    def held_columns(self) -> int:
+        """How many numbers a point takes on average: a value, and where it stands."""
+        return 1 + 2 * int(self.matrix.nnz) // max(len(self), 1)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any, /) -> SparseRows:
+        is_one = not isinstance(index, slice) and np.ndim(index) == 0
+        rows = [int(index)] if is_one else index
+        return SparseRows(self.matrix[rows], self.dtype)
+
+    def picked(self, indices: Array) -> SparseRows:
+        """Return some of the points by their numbers."""
+        return self[np.asarray(indices)]
+
+    def toarray(self) -> Array:
+        """Return the points as the rows of an array."""
+        return np.asarray(self.matrix.toarray())
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        """Refuse to be filled by somebody who takes it for an array."""
+        refuse_sparse(self, "the data")
+        raise AssertionError("a sparse matrix was not refused")
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        return f"<SparseRows: {rows} points of {columns} coordinates, {self.matrix.nnz} stored>"
+
+    def __reduce__(self) -> tuple[type[SparseRows], tuple[Any, ...]]:
+        return SparseRows, (self.matrix, self.dtype.name)
+
+
+def as_table(points: Points) -> Array:
+    """Return points as rows of doubles, sparse ones filled: for what is as wide as a dense table.
+
+    >>> as_table(SparseRows(sparse.csr_array([[0.0, 2.0]])))
+    array([[0., 2.]])
+    """
+    if isinstance(points, SparseRows):
+        return points.toarray()
+    return np.asarray(points, dtype=np.float64)
+
+
+def sparse_points(matrix: Any, name: str) -> SparseRows:
+    """Return a sparse matrix of any format as points, what is not finite refused by its place.
+
+    >>> sparse_points(sparse.coo_array([[0.0, float("inf")]]), "x")
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: x has 1 value that is not finite, the first at row 0, column 1: inf. Remove or impute it before calling a kernel.
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    if len(matrix.shape) != 2 or np.dtype(matrix.dtype).kind not in "biufc":
+        raise InvalidInput(
+            f"{name} must hold points as rows of numbers, found a sparse array of shape "
+            f"{matrix.shape} and type {matrix.dtype}"
+        )
+    points = SparseRows(matrix)
+    data = points.matrix.data
+    if not np.all(np.isfinite(data)):
+        coordinates = points.matrix.tocoo()
+        at = int(np.argmin(np.isfinite(coordinates.data)))
+        count = int(np.sum(~np.isfinite(data)))
+        plural, them = ("value that is", "it") if count == 1 else ("values that are", "them")
+        raise InvalidInput(
+            f"{name} has {count} {plural} not finite, the first at row {coordinates.row[at]}, "
+            f"column {coordinates.col[at]}: {data[at]}. Remove or impute {them} before calling a "
+            "kernel."
+        )
+    return points
+
+
 def _without_dates(column: Points, name: str) -> Points:
     """Return time stamps as days since 1970, anything else as it is."""
     is_list = isinstance(column, list | tuple)
@@ -177,6 +272,9 @@ def joined(points: Points, others: Points) -> Points:
     if isinstance(points, Rows) and isinstance(others, Rows):
         columns = {n: joined(c, others.column(n)) for n, c in points.columns.items()}
         return Rows(columns, points.roles)
+    if isinstance(points, SparseRows) or isinstance(others, SparseRows):
+        sides = [p.matrix if isinstance(p, SparseRows) else np.asarray(p) for p in (points, others)]
+        return SparseRows(sparse.vstack([sparse.csr_array(side) for side in sides]))
     if hasattr(points, "shape"):
         return np.concatenate([np.asarray(points), np.asarray(others)])
     return [side[i] for side in (points, others) for i in range(len(side))]
@@ -190,7 +288,10 @@ def as_points(values: Any, name: str) -> Points:
     if isinstance(values, Mapping):
         return Rows(values)
     refuse_lazy(values, name)
-    refuse_sparse(values, name)
+    if isinstance(values, SparseRows):
+        return values
+    if sparse.issparse(values):
+        return sparse_points(values, name)
     has_rows = values.ndim > 0 if is_array_api_obj(values) else isinstance(values, Points)
     if has_rows and not isinstance(values, str | bytes):
         return cast(Points, values)

@@ -59,10 +59,10 @@ class KernelPCA(decomposition.KernelPCA):
     - ``kernel`` may be a kernel of mercer.
     - ``n_jobs`` is the number of threads; None and negative numbers mean all.
 
-    As in scikit-learn the matrix is stored for sparse rows, for Python functions, for the inverse
-    transform, and for parameters with which a kernel is none: ``gamma=0``, a negative ``coef0``, a
-    fractional ``degree``. The sign of an axis makes its entry of largest modulus positive, the
-    first of those that are equal up to rounding.
+    As in scikit-learn the matrix is stored for Python functions, for the inverse transform, and for
+    parameters with which a kernel is none: ``gamma=0``, a negative ``coef0``, a fractional
+    ``degree``; for sparse rows it is not. The sign of an axis makes its entry of largest modulus
+    positive, the first of those that are equal up to rounding.
 
     Attributes
     ----------
@@ -85,8 +85,12 @@ class KernelPCA(decomposition.KernelPCA):
             raise ValueError("Cannot fit_inverse_transform with a precomputed kernel.")
         X = validate_data(self, X, accept_sparse="csr", copy=self.copy_X)
         self.gamma_ = 1 / X.shape[1] if self.gamma is None else self.gamma
-        self._kernel = None if issparse(X) else self._tiled()
-        self._mean = self._rows(X).mean(axis=0) if self._kernel == Linear() else 0.0
+        self._kernel = self._tiled()
+        if issparse(X) and self._kernel is not None and not self._kernel.reads_sparse:
+            self._kernel = None
+        # Sparse rows stay where they are: seen from their mean they would be full.
+        is_moved = self._kernel == Linear() and not issparse(X)
+        self._mean = self._rows(X).mean(axis=0) if is_moved else 0.0
         gram = self._gram(X, self._mean)
         centred = gram.centred()
         self._kernel = None if self._kernel is None else gram.kernel
@@ -115,10 +119,12 @@ class KernelPCA(decomposition.KernelPCA):
             return Sigmoid(scale=self.gamma_, offset=self.coef0)
         return None
 
-    def _rows(self, X: Any) -> Array:
-        """Return points as the kernel of mercer reads them."""
-        rows = np.asarray(X, np.float64)
-        return normalize(rows) if self._is("cosine") else rows
+    def _rows(self, X: Any, mean: Array | float = 0.0) -> Any:
+        """Return points as the kernel of mercer reads them, seen from a mean."""
+        is_kept = issparse(X) and np.ndim(mean) == 0
+        rows = X.astype(np.float64) if is_kept else _dense(X)
+        rows = normalize(rows) if self._is("cosine") else rows
+        return rows if is_kept else rows - mean
 
     def _values(self, X: Any, Y: Any = None) -> Array:
         """Return the matrix of scikit-learn's own kernel, stored."""
@@ -135,14 +141,14 @@ class KernelPCA(decomposition.KernelPCA):
     def _gram(self, X: Any, mean: Array | float = 0.0) -> Gram:
         """Return the Gram matrix of points seen from a mean."""
         if self._kernel is not None:
-            return Gram(self._kernel, self._rows(X) - mean, engine=self._threads())
+            return Gram(self._kernel, self._rows(X, mean), engine=self._threads())
         K = self._values(X)
         return Gram(Precomputed((K + K.T) / 2.0), np.arange(len(K)), engine=self._threads())
 
     def _product(self, X: Any, Y: Any, block: Array, mean: Array | float = 0.0) -> Array:
         """Return the kernel between two sets of points times a block, part by part."""
         if self._kernel is not None:
-            sides = self._rows(X) - mean, self._rows(Y) - mean
+            sides = self._rows(X, mean), self._rows(Y, mean)
             return Gram(self._kernel, *sides, engine=self._threads()).product(block)
         parts = pieces((X.shape[0], Y.shape[0]))
         return np.vstack([self._values(X[rows], Y) @ block for rows in parts])

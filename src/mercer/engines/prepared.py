@@ -25,6 +25,7 @@ from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance,
 from mercer.kernels.squares import DISTANCE_ACCURACY
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
 from mercer.points import (
+    SparseRows,
     lies_on_disk,
     readings,
 )
@@ -84,6 +85,8 @@ class Prepared:
     @staticmethod
     def of(kernel: Kernel, x: Points, y: Points | None, dtype: Any) -> Prepared | None:
         """Return the prepared points of a fast expression, or None for any other."""
+        if isinstance(x, SparseRows) or isinstance(y, SparseRows):
+            return None
         if not is_fast(kernel) or 0 in (len(x), 1 if y is None else len(y)):
             return None
         first = [as_numpy(vectors(points[:1])) for points in (x, x if y is None else y)]

@@ -20,6 +20,7 @@ from mercer.kernels.counts import is_counted, remembered
 from mercer.kernels.factors import Factors, factors, is_worthwhile
 from mercer.kernels.pairs import Scale, Table
 from mercer.kernels.squares import GAPS
+from mercer.points import SparseRows
 
 TILE = 640
 """Rows of a tile, which stays in the cache; no power of two, whose rows would compete for places.
@@ -71,10 +72,11 @@ class Tiles:
     @cached_property
     def factors(self) -> Factors | None:
         """The matrix as a product of thin sparse ones, where multiplying by these is cheaper."""
-        if self.prepared is not None or not is_counted(self.kernel):
+        is_sparse = isinstance(self.x, SparseRows)
+        if self.prepared is not None or not (is_counted(self.kernel) or is_sparse):
             return None
         found = factors(self.kernel, self.x, None if self.is_symmetric else self.y)
-        is_cheap = found is not None and is_worthwhile(self.kernel, found, self.shape)
+        is_cheap = found is not None and is_worthwhile(found, self.shape)
         return found if is_cheap else None
 
     def _dtype(self) -> Any:

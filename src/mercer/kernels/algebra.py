@@ -363,6 +363,7 @@ class Constant(Kernel):
     constant: float = 1.0
     domain: ClassVar[Domain] = {"constant": nonnegative_weight}
     theorem: ClassVar[str] = "it has one constant feature"
+    is_of_products: ClassVar[bool] = True
     equivalents: ClassVar[Mapping[str, str]] = {"constant_value": "constant", "value": "constant"}
 
     @property

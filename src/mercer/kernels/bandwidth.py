@@ -13,6 +13,7 @@ from mercer.check import Array, InvalidParameter, Points, as_numpy, number, numb
 from mercer.kernels.base import Kernel
 from mercer.kernels.metric import median_distance, sampled
 from mercer.kernels.pairs import LARGEST_SQUARE, Scale, Table
+from mercer.points import SparseRows, as_points
 
 Bandwidth: TypeAlias = float | tuple[float, ...] | str
 """A length, one length for each coordinate, or the rule that finds it from data."""
@@ -70,19 +71,33 @@ class Metric(Kernel):
             )
         return self.bandwidth
 
+    @property
+    def reads_sparse(self) -> bool:
+        return self.norm == 2.0
+
     def resolve_own(self, x: Points) -> Kernel:
         if not isinstance(self.bandwidth, str):
             return self
-        if self.bandwidth == "median":
-            bandwidth = self._median(vectors(sampled(x)))
+        given = as_points(x, "x")
+        if isinstance(given, SparseRows):
+            bandwidth = self._of_sparse(given)
+        elif self.bandwidth == "median":
+            bandwidth = self._median(vectors(sampled(given)))
         else:
-            bandwidth = positive_scale(as_numpy(vectors(x)))
+            bandwidth = positive_scale(as_numpy(vectors(given)))
         if bandwidth == np.inf:
             raise InvalidParameter(
                 f"the bandwidth {self.bandwidth!r} of these data is too large for a double; "
                 "rescale the data or give a number"
             )
         return replace(self, bandwidth=bandwidth)  # type: ignore[type-var]
+
+    def _of_sparse(self, x: SparseRows) -> float:
+        """Return the bandwidth of sparse rows by the rule."""
+        if self.bandwidth == "median":
+            squares = Table(sampled(x)).distance(self.norm) ** 2
+            return median_distance(squares, type(self).__name__)
+        return deviation_scale(x.matrix.data, int(np.prod(x.shape)), x.shape[1])
 
     def _median(self, rows: Array) -> float:
         """Return the median distance of rows, which may be finite where the largest is not."""
@@ -100,10 +115,20 @@ class Metric(Kernel):
 
 def positive_scale(rows: Array) -> float:
     """Return √(p·variance/2), the bandwidth at which γ = 1/(p·variance)."""
-    unit = float(np.max(np.abs(rows), initial=0.0))
-    spread = float((rows / unit).std()) if unit > 0 else 0.0  # in units: squares may overflow
+    return deviation_scale(rows, rows.size, rows.shape[1])
+
+
+def deviation_scale(entries: Array, count: int, columns: int) -> float:
+    """Return the same of a table that has these entries, and zeros up to a count."""
+    unit = float(np.max(np.abs(entries), initial=0.0))
+    shares = entries / unit if unit > 0 else entries
+    mean = shares.sum() / max(count, 1)
+    zeros = count - entries.size
+    squares = float(np.sum(np.abs(shares - mean) ** 2)) + zeros * float(np.abs(mean)) ** 2
+    variance = squares / max(count, 1)
+    spread = float(np.sqrt(variance))  # in units: squares may overflow
     if spread == 0.0:
         raise InvalidParameter(
             "the bandwidth 'scale' is undefined: the data do not vary. Give a number"
         )
-    return unit * spread * float(np.sqrt(rows.shape[1] / 2.0))
+    return unit * spread * float(np.sqrt(columns / 2.0))

@@ -90,6 +90,8 @@ class Kernel(ABC):
     """What the parameters of other libraries are in terms of those of the class."""
     has_exact_values: ClassVar[bool] = False
     """Whether values are given as they are, so that none was ever rounded."""
+    is_of_products: ClassVar[bool] = False
+    """Whether the formula asks of vectors only for inner products and Euclidean distances."""
     known: ClassVar[dict[str, type[Kernel]]] = {}
     """Every class of kernels by the name it has in the written form."""
 
@@ -116,6 +118,13 @@ class Kernel(ABC):
     def reads_vectors(self) -> bool:
         """Whether points must be rows of numbers."""
         return self.is_vectorial or any(k.reads_vectors for k in self.children().values())
+
+    @property
+    def reads_sparse(self) -> bool:
+        """Whether rows of numbers may be sparse."""
+        children = self.children().values()
+        own = self.is_of_products or (bool(children) and not self.is_vectorial)
+        return own and all(k.reads_sparse for k in children)
 
     @property
     def reads_rows(self) -> bool:

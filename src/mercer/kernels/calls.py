@@ -18,6 +18,7 @@ from mercer.check import (
     number_array,
     part_of,
 )
+from mercer.points import SparseRows
 
 Function: TypeAlias = Callable[[Any, Any], Any]
 
@@ -94,8 +95,9 @@ def _block(function: Function, x: Points, y: Points) -> Array:
     shape = how_many(x), how_many(y)
     if 0 in shape:
         return np.zeros(shape)
+    sides = [p.matrix if isinstance(p, SparseRows) else p for p in (x, y)]
     try:
-        given = function(x, y)
+        given = function(*sides)
     except MercerError:
         raise
     except Exception as error:

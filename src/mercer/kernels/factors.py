@@ -15,7 +15,7 @@ from scipy.sparse import csr_array, diags_array
 from mercer.check import Array, Points, as_numpy
 from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel
-from mercer.kernels.counts import Counted, is_counted
+from mercer.kernels.counts import Counted
 from mercer.kernels.metric import Normalised
 from mercer.kernels.pairs import Table
 from mercer.kernels.tables import Columns, in_column
@@ -117,6 +117,8 @@ def _of(kernel: Kernel, pairs: Any) -> list[Factor]:
         counts, right = kernel.sides(pairs)
         weighted = counts.scaled()
         return [(weighted.common, right.common), (weighted.rare, right.rare)]
+    if isinstance(kernel, Linear) and pairs.is_sparse:
+        return [pairs.rows]
     if isinstance(kernel, Linear | Standardised | Ordinal):
         left = as_numpy(kernel.features(pairs.x))
         return [(left, left if pairs.same else as_numpy(kernel.features(pairs.y)))]
@@ -144,6 +146,6 @@ def _normalised(kernel: Kernel, pairs: Any) -> list[Factor]:
     return [*scaled.parts, (alone[0], alone[1])]
 
 
-def is_worthwhile(kernel: Kernel, found: Factors, shape: tuple[int, int]) -> bool:
+def is_worthwhile(found: Factors, shape: tuple[int, int]) -> bool:
     """Whether a product by factors multiplies fewer numbers than one by entries."""
-    return is_counted(kernel) and 2 * found.size < shape[0] * shape[1]
+    return 2 * found.size < shape[0] * shape[1]

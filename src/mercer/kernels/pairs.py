@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from array_api_compat import is_numpy_array
+from scipy.sparse import csr_array, hstack
 
 from mercer.check import (
     Array,
@@ -20,16 +21,23 @@ from mercer.check import (
     Namespace,
     NotDifferentiable,
     Points,
+    as_numpy,
     how_many,
     members,
     namespace,
+    refuse_sparse,
     vectors,
 )
 from mercer.kernels import calls
 from mercer.kernels.equality import hashable, listed
 from mercer.kernels.squares import DISTANCE_ACCURACY as DISTANCE_ACCURACY
-from mercer.kernels.squares import squared_distances
-from mercer.points import as_points
+from mercer.kernels.squares import (
+    in_lengths,
+    sparse_squared_distances,
+    squared_distances,
+    sums_of_squares,
+)
+from mercer.points import SparseRows, as_points
 
 T = TypeVar("T")
 Scale: TypeAlias = float | tuple[float, ...]
@@ -128,25 +136,44 @@ class Pairs(ABC):
     def _vectors(self) -> tuple[Array, Array]:
         a = vectors(self.x, "x")
         b = a if self.same else vectors(self.y, "y")
-        if a.shape[1] != b.shape[1] or a.shape[1] == 0:
-            raise InvalidInput(
-                f"x has points of {a.shape[1]} coordinates and y of {b.shape[1]}; a kernel "
-                "compares points of one space with at least one coordinate"
-            )
+        self._refuse_other_columns(a, b)
         xp = namespace(a, b)
         if is_complex(a) != is_complex(b):
             a, b = xp.astype(a, xp.complex128), xp.astype(b, xp.complex128)
         return a, b
 
+    def _refuse_other_columns(self, a: Any, b: Any) -> None:
+        if a.shape[1] != b.shape[1] or a.shape[1] == 0:
+            raise InvalidInput(
+                f"x has points of {a.shape[1]} coordinates and y of {b.shape[1]}; a kernel "
+                "compares points of one space with at least one coordinate"
+            )
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether a side holds sparse rows; inner products and distances then take them as such."""
+        return isinstance(self.x, SparseRows) or isinstance(self.y, SparseRows)
+
+    @property
+    def rows(self) -> tuple[Any, Any]:
+        """Both sides as rows of numbers, as sparse matrices if one of them is."""
+        return self._once("rows", self._sparse_rows) if self.is_sparse else self.vectors
+
+    def _sparse_rows(self) -> tuple[Any, Any]:
+        a = _sparse(self.x, "x")
+        b = a if self.same else _sparse(self.y, "y")
+        self._refuse_other_columns(a, b)
+        return a, b
+
     @property
     def xp(self) -> Namespace:
-        """The array namespace of the vectors."""
-        return namespace(self.vectors[0])
+        """The array namespace of the vectors; that of sparse rows is numpy."""
+        return namespace(self.vectors[0]) if not self.is_sparse else namespace()
 
     @property
     def columns(self) -> int:
         """How many coordinates a point has."""
-        return int(self.vectors[0].shape[1])
+        return int(self.rows[0].shape[1])
 
     def column_scale(self, scale: Scale) -> Scale:
         """Check that a scale per coordinate has one entry per coordinate."""
@@ -159,15 +186,15 @@ class Pairs(ABC):
 
     def inner(self) -> Array:
         """Return the inner products Σ x_j conj(y_j); shared, not to be written to."""
-        return self._once("inner", lambda: self.dot(*self.vectors))
+        return self._once("inner", lambda: self.dot(*self.rows))
 
-    def sides(self, scale: Scale = 1.0) -> tuple[Array, Array, Array]:
+    def sides(self, scale: Scale = 1.0) -> tuple[Any, Any, Array]:
         """Return both sides, complex coordinates as pairs of real ones, and the columns' lengths.
 
         Differences are divided by the lengths, not the points: far from the origin the division
         would round away what distinguishes them.
         """
-        a, b = self.vectors
+        a, b = self.rows
         xp = self.xp
         given = xp.asarray(self.column_scale(scale), dtype=xp.float64)
         lengths = xp.broadcast_to(given, (self.columns,))
@@ -184,6 +211,11 @@ class Pairs(ABC):
             s = self._once(("squares", before), lambda: self._squares(before)) / after
             s /= after
             return s
+        if self.is_sparse:
+            raise InvalidInput(
+                "squared distances of these sparse rows leave the range of double precision; "
+                "rescale them, or the bandwidth"
+            )
         with np.errstate(over="ignore"):
             return self.xp.clip(self.distance(2.0, scale) ** 2, None, LARGEST_SQUARE)
 
@@ -198,6 +230,10 @@ class Pairs(ABC):
     def _largest(self, scale: Scale) -> float:
         """Return the largest coordinate in units of the scale."""
         a, b, lengths = self.sides(scale)
+        if self.is_sparse:
+            return float(
+                max(np.max(np.abs(in_lengths(s, lengths).data), initial=0.0) for s in (a, b))
+            )
         xp = namespace(a)
         columns = [xp.max(xp.abs(v), axis=0) / lengths for v in (a, b) if v.shape[0]]
         return max((float(xp.max(v)) for v in columns), default=0.0)
@@ -227,6 +263,8 @@ class Pairs(ABC):
         xp = self.xp
         if norm == 2.0 and self._squares_are_doubles(scale):
             return xp.sqrt(self.squared_distance(scale))
+        if self.is_sparse and norm == 2.0:
+            return xp.sqrt(self.squared_distance(scale))  # which says what is wrong
         if norm == 2.0:
             before, after = _split(scale)
             with np.errstate(over="ignore"):
@@ -279,6 +317,7 @@ class Table(Pairs):
         return dense
 
     def differences(self, scale: Scale = 1.0) -> Iterator[Array]:
+        self.vectors  # noqa: B018  (refuses sparse rows)
         a, b, lengths = self.sides(scale)
         for j in range(a.shape[1]):
             yield (a[:, j][:, None] - b[:, j][None, :]) / lengths[j]
@@ -291,6 +330,8 @@ class Table(Pairs):
 
     def _squares(self, scale: Scale) -> Array:
         a, b, lengths = self.sides(scale)
+        if self.is_sparse:
+            return sparse_squared_distances(a, b, lengths)
         if is_numpy_array(a) and a.shape[1] > DIRECT_COLUMNS:
             return squared_distances(a, b, lengths)
         xp = namespace(a)
@@ -333,12 +374,15 @@ class Aligned(Pairs):
         return namespace(a).sum(a * conj(b), axis=1)
 
     def differences(self, scale: Scale = 1.0) -> Iterator[Array]:
+        self.vectors  # noqa: B018  (refuses sparse rows)
         a, b, lengths = self.sides(scale)
         for j in range(a.shape[1]):
             yield (a[:, j] - b[:, j]) / lengths[j]
 
     def largest_coordinates(self) -> Array:
         """Return the largest modulus of a coordinate of each x."""
+        if self.is_sparse:
+            return np.asarray(abs(self.rows[0]).max(axis=1).toarray()).reshape(-1)
         return self.xp.max(self.xp.abs(self.vectors[0]), axis=1)
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
@@ -349,12 +393,16 @@ class Aligned(Pairs):
 
     def _squares(self, scale: Scale) -> Array:
         a, b, lengths = self.sides(scale)
+        if self.is_sparse:
+            return sums_of_squares(in_lengths(a - b, lengths))
         gap = (a - b) / lengths
         return namespace(a).sum(gap * gap, axis=1)
 
 
 def codes(pairs: Pairs) -> tuple[Array, Array]:
     """Number the points so that equal points, and only those, have equal numbers."""
+    for points, name in ((pairs.x, "x"), (pairs.y, "y")):
+        refuse_sparse(points, name)
     seen: dict[Hashable, int] = {}
 
     def number(points: Points) -> Array:
@@ -365,7 +413,16 @@ def codes(pairs: Pairs) -> tuple[Array, Array]:
     return left, left if pairs.same else number(pairs.y)
 
 
-def _as_real(a: Array, xp: Namespace) -> Array:
+def _sparse(points: Points, name: str) -> Any:
+    """Return points as a sparse matrix, dense ones made so."""
+    if isinstance(points, SparseRows):
+        return points.matrix
+    return csr_array(as_numpy(vectors(points, name)))
+
+
+def _as_real(a: Any, xp: Namespace) -> Any:
+    if hasattr(a, "toarray"):
+        return hstack([a.real, a.imag], format="csr")
     return xp.concat([xp.real(a), xp.imag(a)], axis=1) if is_complex(a) else a
 
 

@@ -148,6 +148,10 @@ class PerCoordinate(Kernel):
         return self.of(1).kind
 
     @property
+    def reads_sparse(self) -> bool:
+        return self.of(1).reads_sparse
+
+    @property
     def proof(self) -> str:
         return self.of(1).proof
 

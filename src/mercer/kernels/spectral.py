@@ -40,6 +40,10 @@ class Coordinatewise(Metric):
 
     length_name: ClassVar[str] = "bandwidth"
 
+    @property
+    def reads_sparse(self) -> bool:
+        return False
+
     def evaluate(self, pairs: Pairs) -> Array:
         gaps = pairs.differences(self.length)
         product = self.factor(next(gaps))
@@ -303,7 +307,7 @@ class Sobolev(Metric):
 
     def matern(self, pairs: Pairs) -> tuple[Matern, float]:
         """Return the Matérn kernel that equals this one, and its bandwidth over this one's."""
-        p = pairs.columns * (2 if is_complex(pairs.vectors[0]) else 1)
+        p = pairs.columns * (2 if is_complex(pairs.rows[0]) else 1)
         nu = self.s - p / 2.0
         if nu <= 0:
             raise InvalidParameter(

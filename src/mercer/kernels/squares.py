@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from mercer.check import Array, chunks
@@ -11,6 +13,52 @@ GAPS = 2**22
 
 DISTANCE_ACCURACY = 1e-10
 """Relative error allowed to a squared distance from a matrix product before it is recomputed."""
+
+
+def sparse_squared_distances(a: Any, b: Any, lengths: Array) -> Array:
+    r"""Squared Euclidean distances between sparse rows, by one sparse matrix product.
+
+    The data are not centred, which would fill them; entries whose error could exceed
+    `DISTANCE_ACCURACY` are recomputed from differences, which are as sparse as the rows.
+
+    >>> from scipy.sparse import csr_array
+    >>> x = csr_array([[1e8, 0.0, 1.0], [1e8, 2.0, 0.0]])
+    >>> sparse_squared_distances(x, x, np.ones(3))
+    array([[0., 5.],
+           [5., 0.]])
+    """
+    left = in_lengths(a, lengths)
+    right = left if b is a else in_lengths(b, lengths)
+    left_norms = sums_of_squares(left)
+    right_norms = left_norms if right is left else sums_of_squares(right)
+    d: Array = (left @ right.T).toarray()
+    d *= -2.0
+    terms = max(int(np.max(np.diff(side.indptr), initial=0)) for side in (a, b))
+    # A product of as many terms as a row has nonzeros, and two additions.
+    doubt = (terms + 2) * np.finfo(np.float64).eps / 2 / DISTANCE_ACCURACY
+    for rows in chunks(d.shape[0], 256):
+        block = d[rows]
+        norms = left_norms[rows, None] + right_norms[None, :]
+        block += norms
+        i, j = np.nonzero(block < doubt * norms)
+        for part in chunks(len(i), max(1, GAPS // max(terms, 1))):
+            gaps = in_lengths(a[rows.start + i[part]] - b[j[part]], lengths)
+            block[i[part], j[part]] = sums_of_squares(gaps)
+    return d
+
+
+def in_lengths(rows: Any, lengths: Array) -> Any:
+    """Return sparse rows with each column in units of its length."""
+    if np.all(lengths == 1.0):
+        return rows
+    scaled = rows.copy()
+    scaled.data = rows.data / lengths[rows.indices]
+    return scaled
+
+
+def sums_of_squares(rows: Any) -> Array:
+    """Return the squared norms of sparse rows."""
+    return np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).reshape(-1)
 
 
 def squared_distances(a: Array, b: Array, lengths: Array | float = 1.0) -> Array:

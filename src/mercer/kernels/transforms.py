@@ -29,7 +29,7 @@ from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import dense
 from mercer.kernels.frozen import FrozenArray, FrozenRow
 from mercer.kernels.pairs import Pairs, Table, conj, is_complex
-from mercer.points import as_points
+from mercer.points import SparseRows, as_points
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ class OfPoints:
 
     def __call__(self, x: Points) -> Any:
         try:
-            return self.function(x)
+            return self.function(x.matrix if isinstance(x, SparseRows) else x)
         except TypeError as error:
             if is_array_api_obj(x) or isinstance(error, MercerError):
                 raise
@@ -216,6 +216,8 @@ def frozen_points(points: Any) -> FrozenArray | tuple[Any, ...]:
     if isinstance(points, FrozenArray):
         return points
     given = as_points(points, "sample")
+    if isinstance(given, SparseRows):
+        return FrozenArray(given.toarray())
     try:
         rows = vectors(given, "sample")
     except InvalidInput:

@@ -51,6 +51,7 @@ class Linear(Kernel):
 
     theorem: ClassVar[str] = "an inner product is positive definite"
     is_vectorial: ClassVar[bool] = True
+    is_of_products: ClassVar[bool] = True
 
     @property
     def ignores_origin(self) -> bool:
@@ -107,6 +108,7 @@ class Tanimoto(Kernel):
 
     theorem: ClassVar[str] = "a power series in the inner product times 1/(a + b) of squared norms"
     is_vectorial: ClassVar[bool] = True
+    is_of_products: ClassVar[bool] = True
 
     def _parts(self, pairs: Pairs) -> tuple[Array, Array]:
         """Return inner products, and the denominator, which is 0 for two vectors of zeros."""
@@ -128,7 +130,7 @@ class Tanimoto(Kernel):
 
         .. math:: 2 - 2k(x, y) = \frac{4 \|x - y\|^2}{\|x\|^2 + \|y\|^2 + \|x - y\|^2}
         """
-        if is_complex(pairs.vectors[0]):
+        if is_complex(pairs.rows[0]):
             return Kernel.evaluate_squares(self, pairs)
         left, right = (_squared_norms(side) for side in (pairs.left(), pairs.right()))
         gaps = pairs.squared_distance()
@@ -185,6 +187,7 @@ class Polynomial(Kernel):
     theorem: ClassVar[str] = "a power of an inner product plus a nonnegative constant"
     equivalents: ClassVar[Mapping[str, str]] = AFFINE
     is_vectorial: ClassVar[bool] = True
+    is_of_products: ClassVar[bool] = True
 
     @property
     def ignores_origin(self) -> bool:
@@ -236,6 +239,7 @@ class Sigmoid(Kernel):
     domain: ClassVar[Domain] = {"scale": number, "offset": number}
     equivalents: ClassVar[Mapping[str, str]] = AFFINE
     is_vectorial: ClassVar[bool] = True
+    is_of_products: ClassVar[bool] = True
 
     @property
     def kind(self) -> Kind:

@@ -44,7 +44,7 @@ from mercer.pca.inverse import Invertible
 from mercer.pca.placed import place_of, placed
 from mercer.pca.validity import refuse_contradiction, refuse_negative, refuse_negative_diagonal
 from mercer.planning import MOST_SOUGHT
-from mercer.points import joined, take
+from mercer.points import SparseRows, joined, take
 from mercer.preimages import Sections
 from mercer.reading import Readable, Variables
 from mercer.reading.remarks import remark_axes
@@ -244,7 +244,10 @@ class KernelPCA(
     def _place_of(self, points: Any) -> tuple[Array | None, float]:
         """Return the origin from which inner products lose no digits, and the unit."""
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
-        if kernel is None or not (kernel.ignores_origin and reads_inner_products(kernel)):
+        is_sparse = isinstance(points, SparseRows)  # which a shift would fill
+        if is_sparse or kernel is None:
+            return None, 1.0
+        if not (kernel.ignores_origin and reads_inner_products(kernel)):
             return None, 1.0
         origin, unit = place_of(points, self._weights)
         return origin, unit if kernel == Linear() else 1.0

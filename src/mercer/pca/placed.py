@@ -18,6 +18,8 @@ from mercer.check import (
 from mercer.gram import columns
 from mercer.kernels.definite import power_of_two
 from mercer.points import (
+    SparseRows,
+    as_table,
     lies_on_disk,
     readings,
 )
@@ -44,14 +46,14 @@ class Placed:
         return len(self.points)
 
     def __getitem__(self, index: Any, /) -> Array:
-        return _moved(np.asarray(self.points[index], dtype=np.float64), self.origin, self.unit)
+        return _moved(as_table(self.points[index]), self.origin, self.unit)
 
 
 def placed(points: Any, origin: Array | None, unit: float) -> Any:
     """Return points minus an origin, in a unit; as they are where there is no origin."""
     if origin is None:
         return points
-    if lies_on_disk(points):
+    if lies_on_disk(points) or isinstance(points, SparseRows):
         return Placed(points, origin, unit)
     return _moved(points, origin, unit)
 

@@ -415,6 +415,7 @@ def _parts(columns: Any, active: Array) -> Iterator[tuple[Array, slice]]:
     for rows in readings(columns):
         ended = int(np.searchsorted(active, rows.stop))
         if ended > begun:
-            part = np.asarray(columns[rows], dtype=np.float64)
+            part = columns[rows]
+            part = part.toarray() if hasattr(part, "toarray") else np.asarray(part, np.float64)
             yield part[active[begun:ended] - rows.start], slice(begun, ended)
         begun = ended

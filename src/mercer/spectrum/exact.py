@@ -24,7 +24,7 @@ from mercer.engines.tiles import TILE
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
-from mercer.points import joined, lies_on_disk, take
+from mercer.points import SparseRows, joined, lies_on_disk, take
 from mercer.spectrum.values import (
     How,
     MissedAxes,
@@ -171,7 +171,9 @@ def exact_bytes(operator: Operator, count: int) -> int:
 
 
 def held_columns(points: Points) -> int:
-    """Return how many coordinates of a point are in memory, of those on disk on average."""
+    """Return how many numbers of a point are in memory, of sparse rows and on disk on average."""
+    if isinstance(points, SparseRows):
+        return points.held_columns
     share = min(1.0, HELD_ROWS / max(len(points), 1)) if lies_on_disk(points) else 1.0
     return ceil(share * columns(points))
 
