@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import mercer as mc
+from mercer import sklearn as sklearn_doors
 from mercer.data import open_points
 from mercer.estimator import NotANumber, as_kernel, numbers_of
 
@@ -376,3 +377,99 @@ def test_a_file_larger_than_the_memory_allowed_has_its_axes(tmp_path: Path) -> N
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["1"]
+
+
+SINGLE = np.random.default_rng(2).normal(size=(30, 3)).astype(np.float32)
+TARGETS = (SINGLE[:, 0] + 0.3 * SINGLE[:, 1] ** 2).astype(np.float32)
+DISTANCES = np.sqrt(((SINGLE[:, None] - SINGLE) ** 2).sum(axis=2), dtype=np.float32)
+AXES_OF: dict[str, tuple[Callable[[], Any], Any]] = {
+    "pca": (lambda: mc.PCA(2), SINGLE),
+    "standardised": (lambda: mc.PCA(2, standardize=True), SINGLE),
+    "kernel pca": (lambda: mc.KernelPCA(2, kernel=mc.Gaussian()), SINGLE),
+    "linear": (lambda: mc.KernelPCA(2, kernel=mc.Linear()), SINGLE),
+    "nystrom": (lambda: mc.KernelPCA(2, kernel=mc.Gaussian(), method="nystrom"), SINGLE),
+    "precomputed": (lambda: mc.KernelPCA(2, kernel="precomputed"), mc.Gaussian()(SINGLE)),
+    "sparse": (lambda: mc.KernelPCA(2, kernel=mc.Gaussian()), sparse.csr_array(SINGLE)),
+    "scaling": (lambda: mc.ClassicalMDS(2), DISTANCES),
+    "scaling of points": (lambda: mc.ClassicalMDS(2, metric="euclidean"), SINGLE),
+    "stress": (lambda: mc.StressMDS(2, random_state=0), DISTANCES),
+    "scikit-learn": (lambda: sklearn_doors.KernelPCA(2, kernel="rbf"), SINGLE),
+}
+
+
+@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+@pytest.mark.parametrize("name", AXES_OF)
+def test_coordinates_of_float32_are_float32(name: str) -> None:
+    model, data = AXES_OF[name][0](), AXES_OF[name][1]
+    assert model.fit_transform(data).dtype == np.float32
+    if hasattr(model, "transform"):
+        assert model.transform(data[:4]).dtype == np.float32
+        assert model.transform(data[:4].astype(np.float64)).dtype == np.float64
+    wide = AXES_OF[name][0]().fit_transform(data.astype(np.float64))
+    assert wide.dtype == np.float64
+
+
+PREDICT: dict[str, tuple[Callable[[], Any], str]] = {
+    "regression": (lambda: mc.KernelRegression(mc.Gaussian(), 1e-2), "predict"),
+    "absolute": (lambda: mc.KernelRegression(mc.Gaussian(), 1e-2, loss="absolute"), "predict"),
+    "landmarks": (lambda: mc.KernelRegression(mc.Gaussian(), 1e-2, landmarks=9), "predict"),
+    "process": (lambda: mc.GaussianProcess(mc.Gaussian(), noise_variance=0.1), "predict"),
+    "classifier": (lambda: mc.SVC(mc.Gaussian()), "decision_function"),
+    "probabilities": (lambda: mc.SVC(mc.Gaussian(), probability=True), "predict_proba"),
+    "spline": (lambda: mc.SmoothingSpline(1.0), "predict"),
+}
+
+
+@pytest.mark.parametrize("name", PREDICT)
+def test_predictions_at_float32_are_float32(name: str) -> None:
+    make, method = PREDICT[name]
+    y = TARGETS > 0 if "decision" in method or "proba" in method else TARGETS
+    data = SINGLE[:, 0] if name == "spline" else SINGLE
+    predict = getattr(make().fit(data, y), method)
+    assert predict(data[:4]).dtype == np.float32
+    assert predict(data[:4].astype(np.float64)).dtype == np.float64
+    np.testing.assert_allclose(predict(data[:4]), predict(data[:4].astype(float)), rtol=2e-7)
+    if name in ("regression", "process", "spline"):
+        assert predict(data[:4], return_std=True)[1].dtype == np.float32
+    if name == "process":
+        assert predict(data[:4], return_cov=True)[1].dtype == np.float32
+
+
+VALUES = [
+    k() if isinstance(k, type) else k
+    for k in (
+        mc.Linear, mc.Polynomial, mc.Sigmoid, mc.Tanimoto, mc.Gaussian, mc.Laplacian, mc.Matern,
+        mc.RationalQuadratic, mc.NegativeDistance, mc.Periodic, mc.Sinc, mc.Sobolev(3.0), mc.Delta,
+        mc.Constant, mc.BrayCurtis, mc.Characteristic, mc.Gaussian().normalised(),
+        mc.Gaussian() ** 2,
+        mc.Linear().gaussian(), mc.Gaussian().exp(), mc.Gaussian() * mc.Linear() + 1.0,
+        mc.FromFunction(lambda a, b: float(a @ b)), mc.FeatureMap(lambda x: x),
+        mc.Linear().weighted(lambda x: x[:, 0]), mc.Linear().on(lambda x: 2.0 * x),
+        mc.Gaussian().centred(SINGLE[:3]),
+        mc.FromFunction(lambda x, y: x @ y.T, vectorised=True),
+    )
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("k", VALUES, ids=lambda k: str(k)[:30])
+def test_kernels_of_float32_are_float32(k: mc.Kernel) -> None:
+    x = np.abs(SINGLE[:6])
+    assert k(x).dtype == np.float32
+    assert k(x, x[:2]).dtype == np.float32
+    assert k.diag(x).dtype == np.float32
+    assert k(x, x.astype(np.float64)).dtype == np.float64
+    gram = mc.Gram(k, x)
+    ones = np.ones(6, np.float32)
+    assert (gram @ ones).dtype == np.float32
+    assert (gram.centred() @ ones).dtype == np.float32
+    assert (gram @ np.ones(6)).dtype == np.float64
+
+
+def test_float32_of_frames_is_seen() -> None:
+    for library in ("pandas", "polars"):
+        frame = pytest.importorskip(library).DataFrame({"a": SINGLE[:, 0], "b": SINGLE[:, 1]})
+        assert mc.PCA(1).fit_transform(frame).dtype == np.float32
+        mixed = pytest.importorskip(library).DataFrame(
+            {"a": SINGLE[:, 0], "b": SINGLE[:, 1].astype(np.float64)}
+        )
+        assert mc.PCA(1).fit_transform(mixed).dtype == np.float64

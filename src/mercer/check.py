@@ -187,6 +187,40 @@ def as_numpy(a: Any) -> Array:
     return np.asarray(np.from_dlpack(detached))
 
 
+def is_single(*data: Any) -> bool:
+    """Whether all data came in single precision: arrays, sparse matrices, columns of frames.
+
+    >>> is_single(np.zeros(2, np.float32)), is_single(np.zeros(2, np.float32), [1.0])
+    (True, False)
+    """
+    return all(_came_in_single(given) for given in data)
+
+
+def _came_in_single(given: Any) -> bool:
+    dtypes = getattr(given, "dtypes", None)
+    own = getattr(given, "dtype", None)
+    kinds = [own] if own is not None else list(dtypes) if dtypes is not None else []
+    # The names are those of numpy, and of every library of arrays and data frames.
+    names = {str(kind).rpartition(".")[2].lower() for kind in kinds}
+    return bool(names) and names <= {"float32", "complex64"}
+
+
+def in_dtype_of(data: Any, values: Array) -> Array:
+    """Return values in single precision where the data came in it: float32 in, float32 out.
+
+    Everything in between is computed in double precision. This is the rule for what kernels,
+    products with their matrices and models return.
+
+    >>> in_dtype_of(np.zeros(2, np.float32), np.array([0.1])).dtype
+    dtype('float32')
+    """
+    if not is_single(data):
+        return values
+    xp = namespace(values)
+    is_complex = xp.isdtype(values.dtype, "complex floating")
+    return xp.astype(values, xp.complex64 if is_complex else xp.float32)
+
+
 def vectors(x: Points, name: str = "x") -> Array:
     """Return points of a vector space as the rows of a float64 (or complex128) array.
 

@@ -26,6 +26,7 @@ from mercer.check import (
     refuse_sparse,
     whole,
 )
+from mercer.check import in_dtype_of as in_dtype_of
 from mercer.check import is_yes as is_yes
 from mercer.data.mixed import rows as as_rows
 from mercer.display import costly_names, forget
@@ -331,11 +332,6 @@ def one_of(value: Any, name: str, allowed: Collection[str | None]) -> None:
 def seed_of(random_state: Any) -> int | None:
     """Return a seed, a whole number or None."""
     return None if random_state is None else whole(random_state, "random_state")
-
-
-def in_dtype_of(X: Any, values: Array) -> Array:
-    """Return values in single precision where the data came in it."""
-    return values.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else values
 
 
 class Model(BaseEstimator):

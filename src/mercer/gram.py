@@ -16,6 +16,8 @@ from mercer.check import (
     as_numpy,
     chunks,
     finite,
+    in_dtype_of,
+    is_single,
     worst_asymmetry,
 )
 from mercer.display import Shown
@@ -140,10 +142,7 @@ class Gram(Shown):
             )
 
     def __matmul__(self, vectors: Any) -> Array:
-        block = np.asarray(vectors)
-        if block.ndim == 1:
-            return self.product(block[:, None])[:, 0]
-        return self.product(block)
+        return multiplied(self, self, vectors)
 
     def diag(self) -> Array:
         """Return the diagonal of a symmetric matrix."""
@@ -376,10 +375,7 @@ class Centred(Shown):
         return images[:, :-1]
 
     def __matmul__(self, vectors: Any) -> Array:
-        block = np.asarray(vectors)
-        if block.ndim == 1:
-            return self.product(block[:, None])[:, 0]
-        return self.product(block)
+        return multiplied(self, self.gram, vectors)
 
     @property
     def mean_rows(self) -> Array:
@@ -487,6 +483,13 @@ def _row_means(K: Array, weights: Array) -> Array:
     for rows in chunks(len(K), TILE):
         means[rows] = np.add.reduceat(K[rows] * weights, starts, axis=1).sum(axis=1)
     return means
+
+
+def multiplied(operator: Gram | Centred, gram: Gram, vectors: Any) -> Array:
+    """Return an operator times a vector or a block, single where they and the points are."""
+    block = np.asarray(vectors)
+    images = operator.product(block[:, None])[:, 0] if block.ndim == 1 else operator.product(block)
+    return in_dtype_of(gram.x, images) if is_single(block, gram.x) else images
 
 
 def column_sums(block: Array) -> Array:

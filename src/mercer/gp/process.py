@@ -18,6 +18,7 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     Points,
+    in_dtype_of,
     nonnegative,
     number,
     real_array,
@@ -286,13 +287,14 @@ class GaussianProcess(RegressorMixin, KernelModel):
         if return_std and return_cov:
             raise InvalidParameter("ask for return_std or return_cov, not for both")
         points = self._read(X, reset=False)
-        mean = self._mean_at(points)
+        mean = in_dtype_of(X, self._mean_at(points))
         extra = self.noise_variance_ if observation else 0.0
         if return_std:
-            deviation = np.sqrt(self._variances(points) + extra)
+            deviation = in_dtype_of(X, np.sqrt(self._variances(points) + extra))
             return mean, deviation if self._is_flat else _for_each(deviation, mean)
         if return_cov:
             covariance = self._covariance(points) + extra * np.eye(len(points))
+            covariance = in_dtype_of(X, covariance)
             return mean, covariance if self._is_flat else _for_each(covariance, mean)
         return mean
 
@@ -300,7 +302,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
         """Return the mean and the variances of g and of y at points, by their names."""
         check_is_fitted(self)
         points = self._read(X, reset=False)
-        return Posterior(self._mean_at(points), self._variances(points), self.noise_variance_)
+        mean, variances = self._mean_at(points), self._variances(points)
+        return Posterior(in_dtype_of(X, mean), in_dtype_of(X, variances), self.noise_variance_)
 
     def _mean_at(self, points: Points) -> Array:
         state, seen = self._state, self._origin.points(points)

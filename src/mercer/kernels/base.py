@@ -17,10 +17,12 @@ from mercer.check import (
     NotDifferentiable,
     Points,
     finite,
+    in_dtype_of,
+    is_single,
     namespace,
 )
 from mercer.kernels.frozen import FrozenArray as FrozenArray
-from mercer.kernels.pairs import Aligned, Pairs, Table, is_complex, real
+from mercer.kernels.pairs import Aligned, Pairs, Table, real
 from mercer.kernels.written import ATOM as ATOM
 from mercer.kernels.written import DEEPEST, LONGEST_TEXT
 from mercer.kernels.written import Name as Name
@@ -164,10 +166,7 @@ class Kernel(ABC):
 
     def _checked(self, values: Array, pairs: Pairs) -> Array:
         """Refuse overflow by name, and return float32 to those who brought float32."""
-        xp = namespace(values)
-        given = [getattr(points, "dtype", None) for points in (pairs.x, pairs.y)]
-        if all(dtype in (xp.float32, xp.complex64) for dtype in given):
-            values = xp.astype(values, xp.complex64 if is_complex(values) else xp.float32)
+        values = in_dtype_of(pairs.y, values) if is_single(pairs.x) else values
         return finite(values, self)
 
     def evaluate_squares(self, pairs: Pairs) -> Array:

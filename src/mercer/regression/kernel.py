@@ -13,7 +13,16 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, chunks, number, whole
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    chunks,
+    in_dtype_of,
+    number,
+    whole,
+)
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -328,8 +337,8 @@ class KernelRegression(RegressorMixin, KernelModel):
             values = Gram(self.kernel_, points, self._points).product(alpha)
         if eta.shape[0]:
             values = values + self._functions(points) @ eta
-        result = values[:, 0] if self._is_flat else values
-        return (result, self._deviations(points)) if return_std else result
+        result = in_dtype_of(X, values[:, 0] if self._is_flat else values)
+        return (result, in_dtype_of(X, self._deviations(points))) if return_std else result
 
     def confidence_band(
         self, X: Any, level: float = 0.95, *, observation: bool = False

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
+from mercer.check import Array, InvalidInput, InvalidParameter, in_dtype_of, number, whole
 from mercer.estimator import Model, numbers_of, refuse_infinite
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
@@ -189,6 +189,7 @@ class SmoothingSpline(RegressorMixin, Model):
         values = self._curve.pieces(at, order) / places.range**order
         if order >= 3:
             values = np.where((at < 0) | (at > 1) | (order > 3), 0.0, values)
+        values = in_dtype_of(x, values)
         if not return_std:
             return values
         if order > 1:
@@ -197,7 +198,7 @@ class SmoothingSpline(RegressorMixin, Model):
                 f"a standard deviation, found derivative={derivative}"
             )
         variance = self._curve.variances(at)[order] * self.noise_variance_ / places.mean_weight
-        return values, np.sqrt(variance) / places.range**order
+        return values, in_dtype_of(x, np.sqrt(variance) / places.range**order)
 
     def confidence_band(
         self, x: Any, level: float = 0.95, *, observation: bool = False

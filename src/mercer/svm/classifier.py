@@ -20,6 +20,7 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     Points,
+    in_dtype_of,
     number,
 )
 from mercer.estimator import KernelModel, as_kernel, is_yes, one_of, weights_of
@@ -235,8 +236,9 @@ class SVC(ClassifierMixin, KernelModel):
         one_of(self.decision_function_shape, "decision_function_shape", ("ovr", "ovo"))
         values = self._pairwise(X)
         if len(self.classes_) == 2:
-            return values[:, 0]
-        return values if self.decision_function_shape == "ovo" else self._per_class(values)
+            return in_dtype_of(X, values[:, 0])
+        is_of_pairs = self.decision_function_shape == "ovo"
+        return in_dtype_of(X, values if is_of_pairs else self._per_class(values))
 
     def _pairwise(self, X: Any) -> Array:
         points = self._read(X, reset=False)
@@ -282,7 +284,8 @@ class SVC(ClassifierMixin, KernelModel):
         for column, sigmoid, (i, j) in zip(values.T, self.sigmoids_, pairs, strict=True):
             r[:, j, i] = np.clip(sigmoid(column), LEAST, 1.0 - LEAST)
             r[:, i, j] = 1.0 - r[:, j, i]
-        return coupled(r) if count > 2 else np.column_stack([r[:, 0, 1], r[:, 1, 0]])
+        shares = coupled(r) if count > 2 else np.column_stack([r[:, 0, 1], r[:, 1, 0]])
+        return in_dtype_of(X, shares)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
