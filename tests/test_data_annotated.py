@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from copy import deepcopy
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +14,8 @@ from scipy import sparse
 
 import mercer as mc
 from mercer.check import InvalidParameter
-from mercer.data import Role, annotate, read
+from mercer.data import Role, annotate, from_anndata, read
+from tests.oracles import assert_near
 
 COUNTS = np.random.default_rng(2).poisson(1.0, (8, 5)).astype(np.float32)
 
@@ -73,12 +75,106 @@ def test_results_stand_where_scanpy_puts_them() -> None:
     assert "random_state" not in data.uns["kpca"]["params"]  # None has no place in a file
     before = set(data.obsm)
     other = annotate(data, scores, key_added="mine", copy=True)
-    assert "X_mine" in other.obsm
+    assert "mine" in other.obsm  # scanpy takes the key as it is
     assert set(data.obsm) == before
     with pytest.raises(mc.InvalidInput, match="do not fit 8 observations"):
         annotate(data, scores[:3])
     with pytest.raises(mc.InvalidInput, match="found ndarray"):
         annotate(COUNTS, scores)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csc_matrix])
+@pytest.mark.parametrize(
+    "make", [lambda: mc.KernelPCA(2, kernel=mc.Gaussian(2.0)), lambda: mc.PCA(2)], ids=["k", "pca"]
+)
+def test_a_model_takes_an_annotated_matrix(make: Any, form: Any) -> None:
+    data, expected = cells(form(COUNTS)), make().fit(form(COUNTS))
+    model = make().fit(data)
+    assert np.array_equal(model.inertias_, expected.inertias_)
+    assert model.individuals_.names == tuple(data.obs_names)
+    assert model.variables_.names == tuple(data.var_names)
+    assert model.feature_names_in_.tolist() == data.var_names
+    assert model.transform(data).dtype == np.float32
+    assert np.array_equal(model.transform(data), expected.transform(form(COUNTS)))
+    assert np.array_equal(make().fit_transform(data), expected.fit_transform(form(COUNTS)))
+
+
+@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+def test_a_sparse_annotated_matrix_is_not_filled() -> None:
+    n, p = 2_000, 30_000
+    rng = np.random.default_rng(0)
+    entries = rng.integers(0, n, 20_000), rng.integers(0, p, 20_000)
+    data = cells(COUNTS)
+    data.X = sparse.csr_matrix((np.ones(20_000, np.float32), entries), shape=(n, p))
+    data.obs_names = [str(i) for i in range(n)]
+    data.var_names = [str(j) for j in range(p)]
+    tracemalloc.start()
+    try:
+        mc.KernelPCA(2, kernel=mc.Gaussian(3.0), method="nystrom", landmarks=20).fit(data)
+        assert tracemalloc.get_traced_memory()[1] < 1e8 < 4 * n * p
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_layer_is_asked_for_by_its_path() -> None:
+    data = cells(COUNTS)
+    data.layers["log"] = sparse.csr_matrix(np.log1p(COUNTS))
+    logs = from_anndata(data, layer="layers/log")
+    assert (logs.shape, logs.columns) == ((8, 5), tuple(data.var_names))
+    model = mc.PCA(2).fit(logs)
+    assert model.individuals_.names == tuple(data.obs_names)
+    assert_near(model.inertias_, mc.PCA(2).fit(np.log1p(COUNTS)).inertias_, 1e-6)
+    embedding = from_anndata(data, layer="obsm/X_pca")
+    assert embedding.columns == ("X_pca 1", "X_pca 2")
+    assert mc.Gaussian()(embedding).tolist() == mc.Gaussian()(data.obsm["X_pca"]).tolist()
+    with pytest.raises(InvalidParameter, match="no layer 'layers/raw'"):
+        from_anndata(data, layer="layers/raw")
+    with pytest.raises(mc.InvalidInput, match="found ndarray"):
+        from_anndata(COUNTS)
+    data.X = None
+    with pytest.raises(mc.InvalidInput, match="has no X: ask for a layer"):
+        mc.PCA().fit(data)
+
+
+def test_genes_in_another_order_are_refused() -> None:
+    data = cells(COUNTS)
+    model = mc.PCA(2).fit(data)
+    data.var_names = data.var_names[::-1]
+    with pytest.raises(mc.InvalidInput, match="column 0 of X is 'gene 4', and was 'gene 0' at fit"):
+        model.transform(data)
+
+
+def test_kernels_and_predictions_read_annotated_matrices() -> None:
+    data = cells(sparse.csr_matrix(COUNTS))
+    assert np.array_equal(mc.Gaussian()(data), mc.Gaussian()(data.X))
+    y = np.arange(8.0)
+    model = mc.KernelRegression(mc.Gaussian(2.0), 1e-2)
+    assert np.array_equal(model.fit(data, y).predict(data), model.fit(data.X, y).predict(data.X))
+    scaling = mc.ClassicalMDS(2, metric="euclidean")
+    assert scaling.fit_transform(cells(COUNTS)).shape == (8, 2)
+
+
+def test_a_fitted_model_is_written_back_with_one_call() -> None:
+    data = cells(COUNTS)
+    data.varm = {}
+    model = mc.KernelPCA(2, kernel=mc.Gaussian(2.0)).fit(data)
+    annotate(data, model)
+    assert data.obsm["X_kpca"].dtype == np.float32
+    assert_near(data.obsm["X_kpca"], model.individuals_.coordinates, 1e-6)
+    assert data.uns["kpca"]["params"]["n_components"] == 2
+    assert data.varm == {}
+    linear = mc.PCA(2).fit(data)
+    assert annotate(data, linear, copy=True).varm["PCs"].shape == (5, 2)
+    annotate(data, linear)
+    assert np.array_equal(data.varm["PCs"], linear.components_.T)
+    assert set(data.uns["pca"]) == {"variance", "variance_ratio", "params"}
+    annotate(data, linear, key_added="mine")
+    assert {"X_pca", "mine"} <= set(data.obsm)
+    assert "mine" in data.varm
+    assert "mine" in data.uns
+    others = cells(COUNTS[:4])
+    annotate(others, model)  # of other observations the coordinates are those of `transform`
+    assert np.array_equal(others.obsm["X_kpca"], model.transform(others))
 
 
 def h5ad(path: Path, matrix: Any) -> Path:

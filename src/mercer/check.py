@@ -196,7 +196,13 @@ def is_single(*data: Any) -> bool:
     return all(_came_in_single(given) for given in data)
 
 
+def is_annotated(values: Any) -> bool:
+    """Return whether the values are an annotated matrix, as AnnData is; nothing is imported."""
+    return all(hasattr(values, part) for part in ("X", "obs", "obsm", "uns", "obs_names"))
+
+
 def _came_in_single(given: Any) -> bool:
+    given = given.X if is_annotated(given) else given
     dtypes = getattr(given, "dtypes", None)
     own = getattr(given, "dtype", None)
     kinds = [own] if own is not None else list(dtypes) if dtypes is not None else []

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, check_is_fitted, validate_data
 
 from mercer.check import (
     Array,
@@ -21,6 +21,7 @@ from mercer.check import (
     InvalidParameter,
     Points,
     chunks,
+    is_annotated,
     number_array,
     plain_array,
     refuse_sparse,
@@ -35,10 +36,12 @@ from mercer.kernels.functions import FromFunction
 from mercer.kernels.parameters import parameters, with_parameters
 from mercer.kernels.text import kernel as parsed
 from mercer.points import (
+    NamedRows,
     Rows,
     SparseRows,
     as_points,
     lies_on_disk,
+    matrix_of,
     readings,
 )
 from mercer.spelling import advised
@@ -134,6 +137,8 @@ def column_names(X: Any) -> tuple[str, ...] | None:
     >>> column_names([[1.0, 2.0]]) is None
     True
     """
+    if is_annotated(X):
+        return tuple(str(name) for name in X.var_names)
     names = getattr(X, "active", None) or getattr(X, "columns", None)
     if names is None and _is_file(X):
         names = getattr(X, "names", None)
@@ -237,14 +242,36 @@ def register(model: BaseEstimator, X: Any, table: Any, *, reset: bool) -> None:
     twice = next((name for name, count in counts.items() if count > 1), None)
     if twice is not None:
         raise InvalidInput(f"two columns of X are named {twice!r}; rename one")
-    is_frame = hasattr(X, "columns") and not callable(X.columns)
+    is_named = is_annotated(X) or isinstance(X, NamedRows)
+    is_frame = hasattr(X, "columns") and not callable(X.columns) and not is_named
     try:
-        validate_data(model, X if is_frame else table, reset=reset, skip_check_array=True)
+        if is_named and not reset:
+            _check_n_features(model, table, reset=False)
+        else:
+            validate_data(model, X if is_frame else table, reset=reset, skip_check_array=True)
     except (TypeError, ValueError) as error:
         is_line = len(getattr(X, "shape", None) or np.shape(X)) == 1
         hint = " Reshape your data: X.reshape(1, -1) if it is one individual." if is_line else ""
         # In scikit-learn's words, which users know.
         raise InvalidInput(f"{error}{hint}") from None
+    if is_named:
+        _register_names(model, column_names(X), reset)
+
+
+def _register_names(model: Any, names: tuple[str, ...] | None, reset: bool) -> None:
+    """Note the names of columns that come with a matrix, or compare them with those of `fit`."""
+    if names is None:
+        return
+    if reset:
+        model.feature_names_in_ = np.array(names, dtype=object)
+        return
+    known = getattr(model, "feature_names_in_", None)
+    if known is not None and tuple(known) != names and len(known) == len(names):
+        j = next(j for j, (a, b) in enumerate(zip(known, names, strict=True)) if a != b)
+        raise InvalidInput(
+            f"column {j} of X is {names[j]!r}, and was {known[j]!r} at fit: bring the columns into "
+            "the same order"
+        )
 
 
 @contextmanager
@@ -391,6 +418,7 @@ class KernelModel(Model):
         if reset:
             forget(self)
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
+        given, X = X, matrix_of(X)
         if kernel is not None and not kernel.reads_vectors:
             points = self._rows(X, reset=reset) if kernel.reads_rows else as_points(X, "X")
             if len(points) == 0:
@@ -400,7 +428,7 @@ class KernelModel(Model):
             if not kernel.reads_sparse:
                 refuse_sparse(X, "X")
             rows = sparse_rows(X)
-            register(self, X, rows, reset=reset)
+            register(self, given, rows, reset=reset)
             return SparseRows(rows, getattr(X, "dtype", None))
         if lies_on_disk(X) and not self._is_precomputed:
             table = rows_on_disk(X)
@@ -412,7 +440,7 @@ class KernelModel(Model):
                 table = table.astype(np.complex128 if table.dtype.kind == "c" else np.float64)
         for rows in pieces(table.shape):
             refuse_infinite(table[rows], first=rows.start)
-        register(self, X, table, reset=reset)
+        register(self, given, table, reset=reset)
         return table
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:

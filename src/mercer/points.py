@@ -16,6 +16,7 @@ from mercer.check import (
     Points,
     chunks,
     how_many,
+    is_annotated,
     members,
     part_of,
     refuse_lazy,
@@ -161,6 +162,54 @@ class SparseRows:
         return SparseRows, (self.matrix, self.dtype.name)
 
 
+class NamedRows:
+    """The rows of a matrix, dense or sparse, with names of rows and columns where there are any.
+
+    >>> named = NamedRows(np.eye(2), ("cell 1", "cell 2"), ("gene a", "gene b"))
+    >>> len(named), named.shape, named[1]
+    (2, (2, 2), array([0., 1.]))
+    """
+
+    def __init__(
+        self, matrix: Any, row_names: tuple[str, ...] | None, columns: tuple[str, ...] | None
+    ) -> None:
+        self.matrix, self.row_names, self.columns = matrix, row_names, columns
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        rows, columns = self.matrix.shape
+        return int(rows), int(columns)
+
+    @property
+    def dtype(self) -> Any:
+        return self.matrix.dtype
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any, /) -> Any:
+        return self.matrix[index]
+
+    def __repr__(self) -> str:
+        return f"<NamedRows: {self.shape[0]} rows, {self.shape[1]} columns>"
+
+
+def matrix_of(data: Any) -> Any:
+    """Return the matrix that annotations are about, anything else as it is."""
+    if is_annotated(data):
+        data = data.X
+        if data is None:
+            raise InvalidInput(
+                "the annotated matrix has no X: ask for a layer by "
+                "mercer.data.from_anndata(data, layer='layers/counts')"
+            )
+    elif isinstance(data, NamedRows):
+        data = data.matrix
+    else:
+        return data
+    return data.to_memory() if hasattr(data, "to_memory") else data  # of a file that is open
+
+
 def as_table(points: Points) -> Array:
     """Return points as rows of doubles, sparse ones filled: for what is as wide as a dense table.
 
@@ -287,6 +336,7 @@ def as_points(values: Any, name: str) -> Points:
     """
     if isinstance(values, Mapping):
         return Rows(values)
+    values = matrix_of(values)
     refuse_lazy(values, name)
     if isinstance(values, SparseRows):
         return values

@@ -1,6 +1,7 @@
 """What users bring: tables with names and roles, matrices of pairs, graphs, arrays and files."""
 
 from mercer.data.annotated import annotate as annotate
+from mercer.data.annotated import from_anndata as from_anndata
 from mercer.data.graphs import Edges as Edges
 from mercer.data.matrices import SquareMatrix as SquareMatrix
 from mercer.data.missing import settled as settled

@@ -10,17 +10,42 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import Array, InvalidInput, InvalidParameter, in_dtype_of, is_annotated
 from mercer.data.frames import columns_of, is_frame
 from mercer.data.source import Limits
 from mercer.data.table import as_labels, listed
+from mercer.points import NamedRows, matrix_of
 
 Parts = tuple[list[str], list[Array], list[str]]
 
 
-def is_annotated(values: Any) -> bool:
-    """Return whether the values are an annotated matrix, as AnnData is."""
-    return all(hasattr(values, part) for part in ("X", "obs", "obsm", "uns", "obs_names"))
+def from_anndata(data: Any, layer: str = "X") -> NamedRows:
+    """Return a layer of an annotated matrix as rows for a model, with the names of both sides.
+
+    A model takes an annotated matrix itself and uses its ``X``. Another layer is asked for here:
+    ``"layers/log1p"``, or ``"obsm/X_pca"`` for an embedding. Sparse layers stay sparse.
+
+    >>> from types import SimpleNamespace
+    >>> cells = SimpleNamespace(
+    ...     X=np.eye(2), layers={"log1p": np.log1p(np.eye(2))}, obsm={}, uns={}, obs=None,
+    ...     obs_names=["cell 1", "cell 2"], var_names=["gene a", "gene b"],
+    ... )
+    >>> from_anndata(cells, layer="layers/log1p").columns
+    ('gene a', 'gene b')
+    """
+    if not is_annotated(data):
+        raise InvalidInput(
+            "from_anndata reads an annotated matrix (X, obs, obsm, uns), found "
+            f"{type(data).__name__}"
+        )
+    matrix = matrix_of(data) if layer == "X" else _layer(data, layer)
+    if len(getattr(matrix, "shape", ())) != 2:  # obsm may hold data frames
+        matrix = np.asarray(matrix)
+    if matrix.ndim != 2:
+        raise InvalidInput(f"{layer} has shape {matrix.shape}, which is not a table of numbers")
+    matrix = matrix.to_numpy() if hasattr(matrix, "to_numpy") else matrix
+    names = feature_names(layer, matrix.shape[1], getattr(data, "var_names", None))
+    return NamedRows(matrix, tuple(str(name) for name in data.obs_names), tuple(names))
 
 
 def columns_of_annotated(data: Any, layer: str, limits: Limits) -> Parts:
@@ -80,31 +105,54 @@ def as_text(value: Any) -> str:
 
 
 def annotate(
-    data: Any, scores: Any, model: Any = None, *, key_added: str = "kpca", copy: bool = False
+    data: Any,
+    scores: Any,
+    model: Any = None,
+    *,
+    key_added: str | None = None,
+    copy: bool = False,
 ) -> Any:
-    """Write scores into an annotated matrix as scanpy does, in place unless a copy is asked for.
+    """Write a fitted model, or scores, into an annotated matrix as scanpy does.
 
-    ``obsm["X_kpca"]`` gets the scores and, with a fitted model, ``uns["kpca"]`` its ``variance``,
-    ``variance_ratio`` and ``params``. Returns the copy, or None.
+    ``annotate(data, model)`` writes the coordinates of the observations of ``data`` on the axes of
+    the model to ``obsm["X_kpca"]``, and ``variance``, ``variance_ratio`` and ``params`` to
+    ``uns["kpca"]``; of a `PCA` to ``obsm["X_pca"]`` and ``uns["pca"]``, with its loadings in
+    ``varm["PCs"]``. ``key_added`` names all of them: ``obsm[key_added]``, ``uns[key_added]``,
+    ``varm[key_added]``. It writes in place and returns None, or returns the copy asked for.
     """
     if not is_annotated(data):
         raise InvalidInput(
             f"annotate writes into an annotated matrix (obsm, uns), found {type(data).__name__}"
         )
+    if model is None and hasattr(scores, "get_params"):
+        model, scores = scores, _coordinates(data, scores)
     coordinates = np.asarray(scores)
     count = len(data.obs_names)
     if coordinates.ndim != 2 or len(coordinates) != count:
         raise InvalidInput(f"scores of shape {coordinates.shape} do not fit {count} observations")
     target = data.copy() if copy else data
-    target.obsm[f"X_{key_added}"] = coordinates.copy()
+    is_linear = hasattr(model, "components_")
+    stem = "pca" if is_linear else "kpca"
+    target.obsm[key_added or f"X_{stem}"] = coordinates.copy()
+    if is_linear and hasattr(target, "varm") and model.components_.shape[1] == len(data.var_names):
+        target.varm[key_added or "PCs"] = np.asarray(model.components_).T.copy()
     if model is not None:
         given = model.get_params(deep=False)
-        target.uns[key_added] = {
+        target.uns[key_added or stem] = {
             "variance": np.asarray(model.explained_variance_).copy(),
             "variance_ratio": np.asarray(model.explained_variance_ratio_).copy(),
             "params": {name: _plain(v) for name, v in given.items() if v is not None},
         }
     return target if copy else None
+
+
+def _coordinates(data: Any, model: Any) -> Array:
+    """Return the coordinates of observations: those of the fit where they are the same ones."""
+    names = tuple(str(name) for name in data.obs_names)
+    individuals = model.individuals_
+    if getattr(individuals, "names", None) == names:
+        return in_dtype_of(data, individuals.coordinates)
+    return np.asarray(model.transform(data))
 
 
 def _plain(value: Any) -> Any:

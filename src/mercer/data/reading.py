@@ -14,11 +14,12 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     UnreadableFile,
+    is_annotated,
     memory_bytes,
     number,
     refuse_lazy,
 )
-from mercer.data.annotated import columns_of_annotated, is_annotated
+from mercer.data.annotated import columns_of_annotated
 from mercer.data.arrays import as_matrix, read_npy, read_npz
 from mercer.data.arrow import read_arrow, read_parquet
 from mercer.data.assembled import assembled, of_numbers

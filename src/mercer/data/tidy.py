@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import Array, InvalidInput, InvalidParameter, is_annotated
 from mercer.data.frames import index_names
 from mercer.data.table import as_column
 from mercer.display import MOST_LINES
@@ -102,7 +102,7 @@ def row_names(X: Any) -> tuple[str, ...] | None:
     >>> row_names([[1.0], [2.0]]) is None
     True
     """
-    names = getattr(X, "row_names", None)
+    names = X.obs_names if is_annotated(X) else getattr(X, "row_names", None)
     if names is None:
         return index_names(X)
     return tuple(str(name) for name in names)

@@ -16,6 +16,7 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.tidy import row_names
 from mercer.estimator import numbers_of, refuse_infinite, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY, power_of_two
+from mercer.points import matrix_of
 
 WHOLE = 1_000
 """Up to this many points the whole matrix is decomposed at once."""
@@ -76,7 +77,7 @@ def read_cross(model: Any, D: Any, *, missing: bool = False) -> Array:
 
 def read_points(model: Any, X: Any, *, reset: bool) -> Array:
     """Return points as the rows of an array, what is not finite refused by its place."""
-    x = numbers_of(X)
+    x = numbers_of(matrix_of(X))
     refuse_infinite(x)
     register(model, X, x, reset=reset)
     return x.astype(np.float64, copy=False)

@@ -42,7 +42,7 @@ from mercer.estimator import (
 from mercer.gram import shares
 from mercer.pca.axes import Oriented, principal, wants_scatter
 from mercer.pca.tables import ROUNDING, DenseTable, Table, noise_of, read
-from mercer.points import lies_on_disk
+from mercer.points import lies_on_disk, matrix_of
 from mercer.reading import ConstantColumns, Readable, Variables
 from mercer.reading.model import warn_constant
 from mercer.reading.remarks import named, remark_axes
@@ -150,13 +150,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return a table of any numeric type, in memory or on disk, or a sparse matrix by rows."""
+        given, X = X, matrix_of(X)
         if sparse.issparse(X):
             data = sparse_rows(X)
         elif lies_on_disk(X):
             data = rows_on_disk(X, is_checked=reset)  # by the first pass over it
         else:
             data = numbers_of(X)
-        register(self, X, data, reset=reset)
+        register(self, given, data, reset=reset)
         return data
 
     def _count(self, side: int) -> int:
