@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cached_property
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -15,8 +16,10 @@ import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
+import mercer.display
 from mercer.display import MOST_LINES, Shown, costly, costly_names
 from mercer.estimator import Model
 from tests.fitted import MODELS, NUMBERS, STRINGS, fitted
@@ -210,3 +213,49 @@ def test_tables_are_tidy_or_data_frames() -> None:
         assert type(frame).__module__.startswith("pandas"), name
         assert len(frame.columns) > 1, name
         assert len(table("polars")) == len(frame), name
+
+
+def two_alike() -> Any:
+    """Return points whose axes have one inertia between them."""
+    return np.vstack([np.eye(5), -np.eye(5)])
+
+
+WARNING: dict[str, Callable[[], object]] = {
+    "a fit": lambda: mc.PCA(4).fit(two_alike()),
+    "a kernel": lambda: mc.KernelPCA(4, kernel=mc.Gaussian(2.0)).fit(two_alike()),
+    "a transformer": lambda: mc.KernelPCA(4).fit_transform(two_alike()),
+    "a map": lambda: mc.ClassicalMDS(4, metric="euclidean").fit(two_alike()),
+    "a pipeline": lambda: make_pipeline(StandardScaler(), mc.PCA(4)).fit(two_alike()),
+    "a pipeline's transform": lambda: make_pipeline(mc.PCA(4)).fit_transform(two_alike()),
+    "a cached property": lambda: (
+        mc.PCA().fit(np.column_stack([NUMBERS, np.ones(len(NUMBERS))])).variables_
+    ),
+    "a search": lambda: mc.StressMDS(2, max_iter=1, random_state=0).fit(
+        np.abs(NUMBERS[:, :1] - NUMBERS[:, :1].T)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WARNING)
+def test_a_warning_points_at_the_line_of_the_user(name: str) -> None:
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        WARNING[name]()
+    assert found
+    assert {warning.filename for warning in found} == {__file__}
+
+
+def test_a_warning_names_ranges() -> None:
+    x = np.vstack([np.eye(40), -np.eye(40)])
+    with pytest.warns(mc.DegenerateAxes, match="1 to 30. Read"):
+        mc.PCA(30).fit(x)
+
+
+def test_no_warning_is_given_in_another_way() -> None:
+    source = Path(mercer.display.__file__).parent
+    found = [
+        str(path.relative_to(source))
+        for path in sorted(source.rglob("*.py"))
+        if "warnings.warn(" in path.read_text(encoding="utf-8")
+    ]
+    assert found == ["display.py"]

@@ -1,8 +1,10 @@
-"""How models and results show themselves: in a few lines, and at no cost."""
+"""How models and results show themselves, in a few lines and at no cost, and whom they warn."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sized
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sized
 from enum import Enum
 from functools import cached_property
 from html import escape
@@ -19,6 +21,9 @@ WIDTH = 60
 
 FEW = 6
 """Numbers that are shown themselves; of more their shape is."""
+
+BETWEEN = ("mercer", "sklearn", "joblib", "contextlib", "functools")
+"""Packages that may stand between the user's line and what warns."""
 
 
 class costly(property):  # noqa: N801  (a decorator, in small letters as `property` is)
@@ -145,3 +150,35 @@ def _listed(texts: list[str], count: int | None = None) -> str:
 def _cut(text: str, width: int = WIDTH) -> str:
     text = " ".join(text.split())
     return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn in the name of the user's line: the first that is neither of mercer nor scikit-learn."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _is_between(frame.f_globals.get("__name__", "")):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level + 1)
+
+
+def _is_between(module: str) -> bool:
+    return module.partition(".")[0] in BETWEEN
+
+
+def in_ranges(numbers: Iterable[int]) -> str:
+    """Return numbers with those that follow each other as ranges.
+
+    >>> in_ranges([1, 2]), in_ranges([1, 2, 3, 4, 7]), in_ranges(range(1, 201))
+    ('1 and 2', '1 to 4 and 7', '1 to 200')
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    texts = [
+        text
+        for run in runs
+        for text in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))
+    ]
+    return " and ".join(filter(None, (", ".join(texts[:-1]), texts[-1]))) if texts else ""

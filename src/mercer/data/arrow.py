@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import mmap
 import struct
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from mercer.check import Array, DataWarning, InvalidInput, MercerError, Unreadab
 from mercer.data.extras import extra
 from mercer.data.source import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, listed
+from mercer.display import warn
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, OverflowError, SystemError, MemoryError)
 """What the library raises of damaged files, beside errors of its own."""
@@ -101,11 +101,10 @@ def _kept(arrow: Any, schema: Any, file: str) -> list[tuple[str, Any]]:
         raise UnreadableFile(f"{file} has no column of numbers, dates or labels")
     other = [name for name in names if name not in dict(kept)]
     if other:
-        warnings.warn(
+        warn(
             f"{file}: column {listed(other)} holds neither numbers, dates nor labels, and is left "
             "out",
             DataWarning,
-            stacklevel=7,
         )
     return kept
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -35,6 +34,7 @@ from mercer.data.numeric import numbers_only
 from mercer.data.roles import may_be_identifier
 from mercer.data.source import LONGEST_LINE, Limits, opened, refuse_bomb
 from mercer.data.table import LABEL, Role, listed
+from mercer.display import warn
 
 MOST_COLUMNS = 2**21
 """Columns of a table, whose names alone take a quarter of a gigabyte."""
@@ -114,11 +114,10 @@ def _read(path: Path, limits: Limits, plan: Plan) -> Cells:
 
 
 def _warn_latin(name: str) -> None:
-    warnings.warn(
+    warn(
         f"{name} is not UTF-8 and was read as latin-1; if letters look wrong, "
         "name its encoding with encoding=",
         DataWarning,
-        stacklevel=5,
     )
 
 
@@ -212,11 +211,7 @@ def _dressed(cells: Sequence[str], decimal: str, missing: frozenset[str]) -> str
 
 def _tell_dressed(name: str, column: str, example: str) -> str:
     message = f'column "{column}" holds values such as "{example}", which were read as labels'
-    warnings.warn(
-        f"{name}: {message}; write them as plain numbers to have them as numbers",
-        DataWarning,
-        stacklevel=6,
-    )
+    warn(f"{name}: {message}; write them as plain numbers to have them as numbers", DataWarning)
     return message
 
 
@@ -243,7 +238,7 @@ def _names(
     names, twice = _numbered(labels)
     if twice:
         message = f"columns of equal name were numbered: {listed(twice)}"
-        warnings.warn(f"{name}: {message}", DataWarning, stacklevel=6)
+        warn(f"{name}: {message}", DataWarning)
         notes.append(message)
     return tuple(names), tuple(notes)
 

@@ -6,7 +6,6 @@ a mask of what is missing.
 
 from __future__ import annotations
 
-import warnings
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from mercer.data.annotated import Parts, as_text, feature_names, labels_of
 from mercer.data.extras import extra
 from mercer.data.source import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, listed
+from mercer.display import warn
 
 TEXTS = "OSU"
 
@@ -72,11 +72,10 @@ class Reader:
                 names.append(name)
                 columns.append(values)
         if skipped:
-            warnings.warn(
+            warn(
                 f"{self.name}: obs {listed(skipped)} holds neither numbers nor labels, and is "
                 "left out",
                 DataWarning,
-                stacklevel=5,
             )
         return names, columns, self._index(observations, "obs", len(numbers))
 

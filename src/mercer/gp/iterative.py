@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
 from mercer.check import Array, Points, chunks
+from mercer.display import warn
 from mercer.gp.evidence import Observations
 from mercer.gp.posterior import checked_variance
 from mercer.gram import Gram
@@ -38,11 +38,10 @@ def iterated(gram: Gram, noise_variance: float, data: Observations) -> Iterated:
     """
     answer = Saddle(gram, data.Q, tol=TOL).solve(np.ones(len(data)), noise_variance, data.y)
     if answer.method != "direct" and answer.residual > TOL:
-        warnings.warn(
+        warn(
             f"rounding keeps the residual of the weights at {answer.residual:.2g} of y, above "
             f"{TOL:g}; a larger noise_variance is better conditioned",
             ToleranceNotMet,
-            stacklevel=3,
         )
     return Iterated(answer.weights, answer.null_weights, answer.residual)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import fields
 from itertools import product
@@ -24,6 +23,7 @@ from mercer.check import (
     real_array,
     whole,
 )
+from mercer.display import warn
 from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel, seed_of
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
 from mercer.gp.fitting import Progress, maximised, variance_of
@@ -253,22 +253,20 @@ class GaussianProcess(RegressorMixin, KernelModel):
         self.null_weights_ = eta[:, 0] if self._is_flat else eta
         optimum = self.optimum_
         if optimum is not None and not optimum.is_converged:
-            warnings.warn(
+            warn(
                 "the search stopped where the likelihood still rises by "
                 f"{optimum.gradient_norm:.2g} per unit of the logarithm of a parameter and "
                 f"observation, more than tol={self.tol:g}"
                 f"{' and its interval' if isinstance(optimum, SampledOptimum) else ''}; try other "
                 "starts or bounds",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         if state.jitter > 0.0:
-            warnings.warn(
+            warn(
                 f"K + {self.noise_variance_:.3g} I is singular to working precision (points "
                 f"repeat, or the kernel is very smooth): {state.jitter:.2g} was added to its "
                 "diagonal. A larger noise_variance needs none",
                 Jittered,
-                stacklevel=3,
             )
 
     def predict(

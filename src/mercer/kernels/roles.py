@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Sequence, Set
 from numbers import Number
 from typing import Any
@@ -19,6 +18,7 @@ from mercer.check import (
     is_missing,
     members,
 )
+from mercer.display import warn
 from mercer.kernels.abundances import Aitchison, BrayCurtis
 from mercer.kernels.base import Kernel
 from mercer.kernels.equality import hashable
@@ -65,10 +65,9 @@ def guessed_kernels(rows: Rows) -> dict[str, Kernel]:
         else:
             found[name] = kernel_of(role or role_of(column, name), name)
     if constant:
-        warnings.warn(
+        warn(
             f"column {', '.join(map(repr, constant))} holds the same in all rows, and is left out",
             DataWarning,
-            stacklevel=2,
         )
     if not found:
         raise InvalidInput("no column varies, so that there is nothing to compare rows by")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from mercer.check import (
     nonnegative,
     numbers,
 )
+from mercer.display import warn
 from mercer.kernels.algebra import Product
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Name, literal, value
 from mercer.kernels.composite import Composite, refuse_conditional, times
@@ -284,11 +284,10 @@ class Columns(Composite):
         inertias = {n: inertia(k, self.seen_by(n, x)) for n, k in self.children().items()}
         constant = [name for name, size in inertias.items() if size == 0.0]
         if constant:
-            warnings.warn(
+            warn(
                 f"column {', '.join(map(repr, constant))} is the same in all rows for its kernel, "
                 "and counts for nothing",
                 DataWarning,
-                stacklevel=2,
             )
         return replace(self, weights=tuple(1.0 / v if v > 0.0 else 0.0 for v in inertias.values()))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array, whole
 from mercer.data.tidy import library_of
-from mercer.display import Shown, forget
+from mercer.display import Shown, forget, warn
 from mercer.estimator import Model, in_dtype_of, one_of, seed_of
 from mercer.mds.descent import End, Pairs, descended, start_maps
 from mercer.mds.distances import (
@@ -221,11 +220,10 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
             losses = [_in_fourth_powers(value, unit) for value in losses]
         self.stress_, self.stresses_ = losses[0], np.array(losses[1:])
         if not self.has_converged_:
-            warnings.warn(
+            warn(
                 f"after {self.n_iter_} iterations the loss still falls (it is "
                 f"{self.stress_:.6g}); raise max_iter = {self.max_iter} or tol = {self.tol:g}",
                 StressNotConverged,
-                stacklevel=3,
             )
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar
@@ -24,6 +23,7 @@ from mercer.check import (
     real_array,
     whole,
 )
+from mercer.display import warn
 from mercer.estimator import (
     Model,
     axes_asked,
@@ -184,7 +184,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         message = f"these columns are constant and cannot be standardised: {named(names)}"
         if self.constant_columns == "error":
             raise InvalidInput(f"{message}. Remove them, or exclude them by constant_columns")
-        warnings.warn(f"{message}; they are left out", ConstantColumns, stacklevel=4)
+        warn(f"{message}; they are left out", ConstantColumns)
 
     def _column_weights(self, p: int) -> Array:
         if self.column_weight is None:

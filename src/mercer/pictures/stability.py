@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, InvalidInput, real_array
+from mercer.display import in_ranges
 from mercer.pictures.colours import BLUE, PALE
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.ellipses import Ellipse, ellipse, outline
@@ -105,7 +106,7 @@ def _said(values: Bootstrap) -> tuple[str, ...]:
     if len(values) > MOST:
         said.append(f"Those of {MOST} individuals spread over the plane are drawn.")
     for group in values.planes:
-        listed = " and ".join(map(str, group))
+        listed = in_ranges(group)
         said.append(f"Axes {listed} may have equal inertias: read the space they span, not them.")
     return tuple(said)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, NotAvailable, number, real_array, whole
 from mercer.data.tidy import columns_of, frozen, library_of, row_names
-from mercer.display import forget
+from mercer.display import forget, warn
 from mercer.estimator import column_names, require_fit
 from mercer.reading.outliers import Outliers
 from mercer.reading.remarks import ConstantColumns, ReadingWarning, named
@@ -222,11 +221,10 @@ class Readable:
         has_weight = self._weights @ members > 0
         without = [f"{v}={g}" for (v, g), w in zip(pairs, has_weight, strict=True) if not w]
         if without:
-            warnings.warn(
+            warn(
                 f"no individual with a weight has these categories, which are left out: "
                 f"{named(without)}",
                 ReadingWarning,
-                stacklevel=5,
             )
         return [p for p, w in zip(pairs, has_weight, strict=True) if w], members[:, has_weight]
 
@@ -268,10 +266,9 @@ class Readable:
 def warn_constant(names: list[str]) -> None:
     """Warn of columns that have no correlation with anything."""
     if names:
-        warnings.warn(
+        warn(
             f"these columns are constant and have no correlations (NaN): {named(names)}",
             ConstantColumns,
-            stacklevel=4,
         )
 
 

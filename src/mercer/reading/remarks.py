@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from mercer.display import in_ranges, warn
 
 NAMED = 5
 """Individuals or columns that a warning names before it only counts."""
@@ -40,35 +40,33 @@ def remark_axes(
     *,
     is_approximate: bool = False,
 ) -> None:
-    """Warn, in the name of the caller's caller, of axes that do not exist or are arbitrary.
+    """Warn of axes that do not exist or are arbitrary.
 
     ``clusters`` are those of `mercer.spectrum.Spectrum`; ``kept`` counts the axes above rounding.
     """
     if kept == 0:
         why = f"all {individuals} individuals coincide" if individuals > 1 else "one individual"
-        warnings.warn(f"{why}: the inertia is 0 and there are no axes", NoInertia, stacklevel=3)
+        warn(f"{why}: the inertia is 0 and there are no axes", NoInertia)
         return
     if asked is None:
         return
     if kept < asked:
         there = "there is 1 axis" if kept == 1 else f"there are {kept} axes"
-        warnings.warn(
+        warn(
             f"{there}, fewer than the {asked} asked for: what lies beyond is rounding, or not "
             "positive",
             FewerAxes,
-            stacklevel=3,
         )
     shared = [[k + 1 for k in cluster if k < kept] for cluster in clusters]
     if any(shared):
-        axes = "; ".join(" and ".join(map(str, cluster)) for cluster in shared if cluster)
+        axes = "; ".join(in_ranges(cluster) for cluster in shared if cluster)
         way_out = ", or take more landmarks or method='exact'" if is_approximate else ""
         doubt = "the approximation cannot tell apart" if is_approximate else "cannot be told apart"
-        warnings.warn(
+        warn(
             f"eigenvalues that {doubt} make these axes arbitrary within the space "
             f"they span (with an axis not asked for where one stands alone): {axes}. Read sums "
             f"over such axes only{way_out}",
             DegenerateAxes,
-            stacklevel=3,
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +15,7 @@ from mercer.check import (
     NotPositiveDefinite,
 )
 from mercer.data.tidy import as_frame, frozen
-from mercer.display import Shown
+from mercer.display import Shown, warn
 from mercer.points import readings
 from mercer.reading.remarks import AtBarycentre, named
 
@@ -116,11 +115,10 @@ class Individuals(Shown):
         away = squares > 0
         if not np.all(away):
             at = [str(label) for label in self.labels[~away]]
-            warnings.warn(
+            warn(
                 f"cos2 is not defined (NaN) at the barycentre, where these individuals are: "
                 f"{named(at)}",
                 AtBarycentre,
-                stacklevel=3,
             )
         with np.errstate(divide="ignore", invalid="ignore"):
             cos2 = _squared(self.coordinates, self.unit)
@@ -324,11 +322,10 @@ class Categories(Shown):
         cos2 = np.minimum(_squared(self.coordinates, self.unit) / squares, 1.0)
         if not np.all(away):
             at = [g for g, is_away in zip(self.levels, away, strict=True) if not is_away]
-            warnings.warn(
+            warn(
                 f"cos2 is not defined (NaN) at the barycentre, where these categories are: "
                 f"{named(at)}",
                 AtBarycentre,
-                stacklevel=3,
             )
             cos2[~away] = np.nan
         return frozen(cos2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -23,6 +22,7 @@ from mercer.check import (
     number,
     whole,
 )
+from mercer.display import warn
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -290,20 +290,18 @@ class KernelRegression(RegressorMixin, KernelModel):
         self.gap_ = float(sum(o.gap for o in optima)) + self.rounding_
         self.n_iter_ = max(1, *(o.steps for o in optima))
         if self.penalty_ > 0 and not all(o.is_proved for o in optima):
-            warnings.warn(
+            warn(
                 f"the objective {self.objective_:.6g} is proved only to within {self.gap_:.2g}, "
                 f"more than tol={self.tol:g} of it; the {loss.name} loss with a larger penalty is "
                 "better conditioned",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         elif self.penalty_ > 0 and any(o.is_lost for o in optima):
-            warnings.warn(
+            warn(
                 f"rounding of the kernel's values can have changed the objective "
                 f"{self.objective_:.6g} by {self.gap_:.2g}: give points nearer to the origin, or a "
                 "larger penalty",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _keep_weights(self, alpha: Array, eta: Array) -> None:

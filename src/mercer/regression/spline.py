@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -12,6 +11,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.check import Array, InvalidInput, InvalidParameter, in_dtype_of, number, whole
+from mercer.display import warn
 from mercer.estimator import Model, numbers_of, refuse_infinite
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
@@ -305,14 +305,13 @@ def _warn_rough(found: Curve, criterion: str) -> None:
     other, _ = best_curve(found.places, restricted_likelihood)
     if other.degrees_of_freedom >= ROUGH * found.degrees_of_freedom:
         return
-    warnings.warn(
+    warn(
         f'criterion="{criterion}" chose {found.degrees_of_freedom:.3g} degrees of freedom for '
         f"{found.places.at.size} different x, a curve that nearly interpolates, where "
         f'criterion="reml" chooses {other.degrees_of_freedom:.3g}. Cross-validation does so by '
         "chance, or where weights are not inverse variances of the noise: compare with "
         'criterion="reml", or give df=',
         NearlyInterpolating,
-        stacklevel=4,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from math import fsum
 from time import perf_counter
@@ -10,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, nonnegative, number
+from mercer.display import warn
 from mercer.engines.prepared import gamma
 from mercer.gram import Gram
 from mercer.solve.saddle import TINY, Answer, Saddle, entry_error
@@ -92,11 +92,10 @@ def solve(
     saddle = Saddle(gram, Q, method=METHODS[method], tol=tol, random_state=random_state)
     answer = saddle.solve(np.ones(n), shift, rhs)
     if answer.method != "direct" and answer.residual > tol:
-        warnings.warn(
+        warn(
             f"rounding keeps the residual at {answer.residual:.2g} of the right side, above tol = "
             f"{tol:g}; take a larger shift or tolerance",
             ToleranceNotMet,
-            stacklevel=2,
         )
     alpha, eta = answer.weights, answer.null_weights
     return Solution(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from math import ceil
 from time import perf_counter
@@ -19,6 +18,7 @@ from mercer.certificate import (
 )
 from mercer.check import Array, InvalidInput, Points, as_numpy
 from mercer.davidson import LANCZOS_COLUMNS, MOST_BLOCKS, Iteration, Limits, Noise, davidson
+from mercer.display import warn
 from mercer.engines.base import Engine
 from mercer.engines.tiles import TILE
 from mercer.gram import Centred, Gram, columns
@@ -235,12 +235,11 @@ def _iterated(
         if not len(left_out):
             break
         if turn == ROUNDS:
-            warnings.warn(
+            warn(
                 f"an axis of at least {size:.6g} was found outside the {count} axes, of which the "
                 f"last has {state.values[count - 1]:.6g}: others may be missing too. Point "
                 f"{left_out[0]} is on it. Ask for more axes, or use method='dense'",
                 MissedAxes,
-                stacklevel=2,
             )
         alone = np.zeros((n, len(left_out)))
         alone[left_out, np.arange(len(left_out))] = 1.0
@@ -437,10 +436,9 @@ def _remark_rounding(
     if state.history[-1] <= tol or state.values[0] <= rank_threshold(operator):
         return proof
     limit = f"the residual ends at {state.history[-1]:.2g} of the largest value"
-    warnings.warn(
+    warn(
         f"rounding limits what double precision can do here: {limit}, above tol = {tol:g}. The "
         "intervals hold; for smaller ones rescale the data, or move their origin into their middle",
         RoundingLimit,
-        stacklevel=2,
     )
     return replace(proof, rounding=f"{proof.rounding}; {limit}")

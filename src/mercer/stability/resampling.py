@@ -11,7 +11,7 @@ from scipy.stats import f as fisher
 
 from mercer.check import Array, InvalidParameter, number, whole
 from mercer.data.tidy import as_frame
-from mercer.display import Shown
+from mercer.display import Shown, in_ranges
 from mercer.engines.base import Progress
 from mercer.estimator import seed_of
 from mercer.stability.procrustes import matched, rotation
@@ -161,7 +161,7 @@ class Bootstrap(Shown):
     def _plane(self, group: tuple[int, ...]) -> str:
         first, last = group[0] - 1, group[-1]
         p = float(np.max(self.ties[first : last - 1]))
-        listed = " and ".join(map(str, group))
+        listed = in_ranges(group)
         what = "plane" if len(group) == 2 else "space"
         return (
             f"axes {listed}: their inertias may be equal (p = {p:.2f}), so that only the {what} "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -23,6 +22,7 @@ from mercer.check import (
     in_dtype_of,
     number,
 )
+from mercer.display import warn
 from mercer.estimator import KernelModel, as_kernel, is_yes, one_of, weights_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -203,12 +203,11 @@ class SVC(ClassifierMixin, KernelModel):
         self.rounding_ = float(sum(s.rounding for s in self.separators_))
         self.n_iter_ = max(s.steps for s in self.separators_)
         if any(s.rounding > LOST * abs(s.objective) for s in self.separators_) and is_convex:
-            warnings.warn(
+            warn(
                 "rounding of the kernel's values can have changed the objective "
                 f"{self.objective_:.6g} by {self.gap_:.2g}: give points nearer to the origin, or a "
                 "smaller C",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         elif any(s.gap - s.rounding > MOST_GAP * abs(s.objective) for s in self.separators_):
             reason = (
@@ -218,7 +217,7 @@ class SVC(ClassifierMixin, KernelModel):
                 else "the kernel is not positive definite on these points: the conditions of an "
                 "optimum hold, and other separators may be better"
             )
-            warnings.warn(reason, ConvergenceWarning, stacklevel=3)
+            warn(reason, ConvergenceWarning)
 
     def _moved(self) -> list[float]:
         """Return what intercepts for points as they came have beyond those for points as seen."""
