@@ -97,6 +97,21 @@ def test_labels_are_those_of_files_or_names_of_nodes(tmp_path: Path, capsys: Any
     assert found == {"own": pytest.approx(0.5), "names": pytest.approx(0.5), "none": 0.0}
 
 
+def test_the_attribute_that_is_the_label_is_asked_for(tmp_path: Path, capsys: Any) -> None:
+    text = GRAPHML.replace('attr.name="label"', 'attr.name="element"')
+    (tmp_path / "a.graphml").write_text(text)
+    (tmp_path / "b.graphml").write_text(text.replace(">y<", ">z<"))
+    words = ["--kernel", "vertex_histogram()", "--no-page", "--json"]
+    code, out, _ = run(capsys, "graphs", tmp_path, *words, "--label", "element")
+    assert (code, json.loads(out)["inertia"]) == (0, pytest.approx(0.5))
+    code, _, err = run(capsys, "graphs", tmp_path, *words)
+    assert code == 0
+    assert "attributes 'element', and none is named label" in err
+    code, _, err = run(capsys, "graphs", tmp_path, *words, "--label", "atom")
+    assert code == 3
+    assert "no node has the attribute 'atom'; there are 'element'" in err
+
+
 def test_loops_and_repetitions_are_refused_by_file_unless_simplified(
     folder: Path, capsys: Any
 ) -> None:

@@ -450,6 +450,14 @@ def test_graph_files_are_plain_edges(file: Any) -> None:
       </graph></graphml>"""
     graph = read(file(xml, "g.graphml"))
     assert graph == Edges(((0, 1),), 2, (0.0,), ("C", "O"), ("n0", "n1"))
+    other = file(xml.replace('"label"', '"element"'), "h.graphml")
+    assert read(other, label="element").labels == ("C", "O")
+    with pytest.warns(mc.DataWarning, match="attributes 'element', and none is named label"):
+        assert read(other).labels is None
+    with pytest.raises(mc.UnreadableFile, match="no node has the attribute 'atom'; there are 'ele"):
+        read(other, label="atom")
+    with pytest.raises(mc.InvalidParameter, match="is a list of edges"):
+        read(file(text, "g.edges"), label="element")
     for bad, message in (
         (xml.replace('target="n1"', 'target="n9"'), "an edge to node 'n9'"),
         (xml.replace(">0.0<", ">heavy<"), "weight 'heavy'"),

@@ -200,9 +200,55 @@ def test_graphs_of_networkx_are_read_by_what_they_offer() -> None:
     assert directed == Graph([(0, 1), (2, 0)], labels="aba", weights=[2.0, 0.5], directed=True)
     plain = Networkx({"x": {}, "y": {}}, [("x", "y", {})], False)
     assert Graph.read(plain) == Graph([(0, 1)])
-    assert Graph.read(Networkx(nodes, edges, False), label="kind", weight="length") == Graph(
-        [(0, 1), (0, 2)]
-    )
+    silent = Graph.read(Networkx(nodes, edges, False), label=None, weight=None)
+    assert silent == Graph([(0, 1), (0, 2)])
+
+
+def molecule() -> Networkx:
+    nodes = {
+        "x": {"element": "C", "charge": 0.0, "radius": 0.7, "name": "x"},
+        "y": {"element": "O", "charge": -1.0, "radius": 0.6, "name": "y"},
+    }
+    return Networkx(nodes, [("x", "y", {"bond": "double", "length": 1.2})], False)
+
+
+def test_attributes_are_read_by_the_name_asked_for() -> None:
+    found = Graph.read(molecule(), label="element", edge_label="bond", weight="length")
+    assert found == Graph([(0, 1)], "CO", [1.2], edge_labels=["double"])
+    found = Graph.read(molecule(), "element", None, ["charge", "radius"], None)
+    assert found == Graph([(0, 1)], "CO", attributes=[[0.0, 0.7], [-1.0, 0.6]])
+    found = Graph.read(molecule(), None, None, "charge", None)
+    assert found == Graph([(0, 1)], attributes=[[0.0], [-1.0]], n=2)
+    same = Networkx({0: {"kind": "a"}, 1: {"kind": "b"}}, [(0, 1, {"kind": "c"})], False)
+    assert Graph.read(same, label="kind") == Graph([(0, 1)], "ab", edge_labels=["c"])
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"label": "atom"}, "no node has the attribute 'atom'; there are 'charge', 'element'"),
+        ({"label": "element", "edge_label": "kind"}, "no edge has the attribute 'kind'; there are"),
+        ({"label": "element", "weight": "w"}, "no edge has the attribute 'w'; there are 'bond'"),
+        ({"label": "element", "attributes": ["mass"]}, "no node has the attribute 'mass'"),
+    ],
+)
+def test_a_name_that_is_not_there_is_answered_with_those_that_are(
+    asked: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(mc.InvalidInput, match=message):
+        Graph.read(molecule(), **asked)
+
+
+def test_attributes_that_nobody_reads_are_told() -> None:
+    with pytest.warns(mc.DataWarning, match=r"nodes have .*'charge'.*label='charge'\) reads one"):
+        found = Graph.read(molecule(), edge_label=None)
+    assert found == Graph([(0, 1)])
+    with pytest.warns(mc.DataWarning, match=r"edges have .*'bond'.*edge_label='bond'\)"):
+        Graph.read(molecule(), label=None)
+    with pytest.warns(mc.DataWarning, match="none is named 'label'"):
+        mc.WeisfeilerLehman(1)([molecule()])
+    quiet = Networkx({"x": {"name": "a"}, "y": {"name": "b"}}, [("x", "y", {"weight": 2.0})], False)
+    assert Graph.read(quiet) == Graph([(0, 1)], weights=[2.0])
 
 
 def test_attributes_that_only_some_have_are_refused() -> None:
@@ -239,6 +285,13 @@ def test_networkx_itself() -> None:
     assert Graph.read(given) == Graph(
         [(1, 0)], "xy", [2.0], 2, True, ["binds"], [[1.0, 2.0], [3.0, 4.0]]
     )
+    atoms = networkx.Graph()
+    atoms.add_node(0, element="C")
+    atoms.add_node(1, element="O")
+    atoms.add_edge(0, 1, bond=2)
+    assert Graph.read(atoms, label="element", edge_label="bond") == Graph(
+        [(0, 1)], "CO", edge_labels=[2]
+    )
     table = {"net": [given, given.reverse()], "x": [0.0, 1.0]}
     model = mc.KernelPCA(1, kernel=mc.Columns()).fit(table)
     assert model.inertia_ == pytest.approx(2.0)
@@ -247,6 +300,10 @@ def test_networkx_itself() -> None:
 def test_igraph_itself() -> None:
     igraph = pytest.importorskip("igraph")
     assert Graph.read(igraph.Graph.Ring(4)) == Graph([(0, 1), (1, 2), (2, 3), (3, 0)])
+    atoms = igraph.Graph(edges=[(0, 1)], vertex_attrs={"element": ["C", "O"]})
+    assert Graph.read(atoms, label="element") == Graph([(0, 1)], "CO")
+    with pytest.raises(mc.InvalidInput, match="no node has the attribute 'atom'; there are 'elem"):
+        Graph.read(atoms, label="atom")
     given = igraph.Graph(edges=[(0, 1)], edge_attrs={"label": ["binds"]})
     given.vs["attributes"] = [[1.0], [2.0]]
     assert Graph.read(given) == Graph([(0, 1)], edge_labels=["binds"], attributes=[[1.0], [2.0]])

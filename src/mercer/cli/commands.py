@@ -271,6 +271,9 @@ def _graphs(commands: _SubParsersAction[Parser]) -> None:
         default="own",
         help="of nodes: those in the files, or their names (default: own)",
     )
+    group.add_argument(
+        "--label", metavar="NAME", help="the attribute of nodes in GraphML that is their label"
+    )
     group.add_argument("--pattern", metavar="GLOB", help="which files, such as '*.txt'")
     group.add_argument(
         "--simplify", action="store_true", help="leave out loops, join repeated edges"

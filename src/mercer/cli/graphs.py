@@ -121,7 +121,8 @@ def graphs_of(args: Namespace, *, is_aligned: bool) -> Graphs:
     """Read all graphs of a folder and of the folders in it, which are groups."""
     folder = Path(args.data)
     paths = files_of(folder, args.pattern)
-    read_ones = [(path, read(path, "graph")) for path in paths]
+    options = {} if args.label is None else {"label": args.label}
+    read_ones = [(path, read(path, "graph", **options)) for path in paths]
     every = sorted({name for _, edges in read_ones for name in edges.names})
     graphs = []
     for path, edges in read_ones:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import codecs
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from xml.parsers import expat
 
-from mercer.check import UnreadableFile
+from mercer.check import DataWarning, UnreadableFile
 from mercer.data.dialect import MARKS, checked_encoding, is_number
 from mercer.data.graphs import EDGE, NODE, Edges
 from mercer.data.source import BLOCK, Limits, in_one_line, opened
@@ -19,6 +20,9 @@ DEEPEST = 100
 """Elements that lie within one another: a graph needs five, a graph of graphs a few more."""
 
 DECLARED = re.compile(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']*)[\"']")
+
+SHOWN = 10
+"""Attributes that a message names."""
 
 NATIVE = frozenset({"utf-8", "utf-16", "iso8859-1", "ascii"})
 """Encodings that the parser reads by itself."""
@@ -29,6 +33,7 @@ class Document:
     """What was read of a document so far."""
 
     name: str
+    label: str | None = None
     keys: dict[str, str] = field(default_factory=dict)
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     edges: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
@@ -90,7 +95,7 @@ class Document:
         )
 
     def graph(self) -> Edges:
-        """Return the graph, with the attributes named label and weight."""
+        """Return the graph, with the labels asked for and the attribute named weight."""
         if not self.graphs:
             raise UnreadableFile(f"{self.name} has no <graph>: it is not GraphML")
         place = {name: i for i, name in enumerate(self.nodes)}
@@ -100,17 +105,37 @@ class Document:
                 raise UnreadableFile(
                     f"{self.name} has an edge to node {lost[:80]!r}, which it lacks"
                 )
-        labels = [self._named(about, "label") for about in self.nodes.values()]
         weights = [self._weight(self._named(about, "weight")) for *_, about in self.edges]
         has_weights = any(weight is not None for weight in weights)
         return Edges(
             edges=tuple((place[a], place[b]) for a, b, _ in self.edges),
             n=len(self.nodes),
             weights=tuple(1.0 if w is None else w for w in weights) if has_weights else None,
-            labels=tuple(map(str, labels)) if labels and None not in labels else None,
+            labels=self._labels(),
             names=tuple(self.nodes),
             is_directed=self.is_directed,
         )
+
+    def _labels(self) -> tuple[str, ...] | None:
+        """Return the labels of nodes, None where not all have one and none was asked for."""
+        found = [self._named(about, self.label or "label") for about in self.nodes.values()]
+        there = {self.keys.get(key, key) for about in self.nodes.values() for key in about}
+        names = ", ".join(repr(name[:40]) for name in sorted(there)[:SHOWN]) or "none"
+        lacking = [i for i, value in enumerate(found) if value is None]
+        if self.label is not None and lacking:
+            what = f"node {lacking[0]} has no {self.label!r}, which others have"
+            if len(lacking) == len(found):
+                what = f"no node has the attribute {self.label!r}; there are {names}"
+            raise UnreadableFile(f"{self.name}: {what}")
+        if there and len(lacking) == len(found):
+            warnings.warn(
+                f"{self.name}: nodes have the attributes {names}, and none is named label, so that "
+                "they are not read: name one, as in mercer.read(path, label='...') or "
+                "mercer graphs --label",
+                DataWarning,
+                stacklevel=2,
+            )
+        return tuple(map(str, found)) if found and not lacking else None
 
     def _named(self, about: dict[str, str], name: str) -> str | None:
         return next((text for key, text in about.items() if self.keys.get(key) == name), None)
@@ -125,9 +150,14 @@ class Document:
         return float(text)
 
 
-def read_graphml(path: Path, limits: Limits, encoding: str | None = None) -> Edges:
-    """Return the graph of a GraphML file, with the attributes named label and weight."""
-    document = Document(path.name)
+def read_graphml(
+    path: Path, limits: Limits, encoding: str | None = None, label: str | None = None
+) -> Edges:
+    """Return the graph of a GraphML file, with its weights and the labels of its nodes.
+
+    ``label`` names the attribute that is the label; None takes the one named label, if any.
+    """
+    document = Document(path.name, label)
     parser = expat.ParserCreate(namespace_separator="}")
     parser.buffer_text = True
     parser.StartElementHandler = document.begin

@@ -22,6 +22,7 @@ class Options(TypedDict, total=False):
     header: bool | None
     na: tuple[str, ...]
     layer: str
+    label: str
 
 
 def checked_options(given: Mapping[str, Any], *, are_sets: bool) -> Options:
@@ -54,6 +55,8 @@ def checked_options(given: Mapping[str, Any], *, are_sets: bool) -> Options:
         found["na"] = words(given["na"], "na")
     if "layer" in given:
         _text(given["layer"], "layer")
+    if "label" in given:
+        _text(given["label"], "label")
     return cast(Options, found)
 
 

@@ -94,7 +94,8 @@ def read(
         How many bytes a file may unfold to, such as ``"4GB"``, and how many for each byte on disk.
     **written
         How the file is written, where a guess would be wrong: ``delimiter``, ``decimal``,
-        ``encoding``, ``header``, ``na`` (more words for missing), ``layer`` (of an .h5ad file).
+        ``encoding``, ``header``, ``na`` (more words for missing), ``layer`` (of an .h5ad file),
+        ``label`` (the attribute of the nodes of a GraphML file that is their label).
 
     Returns
     -------
@@ -130,8 +131,14 @@ def read(
         return read_sets(path, limits, encoding, options.get("delimiter"))
     stem = path.name.lower().removesuffix(".gz")
     if what == "graph" or (what == "auto" and stem.endswith(GRAPHS)):
-        form = read_graphml if stem.endswith(".graphml") else read_edges
-        return form(path, limits, encoding)
+        label = options.get("label")
+        if stem.endswith(".graphml"):
+            return read_graphml(path, limits, encoding, label)
+        if label is not None:
+            raise InvalidParameter(
+                f"label names an attribute of nodes in GraphML, and {path.name} is a list of edges"
+            )
+        return read_edges(path, limits, encoding)
     return _table_or_matrix(_of_file(path, given, shape, options, limits), what)
 
 
@@ -159,7 +166,7 @@ def _of_file(
     if kind in ("parquet", "arrow"):
         names, columns = (read_parquet if kind == "parquet" else read_arrow)(path, limits)
         return assembled(names, columns, roles=roles, **shape)
-    given = {k: v for k, v in options.items() if k != "layer"}
+    given = {k: v for k, v in options.items() if k not in ("layer", "label")}
     cells = read_delimited(path, limits, roles=roles, **given)  # type: ignore[arg-type]
     if isinstance(cells.columns, np.ndarray):
         return of_numbers(cells.columns, cells.names, notes=cells.notes, **shape)

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mercer.check import InvalidInput
+from mercer.check import DataWarning, InvalidInput
+
+SHOWN = 10
+"""Attributes that a message names."""
+
+
+AUTO = "auto"
+"""The usual name of an attribute, where there is one."""
+
+IDENTITIES = {"name", "id", "_nx_name", "pos"}
+"""Attributes that tell nodes apart or place them in pictures, and nobody expects to be read."""
 
 
 class Names(NamedTuple):
-    """What the attributes of nodes and edges that are read are called."""
+    """What the attributes of nodes and edges that are read are called.
 
-    label: str = "label"
-    weight: str = "weight"
-    attributes: str = "attributes"
+    ``"auto"`` reads ``label``, ``weight`` and ``attributes`` where all have them, None nothing,
+    and any other name must be there. Several names of attributes are columns of numbers.
+    """
+
+    label: str | None = AUTO
+    weight: str | None = AUTO
+    attributes: str | Sequence[str] | None = AUTO
+    edge_label: str | None = AUTO
 
 
 def is_igraph(given: Any) -> bool:
@@ -59,22 +76,65 @@ def _parts(
     names: Names,
     directed: bool,
 ) -> dict[str, Any]:
-    return {
+    label = "label" if names.label in (AUTO, None) else names.label
+    found = {
         "edges": edges,
-        "labels": _attribute(nodes, names.label, "node"),
-        "weights": _attribute(links, names.weight, "edge"),
+        "labels": _attribute(nodes, names.label, "node", "label"),
+        "weights": _attribute(links, names.weight, "edge", "weight"),
         "n": len(nodes),
         "directed": directed,
-        "edge_labels": _attribute(links, names.label, "edge"),
-        "attributes": _attribute(nodes, names.attributes, "node"),
+        "edge_labels": _attribute(links, names.edge_label, "edge", str(label)),
+        "attributes": _rows(nodes, names.attributes),
     }
+    if names.label == AUTO and found["labels"] is None and found["attributes"] is None:
+        _say_unread(nodes, "node", "label")
+    if names.edge_label == AUTO and found["edge_labels"] is None:
+        _say_unread(links, "edge", "edge_label")
+    return found
 
 
-def _attribute(parts: list[dict[str, Any]], name: str, what: str) -> list[Any] | None:
-    """Return an attribute that all parts have, or none of them."""
-    lacking = [i for i, data in enumerate(parts) if data.get(name) is None]
-    if len(lacking) == len(parts):
+def _rows(nodes: list[dict[str, Any]], names: str | Sequence[str] | None) -> list[Any] | None:
+    """Return the numbers of nodes: one attribute that holds them, or several side by side."""
+    if names is None or isinstance(names, str):
+        found = _attribute(nodes, names, "node", "attributes")
+        is_row = found is not None and all(hasattr(row, "__len__") for row in found)
+        return found if found is None or is_row else [[value] for value in found]
+    columns = [_attribute(nodes, name, "node", name) or [] for name in names]
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _attribute(
+    parts: list[dict[str, Any]], name: str | None, what: str, usual: str
+) -> list[Any] | None:
+    """Return an attribute of all parts; of the usual name, None where none of them has it."""
+    if name is None or not parts:
         return None
+    key = usual if name == AUTO else name
+    lacking = [i for i, data in enumerate(parts) if data.get(key) is None]
+    if len(lacking) == len(parts) and name == AUTO:
+        return None
+    if len(lacking) == len(parts):
+        raise InvalidInput(f"no {what} has the attribute {key!r}; there are {_listed(parts)}")
     if lacking:
-        raise InvalidInput(f"{what} {lacking[0]} has no {name!r}, which others have")
-    return [data[name] for data in parts]
+        raise InvalidInput(f"{what} {lacking[0]} has no {key!r}, which others have")
+    return [data[key] for data in parts]
+
+
+def _say_unread(parts: list[dict[str, Any]], what: str, parameter: str) -> None:
+    """Say that there are attributes and none is read: labels make all the difference."""
+    others = {name for data in parts for name in data} - IDENTITIES - {"weight", "attributes"}
+    if others:
+        first = min(others)
+        warnings.warn(
+            f"{what}s have the attributes {_listed(parts)}, and none is named 'label', so that "
+            f"they are not read: mercer.Graph.read(graph, {parameter}={first!r}) reads one, "
+            f"{parameter}=None says that it is meant so",
+            DataWarning,
+            stacklevel=2,
+        )
+
+
+def _listed(parts: list[dict[str, Any]]) -> str:
+    names = sorted({str(name) for data in parts for name in data})
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (", ".join(map(repr, names[:SHOWN])) or "none") + more

@@ -126,18 +126,21 @@ class Graph:
     def read(
         cls,
         given: Any,
-        label: str = "label",
-        weight: str = "weight",
-        attributes: str = "attributes",
+        label: str | None = "auto",
+        weight: str | None = "auto",
+        attributes: str | Sequence[str] | None = "auto",
+        edge_label: str | None = "auto",
     ) -> Graph:
         """Return the graph held by a Graph, a networkx or igraph object, a file, a square matrix.
 
-        ``label``, ``weight`` and ``attributes`` name what is read of nodes and edges, where all
-        of them have it. A file of edges is what `mercer.read` makes of it.
+        ``label`` and ``attributes`` name what is read of nodes, ``weight`` and ``edge_label`` what
+        is read of edges; several names of attributes are columns of numbers. ``"auto"`` reads what
+        is named label, weight and attributes where it is there, and says so if there are others;
+        None reads nothing. A file of edges is what `mercer.read` makes of it.
         """
         if isinstance(given, Graph):
             return given
-        parts = parts_of(given, Names(label, weight, attributes))
+        parts = parts_of(given, Names(label, weight, attributes, edge_label))
         if parts is not None:
             return cls(**parts)
         if hasattr(given, "tocoo") or len(getattr(given, "shape", ())) == 2:
