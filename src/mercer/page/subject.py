@@ -14,6 +14,7 @@ from mercer.check import (
     Array,
     InvalidInput,
     InvalidParameter,
+    NotAvailable,
     NotPositiveDefinite,
 )
 from mercer.data.matrices import SquareMatrix
@@ -189,7 +190,7 @@ def _of_readable(model: Any) -> dict[str, Any]:
         distances = rests = None
     try:
         variables = model.variables_
-    except InvalidParameter:  # the individuals are not rows of variables
+    except NotAvailable:  # the individuals are not rows of variables
         variables = None
     return {
         "coordinates": individuals.coordinates,
