@@ -54,6 +54,12 @@ MOST_ROUNDING = 30.0
 STUCK = 40
 """Passes that together lower the residual by less than half: it is not going to converge."""
 
+NARROW = 32
+"""Pairs up to which all are corrected together until the last one has converged."""
+
+TOLD = 64
+"""Ritz pairs that are told of at the end, or as many as were iterated."""
+
 FRESH = 0.01
 """The squared share of a vector outside the basis from which on it is worth joining it."""
 
@@ -234,7 +240,7 @@ def davidson(
         corrections = residuals
         if not is_lanczos:
             corrections = preconditioner.correct(first.vectors, residuals, first.values)
-        fresh = _orthonormal(corrections, against=space.basis)
+        fresh = _orthonormal(corrections[:, course.is_open(residuals)], against=space.basis)
         if fresh.shape[1] == 0 and course.is_double:
             break
         step = course.next_step()
@@ -244,7 +250,8 @@ def davidson(
         else:
             images = operator.product(fresh, single=course.is_single)
             space = space.extended(fresh, images, noise.of(course.is_single))
-    state = space.pairs(values, axes)
+    told = max(block, min(space.size, TOLD))
+    state = space.pairs(values[:told], axes[:, :told])
     state.single_passes, state.double_passes = course.passes[True], course.passes[False]
     state.history, state.has_converged = course.history, has_converged
     state.has_lanczos = course.is_lanczos
@@ -282,6 +289,17 @@ class Course:
             return bool(np.max(norms + rounding, initial=0.0) / size <= limit)
         is_precise = bool(np.max(rounding, initial=0.0) / size <= limit)
         return is_precise and _is_rounded(self.history[-self._doubles :], usual)
+
+    def is_open(self, residuals: Array) -> Array:
+        """Say which pairs still need corrections: all of a narrow block, those not met of a wide.
+
+        A correction for each of a few pairs costs little more than one, and helps the others.
+        """
+        norms = np.linalg.norm(residuals, axis=0)
+        if len(norms) <= NARROW:
+            return np.ones(len(norms), bool)
+        is_open: Array = norms > 0.25 * self.goal * self.size
+        return is_open if np.any(is_open) else np.ones(len(norms), bool)
 
     def _note_slowness(self) -> None:
         is_rounded = self.history[-1] <= ROUNDED * self.noise.seen / self.size

@@ -48,6 +48,12 @@ EXPONENTIAL = 20.0
 SINGLE_PASSES, DOUBLE_PASSES = 4, 2
 """Passes of a usual iteration to a residual of 1e-8."""
 
+BASIS_WORK = 40.0
+"""Operations of a step on the basis, for each point and pair of vectors of a block.
+
+They have one thread: products with the basis and its images, twice for orthogonality.
+"""
+
 
 @dataclass(frozen=True, repr=False)
 class Plan(Shown):
@@ -211,7 +217,13 @@ def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engin
         return over_pairs(1) + operations(4.0 * n * float(rank) ** 2)
     double, fast = over_pairs(block), over_pairs(block, single=True)
     passes = DOUBLE_PASSES * double + SINGLE_PASSES * fast
-    return passes + operations(4.0 * n * float(rank) ** 2)
+    # Beside the passes: the factor and its square, in single precision; and in each step four
+    # products of the basis, of two or three blocks, with a block, twice, and one with the factor.
+    factor = operations(2.0 * n * float(rank) ** 2 + 10.0 * float(rank) ** 3)
+    steps = (SINGLE_PASSES + DOUBLE_PASSES) * (
+        BASIS_WORK * n * float(block) ** 2 + 4.0 * n * block * rank
+    )
+    return passes + factor + steps / flops()
 
 
 def _duration(seconds: float) -> str:

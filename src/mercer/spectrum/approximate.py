@@ -6,18 +6,16 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
+from scipy.optimize import brentq
 
-from mercer.certificate import Certificate
-from mercer.check import (
-    Array,
-    Points,
-    whole,
-)
+from mercer.certificate import FAILURE, Certificate
+from mercer.check import Array, Points, as_numpy, chunks, whole
 from mercer.engines.base import Engine
-from mercer.gram import Centred
+from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kind
-from mercer.lowrank import Factored, nystrom
-from mercer.points import as_points
+from mercer.kernels.pairs import Aligned
+from mercer.lowrank import Factored, LowRank, nystrom
+from mercer.points import as_points, take
 from mercer.spectrum.values import (
     How,
     Operator,
@@ -36,6 +34,15 @@ LANDMARKS_PER_AXIS = 50
 
 FEWEST_LANDMARKS = 100
 
+SAMPLED, SHARE, FEWEST = 50_000, 20, 1_000
+"""Entries of the difference that are looked at: these, or one for 20 of the factor's own."""
+
+SAMPLING = 3
+"""The number that keeps these draws apart from others with the same seed."""
+
+AT_ONCE = 2048
+"""Entries that are looked at together."""
+
 
 def approximate(
     operator: Operator,
@@ -48,17 +55,24 @@ def approximate(
 
     .. math:: \hat\lambda_i \le \lambda_i \le \hat\lambda_i + \operatorname{tr}(K - \hat K)
 
-    since the approximation is never larger than the operator (Weyl). ``landmarks`` is their
-    number or the points themselves; unless given, they are k-means centres of vectors and random
-    pivots of anything else.
+    since the approximation is never larger than the operator (Weyl); the norm of the difference
+    from a sample of its entries takes the place of its trace where it is smaller. ``landmarks`` is
+    their number or the points themselves; unless given, they are k-means centres of vectors and
+    random pivots of anything else.
     """
     begun = perf_counter()
     kernel, engine = operator.base.kernel, operator.base.engine
     is_proved = kernel.kind is not Kind.SIMILARITY and bool(kernel.proof)
     with engine.session():
-        found = _approximation(operator, count, landmarks, random_state)
+        low_rank = _approximation(operator, count, landmarks, random_state)
+        norm = sampled_norm(
+            positive_base(operator), low_rank, operator.roots[:, 0] ** 2, random_state
+        )
+        found: Factored = low_rank
         if isinstance(operator, Centred):
-            found = found.centred(operator.weights, copy=False)
+            found = low_rank.centred(operator.weights, copy=False)
+        if norm + found.below < found.above:
+            found = replace(found, above=norm + found.below, failure_probability=FAILURE)
         spectrum = of_factor(found, count, engine, is_proved=is_proved)
     how = replace(spectrum.how, seconds=perf_counter() - begun, random_state=random_state)
     proof = replace(spectrum.certificate, rounding=rounding_standing(operator))
@@ -92,7 +106,8 @@ def of_factor(
             f"approximate: {operator.how}",
             memory=approximate_bytes(len(vectors), operator.rank),
         ),
-        clusters=clusters(inner.values, float(proof.errors.max(initial=0.0)), kept),
+        # Intervals begin at the values, so that a gap of one width tells two of them apart.
+        clusters=clusters(inner.values, 0.5 * float(proof.errors.max(initial=0.0)), kept),
         features=operator.features,
         feature_axes=inner.axes[:, :kept] * turn,
         barycentre=operator.barycentre,
@@ -122,9 +137,62 @@ def nystrom_bytes(n: int, d: int, count: int, rank: int) -> int:
     return approximate_bytes(n, rank) + 24 * n * (d + 2) + 40 * n * (count - 1)
 
 
+def sampled_norm(gram: Gram, found: LowRank, weights: Array, random_state: int | None) -> float:
+    r"""Return a bound for the norm of what an approximation is missing, from a sample of entries.
+
+    The difference E, with the weights, is positive semidefinite, so that
+
+    .. math:: \|E\|_2^2 \le \|E\|_F^2 = t^2\, \mathbb{E} \frac{|E_{ij}|^2}{g_i g_j}, \quad
+        g_i \ge E_{ii},\; t = \textstyle\sum_i g_i
+
+    for independent i and j drawn with probabilities g/t. The ratio is at most 1 (Cauchy and
+    Schwarz), and its mean at most the p with S·KL(mean of S, p) = log(1/δ) but with probability
+    δ (Hoeffding). The rounding of entries is part of g: √(ab) + ε ≤ √((a + ε)(b + ε)).
+    """
+    n, m = found.factor.shape
+    size = min(SAMPLED, n * max(m, 1) // SHARE)
+    entry = gram.entry_rounding().entry
+    slack = entry + found.below
+    g = weights * (np.maximum(found.missing, 0.0) + 2.0 * slack)
+    t = float(g.sum())
+    if size < FEWEST or not 0.0 < t < np.inf:
+        return t
+    rng = np.random.default_rng(None if random_state is None else [random_state, SAMPLING])
+    drawn = np.searchsorted(np.cumsum(g), rng.random((2, size)) * t).clip(0, n - 1)
+    ratios = np.empty(size)
+    for part in chunks(size, AT_ONCE):
+        i, j = drawn[:, part]
+        exact = as_numpy(gram.kernel.evaluate(Aligned(take(gram.x, i), take(gram.x, j))))
+        near = np.einsum("ij,ij->i", found.factor[i], found.factor[j].conj())
+        ratios[part] = weights[i] * weights[j] * np.abs(exact - near) ** 2 / (g[i] * g[j])
+    mean = float(np.mean(np.clip(ratios, 0.0, 1.0)))
+    rounding = float(weights.max()) * found.below + float(weights.sum()) * entry
+    return t * float(np.sqrt(largest_mean(mean, size))) + rounding
+
+
+def largest_mean(mean: float, size: int) -> float:
+    """Return the largest mean of a law on [0, 1] that a sample's mean does not exclude.
+
+    >>> bool(2.07e-5 < largest_mean(0.0, 10**6) < 2.08e-5), largest_mean(1.0, 10)
+    (True, 1.0)
+    >>> bool(0.0118 < largest_mean(0.01, 10**5) < 0.0122)
+    True
+    """
+    rate = -np.log(FAILURE) / size
+    if mean == 0.0:
+        return float(-np.expm1(-rate))
+
+    def excess(p: float) -> float:
+        kept = (1.0 - mean) * np.log((1.0 - mean) / (1.0 - p)) if mean < 1.0 else 0.0
+        return float(mean * np.log(mean / p) + kept - rate)
+
+    last = 1.0 - 1e-15
+    return float(brentq(excess, mean, last)) if mean < last and excess(last) > 0 else 1.0
+
+
 def _approximation(
     operator: Operator, count: int, landmarks: int | Points | None, random_state: int | None
-) -> Factored:
+) -> LowRank:
     base = positive_base(operator)
     rank = landmarks_for(operator.shape[0], count, landmarks)
     how: str | Points = "kmeans" if is_real_table(base.x) else "pivoted"

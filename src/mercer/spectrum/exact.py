@@ -48,6 +48,12 @@ MOST_LANDMARKS = 400
 POINTS_PER_LANDMARK = 40
 """One landmark for so many points: more cost more than the passes they save."""
 
+LANDMARKS_PER_AXIS = 4
+"""But four for each vector that is iterated: fewer know nothing of the last of many axes."""
+
+MOST_GUARDS = 24
+"""Vectors that are iterated beside the axes, one for five of these, up to so many."""
+
 HELD_ROWS = 6_000
 """Points on disk that are in memory at one time: samples for landmarks, and those of tiles."""
 
@@ -157,11 +163,12 @@ def _total(operator: Operator) -> float:
 def sizes(n: int, count: int) -> tuple[int, int]:
     """Return how many vectors are iterated at once, and the rank of the preconditioner.
 
-    >>> sizes(10_000, 10), sizes(10**6, 10)
-    ((12, 250), (12, 400))
+    >>> sizes(10_000, 10), sizes(10**6, 10), sizes(20_000, 500)
+    ((12, 250), (12, 400), (524, 2096))
     """
-    block = min(count + max(2, -(-count // 5)), n)
-    return block, min(max(n // POINTS_PER_LANDMARK, 4 * block), MOST_LANDMARKS, n)
+    block = min(count + max(2, min(-(-count // 5), MOST_GUARDS)), n)
+    usual = min(n // POINTS_PER_LANDMARK, MOST_LANDMARKS)
+    return block, min(max(usual, LANDMARKS_PER_AXIS * block), n)
 
 
 def exact_bytes(operator: Operator, count: int) -> int:
