@@ -248,8 +248,6 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("neither rows nor columns", np.empty((0, 0)), "at least one coordinate"),
     ("three axes", np.zeros((2, 2, 2)), r"found shape \(2, 2, 2\)"),
     ("no axes", np.array(1.0), "x must be a sequence of points, found ndarray"),
-    ("sparse array", scipy.sparse.csr_array(X), r"x is a sparse matrix.*x\.toarray\(\)"),
-    ("sparse matrix", scipy.sparse.csc_matrix(X), "x is a sparse matrix"),
     ("a number", 3.0, "x must be a sequence of points, found float"),
     ("None alone", None, "x must be a sequence of points, found NoneType"),
     ("a set", {1.0, 2.0}, "x must be a sequence of points, found set"),
