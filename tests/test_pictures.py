@@ -17,6 +17,7 @@ from mercer.pictures.colours import PALETTE
 from mercer.pictures.crowds import CROWD
 from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Panel, Points, Rule, Texts
 from mercer.pictures.with_plotly import as_data
+from tests.fitted import MODELS, fitted
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -411,3 +412,57 @@ def test_bars_are_plain_data() -> None:
     (bars,) = pictures.scree.describe([3.0, 1.0]).of_kind(Bars)
     assert isinstance(bars, Bars)
     np.testing.assert_array_equal(bars.lengths, [3.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "name", ["PCA of a data frame", "linear KernelPCA", "KernelPCA of strings"]
+)
+def test_pictures_take_models(name: str) -> None:
+    model = fitted(name)
+    plane = pictures.individuals.describe(model)
+    expected = pictures.individuals.describe(model.individuals_, spectrum=model.spectrum_)
+    assert (plane.x.title, plane.y.title) == (expected.x.title, expected.y.title)
+    assert "%" in plane.x.title
+    bars = pictures.scree.describe(model).marks[0]
+    assert np.array_equal(bars.lengths, model.inertias_)  # type: ignore[union-attr]
+    if not hasattr(model, "variables_"):
+        with pytest.raises(AttributeError, match="not rows of variables"):
+            pictures.variables.describe(model)
+        return
+    circle = pictures.variables.describe(model)
+    assert circle.x.title == plane.x.title
+    both = pictures.biplot.describe(model)
+    assert len(both.marks) == len(
+        pictures.biplot.describe(model.individuals_, model.variables_).marks
+    )
+
+
+def test_every_model_has_its_first_picture_or_says_that_it_has_none() -> None:
+    drawn = set()
+    for name in MODELS:
+        model = fitted(name)
+        if hasattr(model, "individuals_") or isinstance(model, mc.SmoothingSpline):
+            assert model.plot()._repr_png_().startswith(b"\x89PNG")
+            drawn.add(type(model).__name__)
+        elif hasattr(model, "plot"):  # not under scikit-learn's own signatures
+            with pytest.raises(InvalidParameter, match="no first picture"):
+                model.plot()
+    assert drawn == {"PCA", "KernelPCA", "ClassicalMDS", "StressMDS", "SmoothingSpline"}
+
+
+def test_a_curve_of_one_variable_has_its_band() -> None:
+    x = np.linspace(0.0, 1.0, 20)
+    for model in (mc.GaussianProcess(), mc.KernelRegression(penalty=1e-3)):
+        ax = model.fit(x[:, None], np.sin(5.0 * x)).plot()
+        assert "95 % band" in [t.get_text() for t in ax.get_legend().get_texts()]
+
+
+def test_a_described_picture_is_seen_and_named() -> None:
+    panel = pictures.scree.describe([2.0, 1.0])
+    assert repr(panel) == "<Panel: Inertia of the axes>"
+    image = panel._repr_png_()
+    assert image is not None
+    assert image.startswith(b"\x89PNG")
+    two = pictures.sheet(panel, panel, title="Two")
+    assert repr(two) == "<Sheet: Two>"
+    assert two._repr_png_() is not None

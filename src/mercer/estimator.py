@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from importlib import import_module
 from numbers import Number, Real
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
@@ -384,6 +385,14 @@ class Model(BaseEstimator):
         table = BaseEstimator._get_fitted_attr_html(SimpleNamespace(**known), doc_link)
         table.estimator_class = type(self)
         return table
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the first picture one wants: individuals on a plane, or the curve of one variable.
+
+        Options are those of the picture (`mercer.pictures.individuals`, `mercer.pictures.curves`).
+        """
+        # Pictures stand above models: they are found by their public name, when they are asked for.
+        return import_module("mercer").pictures.first_picture(self, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted model to a file, which `mercer.load` reads."""

@@ -33,6 +33,7 @@ from mercer.pictures.importance import slopes as slopes
 from mercer.pictures.jackknife import jackknife as jackknife
 from mercer.pictures.matrices import heat_map as heat_map
 from mercer.pictures.matrices import images as images
+from mercer.pictures.models import first_picture as first_picture
 from mercer.pictures.paths import parameter_path as parameter_path
 from mercer.pictures.planes import individuals as individuals
 from mercer.pictures.replicates import replicate_curve as replicate_curve

@@ -10,6 +10,7 @@ import numpy as np
 from mercer.check import Array, InvalidParameter, number
 from mercer.pictures.colours import BLUE, GREY, INK, RED, Scale
 from mercer.pictures.drawing import Drawing
+from mercer.pictures.models import is_model, shares_of_model
 from mercer.pictures.planes import LABELS, Plane, as_individuals, individuals
 from mercer.pictures.scene import Arrows, Axis, Labels, Lines, Mark, Panel, spanned
 from mercer.pictures.shares import as_shares, chosen
@@ -74,7 +75,7 @@ TICKS = tuple((t, f"{t:g}".replace("-", "\N{MINUS SIGN}")) for t in (-1.0, -0.5,
 
 @Drawing
 def variables(  # noqa: PLR0913  (what to show is an argument each, none of which implies another)
-    values: Variables,
+    values: Any,
     *,
     axes: Any = (1, 2),
     spectrum: Any = None,
@@ -88,8 +89,9 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
 
     Parameters
     ----------
-    values : Variables
-        ``model.variables_``. With a kernel that is not linear, too, arrows are correlations.
+    values : model or Variables
+        A fitted model, or ``model.variables_``. With a kernel that is not linear, too, arrows are
+        correlations.
     colour : {"cos2", "correlation", "contribution"}, optional
         What the colour of an arrow stands for.
     least : mapping, optional
@@ -108,6 +110,9 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
     >>> panel.notes
     ('6 of 10 variables: cos2 on the plane at least 0.6.',)
     """
+    if is_model(values):
+        spectrum = shares_of_model(values) if spectrum is None else spectrum
+        values = values.variables_
     axes = chosen(axes, values.correlations.shape[1])
     shares, k = as_shares(spectrum), [a - 1 for a in axes]
     rows, notes = kept(values, axes, least, most)
@@ -151,7 +156,7 @@ def _at_tips(x: Array, y: Array, names: tuple[str, ...], colours: tuple[str, ...
 @Drawing
 def biplot(
     values: Any,
-    of: Variables,
+    of: Variables | None = None,
     *,
     axes: Any = (1, 2),
     spectrum: Any = None,
@@ -163,13 +168,19 @@ def biplot(
     """Individuals and the correlations of variables on one plane.
 
     Points are read by their coordinates; arrows by their directions and relative lengths, all
-    multiplied by one number that a note states.
+    multiplied by one number that a note states. ``values`` are a fitted model, or its individuals
+    with its variables as ``of``.
 
     >>> from mercer import PCA, datasets
     >>> model = PCA(standardize=True).fit(datasets.decathlon())
-    >>> biplot.describe(model.individuals_, model.variables_).notes[0][:35]
+    >>> biplot.describe(model).notes[0][:35]
     'Arrows are correlations multiplied '
     """
+    if is_model(values):
+        spectrum = shares_of_model(values) if spectrum is None else spectrum
+        values, of = values.individuals_, values.variables_ if of is None else of
+    if of is None:
+        raise InvalidParameter("a biplot needs variables: give a model, or model.variables_ as of=")
     read: Individuals = as_individuals(values)
     base = individuals.describe(read, axes=axes, spectrum=spectrum, colour=colour, labels=labels)
     axes = chosen(axes, read.coordinates.shape[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from mercer.pictures.scene import Panel, Sheet
@@ -44,9 +44,12 @@ class Drawing(Generic[P, R]):
 
 def draw(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
     """Draw a picture with matplotlib: Axes for a panel, an array of them for a sheet."""
-    from mercer.pictures.with_matplotlib import drawn
+    from mercer.pictures.with_matplotlib import drawn, png_of
 
-    return drawn(picture, ax=ax, figure=figure)
+    found = drawn(picture, ax=ax, figure=figure)
+    if isinstance(picture, Panel) and ax is None and figure is None:
+        found._repr_png_ = partial(png_of, found.figure)  # the last expression of a cell is seen
+    return found
 
 
 def plotly(picture: Panel | Sheet) -> Any:

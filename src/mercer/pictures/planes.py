@@ -11,6 +11,7 @@ from mercer.pictures.colours import INK, RED, Coloured, Scale, coloured
 from mercer.pictures.crowds import CROWD, density, thinned
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.ellipses import Kind, ellipse
+from mercer.pictures.models import is_model, shares_of_model
 from mercer.pictures.scene import Labels, Lines, Mark, Panel, Points, spanned
 from mercer.pictures.shares import as_shares, axis, chosen
 from mercer.reading import Individuals, Supplementary
@@ -69,8 +70,7 @@ class Plane(NamedTuple):
 
     def rank(self) -> Array:
         """Return the rows, best represented first; by distance where cos2 is not known."""
-        known = self.individuals.squared_distances is not None
-        worth = self.quality() if known else np.hypot(*self.xy.T)
+        worth = self.quality() if hasattr(self.individuals, "cos2") else np.hypot(*self.xy.T)
         order: Array = np.argsort(-np.where(np.isnan(worth), -1.0, worth), kind="stable")
         return order
 
@@ -104,8 +104,9 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
 
     Parameters
     ----------
-    values : Individuals or array
-        ``model.individuals_``, or coordinates in columns with ``names`` for the rows.
+    values : model, Individuals or array
+        A fitted model, ``model.individuals_``, or coordinates in columns with ``names`` for the
+        rows.
     axes : pair of int
         Which axes, counted from 1.
     spectrum : Spectrum or array, optional
@@ -124,10 +125,13 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     >>> from mercer import PCA, datasets
     >>> data = datasets.decathlon()
     >>> model = PCA(standardize=True).fit(data)
-    >>> panel = individuals.describe(model.individuals_, spectrum=model.spectrum_)
+    >>> panel = individuals.describe(model)
     >>> panel.x.title, panel.y.title, panel.is_equal
     ('Dim 1 (32.7 %)', 'Dim 2 (17.4 %)', True)
     """
+    if is_model(values):
+        spectrum = shares_of_model(values) if spectrum is None else spectrum
+        values = values.individuals_
     read = as_individuals(values, names)
     axes = chosen(axes, read.coordinates.shape[1])
     shares, plane = as_shares(spectrum), Plane.of(read, axes)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array
+from mercer.check import Array, MissingExtra
 from mercer.pictures.colours import INK, Scale
 
 Dash = Literal["solid", "dashed", "dotted"]
@@ -151,8 +151,26 @@ class Axis:
     is_shown: bool = True
 
 
-@dataclass(frozen=True, eq=False)
-class Panel:
+class Seen:
+    """A described picture, which a notebook shows as an image."""
+
+    title: str
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.title or 'a picture'}>"
+
+    def _repr_png_(self) -> bytes | None:
+        from mercer.pictures.with_matplotlib import drawn, png_of
+
+        try:
+            found = drawn(self)  # type: ignore[arg-type]  # a panel or a sheet
+        except MissingExtra:
+            return None
+        return png_of(np.atleast_1d(found)[0].figure)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Panel(Seen):
     """One picture: marks between axes, with notes that say what a reader must know."""
 
     marks: tuple[Mark, ...]
@@ -176,8 +194,8 @@ class Panel:
         return tuple(mark for mark in self.marks if isinstance(mark, kind))
 
 
-@dataclass(frozen=True, eq=False)
-class Sheet:
+@dataclass(frozen=True, eq=False, repr=False)
+class Sheet(Seen):
     """Several panels in rows, read from left to right."""
 
     panels: tuple[Panel, ...]

@@ -11,6 +11,7 @@ from mercer.dimension.horn import ParallelAnalysis
 from mercer.pictures.colours import BLUE, GREY, ORANGE, PALE, PALETTE, RED
 from mercer.pictures.curves import DASHES
 from mercer.pictures.drawing import Drawing
+from mercer.pictures.models import inertias_of_model, is_model
 from mercer.pictures.scene import (
     Axis,
     Band,
@@ -62,8 +63,8 @@ def scree(  # noqa: PLR0913  (what to show is an argument each, none of which im
 
     Parameters
     ----------
-    inertias : sequence of float
-        ``model.inertias_``, or eigenvalues; negative ones are shown as they are.
+    inertias : model or sequence of float
+        A fitted model, ``model.inertias_``, or eigenvalues; negative ones are shown as they are.
     total : float, optional
         ``model.inertia_``; without it the axes given are all there are.
     horn : ParallelAnalysis, optional
@@ -82,6 +83,9 @@ def scree(  # noqa: PLR0913  (what to show is an argument each, none of which im
     >>> panel.marks[0].lengths, panel.marks[-1].texts
     (array([2., 1.]), ('50.0 %', '25.0 %'))
     """
+    if is_model(inertias):
+        clusters = clusters or inertias.spectrum_.clusters
+        inertias, total = inertias_of_model(inertias)
     values = _values(inertias, "inertias")
     shares = shares_of(values, total)
     shown = values[: whole(most, "most", least=1)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,13 @@ def drawn(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
         figure.supxlabel(_wrapped(picture.notes, picture.inches[0]), fontsize=8, color=GREY)
     _label(picture.panels, found.tolist(), figure)
     return found
+
+
+def png_of(figure: Any) -> bytes:
+    """Return a figure as the bytes of an image."""
+    file = BytesIO()
+    figure.savefig(file, format="png", bbox_inches="tight")
+    return file.getvalue()
 
 
 def _panel(panel: Panel, ax: Any, figure: Any) -> Any:
