@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isfinite
@@ -15,6 +14,7 @@ from mercer.check import DataWarning, UnreadableFile
 from mercer.data.dialect import MARKS, checked_encoding, is_number
 from mercer.data.graphs import EDGE, NODE, Edges
 from mercer.data.source import BLOCK, Limits, in_one_line, opened
+from mercer.display import warn
 
 DEEPEST = 100
 """Elements that lie within one another: a graph needs five, a graph of graphs a few more."""
@@ -128,12 +128,11 @@ class Document:
                 what = f"no node has the attribute {self.label!r}; there are {names}"
             raise UnreadableFile(f"{self.name}: {what}")
         if there and len(lacking) == len(found):
-            warnings.warn(
+            warn(
                 f"{self.name}: nodes have the attributes {names}, and none is named label, so that "
                 "they are not read: name one, as in mercer.read(path, label='...') or "
                 "mercer graphs --label",
                 DataWarning,
-                stacklevel=2,
             )
         return tuple(map(str, found)) if found and not lacking else None
 

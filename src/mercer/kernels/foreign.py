@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from mercer.check import DataWarning, InvalidInput
+from mercer.display import warn
 
 SHOWN = 10
 """Attributes that a message names."""
@@ -125,12 +125,11 @@ def _say_unread(parts: list[dict[str, Any]], what: str, parameter: str) -> None:
     others = {name for data in parts for name in data} - IDENTITIES - {"weight", "attributes"}
     if others:
         first = min(others)
-        warnings.warn(
+        warn(
             f"{what}s have the attributes {_listed(parts)}, and none is named 'label', so that "
             f"they are not read: mercer.Graph.read(graph, {parameter}={first!r}) reads one, "
             f"{parameter}=None says that it is meant so",
             DataWarning,
-            stacklevel=2,
         )
 
 
