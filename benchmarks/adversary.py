@@ -106,3 +106,41 @@ def values(kernel: mc.Kernel, x: Any, y: Any = None) -> Any:
         root = np.sqrt(3 * squares)
         return (1 + root) * np.exp(-root)
     raise NotImplementedError(f"{kernel} has no formula here yet: add it")
+
+
+def eigenpairs(K: Any) -> tuple[Any, Any]:
+    """Return eigenvalues, largest first, and axes of a symmetric matrix in extended precision.
+
+    LAPACK's axes make it almost diagonal; Jacobi's rotations do the rest, which they square.
+    """
+    size = np.max(np.abs(K))
+    if size == 0 or len(K) == 0:
+        return np.zeros(len(K), LONG), np.eye(len(K), dtype=LONG)
+    A = (K + K.T) / 2 / size
+    V = np.linalg.eigh(A.astype(float))[1].astype(LONG)
+    for _ in range(3):
+        V = V @ (3 * np.eye(len(A)) - V.T @ V) / 2
+    A = V.T @ A @ V
+    for _ in range(6):
+        if np.max(np.abs(A - np.diag(np.diag(A)))) <= 1e-21:
+            break
+        _sweep(A, V)
+    order = np.argsort(-np.diag(A), kind="stable")
+    return size * np.diag(A)[order], V[:, order]
+
+
+def _sweep(A: Any, V: Any) -> None:
+    """Rotate away every entry above the diagonal once, in place."""
+    for i in range(len(A)):
+        for j in range(i + 1, len(A)):
+            if abs(A[i, j]) <= LONG(1e-22):
+                continue
+            ratio = (A[j, j] - A[i, i]) / (2 * A[i, j])
+            t = LONG(1) / (abs(ratio) + np.sqrt(1 + ratio * ratio))
+            t = t if ratio >= 0 else -t
+            c = 1 / np.sqrt(1 + t * t)
+            turn = np.array([[c, t * c], [-t * c, c]])
+            both = [i, j]
+            A[:, both] = A[:, both] @ turn
+            A[both] = turn.T @ A[both]
+            V[:, both] = V[:, both] @ turn

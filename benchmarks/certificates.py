@@ -28,7 +28,7 @@ from scipy.stats import binomtest
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.adversary import LONG, case, values
+from benchmarks.adversary import LONG, case, eigenpairs, values
 
 import mercer as mc
 from mercer.determinant import log_determinant
@@ -227,6 +227,85 @@ def gradient_of_a_constant(seed: int) -> Tally:
     made = [Constant(weight) + mc.Gaussian(0.3), Constant(weight) + mc.Laplacian(0.3, norm=2.0)]
     kernel = [Constant(weight), *made][int(rng.integers(3))]
     return _gradient(kernel, x, 0.1, rng)
+
+
+# ---------------------------------------------------------------------------------------- spectra
+
+
+def _operator(rng: np.random.Generator) -> tuple[Any, Any]:
+    """Return an operator, centred and weighted or not, and its matrix."""
+    given = case(rng, extreme=rng.random() < 0.3)
+    gram, n = mc.Gram(given.kernel, given.points), len(given.K)
+    if rng.random() < 0.4:
+        return gram, given.K
+    weights = None if rng.random() < 0.5 else rng.uniform(0.01, 1.0, n)
+    operator = gram.centred(weights)
+    w = operator.weights.astype(LONG)
+    w = w / w.sum()
+    means = given.K @ w
+    K = given.K - means[:, None] - means[None, :] + w @ means
+    roots = np.sqrt(w)
+    return operator, roots[:, None] * K * roots
+
+
+def _proved(spectrum: Any, K: Any) -> list[bool]:
+    """Check every interval, the value above which nothing is missing, and the angles."""
+    truth, axes = eigenpairs(K)
+    proof, count = spectrum.certificate, len(spectrum.values)
+    slack = LONG(1e-17) * np.max(np.abs(truth), initial=LONG(0))  # of the truth itself
+    low, high = proof.lower - slack, proof.upper + slack
+    holds = [bool(np.all(np.isfinite(low)) and np.all(np.isfinite(high)))]
+    for k in range(count):
+        inside = (low[k] <= truth) & (truth <= high[k])
+        holds.append(bool(inside[k] if proof.is_ordered[k] else np.any(inside)))
+        if proof.sines[k] < 1.0:
+            Q, V = spectrum.vectors[:, : k + 1].astype(LONG), axes[:, : k + 1]
+            outside = (Q - V @ (V.T @ Q)).astype(float)
+            holds.append(bool(np.linalg.norm(outside, 2) <= proof.sines[k] + 1e-14 * len(K)))
+    holds.append(bool(np.sum(truth > proof.complete_above + slack) <= count))
+    return holds
+
+
+def _iterated(seed: int, tol: float, standing: str) -> Tally:
+    rng = np.random.default_rng(seed)
+    operator, K = _operator(rng)
+    count = int(rng.integers(1, 5))
+    found = mc.leading(operator, count, method="exact", tol=tol, random_state=seed)
+    if not found.certificate.rounding.startswith(standing):
+        return Tally(0, 0)
+    return Tally.of(*_proved(found, K))
+
+
+@claim(cases=1000)
+def exact(seed: int) -> Tally:
+    """Eigenvalues, angles and what is missing, where rounding is bounded."""
+    return _iterated(
+        seed, 10.0 ** float(np.random.default_rng([seed, 1]).uniform(-12, -5)), "bound"
+    )
+
+
+@claim(rate=1e-3, cases=1000)
+def exact_with_estimated_rounding(seed: int) -> Tally:
+    """The same in single precision, or of kernels without a bound."""
+    return _iterated(seed, 10.0 ** float(np.random.default_rng([seed, 1]).uniform(-4, -2)), "estim")
+
+
+@claim(cases=1500)
+def nystrom(seed: int) -> Tally:
+    """Intervals, trace and sign of an approximation on landmarks."""
+    rng = np.random.default_rng(seed)
+    operator, K = _operator(rng)
+    landmarks = [None, 3, 10][int(rng.integers(3))]
+    count = int(rng.integers(1, 5))
+    found = mc.leading(operator, count, method="nystrom", landmarks=landmarks, random_state=seed)
+    truth, rounding = LONG(np.trace(K)), LONG(operator.rounding()) * len(K)
+    whole = truth <= LONG(found.trace) + LONG(found.trace_error) + rounding
+    return Tally.of(
+        *_proved(found, K),
+        bool(np.isfinite(found.trace) and np.isfinite(found.trace_error)),
+        bool(whole),
+        bool(np.all(found.values >= 0.0)),
+    )
 
 
 # ------------------------------------------------------------------------------------------- gaps

@@ -693,3 +693,17 @@ def test_points_that_are_all_the_same_have_a_finite_approximation() -> None:
     found = leading(Gram(mc.Matern(0.5, 1.0), np.ones((5, 2))), 1, method="nystrom")
     assert found.values[0] == pytest.approx(5.0)
     assert found.certificate.lower[0] <= 5.0 <= found.certificate.upper[0] < 5.1
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e20, 1e150])
+def test_an_approximation_of_values_of_any_size_is_finite(scale: float) -> None:
+    x = latent(60)
+    one = leading(Gram(mc.Linear() + mc.Gaussian(2.0), x).centred(), 2, method="nystrom")
+    kernel = scale * (mc.Linear() + mc.Gaussian(2.0))
+    other = leading(Gram(kernel, x).centred(), 2, method="nystrom")
+    np.testing.assert_allclose(other.values / scale, one.values, rtol=1e-9)
+    assert np.all(np.isfinite(other.errors))
+    assert one.features is not None
+    assert other.features is not None
+    ours, theirs = other.features(x[:3]), one.features(x[:3])
+    np.testing.assert_allclose((ours @ ours.T) / scale, theirs @ theirs.T, rtol=1e-6)

@@ -8,24 +8,28 @@ from time import perf_counter
 import numpy as np
 from scipy.optimize import brentq
 
+from mercer.barycentre import Barycentre
 from mercer.certificate import FAILURE, Certificate
 from mercer.check import Array, Points, as_numpy, chunks, whole
 from mercer.engines.base import Engine
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.pairs import Aligned
-from mercer.lowrank import Factored, LowRank, nystrom
+from mercer.lowrank import Factored, Features, LowRank, nystrom
 from mercer.points import as_points, take
 from mercer.spectrum.values import (
     How,
     Operator,
     Spectrum,
     clusters,
+    in_units,
     is_real_table,
     orientation,
     positive_base,
     rank_threshold,
     rounding_standing,
+    scaled,
+    unit_of,
 )
 from mercer.woodbury import LowRankInverse
 
@@ -61,6 +65,12 @@ def approximate(
     random pivots of anything else.
     """
     begun = perf_counter()
+    unit = unit_of(operator)
+    if unit != 1.0:  # squares of such values leave the range of doubles
+        small = approximate(
+            scaled(operator, 1.0 / unit), count, landmarks=landmarks, random_state=random_state
+        )
+        return _in_units(small, operator, unit)
     kernel, engine = operator.base.kernel, operator.base.engine
     is_proved = kernel.kind is not Kind.SIMILARITY and bool(kernel.proof)
     with engine.session():
@@ -77,6 +87,18 @@ def approximate(
     how = replace(spectrum.how, seconds=perf_counter() - begun, random_state=random_state)
     proof = replace(spectrum.certificate, rounding=rounding_standing(operator))
     return replace(spectrum, how=how, certificate=proof, threshold=rank_threshold(operator))
+
+
+def _in_units(spectrum: Spectrum, operator: Operator, unit: float) -> Spectrum:
+    """Return the spectrum of a multiple of the operator, with features that are as large."""
+    features, seen, root = spectrum.features, spectrum.barycentre, float(np.sqrt(unit))
+    assert isinstance(features, Features)
+    kernel = positive_base(operator).kernel
+    return replace(
+        in_units(spectrum, unit),
+        features=Features(kernel, features.landmarks, features.root / root),
+        barycentre=None if seen is None else Barycentre(root * seen.mean, unit * seen.products),
+    )
 
 
 def of_factor(
