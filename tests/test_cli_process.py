@@ -22,17 +22,11 @@ import mercer as mc
 from mercer.cli import running
 from mercer.cli.talk import Talk
 from mercer.datasets.embedded import FOLDER
+from tests.interrupts import PATIENCE, computed, interrupt, is_over, start
 
 COMMAND = [sys.executable, "-W", "error", "-m", "mercer"]
 IRIS = str(FOLDER / "iris.csv")
-PATIENCE = 600  # for a machine that does something else: nothing here is a measurement
-PROMPT = 60  # and yet an end must come
 LONG = 5.0  # seconds of CPU that a small report takes, about
-
-
-def listen() -> None:
-    """Let a process hear Ctrl-C, which one that was started in the background does not."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def process(*argv: object, **more: Any) -> subprocess.CompletedProcess[str]:
@@ -139,7 +133,6 @@ def test_python_m_mercer_is_the_command_mercer() -> None:
 SLOW = """
 import signal, sys, time
 import mercer.pca.kernel as kernel
-signal.signal(signal.SIGINT, signal.default_int_handler)
 def forever(self, X, y=None, **more):
     print("working", file=sys.stderr, flush=True)
     while True:  # deaf, as linear algebra is
@@ -161,12 +154,11 @@ def test_an_interruption_is_answered_while_the_work_goes_on(
 ) -> None:
     out = tmp_path / "model.mercer"
     words = [sys.executable, "-c", SLOW, "fit", IRIS, "--out", str(out)]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
-        assert one.stderr is not None
-        while "working" not in one.stderr.readline():
-            pass
-        one.send_signal(number)
-        _, err = one.communicate(timeout=PATIENCE)
+    one = start(words)
+    assert one.stderr is not None
+    while "working" not in one.stderr.readline():
+        pass
+    err, _ = interrupt(one, number)
     assert one.returncode == code
     assert err.count("\n") == 1
     assert "no file was left half written" in err
@@ -175,7 +167,6 @@ def test_an_interruption_is_answered_while_the_work_goes_on(
 
 LISTENING = """
 import signal, sys, threading, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
 from mercer import cli
 def work(args, talk):
     {work}
@@ -208,14 +199,10 @@ STUCK = {
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_nothing_holds_up_the_end_after_an_interruption(number: int, work: str) -> None:
     words = [sys.executable, "-c", LISTENING.format(work=work), "doctor"]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as one:
-        assert one.stderr is not None
-        assert one.stderr.readline() == "working\n"
-        one.send_signal(number)
-        try:
-            _, err = one.communicate(timeout=PROMPT)
-        finally:
-            one.kill()
+    one = start(words)
+    assert one.stderr is not None
+    assert one.stderr.readline() == "working\n"
+    err, _ = interrupt(one, number)
     assert one.returncode == 128 + number
     assert err.rpartition("mercer: ")[2].endswith("; no file was left half written\n")
 
@@ -227,18 +214,11 @@ def test_an_interruption_does_not_wait_for_whoever_reads_the_output() -> None:
         while os.write(writer, bytes(4096)):
             pass
     os.set_blocking(writer, True)
-    words = [*COMMAND, "demo", "--dry-run", "--json"]
-    with subprocess.Popen(
-        words, stdout=writer, stderr=subprocess.PIPE, text=True, preexec_fn=listen
-    ) as one:
-        while "pipe" not in Path(f"/proc/{one.pid}/wchan").read_text():
-            assert one.poll() is None
-            sleep(0.1)
-        one.send_signal(signal.SIGINT)
-        try:
-            _, err = one.communicate(timeout=PROMPT)
-        finally:
-            one.kill()
+    one = start([sys.executable, "-m", "mercer"], stdout=writer)
+    while not is_listening(one.pid):
+        sleep(0.01)
+    sleep(1.0)  # by then it waits for somebody to read its examples
+    err, _ = interrupt(one)
     os.close(reader)
     os.close(writer)
     assert (one.returncode, err.count("\n")) == (130, 1)
@@ -246,7 +226,6 @@ def test_an_interruption_does_not_wait_for_whoever_reads_the_output() -> None:
 
 WRITING = """
 import os, signal, sys, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
 from mercer.cli import main
 from mercer.store import file
 def never(handle):
@@ -261,29 +240,14 @@ sys.exit(main())
 def test_what_another_thread_was_writing_is_removed(tmp_path: Path) -> None:
     words = [sys.executable, "-c", WRITING, "report", IRIS, "--permutations", "0", "-q"]
     words += ["--out", str(tmp_path / "page.html")]
-    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as one:
-        assert one.stderr is not None
-        assert one.stderr.readline() == "writing\n"
-        assert len(list(tmp_path.iterdir())) == 1
-        one.send_signal(signal.SIGINT)
-        try:
-            _, err = one.communicate(timeout=PROMPT)
-        finally:
-            one.kill()
+    one = start(words)
+    assert one.stderr is not None
+    assert one.stderr.readline() == "writing\n"
+    assert len(list(tmp_path.iterdir())) == 1
+    err, _ = interrupt(one)
     assert one.returncode == 130
     assert list(tmp_path.iterdir()) == []
     assert err.count("\n") == 1
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return what a process has computed so far, whatever else the machine does."""
-    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
-
-
-def is_over(pid: int) -> bool:
-    """Whether a process has ended; its figures are still there."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None
 
 
 def is_listening(pid: int) -> bool:
@@ -297,22 +261,13 @@ def interrupted_at(moment: float, folder: Path) -> tuple[int | None, str, float]
     """Interrupt a report when it has computed so long: its code, its words, and seconds of CPU."""
     words = [sys.executable, "-m", "mercer", "report", IRIS, "--permutations", "19", "-q"]
     words += ["--out", str(folder / "p.html")]
-    with subprocess.Popen(
-        words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=listen
-    ) as one:
-        try:
-            while not is_over(one.pid) and not is_listening(one.pid):
-                sleep(0.002)
-            begun = cpu_seconds(one.pid)
-            while not is_over(one.pid) and cpu_seconds(one.pid) < begun + moment:
-                sleep(0.002)
-            before = cpu_seconds(one.pid)
-            os.kill(one.pid, signal.SIGINT)
-            os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
-            spent = cpu_seconds(one.pid) - before
-            _, err = one.communicate(timeout=PATIENCE)
-        finally:
-            one.kill()
+    one = start(words, stdout=subprocess.DEVNULL)
+    while not is_over(one.pid) and not is_listening(one.pid):
+        sleep(0.002)
+    begun = computed(one.pid)
+    while not is_over(one.pid) and computed(one.pid) < begun + moment:
+        sleep(0.002)
+    err, spent = interrupt(one)
     return one.returncode, err, spent
 
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import pickle
-import signal
 import subprocess
 import sys
 import textwrap
@@ -25,6 +24,7 @@ from mercer.engines.cpu import Threads
 from mercer.engines.tiles import PreparedTable, Tiles
 from mercer.gram import Gram
 from mercer.kernels.pairs import exponential, numpy_exponential
+from tests.interrupts import interrupt, start_script
 
 RNG = np.random.default_rng(7)
 X = RNG.standard_normal((700, 6))
@@ -238,7 +238,7 @@ def test_a_product_never_holds_the_matrix() -> None:
 
 
 def test_ctrl_c_stops_a_long_product_within_two_seconds() -> None:
-    script = """
+    process = start_script("""
         import numpy as np
         import mercer as mc
         from mercer.gram import Gram
@@ -247,21 +247,11 @@ def test_ctrl_c_stops_a_long_product_within_two_seconds() -> None:
         gram.cut()
         print("ready", flush=True)
         gram @ np.ones((200_000, 2))
-    """
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() == "ready"
-        time.sleep(1.0)
-        begun = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=20)
-        assert time.monotonic() - begun < 2.0
-        assert "KeyboardInterrupt" in errors
+    """)
+    time.sleep(1.0)
+    errors, spent = interrupt(process)
+    assert "KeyboardInterrupt" in errors
+    assert spent < 2.0
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

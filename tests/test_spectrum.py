@@ -3,7 +3,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import signal
 import subprocess
 import sys
 import textwrap
@@ -28,6 +27,7 @@ from mercer.spectrum.approximate import largest_mean, nystrom_bytes, sampled_nor
 from mercer.spectrum.budget import refuse_beyond_budget, smaller
 from mercer.spectrum.exact import needed_bytes, points_left_out
 from mercer.spectrum.values import MissedAxes, RoundingLimit
+from tests.interrupts import interrupt, start_script
 
 EPSILON = np.finfo(float).eps
 dense_module = importlib.import_module("mercer.spectrum.dense")
@@ -196,13 +196,11 @@ def test_a_solver_that_returns_nonsense_is_noticed(monkeypatch: pytest.MonkeyPat
 
 
 def test_ctrl_c_does_not_wait_for_lapack() -> None:
-    script = """
-        import signal
+    process = start_script("""
         import numpy as np
         import mercer as mc
         from mercer.gram import Gram
         from mercer.spectrum import leading
-        signal.signal(signal.SIGINT, signal.default_int_handler)
         from mercer.engines import waiting
         dense, eigh = mc.spectrum.dense, np.linalg.eigh
         large = np.random.default_rng(0).standard_normal((4000, 4000))
@@ -211,18 +209,10 @@ def test_ctrl_c_does_not_wait_for_lapack() -> None:
             return eigh(large)
         dense.eigh, waiting.LONG = slow, 10
         leading(Gram(mc.Gaussian(1.0), np.random.default_rng(0).standard_normal((20, 2))), 2)
-    """
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() == "ready"
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate(timeout=2.0)
+    """)
+    errors, spent = interrupt(process)
     assert "KeyboardInterrupt" in errors
+    assert spent < 2.0  # LAPACK would take more than 10
 
 
 def test_a_thread_of_its_own_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
