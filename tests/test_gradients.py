@@ -25,6 +25,8 @@ NEW = X[:5] + [0.05, 0.04]  # away from kinks, which are where a coordinate is o
 
 KERNELS: list[mc.Kernel] = [
     mc.Linear(),
+    mc.kernel("rbf"),
+    mc.Tanimoto(),
     mc.Polynomial(3, 0.5, 0.7),
     mc.Bilinear([[2.0, 0.3], [0.3, 1.0]]),
     mc.Gaussian(0.8),
