@@ -18,6 +18,9 @@ CASES = {
     "log_determinant_of_few_directions": 30,
     "gradient_of_any_kernel": 8,
     "gradient_of_a_constant": 12,
+    "exact": 20,
+    "exact_with_estimated_rounding": 10,
+    "nystrom": 30,
     "gaps_of_regression": 40,
     "gaps_of_margins": 30,
 }
