@@ -250,8 +250,12 @@ def test_several_classes_are_compared_pair_by_pair() -> None:
     model = mc.SVC(mc.Gaussian(1.0), C=2.0, decision_function_shape="ovo").fit(X, names)
     peer = libsvm.SVC(C=2.0, gamma=0.5, tol=1e-8, decision_function_shape="ovo").fit(X, names)
     ours, theirs = model.decision_function(NEW), peer.decision_function(NEW)
-    # libsvm is positive for the first class of a pair, as its formula for two classes is not.
-    np.testing.assert_allclose(-ours, theirs, atol=1e-5)
+    np.testing.assert_allclose(ours, theirs, atol=1e-5)
+    kernel = mc.Gaussian(1.0)(NEW, X)
+    np.testing.assert_allclose(kernel @ model.dual_coef_.T + model.intercept_, ours, atol=1e-12)
+    np.testing.assert_allclose(model.intercept_, peer.intercept_, atol=1e-5)
+    assert model.n_support_.tolist() == peer.n_support_.tolist()
+    assert set(model.support_) == set(peer.support_)
     wide = clone(model).set_params(decision_function_shape="ovr").fit(X, names)
     peer.set_params(decision_function_shape="ovr")
     np.testing.assert_allclose(wide.decision_function(NEW), peer.decision_function(NEW), atol=1e-5)
@@ -336,7 +340,10 @@ def test_a_program_is_solved_from_any_feasible_start() -> None:
     ("change", "message"),
     [
         ({"C": 0.0}, "C must be a number > 0"),
-        ({"C": np.inf}, "C must be a number"),
+        ({"C": np.nan}, "C must be a number"),
+        ({"class_weight": "even"}, "class_weight must be one of 'balanced', None"),
+        ({"class_weight": {-1: 0.0}}, "class_weight must be a number > 0"),
+        ({"class_weight": {2: 1.0}}, "class_weight names 2, which is none of the classes: -1, 1"),
         ({"nu": -0.1}, "nu must be a number"),
         ({"decision_function_shape": "both"}, "decision_function_shape"),
     ],
@@ -551,11 +558,18 @@ OVERLAP = dict.fromkeys(
 )
 
 
+INFEASIBLE = {
+    "check_class_weight_classifiers": (
+        "classes of the weights 1000 and 0.0001 have no part of which the share nu is both"
+    )
+}
+
+
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [mc.SVC(), mc.SVC(mc.Gaussian(1.0), nu=0.1), mc.SVC(probability=True)],
     expected_failed_checks=lambda model: {
         **LINE,
-        **(UNEQUAL if model.nu is None else OVERLAP),
+        **(UNEQUAL if model.nu is None else {**OVERLAP, **INFEASIBLE}),
         **({"check_classifiers_train": MARGINS} if model.probability else {}),
     },
 )
@@ -576,3 +590,280 @@ def test_linear_margins_are_the_same_from_anywhere() -> None:
     slope = x.T @ far.dual_coef_[0]
     by_weights = (x + 1e7) @ slope + far.intercept_[0]
     np.testing.assert_allclose(by_weights, near.decision_function(x), atol=1e-6)
+
+
+def test_a_hard_margin_has_no_point_inside() -> None:
+    """With C = inf the objective is ½‖h‖² and every margin 1 at least; a large C comes near."""
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 3.0], [4.0, 4.0]])
+    y = np.array([-1, -1, 1, 1])
+    model = mc.SVC(mc.Linear(), C=np.inf).fit(points, y)
+    assert np.all(y * model.decision_function(points) >= 1.0 - 1e-14)
+    assert np.all(model.slacks_ <= 1e-14)
+    assert model.gap_ <= 1e-14
+    w = model.dual_coef_[0] @ points
+    assert model.objective_ == pytest.approx(0.5 * float(w @ w), rel=1e-13)
+    soft = mc.SVC(mc.Linear(), C=1e6).fit(points, y)
+    np.testing.assert_allclose(
+        model.decision_function(NEW), soft.decision_function(NEW), rtol=1e-12, atol=1e-12
+    )
+    by_chance = np.random.default_rng(1).choice([-1, 1], 80)
+    wild = mc.SVC(mc.Gaussian(0.3), C=np.inf).fit(X, by_chance)
+    assert np.min(by_chance * wild.decision_function(X)) >= 1.0 - 1e-10
+    assert wild.gap_ <= 1e-10 * wild.objective_
+
+
+def test_a_hard_margin_of_what_cannot_be_separated_is_refused() -> None:
+    with pytest.raises(mc.InvalidParameter, match="give a finite C"):
+        mc.SVC(mc.Linear(), C=np.inf).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
+    with pytest.raises(mc.InvalidParameter, match="give a finite C"):
+        mc.SVC(mc.Gaussian(1.0), C=np.inf).fit([[0.0], [0.0], [1.0]], [0, 1, 1])
+
+
+@pytest.mark.parametrize("weights", [{1: 3.0}, {1: 0.5, -1: 2.0}, "balanced"])
+@pytest.mark.parametrize("parameters", [{"C": 1.0}, {"nu": 0.05}])
+def test_class_weights_multiply_the_costs(weights: Any, parameters: Any) -> None:
+    y = np.where(np.arange(80) % 4 == 0, Y, np.abs(Y))  # classes of unequal size
+    model = mc.SVC(mc.Gaussian(0.7), class_weight=weights, **parameters).fit(X, y)
+    if weights == "balanced":
+        np.testing.assert_allclose(model.class_weight_, 40.0 / np.unique(y, return_counts=True)[1])
+        counts = RNG.integers(1, 3, 80)
+        given = clone(model).fit(X, y, sample_weight=counts)
+        repeated = clone(model).fit(np.repeat(X, counts, 0), np.repeat(y, counts))
+        np.testing.assert_allclose(
+            given.decision_function(NEW), repeated.decision_function(NEW), atol=1e-9
+        )
+    by_point = model.class_weight_[(y > 0).astype(int)]
+    same = mc.SVC(mc.Gaussian(0.7), **parameters).fit(X, y, sample_weight=by_point)
+    np.testing.assert_allclose(model.decision_function(NEW), same.decision_function(NEW))
+    if "C" in parameters:
+        peer = libsvm.SVC(gamma=0.5 / 0.49, class_weight=weights, tol=1e-8).fit(X, y)
+        np.testing.assert_allclose(
+            model.decision_function(NEW), peer.decision_function(NEW), atol=1e-5
+        )
+
+
+def test_slacks_and_support_vectors_are_those_of_the_margins() -> None:
+    counts = np.where(np.arange(80) % 5 == 0, 0.0, 1.0)
+    model = mc.SVC(mc.Gaussian(0.7)).fit(X, Y, sample_weight=counts)
+    slacks = np.maximum(0.0, 1.0 - Y * model.decision_function(X))
+    np.testing.assert_allclose(model.slacks_[0, counts > 0], slacks[counts > 0], atol=1e-12)
+    assert np.all(np.isnan(model.slacks_[0, counts == 0]))
+    assert model.dual_coef_.shape == (1, 80)
+    np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
+    words = ["gattaca", "gattata", "cccgg", "ccgcg"]
+    strings = mc.SVC(mc.StringSpectrum(2).normalised()).fit(words, [0, 0, 1, 1])
+    assert strings.support_vectors_ == [words[i] for i in strings.support_]
+    assert not hasattr(mc.SVC("precomputed").fit(mc.Gaussian(1.0)(X), Y), "support_vectors_")
+    assert not hasattr(mc.SVC(), "support_vectors_")
+    share = mc.SVC(mc.Gaussian(0.7), nu=0.4).fit(X, Y)
+    np.testing.assert_allclose(
+        share.slacks_[0], np.maximum(0.0, 1.0 - Y * share.decision_function(X)), atol=1e-12
+    )
+
+
+Z = np.sin(2.0 * X[:, 0]) + 0.3 * RNG.standard_normal(80) + 5.0
+
+
+def fits_the_tube(model: mc.SVR, K: Array, y: Array, costs: Array) -> None:
+    """Karush, Kuhn and Tucker: on the rim between the bounds, inside at 0, outside at C."""
+    beta = model.dual_coef_[0]
+    error = y - (K @ beta + model.intercept_[0])
+    size = 1e-11 * (1.0 + float(np.sum(np.abs(beta))) * float(np.max(np.abs(K))) + np.max(abs(y)))
+    assert np.all(np.abs(beta) <= costs)
+    assert abs(float(beta.sum())) <= size
+    assert np.all(np.abs(error[beta == 0]) <= model.epsilon + size)
+    at_cost = np.abs(beta) == costs
+    assert np.all(error[at_cost] * np.sign(beta[at_cost]) >= model.epsilon - size)
+    inside = (beta != 0) & ~at_cost
+    np.testing.assert_allclose(
+        error[inside], model.epsilon * np.sign(beta[inside]), rtol=0, atol=size
+    )
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("C", [1e-2, 1.0, 100.0])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.6])
+def test_a_tube_satisfies_the_conditions_of_optimality(
+    kernel: mc.Kernel, C: float, epsilon: float
+) -> None:
+    model = mc.SVR(kernel, C=C, epsilon=epsilon).fit(X, Z)
+    K = kernel(X)
+    fits_the_tube(model, K, Z, np.full(80, C))
+    assert model.gap_ <= 1e-10 * max(model.objective_, 1e-2)
+    np.testing.assert_allclose(
+        model.slacks_, np.maximum(0.0, np.abs(Z - model.predict(X)) - epsilon), atol=1e-9
+    )
+    if C <= 1.0:  # with a large cost libsvm takes very long, or stops early
+        peer = libsvm.SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=1e-7).fit(K, Z)
+        np.testing.assert_allclose(model.predict(NEW), peer.predict(kernel(NEW, X)), atol=1e-4)
+
+
+def test_the_conditions_of_a_tube_fail_for_a_planted_mistake() -> None:
+    model = mc.SVR(mc.Gaussian(0.5)).fit(X, Z)
+    K = mc.Gaussian(0.5)(X)
+    fits_the_tube(model, K, Z, np.ones(80))
+    with pytest.raises(AssertionError):
+        fits_the_tube(model, K.astype(np.float32).astype(float), Z, np.ones(80))
+    model.intercept_ = model.intercept_ + 1e-6
+    with pytest.raises(AssertionError):
+        fits_the_tube(model, K, Z, np.ones(80))
+
+
+def test_small_tubes_and_single_classes_are_those_of_another_solver() -> None:
+    """Sequential least squares on the primal dual variables, which knows nothing of active sets."""
+    rng = np.random.default_rng(21)
+    for _ in range(6):
+        n = int(rng.integers(3, 9))
+        x, y, w = rng.standard_normal((n, 2)), rng.standard_normal(n), rng.uniform(0.3, 2.0, n)
+        K, C, epsilon, nu = mc.Gaussian(1.0)(x), rng.uniform(0.1, 3.0), 0.2, rng.uniform(0.2, 0.9)
+        tube = mc.SVR(mc.Gaussian(1.0), C=C, epsilon=epsilon).fit(x, y, sample_weight=w)
+
+        def dual(v: Array, K: Array = K, y: Array = y, n: int = n) -> float:
+            beta = v[:n] - v[n:]
+            return float(0.5 * beta @ K @ beta - y @ beta + 0.2 * v.sum())
+
+        solve: Any = minimize  # whose types know no constraints with values
+        peer = solve(
+            dual,
+            np.zeros(2 * n),
+            method="SLSQP",
+            bounds=[(0.0, C * weight) for weight in (*w, *w)],
+            constraints={"type": "eq", "fun": lambda v, n=n: v[:n].sum() - v[n:].sum()},
+            options={"ftol": 1e-14, "maxiter": 1000},
+        )
+        assert tube.objective_ == pytest.approx(-peer.fun, rel=1e-6)
+        one = mc.OneClassSVM(mc.Gaussian(1.0), nu=nu).fit(x, sample_weight=w)
+        total = nu * w.sum()
+        other = solve(
+            lambda a, K=K: 0.5 * a @ K @ a,
+            nu * w,
+            method="SLSQP",
+            bounds=[(0.0, weight) for weight in w],
+            constraints={"type": "eq", "fun": lambda a, total=total: a.sum() - total},
+            options={"ftol": 1e-14, "maxiter": 1000},
+        )
+        assert one.objective_ == pytest.approx(-other.fun, rel=1e-6)
+        assert max(tube.gap_, one.gap_) <= 1e-12
+
+
+def test_a_tube_without_width_is_the_regression_of_the_median() -> None:
+    tube = mc.SVR(mc.Gaussian(0.7), C=2.0, epsilon=0.0).fit(X, Z)
+    median = mc.KernelRegression(
+        mc.Gaussian(0.7), 1.0 / (2.0 * 80 * 2.0), "constant", loss="absolute"
+    ).fit(X, Z)
+    np.testing.assert_allclose(tube.predict(NEW), median.predict(NEW), atol=1e-4)
+
+
+@pytest.mark.parametrize(("unit", "shift"), [(1e-80, 0.0), (1e60, 0.0), (1.0, 1e6)])
+def test_units_of_the_targets_do_not_matter(unit: float, shift: float) -> None:
+    one = mc.SVR(mc.Gaussian(0.7), C=2.0, epsilon=0.1).fit(X, Z).predict(NEW)
+    other = mc.SVR(mc.Gaussian(0.7), C=2.0 * unit, epsilon=0.1 * unit).fit(X, unit * (Z + shift))
+    np.testing.assert_allclose(other.predict(NEW) / unit - shift, one, atol=1e-8)
+
+
+def test_a_tube_is_the_same_for_repetitions_orders_and_points_far_away() -> None:
+    counts, order = RNG.integers(0, 3, 80), RNG.permutation(80)
+    model = mc.SVR(mc.Gaussian(0.7), C=3.0)
+    weighted = clone(model).fit(X, Z, sample_weight=counts).predict(NEW)
+    repeated = clone(model).fit(np.repeat(X, counts, 0), np.repeat(Z, counts)).predict(NEW)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-9)
+    np.testing.assert_allclose(
+        clone(model).fit(X[order], Z[order]).predict(NEW), clone(model).fit(X, Z).predict(NEW)
+    )
+    x = np.round(2.0**16 * X) / 2.0**16
+    near = mc.SVR(mc.Linear(), C=10.0).fit(x, Z)
+    far = mc.SVR(mc.Linear(), C=10.0).fit(x + 1e7, Z)
+    np.testing.assert_allclose(far.predict(x + 1e7), near.predict(x), atol=1e-9)
+
+
+def test_values_inside_one_tube_need_no_support() -> None:
+    model = mc.SVR(mc.Gaussian(1.0), epsilon=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 0.5, 1.0])
+    assert model.support_.size == 0
+    np.testing.assert_allclose(model.intercept_intervals_, [[0.0, 1.0]], atol=1e-15)
+    np.testing.assert_allclose(model.predict([[7.0]]), 0.5)
+    assert mc.SVR(mc.Gaussian(1.0)).fit([[0.0]], [3.0]).predict([[5.0]]) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("nu", [0.06, 0.31, 0.71, 1.0])
+@pytest.mark.parametrize("kernel", [mc.Gaussian(0.7), mc.Matern(2.5, 3.0), mc.Laplacian(1.0)])
+def test_one_class_keeps_its_promise_and_agrees_with_libsvm(nu: float, kernel: mc.Kernel) -> None:
+    model = mc.OneClassSVM(kernel, nu=nu).fit(X)
+    K = kernel(X)
+    alpha, f = model.dual_coef_[0], model.decision_function(X)
+    size = 1e-11 * (1.0 + 80.0 * float(np.max(np.abs(K))))
+    assert np.all((alpha >= 0.0) & (alpha <= 1.0))
+    assert alpha.sum() == pytest.approx(nu * 80)
+    assert np.all(f[alpha == 0.0] >= -size)
+    assert np.all(f[alpha == 1.0] <= size)
+    assert np.all(np.abs(f[(alpha > 0.0) & (alpha < 1.0)]) <= size)
+    assert model.gap_ <= 1e-11 * abs(model.objective_)
+    assert np.mean(f < -size) <= nu + 1e-12
+    assert len(model.support_) >= nu * 80 - 1e-9
+    np.testing.assert_allclose(model.score_samples(NEW), kernel(NEW, X) @ alpha, atol=1e-10)
+    np.testing.assert_allclose(model.slacks_, np.maximum(0.0, -f), atol=size)
+    scale = float(np.max(np.abs(f)))
+    if nu < 1.0:  # libsvm finds no offset where every point is at its cost
+        peer = libsvm.OneClassSVM(kernel="precomputed", nu=nu, tol=1e-8).fit(K)
+        theirs = peer.score_samples(kernel(NEW, X))
+        np.testing.assert_allclose(model.score_samples(NEW) / scale, theirs / scale, atol=1e-5)
+        low, high = model.intercept_intervals_[0]
+        assert low - 1e-5 * scale <= peer.intercept_[0] <= high + 1e-5 * scale
+
+
+def test_one_class_weighs_repetitions_and_reads_any_points() -> None:
+    counts = RNG.integers(0, 3, 80)
+    model = mc.OneClassSVM(mc.Gaussian(0.7), nu=0.3)
+    weighted = clone(model).fit(X, sample_weight=counts).decision_function(NEW)
+    repeated = clone(model).fit(np.repeat(X, counts, 0)).decision_function(NEW)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-10)
+    words = ["gattaca", "gattata", "gattaga", "cccgcc", "gataca", "gattac", "attaca"]
+    odd = mc.OneClassSVM(mc.StringSpectrum(2).normalised(), nu=0.4).fit(words)
+    assert np.argmin(odd.decision_function(words)) == 3
+    given = mc.OneClassSVM("precomputed", nu=0.3).fit(mc.Gaussian(0.7)(X))
+    np.testing.assert_allclose(
+        given.decision_function(mc.Gaussian(0.7)(NEW, X)),
+        clone(model).fit(X).decision_function(NEW),
+        atol=1e-12,
+    )
+
+
+def test_one_class_needs_more_than_a_conditional_kernel() -> None:
+    """Its weights do not sum to zero: -‖x-y‖ proves nothing, though it does for the others."""
+    with pytest.warns(ConvergenceWarning, match="not positive definite"):
+        assert mc.OneClassSVM(mc.NegativeDistance(1.0)).fit(X).gap_ == np.inf
+    assert mc.SVR(mc.NegativeDistance(1.0)).fit(X, Z).gap_ < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (mc.SVR(epsilon=-0.1), "epsilon must be a number"),
+        (mc.SVR(C=np.inf), "C must be a number"),
+        (mc.OneClassSVM(nu=0.0), "nu must be a number"),
+        (mc.OneClassSVM(nu=1.2), "nu is a share of the points"),
+    ],
+)
+def test_what_tubes_and_single_classes_refuse(model: Any, message: str) -> None:
+    with pytest.raises(mc.InvalidParameter, match=message):
+        model.fit(X, Z)
+    with pytest.raises(mc.InvalidInput, match="all weights are zero"):
+        clone(model).fit(X, Z, sample_weight=np.zeros(80))
+
+
+def test_tubes_and_single_classes_are_stored(tmp_path: Any) -> None:
+    for model in (mc.SVR(mc.Linear()).fit(X, Z), mc.OneClassSVM(nu=0.2).fit(X)):
+        model.save(tmp_path / "m.mercer")
+        again = mc.load(tmp_path / "m.mercer")
+        np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [
+        mc.SVR(mc.Gaussian(1.0)),
+        mc.OneClassSVM(mc.Gaussian(1.0)),
+        mc.SVC(mc.Gaussian(1.0), class_weight="balanced"),
+    ],
+    expected_failed_checks=lambda _: LINE,
+)
+def test_tubes_and_single_classes_keep_the_protocol(estimator: Any, check: Any) -> None:
+    check(estimator)

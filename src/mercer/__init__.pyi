@@ -180,3 +180,5 @@ from mercer.stability import jackknife as jackknife
 from mercer.stability import parameter_path as parameter_path
 from mercer.store import load as load
 from mercer.svm import SVC as SVC
+from mercer.svm import SVR as SVR
+from mercer.svm import OneClassSVM as OneClassSVM

@@ -4,9 +4,11 @@ r"""Quadratic programs with a box and groups of fixed sums, solved to rounding b
     l \le \beta \le u, \quad \sum_{i \in g} \beta_i = c_g \text{ for each group } g
 
 Both forms of the soft margin are such programs: one group with sum 0 for C, a group for each
-class for ν. A start that is nearly right, such as that of a solver in single precision, has
-nearly the right bounds; each step solves the optimality conditions on the variables between
-their bounds exactly, and then lets one that stops at a bound go or takes a wrong one back.
+class for ν. So are one class, whose weights sum to ν, and the tube of a regression, in which each
+point has a variable for either side. A bound may be infinite. A start that is nearly right, such
+as that of a solver in single precision, has nearly the right bounds; each step solves the
+optimality conditions on the variables between their bounds exactly, and then lets one that stops
+at a bound go or takes a wrong one back.
 """
 
 from __future__ import annotations
@@ -27,18 +29,34 @@ REFINEMENTS = 3
 """Repeated solutions on the same variables: each removes what rounding left of the last."""
 
 
+class Unbounded(Exception):
+    """The objective falls without end along a ray that no bound stops."""
+
+
 @dataclass(frozen=True)
 class Program:
-    """The matrices of a program; ``groups`` numbers the group of each variable from 0."""
+    """The matrices of a program; ``groups`` numbers the group of each variable from 0.
+
+    ``rows`` says which row of K belongs to each variable, where several have one in common.
+    """
 
     K: Array
     b: Array
     lower: Array
     upper: Array
     groups: Array
+    rows: Array | None = None
 
     def gradient(self, beta: Array) -> Array:
-        return np.asarray(self.K @ beta - self.b)
+        if self.rows is None:
+            return np.asarray(self.K @ beta - self.b)
+        image = self.K @ np.bincount(self.rows, beta, len(self.K))
+        return np.asarray(image[self.rows] - self.b)
+
+    def block(self, variables: Array) -> Array:
+        """Return the matrix of some of the variables."""
+        rows = variables if self.rows is None else self.rows[variables]
+        return np.asarray(self.K[np.ix_(rows, rows)])
 
     def rounding(self, beta: Array) -> float:
         """Return what rounding may do to a gradient."""
@@ -176,7 +194,7 @@ def _towards(
     slope = _projected(gradient[f], groups)
     if float(np.max(np.abs(slope))) <= allowed:
         return None
-    direction, is_ray = _direction(program.K[np.ix_(f, f)], slope, groups)
+    direction, is_ray = _direction(program.block(f), slope, groups)
     room = np.where(direction > 0, program.upper[f] - beta[f], beta[f] - program.lower[f])
     with np.errstate(divide="ignore", invalid="ignore"):
         lengths = np.where(direction == 0, np.inf, room / np.abs(direction))
@@ -186,7 +204,7 @@ def _towards(
         new[f] = np.clip(beta[f] + direction, program.lower[f], program.upper[f])
         return new, -1
     if not np.isfinite(lengths[first]):
-        return None
+        raise Unbounded
     new[f] = np.clip(beta[f] + lengths[first] * direction, program.lower[f], program.upper[f])
     stopped = int(f[first])
     new[stopped] = program.upper[stopped] if direction[first] > 0 else program.lower[stopped]
