@@ -14,16 +14,37 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import sparse
-from sklearn import decomposition
+from sklearn import (
+    decomposition,
+    gaussian_process,
+    kernel_approximation,
+    kernel_ridge,
+    manifold,
+    svm,
+)
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_circles
 from sklearn.decomposition import KernelPCA as Peer
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    ConstantKernel,
+    DotProduct,
+    ExpSineSquared,
+    Matern,
+    PairwiseKernel,
+    RationalQuadratic,
+    WhiteKernel,
+)
+from sklearn.metrics import euclidean_distances
+from sklearn.utils._test_common.instance_generator import _get_expected_failed_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
-from mercer import sklearn as replacement
+from mercer import sklearn as doors
 from mercer.check import Array
 from mercer.sklearn import KernelPCA
+from mercer.sklearn import pca as replacement
+from mercer.sklearn.covariance import NoTranslation, translate
 from mercer.spectrum import NotConverged, leading
 
 IRIS = load_iris().data
@@ -80,8 +101,222 @@ def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> Non
     check(estimator)
 
 
+PEERS = {
+    doors.KernelPCA: decomposition.KernelPCA,
+    doors.KernelRidge: kernel_ridge.KernelRidge,
+    doors.GaussianProcessRegressor: gaussian_process.GaussianProcessRegressor,
+    doors.SVC: svm.SVC,
+    doors.SVR: svm.SVR,
+    doors.OneClassSVM: svm.OneClassSVM,
+    doors.MDS: manifold.MDS,
+    doors.Nystroem: kernel_approximation.Nystroem,
+    doors.RBFSampler: kernel_approximation.RBFSampler,
+}
+
+
+@pytest.mark.parametrize("ours", PEERS)
+def test_every_door_has_the_signature_of_what_it_replaces(ours: Any) -> None:
+    theirs = PEERS[ours]
+    assert inspect.signature(ours) == inspect.signature(theirs)
+    assert ours.__name__ == theirs.__name__
+    assert issubclass(ours, theirs)
+    assert repr(clone(ours())) == repr(theirs())
+    assert "What differs" in ours.__doc__ or "scikit-learn's" in ours.__doc__
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [
+        doors.KernelRidge(kernel="rbf"),
+        doors.GaussianProcessRegressor(),
+        doors.SVC(),
+        doors.SVR(),
+        doors.OneClassSVM(),
+        doors.Nystroem(n_components=20),
+        doors.RBFSampler(),
+    ],
+    expected_failed_checks=lambda model: {
+        name: reason
+        for name, reason in _get_expected_failed_checks(PEERS[type(model)]()).items()
+        if (type(model), name) != (doors.Nystroem, "check_transformer_preserve_dtypes")
+    },
+)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of bounds and of few rows, as there
+def test_doors_keep_the_protocol_of_scikit_learn(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_ridge_is_that_of_scikit_learn_and_of_mercer() -> None:
+    x, new = DATA["iris"]
+    y = x @ np.array([[1.0, 0.5], [-1.0, 0.2], [0.3, 0.0], [0.0, 2.0]]) + np.sin(x[:, :2])
+    for options in KERNELS.values():
+        for alpha in (0.5, np.array([0.5, 2.0])):
+            kept = {k: v for k, v in options.items() if k != "alpha"}
+            ours = doors.KernelRidge(alpha=alpha, **kept).fit(x, y)
+            theirs = kernel_ridge.KernelRidge(alpha=alpha, **kept).fit(x, y)
+            np.testing.assert_allclose(ours.predict(new), theirs.predict(new), rtol=0, atol=1e-6)
+    weights = RNG.uniform(0.0, 2.0, len(x))
+    ours = doors.KernelRidge(alpha=0.5, kernel="rbf").fit(x, y[:, 0], sample_weight=weights)
+    theirs = kernel_ridge.KernelRidge(alpha=0.5, kernel="rbf").fit(
+        x, y[:, 0], sample_weight=weights
+    )
+    np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-9)
+    by_penalty = mc.KernelRegression(mc.Gaussian(2.0**0.5), 0.5 / len(x)).fit(x, y)
+    plain = doors.KernelRidge(alpha=0.5, kernel="rbf").fit(x, y)
+    np.testing.assert_allclose(plain.predict(new), by_penalty.predict(new), atol=1e-9)
+
+
+def test_ridge_of_many_rows_stores_no_matrix() -> None:
+    y = np.sin(LARGE[:, 0])
+    x, y = np.vstack([LARGE, LARGE[:500] + 0.01]), np.append(y, y[:500])
+    with peak() as held:
+        model = doors.KernelRidge(alpha=1.0, kernel="rbf").fit(x, y)
+        values = model.predict(x)
+        assert held() < 0.8 * 8 * len(x) ** 2 / MEGABYTE
+    residual = doors.KernelRidge(alpha=1.0, kernel="rbf").fit(x, y).dual_coef_ + values - y
+    np.testing.assert_allclose(residual, 0.0, atol=1e-8)  # αc = y - f
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_margins_are_exact_where_scikit_learns_stop(kernel: str) -> None:
+    iris = load_iris()
+    x, y = iris.data, iris.target
+    tight = svm.SVC(kernel=kernel, tol=1e-9).fit(x, y)
+    ours = doors.SVC(kernel=kernel).fit(x, y)
+    np.testing.assert_allclose(
+        ours.decision_function(x), tight.decision_function(x), rtol=0, atol=2e-5
+    )
+    assert ours.gap_ < 1e-9
+    usual = svm.SVC(kernel=kernel).fit(x, y)
+    error = np.max(np.abs(usual.decision_function(x) - tight.decision_function(x)))
+    assert np.max(np.abs(ours.decision_function(x) - tight.decision_function(x))) < error
+    assert ours.dual_coef_.shape == (2, len(ours.support_))
+    assert ours.n_support_.sum() == len(ours.support_)
+    rows = svm.SVC(kernel=kernel).fit(sparse.csr_array(x), y)
+    given = doors.SVC(kernel=kernel).fit(sparse.csr_array(x), y)
+    assert type(given.dual_coef_) is type(rows.dual_coef_)
+    np.testing.assert_allclose(
+        given.decision_function(sparse.csr_array(x)), ours.decision_function(x), atol=1e-7
+    )
+
+
+def test_tubes_and_regions_are_exact_too() -> None:
+    x, y = IRIS[:, :3], IRIS[:, 3]
+    tube, loose = (c(C=2.0, epsilon=0.05).fit(x, y) for c in (doors.SVR, svm.SVR))
+    tight = svm.SVR(C=2.0, epsilon=0.05, tol=1e-9).fit(x, y)
+    error = np.max(np.abs(loose.predict(x) - tight.predict(x)))
+    assert np.max(np.abs(tube.predict(x) - tight.predict(x))) < 0.05 * error
+    region = doors.OneClassSVM(nu=0.213).fit(x)
+    limit = svm.OneClassSVM(nu=0.213, tol=1e-9).fit(x)
+    np.testing.assert_allclose(region.decision_function(x), limit.decision_function(x), atol=1e-5)
+    assert max(tube.gap_, region.gap_) < 1e-10
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_cannot_be_proved_is_left_to_libsvm() -> None:
+    y = load_iris().target
+    for options in ({"kernel": "sigmoid"}, {"max_iter": 5}):
+        ours, theirs = (c(**options).fit(IRIS, y) for c in (doors.SVC, svm.SVC))
+        assert ours.gap_ == np.inf
+        np.testing.assert_array_equal(ours.dual_coef_, theirs.dual_coef_)
+
+
+def test_maps_have_less_stress_than_scikit_learns() -> None:
+    options: dict[str, Any] = {"n_init": 1, "init": "random", "random_state": 3}
+    for more in ({}, {"normalized_stress": True}):
+        ours, theirs = (c(**options, **more).fit(IRIS[::3]) for c in (doors.MDS, manifold.MDS))
+        assert ours.stress_ < theirs.stress_
+        d = euclidean_distances(ours.embedding_)
+        raw = 0.5 * np.sum((d - ours.dissimilarity_matrix_) ** 2)
+        norm = 0.5 * np.sum(ours.dissimilarity_matrix_**2)
+        assert ours.stress_ == pytest.approx(np.sqrt(raw / norm) if more else raw, rel=1e-6)
+    unchanged = {"metric_mds": False, **options}
+    ours, theirs = (c(**unchanged).fit(IRIS[::10]) for c in (doors.MDS, manifold.MDS))
+    np.testing.assert_array_equal(ours.embedding_, theirs.embedding_)
+
+
+def test_landmarks_leave_less_than_uniform_ones() -> None:
+    x = np.vstack([0.01 * RNG.standard_normal((300, 2)), RNG.uniform(-3.0, 3.0, (60, 2))])
+    K = mc.kernel("rbf(gamma=1.0)")(x)
+    lost = {}
+    for c in (doors.Nystroem, kernel_approximation.Nystroem):
+        left = []
+        for seed in range(5):
+            features = c(gamma=1.0, n_components=20, random_state=seed).fit(x)
+            F = features.transform(x)
+            left.append(float(np.trace(K - F @ F.T)))
+            np.testing.assert_array_equal(features.components_, x[features.component_indices_])
+        lost[c] = np.mean(left)
+        if c is doors.Nystroem:
+            assert features.trace_error_ == pytest.approx(left[-1], rel=1e-5)
+    assert lost[doors.Nystroem] < 0.5 * lost[kernel_approximation.Nystroem]
+    assert np.isnan(doors.Nystroem(kernel="sigmoid", n_components=5).fit(x).trace_error_)
+
+
+def test_orthogonal_frequencies_vary_less() -> None:
+    x = RNG.standard_normal((40, 8))
+    K = mc.kernel("rbf(gamma=0.05)")(x)
+    errors = []
+    for c in (doors.RBFSampler, kernel_approximation.RBFSampler):
+        parts = [c(gamma=0.05, n_components=64, random_state=s).fit_transform(x) for s in range(20)]
+        errors.append(np.mean([np.mean((F @ F.T - K) ** 2) for F in parts]))
+    assert errors[0] < errors[1]
+
+
+COVARIANCES = [
+    1.5 * RBF(0.7) + WhiteKernel(0.1),
+    RBF([0.7, 1.0]) + WhiteKernel(0.1, "fixed"),
+    ConstantKernel(2.0) * Matern(0.8, nu=2.5) + WhiteKernel(0.05),
+    RationalQuadratic(0.8, 1.3) * 2.0 + DotProduct(0.7) + WhiteKernel(0.1),
+    (RBF(0.7) + 0.5) ** 2 + WhiteKernel(0.1),
+    RBF(0.7, "fixed") * ConstantKernel(1.0) + WhiteKernel(0.1),
+]
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES, ids=str)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # of bounds
+def test_covariances_are_translated_and_their_optimum_is_no_lower(covariance: Any) -> None:
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((40, 2))
+    y = np.sin(2.0 * x[:, 0]) + 0.3 * x[:, 1] + 0.2 * rng.standard_normal(40)
+    of = translate(covariance, 2)
+    assert of.kernel is not None
+    white = np.eye(40) * of.noise
+    np.testing.assert_allclose(of.kernel(x) + white, covariance(x), rtol=1e-12, atol=1e-12)
+    values = {**mc.parameters(of.kernel), "noise_variance": of.noise}
+    np.testing.assert_allclose(of.theta(values), covariance.theta, rtol=1e-12, atol=1e-14)
+    ours = doors.GaussianProcessRegressor(covariance, normalize_y=True).fit(x, y)
+    theirs = gaussian_process.GaussianProcessRegressor(covariance, normalize_y=True).fit(x, y)
+    assert ours.optimum_ is not None
+    gain = ours.log_marginal_likelihood_value_ - theirs.log_marginal_likelihood_value_
+    assert gain > -1e-6
+    if gain < 1e-4:  # the same optimum, and the same predictions
+        for one, other in zip(
+            ours.predict(x[:5] + 0.1, return_std=True),
+            theirs.predict(x[:5] + 0.1, return_std=True),
+            strict=True,
+        ):
+            np.testing.assert_allclose(one, other, rtol=0, atol=1e-2)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_has_no_translation_is_left_to_scikit_learn() -> None:
+    x = np.linspace(0.0, 4.0, 25)[:, None]
+    y = np.sin(3.0 * x[:, 0])
+    period = ExpSineSquared(1.0, 2.0) + WhiteKernel(0.01)
+    of = translate(period, 1)
+    assert of.kernel is not None
+    np.testing.assert_allclose(of.kernel(x) + 0.01 * np.eye(25), period(x), atol=1e-12)
+    for strange in (ExpSineSquared(), RBF() * WhiteKernel(), WhiteKernel() + WhiteKernel()):
+        with pytest.raises(NoTranslation):
+            translate(strange, 2)
+    for options in ({"alpha": np.full(25, 0.01)}, {"kernel": PairwiseKernel(metric="rbf")}):
+        ours = doors.GaussianProcessRegressor(**options).fit(x, y)
+        theirs = gaussian_process.GaussianProcessRegressor(**options).fit(x, y)
+        assert ours.optimum_ is None
+        np.testing.assert_array_equal(ours.predict(x), theirs.predict(x))
+
+
 def test_the_signatures_are_those_of_scikit_learn() -> None:
-    assert inspect.signature(KernelPCA) == inspect.signature(Peer)
     for method in ("fit", "transform", "fit_transform", "inverse_transform"):
         ours, theirs = (inspect.signature(getattr(c, method)) for c in (KernelPCA, Peer))
         assert [(p.name, p.kind, p.default) for p in ours.parameters.values()] == [

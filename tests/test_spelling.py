@@ -6,14 +6,22 @@ import re
 from typing import Any
 
 import pytest
-from sklearn import decomposition, gaussian_process, kernel_ridge, manifold, svm
+from sklearn import (
+    decomposition,
+    gaussian_process,
+    kernel_approximation,
+    kernel_ridge,
+    manifold,
+    svm,
+)
 from sklearn.base import clone
 from sklearn.gaussian_process import kernels as theirs
 from sklearn.metrics import pairwise
 
 import mercer as mc
+from mercer import sklearn as doors
 from mercer.kernels.base import Kernel
-from mercer.spelling import EQUIVALENTS
+from mercer.spelling import EQUIVALENTS, REPLACED
 
 MODELS = [
     mc.PCA,
@@ -53,11 +61,25 @@ def test_what_is_like_nothing_gets_no_hint() -> None:
 
 
 def test_names_with_an_equivalent_are_scikit_learns_and_not_ours() -> None:
-    modules = (decomposition, gaussian_process, kernel_ridge, manifold, svm, theirs, pairwise)
+    modules = (
+        decomposition,
+        gaussian_process,
+        kernel_approximation,
+        kernel_ridge,
+        manifold,
+        svm,
+        theirs,
+        pairwise,
+    )
     for name, equivalent in EQUIVALENTS.items():
         assert not hasattr(mc, name)
         assert all(hasattr(mc, word) for word in re.findall(r"\b[A-Z]\w+", equivalent)), name
         assert any(hasattr(module, name) for module in modules), name
+    for name in REPLACED:
+        assert name in EQUIVALENTS
+        assert hasattr(doors, name)
+        with pytest.raises(AttributeError, match=f"mercer.sklearn.{name} takes"):
+            getattr(mc, name)
 
 
 KEYWORDS: list[tuple[Any, str, str]] = [

@@ -23,8 +23,11 @@ EQUIVALENTS: Mapping[str, str] = {
     "LinearSVC": "SVC(Linear())",
     "MDS": "StressMDS, or ClassicalMDS for the closed form",
     "NuSVC": "SVC(kernel, nu=nu)",
+    "Nystroem": "NystromFeatures(n_components, kernel=kernel)",
     "PairwiseKernel": "a kernel such as Gaussian, or kernel('rbf(gamma=1)')",
     "RBF": "Gaussian(bandwidth), with bandwidth = length_scale, or gamma = 1/(2·bandwidth²)",
+    "RBFSampler": "RandomFourierFeatures(count, kernel=Gaussian(bandwidth)), two features for each "
+    "of count frequencies",
     "WhiteKernel": "noise_variance of GaussianProcess, with noise_variance = noise_level",
     "cosine_similarity": "Linear().normalised()",
     "laplacian_kernel": "Laplacian(bandwidth), with gamma = 1/bandwidth",
@@ -36,6 +39,10 @@ EQUIVALENTS: Mapping[str, str] = {
     "smacof": "StressMDS",
 }
 """Names of scikit-learn's that mercer has under another name, and how the parameters relate."""
+
+
+REPLACED = ("GaussianProcessRegressor", "KernelRidge", "MDS", "Nystroem", "RBFSampler")
+"""Those of them that `mercer.sklearn` has, with scikit-learn's parameters."""
 
 
 def advice(name: str, known: Iterable[str], equivalents: Mapping[str, str] | None = None) -> str:
@@ -85,6 +92,8 @@ def no_attribute(name: str, known: Iterable[str]) -> str:
     hint = advice(name, known, EQUIVALENTS)
     if name in EQUIVALENTS:
         hint = f"scikit-learn's {hint}"
+    if name in REPLACED:
+        hint = f"{hint}; mercer.sklearn.{name} takes scikit-learn's parameters"
     return f"{plain}; {hint}" if hint else plain
 
 

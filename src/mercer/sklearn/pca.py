@@ -1,8 +1,7 @@
-"""Models under scikit-learn's exact signatures: a script that uses them changes its import only."""
+"""Kernel principal components under scikit-learn's signature."""
 
 from __future__ import annotations
 
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -10,19 +9,14 @@ from scipy.sparse import issparse
 from sklearn import decomposition
 from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_psd_eigenvalues, check_is_fitted, validate_data
 
 from mercer.check import Array
-from mercer.engines.cpu import Threads
-from mercer.estimator import PRECOMPUTED, in_dtype_of, pieces
-from mercer.gram import Centred, Gram
-from mercer.kernels.base import Kernel
-from mercer.kernels.functions import Precomputed
-from mercer.kernels.radial import Gaussian
-from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+from mercer.estimator import PRECOMPUTED, in_dtype_of
+from mercer.gram import Centred
+from mercer.kernels.vectors import Linear
+from mercer.sklearn.kernels import PairwiseKernels, dense
 from mercer.solve import solve
 from mercer.spectrum import STORED, NotConverged, Spectrum, leading
 
@@ -36,7 +30,7 @@ SMALL, LARGE = 1e-18, 1e18
 """Between these entries may be squared in single precision, as the iteration does."""
 
 
-class KernelPCA(decomposition.KernelPCA):
+class KernelPCA(PairwiseKernels, decomposition.KernelPCA):
     r"""scikit-learn's `KernelPCA` with proved errors, and without the kernel matrix if it is large.
 
     .. math:: H K H = U \Lambda U^\top, \quad F = U \Lambda^{1/2}, \quad H = I - 1 1^\top / n
@@ -98,60 +92,9 @@ class KernelPCA(decomposition.KernelPCA):
         if self.fit_inverse_transform:
             self.X_transformed_fit_ = self._scores()
             gram = self._gram(self.X_transformed_fit_)
-            self.dual_coef_ = solve(gram, _dense(X), self.alpha, method="direct").weights
+            self.dual_coef_ = solve(gram, dense(X), self.alpha, method="direct").weights
         self.X_fit_ = X
         return self
-
-    def _is(self, kernel: str) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == kernel
-
-    def _tiled(self) -> Kernel | None:
-        """Return the kernel of mercer that is scikit-learn's, or None if there is none."""
-        if isinstance(self.kernel, Kernel):
-            return self.kernel
-        if self._is("linear") or self._is("cosine"):  # the latter of rows divided by their norms
-            return Linear()
-        if self._is("rbf") and self.gamma_ > 0:
-            return Gaussian(bandwidth=sqrt(0.5) / sqrt(self.gamma_))
-        if self._is("poly") and self.coef0 >= 0 and float(self.degree).is_integer():
-            return Polynomial(degree=self.degree, offset=self.coef0, scale=self.gamma_)
-        if self._is("sigmoid"):
-            return Sigmoid(scale=self.gamma_, offset=self.coef0)
-        return None
-
-    def _rows(self, X: Any, mean: Array | float = 0.0) -> Any:
-        """Return points as the kernel of mercer reads them, seen from a mean."""
-        is_kept = issparse(X) and np.ndim(mean) == 0
-        rows = X.astype(np.float64) if is_kept else _dense(X)
-        rows = normalize(rows) if self._is("cosine") else rows
-        return rows if is_kept else rows - mean
-
-    def _values(self, X: Any, Y: Any = None) -> Array:
-        """Return the matrix of scikit-learn's own kernel, stored."""
-        if callable(self.kernel):
-            params = self.kernel_params or {}
-        else:
-            params = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        options = {"metric": self.kernel, "filter_params": True, "n_jobs": self.n_jobs}
-        return _dense(pairwise_kernels(X, Y, **options, **params))
-
-    def _threads(self) -> Threads:
-        return Threads(self.n_jobs if self.n_jobs is not None and self.n_jobs > 0 else None)
-
-    def _gram(self, X: Any, mean: Array | float = 0.0) -> Gram:
-        """Return the Gram matrix of points seen from a mean."""
-        if self._kernel is not None:
-            return Gram(self._kernel, self._rows(X, mean), engine=self._threads())
-        K = self._values(X)
-        return Gram(Precomputed((K + K.T) / 2.0), np.arange(len(K)), engine=self._threads())
-
-    def _product(self, X: Any, Y: Any, block: Array, mean: Array | float = 0.0) -> Array:
-        """Return the kernel between two sets of points times a block, part by part."""
-        if self._kernel is not None:
-            sides = self._rows(X, mean), self._rows(Y, mean)
-            return Gram(self._kernel, *sides, engine=self._threads()).product(block)
-        parts = pieces((X.shape[0], Y.shape[0]))
-        return np.vstack([self._values(X[rows], Y) @ block for rows in parts])
 
     def _leading(self, centred: Centred) -> Spectrum:
         """Return the axes, by the whole matrix where an iteration does not settle."""
@@ -219,8 +162,4 @@ class KernelPCA(decomposition.KernelPCA):
             )
         check_is_fitted(self, "dual_coef_")
         X = check_array(X, accept_sparse="csr")
-        return in_dtype_of(X, self._product(_dense(X), self.X_transformed_fit_, self.dual_coef_))
-
-
-def _dense(matrix: Any) -> Array:
-    return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, np.float64)
+        return in_dtype_of(X, self._product(dense(X), self.X_transformed_fit_, self.dual_coef_))

@@ -1,0 +1,15 @@
+"""Models under scikit-learn's exact signatures: a script that uses them changes its import only.
+
+Each class inherits from the one it replaces, whose parameters, attributes, methods and refusals it
+has; its docstring says what differs.
+"""
+
+from mercer.sklearn.features import Nystroem as Nystroem
+from mercer.sklearn.features import RBFSampler as RBFSampler
+from mercer.sklearn.mds import MDS as MDS
+from mercer.sklearn.pca import KernelPCA as KernelPCA
+from mercer.sklearn.process import GaussianProcessRegressor as GaussianProcessRegressor
+from mercer.sklearn.ridge import KernelRidge as KernelRidge
+from mercer.sklearn.svm import SVC as SVC
+from mercer.sklearn.svm import SVR as SVR
+from mercer.sklearn.svm import OneClassSVM as OneClassSVM
