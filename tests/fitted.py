@@ -72,6 +72,11 @@ MODELS: dict[str, tuple[Any, ...]] = {
     ),
     "KernelRegression with landmarks": (mc.KernelRegression(WIDE, 0.1, landmarks=8), NUMBERS, Y),
     "GaussianProcess with a mean": (mc.GaussianProcess(WIDE, mean="linear"), FRAME, Y),
+    "SVR": (mc.SVR(WIDE), NUMBERS, Y),
+    "OneClassSVM": (mc.OneClassSVM(WIDE, nu=0.2), NUMBERS),
+    "NystromFeatures": (mc.NystromFeatures(5, kernel=WIDE), NUMBERS),
+    "RandomFourierFeatures": (mc.RandomFourierFeatures(5, kernel=WIDE), NUMBERS),
+    "KernelCCA": (mc.KernelCCA(1, kernels=(WIDE, "linear")), NUMBERS, FRAME),
     "SVC with probabilities": (mc.SVC(WIDE, probability=True), NUMBERS, LABELS),
     **{f"KernelPCA of {what}": (mc.KernelPCA(2, kernel=k), x) for what, (k, x) in POINTS.items()},
     **{

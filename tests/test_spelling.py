@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sklearn import (
+    cross_decomposition,
     decomposition,
     gaussian_process,
     kernel_approximation,
@@ -62,6 +63,7 @@ def test_what_is_like_nothing_gets_no_hint() -> None:
 
 def test_names_with_an_equivalent_are_scikit_learns_and_not_ours() -> None:
     modules = (
+        cross_decomposition,
         decomposition,
         gaussian_process,
         kernel_approximation,

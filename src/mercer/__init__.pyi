@@ -3,6 +3,7 @@ __version__: str
 from mercer import data as data
 from mercer import datasets as datasets
 from mercer import pictures as pictures
+from mercer.cca import KernelCCA as KernelCCA
 from mercer.check import CorruptFile as CorruptFile
 from mercer.check import DataWarning as DataWarning
 from mercer.check import InvalidInput as InvalidInput
@@ -182,3 +183,5 @@ from mercer.store import load as load
 from mercer.svm import SVC as SVC
 from mercer.svm import SVR as SVR
 from mercer.svm import OneClassSVM as OneClassSVM
+from mercer.transformers import NystromFeatures as NystromFeatures
+from mercer.transformers import RandomFourierFeatures as RandomFourierFeatures

@@ -11,6 +11,7 @@ from typing import Any
 from mercer.check import UnknownParameter
 
 EQUIVALENTS: Mapping[str, str] = {
+    "CCA": "KernelCCA(n_components, kernels=('linear', 'linear'), penalty=0)",
     "CompoundKernel": "a sum of kernels, k + l",
     "ConstantKernel": "Constant(value), or a number times a kernel",
     "DotProduct": "Linear() + c, with c = sigma_0**2",
@@ -26,8 +27,8 @@ EQUIVALENTS: Mapping[str, str] = {
     "Nystroem": "NystromFeatures(n_components, kernel=kernel)",
     "PairwiseKernel": "a kernel such as Gaussian, or kernel('rbf(gamma=1)')",
     "RBF": "Gaussian(bandwidth), with bandwidth = length_scale, or gamma = 1/(2·bandwidth²)",
-    "RBFSampler": "RandomFourierFeatures(count, kernel=Gaussian(bandwidth)), two features for each "
-    "of count frequencies",
+    "RBFSampler": "RandomFourierFeatures(n_frequencies, kernel=Gaussian(bandwidth)), with "
+    "n_components = 2·n_frequencies and gamma = 1/(2·bandwidth²)",
     "WhiteKernel": "noise_variance of GaussianProcess, with noise_variance = noise_level",
     "cosine_similarity": "Linear().normalised()",
     "laplacian_kernel": "Laplacian(bandwidth), with gamma = 1/bandwidth",
