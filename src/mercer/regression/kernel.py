@@ -68,7 +68,8 @@ class KernelRegression(RegressorMixin, KernelModel):
         A kernel, its written form, a Python function of two points, or ``"precomputed"``.
     penalty : float or None
         γ; None chooses it by the criterion. With squared loss 0 interpolates, and infinity leaves
-        the null space alone.
+        the null space alone. The α of scikit-learn's `KernelRidge`, which adds up the squares and
+        does not divide by n, is n·γ.
     null_space : None, "constant", "linear", a function or several
         Functions of the points, each with one value or one row of values for each point.
     loss : {"squared", "absolute", "huber", "quantile", "logistic", "hinge"}
