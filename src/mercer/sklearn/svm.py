@@ -94,7 +94,7 @@ class SVC(Polished, svm.SVC):
     --------
     >>> x, y = np.array([[0.0], [1.0], [4.0], [5.0]]), [0, 0, 1, 1]
     >>> model = SVC(kernel="linear", C=10.0).fit(x, y)
-    >>> model.coef_, model.intercept_, model.gap_ < 1e-14
+    >>> model.coef_, model.intercept_, model.gap_ < 1e-12
     (array([[0.66666667]]), array([-1.66666667]), True)
     """
 

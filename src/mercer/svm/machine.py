@@ -120,7 +120,8 @@ class Machine(KernelModel):
                 f"{self.objective_:.6g} by {self.gap_:.2g}: give points nearer to the origin, or a "
                 "smaller C"
             )
-        if not any(s.gap - s.rounding > MOST_GAP * abs(s.objective) for s in solutions):
+        # Both sides of a gap are known up to rounding, which a smaller difference says nothing of.
+        if not any(s.gap > MOST_GAP * abs(s.objective) + 2.0 * s.rounding for s in solutions):
             return ""
         if self._is_convex:
             return (

@@ -177,7 +177,7 @@ def _levels(point: Point, scale: float) -> tuple[float, tuple[float, float]]:
     return 0.5 * float(above - below), (middle - half, middle + half)
 
 
-def _rounding(
+def _rounding(  # noqa: PLR0917  (an objective has so many parts)
     K: Array, entry: float, y: Array, found: Found, level: float, costs: Array, objective: float
 ) -> tuple[float, float]:
     """Bound what rounding does to an objective and to its dual, and to values of f.
