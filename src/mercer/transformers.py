@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidParameter, Points, whole
-from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, in_dtype_of, one_of, seed_of
+from mercer.check import Array, InvalidParameter, Points, in_dtype_of, whole
+from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, one_of, seed_of
 from mercer.fourier import random_fourier
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -184,3 +184,8 @@ class RandomFourierFeatures(Features):
         self.kernel_, self._map = gram.kernel, found.features
         self.sampled_error_, self._n_features_out = found.sampled_error, found.rank
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False  # waves of every coordinate are computed
+        return tags
