@@ -1,11 +1,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+OLDEST := .venv-oldest/bin
 
 # Two pytest workers share two cores: more threads inside each would only wait for one another.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo gallery test test-all lint browser clean
+.PHONY: demo gallery test test-all test-oldest lint browser clean
 
 demo: $(READY)
 	$(BIN)/python examples/first_steps.py
@@ -27,6 +28,12 @@ browser:
 test-all: $(READY) lint browser
 	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n 2 -m "slow or not slow"
 
+# The same tests with the lowest versions that pyproject.toml allows, the laws with few examples;
+# those of the page are left out, which are about what a browser does.
+test-oldest: .venv-oldest/.ready
+	HYPOTHESIS_PROFILE=few $(OLDEST)/python -m pytest -q -n 2 \
+	    --ignore tests/test_report_browser.py
+
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -37,8 +44,16 @@ lint: $(READY)
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --editable ".[all]" --group dev
 	touch $(READY)
 
+.venv-oldest/.ready: pyproject.toml .ci/oldest.py
+	$(PYTHON) -m venv .venv-oldest
+	$(OLDEST)/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/python .ci/oldest.py > .venv-oldest/constraints.txt
+	$(OLDEST)/python -m pip install --quiet --editable ".[all]" --group test \
+	    --constraint .venv-oldest/constraints.txt
+	touch $@
+
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis

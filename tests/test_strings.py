@@ -118,7 +118,7 @@ def test_features_of_all_lengths_stand_side_by_side() -> None:
     assert phi.toarray().tolist() == [[2.0, 1.0, 1.0, 1.0, 0.0, 0.0]]
     phi = mc.StringSpectrum(12, alphabet="protein").features(["ACDEFGHIKLMNP"])
     assert phi.shape == (1, 20**12)
-    assert phi.sum() == 2.0
+    assert phi.data.sum() == 2.0
 
 
 @pytest.mark.parametrize("k", [mc.StringSpectrum(2), mc.GappySpectrum(2, 1)])

@@ -161,7 +161,8 @@ class Graph:
     def adjacency(self) -> csr_array:
         """Return the sparse matrix of weights."""
         u, v, w = self.arcs
-        return csr_array((w, (u, v)), shape=(self.n, self.n))
+        short = np.int32 if self.n <= np.iinfo(np.int32).max else np.int64  # scipy < 1.15 needs it
+        return csr_array((w, (u.astype(short), v.astype(short))), shape=(self.n, self.n))
 
     def laplacian(self) -> Array:
         """Return the matrix of degrees minus that of weights, dense; of undirected graphs only."""

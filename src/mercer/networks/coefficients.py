@@ -123,10 +123,16 @@ def lasso(x: Array, penalty: float) -> Array:
     """
     from sklearn.covariance import graphical_lasso  # which takes a second to import
 
-    p = x.shape[1]
+    r, precision = correlations(x), np.eye(x.shape[1])
+    # A gene whose correlations are all within the penalty has no edges (Witten, Friedman and Simon,
+    # 2011), and a constant one gives the descent nothing to measure its gap by.
+    linked = np.flatnonzero(np.any(np.abs(r) > penalty, axis=0))
+    if not linked.size:
+        return _scaled(precision)
+    block = np.ix_(linked, linked)
     try:
-        R = correlations(x) + np.eye(p)
-        _, precision = graphical_lasso(R, penalty, tol=GAP * p, enet_tol=INNER_GAP)
+        R = r[block] + np.eye(len(linked))
+        _, precision[block] = graphical_lasso(R, penalty, tol=GAP * len(R), enet_tol=INNER_GAP)
     except FloatingPointError as error:
         raise InvalidParameter(
             f"the graphical lasso found no solution with penalty={penalty:g}: raise it"

@@ -249,7 +249,7 @@ def _has_written_form(kernel: Kernel) -> bool:
 
 def _refusal(value: Any, place: str) -> str:
     if callable(value):
-        name = getattr(value, "__qualname__", type(value).__name__)
+        name = getattr(value, "__qualname__", getattr(value, "__name__", type(value).__name__))
         return (
             f"{place} is the Python function {name}, which cannot be written as data. Write the "
             "kernel as a class, or as an expression of mercer's kernels"
