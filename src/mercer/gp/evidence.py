@@ -23,6 +23,7 @@ from mercer.engines.tiles import Block
 from mercer.gp.blocks import contracted
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Kind
+from mercer.points import take
 from mercer.solve import SingularSystem
 from mercer.solve.blocks import lower_triangle
 
@@ -30,18 +31,48 @@ MOST_JITTER = 1e-8
 """What may be added to the diagonal, as a share of its mean, before a matrix is refused."""
 
 UNIT = float(np.finfo(float).eps)
+TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
 class Observations:
-    """Points with their outputs minus the known mean (n x q) and unknown functions Q (n x m)."""
+    """Points with their outputs minus the known mean (n x q) and unknown functions Q (n x m).
+
+    ``noise`` is the variance that each has beside the one they share, if it is known.
+
+    >>> data = Observations([0, 1], np.zeros((2, 1)), np.zeros((2, 0)), np.array([1.0, 4.0]))
+    >>> data.variances(0.5), data.part(np.array([1])).noise
+    (array([1.5, 4.5]), array([4.]))
+    >>> roots, shift = data.precisions(0.0)
+    >>> shift / roots**2
+    array([1., 4.])
+    """
 
     points: Points
     y: Array
     Q: Array
+    noise: Array | None = None
 
     def __len__(self) -> int:
         return len(self.y)
+
+    def part(self, rows: Array) -> Observations:
+        """Return some of the observations, by their numbers."""
+        noise = None if self.noise is None else self.noise[rows]
+        return Observations(take(self.points, rows), self.y[rows], self.Q[rows], noise)
+
+    def variances(self, shared: float) -> Array:
+        """Return the variance of the noise of each, given what all have."""
+        own = np.zeros(len(self)) if self.noise is None else self.noise
+        return np.asarray(own + shared)
+
+    def precisions(self, shared: float) -> tuple[Array, float]:
+        """Return s and γ with γ/s² the variances of the noise."""
+        if self.noise is None:
+            return np.ones(len(self)), shared
+        variances = self.variances(shared)
+        shift = float(np.exp(np.mean(np.log(np.maximum(variances, TINY)))))
+        return np.sqrt(shift / np.maximum(variances, TINY)), shift
 
     def gram(self, kernel: Kernel) -> Gram:
         """Return the covariance matrix of the points as an operator."""
@@ -91,7 +122,7 @@ def conditioned(gram: Gram, noise_variance: float, data: Observations) -> Condit
     >>> bool(np.isclose(given.log_likelihood, -1.0 - np.log(2.0) - np.log(2.0 * np.pi)))
     True
     """
-    factor, jitter = _factored(gram, noise_variance)
+    factor, jitter = _factored(gram, data.variances(noise_variance))
     state = Conditioned(factor, *_empty(data), jitter)
     white_y, white_Q = state.whitened(data.y), state.whitened(data.Q)
     basis, triangle = orthonormal(white_Q)
@@ -133,29 +164,29 @@ def orthonormal(columns: Array) -> tuple[Array, Array]:
     return np.asarray(basis), np.asarray(triangle)
 
 
-def _factored(gram: Gram, noise_variance: float) -> tuple[Array, float]:
-    """Return the lower factor of K + σ²I, and what had to be added to its diagonal."""
+def _factored(gram: Gram, noise: Array) -> tuple[Array, float]:
+    """Return the lower factor of K and noise on its diagonal, and what had to be added to that."""
     n = gram.shape[0]
     mean = float(np.mean(gram.diag()))
     if mean < 0.0:
         raise NotPositiveDefinite(f"the mean of k(x, x) is {mean:.3g} < 0 under {gram.kernel}")
-    jitter = 0.0
+    jitter, size = 0.0, mean + float(np.mean(noise))
     while True:
         A = lower_triangle(gram)
-        A[np.diag_indices_from(A)] += noise_variance + jitter
+        A[np.diag_indices_from(A)] += noise + jitter
         if factor_in_place(A):
             return A, jitter
-        jitter = max(10.0 * jitter, 10.0 * n * UNIT * (mean + noise_variance))
-        if not 0.0 < jitter <= max(MOST_JITTER, 10.0 * n * UNIT) * (mean + noise_variance):
+        jitter = max(10.0 * jitter, 10.0 * n * UNIT * size)
+        if not 0.0 < jitter <= max(MOST_JITTER, 10.0 * n * UNIT) * size:
             raise SingularSystem(
-                f"K + {noise_variance:.3g} I is not positive definite under {gram.kernel} even "
-                f"with {MOST_JITTER:g} of its diagonal added: the kernel is not positive "
+                f"K + {float(np.min(noise)):.3g} I is not positive definite under {gram.kernel} "
+                f"even with {MOST_JITTER:g} of its diagonal added: the kernel is not positive "
                 "definite. mercer.positive_definite(kernel, X) gives a witness"
             )
 
 
 def gradient(
-    gram: Gram, state: Conditioned, *, overwrite: bool = False
+    gram: Gram, state: Conditioned, *, overwrite: bool = False, each: bool = False
 ) -> dict[str, float | Array]:
     r"""Return the derivatives of the likelihood in all parameters and in the noise variance.
 
@@ -163,7 +194,8 @@ def gradient(
         \left(\alpha \alpha^\top - P\right)_{ij} \frac{\partial A_{ij}}{\partial\theta},
         \quad \alpha = P y
 
-    The inverse is computed once for all parameters; with ``overwrite`` in the factor's memory.
+    The inverse is computed once for all parameters; with ``overwrite`` in the factor's memory. With
+    ``each`` there is a derivative in the noise variance of each observation.
 
     >>> from mercer import Delta
     >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
@@ -193,8 +225,8 @@ def gradient(
         name: 0.5 * (total if np.ndim(total) else float(total))
         for name, total in contracted(gram, weight).items()
     }
-    trace = float(np.trace(inverse)) - float(np.sum(U * U))
-    found["noise_variance"] = 0.5 * (float(np.sum(alpha * alpha)) - q * trace)
+    own = np.sum(alpha * alpha, axis=1) - q * (np.diag(inverse) - np.sum(U * U, axis=1))
+    found["noise_variance"] = 0.5 * own if each else 0.5 * float(np.sum(own))
     return found
 
 

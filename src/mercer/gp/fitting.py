@@ -14,7 +14,6 @@ from mercer.engines.cpu import Threads
 from mercer.gp.evidence import Observations, conditioned, gradient
 from mercer.gp.search import Objective, Optimum, best_of, curvature, descend, starts
 from mercer.gp.tuning import Prior, Tuned
-from mercer.points import take
 
 PART = 400
 """Points on which the starts of a search are tried, if there are at least twice as many."""
@@ -96,7 +95,7 @@ def _parts(data: Observations, seed: int | None) -> Iterator[Observations]:
     order = np.random.default_rng(seed).permutation(n)
     for size in np.round(np.geomspace(PART, n, count + 1)[:-1]).astype(int):
         rows = np.sort(order[:size])
-        yield Observations(take(data.points, rows), data.y[rows], data.Q[rows])
+        yield data.part(rows)
     yield data
 
 

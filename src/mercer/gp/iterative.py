@@ -36,7 +36,7 @@ def iterated(gram: Gram, noise_variance: float, data: Observations) -> Iterated:
     >>> iterated(Gram(Delta(), data.points), 1.0, data).weights.ravel()
     array([1., 0.])
     """
-    answer = Saddle(gram, data.Q, tol=TOL).solve(np.ones(len(data)), noise_variance, data.y)
+    answer = Saddle(gram, data.Q, tol=TOL).solve(*data.precisions(noise_variance), data.y)
     if answer.method != "direct" and answer.residual > TOL:
         warn(
             f"rounding keeps the residual of the weights at {answer.residual:.2g} of y, above "
@@ -74,4 +74,4 @@ class IterativePredictive:
 
     def _explained(self) -> Explained:
         saddle = Saddle(self.data.gram(self.kernel), self.data.Q, tol=TOL)
-        return Explained(saddle, np.ones(len(self.data)), self.noise_variance)
+        return Explained(saddle, *self.data.precisions(self.noise_variance))

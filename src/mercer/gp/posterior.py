@@ -13,6 +13,7 @@ import numpy as np
 from mercer.check import Array, InvalidParameter, MercerError, number
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.gp.noise import NoNoise
 
 UNIT = float(np.finfo(float).eps)
 
@@ -41,25 +42,25 @@ class Posterior(Shown):
 
     mean: Array
     latent_variance: Array
-    noise_variance: float
+    noise_variance: float | None
 
     def table(self, library: str | None = None) -> Any:
-        """Return a tidy table: one row for each point, with both standard deviations."""
+        """Return a tidy table: one row for each point, with the standard deviations that are known."""
         means = (
             {"mean": self.mean}
             if self.mean.ndim == 1
             else {f"mean_{j}": column for j, column in enumerate(self.mean.T)}
         )
-        columns = {
-            **means,
-            "latent_deviation": self.latent_deviation,
-            "observation_deviation": self.observation_deviation,
-        }
+        columns = {**means, "latent_deviation": self.latent_deviation}
+        if self.noise_variance is not None:
+            columns["observation_deviation"] = self.observation_deviation
         return as_frame(columns, library)
 
     @property
     def observation_variance(self) -> Array:
         """The variance of y, which is that of g and of the noise (Kroese (6.34) is of g alone)."""
+        if self.noise_variance is None:
+            raise NoNoise
         return np.asarray(self.latent_variance + self.noise_variance)
 
     @cached_property

@@ -56,7 +56,7 @@ class Predictive:
         """
         a = self.state.unwhitened(white)
         images = self.data.gram(self.kernel).product(a)
-        noise = self.noise_variance + self.state.jitter
+        noise = self.data.variances(self.noise_variance + self.state.jitter)[:, None]
         return np.asarray(own + np.sum(a * (images - 2.0 * cross + noise * a), axis=0))
 
     def _free(self, functions: Array, white: Array) -> Array:

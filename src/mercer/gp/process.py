@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import product
 from typing import Any, ClassVar, TypeAlias
 
@@ -28,6 +28,7 @@ from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel,
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
 from mercer.gp.fitting import Progress, maximised, variance_of
 from mercer.gp.iterative import Iterated, IterativePredictive, iterated
+from mercer.gp.noise import NoNoise, each_noise
 from mercer.gp.posterior import LeaveOneOut, Posterior, left_out, root
 from mercer.gp.predictive import Predictive
 from mercer.gp.sampled import SampledOptimum, maximised_by_sampling
@@ -72,8 +73,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
     ----------
     kernel : Kernel, str or function
         A kernel, its written form, a Python function of two points, or ``"precomputed"``.
-    noise_variance : float or None
-        σ², or where its search starts; None is a tenth of the variance of y.
+    noise_variance : float, array or None
+        σ², or where its search starts; None is a tenth of the variance of y. An array has the
+        variance of each observation, which is known and not fitted: A is then K + diag(σ²).
     mean : None, "constant", "linear", a list of functions, or a function
         A function is the known mean. The others are functions of unknown weight, with an
         improper flat prior: the likelihood is then the restricted one.
@@ -127,7 +129,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         self,
         kernel: Kernel | str | Callable[[Any, Any], Any] = 1.0 * Gaussian("median"),  # noqa: B008
         *,
-        noise_variance: float | None = None,
+        noise_variance: float | Array | None = None,
         mean: Mean = None,
         optimise: bool | Collection[str] = True,
         bounds: Mapping[str, tuple[float, float]] | None = None,
@@ -163,8 +165,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
             data = self._data
             tuned = self._tuned(data, kernel)
             logs, self.optimum_ = self._search(tuned, data, progress)
-            self.kernel_, self.noise_variance_ = tuned.at(logs)
-            given = data.gram(self.kernel_), self.noise_variance_, data
+            self.kernel_, self._shared_noise = tuned.at(logs)
+            self.noise_variance_ = self._shared_noise if data.noise is None else data.noise
+            given = data.gram(self.kernel_), self._shared_noise, data
             self._state = conditioned(*given) if len(data) <= STORED else iterated(*given)
             self.X_fit_ = data.points if self._is_precomputed else points
             self._keep()
@@ -209,9 +212,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
         seen = self._origin.points(points)
         Q = self._functions(seen)
         if kernel is None:
-            rows = np.arange(len(targets))
-            return Observations(rows, targets - known, Q), Precomputed(np.asarray(points))
-        return Observations(seen, targets - known, Q), kernel
+            seen, kernel = np.arange(len(targets)), Precomputed(np.asarray(points))
+        noise = each_noise(self.noise_variance, len(targets))
+        return Observations(seen, targets - known, Q, noise), kernel
 
     def _functions(self, seen: Points) -> Array:
         """Return the unknown functions of the mean at points as the kernel sees them."""
@@ -240,7 +243,14 @@ class GaussianProcess(RegressorMixin, KernelModel):
             raise InvalidParameter(
                 f"optimise must be True, False or names of parameters, found {which!r}"
             )
-        noise = self.noise_variance
+        noise: Any = self.noise_variance
+        if data.noise is not None:
+            if not isinstance(which, bool) and NOISE in which:
+                raise InvalidParameter(
+                    "noise_variance has a value for each observation: these are known, and cannot "
+                    "be fitted"
+                )
+            return Tuned.of(kernel, 0.0, data.points, which)
         start = 0.1 * variance_of(data.y) if noise is None else nonnegative(noise, NOISE)
         return Tuned.of(kernel, start, data.points, which)
 
@@ -263,9 +273,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
             )
         if state.jitter > 0.0:
             warn(
-                f"K + {self.noise_variance_:.3g} I is singular to working precision (points "
-                f"repeat, or the kernel is very smooth): {state.jitter:.2g} was added to its "
-                "diagonal. A larger noise_variance needs none",
+                f"K + {np.min(self.noise_variance_):.3g} I is singular to working precision "
+                f"(points repeat, or the kernel is very smooth): {state.jitter:.2g} was added to "
+                "its diagonal. A larger noise_variance needs none",
                 Jittered,
             )
 
@@ -285,8 +295,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
         if return_std and return_cov:
             raise InvalidParameter("ask for return_std or return_cov, not for both")
         points = self._read(X, reset=False)
-        mean = in_dtype_of(X, self._mean_at(points))
-        extra = self.noise_variance_ if observation else 0.0
+        mean = self._mean_at(points)
+        extra = self._new_noise() if observation else 0.0
         if return_std:
             deviation = in_dtype_of(X, np.sqrt(self._variances(points) + extra))
             return mean, deviation if self._is_flat else _for_each(deviation, mean)
@@ -300,8 +310,14 @@ class GaussianProcess(RegressorMixin, KernelModel):
         """Return the mean and the variances of g and of y at points, by their names."""
         check_is_fitted(self)
         points = self._read(X, reset=False)
-        mean, variances = self._mean_at(points), self._variances(points)
-        return Posterior(in_dtype_of(X, mean), in_dtype_of(X, variances), self.noise_variance_)
+        noise = self._shared_noise if self._data.noise is None else None
+        return Posterior(self._mean_at(points), self._variances(points), noise)
+
+    def _new_noise(self) -> float:
+        """Return the noise variance of a new observation."""
+        if self._data.noise is not None:
+            raise NoNoise
+        return self._shared_noise
 
     def _mean_at(self, points: Points) -> Array:
         state, seen = self._state, self._origin.points(points)
@@ -326,7 +342,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             raise InvalidParameter(
                 "a variance takes k(x, x) of new points, which a precomputed matrix does not hold"
             )
-        of = self.kernel_, self.noise_variance_, self._data
+        of = self.kernel_, self._shared_noise, self._data
         if isinstance(self._state, Conditioned):
             return Predictive(*of, self._state)
         return IterativePredictive(*of)
@@ -357,15 +373,12 @@ class GaussianProcess(RegressorMixin, KernelModel):
         points = self._read(X, reset=prior and not hasattr(self, "kernel_"))
         if not prior:
             check_is_fitted(self)
-            mean, covariance, noise = (
-                self._mean_at(points),
-                self._covariance(points),
-                self.noise_variance_,
-            )
+            mean, covariance = self._mean_at(points), self._covariance(points)
+            noise = self._new_noise() if observation else 0.0
         else:
             kernel = getattr(self, "kernel_", None) or as_kernel(self.kernel).resolve(points)
             mean, covariance = self._known_mean(points)[:, 0], Gram(kernel, points).dense()
-            noise = getattr(self, "noise_variance_", None) or self.noise_variance or 0.0
+            noise = self._prior_noise() if observation else 0.0
         F = root(covariance)
         rng = np.random.default_rng(seed_of(random_state))
         number_of = whole(count, "count", least=1)
@@ -376,6 +389,13 @@ class GaussianProcess(RegressorMixin, KernelModel):
             result += np.sqrt(noise) * rng.standard_normal(result.shape)
         return result[:, 0] if mean.ndim == 1 else result
 
+    def _prior_noise(self) -> float:
+        """Return the noise variance of an observation before and after a fit."""
+        given: Any = self.noise_variance
+        if np.ndim(given) > 0:
+            raise NoNoise
+        return float(getattr(self, "noise_variance_", None) or given or 0.0)
+
     def log_likelihood(self, parameters: Mapping[str, Any] | None = None) -> float:
         """Return the log likelihood, at other values of some parameters if they are given."""
         check_is_fitted(self)
@@ -385,17 +405,23 @@ class GaussianProcess(RegressorMixin, KernelModel):
     def log_likelihood_gradient(
         self, parameters: Mapping[str, Any] | None = None
     ) -> dict[str, float | Array]:
-        """Return the derivative of the log likelihood in the value of every parameter."""
+        """Return the derivative of the log likelihood in the value of every parameter.
+
+        Where noise variances were given for each observation, there is one in each of them.
+        """
         check_is_fitted(self)
         gram, state = self._at(parameters or {})
-        return gradient(gram, state, overwrite=True)
+        each = self._data.noise is not None
+        return gradient(gram, state, overwrite=True, each=each)
 
     def _at(self, parameters: Mapping[str, Any]) -> tuple[Gram, Conditioned]:
         self._stored()
-        values = dict(parameters)
-        noise = nonnegative(values.pop(NOISE, self.noise_variance_), NOISE)
-        gram = self._data.gram(with_parameters(self.kernel_, values))
-        return gram, conditioned(gram, noise, self._data)
+        values, data = dict(parameters), self._data
+        noise = values.pop(NOISE, self.noise_variance_)
+        gram = data.gram(with_parameters(self.kernel_, values))
+        each = each_noise(noise, len(data))
+        shared = nonnegative(noise, NOISE) if each is None else 0.0
+        return gram, conditioned(gram, shared, replace(data, noise=each))
 
     def likelihood_surface(self, grid: Mapping[str, Sequence[float] | Array]) -> Array:
         """Return the log likelihood at all combinations of values, one axis for each parameter."""

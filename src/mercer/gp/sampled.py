@@ -32,7 +32,6 @@ from mercer.gp.preconditioner import landmarks_of
 from mercer.gp.search import Optimum, definite
 from mercer.gp.settling import Settled, settle
 from mercer.gp.tuning import Prior, Tuned
-from mercer.points import take
 from mercer.solve import Saddle, SingularSystem
 
 SUBSET = 2_000
@@ -189,6 +188,12 @@ def maximised_by_sampling(
     are inside of the intervals that sampling leaves for them; at the end nothing but the sampling
     is approximate. Memory is that of some thousand vectors, most of them the approximation's.
     """
+    if data.noise is not None:
+        raise InvalidParameter(
+            f"parameters are fitted to {len(data)} points, more than those whose matrix is stored, "
+            "with one noise variance for all: give optimise=False, or fit them to some of the "
+            "points"
+        )
     if not tuned.noise_variance > 0.0:
         raise InvalidParameter(
             f"noise_variance = 0 cannot be kept while parameters are fitted to {len(data)} points: "
@@ -228,7 +233,7 @@ def _subset(data: Observations, seed: int) -> Observations:
     """Return some of the observations, drawn at random."""
     rng, n = np.random.default_rng(seed), len(data)
     rows = np.sort(rng.choice(n, min(SUBSET, n), replace=False))
-    return Observations(take(data.points, rows), data.y[rows], data.Q[rows])
+    return data.part(rows)
 
 
 def _optimum(

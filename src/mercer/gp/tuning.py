@@ -17,10 +17,9 @@ from mercer.check import (
     number,
     numbers,
 )
+from mercer.gp.noise import NOISE as NOISE
 from mercer.kernels.base import Kernel
 from mercer.kernels.parameters import with_parameters
-
-NOISE = "noise_variance"
 
 SPAN = 1e5
 """A parameter is sought within this factor of where it starts, unless bounds are given."""
