@@ -831,3 +831,19 @@ def test_noise_of_each_observation_is_stored_sampled_and_refused_where_unknown(
         mc.GaussianProcess(mc.Gaussian(0.7), noise_variance=EACH, optimise=("noise_variance",)).fit(
             X, Y
         )
+
+
+def test_variances_by_iteration_are_right_to_what_they_say(monkeypatch: Any) -> None:
+    """And never too small: a residual changes them by its square, upwards."""
+    rng = np.random.default_rng(2)
+    x = rng.uniform(-2.0, 2.0, (300, 2))
+    y = np.sin(2.0 * x[:, 0]) + 0.1 * rng.standard_normal(300)
+    exact = fixed(mc.Gaussian(0.5), 0.01).fit(x, y).posterior(NEW).latent_variance
+    monkeypatch.setattr("mercer.gp.process.STORED", 100)
+    monkeypatch.setattr("mercer.solve.saddle.DIRECT", 100)
+    monkeypatch.setattr("mercer.solve.saddle.SINGLE", 100)
+    for accuracy in (1e-9, 1e-4):
+        monkeypatch.setattr("mercer.solve.explained.ACCURACY", accuracy)
+        found = fixed(mc.Gaussian(0.5), 0.01).fit(x, y).posterior(NEW).latent_variance
+        assert np.all(exact - 1e-11 <= found)
+        assert np.all(found <= exact + accuracy)

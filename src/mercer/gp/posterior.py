@@ -45,7 +45,7 @@ class Posterior(Shown):
     noise_variance: float | None
 
     def table(self, library: str | None = None) -> Any:
-        """Return a tidy table: one row for each point, with the standard deviations that are known."""
+        """Return a tidy table: a row for each point, with the deviations that are known."""
         means = (
             {"mean": self.mean}
             if self.mean.ndim == 1

@@ -149,11 +149,12 @@ class Saddle:
         """Solve for a block of right sides, with the square roots s of the weights."""
         return self.solver(s, shift)(b)
 
-    def solver(self, s: Array, shift: float) -> Callable[[Array], Answer]:
+    def solver(self, s: Array, shift: float) -> Callable[..., Answer]:
         """Return the function that solves for blocks of right sides, the matrix factored once.
 
         An iteration ends when the residuals, computed anew, are at most ``tol`` of the parts of
-        the right sides outside the null space, or rounding lets them fall no more.
+        the right sides outside the null space, or as long as a second argument allows, or rounding
+        lets them fall no more.
         """
         S, reflections = s[:, None], Reflections(s[:, None] * self.Q)
         prepare = self._direct if self.method == "direct" else self._iterative
@@ -163,12 +164,13 @@ class Saddle:
             images = self.product(S * beta)
             return images, reflections.forth(rhs - S * images - shift * beta)
 
-        def solved(b: Array) -> Answer:
+        def solved(b: Array, allowed: Array | None = None) -> Answer:
             rhs, m = S * b, reflections.count
             whole = np.maximum(np.linalg.norm(rhs, axis=0), TINY)
             size = np.linalg.norm(reflections.forth(rhs)[m:], axis=0)
             size = np.where(size > NOTHING * whole, size, whole)
-            goal = np.maximum(self.tol * size, ROUNDING * whole)
+            asked = self.tol * size if allowed is None else allowed
+            goal = np.maximum(asked, ROUNDING * whole)
             beta, iterations = inner(rhs, goal)
             largest = np.max(np.abs(beta), axis=0, initial=0.0)
             if not np.all(np.isfinite(largest)) or np.any((largest < TINY) & (size > TINY)):
