@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import factorial
 from typing import Any
 
 import numpy as np
 
 import mercer as mc
-from mercer.kernels.algebra import Constant, Product, Scaled, Sum
+from mercer.kernels.algebra import Constant, Exponential, Power, Product, Scaled, Sum
 
 LONG = np.longdouble
 
@@ -33,10 +34,16 @@ class Case:
         return float(np.max(np.abs(self.K))) or 1.0
 
 
-def case(rng: np.random.Generator, *, most: int = 40, extreme: bool = True) -> Case:
+def case(
+    rng: np.random.Generator,
+    *,
+    most: int = 40,
+    extreme: bool = True,
+    made: Callable[[np.random.Generator, float], mc.Kernel] | None = None,
+) -> Case:
     """Return a random kernel on random points; ``extreme`` ones may be in units of 1e±150."""
     x, unit = points(rng, most, extreme)
-    kernel = kernels(rng, unit)
+    kernel = (made or kernels)(rng, unit)
     return Case(kernel, x, values(kernel, x))
 
 
@@ -76,6 +83,31 @@ def kernels(rng: np.random.Generator, unit: float) -> mc.Kernel:
     return made[int(rng.integers(len(made)))]()
 
 
+def expressions(rng: np.random.Generator, unit: float) -> mc.Kernel:
+    """Return a kernel, a sum, product, power, multiple or exponential for points in a unit."""
+    width = unit * 10.0 ** float(rng.uniform(-1.5, 1.5))
+    leaves: list[mc.Kernel] = [
+        mc.Gaussian(width),
+        mc.Laplacian(width, norm=float(rng.choice([1.0, 2.0]))),
+        mc.Matern(float(rng.choice([0.5, 1.5, 2.5, 3.5])), width),
+        mc.RationalQuadratic(float(rng.choice([0.5, 1.0, 3.0])), width),
+        mc.Linear(),
+        mc.Polynomial(int(rng.integers(1, 4)), float(rng.choice([0.0, 1.0])), unit**-2.0),
+        mc.NegativeDistance(float(rng.choice([0.5, 1.0, 1.5])), width),
+    ]
+    leaf, other = leaves[rng.integers(len(leaves))], leaves[rng.integers(len(leaves) - 1)]
+    how = int(rng.integers(6))
+    if how == 0:
+        return leaf + other
+    if isinstance(leaf, mc.NegativeDistance):
+        return leaf.exp() if how == 1 else leaf
+    if how == 1:
+        return leaf * other
+    if how == 2:
+        return float(10.0 ** rng.uniform(-3.0, 3.0)) * leaf
+    return leaf ** int(rng.integers(2, 4)) if how == 3 else leaf
+
+
 def values(kernel: mc.Kernel, x: Any, y: Any = None) -> Any:
     """Return a kernel's matrix in extended precision, from its formula."""
     a = np.asarray(x, dtype=LONG)
@@ -86,13 +118,21 @@ def values(kernel: mc.Kernel, x: Any, y: Any = None) -> Any:
         return np.prod([values(part, x, y) for part in kernel.children().values()], axis=0)
     if isinstance(kernel, Scaled):
         return LONG(kernel.weight) * values(kernel.kernel, x, y)
+    if isinstance(kernel, Power):
+        return values(kernel.kernel, x, y) ** kernel.power
+    if isinstance(kernel, Exponential):
+        return np.exp(values(kernel.kernel, x, y))
     if isinstance(kernel, Constant):
         return np.full((len(a), len(b)), LONG(kernel.constant))
     if isinstance(kernel, mc.Linear):
         return a @ b.T
     if isinstance(kernel, mc.Polynomial):
         return (LONG(kernel.scale) * (a @ b.T) + LONG(kernel.offset)) ** kernel.degree
-    differences = (a[:, None, :] - b[None, :, :]) / LONG(kernel.bandwidth)  # type: ignore[attr-defined]
+    return _of_distance(kernel, a, b)
+
+
+def _of_distance(kernel: Any, a: Any, b: Any) -> Any:
+    differences = (a[:, None, :] - b[None, :, :]) / LONG(kernel.bandwidth)
     squares = np.sum(differences * differences, axis=-1)
     if isinstance(kernel, mc.Gaussian):
         return np.exp(-squares / 2)
@@ -102,9 +142,16 @@ def values(kernel: mc.Kernel, x: Any, y: Any = None) -> Any:
     if isinstance(kernel, mc.RationalQuadratic):
         shape = LONG(kernel.shape)
         return (1 + squares / (2 * shape)) ** -shape
-    if isinstance(kernel, mc.Matern) and kernel.nu == 1.5:
-        root = np.sqrt(3 * squares)
-        return (1 + root) * np.exp(-root)
+    if isinstance(kernel, mc.NegativeDistance):
+        return -(np.sqrt(squares) ** LONG(kernel.exponent))
+    if isinstance(kernel, mc.Matern) and kernel.nu % 1.0 == 0.5:
+        p = int(kernel.nu)
+        root = np.sqrt((2 * p + 1) * squares)
+        terms = [
+            LONG(factorial(p + i)) / (factorial(i) * factorial(p - i)) * (2 * root) ** (p - i)
+            for i in range(p + 1)
+        ]
+        return np.exp(-root) * LONG(factorial(p)) / LONG(factorial(2 * p)) * sum(terms)
     raise NotImplementedError(f"{kernel} has no formula here yet: add it")
 
 

@@ -28,7 +28,7 @@ from scipy.stats import binomtest
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.adversary import LONG, case, eigenpairs, values
+from benchmarks.adversary import LONG, case, eigenpairs, expressions, kernels, values
 
 import mercer as mc
 from mercer.determinant import log_determinant
@@ -232,9 +232,11 @@ def gradient_of_a_constant(seed: int) -> Tally:
 # ---------------------------------------------------------------------------------------- spectra
 
 
-def _operator(rng: np.random.Generator) -> tuple[Any, Any]:
+def _operator(
+    rng: np.random.Generator, made: Callable[..., mc.Kernel] = kernels
+) -> tuple[Any, Any]:
     """Return an operator, centred and weighted or not, and its matrix."""
-    given = case(rng, extreme=rng.random() < 0.3)
+    given = case(rng, extreme=rng.random() < 0.3, made=made)
     gram, n = mc.Gram(given.kernel, given.points), len(given.K)
     if rng.random() < 0.4:
         return gram, given.K
@@ -272,6 +274,17 @@ def _iterated(seed: int, tol: float, standing: str) -> Tally:
     count = int(rng.integers(1, 5))
     found = mc.leading(operator, count, method="exact", tol=tol, random_state=seed)
     if not found.certificate.rounding.startswith(standing):
+        return Tally(0, 0)
+    return Tally.of(*_proved(found, K))
+
+
+@claim(cases=2000)
+def dense(seed: int) -> Tally:
+    """The same of all of a stored matrix, of sums, products, powers and exponentials too."""
+    rng = np.random.default_rng(seed)
+    operator, K = _operator(rng, expressions)
+    found = mc.leading(operator, int(rng.integers(1, 7)), method="dense")
+    if found.certificate.rounding != "bounded":
         return Tally(0, 0)
     return Tally.of(*_proved(found, K))
 

@@ -12,6 +12,7 @@ from mercer.determinant import SKEWED, log_determinant
 from mercer.gram import Gram
 
 CASES = {
+    "dense": 120,
     "solve": 60,
     "log_determinant_of_any_kernel": 20,
     "log_determinant_of_a_constant": 80,

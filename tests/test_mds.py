@@ -493,7 +493,7 @@ def test_small_and_trivial_data(metric: str, correction: str | None) -> None:
 
 BAD: list[tuple[Any, str]] = [
     (np.zeros((3, 2)), "square"),
-    (np.zeros(4), "table"),
+    (np.zeros(4), "a row for each individual"),
     (np.zeros((0, 0)), "0 sample"),
     (np.array([[0.0, 1.0], [2.0, 0.0]]), r"\(0, 1\) is 1 and entry \(1, 0\) is 2"),
     (np.array([[0.0, -1.0], [-1.0, 0.0]]), "row 0, column 1.*-1. Negative"),

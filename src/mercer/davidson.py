@@ -286,8 +286,8 @@ class Course:
         self._note_slowness()
         limit = max(self.tol, 2.0 * np.sqrt(columns) * self.noise.double / size)
         if self.history[-1] <= self.goal:
-            return bool(np.max(norms + rounding, initial=0.0) / size <= limit)
-        is_precise = bool(np.max(rounding, initial=0.0) / size <= limit)
+            return float(np.max(norms + rounding, initial=0.0)) / size <= limit
+        is_precise = float(np.max(rounding, initial=0.0)) / size <= limit
         return is_precise and _is_rounded(self.history[-self._doubles :], usual)
 
     def is_open(self, residuals: Array) -> Array:

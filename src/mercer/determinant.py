@@ -119,7 +119,7 @@ def log_determinant(
         """Return whether the rules differ by next to nothing of the interval."""
         gaps = rules[1] - rules[0]
         gap = float(gaps[:k].sum() + (n - k) * gaps[k:].mean())
-        return gap <= ENOUGH * (n - k) * float(student_half(rules[1, k:]))
+        return bool(gap <= ENOUGH * (n - k) * float(student_half(rules[1, k:])))
 
     rules = _quadratures(multiply, node, np.hstack([V, U]), steps, is_enough=is_enough)
     lower, upper = ends(rules)

@@ -181,7 +181,7 @@ def _of_parts(kernel: Kernel, parts: list[Entry], unit: float) -> Entry:
     (part,) = parts
     if isinstance(kernel, Scaled):
         value = kernel.weight * part.value
-        error = kernel.weight * part.error + unit * value
+        error = kernel.weight * part.error + unit * value + _underflow(unit)
         return Entry(value, error, kernel.weight * part.top)
     if isinstance(kernel, Power):
         return _power(part, kernel.power, unit)
@@ -194,13 +194,13 @@ def _of_parts(kernel: Kernel, parts: list[Entry], unit: float) -> Entry:
     if part.top > 700.0 or part.error > 700.0:
         return Entry(np.inf, np.inf)
     value = exp(part.top)
-    return Entry(value, value * (expm1(part.error) + FUNCTION * unit))
+    return Entry(value, value * (expm1(part.error) + FUNCTION * unit) + _underflow(unit))
 
 
 def _times(a: Entry, b: Entry, unit: float) -> Entry:
     value = a.value * b.value
     error = a.value * b.error + b.value * a.error + a.error * b.error
-    return Entry(value, error + unit * value)
+    return Entry(value, error + unit * value + _underflow(unit))
 
 
 def _power(base: Entry, exponent: int, unit: float) -> Entry:
@@ -208,7 +208,12 @@ def _power(base: Entry, exponent: int, unit: float) -> Entry:
         return Entry(1.0, 0.0)
     value = base.value**exponent
     error = exponent * (base.value + base.error) ** (exponent - 1) * base.error
-    return Entry(value, error + (exponent + FUNCTION) * unit * value)
+    return Entry(value, error + (exponent + FUNCTION) * unit * value + _underflow(unit))
+
+
+def _underflow(unit: float) -> float:
+    """Return what an operation loses at most where its value is too small to be a number."""
+    return float(np.finfo(np.float64 if unit < 1e-12 else np.float32).tiny)
 
 
 def norm_bound(A: Array) -> float:

@@ -140,7 +140,9 @@ def triangle(parts: list[Array]) -> Array:
     found: dict[int, Array] = {}
 
     def add(rows: slice) -> None:
-        found[rows.start] = np.linalg.qr(np.hstack([part[rows] for part in parts]), mode="r")
+        found[rows.start] = np.asarray(
+            np.linalg.qr(np.hstack([part[rows] for part in parts]), mode="r")
+        )
 
     pieces = list(chunks(n, ROWS))
     Threads().over(add, pieces)

@@ -85,6 +85,7 @@ def dense(operator: Operator, count: int) -> Spectrum:
             (name,) * count,
             ("none",) * count,
             rounding=rounding_standing(operator),
+            complete_above=_complete_above(found, count, unit, error, rounding),
         ),
         trace=trace,
         threshold=threshold,
@@ -94,6 +95,15 @@ def dense(operator: Operator, count: int) -> Spectrum:
         how=How("dense", seconds=perf_counter() - begun, memory=dense_bytes(n)),
         clusters=clusters(values, error, count),
     )
+
+
+def _complete_above(
+    found: Decomposed, count: int, unit: float, error: float, rounding: float
+) -> float:
+    """Return what no eigenvalue after the first ``count`` is above."""
+    if count < found.used:
+        return unit * max(float(found.values[count]), found.outside) + error
+    return unit * found.outside + rounding
 
 
 class Decomposed(NamedTuple):
@@ -248,10 +258,10 @@ def _tilt(V: Array, unit: float) -> float:
     """
     n, k = V.shape
     sums, left_over = np.zeros(k), 0.0
-    for rows in chunks(k, TILE):
+    for rows in chunks(k, 2 * INNER):
         A, B = _split(V[:, rows])
         left_over += float(np.linalg.norm(B)) ** 2
-        for others in chunks(k, TILE):
+        for others in chunks(k, 2 * INNER):
             if others.start < rows.start:
                 continue
             C, D = (A, B) if others == rows else _split(V[:, others])
@@ -276,4 +286,4 @@ def _split(V: Array) -> tuple[Array, Array]:
 
 def dense_bytes(n: int) -> int:
     """Return the memory of a dense decomposition: the matrix, its vectors and LAPACK's work."""
-    return 40 * n * n
+    return 36 * n * n

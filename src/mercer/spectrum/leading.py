@@ -68,7 +68,7 @@ def leading(
             landmarks=landmarks,
             random_state=random_state,
         )
-        return of_all(found, operator)
+        return of_all(found, operator, count)
     chosen = chosen_method(n, count, method)
     refuse_beyond_budget(operator, count, chosen, landmarks)
     if chosen == "dense":

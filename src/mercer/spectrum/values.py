@@ -204,26 +204,58 @@ def in_units(spectrum: Spectrum, unit: float) -> Spectrum:
     )
 
 
-def of_all(spectrum: Spectrum, operator: Centred) -> Spectrum:
-    """Return a spectrum of the points that have a weight as one of all points."""
-    active, n = np.flatnonzero(operator.weights), operator.shape[0]
+def of_all(spectrum: Spectrum, operator: Centred, count: int) -> Spectrum:
+    """Return a spectrum of the points that have a weight as one of all points.
 
-    def spread(rows: Array) -> Array:
-        result = np.zeros((n, *rows.shape[1:]), rows.dtype)
-        result[active] = rows
-        return result
-
+    Each of the others has an axis of its own, whose eigenvalue is 0; they are there if so many
+    axes are asked for.
+    """
+    active, others = np.flatnonzero(operator.weights), np.flatnonzero(operator.weights == 0)
     images, seen = spectrum.images, spectrum.barycentre
     if seen is not None and spectrum.features is not None:
-        others = np.flatnonzero(operator.weights == 0)
-        products = spread(seen.products)
+        products = _spread(seen.products, active, operator.shape[0])
         products[others] = np.real(spectrum.features(take(operator.base.x, others)) @ seen.mean)
         seen = Barycentre(seen.mean, products)
+    found = replace(
+        spectrum,
+        vectors=_spread(spectrum.vectors, active, operator.shape[0]),
+        images=None if images is None else _spread(images, active, operator.shape[0]),
+        barycentre=seen,
+    )
+    missing = 0 if spectrum.is_approximate else count - len(spectrum.values)
+    return _with_zeros(found, others[:missing]) if missing > 0 else found
+
+
+def _spread(rows: Array, active: Array, n: int) -> Array:
+    """Return rows of some points as rows of n points, zeros elsewhere."""
+    result = np.zeros((n, *rows.shape[1:]), rows.dtype)
+    result[active] = rows
+    return result
+
+
+def _with_zeros(spectrum: Spectrum, points: Array) -> Spectrum:
+    """Return a spectrum with axes of eigenvalue 0, each along one of the points."""
+    proof, zeros = spectrum.certificate, np.zeros(len(points))
+    values = np.append(spectrum.values, zeros)
+    order = np.argsort(-values, kind="stable")
+    own = np.zeros((len(spectrum.vectors), len(points)))
+    own[points, np.arange(len(points))] = 1.0
+    known = {
+        "lower": np.append(proof.lower, zeros)[order],
+        "upper": np.append(proof.upper, zeros)[order],
+        "sines": np.append(proof.sines, zeros + 1.0)[order],
+        "is_ordered": np.append(proof.is_ordered, zeros == 0.0)[order],
+        "bounds": tuple(np.append(proof.bounds, ["no weight"] * len(points))[order]),
+        "assumptions": tuple(np.append(proof.assumptions, ["none"] * len(points))[order]),
+    }
     return replace(
         spectrum,
-        vectors=spread(spectrum.vectors),
-        images=None if images is None else spread(images),
-        barycentre=seen,
+        values=values[order],
+        vectors=np.hstack([spectrum.vectors, own])[:, order],
+        images=None
+        if spectrum.images is None
+        else np.hstack([spectrum.images, 0.0 * own])[:, order],
+        certificate=replace(proof, **known),
     )
 
 
