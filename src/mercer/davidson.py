@@ -287,7 +287,8 @@ class Course:
         limit = max(self.tol, 2.0 * np.sqrt(columns) * self.noise.double / size)
         if self.history[-1] <= self.goal:
             return float(np.max(norms + rounding, initial=0.0)) / size <= limit
-        is_precise = float(np.max(rounding, initial=0.0)) / size <= limit
+        # Above what rounding can do at most, a residual that stays is no rounding.
+        is_precise = max(self.history[-1], float(np.max(rounding, initial=0.0)) / size) <= limit
         return is_precise and _is_rounded(self.history[-self._doubles :], usual)
 
     def is_open(self, residuals: Array) -> Array:
