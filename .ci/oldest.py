@@ -4,8 +4,9 @@ import re
 import tomllib
 from pathlib import Path
 
-OF_THEIR_TIME = ["pyparsing<3.3"]
-"""What those versions need in turn: matplotlib 3.10 uses names that pyparsing now warns of."""
+OF_THEIR_TIME = ["pyparsing<3.3", "pytest<9"]
+"""What those versions need in turn: matplotlib 3.10 uses names that pyparsing now warns of, and
+scikit-learn 1.8 parametrises tests in a way that pytest does."""
 
 stated = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
 requirements = [
