@@ -284,7 +284,7 @@ class Course:
         self.size, self.goal = size, max(self.tol, usual)
         self._doubles = 0 if self.is_single else self._doubles + 1
         self._note_slowness()
-        limit = max(self.tol, 2.0 * np.sqrt(columns) * self.noise.double / size)
+        limit = max(self.tol, 2.0 * float(np.sqrt(columns)) * self.noise.double / size)
         if self.history[-1] <= self.goal:
             return float(np.max(norms + rounding, initial=0.0)) / size <= limit
         # Above what rounding can do at most, a residual that stays is no rounding.

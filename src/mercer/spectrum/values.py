@@ -240,22 +240,22 @@ def _with_zeros(spectrum: Spectrum, points: Array) -> Spectrum:
     order = np.argsort(-values, kind="stable")
     own = np.zeros((len(spectrum.vectors), len(points)))
     own[points, np.arange(len(points))] = 1.0
-    known = {
-        "lower": np.append(proof.lower, zeros)[order],
-        "upper": np.append(proof.upper, zeros)[order],
-        "sines": np.append(proof.sines, zeros + 1.0)[order],
-        "is_ordered": np.append(proof.is_ordered, zeros == 0.0)[order],
-        "bounds": tuple(np.append(proof.bounds, ["no weight"] * len(points))[order]),
-        "assumptions": tuple(np.append(proof.assumptions, ["none"] * len(points))[order]),
-    }
+    known = replace(
+        proof,
+        lower=np.append(proof.lower, zeros)[order],
+        upper=np.append(proof.upper, zeros)[order],
+        sines=np.append(proof.sines, zeros + 1.0)[order],
+        is_ordered=np.append(proof.is_ordered, zeros == 0.0)[order],
+        bounds=tuple(np.append(proof.bounds, ["no weight"] * len(points))[order]),
+        assumptions=tuple(np.append(proof.assumptions, ["none"] * len(points))[order]),
+    )
+    images = spectrum.images
     return replace(
         spectrum,
         values=values[order],
         vectors=np.hstack([spectrum.vectors, own])[:, order],
-        images=None
-        if spectrum.images is None
-        else np.hstack([spectrum.images, 0.0 * own])[:, order],
-        certificate=replace(proof, **known),
+        images=None if images is None else np.hstack([images, 0.0 * own])[:, order],
+        certificate=known,
     )
 
 
