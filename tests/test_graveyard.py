@@ -166,7 +166,7 @@ def test_09_few_axes_are_the_first_of_many_above_the_rank() -> None:
     """In scikit-learn 53 axes and all axes disagreed: they compared null spaces (#5970)."""
     x = np.random.default_rng(3).standard_normal((80, 2))
     # Eigenvalues come near rounding, then reach it.
-    with pytest.warns(DegenerateAxes, match="28 and 29"), pytest.warns(FewerAxes, match="53"):
+    with pytest.warns(DegenerateAxes, match="28 to"), pytest.warns(FewerAxes, match="53"):
         few = mc.KernelPCA(53, kernel=mc.Gaussian(3.0)).fit(x)
     every = mc.KernelPCA(kernel=mc.Gaussian(3.0)).fit(x)
     assert len(few.inertias_) == every.spectrum_.rank

@@ -42,6 +42,8 @@ k, g = mc.Linear(), mc.Gaussian(0.35)
 
 ATOMS: list[mc.Kernel] = [
     mc.Linear(),
+    mc.Tanimoto(),
+    mc.Jaccard(),
     mc.Polynomial(4, 0.1 + 0.2, 1e-300),
     mc.Sigmoid(-1.5, 1 / 3),
     mc.Bilinear([[2.0, -0.5], [-0.5, 1e16]]),

@@ -295,7 +295,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         if return_std and return_cov:
             raise InvalidParameter("ask for return_std or return_cov, not for both")
         points = self._read(X, reset=False)
-        mean = self._mean_at(points)
+        mean = in_dtype_of(X, self._mean_at(points))
         extra = self._new_noise() if observation else 0.0
         if return_std:
             deviation = in_dtype_of(X, np.sqrt(self._variances(points) + extra))

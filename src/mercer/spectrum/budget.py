@@ -41,7 +41,7 @@ def smaller(n: int, d: int, count: int, method: str, allowed: int, *, threads: i
     """Return in words the largest computation that fits.
 
     >>> smaller(20_000, 10, 5, "dense", 10**9)
-    "method='exact' takes 78.2 MB"
+    "method='exact' takes 78.9 MB"
     >>> smaller(20_000, 10, 5, "exact", 10**5)
     "use fewer points: method='dense' takes up to 50 of them"
     >>> smaller(20_000, 10, 5, "exact", 20 * 10**6)
