@@ -43,7 +43,7 @@ def smaller(n: int, d: int, count: int, method: str, allowed: int, *, threads: i
     >>> smaller(20_000, 10, 5, "dense", 10**9)
     "method='exact' takes 78.9 MB"
     >>> smaller(20_000, 10, 5, "exact", 10**5)
-    "use fewer points: method='dense' takes up to 50 of them"
+    "use fewer points: method='dense' takes up to 52 of them"
     >>> smaller(20_000, 10, 5, "exact", 20 * 10**6)
     "method='nystrom' with landmarks=60 takes 20 MB"
     """
