@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -139,8 +139,9 @@ def test_models_are_shown_inside_others() -> None:
 
 def test_ipython_shows_and_completes(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
-    shells = pytest.importorskip("IPython.core.interactiveshell")
-    shell = shells.InteractiveShell(history_length=0)
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell: Any = cast(Any, InteractiveShell)(history_length=0)
     shell.user_ns["model"] = fitted("KernelPCA of graphs")
     found, _ = shell.display_formatter.format(shell.user_ns["model"])
     assert "KernelPCA" in found["text/html"]

@@ -7,7 +7,7 @@ import sys
 import traceback
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -83,8 +83,7 @@ class Talk:
 
     def forget_output(self) -> None:
         """Let the interpreter flush into nothing: nobody reads any more."""
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        _forget(sys.stdout)
 
     def say(self, text: str) -> None:
         """Tell how it goes, unless asked to be quiet."""
@@ -132,6 +131,14 @@ class Talk:
     def _err(self, text: str) -> None:
         if sys.stderr is not None:
             start = "\r\033[K" if self.is_terminal else ""  # over a progress line
-            with suppress(OSError):  # talk that nobody can hear is no reason to stop
+            try:
                 sys.stderr.write(f"{start}{text}\n")
                 sys.stderr.flush()
+            except OSError:  # talk that nobody can hear is no reason to stop, or to end in 120
+                _forget(sys.stderr)
+
+
+def _forget(stream: TextIO) -> None:
+    """Send to nowhere what a stream still holds, which the interpreter flushes as it ends."""
+    with suppress(OSError, ValueError):  # a stream of a notebook or a test has no number
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
