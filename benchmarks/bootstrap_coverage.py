@@ -21,7 +21,7 @@ from scipy.stats import binomtest
 import mercer as mc
 from mercer.stability.procrustes import rotation
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 REGIMES = {
     "a plane, 100 individuals of 10 variables": (100, 10, (6.0, 3.0)),
     "equal inertias within the plane": (100, 10, (3.0, 3.0)),
@@ -48,12 +48,12 @@ def answered(n: int, p: int, inertias: tuple[float, ...], seed: int) -> Answers:
     rng = np.random.default_rng(seed)
     deviations = np.sqrt(np.r_[inertias, np.full(p - len(inertias), 0.5)])
     x = rng.standard_normal((n, p)) * deviations
-    found = mc.bootstrap(mc.PCA(2), x, 200, level=LEVEL, random_state=seed)
+    found = mc.bootstrap(mc.PCA(2), x, 200, confidence=CONFIDENCE, random_state=seed)
     truth = x[:, :2]
     turned = truth @ rotation(truth, found.coordinates, np.full(n, 1.0 / n))
     (a, b), (c, d) = found.intervals
     holds = a <= inertias[0] <= b, c <= inertias[1] <= d
-    differ = bool(found.ties[0] <= 1.0 - LEVEL)
+    differ = bool(found.ties[0] <= 1.0 - CONFIDENCE)
     return bool(found.covers(turned)[0]), bool(holds[0]), bool(holds[1]), differ
 
 
@@ -74,12 +74,12 @@ def arc_answered(seed: int) -> Answers:
     """The same of a Gaussian kernel, with 100 replicates of 100 individuals."""
     x = arc(100, seed)
     model = mc.KernelPCA(2, kernel=mc.Gaussian(1.0))
-    found = mc.bootstrap(model, x, 100, level=LEVEL, random_state=seed)
+    found = mc.bootstrap(model, x, 100, confidence=CONFIDENCE, random_state=seed)
     truth = arc_model().transform(x)
     turned = truth @ rotation(truth, found.coordinates, np.full(100, 0.01))
     low, high = found.intervals.T
     holds = (low <= arc_model().inertias_) & (arc_model().inertias_ <= high)
-    differ = bool(found.ties[0] <= 1.0 - LEVEL)
+    differ = bool(found.ties[0] <= 1.0 - CONFIDENCE)
     return bool(found.covers(turned)[0]), bool(holds[0]), bool(holds[1]), differ
 
 

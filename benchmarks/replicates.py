@@ -101,7 +101,7 @@ def run(regime: Regime, seed: int) -> tuple[float, mc.ReplicateStudy]:
         sizes=range(2, regime.replicates // 2 + 1),
         draws=60,
         random_state=seed,
-        jobs=1,
+        threads=1,
     )
     return truth(model, regime.power, rng), study
 

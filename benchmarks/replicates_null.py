@@ -60,10 +60,10 @@ def ended(how: mc.Inference, replicates: int, kind: str, runs: int) -> tuple[int
             draws=20,
             samples=150,
             random_state=seed,
-            jobs=1,
+            threads=1,
         )
         curve, answer = study.curve, study.answer
-        alone = decided(curve.sizes, curve.ratio, curve.samples, answer.level)
+        alone = decided(curve.sizes, curve.ratio, curve.samples, answer.confidence)
         count += answer.high is not None, alone.high is not None, answer.is_shown
     return int(count[0]), int(count[1]), int(count[2])
 

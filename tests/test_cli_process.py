@@ -22,6 +22,7 @@ import mercer as mc
 from mercer.cli import running
 from mercer.cli.talk import Talk
 from mercer.datasets.embedded import FOLDER
+from mercer.progress import Line
 from tests.interrupts import PATIENCE, computed, interrupt, is_over, start
 
 COMMAND = [sys.executable, "-W", "error", "-m", "mercer"]
@@ -340,9 +341,10 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 
 PROGRESS = """
 import sys, time
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
+from mercer.progress import Line
 from mercer.cli.talk import Talk
-progress = Progress("tiles")
+progress = Line("tiles")
 def work():
     for i in range(10):
         progress(i + 1, 10)
@@ -367,7 +369,7 @@ def test_what_work_raises_is_raised_where_it_is_waited_for() -> None:
         raise mc.InvalidInput("row 3")
 
     with pytest.raises(mc.InvalidInput, match="row 3"):
-        running.finished(broken, Talk(), running.Progress("x"))
+        running.finished(broken, Talk(), Line("x"))
     assert not running.is_running()
 
 
@@ -375,7 +377,7 @@ def test_the_engine_tells_its_tiles() -> None:
     from mercer.engines.cpu import Threads
     from mercer.gram import Gram
 
-    progress = running.Progress("tiles")
+    progress = Line("tiles")
     x = np.random.default_rng(0).standard_normal((3000, 2))
     vectors = np.ones((3000, 1))
     found = Gram(mc.Gaussian(1.0), x, engine=Threads(progress=progress)).product(vectors)

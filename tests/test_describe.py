@@ -424,7 +424,7 @@ def test_models_without_variables_ask_for_a_table() -> None:
         mc.describe_axes(model, {"u": [1.0, 2.0]})
     with pytest.raises(mc.InvalidParameter, match="correction"):
         mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}, correction="bonferroni")
-    with pytest.raises(mc.InvalidParameter, match="at most 1, found 5"):
+    with pytest.raises(mc.InvalidParameter, match="did you mean level=0.05"):
         mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}, level=5)
     with pytest.raises(mc.InvalidInput, match="str has no individuals"):
         mc.describe_axes("model")

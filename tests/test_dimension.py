@@ -420,7 +420,7 @@ CONSTANT_COLUMN = np.column_stack([ONE_FACTOR, np.full(40, 0.1)])
         (X, {"permutations": [[1], [1, 2]]}, "row 1 of permutations has 2"),
         (X, {"permutations": ROWS + 0.0}, "whole row numbers, found float64"),
         (ONE_FACTOR, {"level": 0.0}, "level"),
-        (ONE_FACTOR, {"level": 1.0}, "level must be a number between 0 and 1"),
+        (ONE_FACTOR, {"level": 1.0}, "significance level"),
         (ONE_FACTOR, {"statistic": "trace"}, "statistic must be 'eigenvalue' or 'share'"),
         (ONE_FACTOR, {"axes": 0}, "axes"),
         (ONE_FACTOR, {"stop_after": 0}, "stop_after"),

@@ -197,7 +197,7 @@ def test_the_caller_keeps_the_data() -> None:
         ({"power": 0.0}, "power"),
         ({"threshold": 1.5}, "between 0 and 1"),
         ({"penalty": 0.5}, "penalty is of the lasso"),
-        ({"level": 1.0}, "level"),
+        ({"confidence": 1.0}, "confidence"),
     ],
 )
 def test_parameters_are_refused_by_name(options: dict[str, object], message: str) -> None:

@@ -610,7 +610,7 @@ def test_deviations_are_those_of_a_gaussian_process() -> None:
     _, wide = model.confidence_band(NEW, 0.9, observation=True)
     total = np.sqrt(deviations**2 + model.noise_variance_)
     np.testing.assert_allclose(wide - values, 1.6448536 * total, rtol=1e-6)
-    with pytest.raises(mc.InvalidParameter, match="level"):
+    with pytest.raises(mc.InvalidParameter, match="confidence"):
         model.confidence_band(NEW, 95.0)
 
 

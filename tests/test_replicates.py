@@ -182,7 +182,7 @@ def p_values(counts: tuple[int, ...], effect: float, seed: int, shift: float = 0
     data = as_expression(np.concatenate(parts), labels.tolist())
     compare = Comparison(mc.AlignedEdges(), data.genes)
     test = Permuted(residuals(data), mc.Inference(), compare, seed)
-    return list(test.run(test.tasks(39, 39 if len(counts) > 2 else 0), jobs=1).values())
+    return list(test.run(test.tasks(39, 39 if len(counts) > 2 else 0), threads=1).values())
 
 
 def test_permutations_reject_what_differs_and_nothing_else() -> None:
@@ -302,7 +302,7 @@ def test_a_seed_decides_everything_and_threads_nothing(study: mc.ReplicateStudy)
         infer=SOFT,
         draws=12,
         samples=60,
-        jobs=2,
+        threads=2,
         progress=lambda done, total: calls.append((done, total)),
     )
     np.testing.assert_array_equal(again.curve.samples, study.curve.samples)
@@ -365,7 +365,14 @@ def test_any_kernel_between_networks_will_do(kernel: Any) -> None:
     table = model.table(6, np.random.default_rng(0))
     how = mc.Inference(is_signed=False)
     found = mc.replicate_study(
-        table, "condition", kernel=kernel, infer=how, sizes=[3], draws=4, level=0.8, permutations=9
+        table,
+        "condition",
+        kernel=kernel,
+        infer=how,
+        sizes=[3],
+        draws=4,
+        confidence=0.8,
+        permutations=9,
     )
     assert np.all(found.curve.scatter > 0)
     assert "'median'" not in repr(found.kernel)
@@ -389,7 +396,9 @@ def test_the_lasso_can_be_studied_too() -> None:
     x = model.table(12, np.random.default_rng(0)).matrix()[:24]
     labels = np.repeat(["00", "01"], 12)
     how = mc.Inference("glasso", penalty=0.6, subsamples=3)
-    found = mc.replicate_study(x, labels, infer=how, sizes=[6], draws=2, level=0.8, permutations=9)
+    found = mc.replicate_study(
+        x, labels, infer=how, sizes=[6], draws=2, confidence=0.8, permutations=9
+    )
     assert found.networks["00"].frequencies is not None
     assert np.all(np.isfinite(found.curve.ratio))
 
@@ -425,8 +434,8 @@ def small(counts: tuple[int, ...]) -> tuple[Array, list[str]]:
         ((6, 6), {"sizes": [4]}, mc.InvalidParameter, "at most 3"),
         ((6, 6), {"sizes": [1, 2]}, mc.InvalidParameter, "sizes"),
         ((6, 6), {"draws": 0}, mc.InvalidParameter, "draws"),
-        ((6, 6), {"level": 1.0}, mc.InvalidParameter, "level"),
-        ((6, 6), {"level": 0.99999}, mc.InvalidParameter, "lower it"),
+        ((6, 6), {"confidence": 1.0}, mc.InvalidParameter, "confidence"),
+        ((6, 6), {"confidence": 0.99999}, mc.InvalidParameter, "lower it"),
         ((6, 6), {"permutations": 38}, mc.InvalidParameter, "permutations"),
         ((6, 6), {"infer": 3}, mc.InvalidParameter, "infer"),
         ((6, 6), {"infer": "magic"}, mc.InvalidParameter, "method"),
@@ -533,7 +542,15 @@ def test_the_command_answers_in_json(file: Path, capsys: pytest.CaptureFixture[s
     assert main([*words, "--json"]) == 0
     value = json.loads(capsys.readouterr().out)
     assert value["conditions"] == {"00": 6, "01": 6, "10": 6, "11": 6}
-    known = {"number", "low", "high", "level", "is_extrapolated", "p_value", "is_difference_shown"}
+    known = {
+        "number",
+        "low",
+        "high",
+        "confidence",
+        "is_extrapolated",
+        "p_value",
+        "is_difference_shown",
+    }
     assert set(value["answer"]) == known
     assert len(value["curve"]["to_full_low"]) == 5
     assert value["curve"]["replicates"] == [2, 3, 4, 5, 6]

@@ -754,8 +754,8 @@ def test_what_has_no_spline_is_refused() -> None:
         spline.predict(x, -1)
     with pytest.raises(mc.InvalidParameter, match="white noise"):
         mc.SmoothingSpline(1.0).fit(x, y).predict(x, 2, return_std=True)
-    with pytest.raises(mc.InvalidParameter, match="level"):
-        mc.SmoothingSpline(1.0).fit(x, y).confidence_band(x, level=95)
+    with pytest.raises(mc.InvalidParameter, match="did you mean confidence=0.95"):
+        mc.SmoothingSpline(1.0).fit(x, y).confidence_band(x, confidence=95)
 
 
 @pytest.mark.parametrize("n", [30, 1000])

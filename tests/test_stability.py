@@ -492,8 +492,8 @@ def test_wrong_arguments_are_named() -> None:
     X = sample(20, (6.0, 3.0))
     with pytest.raises(mc.InvalidParameter, match="replicates"):
         mc.bootstrap(mc.PCA(2), X, 5)
-    with pytest.raises(mc.InvalidParameter, match="level"):
-        mc.bootstrap(mc.PCA(2), X, level=1.0)
+    with pytest.raises(mc.InvalidParameter, match="confidence"):
+        mc.bootstrap(mc.PCA(2), X, confidence=1.0)
     with pytest.raises(mc.InvalidInput, match="2 axes, fewer than the 3"):
         mc.bootstrap(mc.PCA(2), X, axes=3)
     with pytest.raises(mc.InvalidInput, match="PCA or a KernelPCA"):

@@ -21,7 +21,7 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.display import Shown
-from mercer.engines.base import Engine, Progress, machine_bytes
+from mercer.engines.base import Engine, machine_bytes
 from mercer.engines.cpu import Threads
 from mercer.engines.rounding import BLOCK, Rounding, gamma, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
@@ -34,6 +34,7 @@ from mercer.points import (
     readings,
     take,
 )
+from mercer.progress import Progress
 
 KEPT_SHARE = 4
 """One part in so many of the memory that may be used keeps values that are costly to compute."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any
+from typing import Any, TypeVar
 
 from mercer.check import UnknownParameter
 
@@ -98,6 +98,54 @@ def no_attribute(name: str, known: Iterable[str]) -> str:
     return f"{plain}; {hint}" if hint else plain
 
 
+WORDS: Mapping[str, str] = {
+    "level": "the significance level of a test; that of an interval is confidence, such as "
+    "confidence=0.95",
+    "confidence": "that of an interval; the significance of a test is level, such as level=0.05",
+    "jobs": "threads",
+    "n_jobs": "threads",
+    "seed": "random_state",
+    "n_permutations": "permutations",
+    "n_bootstrap": "replicates",
+    "verbose": "progress, such as progress=True",
+}
+"""Words that mean the same in every function, by those that one might look for."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def spelled(function: F) -> F:
+    """Return a function that refuses unknown keywords with what they are called here.
+
+    >>> @spelled
+    ... def interval(x: float, *, confidence: float = 0.95) -> None: ...
+    >>> interval(1.0, jobs=2)
+    Traceback (most recent call last):
+    ...
+    mercer.check.UnknownParameter: interval has no parameter 'jobs', only x, confidence; jobs is threads
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    parameters = signature(function).parameters
+    if any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
+        return function
+    takes = [name for name in parameters if name != "self"]
+
+    @wraps(function)
+    def called(*args: Any, **named: Any) -> Any:
+        unknown = next((name for name in named if name not in takes), None)
+        if unknown is not None:
+            raise _unknown(function.__name__, unknown, takes, advice(unknown, takes, WORDS))
+        return function(*args, **named)
+
+    return called  # type: ignore[return-value]
+
+
+def _unknown(where: str, name: str, takes: Iterable[str], hint: str) -> UnknownParameter:
+    return UnknownParameter(
+        f"{where} has no parameter {name!r}, only {', '.join(takes) or 'none'}"
+        f"{'; ' if hint else ''}{hint}"
+    )
+
+
 def advised(init: Callable[..., None]) -> Callable[..., None]:
     """Return a constructor that refuses unknown keywords with what they are called here.
 
@@ -122,10 +170,7 @@ def advised(init: Callable[..., None]) -> Callable[..., None]:
         unknown = next((name for name in named if name not in takes), None)
         if unknown is not None:
             hint = keyword_advice(type(self), [unknown])
-            raise UnknownParameter(
-                f"{type(self).__name__} has no parameter {unknown!r}, only "
-                f"{', '.join(takes) or 'none'}{'; ' if hint else ''}{hint}"
-            )
+            raise _unknown(type(self).__name__, unknown, takes, hint)
         init(self, *args, **named)
 
     return constructor

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.check import Array, InvalidInput
 from mercer.cli.codes import OK, REFUSED
 from mercer.cli.parser import Misused
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.sources import Data, data_of
 from mercer.cli.tables import aligned
 from mercer.cli.talk import Talk
@@ -22,6 +22,7 @@ from mercer.kernels.definite import Verdict, positive_definite
 from mercer.kernels.euclidean import euclidean, negative_definite
 from mercer.kernels.probing import DIRECT_POINTS
 from mercer.planning import flops
+from mercer.progress import Line
 from mercer.spectrum.budget import machine_bytes, readable
 
 SHOWN = 8
@@ -53,7 +54,7 @@ def run(args: Namespace, talk: Talk) -> int:
             positive_definite(resolved, points, random_state=args.seed),
         )
 
-    contract, verdict = finished(work, talk, Progress("checking"))
+    contract, verdict = finished(work, talk, Line("checking"))
     lines = [{"name": c.name, "outcome": c.outcome, "detail": c.detail} for c in contract.checks]
     value = {
         "command": "check",
@@ -71,7 +72,7 @@ def _of_matrix(args: Namespace, data: Data, talk: Talk) -> int:
     what = args.of or ("distances" if _has_distances(values) else "gram")
     if args.dry_run:
         return _plan(talk, len(values))
-    verdict = finished(lambda: TESTS[what](values), talk, Progress("checking"))
+    verdict = finished(lambda: TESTS[what](values), talk, Line("checking"))
     value = {"command": "check", "of": what, "individuals": len(values)}
     talk.answer(value | _described(verdict, data.labels), _text(verdict, data.labels))
     return OK if verdict else REFUSED

@@ -18,7 +18,7 @@ from mercer.check import Array, InvalidInput, MissingExtra
 from mercer.cli.codes import OK, RESOURCE
 from mercer.cli.models import kernel_of
 from mercer.cli.parser import Misused
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.sources import Data, data_of
 from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
@@ -30,6 +30,7 @@ from mercer.data.table import listed
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.planning import flops
+from mercer.progress import Line
 from mercer.spectrum.budget import machine_bytes, readable
 
 FEWEST = 3
@@ -63,7 +64,7 @@ def run(args: Namespace, talk: Talk) -> int:
     )
     names = {part.name: part.kernel for part in parts}
     given: tuple[Any, Any] = (names, parts[0].points) if is_shared else (kernels, None)
-    progress = Progress("permutations")
+    progress = Line("permutations")
 
     def work() -> tuple[Comparison, Consensus | None]:
         found = compare_kernels(

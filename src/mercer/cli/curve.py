@@ -15,7 +15,7 @@ from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
 from mercer.cli.models import scaled
 from mercer.cli.parser import Misused
 from mercer.cli.report import command_line
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.sources import Data, data_of, without
 from mercer.cli.tables import csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
@@ -26,6 +26,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.page.curve import Fit, likelihood_of, named_variables, result, sections
 from mercer.page.text import count_of
+from mercer.progress import Line
 from mercer.regression.kernel import KernelRegression
 from mercer.regression.spline import SmoothingSpline
 from mercer.solve import DIRECT
@@ -50,12 +51,12 @@ def run(args: Namespace, talk: Talk) -> int:
         raise Misused("--weights is for splines and ridge regression; a process has one noise")
     talk.say(f"{args.data}: {count_of(len(y), 'observation')} of {args.y} given {', '.join(names)}")
     named = {} if data.weights is None else {"sample_weight": data.weights}
-    finished(lambda: model.fit(x, y, **named), talk, Progress("fitting"))
-    fit = Fit(model, x, y, names, args.y, tuple(data.labels), args.level, data.weights)
+    finished(lambda: model.fit(x, y, **named), talk, Line("fitting"))
+    fit = Fit(model, x, y, names, args.y, tuple(data.labels), args.confidence, data.weights)
     value = summary(fit)
     if out is not None:
         value["page"] = out
-        finished(lambda: write_page(args, page, fit, out), talk, Progress("writing"))
+        finished(lambda: write_page(args, page, fit, out), talk, Line("writing"))
         talk.say(f"the page is {out}")
     write_files(args, talk, fit)
     if args.fitted != "-":

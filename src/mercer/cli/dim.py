@@ -8,12 +8,13 @@ from typing import Any
 
 from mercer.cli.codes import OK
 from mercer.cli.models import all_axes, asked, fitted, kernel_text, tell_plan
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.sources import Data, data_of
 from mercer.cli.tables import aligned
 from mercer.cli.talk import Talk
 from mercer.dimension.choose import Rule, choose_dimension
 from mercer.dimension.rules import Choice
+from mercer.progress import Line
 
 
 def run(args: Namespace, talk: Talk) -> int:
@@ -49,7 +50,7 @@ def model_of(args: Namespace, data: Data) -> Any:
 
 def chosen(model: Any, args: Namespace, talk: Talk, permutations: int) -> dict[str, Choice]:
     """Return the choice of every rule; without permutations Horn's is left out."""
-    progress = Progress("permutations")
+    progress = Line("permutations")
     more = {name: getattr(args, name) for name in ("level", "share") if hasattr(args, name)}
     if permutations == 0:
         quick: tuple[Rule, ...] = ("inertia", "kaiser", "scree")

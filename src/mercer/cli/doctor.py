@@ -16,12 +16,13 @@ from threadpoolctl import threadpool_info
 from mercer import __version__
 from mercer.cli.codes import OK
 from mercer.cli.refusals import in_flags
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.talk import Talk
 from mercer.gram import Gram
 from mercer.kernels.radial import Gaussian
 from mercer.pca import KernelPCA
 from mercer.planning import plan
+from mercer.progress import Line
 from mercer.spectrum.budget import machine_bytes, readable
 
 NEEDED = ("numpy", "scipy", "scikit-learn", "narwhals", "array-api-compat", "threadpoolctl")
@@ -49,7 +50,7 @@ def run(args: Namespace, talk: Talk) -> int:
         "extras": {name: all(map(has, modules)) for name, modules in EXTRAS.items()},
     }
     if not args.dry_run:
-        value["pairs_per_second"] = finished(pairs_per_second, talk, Progress("measuring"))
+        value["pairs_per_second"] = finished(pairs_per_second, talk, Line("measuring"))
     if args.individuals is not None:
         cost = plan(KernelPCA(args.rank, kernel=Gaussian(1.0)), args.individuals, args.variables)
         value["plan"] = {

@@ -16,7 +16,7 @@ from mercer.cli.fit import coordinates, summary, text_of
 from mercer.cli.models import AXES, Fitted, fitted, tell_plan
 from mercer.cli.parser import Misused
 from mercer.cli.report import command_line, writer
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.sources import Data
 from mercer.cli.tables import csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
@@ -28,6 +28,7 @@ from mercer.kernels.aligned import AlignedEdges, AlignedHeat, AlignedLaplacian
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
 from mercer.pca import KernelPCA
+from mercer.progress import Line
 from mercer.store import save
 
 KERNEL = "weisfeiler_lehman(3).normalised()"
@@ -92,7 +93,7 @@ def run(args: Namespace, talk: Talk) -> int:
     _write(args, talk, result, data)
     if page is not None and out is not None:
         value["page"] = out
-        finished(lambda: _write_page(args, page, model, data, out), talk, Progress("writing"))
+        finished(lambda: _write_page(args, page, model, data, out), talk, Line("writing"))
         talk.say(f"the page is {out}")
     talk.answer(value, text_of(value))
     if out is not None and args.open:

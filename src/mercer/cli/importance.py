@@ -6,10 +6,10 @@ from argparse import Namespace
 from typing import Any
 
 from mercer.cli.parser import Misused
-from mercer.cli.running import Progress
 from mercer.cli.study import Study, records
 from mercer.estimator import PRECOMPUTED
 from mercer.importance import Importance, permutation_importance
+from mercer.progress import Line
 
 
 class ImportanceStudy(Study[Importance]):
@@ -26,7 +26,7 @@ class ImportanceStudy(Study[Importance]):
         if args.importance < 1:
             raise Misused(f"--importance must be a whole number >= 1, found {args.importance}")
 
-    def answer(self, args: Namespace, model: Any, progress: Progress) -> Importance:
+    def answer(self, args: Namespace, model: Any, progress: Line) -> Importance:
         return permutation_importance(
             model, permutations=args.importance, random_state=args.seed, progress=progress
         )

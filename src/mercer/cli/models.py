@@ -13,7 +13,7 @@ from mercer.check import Array
 from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
 from mercer.cli.parser import Misused
 from mercer.cli.refusals import in_flags
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.sources import Data, data_of, without
 from mercer.cli.talk import Talk
 from mercer.data.matrices import SquareMatrix
@@ -30,6 +30,7 @@ from mercer.mds.distances import WHOLE
 from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
 from mercer.planning import Plan, flops, plan
+from mercer.progress import Line
 from mercer.reading import FewerAxes
 from mercer.spectrum import STORED
 from mercer.spectrum.budget import machine_bytes
@@ -303,7 +304,7 @@ def tell_plan(talk: Talk, model: Any, data: Data, *, times: int = 1) -> int:
 
 def fitted(model: Any, data: Data, talk: Talk, *, is_rank_asked: bool = True) -> Fitted:
     """Fit a model to data; it keeps the table, by whose names new data are read."""
-    progress = Progress("fitting")
+    progress = Line("fitting")
     named = {"sample_weight": data.weights} if data.weights is not None else {}
     memory = getattr(model, "memory", None)
     if isinstance(model, KernelPCA):

@@ -11,6 +11,9 @@ from mercer import __version__
 from mercer.cli import EXAMPLES
 from mercer.cli.commands import CODES, COMMANDS
 
+RENAMED = {"--level": "--confidence", "--jobs": "--threads"}
+"""Options by the words that a command had for them, where it has the others."""
+
 
 class Misused(Exception):
     """Arguments that make no sense; the message says which."""
@@ -49,6 +52,8 @@ def _meant(word: str, known: Sequence[str]) -> str:
     """
     from difflib import get_close_matches
 
+    if RENAMED.get(word) in known:
+        return f"; did you mean {RENAMED[word]}?"
     close = get_close_matches(word, known, 1)
     return f"; did you mean {close[0]}?" if close else ""
 

@@ -6,11 +6,11 @@ from argparse import Namespace
 from typing import Any, NamedTuple
 
 from mercer.cli.parser import Misused
-from mercer.cli.running import Progress
 from mercer.cli.study import Study, reads_columns, records
 from mercer.estimator import PRECOMPUTED
 from mercer.pca.along import PLACES, AxisPoints, axis_points
 from mercer.pca.rebuilt import Rebuilt, rebuilt
+from mercer.progress import Line
 
 
 class Found(NamedTuple):
@@ -43,7 +43,7 @@ class PreimageStudy(Study[Found]):
         if args.preimages < 1:
             raise Misused(f"--preimages must be a whole number >= 1, found {args.preimages}")
 
-    def answer(self, args: Namespace, model: Any, progress: Progress) -> Found:
+    def answer(self, args: Namespace, model: Any, progress: Line) -> Found:
         axes = args.preimages
         return Found(
             axis_points(model, axes=axes), rebuilt(model, axes=axes, random_state=args.seed)

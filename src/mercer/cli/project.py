@@ -12,13 +12,14 @@ import numpy as np
 from mercer.check import CorruptFile, InvalidInput
 from mercer.cli.codes import OK
 from mercer.cli.parser import Misused
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.sources import Data, data_of, local, matched, missing_of
 from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.missing import policies, settled
 from mercer.data.table import Table, frozen
 from mercer.planning import flops
+from mercer.progress import Line
 from mercer.reading import Readable
 from mercer.spectrum.budget import readable
 from mercer.store import load
@@ -36,7 +37,7 @@ def run(args: Namespace, talk: Talk) -> int:
     data = new_data(args, model, talk)
     if args.dry_run:
         return _plan(talk, model, data)
-    columns = finished(lambda: placed(model, data), talk, Progress("projecting"))
+    columns = finished(lambda: placed(model, data), talk, Line("projecting"))
     table = csv_bytes(columns, is_raw=args.raw)
     if args.out:
         write(args.out, table)

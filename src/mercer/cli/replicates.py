@@ -15,16 +15,18 @@ from mercer.check import MissingExtra
 from mercer.cli.codes import OK, RESOURCE
 from mercer.cli.parser import Misused
 from mercer.cli.report import command_line
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.sources import data_of
 from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.table import Table
 from mercer.networks.expression import Expression, as_expression
 from mercer.networks.inference import Inference
-from mercer.networks.needed import Needed, level_of
+from mercer.networks.needed import Needed
 from mercer.networks.permuted import of_pairs, permutations_of
 from mercer.networks.study import ReplicateStudy, replicate_study, shown
+from mercer.progress import Line
+from mercer.settings import confidence_of
 from mercer.spectrum.budget import machine_bytes
 
 NANOSECONDS = {"correlation": 40.0, "spearman": 60.0, "partial": 200.0, "glasso": 4e5}
@@ -46,7 +48,7 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.dry_run:
         return _plan(talk, args, expression, how)
     talk.say(f"{args.data}: {_counts(expression)}")
-    progress = Progress("draws")
+    progress = Line("draws")
     study = finished(lambda: _study(args, data.table, how, progress), talk, progress)
     value = summary(study)
     if args.out:
@@ -57,7 +59,7 @@ def run(args: Namespace, talk: Talk) -> int:
         talk.say(f"the edges are in {args.edges}")
     if page is not None and out is not None:
         value["page"] = out
-        finished(lambda: _write_page(args, page, study, out), talk, Progress("writing"))
+        finished(lambda: _write_page(args, page, study, out), talk, Line("writing"))
         talk.say(f"the page is {out}")
     talk.answer(value, text_of(study))
     if out is not None and args.open:
@@ -78,9 +80,9 @@ def _study(args: Namespace, table: Table | None, how: Inference, progress: Any) 
         kernel=args.kernel,
         infer=how,
         draws=args.draws,
-        level=args.level,
+        confidence=args.confidence,
         random_state=args.seed,
-        jobs=args.jobs,
+        threads=args.threads,
         progress=progress,
     )
 
@@ -116,9 +118,9 @@ def _plan(talk: Talk, args: Namespace, expression: Expression, how: Inference) -
     most = min(expression.replicates)
     sizes = sizes_of(args.sizes) or list(range(how.fewest, most + 1))
     each = sum(2 if 2 * m <= most else 1 for m in sizes) * C
-    level = level_of(args.level)
-    permutations = permutations_of(None, level)
-    tests = C * permutations + C * (C - 1) * of_pairs(permutations, C, level)
+    confidence = confidence_of(args.confidence)
+    permutations = permutations_of(None, confidence)
+    tests = C * permutations + C * (C - 1) * of_pairs(permutations, C, confidence)
     networks = each * args.draws + sum(expression.replicates) + C + tests
     kept = shown(genes, C * len(sizes)) * C * len(sizes)
     memory = 8 * genes**2 * (2 * (sum(expression.replicates) + C) + 2 * kept + 6 * C)
@@ -168,7 +170,7 @@ def _plain(answer: Needed) -> dict[str, Any]:
         "number": answer.number,
         "low": answer.low,
         "high": answer.high,
-        "level": answer.level,
+        "confidence": answer.confidence,
         "is_extrapolated": answer.is_extrapolated,
         "p_value": answer.p_value,
         "is_difference_shown": answer.is_shown,
@@ -231,7 +233,7 @@ def _write_page(args: Namespace, page: Any, study: ReplicateStudy, out: str) -> 
 
 def _changed(args: Namespace) -> Namespace:
     """Return the arguments without those that have their defaults."""
-    defaults = {"infer": "correlation", "power": 1.0, "draws": 100, "level": 0.95}
+    defaults = {"infer": "correlation", "power": 1.0, "draws": 100, "confidence": 0.95}
     kept = {k: v for k, v in vars(args).items() if defaults.get(k) != v}
     return Namespace(**kept)
 
@@ -247,7 +249,7 @@ def _code(args: Namespace, study: ReplicateStudy) -> str:
         "study = mc.replicate_study(\n    table,\n"
         f"    {args.condition},{some}{kernel}\n"
         f"    infer=mc.{study.inference!r},\n"
-        f"    draws={study.draws},\n    level={study.answer.level},\n"
+        f"    draws={study.draws},\n    confidence={study.answer.confidence},\n"
         f"    random_state={study.seed},\n)\n"
         "print(study)"
     )

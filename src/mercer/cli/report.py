@@ -15,7 +15,7 @@ from mercer.cli.commands import LARGEST
 from mercer.cli.dim import chosen
 from mercer.cli.models import begun, fitted, planned, tell_plan
 from mercer.cli.parser import Misused
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.sources import Data, as_written, local
 from mercer.cli.studies import refuse_studies
 from mercer.cli.studies import sections as sections_of
@@ -23,6 +23,7 @@ from mercer.cli.tables import refuse_existing
 from mercer.cli.talk import Talk
 from mercer.data.source import kind_of, regular
 from mercer.engines.base import memory_bytes
+from mercer.progress import Line
 from mercer.store import about, load
 
 PERMUTATIONS, PATIENCE = 199, 60.0
@@ -88,7 +89,7 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
                 sections=sections,
             ),
             talk,
-            Progress("writing"),
+            Line("writing"),
         )
     )
     value = {"command": "report", "page": str(written), "bytes": written.stat().st_size}

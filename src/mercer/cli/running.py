@@ -14,12 +14,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from time import monotonic, sleep
+from time import sleep
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
 from mercer.cli.codes import INTERRUPTED, TERMINATED
 from mercer.cli.talk import Talk
+from mercer.progress import Line
 
 T = TypeVar("T")
 
@@ -86,49 +87,7 @@ def _end_late(end: Callable[[Interrupted], object], found: Interrupted) -> None:
     end(found)
 
 
-class Progress:
-    """How far some work is: parts done and parts there are; a new round begins at 1 again."""
-
-    def __init__(self, what: str) -> None:
-        self.what = what
-        self.done = self.total = self.rounds = 0
-        self.begun = self.round_begun = monotonic()
-
-    def __call__(self, done: int, total: int) -> None:
-        if done < self.done or not self.rounds:
-            self.rounds, self.round_begun = self.rounds + 1, monotonic()
-        self.done, self.total = done, total
-
-    def line(self) -> str:
-        """Return the state in one line.
-
-        >>> progress = Progress("tiles")
-        >>> progress(1, 4)
-        >>> progress.line().startswith("tiles 1/4  25 %")
-        True
-        """
-        now = monotonic()
-        if not self.total:
-            return f"{self.what} {clock(now - self.begun)}"
-        share = self.done / self.total
-        left = (now - self.round_begun) * (1.0 - share) / share if share else 0.0
-        pass_number = f"  pass {self.rounds}" if self.rounds > 1 else ""
-        counted = f"{self.what} {self.done:,}/{self.total:,}".replace(",", " ")
-        return f"{counted}  {share:.0%}".replace("%", " %") + f"{pass_number}  ETA {clock(left)}"
-
-
-def clock(seconds: float) -> str:
-    """Return a time as a clock shows it.
-
-    >>> clock(41.2), clock(3700.0)
-    ('0:41', '1:01:40')
-    """
-    minutes, second = divmod(int(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
-
-
-def finished(work: Callable[[], T], talk: Talk, progress: Progress) -> T:
+def finished(work: Callable[[], T], talk: Talk, progress: Line) -> T:
     """Return what some work returns, or raise what it raises; the line is drawn meanwhile."""
     outcome: dict[str, Any] = {}
 
@@ -176,7 +135,7 @@ def _tell(talk: Talk, found: Interrupted) -> None:
         _told.release()
 
 
-def _wait(thread: threading.Thread, talk: Talk, progress: Progress) -> None:
+def _wait(thread: threading.Thread, talk: Talk, progress: Line) -> None:
     if not talk.is_terminal or talk.is_quiet:
         thread.join()
         return

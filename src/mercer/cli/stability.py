@@ -9,10 +9,10 @@ import numpy as np
 
 from mercer.cli.parser import Misused
 from mercer.cli.path import Range, range_of
-from mercer.cli.running import Progress
 from mercer.cli.study import Study, records
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.pca import PCA
+from mercer.progress import Line
 from mercer.stability import (
     Bootstrap,
     Jackknife,
@@ -36,7 +36,7 @@ class BootstrapStudy(Study[Bootstrap]):
         if args.bootstrap < FEWEST:
             raise Misused(f"--bootstrap must be a whole number >= {FEWEST}, found {args.bootstrap}")
 
-    def answer(self, args: Namespace, model: Any, progress: Progress) -> Bootstrap:
+    def answer(self, args: Namespace, model: Any, progress: Line) -> Bootstrap:
         return bootstrap(
             model, replicates=args.bootstrap, random_state=args.seed, progress=progress
         )
@@ -72,7 +72,7 @@ class JackknifeStudy(Study[Jackknife]):
     counted = "individuals"
     unfit = "leaves out individuals of a table; distances have no axes to turn"
 
-    def answer(self, args: Namespace, model: Any, progress: Progress) -> Jackknife:
+    def answer(self, args: Namespace, model: Any, progress: Line) -> Jackknife:
         return jackknife(model, progress=progress)
 
     def value(self, found: Jackknife) -> dict[str, Any]:
@@ -117,7 +117,7 @@ class PathStudy(Study[ParameterPath]):
             )
         range_of(args.path, as_kernel(model.kernel))
 
-    def answer(self, args: Namespace, model: Any, progress: Progress) -> ParameterPath:
+    def answer(self, args: Namespace, model: Any, progress: Line) -> ParameterPath:
         asked = self._range(args, model)
         return parameter_path(model, None, asked.parameter, asked.values, progress=progress)
 

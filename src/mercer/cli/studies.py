@@ -12,10 +12,11 @@ from typing import Any
 
 from mercer.cli.importance import ImportanceStudy
 from mercer.cli.preimages import PreimageStudy
-from mercer.cli.running import Progress, finished
+from mercer.cli.running import finished
 from mercer.cli.stability import BootstrapStudy, JackknifeStudy, PathStudy
 from mercer.cli.study import Study
 from mercer.cli.talk import Talk
+from mercer.progress import Line
 
 STUDIES: tuple[Study[Any], ...] = (
     BootstrapStudy(),
@@ -58,12 +59,12 @@ def answered(args: Namespace, model: Any, talk: Talk) -> list[Answer]:
     """Return what the studies find of a fitted model."""
     found = []
     for study in asked(args):
-        progress = Progress(study.counted)
+        progress = Line(study.counted)
         found.append(Answer(study, finished(_work(study, args, model, progress), talk, progress)))
     return found
 
 
-def _work(study: Study[Any], args: Namespace, model: Any, progress: Progress) -> Any:
+def _work(study: Study[Any], args: Namespace, model: Any, progress: Line) -> Any:
     return lambda: study.answer(args, model, progress)
 
 

@@ -7,9 +7,9 @@ from argparse import Namespace
 from typing import Any, ClassVar, Generic, TypeVar
 
 from mercer.cli.parser import Misused
-from mercer.cli.running import Progress
 from mercer.estimator import as_kernel
 from mercer.pca import PCA, KernelPCA
+from mercer.progress import Line
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ class Study(ABC, Generic[T]):
             raise Misused(f"--{self.flag} {self.unfit}")
 
     @abstractmethod
-    def answer(self, args: Namespace, model: Any, progress: Progress) -> T:
+    def answer(self, args: Namespace, model: Any, progress: Line) -> T:
         """Compute it for a fitted model."""
 
     def text(self, found: T) -> str:

@@ -21,9 +21,9 @@ from mercer.compare.sides import (
     side,
 )
 from mercer.display import Shown
-from mercer.engines.base import Progress
 from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
+from mercer.progress import Progress
 
 TESTS = ("permutation", "multiplier", "pearson")
 ESTIMATORS = ("biased", "unbiased")

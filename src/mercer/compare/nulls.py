@@ -14,8 +14,8 @@ from scipy.special import gammainc, gammaincc, ndtr
 
 from mercer.check import Array, InvalidInput, chunks, whole
 from mercer.compare.products import Statistic
-from mercer.engines.base import Progress
 from mercer.engines.cpu import Threads
+from mercer.progress import Progress
 
 BATCH = 16
 """Permutations that a thread takes at a time."""

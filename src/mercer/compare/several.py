@@ -16,8 +16,8 @@ from mercer.compare.products import Tiled, products_of
 from mercer.compare.sides import centring, frozen, named_sides, scaled
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.engines.base import Progress
 from mercer.multiplicity import corrected
+from mercer.progress import Progress
 
 
 @dataclass(frozen=True, eq=False, repr=False)

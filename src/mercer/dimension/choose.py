@@ -10,7 +10,8 @@ import numpy as np
 from mercer.check import InvalidInput, InvalidParameter, number
 from mercer.dimension.horn import parallel_analysis
 from mercer.dimension.rules import Choice, by_kaiser, by_scree, by_share
-from mercer.engines.base import Progress
+from mercer.progress import Progress
+from mercer.settings import LEVEL
 
 Rule = Literal["inertia", "kaiser", "scree", "horn"]
 
@@ -46,7 +47,7 @@ def choose_dimension(
     rule: str = "inertia",
     *,
     share: float = 0.95,
-    level: float = 0.05,
+    level: float = LEVEL,
     permutations: Any = 999,
     random_state: int | None = None,
     progress: Progress | None = None,

@@ -10,14 +10,15 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, chunks, number, whole
+from mercer.check import Array, InvalidInput, InvalidParameter, chunks, whole
 from mercer.data.tidy import as_frame
 from mercer.dimension.null import Subject
 from mercer.dimension.permuting import Drawn, Permutations, as_permutations, in_order
 from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
 from mercer.dimension.source import WEIGHTED, Source, source_of
-from mercer.engines.base import Progress
+from mercer.progress import Progress
+from mercer.settings import LEVEL, level_of
 from mercer.spectrum import leading
 
 STATISTICS = ("eigenvalue", "share")
@@ -93,7 +94,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     kernel: Any = None,
     standardize: bool | None = None,
     statistic: str | None = None,
-    level: float = 0.05,
+    level: float = LEVEL,
     axes: int | None = None,
     stop_after: int | None = None,
     random_state: int | None = None,
@@ -150,7 +151,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     (1, 0.01, 0.0)
     """
     limits = Limits(
-        _between(level, "level"),
+        level_of(level),
         None if stop_after is None else whole(stop_after, "stop_after", least=1),
     )
     workers = None if threads is None else whole(threads, "threads", least=1)
@@ -336,13 +337,6 @@ def _named(statistic: str | None, source: Source) -> str:
     if statistic not in STATISTICS:
         raise InvalidParameter(f"statistic must be 'eigenvalue' or 'share', found {statistic!r}")
     return statistic
-
-
-def _between(value: Any, name: str) -> float:
-    result = number(value, name, above=0.0)
-    if result >= 1.0:
-        raise InvalidParameter(f"{name} must be a number between 0 and 1, found {value!r}")
-    return result
 
 
 def _evidence(

@@ -6,14 +6,12 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from mercer.check import Array
 from mercer.check import memory_bytes as memory_bytes
 from mercer.engines.tiles import Block, Tiles
-
-Progress: TypeAlias = Callable[[int, int], None]
-"""A function of how many tiles are done and how many there are."""
+from mercer.progress import Progress
 
 
 class Engine(Protocol):

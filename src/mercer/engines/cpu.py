@@ -16,10 +16,11 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from mercer.check import Array, chunks
-from mercer.engines.base import Progress, memory_bytes
+from mercer.engines.base import memory_bytes
 from mercer.engines.compiled import fastest_exponential
 from mercer.engines.tiles import Block, Tiles
 from mercer.kernels.pairs import exponential
+from mercer.progress import Progress
 
 T = TypeVar("T")
 Item = TypeVar("Item")

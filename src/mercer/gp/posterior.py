@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, MercerError, number
+from mercer.check import Array, MercerError
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.gp.noise import NoNoise
+from mercer.settings import CONFIDENCE, confidence_of
+from mercer.spelling import spelled
 
 UNIT = float(np.finfo(float).eps)
 
@@ -73,12 +75,14 @@ class Posterior(Shown):
         """The standard deviation of y."""
         return np.sqrt(self.observation_variance)
 
-    def band(self, level: float = 0.95, *, observation: bool = False) -> tuple[Array, Array]:
+    @spelled
+    def band(
+        self, confidence: float = CONFIDENCE, *, observation: bool = False
+    ) -> tuple[Array, Array]:
         """Return the ends of the central intervals of g, or of y, that have a probability."""
-        if not 0.0 < number(level, "level") < 1.0:
-            raise InvalidParameter(f"level must be between 0 and 1, found {level!r}")
+        confidence = confidence_of(confidence)
         deviation = self.observation_deviation if observation else self.latent_deviation
-        half = NormalDist().inv_cdf(0.5 + 0.5 * level) * deviation
+        half = NormalDist().inv_cdf(0.5 + 0.5 * confidence) * deviation
         half = half if self.mean.ndim == 1 else half[:, None]
         return self.mean - half, self.mean + half
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, chunks, whole
 from mercer.dimension.permuting import in_order
-from mercer.engines.base import Progress
 from mercer.estimator import require_fit
 from mercer.importance.columns import Column, columns_of, groups_of
 from mercer.importance.systems import Covariances, Landmarks, Moved, System, Whole
@@ -20,6 +19,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.vectors import Linear
 from mercer.pca.slopes import has_variables
 from mercer.points import Rows, take
+from mercer.progress import Progress
 
 AXES = 2
 """Axes whose space is followed unless a number is asked for: the plane that people look at."""

@@ -40,7 +40,7 @@ class Curve(Shown):
         "scatter": "of networks in their conditions",
         "separation": "of conditions",
         "recognised": "share of networks nearest to their own condition",
-        "level": "of the bands",
+        "confidence": "of the bands",
     }
 
     sizes: Array
@@ -53,13 +53,13 @@ class Curve(Shown):
     every: Array
     to_full: Array
     to_full_band: Array
-    level: float
+    confidence: float
 
     def at(self, numbers: Any) -> tuple[Array, Array, Array]:
         """Return the ratio at numbers of replicates, and its band: extrapolated beyond sizes."""
         m = np.asarray(numbers, float)
         samples = np.stack([continued(self.sizes, s, m) for s in self.samples])
-        tail = (1.0 - self.level) / 2.0
+        tail = (1.0 - self.confidence) / 2.0
         low, high = np.quantile(samples, [tail, 1.0 - tail], axis=0)
         return continued(self.sizes, self.ratio, m), low, high
 
@@ -141,7 +141,7 @@ def distances_to_full(
 
 
 def estimated(
-    drawn: Mapping[int, Drawn], influences: Influences, weights: Array, level: float
+    drawn: Mapping[int, Drawn], influences: Influences, weights: Array, confidence: float
 ) -> tuple[Curve, Resampled]:
     """Return the curve, and the moments of data and samples that it rests on."""
     C = len(influences.counts)
@@ -154,7 +154,7 @@ def estimated(
         )
     moved = Resampled.of(found, influences, weights)
     within, between = pooled(moved.scatter, moved.separations)
-    tail = (1.0 - level) / 2.0
+    tail = (1.0 - confidence) / 2.0
     ends = [tail, 1.0 - tail]
     ratio = ratios(between, within)
     to_full, to_full_samples = distances_to_full(drawn, influences, weights)
@@ -169,6 +169,6 @@ def estimated(
         every=np.array(list(drawn)),
         to_full=to_full,
         to_full_band=np.quantile(to_full_samples, ends, axis=0),
-        level=level,
+        confidence=confidence,
     )
     return curve, moved

@@ -25,7 +25,7 @@ TOGETHER = 5
 def shared_out(
     work: Callable[[T, Event], R],
     tasks: Sequence[T],
-    jobs: int | None = None,
+    threads: int | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Iterator[tuple[T, R]]:
     """Yield tasks and their results in order, computed in threads; say how many are done."""
@@ -33,7 +33,7 @@ def shared_out(
     def at(place: slice, stop: Event) -> R:
         return work(tasks[place.start], stop)
 
-    with closing(in_order(at, list(chunks(len(tasks), 1)), jobs)) as results:
+    with closing(in_order(at, list(chunks(len(tasks), 1)), threads)) as results:
         for done, (task, result) in enumerate(zip(tasks, results, strict=True), 1):
             yield task, result
             if progress is not None:
@@ -88,7 +88,7 @@ class Drawing:
         tasks: Sequence[tuple[int, slice]],
         *,
         kept: int,
-        jobs: int | None = None,
+        threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[int, Drawn]:
         """Return what was drawn of each size; the first ``kept`` networks are kept."""
@@ -107,7 +107,7 @@ class Drawing:
             return np.array(grams), np.array(first) if first else none
 
         found: dict[int, list[tuple[Array, Array]]] = {size: [] for size, _ in tasks}
-        for (size, _), result in shared_out(work, tasks, jobs, progress):
+        for (size, _), result in shared_out(work, tasks, threads, progress):
             found[size].append(result)
         return {size: self._joined(size, pieces) for size, pieces in found.items()}
 

@@ -17,7 +17,8 @@ from mercer.estimator import is_yes, one_of, seed_of
 from mercer.kernels.graph import Graph
 from mercer.networks import coefficients
 from mercer.networks.expression import as_expression
-from mercer.networks.needed import level_of
+from mercer.settings import CONFIDENCE, confidence_of
+from mercer.spelling import spelled
 
 METHODS = ("correlation", "spearman", "partial", "glasso")
 
@@ -178,8 +179,8 @@ class Network(Shown):
     """A network of genes: weights of edges, and how far the replicates let us know them.
 
     ``estimates`` are the coefficients the weights are made of, ``low`` and ``high`` the ends of
-    their intervals at ``level``, and ``frequencies`` the share of subsamples that select an edge;
-    None where a method has none. ``graph`` is what graph kernels compare.
+    their intervals, of that ``confidence``, and ``frequencies`` the share of subsamples that
+    select an edge; None where a method has none. ``graph`` is what graph kernels compare.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -187,7 +188,7 @@ class Network(Shown):
         "weights": "of the edges",
         "low": "ends of intervals",
         "high": "ends of intervals",
-        "level": "of the intervals",
+        "confidence": "of the intervals",
     }
 
     names: tuple[str, ...]
@@ -198,7 +199,7 @@ class Network(Shown):
     frequencies: Array | None
     inference: Any
     replicates: int
-    level: float = 0.95
+    confidence: float = 0.95
 
     @cached_property
     def graph(self) -> Graph:
@@ -239,6 +240,7 @@ def as_graph(weights: Array, names: tuple[str, ...] | None = None) -> Graph:
     return Graph(np.column_stack([i, j]), names, weights[i, j], len(weights))
 
 
+@spelled
 def infer_network(  # noqa: PLR0913  (each is a property of the inference, none implies another)
     table: Any,
     method: str = "correlation",
@@ -248,7 +250,7 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
     is_signed: bool = True,
     penalty: float | None = None,
     subsamples: int = 20,
-    level: float = 0.95,
+    confidence: float = CONFIDENCE,
     draws: int = 200,
     random_state: int | None = 0,
 ) -> Network:
@@ -268,7 +270,7 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
         Replicates in rows, genes in columns.
     method, threshold, power, is_signed, penalty, subsamples
         As in `Inference`.
-    level : float
+    confidence : float
         Of the intervals.
 
     Examples
@@ -282,15 +284,15 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
       weights  3 × 3 numbers           of the edges
       low      3 × 3 numbers           ends of intervals
       high     3 × 3 numbers           ends of intervals
-      level    0.95                    of the intervals
+      confidence    0.95                    of the intervals
     >>> network.graph.edges.tolist(), bool(network.low[0, 1] > 0.5)
     ([[0, 1]], True)
     """
     how = Inference(method, threshold, power, is_signed, penalty, subsamples)
-    level = level_of(level)
+    confidence = confidence_of(confidence)
     count, seed = whole(draws, "draws", least=10), seed_of(random_state)
     expression = as_expression(table)
-    network = inferred(expression.values, how, level, count, seed)
+    network = inferred(expression.values, how, confidence, count, seed)
     return replace(network, names=expression.genes)
 
 
@@ -312,7 +314,7 @@ def infer_networks(
 
 
 def inferred(
-    x: Array, how: Inference, level: float = 0.95, draws: int = 200, seed: int | None = 0
+    x: Array, how: Inference, confidence: float = 0.95, draws: int = 200, seed: int | None = 0
 ) -> Network:
     """Return the network of an array of replicates, whose genes are only numbered."""
     refuse_few(len(x), how.fewest, f"the method {how.method!r}")
@@ -325,13 +327,13 @@ def inferred(
         estimates = how.estimates(x)
         weights = how.weights(estimates)
         if how.method == "partial":
-            low, high = bootstrapped(x, how, level, draws, np.random.default_rng(seed))
+            low, high = bootstrapped(x, how, confidence, draws, np.random.default_rng(seed))
         else:
-            low, high = fisher(estimates, len(x), level, VARIANCES[how.method])
+            low, high = fisher(estimates, len(x), confidence, VARIANCES[how.method])
     names = tuple(f"gene {j + 1}" for j in range(x.shape[1]))
     low, high, frequencies = (a if a is None else frozen(a) for a in (low, high, frequencies))
     weights, estimates = frozen(weights), frozen(estimates)
-    return Network(names, weights, estimates, low, high, frequencies, how, len(x), level)
+    return Network(names, weights, estimates, low, high, frequencies, how, len(x), confidence)
 
 
 def refuse_few(n: int, fewest: int, what: str) -> None:
@@ -340,7 +342,7 @@ def refuse_few(n: int, fewest: int, what: str) -> None:
         raise InvalidInput(f"{what} needs at least {fewest} replicates, found {n}")
 
 
-def fisher(r: Array, n: int, level: float, variance: float = 1.0) -> tuple[Array, Array]:
+def fisher(r: Array, n: int, confidence: float, variance: float = 1.0) -> tuple[Array, Array]:
     """Return the ends of the intervals of correlations by Fisher's transformation.
 
     >>> low, high = fisher(np.array([0.5]), 28, 0.95)
@@ -349,17 +351,17 @@ def fisher(r: Array, n: int, level: float, variance: float = 1.0) -> tuple[Array
     """
     if n <= 3:
         return np.full_like(r, -1.0), np.full_like(r, 1.0)
-    reach = ndtri((1.0 + level) / 2.0) * np.sqrt(variance / (n - 3.0))
+    reach = ndtri((1.0 + confidence) / 2.0) * np.sqrt(variance / (n - 3.0))
     with np.errstate(divide="ignore"):
         z = np.arctanh(r)
     return np.tanh(z - reach), np.tanh(z + reach)
 
 
 def bootstrapped(
-    x: Array, how: Inference, level: float, draws: int, rng: np.random.Generator
+    x: Array, how: Inference, confidence: float, draws: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     """Return percentile intervals of coefficients over samples of the replicates."""
     found = np.stack([how.estimates(x[rng.integers(0, len(x), len(x))]) for _ in range(draws)])
-    tail = (1.0 - level) / 2.0
+    tail = (1.0 - confidence) / 2.0
     low, high = np.quantile(found, [tail, 1.0 - tail], axis=0)
     return low, high

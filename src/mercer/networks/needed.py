@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, number
+from mercer.check import Array
 from mercer.display import Shown
 
 MOST = 1_000
@@ -16,14 +16,6 @@ MOST = 1_000
 
 ROUNDING = 1e-9
 """A crossing so little above a whole number is one at it."""
-
-
-def level_of(level: Any) -> float:
-    """Return the level of an interval, between 0 and 1."""
-    result = number(level, "level", above=0.0)
-    if result >= 1.0:
-        raise InvalidParameter(f"level must be a number between 0 and 1, found {level!r}")
-    return result
 
 
 def line(sizes: Array, ratios: Array) -> tuple[float, float]:
@@ -74,30 +66,30 @@ def needed(sizes: Array, ratios: Array) -> float:
     return reached if reached <= MOST else float("inf")
 
 
-def rejects(p_value: float, level: float) -> bool:
-    """Whether a p-value shows a difference: an interval at a level errs by half of 1 - level above.
+def rejects(p_value: float, confidence: float) -> bool:
+    """Whether a p-value shows a difference: an interval errs by half of 1 - confidence above.
 
     >>> rejects(1 / 40, 0.95), rejects(1 / 10, 0.8), rejects(0.03, 0.95)
     (True, True, False)
     """
-    return p_value <= (1.0 - level) / 2.0 + ROUNDING
+    return p_value <= (1.0 - confidence) / 2.0 + ROUNDING
 
 
 @dataclass(frozen=True, repr=False)
 class Needed(Shown):
     """How many replicates are enough, None where no number up to a thousand is.
 
-    ``low`` and ``high`` are the ends of the interval at ``level``, ``high`` None where it is open.
-    ``is_extrapolated`` tells that no two disjoint sets of so many replicates were at hand.
-    ``p_value`` is that of a test of no difference between the conditions; where it is larger than
-    half of 1 - level, no difference is shown and the interval is open.
+    ``low`` and ``high`` are the ends of the interval, of that ``confidence``, ``high`` None where
+    it is open. ``is_extrapolated`` tells that no two disjoint sets of so many replicates were at
+    hand. ``p_value`` is that of a test of no difference between the conditions; where it is larger
+    than half of 1 - confidence, no difference is shown and the interval is open.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
         "number": "of replicates that are enough",
         "low": "end of the interval",
         "high": "end of the interval",
-        "level": "of the interval",
+        "confidence": "of the interval",
         "is_extrapolated": "beyond what was observed",
         "p_value": "of no difference between conditions",
     }
@@ -105,14 +97,14 @@ class Needed(Shown):
     number: int | None
     low: int | None
     high: int | None
-    level: float
+    confidence: float
     is_extrapolated: bool
     p_value: float = 0.0
 
     @property
     def is_shown(self) -> bool:
         """Whether the replicates show a difference between the conditions at all."""
-        return rejects(self.p_value, self.level)
+        return rejects(self.p_value, self.confidence)
 
     def __str__(self) -> str:
         """Return the number and its interval.
@@ -121,7 +113,7 @@ class Needed(Shown):
         ('4 (95 % interval 3 to 6)', 'no number up to 1000 (95 % interval 9 or more)')
         """
         named = f"no number up to {MOST}" if self.number is None else str(self.number)
-        return f"{named} ({100 * self.level:g} % interval {self.ends})"
+        return f"{named} ({100 * self.confidence:g} % interval {self.ends})"
 
     @property
     def ends(self) -> str:
@@ -132,18 +124,18 @@ class Needed(Shown):
 
 
 def decided(
-    sizes: Array, ratios: Array, samples: Array, level: float, p_value: float = 0.0
+    sizes: Array, ratios: Array, samples: Array, confidence: float, p_value: float = 0.0
 ) -> Needed:
     """Return the number that a curve of ratios needs, and its interval by bootstrap samples."""
     seen = needed(sizes, ratios)
     every = np.sort([needed(sizes, sample) for sample in samples])
-    tail = (1.0 - level) / 2.0
+    tail = (1.0 - confidence) / 2.0
     low = float(every[int(np.floor(tail * (len(every) - 1)))])
     high = float(every[int(np.ceil((1.0 - tail) * (len(every) - 1)))])
-    if not rejects(p_value, level):
+    if not rejects(p_value, confidence):
         high = np.inf
     is_beyond = bool(seen > sizes[-1])
-    return Needed(_whole(seen), _whole(low), _whole(high), level, is_beyond, p_value)
+    return Needed(_whole(seen), _whole(low), _whole(high), confidence, is_beyond, p_value)
 
 
 def _whole(value: float) -> int | None:

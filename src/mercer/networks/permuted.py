@@ -22,7 +22,7 @@ PAIRS = 6
 """Pairs of conditions that all have as many permutations; more pairs share what these take."""
 
 MOST = 10_000
-"""Permutations beyond which a level is refused."""
+"""Permutations beyond which a confidence is refused."""
 
 ALIKE = 1e-9
 """Spreads that differ by less, as a share, are equal: a permutation may leave all as it is."""
@@ -30,28 +30,28 @@ ALIKE = 1e-9
 Task = tuple[tuple[int, ...], slice]
 
 
-def least(level: float) -> int:
-    """Return how many permutations can reject at all: p is then at most half of 1 - level.
+def least(confidence: float) -> int:
+    """Return how many permutations can reject at all: p is then at most half of 1 - confidence.
 
     >>> least(0.95), least(0.9)
     (39, 19)
     """
-    return int(np.ceil(2.0 / (1.0 - level) - ALIKE)) - 1
+    return int(np.ceil(2.0 / (1.0 - confidence) - ALIKE)) - 1
 
 
-def permutations_of(permutations: int | None, level: float) -> int:
+def permutations_of(permutations: int | None, confidence: float) -> int:
     """Return the number of permutations, refusing one that can never show a difference."""
-    fewest = least(level)
+    fewest = least(confidence)
     if fewest > MOST:
         raise InvalidParameter(
-            f"level={level!r} takes {fewest} permutations to show a difference; lower it"
+            f"confidence={confidence!r} takes {fewest} permutations to show a difference; lower it"
         )
     if permutations is None:
         return max(PERMUTATIONS, fewest)
     return whole(permutations, "permutations", least=fewest)
 
 
-def of_pairs(permutations: int, conditions: int, level: float) -> int:
+def of_pairs(permutations: int, conditions: int, confidence: float) -> int:
     """Return the permutations of each pair of conditions: fewer where there are many pairs.
 
     Two conditions have none, since all of them are that pair.
@@ -62,7 +62,7 @@ def of_pairs(permutations: int, conditions: int, level: float) -> int:
     pairs = conditions * (conditions - 1) // 2
     if pairs == 1:
         return 0
-    return max(least(level), min(permutations, PAIRS * permutations // pairs))
+    return max(least(confidence), min(permutations, PAIRS * permutations // pairs))
 
 
 def spread(gram: Array) -> float:
@@ -122,7 +122,7 @@ class Permuted:
         self,
         tasks: Sequence[Task],
         *,
-        jobs: int | None = None,
+        threads: int | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> dict[tuple[int, ...], float]:
         """Return the p-value of all conditions and of each pair of them."""
@@ -136,7 +136,7 @@ class Permuted:
             return sum(value >= as_large for value in found), len(found)
 
         counts = {group: np.zeros(2, int) for group in seen}
-        for (group, _), (larger, drawn) in shared_out(work, tasks, jobs, progress):
+        for (group, _), (larger, drawn) in shared_out(work, tasks, threads, progress):
             counts[group] += larger, drawn
         return {group: float((1 + k) / (1 + n)) for group, (k, n) in counts.items()}
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, whole
 from mercer.display import Shown
-from mercer.engines.base import Progress
 from mercer.estimator import seed_of
 from mercer.kernels.base import Kernel
 from mercer.networks.coefficients import unconverged
@@ -22,8 +21,11 @@ from mercer.networks.expression import Expression, as_expression
 from mercer.networks.inference import Inference, Network, as_inference, inferred
 from mercer.networks.mapping import StudyMap, mapped
 from mercer.networks.moments import Influences
-from mercer.networks.needed import Needed, decided, level_of
+from mercer.networks.needed import Needed, decided
 from mercer.networks.permuted import Permuted, of_pairs, permutations_of, residuals
+from mercer.progress import Progress
+from mercer.settings import CONFIDENCE, confidence_of
+from mercer.spelling import spelled
 
 SHOWN = 10
 """Draws of each size that are placed on the map, where their networks fit into memory."""
@@ -89,19 +91,19 @@ class ReplicateStudy(Shown):
                 f": there may be no difference, or it takes more than the {most} at hand."
                 if answer.number is None
                 else f". If what was seen is a difference, {answer.number} would be "
-                f"({100 * answer.level:g} % interval {answer.ends})."
+                f"({100 * answer.confidence:g} % interval {answer.ends})."
             )
         elif answer.number is None:
             first = (
                 "No number of replicates can be named: networks scatter more than the conditions "
                 "differ, and nothing says that more replicates would change it "
-                f"({100 * answer.level:g} % interval {answer.ends})."
+                f"({100 * answer.confidence:g} % interval {answer.ends})."
             )
         else:
             first = (
                 f"{answer.number} replicates for each condition are enough "
-                f"({100 * answer.level:g} % interval {answer.ends}): from there on networks lie "
-                "closer to their own condition than conditions lie to each other."
+                f"({100 * answer.confidence:g} % interval {answer.ends}): from there on networks "
+                "lie closer to their own condition than conditions lie to each other."
             )
         return first, *self._remarks(most)
 
@@ -136,6 +138,7 @@ class ReplicateStudy(Shown):
         return tuple(said)
 
 
+@spelled
 def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     expression: Any,
     conditions: Any,
@@ -146,9 +149,9 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     draws: int = 100,
     samples: int = 500,
     permutations: int | None = None,
-    level: float = 0.95,
+    confidence: float = CONFIDENCE,
     random_state: int | None = 0,
-    jobs: int | None = None,
+    threads: int | None = None,
     progress: Progress | None = None,
 ) -> ReplicateStudy:
     r"""Find the smallest number of replicates whose networks tell conditions apart.
@@ -187,13 +190,13 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
         Bootstrap samples of the replicates.
     permutations : int, optional
         Permutations of the test, by default 199; more than six pairs of conditions have fewer
-        each, at least as many as can show a difference at the level: 39 at 0.95.
-    level : float
-        Of the interval, and of the test: p-values are held against half of 1 - level.
+        each, at least as many as can show a difference: 39 at a confidence of 0.95.
+    confidence : float
+        Of the interval, and of the test: p-values are held against half of 1 - confidence.
     random_state : int, optional
         The seed; with it, everything is the same whatever the number of threads.
-    jobs : int, optional
-        Threads, by default one for each core.
+    threads : int, optional
+        How many threads to use, by default one for each core.
     progress : function, optional
         Called with how many pieces of work are done and how many there are.
 
@@ -210,13 +213,13 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     how = as_inference(infer)
     data = as_expression(expression, conditions)
     _refuse_shape(data, how)
-    level = level_of(level)
+    confidence = confidence_of(confidence)
     seed = seed_of(random_state)
     seed = int(np.random.default_rng().integers(2**32)) if seed is None else seed
     chosen = _sizes(sizes, data, how)
     count = whole(draws, "draws", least=2)
     resampled = whole(samples, "samples", least=20)
-    tested = permutations_of(permutations, level)
+    tested = permutations_of(permutations, confidence)
     with unconverged():
         left_out = _left_out(data, how)
     compare = Comparison.of(kernel, data.genes, left_out)
@@ -224,7 +227,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     drawing = Drawing(data, how, compare, left_out[starts], seed)
     test = Permuted(residuals(data), how, compare, seed)
     draw_tasks = drawing.tasks(chosen, count)
-    test_tasks = test.tasks(tested, of_pairs(tested, len(data.conditions), level))
+    test_tasks = test.tasks(tested, of_pairs(tested, len(data.conditions), confidence))
     total = len(draw_tasks) + len(test_tasks)
 
     def told(before: int) -> Callable[[int], None] | None:
@@ -235,18 +238,18 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
 
     kept = shown(len(data.genes), len(data.conditions) * len(chosen))
     with unconverged():
-        drawn = drawing.run(draw_tasks, kept=kept, jobs=jobs, progress=told(0))
+        drawn = drawing.run(draw_tasks, kept=kept, threads=threads, progress=told(0))
     influences = Influences.of(compare.gram(left_out), data.replicates)
     weights = influences.drawn(resampled, np.random.default_rng(seed))
-    curve, moved = estimated(drawn, influences, weights, level)
+    curve, moved = estimated(drawn, influences, weights, confidence)
     with unconverged():
-        p_values = test.run(test_tasks, jobs=jobs, progress=told(len(draw_tasks)))
+        p_values = test.run(test_tasks, threads=threads, progress=told(len(draw_tasks)))
     every = tuple(range(len(data.conditions)))
     pairs = {}
     for c, d in combinations(every, 2):
         own = moved.pair(c, d)
         names = data.conditions[c], data.conditions[d]
-        pairs[names] = decided(curve.sizes, own[0], own[1:], level, p_values[c, d])
+        pairs[names] = decided(curve.sizes, own[0], own[1:], confidence, p_values[c, d])
     return ReplicateStudy(
         conditions=data.conditions,
         replicates=data.replicates,
@@ -256,7 +259,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
         draws=count,
         seed=seed,
         curve=curve,
-        answer=decided(curve.sizes, curve.ratio, curve.samples, level, p_values[every]),
+        answer=decided(curve.sizes, curve.ratio, curve.samples, confidence, p_values[every]),
         pairs=pairs,
         networks=_networks(data, how, left_out[starts]),
         map=mapped(drawn, drawing.full, compare, data.conditions),

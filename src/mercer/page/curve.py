@@ -22,6 +22,7 @@ from mercer.regression.kernel import KernelRegression
 from mercer.regression.path import decomposed
 from mercer.regression.path import penalty_path as path_of
 from mercer.regression.spline import SmoothingSpline, leave_one_out
+from mercer.settings import CONFIDENCE
 from mercer.solve import DIRECT
 
 PLACES = 400
@@ -61,7 +62,7 @@ class Fit:
     variables: tuple[str, ...]
     target: str
     labels: tuple[str, ...]
-    level: float = 0.95
+    confidence: float = CONFIDENCE
     weights: Array | None = None
 
     def __len__(self) -> int:
@@ -106,8 +107,8 @@ class Fit:
         """Return intervals of the function or of new observations, None where there are none."""
         try:
             if isinstance(self.model, GaussianProcess):
-                return self.model.posterior(x).band(self.level, observation=observation)
-            return self.model.confidence_band(x, self.level, observation=observation)
+                return self.model.posterior(x).band(self.confidence, observation=observation)
+            return self.model.confidence_band(x, self.confidence, observation=observation)
         except (AttributeError, MercerError):
             return None
 
@@ -206,7 +207,7 @@ def _curve(fit: Fit) -> Section:
     rows, notes = thinned(len(fit))
     band = fit.band(at[:, None])
     wide = fit.band(at[:, None], observation=True)
-    share = f"{100 * fit.level:g} % of"
+    share = f"{100 * fit.confidence:g} % of"
     each = {f"{share} new observations": wide, f"{share} the curve": band}
     bands = {name: ends for name, ends in each.items() if ends is not None}
     picture = curves.describe(

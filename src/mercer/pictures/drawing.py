@@ -8,6 +8,7 @@ from functools import partial, update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from mercer.pictures.scene import Panel, Sheet
+from mercer.spelling import spelled
 
 P = ParamSpec("P")
 R = TypeVar("R", Panel, Sheet)
@@ -23,7 +24,7 @@ class Drawing(Generic[P, R]):
     """
 
     def __init__(self, describe: Callable[P, R]) -> None:
-        self.describe: Callable[P, R] = describe
+        self.describe: Callable[P, R] = spelled(describe)
         update_wrapper(self, describe)
         given: inspect.Signature = inspect.signature(describe)
         where = inspect.Parameter("ax", inspect.Parameter.KEYWORD_ONLY, default=None)

@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, number
+from mercer.check import Array, InvalidParameter
+from mercer.settings import CONFIDENCE, confidence_of
 
 Kind = Literal["concentration", "confidence"]
 
@@ -24,7 +25,7 @@ class Ellipse(NamedTuple):
     why_not: str = ""
 
 
-def radius2(kind: Kind, level: float, n: float) -> float:
+def radius2(kind: Kind, confidence: float, n: float) -> float:
     r"""Return the squared Mahalanobis radius of an ellipse of n members.
 
     .. math:: \chi^2_{2}(q) = -2 \ln(1 - q), \qquad
@@ -39,8 +40,8 @@ def radius2(kind: Kind, level: float, n: float) -> float:
     1.0
     """
     if kind == "concentration":
-        return float(-2.0 * np.log1p(-level))
-    return float((n - 1.0) / n * np.expm1(-2.0 / (n - 2.0) * np.log1p(-level)))
+        return float(-2.0 * np.log1p(-confidence))
+    return float((n - 1.0) / n * np.expm1(-2.0 / (n - 2.0) * np.log1p(-confidence)))
 
 
 def ellipse(
@@ -48,7 +49,7 @@ def ellipse(
     weights: Array | None = None,
     *,
     kind: Kind = "concentration",
-    level: float = 0.95,
+    confidence: float = CONFIDENCE,
 ) -> Ellipse:
     r"""Return the ellipse of points in a plane.
 
@@ -65,9 +66,7 @@ def ellipse(
     """
     if kind not in ("concentration", "confidence"):
         raise InvalidParameter(f'ellipses must be "concentration" or "confidence", found {kind!r}')
-    level = number(level, "level", above=0.0)
-    if level >= 1.0:
-        raise InvalidParameter(f"level must be below 1, found {level!r}")
+    confidence = confidence_of(confidence)
     n = len(points)
     if n < 3:
         return Ellipse(None, f"{n} individual{'' if n == 1 else 's'}")
@@ -78,7 +77,7 @@ def ellipse(
     centre = w @ points
     gaps = points - centre
     S = (gaps.T * w) @ gaps / (1.0 - w @ w)
-    return outline(centre, S, radius2(kind, level, members))
+    return outline(centre, S, radius2(kind, confidence, members))
 
 
 def outline(centre: Array, covariance: Array, radius2: float) -> Ellipse:

@@ -15,6 +15,7 @@ from mercer.pictures.models import is_model, shares_of_model
 from mercer.pictures.scene import Labels, Lines, Mark, Panel, Points, spanned
 from mercer.pictures.shares import as_shares, axis, chosen
 from mercer.reading import Individuals, Supplementary
+from mercer.settings import CONFIDENCE
 
 LABELS = 20
 """Individuals named by default: those that the plane shows best."""
@@ -94,7 +95,7 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     spectrum: Any = None,
     colour: Any = None,
     ellipses: Kind | None = None,
-    level: float = 0.95,
+    confidence: float = CONFIDENCE,
     labels: int = LABELS,
     supplementary: Supplementary | Individuals | None = None,
     names: Any = None,
@@ -114,7 +115,7 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     colour : "cos2", "contribution" or column, optional
         Numbers are shown by a scale, labels by groups. A column with a ``name`` gives the title.
     ellipses : {"concentration", "confidence"}, optional
-        Around each group: a share ``level`` of a normal law, or the mean with that probability.
+        Around each group: a share ``confidence`` of a normal law, or the mean so probably.
     labels : int
         How many individuals to name, the best represented first; those without room are left out.
     supplementary : Supplementary or Individuals, optional
@@ -139,7 +140,7 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     limits = spanned(plane.xy[:, 0], passive[:, 0]), spanned(plane.xy[:, 1], passive[:, 1])
     marks, notes = _cloud(plane, plane.colours(colour), limits, _hover(read))
     if ellipses is not None:
-        lines, remarks = _ellipses(plane, plane.colours(colour), ellipses, level)
+        lines, remarks = _ellipses(plane, plane.colours(colour), ellipses, confidence)
         marks, notes = [*lines, *marks], [*notes, *remarks]
         limits = _holding(limits, lines)
     marks += _supplementary(supplementary, axes)
@@ -204,14 +205,14 @@ def clouds(
 
 
 def _ellipses(
-    plane: Plane, colours: Coloured, kind: Kind, level: float
+    plane: Plane, colours: Coloured, kind: Kind, confidence: float
 ) -> tuple[list[Mark], list[str]]:
     if colours.numbers is not None:
         return [], ["No ellipses: the colour is a number and makes no groups."]
     weights, marks, without = plane.individuals.weights, [], []
     for group in colours.groups:
         active = group.rows[weights[group.rows] > 0]
-        found = ellipse(plane.xy[active], weights[active], kind=kind, level=level)
+        found = ellipse(plane.xy[active], weights[active], kind=kind, confidence=confidence)
         if found.line is None:
             without.append(f"{(group.name or 'all')[:NAMED]} ({found.why_not})")
         else:
@@ -225,7 +226,11 @@ def _ellipses(
                 )
             )
     what = "members" if kind == "concentration" else "means"
-    notes = [f"Ellipses of {kind}: {100 * level:g} % for {what} of normal groups."] if marks else []
+    notes = (
+        [f"Ellipses of {kind}: {100 * confidence:g} % for {what} of normal groups."]
+        if marks
+        else []
+    )
     if without:
         notes.append(f"No ellipse for {', '.join(without)}.")
     return marks, notes  # type: ignore[return-value]  # lists are invariant, lines are marks

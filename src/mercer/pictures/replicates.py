@@ -121,7 +121,7 @@ def _notes(study: ReplicateStudy, last: int) -> tuple[str, ...]:
     notes = [
         f"Root mean squares over {study.draws} draws; up to {known} replicates two disjoint sets "
         "of replicates were compared. Bands: "
-        f"{100 * study.curve.level:g} % of bootstrap samples of the replicates."
+        f"{100 * study.curve.confidence:g} % of bootstrap samples of the replicates."
     ]
     if last > known and study.curve.law[1] > 0 and study.curve.separation[-1] > 0:
         notes.append(
@@ -207,7 +207,8 @@ def replicate_pairs(
         Axis("", (0.4, len(pairs) + 0.7), ticks=ticks),
         title=title,
         notes=(
-            f"Lines: {100 * study.answer.level:g} % intervals; those that reach the edge are open.",
+            f"Lines: {100 * study.answer.confidence:g} % intervals; those that reach the edge are "
+            "open.",
         ),
         size=(6.4, 1.6 + 0.42 * len(pairs)),
     )

@@ -16,6 +16,7 @@ from mercer.pictures.planes import LABELS, Plane, as_individuals, individuals
 from mercer.pictures.scene import Axis, Lines, Panel, spanned
 from mercer.pictures.shares import chosen
 from mercer.reading import Individuals
+from mercer.settings import CONFIDENCE
 from mercer.stability import Bootstrap
 
 NAMED = 5
@@ -35,14 +36,14 @@ def bootstrap(  # noqa: PLR0913  (what to show is an argument each, none of whic
     axes: Any = (1, 2),
     spectrum: Any = None,
     colour: Any = None,
-    level: float = 0.95,
+    confidence: float = CONFIDENCE,
     labels: int = LABELS,
     names: Any = None,
 ) -> Panel:
     """Individuals, each with the ellipse of its positions in replicates.
 
     ``values`` is what `mercer.bootstrap` returned, whose ellipses cover the coordinates on the
-    population's axes at its level. Or it holds coordinates, and ``replicates`` is an array
+    population's axes with its confidence. Or it holds coordinates, and ``replicates`` is an array
     R x n x axes of others that are aligned with them.
 
     >>> import mercer as mc
@@ -66,9 +67,9 @@ def bootstrap(  # noqa: PLR0913  (what to show is an argument each, none of whic
             f"replicates must have the shape R x {len(read)} x axes, found {cloud.shape}"
         )
     at = [a - 1 for a in axes]
-    found = {i: ellipse(cloud[:, i, at], level=level) for i in range(len(read))}
+    found = {i: ellipse(cloud[:, i, at], confidence=confidence) for i in range(len(read))}
     note = (
-        f"Ellipses hold {100 * level:g} % of {len(cloud)} replicates of each individual, were "
+        f"Ellipses hold {100 * confidence:g} % of {len(cloud)} replicates of each individual, were "
         "they normal.",
     )
     return _panel(read, axes, found, note, spectrum, colour, labels)
@@ -101,7 +102,7 @@ def spread(xy: Array, count: int) -> list[int]:
 
 
 def _said(values: Bootstrap) -> tuple[str, ...]:
-    rate = f"{100 * values.level:g} % of the time"
+    rate = f"{100 * values.confidence:g} % of the time"
     said = [f"Ellipses cover where an individual lies on the axes of the population, {rate}."]
     if len(values) > MOST:
         said.append(f"Those of {MOST} individuals spread over the plane are drawn.")

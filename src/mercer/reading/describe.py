@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, binom, chdtrc
 
-from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
+from mercer.check import Array, InvalidInput, InvalidParameter, whole
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
 from mercer.data.tidy import library_of
@@ -20,6 +20,7 @@ from mercer.reading.links import AxesDescription, AxisDescription, Link, notes_o
 from mercer.reading.scores import Scores, Space
 from mercer.reading.values import Categories
 from mercer.reading.wording import called, listing
+from mercer.settings import LEVEL, level_of
 
 DESCRIBED = 5
 """Axes that are described unless a number is asked for."""
@@ -39,7 +40,7 @@ def describe_axes(
     table: Any = None,
     *,
     axes: int | None = None,
-    level: float = 0.05,
+    level: float = LEVEL,
     correction: str | None = "holm",
     permutations: int | None = None,
     random_state: int | None = None,
@@ -99,9 +100,7 @@ def describe_axes(
     >>> found.table()["measure"][:4].tolist()
     ['correlation', 'eta2', 'v_test', 'v_test']
     """
-    level = number(level, "level", above=0.0)
-    if level > 1.0:
-        raise InvalidParameter(f"level is a probability, at most 1, found {level:g}")
+    level = level_of(level)
     one_of(correction, "correction", CORRECTIONS)
     count = DESCRIBED if axes is None else whole(axes, "axes", least=1)
     R = None if permutations is None else whole(permutations, "permutations", least=1)

@@ -37,7 +37,9 @@ from mercer.regression.losses import Loss, check_labels, loss_named, natural, pr
 from mercer.regression.optima import optima_of
 from mercer.regression.spectral import decomposition
 from mercer.rkhs.functions import Function
+from mercer.settings import CONFIDENCE
 from mercer.solve import DIRECT, Explained, Saddle, SingularSystem
+from mercer.spelling import spelled
 from mercer.targets import kept, read_targets
 
 STORED = 8_000
@@ -339,12 +341,13 @@ class KernelRegression(RegressorMixin, KernelModel):
         result = in_dtype_of(X, values[:, 0] if self._is_flat else values)
         return (result, in_dtype_of(X, self._deviations(points))) if return_std else result
 
+    @spelled
     def confidence_band(
-        self, X: Any, level: float = 0.95, *, observation: bool = False
+        self, X: Any, confidence: float = CONFIDENCE, *, observation: bool = False
     ) -> tuple[Array, Array]:
         """Return the ends of intervals for g, or for new observations, where `predict` has them."""
         values, deviation = self.predict(X, return_std=True)
-        return band(values, deviation, self.noise_variance_ if observation else 0.0, level)
+        return band(values, deviation, self.noise_variance_ if observation else 0.0, confidence)
 
     def _deviations(self, points: Points) -> Array:
         r"""Return standard deviations, with v the variance of `Explained`.

@@ -18,6 +18,8 @@ from mercer.regression.choice import chosen
 from mercer.regression.curve import Curve, at_once, curve, curves
 from mercer.regression.data import observation_weights, refuse_light
 from mercer.regression.places import LIGHTEST, Places, pooled
+from mercer.settings import CONFIDENCE
+from mercer.spelling import spelled
 from mercer.targets import check_size, read_numbers
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)
@@ -200,8 +202,9 @@ class SmoothingSpline(RegressorMixin, Model):
         variance = self._curve.variances(at)[order] * self.noise_variance_ / places.mean_weight
         return values, in_dtype_of(x, np.sqrt(variance) / places.range**order)
 
+    @spelled
     def confidence_band(
-        self, x: Any, level: float = 0.95, *, observation: bool = False
+        self, x: Any, confidence: float = CONFIDENCE, *, observation: bool = False
     ) -> tuple[Array, Array]:
         """Return the ends of Wahba's intervals for the curve, right on average over x.
 
@@ -214,7 +217,7 @@ class SmoothingSpline(RegressorMixin, Model):
         True
         """
         values, deviation = self.predict(x, return_std=True)
-        return band(values, deviation, self.noise_variance_ if observation else 0.0, level)
+        return band(values, deviation, self.noise_variance_ if observation else 0.0, confidence)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

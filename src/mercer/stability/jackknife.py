@@ -11,7 +11,7 @@ import numpy as np
 from mercer.check import Array, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.engines.base import Progress
+from mercer.progress import Progress
 from mercer.reading.wording import clean, short
 from mercer.stability.procrustes import matched
 from mercer.stability.replicates import source_of

@@ -14,8 +14,8 @@ from sklearn.base import clone
 from mercer.check import Array, InvalidInput, InvalidParameter, numbers, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.engines.base import Progress
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
+from mercer.progress import Progress
 from mercer.reading import ReadingWarning
 from mercer.stability.procrustes import matched, rotation
 

@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import f as fisher
 
-from mercer.check import Array, InvalidParameter, number, whole
+from mercer.check import Array, InvalidParameter, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown, in_ranges
-from mercer.engines.base import Progress
 from mercer.estimator import seed_of
+from mercer.progress import Progress
+from mercer.settings import CONFIDENCE, confidence_of
+from mercer.spelling import spelled
 from mercer.stability.procrustes import matched, rotation
 from mercer.stability.replicates import Replicate, Source, source_of
 
@@ -47,7 +49,7 @@ class Bootstrap(Shown):
     kept : share of the replicates in which the match has the same rank
     spaces : mean squared cosine of the space of the first 1, 2, … axes
     ties : p-value of the equality of each inertia and the next, NaN where there is none
-    replicates, level : how many, and the rate q
+    replicates, confidence : how many, and the rate q
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -58,7 +60,7 @@ class Bootstrap(Shown):
         "spaces": "cos2 of the first axes together",
         "ties": "p-values of equal inertias",
         "planes": "axes that only mean something together",
-        "level": "of intervals and ellipses",
+        "confidence": "of intervals and ellipses",
     }
 
     coordinates: Array
@@ -71,7 +73,7 @@ class Bootstrap(Shown):
     spaces: Array
     ties: Array
     replicates: int
-    level: float
+    confidence: float
     names: tuple[str, ...] | None = field(default=None, repr=False)
     library: str | None = field(default=None, repr=False)
 
@@ -88,7 +90,7 @@ class Bootstrap(Shown):
     def radius2(self, dimension: int = 2) -> float:
         """Return the squared radius r² of the ellipses in so many dimensions."""
         R = self.replicates
-        quantile = float(fisher.ppf(self.level, dimension, R - dimension))
+        quantile = float(fisher.ppf(self.confidence, dimension, R - dimension))
         return dimension * (R - 1) / (R - dimension) * quantile
 
     def covers(self, points: Array) -> Array:
@@ -103,7 +105,7 @@ class Bootstrap(Shown):
         """Axes, counted from 1, that only mean something together: their inertias may be equal."""
         groups: list[list[int]] = [[1]]
         for k in range(1, len(self.inertias)):
-            if self.ties[k - 1] > 1.0 - self.level:
+            if self.ties[k - 1] > 1.0 - self.confidence:
                 groups[-1].append(k + 1)
             else:
                 groups.append([k + 1])
@@ -143,7 +145,7 @@ class Bootstrap(Shown):
                 lines.append(self._axis(k))
             elif group[0] == k:
                 lines.append(self._plane(group))
-        if self.ties[-1] > 1.0 - self.level:
+        if self.ties[-1] > 1.0 - self.confidence:
             q = len(self.inertias)
             lines.append(
                 f"the inertias of axes {q} and {q + 1} may be equal (p = {self.ties[-1]:.2f}): "
@@ -154,7 +156,7 @@ class Bootstrap(Shown):
     def _axis(self, k: int) -> str:
         low, high = self.intervals[k - 1]
         return (
-            f"axis {k}: inertia {self.inertias[k - 1]:.4g}, {100 * self.level:g} % interval "
+            f"axis {k}: inertia {self.inertias[k - 1]:.4g}, {100 * self.confidence:g} % interval "
             f"{low:.4g} to {high:.4g}; it turns by {_degrees(self.cos2[k - 1]):.0f}° on average"
         )
 
@@ -174,13 +176,14 @@ def _degrees(cos2: float) -> float:
     return float(np.degrees(np.arccos(np.sqrt(min(max(cos2, 0.0), 1.0)))))
 
 
+@spelled
 def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     model: Any,
     X: Any = None,
     replicates: int = 200,
     *,
     axes: int | None = None,
-    level: float = 0.95,
+    confidence: float = CONFIDENCE,
     random_state: int | None = None,
     progress: Progress | None = None,
 ) -> Bootstrap:
@@ -220,8 +223,9 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
         How many times to draw.
     axes : int, optional
         How many of the first axes are aligned and judged together; 2 by default.
-    level : float
-        The rate of ellipses, intervals and tests.
+    confidence : float
+        That of ellipses and intervals; inertias are tested for equality at the level
+        1 - confidence.
     random_state : int, optional
         The seed.
     progress : callable, optional
@@ -240,9 +244,7 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     axes 1 and 2: their inertias may be equal (p = 0.70), so that only the plane they span means something; the first 2 axes together turn by 2° on average
     """  # noqa: E501  (a doctest shows the sentence as the user sees it, on one line)
     R = whole(replicates, "replicates", least=FEWEST)
-    rate = number(level, "level", above=0.0)
-    if rate >= 1.0:
-        raise InvalidParameter(f"level must be a number in (0, 1), found {level!r}")
+    rate = confidence_of(confidence)
     source = source_of(model, X, None if axes is None else whole(axes, "axes", least=1))
     if source.count > R // 2:
         raise InvalidParameter(f"{R} replicates are too few for {source.count} axes")
@@ -309,7 +311,7 @@ class Sums:
         around = self.second - self.done * mean[:, :, None] * mean[:, None, :]
         return mean, around
 
-    def bootstrap(self, level: float) -> Bootstrap:
+    def bootstrap(self, confidence: float) -> Bootstrap:
         source, R = self.source, self.done
         n = int(np.sum(source.weights > 0))
         mean, around = self.spread()
@@ -326,13 +328,13 @@ class Sums:
             means=source.scores + mean,
             covariances=n / (n - 1.0) * around / (R - 1.0),
             inertias=source.inertias,
-            intervals=studentised(source.inertias, error, replicated, errors, level),
+            intervals=studentised(source.inertias, error, replicated, errors, confidence),
             cos2=np.mean(chosen**2, axis=0),
             kept=np.mean(np.array(pairs) == order, axis=0),
             spaces=np.array(leading),
             ties=ties(source.inertias, np.array(self.covariances), 1.0 / np.sum(source.weights**2)),
             replicates=R,
-            level=level,
+            confidence=confidence,
             names=fit.names,
             library=fit.library,
         )
@@ -356,7 +358,7 @@ def log_errors(scores: Array, inertias: Array, squares: Array) -> Array:
 
 
 def studentised(
-    inertias: Array, error: Array, replicated: Array, errors: Array, level: float
+    inertias: Array, error: Array, replicated: Array, errors: Array, confidence: float
 ) -> Array:
     """Return the symmetric studentised intervals of inertias on the scale of logarithms.
 
@@ -369,7 +371,7 @@ def studentised(
     gaps = np.abs(np.log(np.maximum(replicated / inertias, np.finfo(float).tiny)))
     is_known = (error > VANISHED) & np.all(errors > VANISHED, axis=0)
     error, errors = np.where(is_known, error, 1.0), np.where(is_known, errors, 1.0)
-    reach = error * np.quantile(gaps / errors, level, axis=0)
+    reach = error * np.quantile(gaps / errors, confidence, axis=0)
     return np.asarray(inertias[:, None] * np.exp(np.column_stack([-reach, reach])))
 
 

@@ -1,0 +1,120 @@
+"""How far long work is: a function of what is done and what there is, or a line of text."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from time import monotonic
+from typing import TypeAlias
+
+Progress: TypeAlias = Callable[[int, int], None]
+"""A function of how many parts are done and how many there are."""
+
+BEAT = 0.1
+"""Seconds between two states of a line that are written."""
+
+
+class Line:
+    """How far some work is: parts done and parts there are; a new round begins at 1 again."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.done = self.total = self.rounds = 0
+        self.begun = self.round_begun = monotonic()
+
+    def __call__(self, done: int, total: int) -> None:
+        if done < self.done or not self.rounds:
+            self.rounds, self.round_begun = self.rounds + 1, monotonic()
+        self.done, self.total = done, total
+
+    def line(self) -> str:
+        """Return the state in one line.
+
+        >>> progress = Line("tiles")
+        >>> progress(1, 4)
+        >>> progress.line().startswith("tiles 1/4  25 %")
+        True
+        """
+        now = monotonic()
+        if not self.total:
+            return f"{self.what} {clock(now - self.begun)}"
+        share = self.done / self.total
+        left = (now - self.round_begun) * (1.0 - share) / share if share else 0.0
+        pass_number = f"  pass {self.rounds}" if self.rounds > 1 else ""
+        counted = f"{self.what} {self.done:,}/{self.total:,}".replace(",", " ")
+        return f"{counted}  {share:.0%}".replace("%", " %") + f"{pass_number}  ETA {clock(left)}"
+
+
+class Written(Line):
+    """A line that writes itself to the standard error, over what it was before."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self._next, self._width = 0.0, 0
+
+    def __call__(self, done: int, total: int) -> None:
+        super().__call__(done, total)
+        now = monotonic()
+        if now >= self._next:
+            self._next = now + BEAT
+            self._write()
+
+    def close(self) -> None:
+        """Write the last state, and end the line."""
+        if self.total:
+            self._write(end="\n")
+
+    def _write(self, end: str = "") -> None:
+        text = self.line()
+        if sys.stderr is not None:
+            with suppress(OSError, ValueError):  # nobody hears it: no reason to stop
+                sys.stderr.write(f"\r{text:{self._width}}{end}")
+                sys.stderr.flush()
+        self._width = len(text)
+
+
+@contextmanager
+def followed(progress: bool | Progress | None, what: str) -> Iterator[Progress | None]:
+    """Return the function to call with parts done and parts there are, None where nobody asked.
+
+    True writes a line to the standard error, which ends with the work; ``what`` names the parts.
+
+    >>> seen = []
+    >>> with followed(lambda done, total: seen.append((done, total)), "draws") as tell:
+    ...     tell(1, 2)
+    >>> seen
+    [(1, 2)]
+    >>> with followed(None, "draws") as tell:
+    ...     print(tell)
+    None
+    """
+    if progress is None or progress is False:
+        yield None
+    elif progress is True:
+        line = Written(what)
+        try:
+            yield line
+        finally:
+            line.close()
+    elif callable(progress):
+        yield progress
+    else:
+        # The command line starts with this module, and numpy takes its time.
+        from mercer.check import InvalidParameter
+
+        raise InvalidParameter(
+            "progress must be True, None or a function of the parts done and the parts there are, "
+            f"found {progress!r}"
+        )
+
+
+def clock(seconds: float) -> str:
+    """Return a time as a clock shows it.
+
+    >>> clock(41.2), clock(3700.0)
+    ('0:41', '1:01:40')
+    """
+    minutes, second = divmod(int(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"

@@ -1,0 +1,90 @@
+"""A level, a confidence and a random state mean the same in every call."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer import pictures
+from mercer.settings import confidence_of, level_of, seed_of
+
+X = np.random.default_rng(0).standard_normal((30, 3)) * [3.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize("level", [0.95, 95, 0.51, 1.0])
+def test_a_level_that_is_a_confidence_is_refused(level: float) -> None:
+    with pytest.raises(mc.InvalidParameter, match="significance level"):
+        level_of(level)
+
+
+@pytest.mark.parametrize(("given", "meant"), [(0.95, "0.05"), (95, "0.05"), (5, "0.05")])
+def test_the_level_that_was_meant_is_named(given: float, meant: str) -> None:
+    with pytest.raises(mc.InvalidParameter, match=f"did you mean level={meant}"):
+        mc.parallel_analysis(X, 19, level=given, random_state=0)
+    with pytest.raises(mc.InvalidParameter, match=f"did you mean level={meant}"):
+        mc.describe_axes(mc.PCA(2).fit(X), {"u": X[:, 0]}, level=given)
+
+
+@pytest.mark.parametrize(("given", "meant"), [(0.05, "0.95"), (95, "0.95"), (0.1, "0.9")])
+def test_the_confidence_that_was_meant_is_named(given: float, meant: str) -> None:
+    with pytest.raises(mc.InvalidParameter, match=f"did you mean confidence={meant}"):
+        confidence_of(given)
+
+
+def _bands() -> list[Any]:
+    line = np.linspace(0.0, 1.0, 12)
+    y = np.sin(6.0 * line)
+    process = mc.GaussianProcess(mc.Gaussian(0.3), noise_variance=0.1, optimise=False)
+    return [
+        lambda **more: mc.bootstrap(mc.PCA(2), X, 20, **more),
+        lambda **more: mc.infer_network(X, **more),
+        lambda **more: mc.infer_networks(X, ["a", "b"] * 15, **more),
+        lambda **more: mc.replicate_study(X, ["a", "b"] * 15, **more),
+        lambda **more: mc.SmoothingSpline(1.0).fit(line, y).confidence_band(line, **more),
+        lambda **more: mc.KernelRegression(penalty=0.1).fit(X, X[:, 0]).confidence_band(X, **more),
+        lambda **more: process.fit(line[:, None], y).posterior(line[:, None]).band(**more),
+        lambda **more: pictures.individuals.describe(mc.PCA(2).fit(X), **more),
+        lambda **more: pictures.bootstrap.describe(X[:, :2], X[None, :, :2], **more),
+    ]
+
+
+@pytest.mark.parametrize("call", _bands())
+def test_the_rate_of_an_interval_is_no_level(call: Any) -> None:
+    """A keyword that meant 0.95 here once is refused, and the message names the other one."""
+    with pytest.raises(mc.InvalidParameter, match="that of an interval is confidence"):
+        call(level=0.95)
+
+
+def test_the_result_of_a_bootstrap_has_its_confidence() -> None:
+    found = mc.bootstrap(mc.PCA(2), X, 20, confidence=0.9, random_state=0)
+    assert found.confidence == 0.9
+    wide = mc.bootstrap(mc.PCA(2), X, 20, confidence=0.99, random_state=0)
+    assert np.all(np.diff(wide.intervals) > np.diff(found.intervals))
+
+
+def test_a_seed_is_a_whole_number_that_repeats_what_is_drawn() -> None:
+    assert seed_of(11) == seed_of(np.int64(11)) == 11
+    assert len({seed_of(None) for _ in range(10)}) == 10
+    assert all(0 <= seed_of(None) < 2**32 for _ in range(10))
+
+
+@pytest.mark.parametrize(
+    "made", [np.random.default_rng, np.random.RandomState, np.random.PCG64, np.random.MT19937]
+)
+def test_a_generator_gives_one_seed_after_another(made: Any) -> None:
+    first, second = made(3), made(3)
+    seeds = [seed_of(first) for _ in range(3)]
+    assert seeds == [seed_of(second) for _ in range(3)]
+    assert len(set(seeds)) == 3
+
+
+def test_a_sequence_of_seeds_has_one() -> None:
+    sequence = np.random.SeedSequence(5)
+    assert seed_of(sequence) == seed_of(np.random.SeedSequence(5)) == seed_of(sequence)
+
+
+@pytest.mark.parametrize("wrong", ["zero", 1.5, -1, [1, 2]])
+def test_what_is_no_random_state_is_refused(wrong: Any) -> None:
+    with pytest.raises(mc.InvalidParameter, match=r"random_state.*None, which draws afresh"):
+        seed_of(wrong)
