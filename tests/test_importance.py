@@ -286,7 +286,7 @@ def test_shared_squares_give_the_kernel_of_permuted_points(kernel: mc.Kernel) ->
     group = Group(kernel, X, rows, [1, 3])
     Y = X.copy()
     Y[:, [1, 3]] = X[order][:, [1, 3]]
-    assert shares_squares(kernel)
+    assert shares_squares(kernel, 4)
     for part, values in group.tiles(order):
         np.testing.assert_allclose(values, kernel(Y[part], Y[rows]), atol=1e-3)
     np.testing.assert_allclose(group.diagonal(order), kernel.diag(Y))

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array
-from mercer.engines import prepared
-from mercer.engines import rounding as module
-from mercer.engines.rounding import bound, rounding
+from mercer.engines.rounding import rounding
 from mercer.engines.tiles import Tiles
 from mercer.gram import Gram
+from mercer.kernels import bounds, radial
+from mercer.kernels.bounds import Bound
 from mercer.spectrum import leading
 
 RNG = np.random.default_rng(8)
@@ -45,6 +45,13 @@ def tile(kernel: mc.Kernel, x: Array, *, single: bool) -> tuple[Tiles, Array]:
     return tiles, np.array(tiles.tile(tiles.blocks()[0]), np.longdouble)
 
 
+def bounds_of(kernel: mc.Kernel, tiles: Tiles) -> Bound:
+    assert tiles.prepared is not None
+    found = kernel.bounds(tiles.prepared.arithmetic)
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize("kernel", LEAVES + EXPRESSIONS, ids=str)
 @given(seed=st.integers(0, 1000), scale=st.sampled_from([1e-3, 1.0, 30.0]))
 def test_entries_of_single_precision_are_within_their_bound(
@@ -52,8 +59,7 @@ def test_entries_of_single_precision_are_within_their_bound(
 ) -> None:
     x = scale * np.random.default_rng(seed).standard_normal((30, 4))
     tiles, values = tile(kernel, x, single=True)
-    assert tiles.prepared is not None
-    limits = bound(kernel, tiles.prepared)
+    limits = bounds_of(kernel, tiles)
     if limits.value < 1e30:
         truth = exact(kernel, x)
         assert np.max(np.abs(values - truth)) <= limits.error
@@ -86,20 +92,18 @@ def test_bounds_are_not_idle() -> None:
     """The bound of the entries is within four decimal digits of what was seen."""
     x = RNG.standard_normal((500, 4))
     tiles, values = tile(mc.Gaussian(1.0), x, single=True)
-    assert tiles.prepared is not None
     seen = float(np.max(np.abs(values - exact(mc.Gaussian(1.0), x))))
-    assert seen <= bound(mc.Gaussian(1.0), tiles.prepared).error <= 1e4 * seen
+    assert seen <= bounds_of(mc.Gaussian(1.0), tiles).error <= 1e4 * seen
 
 
 def test_a_bound_that_is_too_small_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: with a hundredth of the unit the bound fails."""
-    monkeypatch.setattr(prepared, "gamma", lambda terms, unit: 1e-2 * unit)
-    monkeypatch.setattr(module, "FUNCTION", 0.0)
+    monkeypatch.setattr(bounds, "gamma", lambda terms, unit: 1e-2 * unit)
+    monkeypatch.setattr(radial, "FUNCTION", 0.0)
     x = RNG.standard_normal((500, 4))
     tiles, values = tile(mc.Gaussian(1.0), x, single=True)
-    assert tiles.prepared is not None
     seen = float(np.max(np.abs(values - exact(mc.Gaussian(1.0), x))))
-    assert seen > bound(mc.Gaussian(1.0), tiles.prepared).error
+    assert seen > bounds_of(mc.Gaussian(1.0), tiles).error
 
 
 def test_kernels_without_a_bound_say_that_theirs_is_an_estimate() -> None:

@@ -12,9 +12,9 @@ from scipy.stats import t as student
 
 from mercer.check import Array, InvalidParameter, nonnegative, whole
 from mercer.engines.lapack import invert_triangle_in_place
-from mercer.engines.prepared import gamma
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
+from mercer.kernels.bounds import gamma
 from mercer.solve.steps import DIRECT, Map, dots, factored
 
 UNIT = float(np.finfo(float).eps) / 2

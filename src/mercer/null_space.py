@@ -19,14 +19,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mercer.check import Array, InvalidParameter, Points, as_numpy, real_array, vectors
-from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
-from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
-from mercer.kernels.vectors import Linear
 from mercer.points import as_table
-
-UNMOVED = (Constant, Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic)
-"""Kernels that are the same wherever points are seen from."""
 
 Functions: TypeAlias = str | Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None
 
@@ -85,7 +79,7 @@ class Origin:
         is_table = getattr(points, "ndim", 0) == 2 and getattr(points, "dtype", None) is not None
         if kernel is None or not is_known or not is_table or len(points) == 0:
             return Origin()
-        weight = inner_weight(kernel)
+        weight = kernel.inner_weight
         if functions == "constant" and not weight:
             return Origin()
         mean = np.asarray(points, dtype=np.float64).mean(axis=0)
@@ -130,32 +124,8 @@ class Origin:
         moved = eta.copy()
         moved[0] -= centre @ eta[1:] if len(eta) > 1 else 0.0
         if self.point is not None:
-            moved[0] -= (inner_weight(kernel) or 0.0) * (centre @ (np.asarray(seen).T @ alpha))
+            moved[0] -= (kernel.inner_weight or 0.0) * (centre @ (np.asarray(seen).T @ alpha))
         return moved
-
-
-def inner_weight(kernel: Kernel) -> float | None:
-    """Return how often a kernel holds the inner product, beside parts that no shift changes.
-
-    None is the answer where another origin makes it another kernel.
-
-    >>> inner_weight(2.0 * Linear() + Gaussian(1.0)), inner_weight(Linear() * Linear())
-    (2.0, None)
-    """
-    if isinstance(kernel, Linear):
-        return 1.0
-    if isinstance(kernel, UNMOVED):
-        return 0.0
-    parts = [inner_weight(part) for part in kernel.children().values()]
-    found = [weight for weight in parts if weight is not None]
-    if len(found) < len(parts):
-        return None
-    if isinstance(kernel, Sum):
-        return sum(found)
-    if isinstance(kernel, Scaled):
-        return kernel.weight * found[0]
-    is_entrywise = isinstance(kernel, Exponential | PolynomialOf | Power | Product)
-    return 0.0 if is_entrywise and not any(found) else None
 
 
 def _values(function: Callable[[Any], Any], points: Points) -> Array:

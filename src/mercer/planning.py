@@ -16,7 +16,6 @@ from mercer.check import InvalidParameter, whole
 from mercer.display import Shown
 from mercer.engines.base import Engine, machine_bytes
 from mercer.engines.cpu import Threads
-from mercer.engines.prepared import is_fast
 from mercer.engines.tiles import TILE
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
@@ -200,7 +199,7 @@ def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engin
     def over_pairs(vectors: int, *, single: bool = False) -> float:
         if _is_costly(kernel):
             return pairs * threads / CALLS  # one thread at a time runs Python
-        if isinstance(kernel, Kernel) and not is_fast(kernel):
+        if isinstance(kernel, Kernel) and not kernel.is_fast(d):
             return pairs / SLOW_PAIRS
         return pairs * pair_seconds(d, vectors, single)
 
@@ -208,7 +207,7 @@ def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engin
         return number / (flops() * threads)
 
     if method == "dense":
-        is_slow = _is_costly(kernel) or (isinstance(kernel, Kernel) and not is_fast(kernel))
+        is_slow = _is_costly(kernel) or (isinstance(kernel, Kernel) and not kernel.is_fast(d))
         values = over_pairs(1) if is_slow else operations(n * n * (d + EXPONENTIAL))
         return values + operations(9.0 * float(n) ** 3)
     if method == "nystrom":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,86 +19,57 @@ from mercer.check import (
     as_numpy,
     vectors,
 )
-from mercer.kernels.algebra import Constant, Exponential, PolynomialOf, Power, Product, Scaled, Sum
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import Scale, Table
-from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
-from mercer.kernels.squares import DISTANCE_ACCURACY
-from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+from mercer.kernels.bounds import Arithmetic
+from mercer.kernels.pairs import INNER, Scale, Statistic, Table
 from mercer.points import (
     SparseRows,
     lies_on_disk,
     readings,
 )
 
-SMOOTH = (Gaussian, RationalQuadratic)
-"""Kernels that are smooth functions of the squared distance, also where rounding makes it < 0."""
-
-OF_DISTANCES = (Gaussian, RationalQuadratic, Matern, Laplacian, NegativeDistance)
-OF_INNER_PRODUCTS = (Linear, Polynomial, Sigmoid)
-ENTRYWISE = (Sum, Product, Scaled, Power, PolynomialOf, Exponential)
-
-
 SMALLEST = float(np.nextafter(0.0, 1.0))
-
-SINGLE_ACCURACY = 1e-3
-"""Relative error allowed to a squared distance of a single precision tile with a kink at 0."""
-
-
-def gamma(terms: int, unit: float) -> float:
-    """Return Higham's bound for the relative error of a sum of products, in any order.
-
-    >>> gamma(2, 0.125)
-    0.3333333333333333
-    """
-    return terms * unit / (1.0 - terms * unit)
 
 
 class Prepared:
     """Both sides of a table of pairs, and what an expression asks of them."""
 
     def __init__(self, kernel: Kernel, x: Points, y: Points | None, dtype: Any) -> None:
-        self.uses = Counter(statistics(kernel))
         self.dtype = np.dtype(dtype)
-        self.needs_square_roots = any(not isinstance(k, SMOOTH) for k in leaves(kernel))
-        self.has_kink = any(is_steep(leaf) for leaf in leaves(kernel))
         self.local = threading.local()
         survey = Survey(x, "x")
         other = survey if y is None else Survey(y, "y")
+        self.uses: Counter[Statistic] = Counter(kernel.asks(survey.columns))
         self.x = Side(survey.points, survey.centre, self.uses, self.dtype)
         self.y = Side(other.points, survey.centre, self.uses, self.dtype, is_right=True)
-        self.columns = survey.columns
-        self.largest_norm = {s: max(self.x.largest(s), self.y.largest(s)) for s in self.uses}
-        if any(self.squares_error(s) > 2.0 * self.accuracy for s in self.uses if s != "inner"):
+        largest = {s: max(self.x.largest(s), self.y.largest(s)) for s in self.uses}
+        self.arithmetic = Arithmetic(self.dtype, survey.columns, largest, kernel.is_steep)
+        self.is_clipped = not kernel.is_smooth
+        distances = [s for s in self.uses if not isinstance(s, str)]
+        errors = [self.arithmetic.squares_error(scale) for scale in distances]
+        if any(error > 2.0 * self.arithmetic.accuracy for error in errors):
             # Points many bandwidths apart: what rounding leaves of d² would show in any function.
-            self.has_kink = self.needs_square_roots = True
-
-    @property
-    def accuracy(self) -> float:
-        """The relative error allowed to a squared distance where a function has a kink."""
-        return DISTANCE_ACCURACY if self.dtype == np.float64 else SINGLE_ACCURACY
-
-    def squares_error(self, scale: Scale) -> float:
-        """Return a bound for the error of a squared distance from a matrix product."""
-        unit = float(np.finfo(self.dtype).eps) / 2
-        return gamma(self.columns + 8, unit) * 4.0 * self.largest_norm[scale]
+            self.arithmetic = replace(self.arithmetic, is_recomputed=True)
+            self.is_clipped = True
 
     @staticmethod
     def of(kernel: Kernel, x: Points, y: Points | None, dtype: Any) -> Prepared | None:
         """Return the prepared points of a fast expression, or None for any other."""
         if isinstance(x, SparseRows) or isinstance(y, SparseRows):
             return None
-        if not is_fast(kernel) or 0 in (len(x), 1 if y is None else len(y)):
+        if kernel.asks(1) is None or 0 in (len(x), 1 if y is None else len(y)):
             return None
         first = [as_numpy(vectors(points[:1])) for points in (x, x if y is None else y)]
         if np.iscomplexobj(first[0]) or np.iscomplexobj(first[1]):
+            return None
+        if not kernel.is_fast(first[0].shape[1]):
             return None
         Table(*first).vectors  # noqa: B018  (refuses different numbers of columns)
         with np.errstate(over="ignore", invalid="ignore"):
             prepared = Prepared(kernel, x, y, dtype)
         # Squares that overflow or underflow are left to the general path, which scales them first.
         limits = np.finfo(prepared.dtype)
-        norms = [norm for norm in prepared.largest_norm.values() if norm != 0.0]
+        norms = [norm for norm in prepared.arithmetic.largest.values() if norm != 0.0]
         smallest, largest = 1e8 * float(limits.tiny), float(limits.max) / 8
         is_safe = all(smallest < norm < largest for norm in norms)
         return prepared if is_safe else None
@@ -145,7 +117,7 @@ class Side:
         self,
         points: Points,
         centre: Array,
-        statistics: Counter[Any],
+        statistics: Counter[Statistic],
         dtype: Any,
         *,
         is_right: bool = False,
@@ -175,7 +147,7 @@ class Side:
         return made
 
     def _made(self, points: Array, statistic: Any) -> Array:
-        if statistic == "inner":
+        if statistic == INNER:
             return np.ascontiguousarray(points, self.dtype)
         a, norms = self._scaled(points, statistic)
         one = np.ones_like(norms)
@@ -194,43 +166,7 @@ class Side:
         result = 0.0
         for rows in readings(self.points):
             points = self.at(rows)
-            a = points if statistic == "inner" else self._scaled(points, statistic)[0]
+            a = points if statistic == INNER else self._scaled(points, statistic)[0]
             norm = float(np.max(np.einsum("ij,ij->i", a, a), initial=0.0))
             result = max(result, norm if norm > 0 or not np.any(a) else SMALLEST)
         return result
-
-
-def is_fast(kernel: Kernel) -> bool:
-    """Whether a kernel is made of inner products and Euclidean distances alone."""
-    if isinstance(kernel, ENTRYWISE):
-        return all(is_fast(k) for k in kernel.children().values())
-    if isinstance(kernel, Laplacian):
-        return kernel.norm == 2.0
-    return isinstance(kernel, (*OF_DISTANCES, *OF_INNER_PRODUCTS, Constant))
-
-
-def statistics(kernel: Kernel) -> list[Any]:
-    """Return what an expression asks of a pair of points, once for each time it asks."""
-    if isinstance(kernel, OF_INNER_PRODUCTS):
-        return ["inner"]
-    if isinstance(kernel, OF_DISTANCES):
-        return [kernel.length]
-    return [s for k in kernel.children().values() for s in statistics(k)]
-
-
-def reads_inner_products(kernel: Kernel) -> bool:
-    """Whether an expression has inner products of points in it, which depend on the origin."""
-    return any(isinstance(leaf, OF_INNER_PRODUCTS) for leaf in leaves(kernel))
-
-
-def is_steep(kernel: Kernel) -> bool:
-    """Whether the derivative in d² is infinite at 0, so that rounding of d² would show."""
-    if isinstance(kernel, Matern):
-        return kernel.nu <= 1.0
-    return isinstance(kernel, Laplacian | NegativeDistance)
-
-
-def leaves(kernel: Kernel) -> list[Kernel]:
-    """Return the kernels an expression is made of."""
-    children = kernel.children().values()
-    return [leaf for k in children for leaf in leaves(k)] if children else [kernel]

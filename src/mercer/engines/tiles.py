@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.check import Array, Points, as_numpy, chunks
-from mercer.engines.prepared import Prepared, gamma
+from mercer.engines.prepared import Prepared
 from mercer.kernels.base import Kernel
+from mercer.kernels.bounds import gamma
 from mercer.kernels.counts import is_counted, remembered
 from mercer.kernels.factors import Factors, factors, is_worthwhile
-from mercer.kernels.pairs import Scale, Table
+from mercer.kernels.pairs import INNER, Scale, Table
 from mercer.kernels.squares import GAPS
 from mercer.points import SparseRows
 
@@ -179,17 +180,19 @@ class PreparedTable(Table):
         return kept
 
     def inner(self) -> Array:
-        return self._product("inner")
+        return self._product(INNER) if INNER in self.prepared.uses else super().inner()
 
     def squared_distance(self, scale: Scale = 1.0) -> Array:
+        if scale not in self.prepared.uses:  # a formula that did not say so
+            return super().squared_distance(scale)
         fresh = scale not in self._known
         s = self._product(scale)
         if fresh:
-            if self.prepared.needs_square_roots:
+            if self.prepared.is_clipped:
                 np.maximum(s, 0.0, out=s)
             if self.same:
                 np.fill_diagonal(s, 0.0)
-            if self.prepared.has_kink:
+            if self.prepared.arithmetic.is_recomputed:
                 self._recompute_small(s, scale)
         if self.left_to_use[scale] > 0:
             return s.copy()
@@ -197,15 +200,17 @@ class PreparedTable(Table):
         return s
 
     def distance(self, norm: float, scale: Scale = 1.0) -> Array:
-        s = self.squared_distance(scale)  # only the Euclidean norm is asked of prepared points
+        if norm != 2.0 or scale not in self.prepared.uses:
+            return super().distance(norm, scale)
+        s = self.squared_distance(scale)
         return np.sqrt(s, out=s)
 
     def _recompute_small(self, s: Array, scale: Scale) -> None:
         """Replace squared distances that cancellation has spoilt by sums of squares."""
         left, right = self._sides(scale)
         unit = float(np.finfo(self.dtype).eps) / 2
-        rounding = 2.0 * gamma(left.shape[1] + 6, unit)  # as `Prepared.squares_error`
-        doubt = rounding / self.prepared.accuracy
+        rounding = 2.0 * gamma(left.shape[1] + 6, unit)  # as `Arithmetic.squares_error`
+        doubt = rounding / self.prepared.arithmetic.accuracy
         i, j = np.nonzero(s < doubt * (left[:, -2][:, None] + right[:, -1][None, :]))
         for part in chunks(len(i), max(1, GAPS // left.shape[1])):
             gap = (self.x[i[part]] - self.y[j[part]]) / np.asarray(scale)

@@ -11,7 +11,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
 from mercer.check import Array, InvalidInput, NotPositiveDefinite
 from mercer.importance.columns import shuffled, split
-from mercer.importance.tables import Group, shares_squares
+from mercer.importance.tables import Group, shares_squares, width
 from mercer.kernels.base import Kernel
 
 EXTRA = 4
@@ -229,7 +229,7 @@ class Landmarks:
     ) -> None:
         self.kernel, self.X, self.weights, self.count, self.rows = kernel, X, weights, count, rows
         self.group = lru_cache(maxsize=4)(self._group)  # threads come to groups one after another
-        self.own = float(weights @ kernel.diag(X)) if shares_squares(kernel) else None
+        self.own = float(weights @ kernel.diag(X)) if shares_squares(kernel, width(X)) else None
         self.roots = np.sqrt(weights)[:, None]
         self.is_uniform = bool(np.ptp(weights) == 0.0)
         block = min(count + EXTRA, len(rows) - 1)

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, chunks
-from mercer.engines.prepared import OF_DISTANCES, is_fast, leaves, statistics
 from mercer.importance.columns import shuffled, split
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.pairs import Scale, Table
+from mercer.kernels.pairs import INNER, Scale, Table
 from mercer.points import take
 
 SINGLE_SQUARES = 1e4
@@ -40,19 +39,20 @@ _memory = threading.local()
 than filling them."""
 
 
-def shares_squares(kernel: Kernel) -> bool:
+def shares_squares(kernel: Kernel, columns: int) -> bool:
     """Whether a kernel is made of Euclidean distances alone, and bounded.
 
     >>> from mercer import Gaussian, Linear
-    >>> shares_squares(Gaussian() + 2.0), shares_squares(Gaussian() + Linear())
+    >>> shares_squares(Gaussian() + 2.0, 1), shares_squares(Gaussian() + Linear(), 1)
     (True, False)
     """
-    of_distances = (leaf for leaf in leaves(kernel) if statistics(leaf))
-    return (
-        is_fast(kernel)
-        and kernel.kind is Kind.POSITIVE
-        and all(isinstance(leaf, OF_DISTANCES) for leaf in of_distances)
-    )
+    is_bounded = kernel.kind is Kind.POSITIVE and kernel.is_fast(columns)
+    return is_bounded and INNER not in (kernel.asks(columns) or ())
+
+
+def width(X: Any) -> int:
+    """Return the number of columns of a table of numbers, 1 of anything else."""
+    return int(X.shape[1]) if isinstance(X, np.ndarray) else 1
 
 
 class Group:
@@ -63,7 +63,9 @@ class Group:
         self.X, self.rows, self.columns = X, rows, columns
         self.still = 0.0 if still is None else np.asarray(still(X, take(X, rows)))
         self.still_own = 0.0 if still is None else still.diag(X)
-        self.uses = Counter(statistics(kernel)) if shares_squares(kernel) else Counter()
+        columns_of_all = width(X)
+        is_shared = shares_squares(kernel, columns_of_all)
+        self.uses: Counter[Any] = Counter(kernel.asks(columns_of_all) if is_shared else ())
         self.squares = {scale: self._squares(scale) for scale in self.uses}
         is_single = all(
             float(s.max()) < SINGLE_SQUARES and float(s.mean()) > SPREAD_SQUARES

@@ -6,7 +6,9 @@ An operation that leaves the cone of positive definite kernels is refused by nam
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod, sqrt
+from functools import reduce
+from math import exp as exponential
+from math import expm1, prod, sqrt
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -22,8 +24,9 @@ from mercer.check import (
     numbers,
 )
 from mercer.kernels.base import Domain, Kernel, Kind, value
+from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
 from mercer.kernels.composite import (
-    Composite,
+    Entrywise,
     nonnegative_weight,
     positive_if_conditional,
     refuse_conditional,
@@ -31,13 +34,16 @@ from mercer.kernels.composite import (
 )
 from mercer.kernels.coordinates import how_wide
 from mercer.kernels.features import join, monomials, outer_rows
-from mercer.kernels.pairs import Aligned, Pairs, exp
+from mercer.kernels.pairs import Aligned, Pairs, Statistic, exp
 from mercer.kernels.written import ATOM, LARGEST_POWER, POWER, PRODUCT, SUM, Name, literal, wrap
 from mercer.points import Rows
 
+LARGEST_EXPONENT = 700.0
+"""Exponents beyond this make no doubles."""
+
 
 @value
-class Sum(Composite):
+class Sum(Entrywise):
     r"""The sum of kernels, whose features are those of the terms side by side.
 
     .. math:: k(x, y) = k_1(x, y) + \dots + k_m(x, y)
@@ -53,8 +59,13 @@ class Sum(Composite):
     theorem: ClassVar[str] = "a sum of {kind} kernels is one"
 
     @property
-    def ignores_origin(self) -> bool:
-        return all(term.ignores_origin for term in self.terms)
+    def inner_weight(self) -> float | None:
+        weights = [term.inner_weight for term in self.terms]
+        return None if None in weights else sum(w or 0.0 for w in weights)
+
+    @property
+    def is_affine(self) -> bool:
+        return all(term.is_affine for term in self.terms)
 
     def evaluate(self, pairs: Pairs) -> Array:
         total = self.terms[0].evaluate(pairs)
@@ -68,6 +79,11 @@ class Sum(Composite):
     def combine(self, values: Sequence[Array]) -> Array:
         return sum(values[1:], start=values[0])
 
+    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
+        value = sum(part.value for part in parts)
+        error = sum(part.error for part in parts) + len(parts) * arithmetic.unit * value
+        return Bound(value, error, sum(part.top for part in parts))
+
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         return [1.0] * len(values)
 
@@ -79,7 +95,7 @@ class Sum(Composite):
 
 
 @value
-class Product(Composite):
+class Product(Entrywise):
     r"""The product of kernels (Schur), whose features are the products of the factors' features.
 
     .. math:: k(x, y) = k_1(x, y) \cdots k_m(x, y)
@@ -100,6 +116,9 @@ class Product(Composite):
     def combine(self, values: Sequence[Array]) -> Array:
         return prod(values[1:], start=values[0])
 
+    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
+        return reduce(arithmetic.times, parts)
+
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         indices = range(len(values))
         return [prod((values[j] for j in indices if j != i), start=1.0) for i in indices]
@@ -117,7 +136,7 @@ class Product(Composite):
 
 
 @value
-class Scaled(Composite):
+class Scaled(Entrywise):
     r"""A kernel times a nonnegative weight.
 
     .. math:: k(x, y) = c\, k_1(x, y), \quad c \ge 0
@@ -134,8 +153,13 @@ class Scaled(Composite):
     theorem: ClassVar[str] = "a nonnegative multiple of a {kind} kernel is one"
 
     @property
-    def ignores_origin(self) -> bool:
-        return self.kernel.ignores_origin
+    def inner_weight(self) -> float | None:
+        inside = self.kernel.inner_weight
+        return None if inside is None else self.weight * inside
+
+    @property
+    def is_affine(self) -> bool:
+        return self.kernel.is_affine
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", nonnegative_weight(self.weight))
@@ -145,6 +169,12 @@ class Scaled(Composite):
 
     def combine(self, values: Sequence[Array]) -> Array:
         return self.weight * values[0]
+
+    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
+        (part,) = parts
+        value = self.weight * part.value
+        error = self.weight * part.error + arithmetic.unit * value + arithmetic.underflow
+        return Bound(value, error, self.weight * part.top)
 
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         return [self.weight]
@@ -160,7 +190,7 @@ class Scaled(Composite):
 
 
 @value
-class Power(Composite):
+class Power(Entrywise):
     r"""A whole power of a kernel, whose features are the monomials of the kernel's features.
 
     .. math:: k(x, y) = k_1(x, y)^m, \quad
@@ -186,6 +216,9 @@ class Power(Composite):
     def combine(self, values: Sequence[Array]) -> Array:
         return values[0] ** self.power
 
+    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
+        return arithmetic.power(parts[0], self.power)
+
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         return [0.0 if self.power == 0 else self.power * values[0] ** (self.power - 1)]
 
@@ -199,7 +232,7 @@ class Power(Composite):
 
 
 @value
-class PolynomialOf(Composite):
+class PolynomialOf(Entrywise):
     r"""A polynomial of a kernel with nonnegative coefficients, the constant first.
 
     .. math:: k(x, y) = \sum_i c_i\, k_1(x, y)^i, \quad c_i \ge 0
@@ -228,6 +261,12 @@ class PolynomialOf(Composite):
     def combine(self, values: Sequence[Array]) -> Array:
         return _horner(self.coefficients, values[0])
 
+    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
+        terms = [(c, arithmetic.power(parts[0], i)) for i, c in enumerate(self.coefficients)]
+        value = sum(c * power.value for c, power in terms)
+        error = sum(c * power.error for c, power in terms)
+        return Bound(value, error + 2 * len(terms) * arithmetic.unit * value)
+
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         slopes = [i * c for i, c in enumerate(self.coefficients)][1:]
         return [_horner(slopes or [0.0], values[0])]
@@ -254,7 +293,7 @@ def _horner(coefficients: Sequence[float], values: Array) -> Array:
 
 
 @value
-class Exponential(Composite):
+class Exponential(Entrywise):
     r"""The entrywise exponential of a kernel, not the exponential of its matrix.
 
     .. math:: k(x, y) = e^{k_1(x, y)}
@@ -278,6 +317,14 @@ class Exponential(Composite):
 
     def combine(self, values: Sequence[Array]) -> Array:
         return exp(0.0 + values[0])
+
+    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
+        (part,) = parts
+        if max(part.top, part.error) > LARGEST_EXPONENT:
+            return Bound(np.inf, np.inf)
+        value = exponential(part.top)
+        relative = expm1(part.error) + FUNCTION * arithmetic.unit
+        return Bound(value, value * relative + arithmetic.underflow)
 
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         return [self.combine(values)]
@@ -367,8 +414,18 @@ class Constant(Kernel):
     equivalents: ClassVar[Mapping[str, str]] = {"constant_value": "constant", "value": "constant"}
 
     @property
-    def ignores_origin(self) -> bool:
+    def inner_weight(self) -> float | None:
+        return 0.0
+
+    @property
+    def is_affine(self) -> bool:
         return True
+
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        return ()
+
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        return Bound(self.constant, arithmetic.unit * self.constant)
 
     def evaluate(self, pairs: Pairs) -> Array:
         xp = namespace(pairs.x, pairs.y)

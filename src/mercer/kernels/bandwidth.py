@@ -59,8 +59,16 @@ class Metric(Kernel):
     norm: float = 2.0
 
     @property
-    def ignores_origin(self) -> bool:
-        return True  # differences of points do not know it
+    def inner_weight(self) -> float | None:
+        return 0.0  # differences of points do not know their origin
+
+    @property
+    def is_steep(self) -> bool:
+        return True  # as far as is known
+
+    @property
+    def is_smooth(self) -> bool:
+        return False
 
     @property
     def length(self) -> Scale:
@@ -70,6 +78,11 @@ class Metric(Kernel):
                 f"the bandwidth {self.bandwidth!r} depends on data: call k.resolve(x) first"
             )
         return self.bandwidth
+
+    @property
+    def unit(self) -> Scale:
+        """The bandwidth as numbers, 1 where data are still to decide."""
+        return 1.0 if isinstance(self.bandwidth, str) else self.bandwidth
 
     @property
     def reads_sparse(self) -> bool:

@@ -21,8 +21,9 @@ from mercer.check import (
     is_single,
     namespace,
 )
+from mercer.kernels.bounds import Arithmetic, Bound
 from mercer.kernels.frozen import FrozenArray as FrozenArray
-from mercer.kernels.pairs import Aligned, Pairs, Table, real
+from mercer.kernels.pairs import Aligned, Pairs, Statistic, Table, real
 from mercer.kernels.written import ATOM as ATOM
 from mercer.kernels.written import DEEPEST, LONGEST_TEXT
 from mercer.kernels.written import Name as Name
@@ -139,9 +140,66 @@ class Kernel(ABC):
         return any(k.is_costly for k in self.children().values())
 
     @property
-    def ignores_origin(self) -> bool:
-        """Whether the centred Gram matrix is the same wherever the points' origin is."""
+    def is_affine(self) -> bool:
+        """Whether the features of points are an affine function of their coordinates.
+
+        A sum of features with weights that sum to 1 is then the feature of the sum of the points.
+
+        >>> from mercer import Gaussian, Linear
+        >>> (0.5 * Linear() + 1.0).is_affine, Gaussian(1.0).is_affine
+        (True, False)
+        """
         return False
+
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        """Return what the formula asks of pairs of points with so many coordinates.
+
+        Inner products and squared Euclidean distances, each as often as it is asked for; None
+        where the formula asks for anything else.
+        """
+        return None
+
+    @property
+    def is_steep(self) -> bool:
+        """Whether the slope in a squared distance is infinite at 0, so that its rounding shows."""
+        return any(k.is_steep for k in self.children().values())
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether there are values, too, where rounding leaves a squared distance below 0."""
+        return all(k.is_smooth for k in self.children().values())
+
+    def bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        """Return bounds for the values and for their rounding, None where nothing is known.
+
+        They are infinite where a part of an expression leaves the range of its precision, whatever
+        weight follows.
+        """
+        found = self.evaluate_bounds(arithmetic)
+        return None if found is None else arithmetic.in_range(found)
+
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        """Return the same of the formula alone; override beside `asks`."""
+        return None
+
+    def is_fast(self, columns: int) -> bool:
+        """Whether matrix products are all that tiles need, and bounds tell what they round."""
+        asked = self.asks(columns)
+        if asked is None:
+            return False
+        return self.bounds(Arithmetic(np.float64, columns, dict.fromkeys(asked, 1.0))) is not None
+
+    @property
+    def inner_weight(self) -> float | None:
+        """How often the kernel holds the inner product, beside parts that no shift changes.
+
+        None where another origin makes another kernel of it.
+
+        >>> from mercer import Gaussian, Linear
+        >>> (2.0 * Linear() + Gaussian(1.0)).inner_weight, (Linear() * Linear()).inner_weight
+        (2.0, None)
+        """
+        return None
 
     @property
     def proof(self) -> str:

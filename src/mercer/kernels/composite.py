@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 from mercer.check import Array, InvalidParameter, NotPositiveDefinite, nonnegative, whole
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.pairs import Pairs
+from mercer.kernels.bounds import Arithmetic, Bound
+from mercer.kernels.pairs import Pairs, Statistic
 
 
 class Composite(Kernel):
@@ -57,6 +58,40 @@ class Composite(Kernel):
             for k, s in zip(self.children().values(), slopes, strict=True)
         ]
         return sum(terms[1:], start=terms[0])
+
+
+class Entrywise(Composite):
+    """An operation on the values of kernels on the same points."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
+        """Return the bounds of F from those of the children's values."""
+
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        found: list[Statistic] = []
+        for child in self.children().values():
+            asked = child.asks(columns)
+            if asked is None:
+                return None
+            found.extend(asked)
+        return tuple(found)
+
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        parts: list[Bound] = []
+        for child in self.children().values():
+            bound = child.bounds(arithmetic)
+            if bound is None:
+                return None
+            parts.append(bound)
+        found = self.combine_bounds(parts, arithmetic)
+        return found._replace(is_proved=all(part.is_proved for part in parts))
+
+    @property
+    def inner_weight(self) -> float | None:
+        is_unmoved = all(k.inner_weight == 0.0 for k in self.children().values())
+        return 0.0 if is_unmoved else None
 
 
 def times(slope: Array | float, derivative: Array) -> Array:

@@ -21,7 +21,17 @@ from mercer.check import (
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import join
-from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, Table, conj, exp, is_complex, real
+from mercer.kernels.pairs import (
+    INNER,
+    LARGEST_SQUARE,
+    Pairs,
+    Statistic,
+    Table,
+    conj,
+    exp,
+    is_complex,
+    real,
+)
 from mercer.points import as_points
 
 
@@ -38,6 +48,9 @@ class FromDistances(Kernel):
     def local_partials(self, pairs: Pairs) -> dict[str, Array]:
         """Return the derivatives of F in this kernel's own parameters."""
         return {}
+
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        return self.kernel.asks(columns)
 
     def three(self, pairs: Pairs) -> tuple[Array, Array, Array]:
         """Return k(x, y), k(x, x) and k(y, y) in shapes that broadcast together."""
@@ -173,6 +186,14 @@ class GaussianOf(FromDistances):
     @property
     def kind(self) -> Kind:
         return positive_if_conditional(self.kernel)
+
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        asked = self.kernel.asks(columns)
+        if asked is None or self.kernel.inner_weight is None:
+            return asked
+        # Of inner products, whatever the origin, only distances are left.
+        length = 1.0 if isinstance(self.bandwidth, str) else self.bandwidth
+        return tuple(length if statistic == INNER else statistic for statistic in asked)
 
     def _scale(self) -> float:
         if isinstance(self.bandwidth, str):

@@ -42,6 +42,10 @@ from mercer.points import SparseRows, as_points
 T = TypeVar("T")
 Scale: TypeAlias = float | tuple[float, ...]
 
+INNER = "inner"
+Statistic: TypeAlias = Scale | str
+"""What engines make by one matrix product: `INNER`, or squared distances in units of a scale."""
+
 DIRECT_COLUMNS = 4
 """Up to this many coordinates, differences cost no more than a matrix product and never cancel."""
 

@@ -12,7 +12,8 @@ import numpy as np
 from mercer.check import Array, InvalidParameter, Points, namespace
 from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.pairs import Pairs, exp, is_complex
+from mercer.kernels.bounds import Arithmetic, Bound
+from mercer.kernels.pairs import Pairs, Statistic, exp, is_complex
 from mercer.kernels.radial import Matern
 
 
@@ -305,9 +306,17 @@ class Sobolev(Metric):
     domain: ClassVar[Domain] = {"s": positive, "bandwidth": checked_bandwidth}
     theorem: ClassVar[str] = "the characteristic function of a Student law (Bochner)"
 
-    def matern(self, pairs: Pairs) -> tuple[Matern, float]:
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        return self.matern(columns)[0].asks(columns) if 2.0 * self.s > columns else None
+
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        return self.matern(arithmetic.columns)[0].evaluate_bounds(arithmetic)
+
+    def _matern_of(self, pairs: Pairs) -> tuple[Matern, float]:
+        return self.matern(pairs.columns * (2 if is_complex(pairs.rows[0]) else 1))
+
+    def matern(self, p: int) -> tuple[Matern, float]:
         """Return the Matérn kernel that equals this one, and its bandwidth over this one's."""
-        p = pairs.columns * (2 if is_complex(pairs.rows[0]) else 1)
         nu = self.s - p / 2.0
         if nu <= 0:
             raise InvalidParameter(
@@ -315,16 +324,18 @@ class Sobolev(Metric):
                 f"coordinates; take s > {p / 2.0}"
             )
         stretch = sqrt(2.0 * nu)
+        if isinstance(self.bandwidth, str):
+            return Matern(nu, self.bandwidth), stretch
         lengths = self.length if isinstance(self.length, tuple) else (self.length,)
         scaled = tuple(stretch * ell for ell in lengths)
         return Matern(nu, scaled if isinstance(self.length, tuple) else scaled[0]), stretch
 
     def evaluate(self, pairs: Pairs) -> Array:
-        return self.matern(pairs)[0].evaluate(pairs)
+        return self._matern_of(pairs)[0].evaluate(pairs)
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
-        matern, stretch = self.matern(pairs)
+        matern, stretch = self._matern_of(pairs)
         return {"bandwidth": stretch * matern.evaluate_partials(pairs)["bandwidth"]}
 
     def evaluate_slopes(self, pairs: Pairs) -> Array:
-        return self.matern(pairs)[0].evaluate_slopes(pairs)
+        return self._matern_of(pairs)[0].evaluate_slopes(pairs)

@@ -26,8 +26,9 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.kernels.base import Domain, Kernel, Kind, value
+from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
 from mercer.kernels.features import join, monomials
-from mercer.kernels.pairs import LARGEST_SQUARE, Aligned, Pairs, is_complex, real
+from mercer.kernels.pairs import INNER, LARGEST_SQUARE, Aligned, Pairs, Statistic, is_complex, real
 
 MOST_ASYMMETRY = 1e-12
 """A form computed as A'A differs from its transpose by rounding, thousands of times less."""
@@ -54,8 +55,18 @@ class Linear(Kernel):
     is_of_products: ClassVar[bool] = True
 
     @property
-    def ignores_origin(self) -> bool:
-        return True  # ⟨x - o, y - o⟩ differs by functions of x alone and of y alone
+    def inner_weight(self) -> float | None:
+        return 1.0
+
+    @property
+    def is_affine(self) -> bool:
+        return True
+
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        return (INNER,)
+
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        return arithmetic.inner()
 
     def evaluate(self, pairs: Pairs) -> Array:
         return pairs.inner()
@@ -190,8 +201,21 @@ class Polynomial(Kernel):
     is_of_products: ClassVar[bool] = True
 
     @property
-    def ignores_origin(self) -> bool:
+    def inner_weight(self) -> float | None:
+        return None if self.degree > 1 else self.degree * self.scale
+
+    @property
+    def is_affine(self) -> bool:
         return self.degree <= 1
+
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        return (INNER,)
+
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        inner = arithmetic.inner()
+        value = self.scale * inner.value + self.offset
+        error = self.scale * inner.error + 2 * arithmetic.unit * value
+        return arithmetic.power(Bound(value, error), self.degree)
 
     def _base(self, pairs: Pairs) -> Array:
         base = self.scale * pairs.inner()
@@ -245,6 +269,15 @@ class Sigmoid(Kernel):
     def kind(self) -> Kind:
         return Kind.SIMILARITY
 
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        return (INNER,)
+
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        inner, steepness = arithmetic.inner(), abs(self.scale)
+        argument = steepness * inner.value + abs(self.offset)
+        rounding = (2 * argument + FUNCTION) * arithmetic.unit
+        return Bound(1.0, steepness * inner.error + rounding)
+
     def evaluate(self, pairs: Pairs) -> Array:
         inner = pairs.inner()
         return namespace(inner).tanh(self.scale * inner + self.offset)
@@ -292,6 +325,10 @@ class Bilinear(Kernel):
     domain: ClassVar[Domain] = {"B": _positive_form}
     theorem: ClassVar[str] = "x'By with B positive semidefinite (checked)"
     is_vectorial: ClassVar[bool] = True
+
+    @property
+    def is_affine(self) -> bool:
+        return True
 
     def _form(self, pairs: Pairs) -> Array:
         xp = pairs.xp

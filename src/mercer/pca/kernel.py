@@ -22,7 +22,6 @@ from mercer.check import (
 )
 from mercer.engines.base import Engine
 from mercer.engines.cpu import Threads
-from mercer.engines.prepared import reads_inner_products
 from mercer.estimator import (
     OF_KERNELS,
     KernelModel,
@@ -247,7 +246,7 @@ class KernelPCA(
         is_sparse = isinstance(points, SparseRows)  # which a shift would fill
         if is_sparse or kernel is None:
             return None, 1.0
-        if not (kernel.ignores_origin and reads_inner_products(kernel)):
+        if not kernel.inner_weight:  # None where another origin makes another kernel
             return None, 1.0
         origin, unit = place_of(points, self._weights)
         return origin, unit if kernel == Linear() else 1.0

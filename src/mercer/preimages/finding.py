@@ -16,7 +16,7 @@ from mercer.kernels.pairs import Aligned
 from mercer.kernels.radial import Gaussian
 from mercer.preimages.descent import descend
 from mercer.preimages.learned import Learned
-from mercer.preimages.profile import Profile, is_affine, profile_of
+from mercer.preimages.profile import Profile, profile_of
 from mercer.preimages.radial import Found, by_distances, fixed_point
 from mercer.preimages.targets import Sections, Targets
 
@@ -202,7 +202,7 @@ class _Search:
         return profile
 
     def best_method(self) -> str:
-        if is_affine(self.kernel):
+        if self.kernel.is_affine:
             return "exact"
         if profile_of(self.kernel, self.sections.points.shape[1]) is not None:
             return "fixed_point"
@@ -217,7 +217,7 @@ class _Search:
 
     def exact(self, targets: Targets) -> Found:
         """Return the sum of the points in place of the sum of their features."""
-        if not is_affine(self.kernel):
+        if not self.kernel.is_affine:
             raise InvalidInput(
                 f"the features of {self.kernel} are no affine function of the coordinates, so that "
                 "pre-images are not exact; use method='auto'"

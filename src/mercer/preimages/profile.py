@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from mercer.check import Array
-from mercer.kernels.algebra import (
-    Constant,
-    Exponential,
-    PolynomialOf,
-    Power,
-    Product,
-    Scaled,
-    Sum,
-)
-from mercer.kernels.bandwidth import Metric
 from mercer.kernels.base import Kernel
-from mercer.kernels.metric import GaussianOf, Normalised
-from mercer.kernels.pairs import Aligned, Table
-from mercer.kernels.radial import Descending, Laplacian, NegativeDistance, Radial
-from mercer.kernels.spectral import Sobolev
-from mercer.kernels.vectors import Bilinear, Linear, Polynomial
-
-OPERATIONS = (Sum, Product, Scaled, Power, PolynomialOf, Exponential, Normalised, GaussianOf)
-"""Operations that make a function of a distance of functions of it."""
+from mercer.kernels.pairs import INNER, Aligned, Scale
 
 DOUBLINGS, HALVINGS = 80, 60
 """How often an interval grows until it holds a root, and shrinks around it: to a double's end."""
@@ -51,26 +33,20 @@ class Profile:
     kernel: Kernel
     lengths: Array
 
-    def _at(self, distances: Array, evaluate: Callable[[Aligned], Array]) -> Array:
-        """Return a function of pairs of points of the line that are so far apart."""
-        r = distances.reshape(-1, 1)
-        return np.asarray(evaluate(Aligned(r, np.zeros_like(r)))).reshape(distances.shape)
+    def _pairs(self, squares: Array) -> OnLine:
+        r = np.sqrt(squares).reshape(-1, 1)
+        return OnLine(r, np.zeros_like(r), len(self.lengths), squares.reshape(-1))
 
     def value(self, s: Array) -> Array:
         """Return h(s)."""
-        if isinstance(self.kernel, Radial) and isinstance(self.kernel.length, float):
-            return np.asarray(self.kernel.profile(s / self.kernel.length**2))
-        return self._at(np.sqrt(s), self.kernel.evaluate)
+        return np.asarray(self.kernel.evaluate(self._pairs(s))).reshape(s.shape)
 
     def slope(self, s: Array, smallest: float) -> Array:
         """Return h'(s), at distances below the smallest what it is there."""
-        if isinstance(self.kernel, Radial) and isinstance(self.kernel.length, float):
-            square = self.kernel.length**2
-            slope = self.kernel.profile_slope(np.maximum(s, smallest**2) / square)
-            return np.asarray(slope) / square
-        r = np.maximum(np.sqrt(s), smallest)
-        slopes: Array = self._at(r, self.kernel.evaluate_slopes) / (2.0 * r)
-        return slopes
+        squares = np.maximum(s, smallest**2)
+        slopes = np.asarray(self.kernel.evaluate_slopes(self._pairs(squares)))[:, 0]
+        along: Array = slopes.reshape(s.shape) / (2.0 * np.sqrt(squares))
+        return along
 
     def inverse(self, values: Array, unit: float = 1.0) -> Array:
         """Return s with h(s) as given: 0 for values too large, infinity for values too small.
@@ -102,56 +78,50 @@ def profile_of(kernel: Kernel, columns: int) -> Profile | None:
     >>> profile_of(Laplacian(norm=1.0), 2) is None, profile_of(Laplacian(norm=2.0), 2) is None
     (True, False)
     """
-    lengths = list(_lengths(kernel, columns))
-    if any(length is None for length in lengths):
+    asked = kernel.asks(columns)
+    if not asked or INNER in asked:
         return None
-    shapes = [np.broadcast_to(np.divide(x, np.ravel(x)[0]), columns) for x in lengths]  # type: ignore[arg-type]
-    if not shapes or any(not np.allclose(shape, shapes[0], rtol=1e-12) for shape in shapes):
+    shapes = [np.broadcast_to(np.divide(s, np.ravel(s)[0]), columns) for s in asked]
+    if any(not np.allclose(shape, shapes[0], rtol=1e-12) for shape in shapes):
         return None
-    return Profile(_isotropic(kernel, columns), np.array(shapes[0]))
+    return Profile(kernel, np.array(shapes[0]))
 
 
-def _lengths(kernel: Kernel, columns: int) -> Iterator[float | tuple[float, ...] | None]:
-    """Yield the lengths of all the distances in an expression, None for what is no distance."""
-    is_radial = isinstance(kernel, Radial | Descending | Sobolev) or (
-        isinstance(kernel, Laplacian) and (kernel.norm == 2.0 or columns == 1)
-    )
-    if is_radial and isinstance(kernel, Metric):
-        yield kernel.length
-    elif isinstance(kernel, GaussianOf) and isinstance(kernel.kernel, Linear):
-        yield 1.0
-    elif isinstance(kernel, OPERATIONS):
-        for child in kernel.children().values():
-            yield from _lengths(child, columns)
-    elif not isinstance(kernel, Constant):
-        yield None
+class OnLine(Aligned):
+    """Pairs of points of the line, in place of pairs of a space that are as far apart.
 
-
-def _isotropic(kernel: Kernel, columns: int) -> Kernel:
-    """Return the same function of distances, with one length in place of one for each column."""
-    if isinstance(kernel, Sobolev):  # whose smoothness depends on the number of coordinates
-        matern, _ = kernel.matern(Table(np.zeros((1, columns))))
-        return _isotropic(matern, columns)
-    if isinstance(kernel, Metric):
-        length = kernel.length
-        return replace(kernel, bandwidth=length[0]) if isinstance(length, tuple) else kernel  # type: ignore[type-var]
-    children = {n: _isotropic(k, columns) for n, k in kernel.children().items()}
-    return kernel.with_children(children) if children else kernel
-
-
-def is_affine(kernel: Kernel) -> bool:
-    """Whether the features of points are an affine function of their coordinates.
-
-    A sum of features with weights that sum to 1 is then the feature of the sum of the points.
-
-    >>> from mercer import Gaussian, Linear, Polynomial
-    >>> is_affine(0.5 * Linear() + 1.0), is_affine(Polynomial(degree=1)), is_affine(Gaussian(1.0))
-    (True, True, False)
+    Lengths of coordinates are proportional to each other, so that the first one decides.
     """
-    if isinstance(kernel, Polynomial):
-        return kernel.degree <= 1
-    if isinstance(kernel, NegativeDistance):
-        return kernel.exponent == 2.0
-    if isinstance(kernel, Sum | Scaled):
-        return all(is_affine(child) for child in kernel.children().values())
-    return isinstance(kernel, Linear | Bilinear | Constant)
+
+    def __init__(
+        self, x: Array, y: Array | None, columns: int, squares: Array | None = None
+    ) -> None:
+        super().__init__(x, y)
+        self.stands_for = columns
+        self.squares = np.zeros(len(x)) if squares is None else squares
+
+    @property
+    def columns(self) -> int:
+        return self.stands_for
+
+    def sides(self, scale: Scale = 1.0) -> tuple[Array, Array, Array]:
+        a, b = self.vectors
+        return a, b, np.array([_first(scale)])
+
+    def squared_distance(self, scale: Scale = 1.0) -> Array:
+        scaled: Array = self.squares / _first(scale) ** 2
+        return scaled
+
+    def distance(self, norm: float, scale: Scale = 1.0) -> Array:
+        scaled: Array = np.sqrt(self.squares) / _first(scale)
+        return scaled
+
+    def left(self) -> Aligned:
+        return self._once("left", lambda: OnLine(self.vectors[0], None, self.stands_for))
+
+    def right(self) -> Aligned:
+        return self._once("right", lambda: OnLine(self.vectors[1], None, self.stands_for))
+
+
+def _first(scale: Scale) -> float:
+    return scale[0] if isinstance(scale, tuple) else scale

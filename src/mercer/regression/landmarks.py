@@ -15,8 +15,8 @@ from scipy.linalg import solve_triangular
 
 from mercer.check import Array, Points, chunks
 from mercer.engines.cpu import Threads
-from mercer.engines.prepared import gamma
 from mercer.gram import Gram, columns
+from mercer.kernels.bounds import gamma
 from mercer.lowrank import nystrom
 from mercer.regression.choice import chosen
 from mercer.regression.data import Data

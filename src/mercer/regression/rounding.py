@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 
 from mercer.check import Array
-from mercer.engines.prepared import gamma
+from mercer.kernels.bounds import gamma
 from mercer.regression.losses import Loss
 from mercer.solve import Saddle
 

@@ -19,9 +19,9 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer.check import Array
 from mercer.engines.lapack import factor_in_place
-from mercer.engines.prepared import gamma
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kind
+from mercer.kernels.bounds import gamma
 from mercer.lowrank import nystrom
 from mercer.solve.blocks import lower_triangle
 from mercer.solve.steps import (

@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, nonnegative, number
 from mercer.display import warn
-from mercer.engines.prepared import gamma
 from mercer.gram import Gram
+from mercer.kernels.bounds import gamma
 from mercer.solve.saddle import TINY, Answer, Saddle, entry_error
 
 UNIT = float(np.finfo(float).eps) / 2

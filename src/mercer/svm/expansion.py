@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.check import Array
 from mercer.display import Shown
-from mercer.engines.prepared import gamma
+from mercer.kernels.bounds import gamma
 from mercer.svm.quadratic import Point
 
 UNIT = float(np.finfo(float).eps) / 2
