@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import inspect
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,6 +45,8 @@ from mercer import (
     with_parameters,
 )
 from mercer.check import Array, Points, nonnegative
+from mercer.engines.rounding import rounding
+from mercer.engines.tiles import Tiles
 from mercer.kernels.base import FrozenArray
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.written import LONGEST_TEXT
@@ -572,3 +576,38 @@ def test_a_class_that_is_no_value_says_what_to_do() -> None:
 def test_numbers_without_axes_are_numbers() -> None:
     assert np.array(2.0) * Linear() == 2.0 * Linear()
     assert Linear() + np.array(1.0) == Linear() + 1.0
+
+
+@pytest.fixture(scope="module")
+def cauchy() -> Iterator[Any]:
+    """The class of kernels that CONTRIBUTING gives to be copied, made from its text."""
+    text = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    known: dict[str, Any] = {}
+    for example in doctest.DocTestParser().get_examples(text):
+        exec(compile(example.source, "CONTRIBUTING.md", "single"), known)  # noqa: S102  (ours)
+    yield known["Cauchy"]
+    del Kernel.known["cauchy"]
+
+
+def test_the_kernel_to_copy_is_a_rational_quadratic(cauchy: Any) -> None:
+    x = np.random.default_rng(1).standard_normal((50, 3))
+    same = mercer.RationalQuadratic(1.0, 1.7 / np.sqrt(2.0))
+    np.testing.assert_allclose(cauchy(1.7)(x), same(x), atol=2e-16)
+    assert mercer.check_kernel(cauchy(1.7), x)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_the_kernel_to_copy_has_fast_tiles_and_proved_rounding(cauchy: Any, single: bool) -> None:
+    x = np.random.default_rng(2).standard_normal((300, 4))
+    kernel = 0.5 * cauchy(1.3) + Linear()
+    tiles = Tiles(kernel, x, single=single)
+    assert tiles.prepared is not None
+    assert set(tiles.prepared.uses) == {1.3, "inner"}
+    found = rounding(tiles, np.nan)
+    assert found.is_proved
+    values = np.array(tiles.tile(tiles.blocks()[0]), np.longdouble)
+    assert np.max(np.abs(values - kernel(x))) <= found.entry
+    same = Tiles(
+        0.5 * mercer.RationalQuadratic(1.0, 1.3 / np.sqrt(2.0)) + Linear(), x, single=single
+    )
+    assert found.entry == pytest.approx(rounding(same, np.nan).entry, rel=0.01)

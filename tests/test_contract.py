@@ -16,6 +16,7 @@ from mercer.check import (
 )
 from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Domain, Kernel, value
+from mercer.kernels.bounds import Arithmetic, Bound
 from mercer.kernels.contract import KernelCheck, check_kernel
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.functions import Delta, FromFunction, Precomputed
@@ -188,7 +189,7 @@ def test_what_a_kernel_has_is_checked_and_what_it_lacks_is_skipped() -> None:
     assert set(outcomes(check_kernel(Polynomial(2), PLANE)).values()) == {"passed"}
     found = outcomes(check_kernel(FromFunction(lambda a, b: float(a @ b)), PLANE))
     skipped = {name for name, outcome in found.items() if outcome == "skipped"}
-    assert skipped == {"slopes", "features", "written form"}
+    assert skipped == {"slopes", "features", "rounding", "written form"}
     assert outcomes(check_kernel(Sigmoid(), PLANE))["positive definite"] == "skipped"
     conditional = check_kernel(NegativeDistance(), PLANE)
     detail = next(c.detail for c in conditional.checks if c.name == "positive definite")
@@ -334,6 +335,19 @@ class MixedNorms(Kernel):
         return Laplacian(self.bandwidth, 2.0).evaluate_slopes(pairs)
 
 
+@value
+class LosesDigits(Gaussian):
+    def profile(self, s: Array) -> Array:
+        return (Gaussian.profile(self, s) + 1e3) - 1e3  # of single, ten bits
+
+
+@value
+class BoundsTooLow(Gaussian):
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        found = Gaussian.evaluate_bounds(self, arithmetic)
+        return None if found is None else found._replace(value=0.25)
+
+
 @pytest.mark.parametrize(
     ("k", "broken"),
     [
@@ -348,8 +362,13 @@ class MixedNorms(Kernel):
         (WrongSlopes(), {"slopes"}),
         (WrongShapeOfSlopes(), {"slopes"}),
         (WrongFeatures(), {"features"}),
+        (LosesDigits(), {"rounding"}),
+        (BoundsTooLow(), {"rounding"}),
         (SumAsProduct((Gaussian(0.7), Gaussian(2.0))), {"partials", "slopes", "written form"}),
-        (SumAsProduct((Linear(), Linear())), {"slopes", "features", "written form"}),
+        (
+            SumAsProduct((Linear(), Linear())),
+            {"slopes", "features", "rounding", "written form"},
+        ),
         (MixedNorms(), {"partials", "slopes"}),
         (NeverEqual(), {"value", "written form"}),
         (SaysSomethingElse(), {"written form"}),

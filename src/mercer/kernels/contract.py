@@ -24,16 +24,19 @@ from mercer.check import (
 )
 from mercer.display import Shown
 from mercer.kernels.base import STRUCTURAL, Kernel, Kind
+from mercer.kernels.bounds import Arithmetic
 from mercer.kernels.coordinates import coordinates, stepped
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.differences import Disagreement, NoRoom, compare_slope
 from mercer.kernels.euclidean import negative_definite
+from mercer.kernels.pairs import Scale, Table
 from mercer.kernels.parameters import with_parameters
 from mercer.kernels.probing import chance, cut, gram_matrix, take, unit_roundoff
 from mercer.kernels.text import kernel as read
 from mercer.points import (
     Paired,
     Rows,
+    SparseRows,
     as_points,
 )
 
@@ -127,8 +130,9 @@ def check_kernel(
 
     Its values are finite, Hermitian, repeatable, the same in slices and on the diagonal, and
     positive definite on the points (conditionally where it says so); it leaves the points alone;
-    partials and slopes agree with differences, features with the kernel; it is a value that
-    equals its copies and returns from its written form. What fails is reported, never raised;
+    partials and slopes agree with differences, features with the kernel, single precision with
+    double to within the bounds it states; it is a value that equals its copies and returns from
+    its written form. What fails is reported, never raised;
     what a kernel does not have is skipped. Of many points, 200 are drawn.
 
     >>> from mercer import FromFunction, Gaussian
@@ -345,6 +349,39 @@ def _features(s: _Subject) -> str:
     return _compare(rows @ rows.conj().T, s.K, s.allowed(), "the features do not give the kernel")
 
 
+class InSingle(Table):
+    """All pairs of points, of which inner products and distances are in single precision."""
+
+    def inner(self) -> Array:
+        a, b = (as_numpy(side).astype(np.float32) for side in self.vectors)
+        return self.dot(a, b)
+
+    def squared_distance(self, scale: Scale = 1.0) -> Array:
+        return Table.squared_distance(self, scale).astype(np.float32)
+
+    def distance(self, norm: float, scale: Scale = 1.0) -> Array:
+        return Table.distance(self, norm, scale).astype(np.float32)
+
+
+def _rounding(s: _Subject) -> str:
+    is_table = s.kernel.reads_vectors and not isinstance(s.x, Rows | SparseRows)
+    x = as_numpy(vectors(s.x)) if is_table else np.empty((0, 0))
+    asked = s.kernel.asks(x.shape[1])
+    if np.iscomplexobj(x) or not is_table or asked is None or not s.kernel.is_fast(x.shape[1]):
+        raise _Skipped("no bounds are known of its rounding on these points")
+    scales = {a: np.asarray(1.0 if isinstance(a, str) else a) for a in asked}
+    norms = {a: float(np.max(np.sum((x / scale) ** 2, axis=1))) for a, scale in scales.items()}
+    bound = s.kernel.bounds(Arithmetic(np.float32, x.shape[1], norms, is_recomputed=True))
+    if bound is None or not bound.error < np.inf:
+        raise _Skipped("values leave the range of single precision")
+    single, double = (as_numpy(s.kernel.evaluate(pairs)) for pairs in (InSingle(x), Table(x)))
+    _compare(single, double, bound.error, "single precision is farther off than its bound")
+    largest = float(np.max(np.abs(double)))
+    if not largest <= bound.value * (1.0 + AGREEMENT):
+        raise _Failed(f"a value of {largest:.6g} is above its bound {bound.value:.6g}")
+    return f"single precision within {bound.error:.2g}"
+
+
 def _value(s: _Subject) -> str:
     twin = deepcopy(s.kernel)
     if twin != s.kernel or hash(twin) != hash(s.kernel):
@@ -380,6 +417,7 @@ _CONTRACT: dict[str, Callable[[_Subject], str]] = {
     "partials": _partials,
     "slopes": _slopes,
     "features": _features,
+    "rounding": _rounding,
     "value": _value,
     "written form": _written,
 }
