@@ -228,8 +228,10 @@ def process() -> Any:
     (x, y), at = _noisy_sine(), np.linspace(0.0, 1.0, 150)
     truth, panels = 2.0 * np.sin(2.0 * np.pi * at), []
     for width in (0.2, 0.02):
-        model = mc.GaussianProcess(mc.Gaussian(width), noise_variance=0.25, optimise=False)
-        draws = model.sample(at[:, None], 3, prior=True)
+        model = mc.GaussianProcess(
+            mc.Gaussian(width), noise_variance=0.25, optimise=False, random_state=0
+        )
+        draws = model.sample(at[:, None], 3, prior=True, random_state=0)
         prior = {f"draw {i + 1}": draw for i, draw in enumerate(draws.T)}
         given = model.fit(x, y).posterior(at[:, None])
         bands = {
@@ -248,7 +250,7 @@ def process() -> Any:
 def likelihood() -> Any:
     """The log likelihood of the bandwidth and the noise of such a process, and its maximum."""
     x, y = _noisy_sine()
-    model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25).fit(x, y)
+    model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25, random_state=0).fit(x, y)
     widths, noises = np.geomspace(0.05, 0.6, 40), np.geomspace(0.2, 1.2, 40)
     values = model.likelihood_surface({"bandwidth": widths, "noise_variance": noises**2}).T
     best = [mc.parameters(model.kernel_)["bandwidth"], np.sqrt(model.noise_variance_)]
@@ -403,7 +405,7 @@ def along() -> Any:
 def brought_back() -> Any:
     """What two kernel axes bring back of each measure of the irises."""
     model = mc.KernelPCA(4, kernel=mc.Gaussian("median")).fit(datasets.iris())
-    return pictures.rebuilt.describe(mc.rebuilt(model))
+    return pictures.rebuilt.describe(mc.rebuilt(model, random_state=0))
 
 
 def denoising() -> Any:
@@ -439,7 +441,9 @@ def _study() -> Any:
     """Return a study of simulated expression: 2 x 2 conditions, 12 replicates of each."""
     model = mc.simulate_expression(40, 4, effect=0.8, strength=0.95, random_state=1)
     table = model.table(12, np.random.default_rng(1))
-    return mc.replicate_study(table, "condition", infer=mc.Inference(power=2), draws=40)
+    return mc.replicate_study(
+        table, "condition", infer=mc.Inference(power=2), draws=40, random_state=0
+    )
 
 
 def replicates() -> Any:

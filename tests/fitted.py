@@ -71,11 +71,15 @@ MODELS: dict[str, tuple[Any, ...]] = {
         Y,
     ),
     "KernelRegression with landmarks": (mc.KernelRegression(WIDE, 0.1, landmarks=8), NUMBERS, Y),
-    "GaussianProcess with a mean": (mc.GaussianProcess(WIDE, mean="linear"), FRAME, Y),
+    "GaussianProcess with a mean": (
+        mc.GaussianProcess(WIDE, mean="linear", random_state=0),
+        FRAME,
+        Y,
+    ),
     "SVR": (mc.SVR(WIDE), NUMBERS, Y),
     "OneClassSVM": (mc.OneClassSVM(WIDE, nu=0.2), NUMBERS),
-    "NystromFeatures": (mc.NystromFeatures(5, kernel=WIDE), NUMBERS),
-    "RandomFourierFeatures": (mc.RandomFourierFeatures(5, kernel=WIDE), NUMBERS),
+    "NystromFeatures": (mc.NystromFeatures(5, kernel=WIDE, random_state=0), NUMBERS),
+    "RandomFourierFeatures": (mc.RandomFourierFeatures(5, kernel=WIDE, random_state=0), NUMBERS),
     "KernelCCA": (mc.KernelCCA(1, kernels=(WIDE, "linear")), NUMBERS, FRAME),
     "SVC with probabilities": (mc.SVC(WIDE, probability=True), NUMBERS, LABELS),
     **{f"KernelPCA of {what}": (mc.KernelPCA(2, kernel=k), x) for what, (k, x) in POINTS.items()},
@@ -85,7 +89,7 @@ MODELS: dict[str, tuple[Any, ...]] = {
     },
     **{
         f"GaussianProcess of {what}": (
-            mc.GaussianProcess(k, noise_variance=0.1, optimise=False),
+            mc.GaussianProcess(k, noise_variance=0.1, optimise=False, random_state=0),
             x,
             Y,
         )

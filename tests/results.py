@@ -104,7 +104,7 @@ def _examples() -> dict[str, Any]:
     described = mc.describe_axes(pca, {"side": LABELS})
     refuted = mc.positive_definite([[1.0, 2.0], [2.0, 1.0]])
     gram = mc.Gram(mc.Gaussian(1.0), NUMBERS)
-    spectrum = mc.leading(gram.centred(), 3)
+    spectrum = mc.leading(gram.centred(), 3, random_state=0)
     read = mc.read(TABLE)
     decomposition = mc.mercer_decomposition(mc.Gaussian(0.5), mc.Interval(0.0, 1.0), 5)
     return {
@@ -124,7 +124,9 @@ def _examples() -> dict[str, Any]:
         "crossing": mc.Crossing((1, 2), (0.5, 1.0), 0.7, True),
         "description": described,
         "description of an axis": described.axes[0],
-        "discrepancy": mc.mean_discrepancy(mc.Gaussian(1.0), NUMBERS[:8], NUMBERS[8:]),
+        "discrepancy": mc.mean_discrepancy(
+            mc.Gaussian(1.0), NUMBERS[:8], NUMBERS[8:], random_state=0
+        ),
         "edges": mc.data.graphs.Edges(((0, 1), (1, 2)), 3),
         "function": fitted("KernelRegression of numbers").function_,
         "gram": gram,
@@ -136,7 +138,7 @@ def _examples() -> dict[str, Any]:
         "leave_one_out": process.leave_one_out(),
         "matrix": mc.datasets.eurodist(),
         "decomposition": decomposition,
-        "network": mc.infer_network(expression, draws=20),
+        "network": mc.infer_network(expression, draws=20, random_state=0),
         "outliers": pca.outliers(1.0),
         "parallel_analysis": mc.parallel_analysis(NUMBERS, 19, random_state=0),
         "parameter_path": mc.parameter_path(curved, FRAME, "kernel__bandwidth", [1.0, 2.0, 4.0]),
@@ -145,7 +147,7 @@ def _examples() -> dict[str, Any]:
         "posterior": process.posterior(FRAME),
         "preimages": mc.preimage(curved, curved.individuals_.coordinates[:2]),
         "principal_functions": mc.principal_functions(mc.Gaussian(1.0), NUMBERS, 2),
-        "rebuilt": mc.rebuilt(curved),
+        "rebuilt": mc.rebuilt(curved, random_state=0),
         "refuted": refuted,
         "simulation": simulated,
         "spectrum": spectrum,
@@ -176,7 +178,9 @@ def results() -> dict[str, Any]:
 def _study() -> dict[str, Any]:
     genes = mc.simulate_expression(8, 2, effect=0.8, random_state=1)
     table = genes.table(6, np.random.default_rng(1))
-    study = mc.replicate_study(table, "condition", draws=10, samples=20, permutations=39)
+    study = mc.replicate_study(
+        table, "condition", draws=10, samples=20, permutations=39, random_state=0
+    )
     return {
         "study": study,
         "curve": study.curve,

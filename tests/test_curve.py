@@ -170,7 +170,7 @@ def test_the_bands_on_the_page_are_those_of_the_model() -> None:
 
 
 def test_the_surface_of_a_process_is_its_likelihood() -> None:
-    process = mc.GaussianProcess().fit(X[:40, None], Y[:40])
+    process = mc.GaussianProcess(random_state=0).fit(X[:40, None], Y[:40])
     fit = Fit(process, X[:40, None], Y[:40], ("x",), "y", tuple(map(str, range(40))))
     panel: Any = sections(fit)[2].pictures[0]
     field, mark = panel.of_kind(Field)[0], panel.of_kind(Points)[0]

@@ -147,7 +147,7 @@ def test_barycentres_refuse_their_weights(weights: Any, message: str) -> None:
 def test_the_mean_discrepancy_written_out() -> None:
     rng = np.random.default_rng(3)
     x, y, k = rng.normal(size=(7, 2)), rng.normal(size=(5, 2)) + 1.0, mc.Matern(1.5)
-    found = mean_discrepancy(k, x, y, permutations=19)
+    found = mean_discrepancy(k, x, y, permutations=19, random_state=0)
     squared = k(x).mean() + k(y).mean() - 2 * k(x, y).mean()
     within = [(k(z).sum() - np.trace(k(z))) / (len(z) * (len(z) - 1)) for z in (x, y)]
     assert found.squared == pytest.approx(squared, rel=1e-12)
@@ -159,12 +159,14 @@ def test_the_mean_discrepancy_written_out() -> None:
 
 def test_the_permutation_test_counts_ties() -> None:
     x, y = np.array([0.0, 0.1, 0.2]), np.array([5.0, 5.1, 5.2])
-    found = mean_discrepancy(mc.Gaussian(), x, y, permutations=4000)
+    found = mean_discrepancy(mc.Gaussian(), x, y, permutations=4000, random_state=0)
     # Of the 20 ways to split six points the observed one and its mirror image are extreme.
     assert found.p_value == pytest.approx(0.1, abs=0.02)
     pooled = np.concatenate([x, y])
     splits = [
-        mean_discrepancy(mc.Gaussian(), pooled[list(s)], np.delete(pooled, s), permutations=0)
+        mean_discrepancy(
+            mc.Gaussian(), pooled[list(s)], np.delete(pooled, s), permutations=0, random_state=0
+        )
         for s in combinations(range(6), 3)
     ]
     assert {round(s.squared, 9) for s in splits} == {round(v, 9) for v in found.null.tolist()}
@@ -181,13 +183,15 @@ def test_the_permutation_test_holds_its_level_and_has_power() -> None:
     ]
     # 10 of 200 are expected; 22 is four standard deviations more.
     assert np.sum(np.array(p_values) <= 0.05) <= 22
-    found = mean_discrepancy(mc.Gaussian("median"), rng.normal(size=40), 2 + rng.normal(size=40))
+    found = mean_discrepancy(
+        mc.Gaussian("median"), rng.normal(size=40), 2 + rng.normal(size=40), random_state=0
+    )
     assert found.p_value == 1 / 1000
 
 
 def test_the_discrepancy_of_minus_the_distance_is_the_energy_distance() -> None:
     x, y = np.array([0.0, 1.0]), np.array([2.0, 5.0])
-    found = mean_discrepancy(mc.NegativeDistance(), x, y, permutations=0)
+    found = mean_discrepancy(mc.NegativeDistance(), x, y, permutations=0, random_state=0)
     assert found.squared == pytest.approx(2 * 3.0 - 0.5 - 1.5)
 
 
@@ -198,17 +202,17 @@ def test_discrepancies_of_sets_repeat_with_the_seed() -> None:
     assert np.array_equal(first.null, again.null)
     assert not first.null.flags.writeable
     with pytest.raises(mc.InvalidInput, match="at least 2 points"):
-        mean_discrepancy(mc.Intersection(), x, y[:1])
+        mean_discrepancy(mc.Intersection(), x, y[:1], random_state=0)
     with pytest.raises(mc.InvalidParameter, match="permutations"):
-        mean_discrepancy(mc.Intersection(), x, y, permutations=-1)
+        mean_discrepancy(mc.Intersection(), x, y, permutations=-1, random_state=0)
 
 
 def test_permutations_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = np.arange(5.0), np.arange(4.0) + 2
-    whole = mean_discrepancy(mc.Linear(), x, y, permutations=30)
+    whole = mean_discrepancy(mc.Linear(), x, y, permutations=30, random_state=0)
     monkeypatch.setattr("mercer.rkhs.distances.TILE", 70)
     np.testing.assert_allclose(
-        mean_discrepancy(mc.Linear(), x, y, permutations=30).null, whole.null
+        mean_discrepancy(mc.Linear(), x, y, permutations=30, random_state=0).null, whole.null
     )
 
 
@@ -227,16 +231,22 @@ def test_data_frames_are_measured_by_their_rows(monkeypatch: pytest.MonkeyPatch)
     np.testing.assert_array_equal(distance_to_set(k, FRAME, FRAME), distance_to_set(k, ROWS, ROWS))
     np.testing.assert_array_equal(joined(FRAME, FRAME), joined(ROWS, ROWS))
     np.testing.assert_array_equal(joined(FRAME, ROWS), joined(ROWS, ROWS))
-    found = mean_discrepancy(k, FRAME, ROWS + 1.0, permutations=9)
-    assert found.squared == mean_discrepancy(k, ROWS, ROWS + 1.0, permutations=9).squared
+    found = mean_discrepancy(k, FRAME, ROWS + 1.0, permutations=9, random_state=0)
+    assert (
+        found.squared
+        == mean_discrepancy(k, ROWS, ROWS + 1.0, permutations=9, random_state=0).squared
+    )
 
 
 def test_texts_measure_as_the_kernels_they_describe() -> None:
     text, k = "gaussian(bandwidth=2)", mc.Gaussian(2.0)
     np.testing.assert_array_equal(distance(text, ROWS), distance(k, ROWS))
     np.testing.assert_array_equal(distance_to_set(text, ROWS, ROWS), distance_to_set(k, ROWS, ROWS))
-    found = mean_discrepancy(text, ROWS, ROWS + 1.0, permutations=9)
-    assert found.squared == mean_discrepancy(k, ROWS, ROWS + 1.0, permutations=9).squared
+    found = mean_discrepancy(text, ROWS, ROWS + 1.0, permutations=9, random_state=0)
+    assert (
+        found.squared
+        == mean_discrepancy(k, ROWS, ROWS + 1.0, permutations=9, random_state=0).squared
+    )
     for measure in (distance, distance_to_set, mean_discrepancy):
         with pytest.raises(mc.InvalidParameter, match="expected a kernel or its text, found int"):
             measure(3, ROWS, ROWS)  # type: ignore[arg-type]

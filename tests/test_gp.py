@@ -100,7 +100,9 @@ def test_empirical_bayes_finds_the_texts_parameters_in_most_draws() -> None:
         rng = np.random.default_rng(100 + seed)
         x = rng.uniform(size=(30, 1))
         y = 2.0 * np.sin(2.0 * np.pi * x[:, 0]) + 0.5 * rng.standard_normal(30)
-        model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25, n_starts=1).fit(x, y)
+        model = mc.GaussianProcess(
+            mc.Gaussian(0.2), noise_variance=0.25, n_starts=1, random_state=0
+        ).fit(x, y)
         assert ended(model).is_converged
         bandwidth = mc.parameters(model.kernel_)["bandwidth"]
         found.append((bandwidth, np.sqrt(model.noise_variance_)))
@@ -113,7 +115,9 @@ def test_empirical_bayes_finds_the_texts_parameters_in_most_draws() -> None:
 
 
 def test_the_surface_has_its_top_where_the_search_ends() -> None:
-    model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25).fit(FILE["X"], FILE["y"])
+    model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25, random_state=0).fit(
+        FILE["X"], FILE["y"]
+    )
     bandwidth = mc.parameters(model.kernel_)["bandwidth"]
     grid = {
         "bandwidth": bandwidth * np.array([0.8, 1.0, 1.25]),
@@ -260,7 +264,7 @@ def test_gradients_of_several_tiles_are_those_of_one() -> None:
 
 
 def test_the_search_reaches_the_optimum_of_scikit_learn() -> None:
-    model = mc.GaussianProcess(1.0 * mc.Gaussian(1.0), noise_variance=0.1).fit(X, Y)
+    model = mc.GaussianProcess(1.0 * mc.Gaussian(1.0), noise_variance=0.1, random_state=0).fit(X, Y)
     peer = GaussianProcessRegressor(
         ConstantKernel(1.0) * RBF(1.0) + WhiteKernel(0.1), alpha=0.0
     ).fit(X, Y)
@@ -283,7 +287,9 @@ def test_a_search_on_part_of_the_points_ends_at_the_optimum_of_all(monkeypatch: 
     rng = np.random.default_rng(5)
     x = rng.uniform(-3, 3, (320, 1))
     y = np.sin(2 * x[:, 0]) + 0.3 * rng.standard_normal(320)
-    model = mc.GaussianProcess(1.0 * mc.Gaussian(1.0), noise_variance=0.1, n_starts=2).fit(x, y)
+    model = mc.GaussianProcess(
+        1.0 * mc.Gaussian(1.0), noise_variance=0.1, n_starts=2, random_state=0
+    ).fit(x, y)
     assert ended(model).is_converged
     assert ended(model).evaluations <= 15
     slope = float(model.log_likelihood_gradient()["noise_variance"])
@@ -294,9 +300,11 @@ def test_a_search_on_part_of_the_points_ends_at_the_optimum_of_all(monkeypatch: 
 def test_a_prior_moves_the_estimate_and_the_derivative_vanishes_with_it() -> None:
     law = stats.lognorm(0.1, scale=3.0)
     model = mc.GaussianProcess(
-        mc.Gaussian(1.0), noise_variance=0.1, priors={"bandwidth": law}, n_starts=1
+        mc.Gaussian(1.0), noise_variance=0.1, priors={"bandwidth": law}, n_starts=1, random_state=0
     ).fit(X, Y)
-    plain = mc.GaussianProcess(mc.Gaussian(1.0), noise_variance=0.1, n_starts=1).fit(X, Y)
+    plain = mc.GaussianProcess(
+        mc.Gaussian(1.0), noise_variance=0.1, n_starts=1, random_state=0
+    ).fit(X, Y)
     b, without = (mc.parameters(m.kernel_)["bandwidth"] for m in (model, plain))
     assert abs(np.log(b / 3.0)) < abs(np.log(without / 3.0))
     slope = model.log_likelihood_gradient()["bandwidth"]
@@ -319,11 +327,11 @@ def test_the_covariance_has_the_variances_and_samples_have_both() -> None:
     np.testing.assert_allclose(
         np.diag(covariance), model.posterior(NEW).latent_variance, rtol=1e-10
     )
-    draws = model.sample(NEW, 20_000)
+    draws = model.sample(NEW, 20_000, random_state=0)
     assert draws.shape == (9, 20_000)
     np.testing.assert_allclose(draws.mean(axis=1), mean, atol=0.03)
     np.testing.assert_allclose(np.cov(draws), covariance, atol=0.03)
-    noisy = model.sample(NEW, 20_000, observation=True)
+    noisy = model.sample(NEW, 20_000, observation=True, random_state=0)
     np.testing.assert_allclose(np.cov(noisy), covariance + 0.1 * np.eye(9), atol=0.03)
     with pytest.raises(mc.InvalidParameter, match="not for both"):
         model.predict(NEW, return_std=True, return_cov=True)
@@ -331,9 +339,9 @@ def test_the_covariance_has_the_variances_and_samples_have_both() -> None:
 
 def test_draws_of_the_prior_need_no_data() -> None:
     grid = np.linspace(0, 1, 40)[:, None]
-    draws = fixed(mc.Gaussian(0.2), 0.25).sample(grid, 5_000, prior=True)
+    draws = fixed(mc.Gaussian(0.2), 0.25).sample(grid, 5_000, prior=True, random_state=0)
     np.testing.assert_allclose(np.cov(draws), mc.Gaussian(0.2)(grid), atol=0.08)
-    rough = fixed(mc.Gaussian(0.02), 0.25).sample(grid, 50, prior=True)
+    rough = fixed(mc.Gaussian(0.02), 0.25).sample(grid, 50, prior=True, random_state=0)
     assert np.mean(np.diff(rough, axis=0) ** 2) > 5 * np.mean(np.diff(draws, axis=0) ** 2)
 
 
@@ -361,7 +369,7 @@ def test_several_outputs_add_their_likelihoods_and_have_deviations_each() -> Non
     np.testing.assert_allclose(mean[:, 1], single[1].predict(NEW), rtol=1e-10)
     derivatives_are_differences(model, model.log_likelihood_gradient())
     assert model.predict(NEW, return_cov=True)[1].shape == (9, 9, 2)
-    assert model.sample(NEW, 3).shape == (9, 2, 3)
+    assert model.sample(NEW, 3, random_state=0).shape == (9, 2, 3)
 
 
 def test_the_order_of_the_points_does_not_matter() -> None:
@@ -406,26 +414,28 @@ def test_graveyard_48_variances_are_never_negative_beyond_rounding() -> None:
 def test_graveyard_49_constant_outputs_have_a_finite_answer() -> None:
     for level in (0.0, 5.0):
         y = np.full(40, level)
-        model = mc.GaussianProcess(n_starts=1).fit(X, y)
+        model = mc.GaussianProcess(n_starts=1, random_state=0).fit(X, y)
         mean, deviation = model.predict(NEW, return_std=True)
         assert np.all(np.isfinite(deviation))
         np.testing.assert_allclose(mean, level, atol=0.05)
-        several = mc.GaussianProcess(n_starts=1).fit(X, np.c_[y, y])
+        several = mc.GaussianProcess(n_starts=1, random_state=0).fit(X, np.c_[y, y])
         assert several.predict(NEW, return_std=True)[1].shape == (9, 2)
 
 
 def test_graveyard_50_a_search_says_how_it_ended(monkeypatch: Any) -> None:
     bounds = {"bandwidth": (0.01, 0.05)}
-    model = mc.GaussianProcess(mc.Gaussian(0.03), bounds=bounds, n_starts=1).fit(X, Y)
+    model = mc.GaussianProcess(mc.Gaussian(0.03), bounds=bounds, n_starts=1, random_state=0).fit(
+        X, Y
+    )
     assert ended(model).at_bounds
     assert "bandwidth" in ended(model).at_bounds or ended(model).gradient_norm <= 1e-5
     monkeypatch.setattr("mercer.gp.search.STEPS", 0)
     with pytest.warns(ConvergenceWarning, match="still rises"):
-        stopped = mc.GaussianProcess(mc.Gaussian(0.3), n_starts=1).fit(X, Y)
+        stopped = mc.GaussianProcess(mc.Gaussian(0.3), n_starts=1, random_state=0).fit(X, Y)
     monkeypatch.undo()
     assert not ended(stopped).is_converged
     named = mc.GaussianProcess(
-        mc.Gaussian(0.3), optimise=["noise_variance"], noise_variance=0.5
+        mc.Gaussian(0.3), optimise=["noise_variance"], noise_variance=0.5, random_state=0
     ).fit(X, Y)
     assert mc.parameters(named.kernel_) == {"bandwidth": 0.3}
     assert named.noise_variance_ != 0.5
@@ -434,11 +444,11 @@ def test_graveyard_50_a_search_says_how_it_ended(monkeypatch: Any) -> None:
 
 def test_points_of_any_kind_have_a_process() -> None:
     words = ["gattaca", "gattata", "cccgg", "ccgcg", "gatcc"]
-    model = mc.GaussianProcess(1.0 * mc.StringSpectrum(2).normalised(), n_starts=1)
+    model = mc.GaussianProcess(1.0 * mc.StringSpectrum(2).normalised(), n_starts=1, random_state=0)
     assert model.fit(words, [1.0, 1.1, 0.0, 0.1, 0.5]).predict(["gatta"])[0] > 0.5
     assert "weight" in model.log_likelihood_gradient()
     graphs = [mc.Graph([(i, (i + 1) % n) for i in range(n)], labels=["a"] * n) for n in range(3, 9)]
-    process = mc.GaussianProcess(mc.WeisfeilerLehman(1).gaussian(5.0), n_starts=1)
+    process = mc.GaussianProcess(mc.WeisfeilerLehman(1).gaussian(5.0), n_starts=1, random_state=0)
     process.fit(graphs, np.arange(3.0, 9.0))
     assert np.all(process.posterior(graphs).latent_variance >= 0)
     sets = [{1}, {1, 2}, {2, 3}, {1, 2, 3}]
@@ -451,12 +461,12 @@ def test_an_interval_for_the_likelihood_of_many_points_holds_it() -> None:
     x = rng.standard_normal((600, 2))
     y = np.sin(x[:, 0]) + 0.3 * rng.standard_normal(600)
     exact = fixed(mc.Gaussian(0.7), 0.1).fit(x, y).log_likelihood()
-    found = log_likelihood_interval(mc.Gaussian(0.7), x, y, 0.1, method="iterative")
+    found = log_likelihood_interval(mc.Gaussian(0.7), x, y, 0.1, method="iterative", random_state=0)
     assert found.lower <= exact <= found.upper
     assert found.upper - found.lower < 0.1 * abs(exact)
     assert found.confidence == 0.95
     assert "stochastic Lanczos" in found.method
-    direct = log_likelihood_interval(mc.Gaussian(0.7), x, y, 0.1)
+    direct = log_likelihood_interval(mc.Gaussian(0.7), x, y, 0.1, random_state=0)
     assert direct.value == pytest.approx(exact, rel=1e-12)
     assert direct.confidence == 1.0
 
@@ -482,7 +492,7 @@ def test_more_points_than_are_stored_have_the_same_process(
         np.testing.assert_allclose(
             many.predict(new, return_cov=True)[1], exact.predict(new, return_cov=True)[1], atol=1e-9
         )
-    assert np.all(np.isfinite(many.sample(NEW, 2)))
+    assert np.all(np.isfinite(many.sample(NEW, 2, random_state=0)))
     again = pickle.loads(pickle.dumps(many))
     np.testing.assert_array_equal(again.predict(NEW), many.predict(NEW))
 
@@ -539,7 +549,7 @@ def test_a_gradient_without_the_trace_is_found_out() -> None:
     """Half the quadratic form alone lies outside of every interval."""
     rng = np.random.default_rng(4)
     x, y = rng.standard_normal((200, 1)), rng.standard_normal(200)
-    found = log_likelihood_gradient_interval(mc.Gaussian(0.5), x, y, 0.5)
+    found = log_likelihood_gradient_interval(mc.Gaussian(0.5), x, y, 0.5, random_state=0)
     gram = Gram(mc.Gaussian(0.5), x)
     alpha = np.linalg.solve(gram.dense() + 0.5 * np.eye(200), y)
     wrong = 0.5 * alpha @ alpha
@@ -549,13 +559,15 @@ def test_a_gradient_without_the_trace_is_found_out() -> None:
 def test_what_has_no_interval_is_refused() -> None:
     x, y = np.zeros((5, 1)), np.zeros(4)
     with pytest.raises(mc.InvalidInput, match="y has 4 rows for 5 points"):
-        log_likelihood_interval(mc.Gaussian(1.0), x, y, 0.1)
+        log_likelihood_interval(mc.Gaussian(1.0), x, y, 0.1, random_state=0)
     with pytest.raises(mc.InvalidInput, match="functions has 4 rows"):
         log_likelihood_gradient_interval(
-            mc.Gaussian(1.0), x, np.zeros(5), 0.1, functions=np.ones((4, 1))
+            mc.Gaussian(1.0), x, np.zeros(5), 0.1, functions=np.ones((4, 1)), random_state=0
         )
     with pytest.raises(mc.InvalidParameter, match="auto, direct, iterative"):
-        log_likelihood_interval(mc.Gaussian(1.0), x, np.zeros(5), 0.1, method="lanczos")
+        log_likelihood_interval(
+            mc.Gaussian(1.0), x, np.zeros(5), 0.1, method="lanczos", random_state=0
+        )
 
 
 def test_a_precomputed_matrix_gives_the_same_mean() -> None:
@@ -564,7 +576,7 @@ def test_a_precomputed_matrix_gives_the_same_mean() -> None:
     plain = fixed(kernel, 0.1, mean="constant").fit(X, Y)
     np.testing.assert_allclose(given.predict(kernel(NEW, X)), plain.predict(NEW), rtol=1e-9)
     assert given.log_likelihood() == pytest.approx(plain.log_likelihood(), rel=1e-12)
-    fitted = mc.GaussianProcess("precomputed", n_starts=1).fit(kernel(X), Y)
+    fitted = mc.GaussianProcess("precomputed", n_starts=1, random_state=0).fit(kernel(X), Y)
     assert ended(fitted).is_converged
     with pytest.raises(mc.InvalidParameter, match=r"k\(x, x\) of new points"):
         given.predict(kernel(NEW, X), return_std=True)
@@ -587,7 +599,7 @@ def test_a_precomputed_matrix_gives_the_same_mean() -> None:
     ],
 )
 def test_parameters_outside_their_domain_are_refused(change: Any, error: Any, message: str) -> None:
-    model = mc.GaussianProcess(mc.Gaussian(1.0), n_starts=1).set_params(**change)
+    model = mc.GaussianProcess(mc.Gaussian(1.0), n_starts=1, random_state=0).set_params(**change)
     with pytest.raises(error, match=message):
         model.fit(X, Y)
 
@@ -616,7 +628,7 @@ def test_it_goes_through_pipelines_grids_and_files(tmp_path: Any) -> None:
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [mc.GaussianProcess(n_starts=1), fixed(mc.Gaussian(2.0), 0.1, mean="constant")],
+    [mc.GaussianProcess(n_starts=1, random_state=0), fixed(mc.Gaussian(2.0), 0.1, mean="constant")],
     expected_failed_checks=lambda _: LINE,
     xfail_strict=True,
 )
@@ -647,7 +659,11 @@ def test_a_start_may_be_its_bound_and_no_fit_leaves_its_bounds(end: int) -> None
     for value in [*ROUNDED, 1.0]:
         pair = (value, 10.0 * value) if end == 0 else (0.1 * value, value)
         model = mc.GaussianProcess(
-            mc.Gaussian(value), noise_variance=0.1, bounds={"bandwidth": pair}, n_starts=1
+            mc.Gaussian(value),
+            noise_variance=0.1,
+            bounds={"bandwidth": pair},
+            n_starts=1,
+            random_state=0,
         ).fit(X[:12], Y[:12])
         found = model.kernel_.parameters()["bandwidth"]
         assert pair[0] <= found <= pair[1]
@@ -658,7 +674,9 @@ def test_a_start_may_be_its_bound_and_no_fit_leaves_its_bounds(end: int) -> None
 def test_parameters_that_do_not_move_stay_what_they_are() -> None:
     for value in ROUNDED:
         pair = {"bandwidth": (value, value), "noise_variance": (0.3, 0.3)}
-        model = mc.GaussianProcess(mc.Gaussian(value), noise_variance=0.3, bounds=pair)
+        model = mc.GaussianProcess(
+            mc.Gaussian(value), noise_variance=0.3, bounds=pair, random_state=0
+        )
         model.fit(X[:12], Y[:12])
         assert (model.kernel_, model.noise_variance_) == (mc.Gaussian(value), 0.3)
 
@@ -708,8 +726,8 @@ def test_a_constant_mean_sees_a_linear_kernel_from_anywhere(offset: float) -> No
 def test_a_kernel_with_a_linear_part_is_fitted_the_same_from_anywhere() -> None:
     kernel = 2.0 * mc.Linear() + mc.Gaussian(1.0)
     x = np.round(2.0**12 * X) / 2.0**12
-    near = mc.GaussianProcess(kernel, mean="constant", n_starts=1).fit(x, Y)
-    far = mc.GaussianProcess(kernel, mean="constant", n_starts=1).fit(x + 1e5, Y)
+    near = mc.GaussianProcess(kernel, mean="constant", n_starts=1, random_state=0).fit(x, Y)
+    far = mc.GaussianProcess(kernel, mean="constant", n_starts=1, random_state=0).fit(x + 1e5, Y)
     assert ended(far).value == pytest.approx(ended(near).value, rel=1e-9)
     np.testing.assert_allclose(far.predict(x + 1e5), near.predict(x), atol=1e-6)
     weight = near.kernel_.parameters()["0__weight"]
@@ -761,7 +779,9 @@ def test_noise_of_each_observation_is_that_of_scikit_learn() -> None:
     assert model.log_likelihood() == pytest.approx(peer.log_marginal_likelihood_value_, rel=1e-10)
     _, covariance = model.predict(NEW, return_cov=True)
     np.testing.assert_allclose(covariance, peer.predict(NEW, return_cov=True)[1], atol=1e-9)
-    searched = mc.GaussianProcess(2.0 * mc.Gaussian(0.7), noise_variance=EACH).fit(X, Y)
+    searched = mc.GaussianProcess(2.0 * mc.Gaussian(0.7), noise_variance=EACH, random_state=0).fit(
+        X, Y
+    )
     peer = GaussianProcessRegressor(2.0 * RBF(0.7), alpha=EACH, n_restarts_optimizer=3).fit(X, Y)
     assert ended(searched).value == pytest.approx(peer.log_marginal_likelihood_value_, rel=1e-8)
     np.testing.assert_array_equal(searched.noise_variance_, EACH)
@@ -793,7 +813,9 @@ def test_noise_of_each_observation_of_more_points_than_are_stored(
     np.testing.assert_allclose(many.predict(NEW, return_std=True), expected, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(many.predict(NEW, return_cov=True)[1], covariance, atol=1e-8)
     with pytest.raises(mc.InvalidParameter, match="with one noise variance for all"):
-        mc.GaussianProcess(mc.Gaussian(0.7), noise_variance=EACH, mean=mean).fit(X, Y)
+        mc.GaussianProcess(mc.Gaussian(0.7), noise_variance=EACH, mean=mean, random_state=0).fit(
+            X, Y
+        )
 
 
 def test_noise_of_each_observation_is_stored_sampled_and_refused_where_unknown(
@@ -805,7 +827,7 @@ def test_noise_of_each_observation_is_stored_sampled_and_refused_where_unknown(
     np.testing.assert_array_equal(again.predict(NEW), model.predict(NEW))
     np.testing.assert_array_equal(again.noise_variance_, EACH)
     assert clone(model).fit(X, Y).log_likelihood() == model.log_likelihood()
-    assert model.sample(NEW, 3).shape == (9, 3)
+    assert model.sample(NEW, 3, random_state=0).shape == (9, 3)
     left = model.leave_one_out()
     others = fixed(mc.Gaussian(0.7), EACH[1:]).fit(X[1:], Y[1:])
     mean, deviation = others.predict(X[:1], return_std=True)
@@ -813,8 +835,8 @@ def test_noise_of_each_observation_is_stored_sampled_and_refused_where_unknown(
     assert left.variance[0] == pytest.approx(deviation[0] ** 2 + EACH[0], rel=1e-9)
     for ask in (
         lambda: model.predict(NEW, return_std=True, observation=True),
-        lambda: model.sample(NEW, observation=True),
-        lambda: model.sample(NEW, prior=True, observation=True),
+        lambda: model.sample(NEW, observation=True, random_state=0),
+        lambda: model.sample(NEW, prior=True, observation=True, random_state=0),
         lambda: model.posterior(NEW).observation_variance,
     ):
         with pytest.raises(mc.InvalidParameter, match="none for new ones"):
@@ -828,9 +850,9 @@ def test_noise_of_each_observation_is_stored_sampled_and_refused_where_unknown(
         with pytest.raises((mc.InvalidParameter, mc.InvalidInput), match=message):
             fixed(mc.Gaussian(0.7), noise).fit(X, Y)
     with pytest.raises(mc.InvalidParameter, match="cannot be fitted"):
-        mc.GaussianProcess(mc.Gaussian(0.7), noise_variance=EACH, optimise=("noise_variance",)).fit(
-            X, Y
-        )
+        mc.GaussianProcess(
+            mc.Gaussian(0.7), noise_variance=EACH, optimise=("noise_variance",), random_state=0
+        ).fit(X, Y)
 
 
 def test_variances_by_iteration_are_right_to_what_they_say(monkeypatch: Any) -> None:

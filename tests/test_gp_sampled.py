@@ -50,7 +50,7 @@ def smooth() -> mc.GaussianProcess:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mercer.gp.process.STORED", 150)
         patch.setattr("mercer.gp.sampled.SUBSET", 150)
-        return mc.GaussianProcess(SMOOTH, mean="constant", n_starts=1).fit(X, Y)
+        return mc.GaussianProcess(SMOOTH, mean="constant", n_starts=1, random_state=0).fit(X, Y)
 
 
 def stored(kernel: Any, y: Array = Y, **more: Any) -> mc.GaussianProcess:
@@ -90,7 +90,7 @@ def test_the_optimum_is_that_of_the_stored_matrix_up_to_its_intervals(
 ) -> None:
     exact = stored(kernel, mean=mean)
     request.getfixturevalue("many")
-    model = mc.GaussianProcess(kernel, mean=mean, n_starts=1).fit(X, Y)
+    model = mc.GaussianProcess(kernel, mean=mean, n_starts=1, random_state=0).fit(X, Y)
     found, best = sampled(model), exact.log_likelihood()
     assert found.is_converged
     assert found.at_bounds == ()
@@ -128,7 +128,7 @@ def test_a_trace_half_as_large_is_found_out(
         return 0.5 * value, rest[0], rest[1]
 
     monkeypatch.setattr("mercer.gp.estimate.regressed", wrong)
-    model = mc.GaussianProcess(SMOOTH, mean="constant", n_starts=1).fit(X, Y)
+    model = mc.GaussianProcess(SMOOTH, mean="constant", n_starts=1, random_state=0).fit(X, Y)
     for name in ("weight", "noise_variance"):
         away = float(logs(model, [name])[0] - logs(smooth, [name])[0])
         assert away == pytest.approx(np.log(2.0), abs=0.2)
@@ -139,7 +139,11 @@ def test_predictions_are_those_of_the_process_with_the_parameters_found(
     smooth: mc.GaussianProcess,
 ) -> None:
     exact = mc.GaussianProcess(
-        smooth.kernel_, noise_variance=smooth.noise_variance_, mean="constant", optimise=False
+        smooth.kernel_,
+        noise_variance=smooth.noise_variance_,
+        mean="constant",
+        optimise=False,
+        random_state=0,
     ).fit(X, Y)
     for one, other in zip(smooth.predict(NEW, True), exact.predict(NEW, True), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-8)
@@ -164,7 +168,9 @@ def test_the_same_seed_finds_the_same_and_others_agree_within_their_errors(many:
 
 def test_bounds_that_hold_are_named(many: None) -> None:
     bounds = {"kernel__bandwidth": (0.2, 0.5)}
-    model = mc.GaussianProcess(1.0 * mc.Gaussian(0.4), bounds=bounds, n_starts=1).fit(X, Y)
+    model = mc.GaussianProcess(
+        1.0 * mc.Gaussian(0.4), bounds=bounds, n_starts=1, random_state=0
+    ).fit(X, Y)
     found = sampled(model)
     assert found.is_converged
     assert found.at_bounds == ("kernel__bandwidth",)
@@ -217,7 +223,7 @@ def test_curvature_begins_as_the_average_information(monkeypatch: Any) -> None:
 def test_priors_are_left_neither_by_starts_nor_by_steps(many: None) -> None:
     kernel, law = 1.0 * mc.Gaussian(0.3), {"kernel__bandwidth": stats.uniform(0.1, 0.4)}
     with pytest.raises(mc.InvalidParameter, match="prior of kernel__bandwidth .* about 9: start"):
-        mc.GaussianProcess(1.0 * mc.Gaussian(9.0), priors=law).fit(X, Y)
+        mc.GaussianProcess(1.0 * mc.Gaussian(9.0), priors=law, random_state=0).fit(X, Y)
     data = Observations(X, Y[:, None], np.zeros((N, 0)))
     search = search_of(kernel, 0.1, data, priors=law)
     with pytest.raises(mc.InvalidParameter, match="about 0.6"):
@@ -225,7 +231,7 @@ def test_priors_are_left_neither_by_starts_nor_by_steps(many: None) -> None:
     assert search.evaluations == 0
     # The likelihood rises up to the end of the law, where no derivative vanishes.
     with pytest.warns(ConvergenceWarning, match="still rises"):
-        model = mc.GaussianProcess(kernel, priors=law, n_starts=1).fit(X, Y)
+        model = mc.GaussianProcess(kernel, priors=law, n_starts=1, random_state=0).fit(X, Y)
     assert 0.49 < mc.parameters(model.kernel_)["kernel__bandwidth"] <= 0.5
     assert np.all(np.isfinite(model.predict(NEW)))
 
@@ -277,7 +283,9 @@ def test_residuals_of_all_outputs_widen_the_interval() -> None:
 )
 def test_what_has_no_likelihood_is_refused(y: Array, functions: Any, message: str) -> None:
     with pytest.raises(mc.InvalidInput, match=message):
-        log_likelihood_interval(mc.Gaussian(1.0), X[:5], y, 0.1, functions=functions)
+        log_likelihood_interval(
+            mc.Gaussian(1.0), X[:5], y, 0.1, functions=functions, random_state=0
+        )
 
 
 @pytest.mark.parametrize("ends", [3.0, (1.0, 2.0, 3.0), (1.0,), (0.5, np.inf)])
@@ -292,11 +300,13 @@ def test_points_of_any_kind_are_fitted(monkeypatch: Any) -> None:
     rng = np.random.default_rng(5)
     words = ["".join(rng.choice(list("acgt"), 12)) for _ in range(60)]
     y = np.array([word.count("a") for word in words]) + 0.1 * rng.standard_normal(60)
-    model = mc.GaussianProcess(1.0 * mc.StringSpectrum(1).normalised(), n_starts=1).fit(words, y)
+    model = mc.GaussianProcess(
+        1.0 * mc.StringSpectrum(1).normalised(), n_starts=1, random_state=0
+    ).fit(words, y)
     assert sampled(model).is_converged
     assert np.corrcoef(model.predict(words), y)[0, 1] > 0.9
     K = mc.Gaussian(1.0)(X[:60])
-    given = mc.GaussianProcess("precomputed", n_starts=1).fit(K, Y[:60])
+    given = mc.GaussianProcess("precomputed", n_starts=1, random_state=0).fit(K, Y[:60])
     assert sampled(given).is_converged
     assert set(sampled(given).errors) == {"noise_variance"}
 
@@ -309,7 +319,7 @@ def test_progress_is_told_and_an_interrupt_leaves_the_model_as_it_was(many: None
         if evaluations == 2:
             raise KeyboardInterrupt
 
-    model = mc.GaussianProcess(SMOOTH, n_starts=1)
+    model = mc.GaussianProcess(SMOOTH, n_starts=1, random_state=0)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, Y, progress=stop)
     assert [number for number, _ in told] == [1, 2]
@@ -322,7 +332,7 @@ def test_progress_is_told_and_an_interrupt_leaves_the_model_as_it_was(many: None
 
 def test_progress_is_told_of_stored_matrices_too() -> None:
     told: list[int] = []
-    model = mc.GaussianProcess(mc.Gaussian(1.0), n_starts=1)
+    model = mc.GaussianProcess(mc.Gaussian(1.0), n_starts=1, random_state=0)
     model.fit(X[:50], Y[:50], progress=lambda number, norm: told.append(number))
     assert isinstance(model.optimum_, Optimum)
     assert told == list(range(1, model.optimum_.evaluations + 1))
@@ -331,18 +341,18 @@ def test_progress_is_told_of_stored_matrices_too() -> None:
 def test_a_search_that_stops_early_says_so(many: None, monkeypatch: Any) -> None:
     monkeypatch.setattr("mercer.gp.settling.STEPS", 0)
     with pytest.warns(ConvergenceWarning, match="more than tol=1e-05 and its interval"):
-        model = mc.GaussianProcess(SMOOTH, n_starts=1).fit(X, Y)
+        model = mc.GaussianProcess(SMOOTH, n_starts=1, random_state=0).fit(X, Y)
     assert not sampled(model).is_converged
     assert sampled(model).evaluations == 2
 
 
 def test_what_iteration_cannot_do_is_refused(many: None, smooth: mc.GaussianProcess) -> None:
     with pytest.raises(mc.InvalidParameter, match="noise_variance = 0 .* 400 points.*> 0"):
-        mc.GaussianProcess(SMOOTH, noise_variance=0.0).fit(X, Y)
+        mc.GaussianProcess(SMOOTH, noise_variance=0.0, random_state=0).fit(X, Y)
     with pytest.raises(mc.InvalidParameter, match="which is not fitted"):
-        mc.GaussianProcess(SMOOTH, priors={"width": stats.norm()}).fit(X, Y)
+        mc.GaussianProcess(SMOOTH, priors={"width": stats.norm()}, random_state=0).fit(X, Y)
     with pytest.raises(mc.InvalidInput, match="conditionally"):
-        mc.GaussianProcess(mc.NegativeDistance(1.0), mean="constant").fit(X, Y)
+        mc.GaussianProcess(mc.NegativeDistance(1.0), mean="constant", random_state=0).fit(X, Y)
     with pytest.raises(mc.InvalidParameter, match=r"not for 400. optimum_.likelihood"):
         smooth.log_likelihood()
 
@@ -350,7 +360,11 @@ def test_what_iteration_cannot_do_is_refused(many: None, smooth: mc.GaussianProc
 def test_systems_that_iteration_cannot_solve_say_what_to_do(many: None, monkeypatch: Any) -> None:
     monkeypatch.setattr("mercer.solve.steps.MOST_ITERATIONS", 20)
     model = mc.GaussianProcess(
-        1.0 * mc.Matern(0.5, 1.0), noise_variance=1e-8, optimise=["weight"], n_starts=1
+        1.0 * mc.Matern(0.5, 1.0),
+        noise_variance=1e-8,
+        optimise=["weight"],
+        n_starts=1,
+        random_state=0,
     )
     with pytest.raises(SingularSystem, match=r"noise_variance = 1e-08 .* \(20 iter.*bounds=.*low"):
         model.fit(X, Y)

@@ -40,7 +40,9 @@ def test_the_mean_of_a_process_is_kernel_regression(
     """σ² = nγ: Kroese (6.33) is (6.23) with an unpenalised null space."""
     y, new = normal(seed, len(points)), normal(seed + 1, 4, 2)
     noise = 10.0**power * size_of(kernel, points)
-    process = mc.GaussianProcess(kernel, noise_variance=noise, mean=free, optimise=False)
+    process = mc.GaussianProcess(
+        kernel, noise_variance=noise, mean=free, optimise=False, random_state=0
+    )
     ridge = mc.KernelRegression(kernel, noise / len(points), free).fit(points, y)
     scale = 1.0 + float(np.max(np.abs(kernel(new, points)))) * float(np.sum(np.abs(ridge.weights_)))
     means = process.fit(points, y).predict(new)
@@ -99,7 +101,9 @@ def test_the_variance_of_a_process_falls_with_every_observation(
 ) -> None:
     y, new = normal(seed, len(points)), normal(seed + 1, 5, 2)
     noise = 0.1 * size_of(kernel, points)
-    process = mc.GaussianProcess(kernel, noise_variance=noise, mean=free, optimise=False)
+    process = mc.GaussianProcess(
+        kernel, noise_variance=noise, mean=free, optimise=False, random_state=0
+    )
     before = process.fit(points[:-1], y[:-1]).posterior(new)
     after = process.fit(points, y).posterior(new)
     own = np.asarray(kernel.diag(new), float)
@@ -116,7 +120,7 @@ TEAMS = RNG.choice(["red", "blue"], 60)
 HEIGHTS = np.sin(2.0 * SIZES) + np.where(TEAMS == "red", 1.0, -1.0) + 0.1 * normal(5, 60)
 MODELS = [
     mc.KernelRegression(penalty=1e-3),
-    mc.GaussianProcess(optimise=False, noise_variance=0.05),
+    mc.GaussianProcess(optimise=False, noise_variance=0.05, random_state=0),
     mc.SVC(C=10.0),
 ]
 
@@ -241,7 +245,7 @@ def test_paths_of_a_matern_process_have_fewer_derivatives_than_functions_of_its_
 def regressions() -> list[Any]:
     return [
         mc.KernelRegression(mc.Gaussian(1.0), 1e-2),
-        mc.GaussianProcess(mc.Gaussian(1.0), noise_variance=0.1, optimise=False),
+        mc.GaussianProcess(mc.Gaussian(1.0), noise_variance=0.1, optimise=False, random_state=0),
         mc.SmoothingSpline(1e-2),
     ]
 

@@ -227,7 +227,7 @@ def test_scores_are_those_of_numpy_with_the_rule_of_signs() -> None:
         found = model.fit_transform(X if model.metric == "euclidean" else D)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-11)
     for method in ("dense", "exact"):
-        found = mc.ClassicalMDS(3, method=method).fit_transform(D)
+        found = mc.ClassicalMDS(3, method=method, random_state=0).fit_transform(D)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-10)
     up_to_sign(mc.KernelPCA(3, kernel=mc.Linear()).fit_transform(X), expected, 1e-11)
 
@@ -388,7 +388,7 @@ def test_eigenvalues_too_large_for_a_double_are_refused_when_they_are_read() -> 
 @pytest.mark.parametrize("n", [400, 1001])
 def test_the_iteration_finds_what_the_decomposition_finds(n: int) -> None:
     D = cityblock(n)
-    exact = mc.ClassicalMDS(4, method="exact", tol=1e-11).fit(D)
+    exact = mc.ClassicalMDS(4, method="exact", tol=1e-11, random_state=0).fit(D)
     K = mc.gram_of(D**2)
     values = np.linalg.eigvalsh(K)[::-1]
     spectrum = exact.spectrum_
@@ -405,7 +405,9 @@ def test_the_iteration_finds_what_the_decomposition_finds(n: int) -> None:
 
 def test_many_points_are_iterated_on_unless_all_axes_are_asked_for() -> None:
     D = cityblock(1001)
-    assert mc.ClassicalMDS(2).fit(D).spectrum_.how.method == "block Krylov on panels"
+    assert (
+        mc.ClassicalMDS(2, random_state=0).fit(D).spectrum_.how.method == "block Krylov on panels"
+    )
     assert mc.ClassicalMDS(2, method="dense").fit(D).spectrum_.how.method == "dense"
 
 
@@ -413,15 +415,15 @@ def test_an_iteration_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(krylov, "MOST_VECTORS", 12)
     D = random_distances(200, 0)
     with pytest.raises(NotConverged, match="method='dense'"):
-        mc.ClassicalMDS(3, method="exact").fit(D)
+        mc.ClassicalMDS(3, method="exact", random_state=0).fit(D)
     monkeypatch.setattr("mercer.mds.classical.WHOLE", 100)
-    assert mc.ClassicalMDS(3).fit(D).spectrum_.how.method == "dense"
+    assert mc.ClassicalMDS(3, random_state=0).fit(D).spectrum_.how.method == "dense"
 
 
 def test_distances_that_are_all_alike_leave_the_iteration_nothing_to_find() -> None:
     D = 1.0 - np.eye(300)
     with pytest.warns(mc.DegenerateAxes, match="1 to 3"):
-        model = mc.ClassicalMDS(3, method="exact").fit(D)
+        model = mc.ClassicalMDS(3, method="exact", random_state=0).fit(D)
     np.testing.assert_allclose(300 * model.spectrum_.values, 0.5, rtol=1e-12)
 
 
@@ -564,7 +566,7 @@ def test_new_distances_are_checked() -> None:
 def test_the_distances_are_left_alone(correction: str | None, method: str) -> None:
     D, new = EUROPE.copy(), EUROPE[:3].copy()
     with untouched(D, new):
-        model = mc.ClassicalMDS(2, correction=correction, method=method).fit(D)
+        model = mc.ClassicalMDS(2, correction=correction, method=method, random_state=0).fit(D)
         model.transform(new)
         assert model.eigenvalues_.shape == (21,)
 
@@ -610,7 +612,7 @@ def test_degenerate_axes_are_named_by_either_method() -> None:
     D = np.abs(np.subtract.outer(ring, ring))
     for method in ("dense", "exact"):
         with pytest.warns(mc.DegenerateAxes, match="1 and 2"):
-            model = mc.ClassicalMDS(2, method=method).fit(D)
+            model = mc.ClassicalMDS(2, method=method, random_state=0).fit(D)
         assert model.spectrum_.clusters[0] == (0, 1)
 
 

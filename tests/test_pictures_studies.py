@@ -86,7 +86,7 @@ def test_what_kernel_points_miss_is_said() -> None:
 
 
 def test_bars_are_what_comes_back(events: Any) -> None:
-    found = mc.rebuilt(events)
+    found = mc.rebuilt(events, random_state=0)
     panel = pictures.rebuilt.describe(found, most=3)
     (bars,) = panel.of_kind(Bars)
     np.testing.assert_allclose(cast(Bars, bars).lengths, np.sort(found.shares)[::-1][:3])
@@ -112,7 +112,7 @@ def test_the_value_of_the_model_is_marked_on_a_path() -> None:
 
 def test_sections_hold_the_numbers_and_say_what_they_are(events: Any) -> None:
     jack = mc.jackknife(events)
-    points, back = mc.axis_points(events), mc.rebuilt(events)
+    points, back = mc.axis_points(events), mc.rebuilt(events, random_state=0)
     sections = [
         page.jackknife_section(jack, spectrum=events.spectrum_),
         page.preimage_section(points, back, spectrum=events.spectrum_),

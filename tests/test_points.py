@@ -160,7 +160,7 @@ MODELS: dict[str, Callable[[], Any]] = {
     "regression": lambda: mc.KernelRegression(mc.Gaussian(2.0), 1e-2),
     "linear": lambda: mc.KernelRegression(mc.Linear(), 1e-2, "constant"),
     "absolute": lambda: mc.KernelRegression(mc.Gaussian(2.0), 1e-2, loss="absolute"),
-    "process": lambda: mc.GaussianProcess(mc.Gaussian(2.0), noise_variance=0.1),
+    "process": lambda: mc.GaussianProcess(mc.Gaussian(2.0), noise_variance=0.1, random_state=0),
     "classifier": lambda: mc.SVC(mc.Gaussian(2.0)),
 }
 

@@ -42,7 +42,7 @@ def quick() -> Iterator[None]:
 def study() -> mc.ReplicateStudy:
     model = mc.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
     table = model.table(8, np.random.default_rng(1))
-    return mc.replicate_study(table, "condition", infer=SOFT, draws=12, samples=60)
+    return mc.replicate_study(table, "condition", infer=SOFT, draws=12, samples=60, random_state=0)
 
 
 def linear_draws(rng: np.random.Generator, runs: int, m: int, means: Array) -> Array:
@@ -214,7 +214,7 @@ def test_a_constant_gene_stays_constant_when_centred() -> None:
 
 def test_studies_without_a_difference_name_no_end() -> None:
     x, labels = small((6, 6, 6))
-    found = mc.replicate_study(x, labels, draws=6, samples=60)
+    found = mc.replicate_study(x, labels, draws=6, samples=60, random_state=0)
     assert found.answer.p_value > 0.025
     assert found.answer.high is None
     assert "show no difference" in found.sentences[0]
@@ -282,7 +282,7 @@ def test_no_effect_is_never_taken_for_one() -> None:
 def test_a_weak_effect_takes_more_than_one_has() -> None:
     model = mc.simulate_expression(20, 4, effect=0.1, strength=0.95, random_state=0)
     table = model.table(40, np.random.default_rng(0))
-    found = mc.replicate_study(table, "condition", sizes=[3, 5, 8], draws=20)
+    found = mc.replicate_study(table, "condition", sizes=[3, 5, 8], draws=20, random_state=0)
     assert found.answer.number is not None
     assert found.answer.number > 8
     assert found.answer.is_extrapolated
@@ -304,6 +304,7 @@ def test_a_seed_decides_everything_and_threads_nothing(study: mc.ReplicateStudy)
         samples=60,
         threads=2,
         progress=lambda done, total: calls.append((done, total)),
+        random_state=0,
     )
     np.testing.assert_array_equal(again.curve.samples, study.curve.samples)
     np.testing.assert_array_equal(again.map.coordinates, study.map.coordinates)
@@ -320,7 +321,9 @@ def test_rows_may_come_in_any_order(study: mc.ReplicateStudy) -> None:
     table = model.table(8, np.random.default_rng(1))
     labels = table.column("condition").values
     order = np.argsort(np.arange(32) % 8, kind="stable")  # conditions in turn
-    found = mc.replicate_study(table.matrix()[order], labels[order], infer=SOFT, draws=12)
+    found = mc.replicate_study(
+        table.matrix()[order], labels[order], infer=SOFT, draws=12, random_state=0
+    )
     np.testing.assert_allclose(found.curve.scatter, study.curve.scatter)
 
 
@@ -373,6 +376,7 @@ def test_any_kernel_between_networks_will_do(kernel: Any) -> None:
         draws=4,
         confidence=0.8,
         permutations=9,
+        random_state=0,
     )
     assert np.all(found.curve.scatter > 0)
     assert "'median'" not in repr(found.kernel)
@@ -381,14 +385,18 @@ def test_any_kernel_between_networks_will_do(kernel: Any) -> None:
 def test_inference_may_be_a_function() -> None:
     model = mc.simulate_expression(10, 2, effect=0.8, random_state=0)
     table = model.table(6, np.random.default_rng(0))
-    own = mc.replicate_study(table, "condition", infer=lambda x: mc.Inference()(x), draws=4)
-    named = mc.replicate_study(table, "condition", draws=4)
+    own = mc.replicate_study(
+        table, "condition", infer=lambda x: mc.Inference()(x), draws=4, random_state=0
+    )
+    named = mc.replicate_study(table, "condition", draws=4, random_state=0)
     np.testing.assert_array_equal(own.curve.ratio, named.curve.ratio)
     assert own.networks["00"].low is None
     with pytest.raises(mc.InvalidInput, match="symmetric"):
-        mc.replicate_study(table, "condition", infer=lambda x: np.triu(mc.Inference()(x)), draws=4)
+        mc.replicate_study(
+            table, "condition", infer=lambda x: np.triu(mc.Inference()(x)), draws=4, random_state=0
+        )
     with pytest.raises(mc.InvalidInput, match="shape"):
-        mc.replicate_study(table, "condition", infer=lambda x: np.eye(3), draws=4)
+        mc.replicate_study(table, "condition", infer=lambda x: np.eye(3), draws=4, random_state=0)
 
 
 def test_the_lasso_can_be_studied_too() -> None:
@@ -397,7 +405,7 @@ def test_the_lasso_can_be_studied_too() -> None:
     labels = np.repeat(["00", "01"], 12)
     how = mc.Inference("glasso", penalty=0.6, subsamples=3)
     found = mc.replicate_study(
-        x, labels, infer=how, sizes=[6], draws=2, confidence=0.8, permutations=9
+        x, labels, infer=how, sizes=[6], draws=2, confidence=0.8, permutations=9, random_state=0
     )
     assert found.networks["00"].frequencies is not None
     assert np.all(np.isfinite(found.curve.ratio))
@@ -451,7 +459,7 @@ def test_refusals_say_what_and_why(
 
 def test_conditions_may_have_unequal_numbers_of_replicates() -> None:
     x, labels = small((4, 6, 7))
-    found = mc.replicate_study(x, labels, draws=4)
+    found = mc.replicate_study(x, labels, draws=4, random_state=0)
     assert found.replicates == (4, 6, 7)
     assert found.curve.sizes.tolist() == [2]
     assert found.curve.every.tolist() == [2, 3, 4]
@@ -459,36 +467,38 @@ def test_conditions_may_have_unequal_numbers_of_replicates() -> None:
 
 def test_sparse_counts_are_remarked() -> None:
     x = np.random.default_rng(0).poisson(0.5, (12, 8)).astype(float)
-    found = mc.replicate_study(x, ["a"] * 6 + ["b"] * 6, draws=3)
+    found = mc.replicate_study(x, ["a"] * 6 + ["b"] * 6, draws=3, random_state=0)
     assert "repeat one value" in str(found)
-    smooth = mc.replicate_study(small((6, 6))[0], small((6, 6))[1], draws=3)
+    smooth = mc.replicate_study(small((6, 6))[0], small((6, 6))[1], draws=3, random_state=0)
     assert smooth.repeated == 0.0
     assert "repeat one value" not in str(smooth)
 
 
 def test_networks_that_never_differ_are_refused() -> None:
     with pytest.raises(mc.InvalidInput, match="all alike"):
-        mc.replicate_study(np.ones((12, 4)), ["a"] * 6 + ["b"] * 6, draws=3)
-    two_genes = mc.replicate_study(small((4, 4))[0][:, :2], small((4, 4))[1], draws=3)
+        mc.replicate_study(np.ones((12, 4)), ["a"] * 6 + ["b"] * 6, draws=3, random_state=0)
+    two_genes = mc.replicate_study(
+        small((4, 4))[0][:, :2], small((4, 4))[1], draws=3, random_state=0
+    )
     assert not two_genes.map.coordinates[:, 1].any()  # one edge makes one axis
 
 
 def test_conditions_are_labels_or_columns() -> None:
     x, labels = small((4, 5))
     with pytest.raises(mc.InvalidInput, match="row 2 has no condition; .* leave the row out"):
-        mc.replicate_study(x, [*labels[:2], None, *labels[3:]])
+        mc.replicate_study(x, [*labels[:2], None, *labels[3:]], random_state=0)
     with pytest.raises(mc.InvalidInput, match="8 conditions were given for 9"):
-        mc.replicate_study(x, labels[:8])
+        mc.replicate_study(x, labels[:8], random_state=0)
     with pytest.raises(mc.InvalidParameter, match="names a column"):
-        mc.replicate_study(x, "condition")
+        mc.replicate_study(x, "condition", random_state=0)
     columns = {"t": [20.0, 20.0, 25.0, 25.0] * 4, "c": ["lo", "hi"] * 8}
     genes = np.random.default_rng(0).standard_normal((16, 3))
     table = mc.Table.of(columns | {f"g{j}": genes[:, j] for j in range(3)})
-    found = mc.replicate_study(table, ["t", "c"], draws=3)
+    found = mc.replicate_study(table, ["t", "c"], draws=3, random_state=0)
     assert found.conditions == ("20 × hi", "20 × lo", "25 × hi", "25 × lo")
     assert found.genes == ("g0", "g1", "g2")
     with pytest.raises(mc.InvalidParameter, match="no column"):
-        mc.replicate_study(table, ["t", "d"])
+        mc.replicate_study(table, ["t", "d"], random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -608,7 +618,7 @@ def test_the_page_lives_in_a_browser_and_runs_no_name_of_a_gene(tmp_path: Path) 
     rng = np.random.default_rng(0)
     genes = {name: rng.standard_normal(10) for name in HOSTILE}
     table = mc.Table.of({"kind": [f"{HOSTILE[0]} {c}" for c in "aaaaabbbbb"], **genes})
-    found = mc.replicate_study(table, "kind", draws=3, samples=20, permutations=39)
+    found = mc.replicate_study(table, "kind", draws=3, samples=20, permutations=39, random_state=0)
     page = replicates_page(tmp_path / "p.html", found, title=HOSTILE[1])
     with started() as browser, visit(browser, page) as seen:
         assert seen.messages == []

@@ -35,7 +35,9 @@ def test_the_confidence_that_was_meant_is_named(given: float, meant: str) -> Non
 def _bands() -> list[Any]:
     line = np.linspace(0.0, 1.0, 12)
     y = np.sin(6.0 * line)
-    process = mc.GaussianProcess(mc.Gaussian(0.3), noise_variance=0.1, optimise=False)
+    process = mc.GaussianProcess(
+        mc.Gaussian(0.3), noise_variance=0.1, optimise=False, random_state=0
+    )
     return [
         lambda **more: mc.bootstrap(mc.PCA(2), X, 20, **more),
         lambda **more: mc.infer_network(X, **more),
@@ -88,3 +90,91 @@ def test_a_sequence_of_seeds_has_one() -> None:
 def test_what_is_no_random_state_is_refused(wrong: Any) -> None:
     with pytest.raises(mc.InvalidParameter, match=r"random_state.*None, which draws afresh"):
         seed_of(wrong)
+
+
+def _chances() -> dict[str, Any]:
+    """Return every call that draws something, as a function of its random state."""
+    line = np.linspace(0.0, 1.0, 20)[:, None]
+    y = np.sin(6.0 * line[:, 0])
+    pairs = X[:, :1], X[:, 1:]
+    sets = ["a", "b"] * 15
+    model = mc.PCA(2).fit(X)
+    # The gaps that PCA has on 30 rows are known; kernel models of more points are iterated.
+    many = np.random.default_rng(1).standard_normal((400, 3))
+    return {
+        "bootstrap": lambda r: mc.bootstrap(mc.PCA(2), X, 20, random_state=r).means,
+        "parallel_analysis": lambda r: mc.parallel_analysis(X, 19, random_state=r).null,
+        "choose_dimension": lambda r: mc.choose_dimension(
+            model, "horn", permutations=19, random_state=r
+        ),
+        "hsic": lambda r: mc.hsic("linear()", "linear()", *pairs, permutations=9, random_state=r),
+        "rv": lambda r: mc.rv(*pairs, permutations=9, random_state=r),
+        "alignment": lambda r: mc.alignment(
+            "linear()", "linear()", *pairs, permutations=9, random_state=r
+        ),
+        "compare_kernels": lambda r: mc.compare_kernels(
+            ["linear()", "gaussian(bandwidth=1.0)"], X, permutations=9, random_state=r
+        ).pairs[0],
+        "mean_discrepancy": lambda r: mc.mean_discrepancy(
+            mc.Linear(), X[:9], X[9:], permutations=9, random_state=r
+        ),
+        "permutation_importance": lambda r: mc.permutation_importance(
+            model, permutations=3, random_state=r
+        ),
+        "describe_axes": lambda r: mc.describe_axes(
+            model, {"u": X[:, 0] + X[:, 2]}, permutations=9, random_state=r
+        ),
+        "infer_network": lambda r: mc.infer_network(X, "partial", draws=10, random_state=r),
+        "replicate_study": lambda r: mc.replicate_study(
+            X, sets, sizes=[2], draws=2, samples=20, random_state=r
+        ),
+        "simulate_expression": lambda r: mc.simulate_expression(8, 2, random_state=r),
+        "rebuilt": lambda r: mc.rebuilt(model, axes=1, most=5, random_state=r),
+        "positive_definite": lambda r: mc.positive_definite(
+            mc.Gaussian(), np.linspace(0.0, 90.0, 1100), subsets=1, random_state=r
+        ),
+        "check_kernel": lambda r: mc.check_kernel(mc.Linear(), X, random_state=r),
+        "leading": lambda r: (
+            mc.leading(
+                mc.Gram(mc.Gaussian(1.0), many).centred(), 2, method="exact", random_state=r
+            ).how
+        ),
+        "KernelPCA": lambda r: mc.KernelPCA(
+            2, kernel=mc.Gaussian(9.0), method="nystrom", landmarks=20, random_state=r
+        ).fit(X),
+        "ClassicalMDS": lambda r: mc.ClassicalMDS(
+            2, metric="euclidean", method="exact", random_state=r
+        ).fit(X),
+        "StressMDS": lambda r: mc.StressMDS(2, metric="euclidean", n_starts=2, random_state=r).fit(
+            X
+        ),
+        "NystromFeatures": lambda r: mc.NystromFeatures(5, random_state=r).fit(X),
+        "RandomFourierFeatures": lambda r: mc.RandomFourierFeatures(5, random_state=r).fit(X),
+        "GaussianProcess": lambda r: mc.GaussianProcess(
+            1.0 * mc.Gaussian(0.3), noise_variance=0.01, n_starts=2, random_state=r
+        ).fit(line, y),
+    }
+
+
+def _seed(found: Any) -> int | None:
+    names = ("seed_", "seed", "random_state") if not hasattr(found, "fit") else ("seed_",)
+    return next((getattr(found, name) for name in names if hasattr(found, name)), None)
+
+
+@pytest.mark.parametrize("name", sorted(set(_chances()) - {"bootstrap", "parallel_analysis"}))
+def test_the_seed_that_was_used_is_known_also_where_none_was_given(name: str) -> None:
+    call = _chances()[name]
+    assert _seed(call(5)) == 5
+    assert _seed(call(np.random.default_rng(5))) == seed_of(np.random.default_rng(5))
+    assert _seed(call(np.random.RandomState(5))) == seed_of(np.random.RandomState(5))
+    first, second = _seed(call(None)), _seed(call(None))
+    assert isinstance(first, int)
+    assert first != second  # fresh each time, but for one time in 2³²
+
+
+@pytest.mark.parametrize("name", ["bootstrap", "parallel_analysis"])
+def test_the_seed_repeats_what_was_drawn(name: str) -> None:
+    call = _chances()[name]
+    once, again = call(np.random.default_rng(3)), call(seed_of(np.random.default_rng(3)))
+    np.testing.assert_array_equal(once, again)
+    assert not np.array_equal(call(None), call(None))

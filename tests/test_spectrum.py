@@ -72,14 +72,14 @@ def lapack_ratios(A: Array, spectrum: Spectrum) -> tuple[float, float]:
 @pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Linear(), mc.Delta()], ids=str)
 def test_a_dense_spectrum_passes_lapacks_own_tests(n: int, kernel: mc.Kernel) -> None:
     operator = Gram(kernel, latent(101)[:n]).centred()
-    spectrum = leading(operator, n)
+    spectrum = leading(operator, n, random_state=0)
     assert max(lapack_ratios(operator.dense(), spectrum)) < 60.0
     assert spectrum.trace == pytest.approx(spectrum.values.sum(), abs=1e-12)
     assert spectrum.psd == "verified"
 
 
 def test_no_points_have_an_empty_spectrum() -> None:
-    spectrum = leading(Gram(mc.Gaussian(1.0), np.zeros((0, 3))), 4)
+    spectrum = leading(Gram(mc.Gaussian(1.0), np.zeros((0, 3))), 4, random_state=0)
     assert spectrum.values.shape == (0,)
     assert spectrum.rank == 0
 
@@ -88,7 +88,7 @@ def test_fifty_digits_are_met_within_the_contract() -> None:
     file = reference("spectrum_iris25_gauss_50digits")
     truth = np.array(file["eigenvalues"])
     gram = Gram(mc.Gaussian(1.0), np.array(file["X"]))
-    spectrum = leading(gram.centred(), 25)
+    spectrum = leading(gram.centred(), 25, random_state=0)
     found = 25.0 * spectrum.values
     norm = np.linalg.norm(gram.dense(), 2)
     assert np.max(np.abs(found - truth)) <= 10 * 25 * EPSILON * norm
@@ -103,8 +103,8 @@ def test_fifty_digits_are_met_within_the_contract() -> None:
 @pytest.mark.parametrize("n", [999, 1000, 1001, 1500])
 def test_the_iteration_finds_what_the_dense_solver_finds(data: Any, n: int) -> None:
     operator = Gram(mc.Gaussian(2.0), data(n)).centred()
-    exact = leading(operator, 6, method="exact", tol=1e-10)
-    dense = leading(operator, 8, method="dense")
+    exact = leading(operator, 6, method="exact", tol=1e-10, random_state=0)
+    dense = leading(operator, 8, method="dense", random_state=0)
     assert np.max(np.abs(exact.values - dense.values[:6])) <= 1e-12 * dense.values[0]
     assert np.all(exact.certificate.lower <= dense.values[:6] + dense.errors[:6])
     assert np.all(exact.certificate.upper >= dense.values[:6] - dense.errors[:6])
@@ -131,16 +131,16 @@ def test_the_iteration_finds_what_the_dense_solver_finds(data: Any, n: int) -> N
 )
 def test_any_kernel_goes_through_the_iteration(kernel: mc.Kernel) -> None:
     operator = Gram(kernel, latent(1100)).centred()
-    exact = leading(operator, 4, method="exact")
-    dense = leading(operator, 4, method="dense")
+    exact = leading(operator, 4, method="exact", random_state=0)
+    dense = leading(operator, 4, method="dense", random_state=0)
     np.testing.assert_allclose(exact.values, dense.values, rtol=0, atol=1e-10 * dense.values[0])
 
 
 def test_objects_and_uncentred_operators_go_through_the_iteration() -> None:
     sets = [set(RNG.choice(30, 6, replace=False).tolist()) for _ in range(1200)]
     operator = Gram(mc.Intersection().gaussian(2.0), sets)
-    exact = leading(operator, 3, method="exact", tol=1e-8)
-    dense = leading(operator, 3, method="dense")
+    exact = leading(operator, 3, method="exact", tol=1e-8, random_state=0)
+    dense = leading(operator, 3, method="dense", random_state=0)
     np.testing.assert_allclose(exact.values, dense.values, rtol=1e-9)
 
 
@@ -149,7 +149,7 @@ def test_objects_and_uncentred_operators_go_through_the_iteration() -> None:
 def test_threads_and_tiles_change_neither_values_nor_signs(threads: int, tile: int) -> None:
     def solved(engine: Threads, size: int) -> Spectrum:
         gram = Gram(mc.Gaussian(2.0), latent(1200), engine=engine, tile=size)
-        return leading(gram.centred(), 4, method="exact", tol=1e-11)
+        return leading(gram.centred(), 4, method="exact", tol=1e-11, random_state=0)
 
     one, other = solved(Threads(1), 512), solved(Threads(threads), tile)
     np.testing.assert_allclose(one.values, other.values, rtol=1e-13)
@@ -164,7 +164,7 @@ def test_a_double_eigenvalue_is_a_cluster() -> None:
         for t in [np.linspace(0.0, 2.0 * np.pi, 15 * r, endpoint=False)]
     ]
     operator = Gram(mc.Gaussian(file["sigma"]), np.vstack(rings)).centred()
-    spectrum = leading(operator, 4)
+    spectrum = leading(operator, 4, random_state=0)
     np.testing.assert_allclose(90.0 * spectrum.values, file["eigenvalues_top12"][:4], rtol=1e-10)
     assert 90.0 * spectrum.trace == pytest.approx(file["trace_centred"], rel=1e-12)
     # The fourth has its twin in the fifth, which was not asked for.
@@ -175,7 +175,7 @@ def test_an_indefinite_matrix_shows_its_negative_mass_or_says_it_was_not_verifie
     x = latent(1200)
     K = x @ x.T - 3.0 * np.eye(1200)
     operator = Gram(mc.Precomputed(K), np.arange(1200))
-    dense = leading(operator, 2, method="dense")
+    dense = leading(operator, 2, method="dense", random_state=0)
     assert dense.psd == "not positive semidefinite"
     assert dense.negative_mass is not None
     assert dense.negative_mass > 0.1
@@ -183,7 +183,9 @@ def test_an_indefinite_matrix_shows_its_negative_mass_or_says_it_was_not_verifie
 
 
 def test_negative_eigenvalues_keep_their_sign() -> None:
-    spectrum = leading(Gram(mc.Precomputed(np.diag([3.0, -5.0, 1.0])), np.arange(3)), 3)
+    spectrum = leading(
+        Gram(mc.Precomputed(np.diag([3.0, -5.0, 1.0])), np.arange(3)), 3, random_state=0
+    )
     np.testing.assert_allclose(spectrum.values, [3.0, 1.0, -5.0])
 
 
@@ -192,7 +194,7 @@ def test_a_solver_that_returns_nonsense_is_noticed(monkeypatch: pytest.MonkeyPat
         dense_module, "eigh", lambda K: (np.zeros(len(K)), np.zeros((len(K), len(K))))
     )
     with pytest.raises(NotConverged, match="use method='exact'"):
-        leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
+        leading(Gram(mc.Gaussian(1.0), latent(20)), 2, random_state=0)
 
 
 def test_ctrl_c_does_not_wait_for_lapack() -> None:
@@ -217,22 +219,22 @@ def test_ctrl_c_does_not_wait_for_lapack() -> None:
 
 def test_a_thread_of_its_own_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "LONG", 10)
-    one = leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
+    one = leading(Gram(mc.Gaussian(1.0), latent(20)), 2, random_state=0)
     monkeypatch.setattr(waiting, "LONG", 10_000)
-    other = leading(Gram(mc.Gaussian(1.0), latent(20)), 2)
+    other = leading(Gram(mc.Gaussian(1.0), latent(20)), 2, random_state=0)
     assert np.array_equal(one.vectors, other.vectors)
 
 
 def test_sizes_that_overflow_lapack_are_refused_before_they_allocate() -> None:
     with pytest.raises(mc.InvalidParameter, match="32766"):
-        leading(Gram(mc.Gaussian(1.0), np.zeros((40_000, 1))), 2, method="dense")
+        leading(Gram(mc.Gaussian(1.0), np.zeros((40_000, 1))), 2, method="dense", random_state=0)
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e-10, 1e10, 1e100])
 def test_the_linear_kernel_is_equivariant_under_units(scale: float) -> None:
     x = latent(60)
-    one = leading(Gram(mc.Linear(), x).centred(), 3)
-    other = leading(Gram(mc.Linear(), scale * x).centred(), 3)
+    one = leading(Gram(mc.Linear(), x).centred(), 3, random_state=0)
+    other = leading(Gram(mc.Linear(), scale * x).centred(), 3, random_state=0)
     np.testing.assert_allclose(other.values / scale / scale, one.values, rtol=1e-12)
     np.testing.assert_allclose(other.vectors, one.vectors, atol=1e-9)
 
@@ -241,15 +243,19 @@ def test_the_linear_kernel_is_equivariant_under_units(scale: float) -> None:
 def test_an_offset_changes_a_gaussian_spectrum_by_its_own_rounding_only(offset: float) -> None:
     x = latent(1100)
     shifted = (x + offset) - offset  # what is left of x once the offset has been stored
-    one = leading(Gram(mc.Gaussian(2.0), shifted).centred(), 3, method="exact")
-    other = leading(Gram(mc.Gaussian(2.0), x + offset).centred(), 3, method="exact")
+    one = leading(Gram(mc.Gaussian(2.0), shifted).centred(), 3, method="exact", random_state=0)
+    other = leading(Gram(mc.Gaussian(2.0), x + offset).centred(), 3, method="exact", random_state=0)
     np.testing.assert_allclose(one.values, other.values, rtol=1e-8)
 
 
 @pytest.mark.parametrize("bandwidth", [1e-10, 1e10])
 def test_extreme_bandwidths_give_a_finite_spectrum(bandwidth: float) -> None:
-    spectrum = leading(Gram(mc.Gaussian(bandwidth), latent(1100)).centred(), 3, method="exact")
-    dense = leading(Gram(mc.Gaussian(bandwidth), latent(1100)).centred(), 3, method="dense")
+    spectrum = leading(
+        Gram(mc.Gaussian(bandwidth), latent(1100)).centred(), 3, method="exact", random_state=0
+    )
+    dense = leading(
+        Gram(mc.Gaussian(bandwidth), latent(1100)).centred(), 3, method="dense", random_state=0
+    )
     assert np.all(np.isfinite(spectrum.errors))
     np.testing.assert_allclose(spectrum.values, dense.values, rtol=1e-6, atol=1e-15)
 
@@ -257,7 +263,7 @@ def test_extreme_bandwidths_give_a_finite_spectrum(bandwidth: float) -> None:
 def test_an_indefinite_kernel_is_iterated_without_an_approximation() -> None:
     x = latent(1100)
     operator = Gram(mc.Sigmoid(0.5, -1.0), x)
-    exact = leading(operator, 2, method="exact", tol=1e-7)
+    exact = leading(operator, 2, method="exact", tol=1e-7, random_state=0)
     assert exact.psd == "not verified"
     assert "indefinite" in exact.how.method
     largest = np.linalg.eigvalsh(operator.dense())[::-1][:2]
@@ -267,8 +273,8 @@ def test_an_indefinite_kernel_is_iterated_without_an_approximation() -> None:
 def test_rows_in_another_order_give_the_same_axes() -> None:
     x = latent(400)
     order = RNG.permutation(400)
-    one = leading(Gram(mc.Gaussian(2.0), x).centred(), 3)
-    other = leading(Gram(mc.Gaussian(2.0), x[order]).centred(), 3)
+    one = leading(Gram(mc.Gaussian(2.0), x).centred(), 3, random_state=0)
+    other = leading(Gram(mc.Gaussian(2.0), x[order]).centred(), 3, random_state=0)
     np.testing.assert_allclose(other.vectors, one.vectors[order], atol=1e-10)
 
 
@@ -283,8 +289,8 @@ def test_a_row_of_weight_two_is_a_row_repeated() -> None:
     x = latent(30)
     weights = np.ones(30)
     weights[4] = 2.0
-    weighted = leading(Gram(mc.Gaussian(2.0), x).centred(weights), 3)
-    repeated = leading(Gram(mc.Gaussian(2.0), np.vstack([x, x[4:5]])).centred(), 3)
+    weighted = leading(Gram(mc.Gaussian(2.0), x).centred(weights), 3, random_state=0)
+    repeated = leading(Gram(mc.Gaussian(2.0), np.vstack([x, x[4:5]])).centred(), 3, random_state=0)
     np.testing.assert_allclose(weighted.values, repeated.values, rtol=1e-12)
     w = Centred(Gram(mc.Gaussian(2.0), x), weights).weights
     scores = weighted.vectors / np.sqrt(w)[:, None]
@@ -293,17 +299,17 @@ def test_a_row_of_weight_two_is_a_row_repeated() -> None:
 
 def test_unknown_methods_are_refused() -> None:
     with pytest.raises(mc.InvalidParameter, match="method"):
-        leading(Gram(mc.Linear(), latent(5)), 1, method="fast")
+        leading(Gram(mc.Linear(), latent(5)), 1, method="fast", random_state=0)
 
 
 @pytest.mark.parametrize("tol", [1e-3, 3e-4])
 @pytest.mark.parametrize("data", [latent, blobs])
 def test_single_precision_is_enough_for_a_coarse_residual(data: Any, tol: float) -> None:
     operator = Gram(mc.Gaussian(2.0), data(1200)).centred()
-    spectrum = leading(operator, 5, method="exact", tol=tol)
+    spectrum = leading(operator, 5, method="exact", tol=tol, random_state=0)
     assert spectrum.how.double_passes == 0
     assert spectrum.certificate.rounding == "estimated: single precision"
-    dense = leading(Gram(mc.Gaussian(2.0), data(1200)).centred(), 6, method="dense")
+    dense = leading(Gram(mc.Gaussian(2.0), data(1200)).centred(), 6, method="dense", random_state=0)
     residual = operator.dense() @ spectrum.vectors - spectrum.vectors * spectrum.values
     assert np.linalg.norm(residual, axis=0).max() <= tol * dense.values[0]
     assert np.max(np.abs(spectrum.values - dense.values[:5])) <= 1e-5 * dense.values[0]
@@ -344,7 +350,7 @@ def test_intervals_of_an_approximation_hold_the_truth(landmarks: Any) -> None:
         Gram(mc.Gaussian(2.0), latent(800)),
         Gram(mc.NegativeDistance(1.0), latent(800)).centred(),
     ):
-        found = leading(operator, 4, method="nystrom", landmarks=landmarks)
+        found = leading(operator, 4, method="nystrom", landmarks=landmarks, random_state=0)
         truth = np.linalg.eigvalsh(operator.dense())[::-1]
         assert np.all(found.certificate.lower <= truth[:4])
         assert np.all(truth[:4] <= found.certificate.upper)
@@ -358,7 +364,7 @@ def test_an_approximation_of_an_indefinite_matrix_is_refused() -> None:
     K = np.diag([3.0, 2.0, -1.0, 1.0])
     gram = Gram(mc.Precomputed(K), np.arange(4))
     with pytest.raises(mc.InvalidInput, match="no (Nyström|Cholesky)"):
-        leading(gram, 2, method="nystrom")
+        leading(gram, 2, method="nystrom", random_state=0)
 
 
 def test_kept_tiles_change_nothing_and_are_not_computed_again(
@@ -376,7 +382,7 @@ def test_kept_tiles_change_nothing_and_are_not_computed_again(
     def solved(memory: str | None) -> tuple[Spectrum, int]:
         counts.clear()
         gram = Gram(mc.Gaussian(2.0), latent(2000), engine=Threads(2, memory=memory))
-        return leading(gram.centred(), 4, method="exact"), sum(counts)
+        return leading(gram.centred(), 4, method="exact", random_state=0), sum(counts)
 
     (plain, many), (kept, few) = solved(None), solved("1GB")
     np.testing.assert_allclose(kept.values, plain.values, rtol=1e-12)
@@ -388,11 +394,11 @@ def test_a_budget_that_is_too_small_names_what_fits() -> None:
         return Gram(mc.Gaussian(1.0), latent(2000), engine=Threads(1, memory=memory)).centred()
 
     with pytest.raises(MemoryError, match=r"method='exact' takes .* MB"):
-        leading(operator("40MB"), 3, method="dense")
+        leading(operator("40MB"), 3, method="dense", random_state=0)
     with pytest.raises(MemoryError, match=r"method='nystrom' with landmarks=\d+ takes"):
-        leading(operator("3MB"), 3, method="exact")
+        leading(operator("3MB"), 3, method="exact", random_state=0)
     with pytest.raises(MemoryError, match=r"fewer points: method='dense' takes up to 37 of them"):
-        leading(operator("50kB"), 3, method="exact")
+        leading(operator("50kB"), 3, method="exact", random_state=0)
     some = "use fewer points: method='nystrom' with landmarks=500 takes up to 18174 of them"
     assert smaller(200_000, 20, 10, "exact", 10**8) == some
     assert nystrom_bytes(18_174, 20, 10, 500) <= 10**8 < nystrom_bytes(18_175, 20, 10, 500)
@@ -452,7 +458,7 @@ def test_planned_memory_is_what_is_used(n: int) -> None:
 @pytest.mark.parametrize("tol", [1e-6, 1e-9, 1e-11])
 def test_axes_beyond_the_rank_do_not_hold_the_iteration_up(tol: float) -> None:
     operator = Gram(mc.Linear(), RNG.standard_normal((1500, 6))).centred()
-    spectrum = leading(operator, 7, method="exact", tol=tol)
+    spectrum = leading(operator, 7, method="exact", tol=tol, random_state=0)
     assert spectrum.values[6] <= 1e-12
     assert spectrum.how.single_passes + spectrum.how.double_passes <= 8
 
@@ -461,8 +467,10 @@ def test_axes_beyond_the_rank_do_not_hold_the_iteration_up(tol: float) -> None:
 @pytest.mark.parametrize("method", ["dense", "exact"])
 def test_extreme_units_are_units(scale: float, method: str) -> None:
     x = RNG.standard_normal((60, 2))
-    plain = leading(Gram(mc.NegativeDistance(1.0), x).centred(), 2, method=method)
-    moved = leading(Gram(mc.NegativeDistance(1.0), scale * x).centred(), 2, method=method)
+    plain = leading(Gram(mc.NegativeDistance(1.0), x).centred(), 2, method=method, random_state=0)
+    moved = leading(
+        Gram(mc.NegativeDistance(1.0), scale * x).centred(), 2, method=method, random_state=0
+    )
     np.testing.assert_allclose(moved.values / scale, plain.values, rtol=1e-9)
     np.testing.assert_allclose(moved.vectors, plain.vectors, atol=1e-7)
 
@@ -470,7 +478,10 @@ def test_extreme_units_are_units(scale: float, method: str) -> None:
 def test_a_zero_operator_has_zero_eigenvalues() -> None:
     gram = Gram(mc.Precomputed(np.zeros((40, 40))), np.arange(40))
     for method in ("dense", "exact"):
-        assert leading(gram.centred(), 2, method=method).values.tolist() == [0.0, 0.0]
+        assert leading(gram.centred(), 2, method=method, random_state=0).values.tolist() == [
+            0.0,
+            0.0,
+        ]
 
 
 def test_scores_are_what_transform_computes_on_small_axes_too() -> None:
@@ -513,27 +524,30 @@ def test_what_the_frobenius_norm_leaves_is_never_below_the_truth(
 def test_flat_kernels_are_not_trusted_to_single_precision() -> None:
     x = np.random.default_rng(3).standard_normal((1200, 5))
     operator = Gram(mc.Gaussian(1e3), x).centred()
-    spectrum = leading(operator, 2, method="exact", tol=0.1)
-    dense = leading(Gram(mc.Gaussian(1e3), x).centred(), 2, method="dense")
+    spectrum = leading(operator, 2, method="exact", tol=0.1, random_state=0)
+    dense = leading(Gram(mc.Gaussian(1e3), x).centred(), 2, method="dense", random_state=0)
     assert spectrum.trace == pytest.approx(dense.trace, rel=1e-3)
     assert np.all(np.abs(spectrum.values - dense.values) <= spectrum.errors)
 
 
 def test_no_points_can_be_centred() -> None:
-    assert leading(Gram(mc.Gaussian(1.0), np.zeros((0, 3))).centred(), 1).values.size == 0
+    assert (
+        leading(Gram(mc.Gaussian(1.0), np.zeros((0, 3))).centred(), 1, random_state=0).values.size
+        == 0
+    )
 
 
 def test_complex_points_go_through_the_iteration() -> None:
     z = RNG.standard_normal((1100, 3)) + 1j * RNG.standard_normal((1100, 3))
-    exact = leading(Gram(mc.Linear(), z).centred(), 2, method="exact")
-    dense = leading(Gram(mc.Linear(), z).centred(), 2, method="dense")
+    exact = leading(Gram(mc.Linear(), z).centred(), 2, method="exact", random_state=0)
+    dense = leading(Gram(mc.Linear(), z).centred(), 2, method="dense", random_state=0)
     np.testing.assert_allclose(exact.values, dense.values, rtol=1e-9)
 
 
 def test_approximations_keep_to_the_budget() -> None:
     gram = Gram(mc.Gaussian(1.0), latent(3000), engine=Threads(1, memory="2MB"))
     with pytest.raises(MemoryError, match=r"landmarks=\d+ takes [\d.]+ MB"):
-        leading(gram.centred(), 2, method="nystrom", landmarks=800)
+        leading(gram.centred(), 2, method="nystrom", landmarks=800, random_state=0)
 
 
 # The iteration: no axis is missed, and what converges is what was asked for
@@ -564,7 +578,7 @@ def test_axes_that_all_landmarks_are_orthogonal_to_are_found(degree: int) -> Non
     sizes = np.random.default_rng(0).uniform(1.0, 3.0, 150)
     x = np.vstack([np.diag(sizes), -np.diag(sizes)])
     operator = Gram(mc.Polynomial(degree, 0.0, 1.0), np.vstack([x, 0.5 * x])).centred()
-    found = leading(operator, 5, method="exact")
+    found = leading(operator, 5, method="exact", random_state=0)
     np.testing.assert_allclose(found.values, leading_values(operator, 5), rtol=1e-9)
 
 
@@ -600,20 +614,20 @@ def test_a_point_that_the_axes_leave_out_is_taken_in(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(exact_module, "davidson", first_blind)
     monkeypatch.setattr(exact_module, "points_left_out", watched)
-    found = leading(operator, 25, method="exact")
+    found = leading(operator, 25, method="exact", random_state=0)
     np.testing.assert_allclose(found.values, leading_values(operator, 25), rtol=1e-9)
     assert set(looked[0][0]) == {0, 1}
     assert len(looked[-1][0]) == 0
     # Where a point is left out whatever is done, it is told.
     monkeypatch.setattr(exact_module, "points_left_out", lambda *_: (np.array([0]), 1.0))
     with pytest.warns(MissedAxes, match="outside the 25 axes"):
-        leading(operator, 25, method="exact")
+        leading(operator, 25, method="exact", random_state=0)
 
 
 def test_a_residual_that_was_asked_for_is_met_however_loose_its_rounding_is_bounded() -> None:
     """It stopped at 0.35 where 1e-9 was asked for."""
     operator = Gram(mc.NegativeDistance(1.0, bandwidth=0.3).exp(), normal(0, 1500, 5)).centred()
-    found = leading(operator, 3, method="exact")
+    found = leading(operator, 3, method="exact", random_state=0)
     K = operator.dense()
     residuals = np.linalg.norm(K @ found.vectors - found.vectors * found.values, axis=0)
     assert residuals.max() <= 1.01e-9 * found.values[0]
@@ -624,7 +638,7 @@ def test_a_residual_that_was_asked_for_is_met_however_loose_its_rounding_is_boun
 def test_rounding_that_limits_the_residual_is_said() -> None:
     operator = Gram(mc.Gaussian(3e5), normal(0, 1100, 3)).centred()
     with pytest.warns(RoundingLimit, match="rounding limits"):
-        found = leading(operator, 2, method="exact", tol=1e-9)
+        found = leading(operator, 2, method="exact", tol=1e-9, random_state=0)
     assert found.how.history[-1] > 1e-9
     assert "the residual ends at" in found.certificate.rounding
 
@@ -637,7 +651,7 @@ def test_rounding_that_limits_the_residual_is_said() -> None:
 def test_what_arpack_finds_is_found(kernel: mc.Kernel, offset: float) -> None:
     """Centring that leaves little of single precision, and values whose squares it cannot hold."""
     operator = Gram(kernel, normal(0, 3500, 5)[:1500] + offset).centred()
-    found = leading(operator, 8, method="exact")
+    found = leading(operator, 8, method="exact", random_state=0)
     assert "Davidson" in found.how.method
     truth = leading_values(operator, 8)
     np.testing.assert_allclose(found.values, truth, rtol=0, atol=1e-9 * truth[0])
@@ -645,7 +659,7 @@ def test_what_arpack_finds_is_found(kernel: mc.Kernel, offset: float) -> None:
 
 def test_axes_without_gaps_take_a_krylov_space() -> None:
     operator = Gram(mc.Gaussian(np.sqrt(50.0)), normal(0, 1200, 100)).centred()
-    found = leading(operator, 10, method="exact")
+    found = leading(operator, 10, method="exact", random_state=0)
     assert "Lanczos" in found.how.method
     assert found.how.single_passes + found.how.double_passes < 40
     np.testing.assert_allclose(found.values, leading_values(operator, 10), rtol=1e-9)
@@ -656,10 +670,10 @@ def test_a_matrix_is_the_last_resort_and_that_is_said(monkeypatch: pytest.Monkey
         raise NotConverged("the iteration stopped at residual 0.1")
 
     monkeypatch.setattr(leading_module, "exact", failing)
-    found = leading(Gram(mc.Gaussian(1.0), latent(1100)).centred(), 2)
+    found = leading(Gram(mc.Gaussian(1.0), latent(1100)).centred(), 2, random_state=0)
     assert found.how.method == "dense, for the iteration stopped at residual 0.1"
     with pytest.raises(NotConverged):
-        leading(Gram(mc.Gaussian(1.0), latent(1100)).centred(), 2, method="exact")
+        leading(Gram(mc.Gaussian(1.0), latent(1100)).centred(), 2, method="exact", random_state=0)
 
 
 # Approximations
@@ -668,7 +682,7 @@ def test_a_matrix_is_the_last_resort_and_that_is_said(monkeypatch: pytest.Monkey
 def test_a_sample_of_what_is_missing_bounds_its_norm_far_below_its_trace() -> None:
     """The bound was 39 % of the first eigenvalue where the error is 3e-4 of it."""
     operator = Gram(mc.Gaussian(2.0), latent(1500)).centred()
-    found = leading(operator, 4, method="nystrom", landmarks=100)
+    found = leading(operator, 4, method="nystrom", landmarks=100, random_state=0)
     truth = leading_values(operator, 4)
     assert np.all(found.certificate.lower <= truth)
     assert np.all(truth <= found.certificate.upper)
@@ -699,7 +713,7 @@ def test_a_mean_is_excluded_as_often_as_it_may_be(monkeypatch: pytest.MonkeyPatc
 
 
 def test_points_that_are_all_the_same_have_a_finite_approximation() -> None:
-    found = leading(Gram(mc.Matern(0.5, 1.0), np.ones((5, 2))), 1, method="nystrom")
+    found = leading(Gram(mc.Matern(0.5, 1.0), np.ones((5, 2))), 1, method="nystrom", random_state=0)
     assert found.values[0] == pytest.approx(5.0)
     assert found.certificate.lower[0] <= 5.0 <= found.certificate.upper[0] < 5.1
 
@@ -707,9 +721,11 @@ def test_points_that_are_all_the_same_have_a_finite_approximation() -> None:
 @pytest.mark.parametrize("scale", [1e-150, 1e20, 1e150])
 def test_an_approximation_of_values_of_any_size_is_finite(scale: float) -> None:
     x = latent(60)
-    one = leading(Gram(mc.Linear() + mc.Gaussian(2.0), x).centred(), 2, method="nystrom")
+    one = leading(
+        Gram(mc.Linear() + mc.Gaussian(2.0), x).centred(), 2, method="nystrom", random_state=0
+    )
     kernel = scale * (mc.Linear() + mc.Gaussian(2.0))
-    other = leading(Gram(kernel, x).centred(), 2, method="nystrom")
+    other = leading(Gram(kernel, x).centred(), 2, method="nystrom", random_state=0)
     np.testing.assert_allclose(other.values / scale, one.values, rtol=1e-9)
     assert np.all(np.isfinite(other.errors))
     assert one.features is not None

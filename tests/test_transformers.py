@@ -24,7 +24,7 @@ WORDS = ["gattaca", "gattata", "cccgg", "ccgcg", "gattac", "attaca", "ccggg"]
 
 @pytest.mark.parametrize("landmarks", ["pivoted", "kmeans", "uniform", NEW])
 def test_landmarks_are_exact_and_nothing_is_too_long(landmarks: Any) -> None:
-    features = mc.NystromFeatures(20, kernel=KERNEL, landmarks=landmarks).fit(X)
+    features = mc.NystromFeatures(20, kernel=KERNEL, landmarks=landmarks, random_state=0).fit(X)
     z, F = features.landmarks_, features.transform(X)
     assert F.shape == (120, 20)
     at = features.transform(z)
@@ -38,11 +38,13 @@ def test_landmarks_are_exact_and_nothing_is_too_long(landmarks: Any) -> None:
 
 def test_a_linear_model_of_all_landmarks_is_the_model_of_the_kernel() -> None:
     pipeline = make_pipeline(
-        mc.NystromFeatures(120, kernel=KERNEL), Ridge(1.2, fit_intercept=False)
+        mc.NystromFeatures(120, kernel=KERNEL, random_state=0), Ridge(1.2, fit_intercept=False)
     )
     ridge = mc.KernelRegression(KERNEL, penalty=1.2 / 120).fit(X, Y)
     np.testing.assert_allclose(pipeline.fit(X, Y).predict(NEW), ridge.predict(NEW), atol=1e-7)
-    few = make_pipeline(mc.NystromFeatures(40, kernel=KERNEL), Ridge(1.2, fit_intercept=False))
+    few = make_pipeline(
+        mc.NystromFeatures(40, kernel=KERNEL, random_state=0), Ridge(1.2, fit_intercept=False)
+    )
     assert np.max(np.abs(few.fit(X, Y).predict(NEW) - ridge.predict(NEW))) < 0.1
 
 
@@ -64,7 +66,7 @@ def test_pivots_leave_less_than_a_uniform_sample() -> None:
 
 def test_points_of_any_kind_have_landmarks() -> None:
     kernel = mc.StringSpectrum(2).normalised()
-    features = mc.NystromFeatures(7, kernel=kernel).fit(WORDS)
+    features = mc.NystromFeatures(7, kernel=kernel, random_state=0).fit(WORDS)
     F = features.transform(WORDS)
     np.testing.assert_allclose(F @ F.T, kernel(WORDS), atol=1e-7)
     assert {features.landmarks_[i] for i in range(7)} <= set(WORDS)
@@ -86,12 +88,17 @@ def test_random_waves_have_the_kernel_as_their_mean(kernel: mc.Kernel) -> None:
 
 
 def test_more_frequencies_are_nearer() -> None:
-    errors = [mc.RandomFourierFeatures(n, kernel=KERNEL).fit(X).sampled_error_ for n in (30, 3000)]
+    errors = [
+        mc.RandomFourierFeatures(n, kernel=KERNEL, random_state=0).fit(X).sampled_error_
+        for n in (30, 3000)
+    ]
     assert errors[1] < 0.3 * errors[0]
 
 
 def test_they_stand_in_pipelines_grids_and_files(tmp_path: Any) -> None:
-    pipeline = make_pipeline(StandardScaler(), mc.NystromFeatures(20, kernel=KERNEL), Ridge())
+    pipeline = make_pipeline(
+        StandardScaler(), mc.NystromFeatures(20, kernel=KERNEL, random_state=0), Ridge()
+    )
     grid = GridSearchCV(
         pipeline,
         {
@@ -102,24 +109,27 @@ def test_they_stand_in_pipelines_grids_and_files(tmp_path: Any) -> None:
     ).fit(X, Y)
     assert grid.best_score_ > 0.5
     for model in (
-        mc.NystromFeatures(10, kernel=KERNEL).fit(X),
-        mc.RandomFourierFeatures(10, kernel="rbf").fit(X),
+        mc.NystromFeatures(10, kernel=KERNEL, random_state=0).fit(X),
+        mc.RandomFourierFeatures(10, kernel="rbf", random_state=0).fit(X),
     ):
         model.save(tmp_path / "m.mercer")
         for again in (mc.load(tmp_path / "m.mercer"), pickle.loads(pickle.dumps(model))):
             np.testing.assert_array_equal(again.transform(NEW), model.transform(NEW))
-    single = mc.NystromFeatures(10, kernel=KERNEL).fit(X.astype(np.float32))
+    single = mc.NystromFeatures(10, kernel=KERNEL, random_state=0).fit(X.astype(np.float32))
     assert single.transform(NEW.astype(np.float32)).dtype == np.float32
 
 
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (mc.NystromFeatures(0), "n_components must be a whole number"),
-        (mc.NystromFeatures(landmarks="best"), "landmarks must be one of"),
-        (mc.NystromFeatures(kernel="precomputed"), "a precomputed matrix has none"),
-        (mc.RandomFourierFeatures(0), "n_frequencies must be a whole number"),
-        (mc.RandomFourierFeatures(kernel="linear"), "has no random Fourier features"),
+        (mc.NystromFeatures(0, random_state=0), "n_components must be a whole number"),
+        (mc.NystromFeatures(landmarks="best", random_state=0), "landmarks must be one of"),
+        (mc.NystromFeatures(kernel="precomputed", random_state=0), "a precomputed matrix has none"),
+        (mc.RandomFourierFeatures(0, random_state=0), "n_frequencies must be a whole number"),
+        (
+            mc.RandomFourierFeatures(kernel="linear", random_state=0),
+            "has no random Fourier features",
+        ),
     ],
 )
 def test_what_has_no_features_is_refused(model: Any, message: str) -> None:
@@ -128,7 +138,10 @@ def test_what_has_no_features_is_refused(model: Any, message: str) -> None:
 
 
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
-    [mc.NystromFeatures(5, kernel=mc.Gaussian(1.0)), mc.RandomFourierFeatures(5, kernel="rbf")],
+    [
+        mc.NystromFeatures(5, kernel=mc.Gaussian(1.0), random_state=0),
+        mc.RandomFourierFeatures(5, kernel="rbf", random_state=0),
+    ],
     expected_failed_checks=lambda _: LINE,
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:

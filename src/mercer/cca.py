@@ -9,11 +9,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, InvalidInput, InvalidParameter, nonnegative, whole
-from mercer.estimator import KernelModel, Model, all_or_nothing, as_kernel, seed_of
+from mercer.estimator import KernelModel, Model, all_or_nothing, as_kernel
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.null_space import Origin
+from mercer.settings import RandomState, seed_of
 from mercer.targets import kept
 
 STORED = 5_000
@@ -246,7 +247,7 @@ class KernelCCA(Model):
         self.fit(X, Y)
         return self.x_scores_, self.y_scores_
 
-    def p_value(self, count: int = 999, *, random_state: int | None = 0) -> float:
+    def p_value(self, count: int = 999, *, random_state: RandomState = None) -> float:
         r"""Return how rarely chance gives the views as large a first correlation.
 
         .. math:: p = \frac{1 + \#\{r : \rho_r \ge \rho\}}{R + 1}

@@ -357,11 +357,6 @@ def one_of(value: Any, name: str, allowed: Collection[str | None]) -> None:
         raise InvalidParameter(f"{name} must be one of {listed}, found {value!r}")
 
 
-def seed_of(random_state: Any) -> int | None:
-    """Return a seed, a whole number or None."""
-    return None if random_state is None else whole(random_state, "random_state")
-
-
 class Model(BaseEstimator):
     """A scikit-learn estimator that can be stored, is shown at no cost, and knows other names."""
 

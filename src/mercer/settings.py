@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from mercer.check import InvalidParameter, number, whole
+
+RandomState: TypeAlias = (
+    int
+    | np.integer[Any]
+    | np.random.Generator
+    | np.random.RandomState
+    | np.random.BitGenerator
+    | np.random.SeedSequence
+    | None
+)
+"""Where chance comes from: a seed, a generator, or None for fresh draws."""
 
 LEVEL = 0.05
 """The significance level of tests, unless another is given."""
@@ -68,7 +79,7 @@ def _meant(found: float, name: str, *, is_small: bool) -> str:
     return f"; did you mean {name}={rest if is_small else 1.0 - rest:.12g}?"
 
 
-def seed_of(random_state: Any) -> int:
+def seed_of(random_state: RandomState) -> int:
     """Return the seed to draw from: a whole number that repeats what is drawn.
 
     A whole number is the seed itself. None draws a fresh one; a generator of numpy's draws one and
@@ -95,3 +106,14 @@ def seed_of(random_state: Any) -> int:
         raise InvalidParameter(
             f"{error}; a generator of numpy's and None, which draws afresh, are understood too"
         ) from None
+
+
+def generator_of(random_state: RandomState) -> np.random.Generator:
+    """Return a generator to draw data from: the one that was given, or that of a seed.
+
+    >>> float(generator_of(0).random()) == float(np.random.default_rng(0).random())
+    True
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(seed_of(random_state))

@@ -10,12 +10,13 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, InvalidParameter, Points, in_dtype_of, whole
-from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, one_of, seed_of
+from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, one_of
 from mercer.fourier import random_fourier
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.lowrank import nystrom
+from mercer.settings import RandomState, seed_of
 
 LANDMARKS = ("pivoted", "kmeans", "uniform")
 """How landmarks are chosen."""
@@ -24,7 +25,7 @@ LANDMARKS = ("pivoted", "kmeans", "uniform")
 class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
     """A transformer of points to rows whose inner products are those of a kernel, nearly."""
 
-    random_state: int | None
+    random_state: RandomState
     _map: Callable[[Points], Array]
     _n_features_out: int
 
@@ -68,13 +69,14 @@ class NystromFeatures(Features):
         The pivots of a randomly pivoted Cholesky factor, each drawn with probability proportional
         to what the ones before leave of a point; centres of k-means, which are no points of the
         data; a uniform sample; or the landmarks themselves.
-    random_state : int or None
+    random_state : int, generator or None
         The seed of the choice.
 
     Attributes
     ----------
     landmarks_ : the points z
     kernel_ : the kernel with its rules resolved
+    seed_ : the seed that repeats the fit as ``random_state``
     trace_error_ : tr(K - FFᵀ) over the points of `fit`, known exactly up to rounding: the trace
         norm of what the features leave of the Gram matrix, and so a bound of its spectral norm
     explained_share_ : 1 - trace_error_/tr K
@@ -82,7 +84,7 @@ class NystromFeatures(Features):
     Examples
     --------
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> features = NystromFeatures(8, kernel=Gaussian(0.5)).fit(x)
+    >>> features = NystromFeatures(8, kernel=Gaussian(0.5), random_state=0).fit(x)
     >>> F = features.transform(x)
     >>> F.shape, bool(np.max(np.abs(F @ F.T - Gaussian(0.5)(x))) <= features.trace_error_ + 1e-12)
     ((50, 8), True)
@@ -100,7 +102,7 @@ class NystromFeatures(Features):
         *,
         kernel: Kernel | str | Callable[[Any, Any], Any] = Gaussian("median"),  # noqa: B008
         landmarks: Any = "pivoted",
-        random_state: int | None = 0,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -109,11 +111,14 @@ class NystromFeatures(Features):
 
     def fit(self, X: Any, y: Any = None) -> NystromFeatures:
         """Choose the landmarks."""
-        count, seed = whole(self.n_components, "n_components", least=1), seed_of(self.random_state)
+        count = whole(self.n_components, "n_components", least=1)
+        self.seed_ = seed_of(self.random_state)
         if isinstance(self.landmarks, str):
             one_of(self.landmarks, "landmarks", LANDMARKS)
         kernel, points = self._points(X)
-        found = nystrom(Gram(kernel, points), count, landmarks=self.landmarks, random_state=seed)
+        found = nystrom(
+            Gram(kernel, points), count, landmarks=self.landmarks, random_state=self.seed_
+        )
         self.kernel_, self._map = kernel, found.features
         self.landmarks_, self._n_features_out = found.features.landmarks, found.rank
         self.trace_error_ = found.trace_error
@@ -138,19 +143,20 @@ class RandomFourierFeatures(Features):
         The number D of frequencies, for each term of a sum; features are twice as many.
     kernel : Kernel or str
         The kernel, or its written form.
-    random_state : int or None
+    random_state : int, generator or None
         The seed of the frequencies.
 
     Attributes
     ----------
     kernel_ : the kernel with its rules resolved
+    seed_ : the seed that repeats the fit as ``random_state``
     sampled_error_ : the root mean square of k - ⟨φ, φ⟩ on 50 000 random pairs of the points of
         `fit`
 
     Examples
     --------
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
-    >>> features = RandomFourierFeatures(500, kernel=Gaussian(0.5)).fit(x)
+    >>> features = RandomFourierFeatures(500, kernel=Gaussian(0.5), random_state=0).fit(x)
     >>> features.transform(x).shape, features.sampled_error_ < 0.05
     ((50, 1000), True)
 
@@ -169,7 +175,7 @@ class RandomFourierFeatures(Features):
         n_frequencies: int = 100,
         *,
         kernel: Kernel | str = Gaussian("median"),  # noqa: B008  (a value)
-        random_state: int | None = 0,
+        random_state: RandomState = None,
     ) -> None:
         self.n_frequencies = n_frequencies
         self.kernel = kernel
@@ -180,7 +186,8 @@ class RandomFourierFeatures(Features):
         count = whole(self.n_frequencies, "n_frequencies", least=1)
         kernel, points = self._points(X)
         gram = Gram(kernel, points)
-        found = random_fourier(gram, count, random_state=seed_of(self.random_state))
+        self.seed_ = seed_of(self.random_state)
+        found = random_fourier(gram, count, random_state=self.seed_)
         self.kernel_, self._map = gram.kernel, found.features
         self.sampled_error_, self._n_features_out = found.sampled_error, found.rank
         return self

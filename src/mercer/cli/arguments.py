@@ -99,7 +99,7 @@ def model(made: Parser) -> None:
     how.add_argument("--exact", action="store_true", help="iterate without storing the matrix")
     how.add_argument("--nystrom", type=int, metavar="M", help="approximate on M landmarks")
     group.add_argument("--tol", type=float, metavar="T", help="residual allowed to an iteration")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
     group.add_argument(
         "--correction",
         choices=("lingoes", "cailliez", "power", "clip"),

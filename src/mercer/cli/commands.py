@@ -122,7 +122,7 @@ def _check(commands: _SubParsersAction[Parser]) -> None:
         choices=("gram", "distances", "squares"),
         help="what the matrix holds (default: distances if its diagonal is 0, else gram)",
     )
-    made.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn")
+    made.add_argument("--seed", type=int, default=0, metavar="N", help="of what is drawn (0)")
     reading(made)
 
 
@@ -176,7 +176,7 @@ def _compare(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--neighbours", type=int, default=5, metavar="K", help="that UMKL keeps together"
     )
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
     results = made.add_argument_group("results")
     results.add_argument("--out", metavar="FILE", help="write the pairs as CSV")
     results.add_argument("--page", metavar="FILE", help="write an HTML page")
@@ -212,7 +212,7 @@ def _curve(commands: _SubParsersAction[Parser]) -> None:
         "--scale", action=BooleanOptionalAction, help="divide columns by their deviations"
     )
     group.add_argument("--confidence", type=float, default=0.95, help="of the band (default: 0.95)")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
     results = made.add_argument_group("results")
     own_page(results, "DATA-curve.html")
     results.add_argument("--out", metavar="FILE", help="write the model")
@@ -246,7 +246,7 @@ def _replicates(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument("--sizes", metavar="LIST", help="numbers of replicates, such as 2-6")
     group.add_argument("--draws", type=int, default=100, metavar="B", help="subsets of each size")
     group.add_argument("--confidence", type=float, default=0.95, help="of the interval")
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
     group.add_argument("--threads", type=int, metavar="N", help="default: one for each core")
     results = made.add_argument_group("results")
     own_page(results, "DATA-replicates.html")
@@ -278,7 +278,7 @@ def _graphs(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--simplify", action="store_true", help="leave out loops, join repeated edges"
     )
-    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="of all that is drawn (0)")
     results = made.add_argument_group("results")
     own_page(results, "FOLDER-graphs.html")
     results.add_argument("--out", metavar="FILE", help="write the model")

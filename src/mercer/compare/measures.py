@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, Points, whole
-from mercer.compare.nulls import drawn, moments, multiplied_moments, multipliers, order, seed_of
+from mercer.compare.nulls import drawn, moments, multiplied_moments, multipliers, order
 from mercer.compare.products import STORED, Features, Products, Stored, Tiled, products_of
 from mercer.compare.sides import (
     Centring,
@@ -24,6 +24,7 @@ from mercer.display import Shown
 from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
 from mercer.progress import Progress
+from mercer.settings import RandomState, seed_of
 
 TESTS = ("permutation", "multiplier", "pearson")
 ESTIMATORS = ("biased", "unbiased")
@@ -68,7 +69,7 @@ class Asked:
     permutations: int | None = None
     rank: int | None = None
     stop_after: int | None = None
-    random_state: int | None = None
+    random_state: RandomState = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:
@@ -97,7 +98,7 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     test: str | None = None,
     rank: int | None = None,
     stop_after: int | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> Dependence:
     r"""The centred alignment of two kernels: the cosine of the angle between their matrices.
@@ -142,7 +143,7 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
         Permute features of so many dimensions instead of the matrices, an approximation.
     stop_after : int, optional
         Stop after so many permutations that reach the observed value (Besag and Clifford, 1991).
-    random_state : int, optional
+    random_state : int or generator, optional
         The seed; the r-th permutation depends on nothing else but r.
 
     Examples
@@ -168,7 +169,7 @@ def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another
     permutations: int | None = None,
     test: str | None = None,
     stop_after: int | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> Dependence:
     r"""The RV coefficient of two tables with the same rows: the alignment of linear kernels.
@@ -203,7 +204,7 @@ def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies anoth
     test: str | None = None,
     rank: int | None = None,
     stop_after: int | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> Dependence:
     r"""The Hilbert–Schmidt independence criterion of two kernels, and a test of independence.

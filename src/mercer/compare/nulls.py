@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammainc, gammaincc, ndtr
 
-from mercer.check import Array, InvalidInput, chunks, whole
+from mercer.check import Array, InvalidInput, chunks
 from mercer.compare.products import Statistic
 from mercer.engines.cpu import Threads
 from mercer.progress import Progress
@@ -40,18 +40,6 @@ class Drawn(NamedTuple):
     values: Array
     p_value: float
     seed: int
-
-
-def seed_of(random_state: int | None) -> int:
-    """Return the seed to be drawn from, a fresh one where none is given.
-
-    >>> seed_of(7)
-    7
-    """
-    given = None if random_state is None else whole(random_state, "random_state")
-    entropy = np.random.SeedSequence(given).entropy
-    assert isinstance(entropy, int)
-    return entropy
 
 
 def order(seed: int, r: int, n: int) -> Array:

@@ -11,13 +11,13 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.compare.measures import Asked, Dependence, Pair, refuse_constant, tested
-from mercer.compare.nulls import seed_of
 from mercer.compare.products import Tiled, products_of
 from mercer.compare.sides import centring, frozen, named_sides, scaled
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.multiplicity import corrected
 from mercer.progress import Progress
+from mercer.settings import RandomState, seed_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,7 +76,7 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
     test: str | None = None,
     rank: int | None = None,
     stop_after: int | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> Comparison:
     r"""The centred alignments of every two kernels, with p-values and a map of the kernels.
@@ -117,7 +117,7 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
     refuse_constant(names, grams, G)
     norms = np.sqrt(np.diag(G))
     C = np.clip(G / np.outer(norms, norms), -1.0, 1.0)
-    seed = None if random_state is None else seed_of(random_state)
+    seed = seed_of(random_state)
     places = list(combinations(range(len(names)), 2))
     found = []
     for k, (i, j) in enumerate(places):
@@ -129,7 +129,6 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
         asked = Asked(test, permutations, rank, stop_after, seed, told)
         pair = Pair(here, both, how, part, float(norms[i] * norms[j]))
         found.append(tested("alignment", float(C[i, j]), at, pair, asked))
-        seed = found[-1].seed if seed is None else seed
     coordinates, shares = map(frozen, interstructure(C))
     adjusted = _adjusted(found)
     return Comparison(tuple(names), n, frozen(C), tuple(found), adjusted, coordinates, shares)

@@ -11,7 +11,7 @@ from mercer.check import InvalidInput, InvalidParameter, number
 from mercer.dimension.horn import parallel_analysis
 from mercer.dimension.rules import Choice, by_kaiser, by_scree, by_share
 from mercer.progress import Progress
-from mercer.settings import LEVEL
+from mercer.settings import LEVEL, RandomState
 
 Rule = Literal["inertia", "kaiser", "scree", "horn"]
 
@@ -24,7 +24,7 @@ def choose_dimension(
     share: float = ...,
     level: float = ...,
     permutations: Any = ...,
-    random_state: int | None = ...,
+    random_state: RandomState = ...,
     progress: Progress | None = ...,
 ) -> Choice: ...
 
@@ -37,7 +37,7 @@ def choose_dimension(
     share: float = ...,
     level: float = ...,
     permutations: Any = ...,
-    random_state: int | None = ...,
+    random_state: RandomState = ...,
     progress: Progress | None = ...,
 ) -> dict[str, Choice]: ...
 
@@ -49,7 +49,7 @@ def choose_dimension(
     share: float = 0.95,
     level: float = LEVEL,
     permutations: Any = 999,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> Choice | dict[str, Choice]:
     """Return how many axes of a fitted model to keep, with the evidence in words.

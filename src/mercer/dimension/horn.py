@@ -18,7 +18,7 @@ from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
 from mercer.dimension.source import WEIGHTED, Source, source_of
 from mercer.progress import Progress
-from mercer.settings import LEVEL, level_of
+from mercer.settings import LEVEL, RandomState, level_of
 from mercer.spectrum import leading
 
 STATISTICS = ("eigenvalue", "share")
@@ -97,7 +97,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     level: float = LEVEL,
     axes: int | None = None,
     stop_after: int | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> ParallelAnalysis:
@@ -135,7 +135,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     stop_after : int, optional
         Stop an axis after so many exceedances h, at the draw ℓ, with p = h/ℓ (Besag and Clifford,
         1991), and all sampling when every axis has stopped.
-    random_state : int, optional
+    random_state : int or generator, optional
         The seed; the r-th permutation depends on nothing else but r.
     threads : int, optional
         How many threads to use, by default one for each core. The result is the same.
@@ -260,7 +260,7 @@ class Measure:
         return values, np.trace(stack, axis1=1, axis2=2).real[:, None]
 
     def _of_operator(self, columns: Array) -> tuple[Array, float]:
-        spectrum = leading(self.subject.operator(columns), self.axes)
+        spectrum = leading(self.subject.operator(columns), self.axes, random_state=0)
         return spectrum.values, spectrum.trace
 
     def _scaled(self, values: Array, total: Any) -> Array:

@@ -17,6 +17,7 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, number_array, whole
 from mercer.engines.cpu import Threads
+from mercer.settings import RandomState, seed_of
 
 T = TypeVar("T")
 
@@ -112,16 +113,12 @@ class Given:
         return out
 
 
-def as_permutations(permutations: Any, n: int, p: int, random_state: int | None) -> Permutations:
+def as_permutations(permutations: Any, n: int, p: int, random_state: RandomState) -> Permutations:
     """Return so many permutations of n rows and p columns, or the ones given as an array."""
     if hasattr(permutations, "__len__") and not isinstance(permutations, str):
         return Given(_checked(number_array(permutations, "permutations"), n, p))
     count = whole(permutations, "permutations", least=1)
-    if random_state is not None:
-        random_state = whole(random_state, "random_state")
-    entropy = np.random.SeedSequence(random_state).entropy
-    assert isinstance(entropy, int)
-    return Drawn(count, entropy)
+    return Drawn(count, seed_of(random_state))
 
 
 def _checked(indices: Array, n: int, p: int) -> Array:

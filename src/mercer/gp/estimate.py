@@ -30,6 +30,7 @@ from mercer.gp.tuning import NOISE
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.points import as_points
+from mercer.settings import RandomState, seed_of
 from mercer.solve import Saddle
 from mercer.targets import check_size
 
@@ -48,6 +49,7 @@ class LikelihoodInterval:
     upper: float
     confidence: float
     method: str
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def log_likelihood_interval(
     functions: Array | None = None,
     method: str = "auto",
     probes: int = 20,
-    random_state: int | None = 0,
+    random_state: RandomState = None,
 ) -> LikelihoodInterval:
     r"""Return the log likelihood without storing a matrix.
 
@@ -89,10 +91,10 @@ def log_likelihood_interval(
     data, gram, noise = _given(kernel, points, y, noise_variance, functions)
     if method not in WAYS:
         raise InvalidParameter(f"method must be one of {', '.join(WAYS)}, found {method!r}")
-    nothing = np.zeros((len(data), 0))
-    saddle = Saddle(gram, nothing, method=WAYS[method], tol=TOL, random_state=random_state)
+    nothing, seed = np.zeros((len(data), 0)), seed_of(random_state)
+    saddle = Saddle(gram, nothing, method=WAYS[method], tol=TOL, random_state=seed)
     found = solved(saddle, noise, data, nothing)
-    return likelihood_of(saddle, noise, data, found, probes=probes, random_state=random_state)
+    return likelihood_of(saddle, noise, data, found, probes=probes, random_state=seed)
 
 
 def likelihood_of(
@@ -126,6 +128,7 @@ def likelihood_of(
         float(fixed - 0.5 * q * determinant.lower + error),
         determinant.confidence,
         f"{found.answer.method} solution, determinant by {determinant.method}",
+        random_state,
     )
 
 
@@ -137,7 +140,7 @@ def log_likelihood_gradient_interval(
     *,
     functions: Array | None = None,
     probes: int = 20,
-    random_state: int | None = 0,
+    random_state: RandomState = None,
 ) -> dict[str, GradientInterval]:
     r"""Return the derivatives of the log likelihood in all parameters, storing no matrix.
 
@@ -158,15 +161,17 @@ def log_likelihood_gradient_interval(
 
     >>> from mercer import Gaussian
     >>> x = np.linspace(0.0, 1.0, 40)[:, None]
-    >>> found = log_likelihood_gradient_interval(2.0 * Gaussian(0.3), x, np.sin(6 * x[:, 0]), 0.1)
+    >>> y = np.sin(6.0 * x[:, 0])
+    >>> found = log_likelihood_gradient_interval(2.0 * Gaussian(0.3), x, y, 0.1, random_state=0)
     >>> sorted(found)
     ['kernel__bandwidth', 'noise_variance', 'weight']
     >>> found["weight"].lower < found["weight"].value < found["weight"].upper
     True
     """
     data, gram, noise = _given(kernel, points, y, noise_variance, functions)
-    Z = signs(len(data), whole(probes, "probes", least=3), random_state)
-    landmarks = landmarks_of(gram, random_state)
+    seed = seed_of(random_state)
+    Z = signs(len(data), whole(probes, "probes", least=3), seed)
+    landmarks = landmarks_of(gram, seed)
     found = sampled_slopes(gram, noise, data, Z, landmarks, tol=TOL)
     return {name: _interval(slope) for name, slope in found.slopes.items()}
 

@@ -24,7 +24,7 @@ from mercer.check import (
     whole,
 )
 from mercer.display import warn
-from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel, seed_of
+from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
 from mercer.gp.fitting import Progress, maximised, variance_of
 from mercer.gp.iterative import Iterated, IterativePredictive, iterated
@@ -40,6 +40,7 @@ from mercer.kernels.functions import Precomputed
 from mercer.kernels.parameters import with_parameters
 from mercer.kernels.radial import Gaussian
 from mercer.null_space import Functions, Origin
+from mercer.settings import RandomState, seed_of
 from mercer.targets import check_size, kept, read_numbers
 
 Mean: TypeAlias = Functions
@@ -91,7 +92,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
     tol : float
         The derivative allowed at the end, in logarithms of parameters for one observation; beyond
         12 000 points one within its own interval is enough.
-    random_state : int or None
+    random_state : int, generator or None
         The seed of the starts, of the points they are tried on and of what is sampled.
 
     Attributes
@@ -99,6 +100,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
     kernel_, noise_variance_ : with the values found
     weights_, null_weights_ : those of the sections of the kernel, and of the functions of the mean
     optimum_ : an `Optimum` that says how the search ended, None without one
+    seed_ : the seed that repeats the fit as ``random_state``
     jitter_ : what was added to the diagonal beyond the noise, 0 unless the matrix is singular
 
     Examples
@@ -136,7 +138,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         priors: Mapping[str, Prior] | None = None,
         n_starts: int = 3,
         tol: float = 1e-5,
-        random_state: int | None = 0,
+        random_state: RandomState = None,
     ) -> None:
         self.kernel = kernel
         self.noise_variance = noise_variance
@@ -160,6 +162,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             )
         with all_or_nothing(self):
             points = self._read(X, reset=True)
+            self.seed_ = seed_of(self.random_state)
             points = points if self._is_precomputed else kept(points)
             self._data, kernel = self._observations(points, y)
             data = self._data
@@ -185,7 +188,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             dict(self.priors or {}),
             count=whole(self.n_starts, "n_starts", least=1),
             tol=number(self.tol, "tol", above=0.0),
-            seed=seed_of(self.random_state),
+            seed=self.seed_,
             progress=progress,
         )
 
@@ -363,7 +366,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         *,
         prior: bool = False,
         observation: bool = False,
-        random_state: int | None = 0,
+        random_state: RandomState = None,
     ) -> Array:
         """Return functions drawn at points, one column each: given the data, or from the prior.
 

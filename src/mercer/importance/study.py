@@ -20,6 +20,7 @@ from mercer.kernels.vectors import Linear
 from mercer.pca.slopes import has_variables
 from mercer.points import Rows, take
 from mercer.progress import Progress
+from mercer.settings import RandomState, seed_of
 
 AXES = 2
 """Axes whose space is followed unless a number is asked for: the plane that people look at."""
@@ -44,7 +45,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     *,
     axes: int = AXES,
     landmarks: int | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Importance:
@@ -90,7 +91,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
         data, which keeps p exact; `Importance.approximation` says how far this moves the axes. As
         many as there are takes whole matrices. By default 80, or 20 for each axis, and whole
         matrices of up to three times as many individuals.
-    random_state : int, optional
+    random_state : int or generator, optional
         The seed; a permutation depends on nothing else but its number and its group.
     threads : int, optional
         How many threads to use, by default one for each core. The result is the same.
@@ -113,7 +114,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     """
     R = whole(permutations, "permutations", least=1)
     workers = None if threads is None else whole(threads, "threads", least=1)
-    seed = _seed(random_state)
+    seed = seed_of(random_state)
     subject = _subject(model, whole(axes, "axes", least=1))
     named = groups_of(groups, subject.columns)
     drawn = _landmarks(landmarks, len(subject.X), subject.count, seed)
@@ -142,13 +143,6 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
         approximation=observed.distance,
         library=subject.library,
     )
-
-
-def _seed(random_state: int | None) -> int:
-    given = None if random_state is None else whole(random_state, "random_state")
-    entropy = np.random.SeedSequence(given).entropy
-    assert isinstance(entropy, int)
-    return entropy
 
 
 def _moved(  # noqa: PLR0913  (what to permute, how often, and how it is shared)

@@ -39,6 +39,7 @@ from mercer.points import (
     SparseRows,
     as_points,
 )
+from mercer.settings import RandomState, seed_of
 
 MOST_POINTS = 200
 """Enough to see most mistakes; a Python function is called 40 000 times for a matrix of them."""
@@ -79,6 +80,7 @@ class KernelCheck(Shown):
 
     kernel: str
     checks: tuple[Check, ...]
+    seed: int = 0
 
     def _title(self) -> str:
         return f"KernelCheck {'passed' if self else 'failed'}: {self.kernel}"
@@ -123,9 +125,7 @@ class _Skipped(Exception):
     """The line of the contract does not apply."""
 
 
-def check_kernel(
-    k: Kernel | str, x: Points, *, random_state: int | np.random.Generator = 0
-) -> KernelCheck:
+def check_kernel(k: Kernel | str, x: Points, *, random_state: RandomState = None) -> KernelCheck:
     """Put a kernel, or its text, through the contract that all kernels keep, on some points.
 
     Its values are finite, Hermitian, repeatable, the same in slices and on the diagonal, and
@@ -153,7 +153,8 @@ def check_kernel(
     n = how_many(x)
     if n == 0:
         raise InvalidInput("a kernel cannot be checked on no points")
-    chosen = np.random.default_rng(random_state).permutation(n)[:MOST_POINTS]
+    seed = seed_of(random_state)
+    chosen = np.random.default_rng(seed).permutation(n)[:MOST_POINTS]
     original = take(x, np.sort(chosen))
     subjects: list[_Subject] = []
 
@@ -167,7 +168,7 @@ def check_kernel(
             lines.append(_line(name, partial(examine, subjects[0])))
         else:
             lines.append(Check(name, "skipped", "the kernel could not be evaluated"))
-    return KernelCheck(_name(kernel), tuple(lines))
+    return KernelCheck(_name(kernel), tuple(lines), seed)
 
 
 def _line(name: str, examine: Callable[[], str]) -> Check:
@@ -246,7 +247,7 @@ def _positive(s: _Subject) -> str:
     if s.kernel.kind is Kind.CONDITIONAL:
         verdict = negative_definite(-s.K)
     else:
-        verdict = positive_definite(s.kernel, s.x)
+        verdict = positive_definite(s.kernel, s.x, random_state=0)
     if s.kernel.kind is Kind.SIMILARITY:
         raise _Skipped(f"{s.kernel.kind.value}: {verdict.reason}")
     if not verdict:

@@ -38,6 +38,7 @@ from mercer.kernels.probing import (
 from mercer.kernels.radial import NegativeDistance
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
+from mercer.settings import RandomState, seed_of
 
 ROUNDING = 10.0
 """Computed eigenvalues are within this times n·u·‖K‖₂ of the true ones (Weyl; 0.06 is usual)."""
@@ -102,6 +103,7 @@ class Verdict(Shown):
     tolerance: float = 0.0
     witness: Witness | None = None
     proof: str = ""
+    seed: int | None = None
 
     def _title(self) -> str:
         return f"{'Yes' if self.holds else 'No'}, {self.reason}"
@@ -123,7 +125,7 @@ def positive_definite(
     x: Points | None = None,
     *,
     subsets: int = 20,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = None,
 ) -> Verdict:
     r"""Tell whether a matrix, or a kernel, is positive (semi)definite.
 
@@ -150,8 +152,9 @@ def positive_definite(
         if x is None:
             return _by_rule(kernel)
         count = whole(subsets, "subsets", least=1)
-        generator = np.random.default_rng(random_state)
-        return _on_points(kernel, as_points(x, "x"), count, generator)
+        seed = seed_of(random_state)
+        found = _on_points(kernel, as_points(x, "x"), count, np.random.default_rng(seed))
+        return replace(found, seed=seed)
     if callable(kernel_or_matrix):
         raise InvalidInput(
             f"{kernel_or_matrix!r} is neither a matrix nor a kernel; a function of two points "

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, NotAvailable, chunks, finite, number, whole
 from mercer.data.tidy import library_of
 from mercer.display import costly, forget
-from mercer.estimator import Model, in_dtype_of, one_of, seed_of, weights_of
+from mercer.estimator import Model, in_dtype_of, one_of, weights_of
 from mercer.gram import Gram, shares
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.functions import Precomputed
@@ -34,6 +34,7 @@ from mercer.mds.krylov import ends
 from mercer.mds.points import PointAxes
 from mercer.reading.remarks import remark_axes
 from mercer.reading.values import Individuals
+from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED, NotConverged, Spectrum, leading
 
 METHODS = ("auto", "dense", "exact")
@@ -103,7 +104,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         axes by products with it.
     tol : float
         The residual ‖B·u - λ·u‖ allowed to an iteration, as a share of the largest eigenvalue.
-    random_state : int or None
+    random_state : int, generator or None
         The seed of the iteration's first vectors.
 
     Attributes
@@ -149,7 +150,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         correction: str | None = None,
         method: str = "auto",
         tol: float = 1e-9,
-        random_state: int | None = 0,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.metric = metric
@@ -182,7 +183,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         one_of(self.method, "method", METHODS)
         one_of(self.correction, "correction", (None, "clip", *CORRECTIONS))
         number(self.tol, "tol", above=0.0)
-        seed_of(self.random_state)
+        self.seed_ = seed_of(self.random_state)
         if self.n_components is not None:
             whole(self.n_components, "n_components", least=1)
 
@@ -205,7 +206,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
     def _fit_points(self, x: Array) -> Array:
         count = min(len(x), x.shape[1]) if self.n_components is None else self.n_components
-        self._axes = PointAxes.of(x, self._weights, count, self.tol, self.random_state)
+        self._axes = PointAxes.of(x, self._weights, count, self.tol, self.seed_)
         self.spectrum_ = self._axes.spectrum
         self.correction_constant_ = 1.0 if self.correction == "power" else 0.0
         self._smallest = 0.0
@@ -218,7 +219,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         is_small = n <= WHOLE or FEW * count > n
         if self.method == "exact" or (self.method == "auto" and not is_small):
             try:
-                found = ends(operator, count, tol=self.tol, random_state=self.random_state)
+                found = ends(operator, count, tol=self.tol, random_state=self.seed_)
                 self._smallest = found.smallest
                 return found.leading
             except NotConverged:

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array, whole
 from mercer.data.tidy import library_of
 from mercer.display import Shown, forget, warn
-from mercer.estimator import Model, in_dtype_of, one_of, seed_of
+from mercer.estimator import Model, in_dtype_of, one_of
 from mercer.mds.descent import End, Pairs, descended, start_maps
 from mercer.mds.distances import (
     distances_of,
@@ -31,6 +31,7 @@ from mercer.mds.losses import LOSSES, TIES, loss_of
 from mercer.mds.placing import Placement, placed
 from mercer.reading.remarks import remark_axes
 from mercer.reading.values import Individuals
+from mercer.settings import RandomState, seed_of
 from mercer.spectrum import clusters, signs
 
 Progress = Callable[[int, int], None]
@@ -91,7 +92,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     tol : float
         The largest derivative in a coordinate that counts as zero, in units in which the loss
         has about unit curvature and the dissimilarities the root mean square 1.
-    random_state : int or None
+    random_state : int, generator or None
         The seed of the random maps.
     progress : function or None
         Called after each iteration with how many were made and how many there may be.
@@ -133,7 +134,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         n_starts: int | None = None,
         max_iter: int = 1000,
         tol: float = 1e-6,
-        random_state: int | None = None,
+        random_state: RandomState = None,
         progress: Progress | None = None,
     ) -> None:
         self.n_components = n_components
@@ -157,7 +158,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         pairs = Pairs(delta, _pair_weights(pair_weight, delta))
         loss = loss_of(self.loss, pairs.target, pairs.weights, self.ties)
         starts = self._starts(len(delta))
-        rng = np.random.default_rng(self.random_state)
+        rng = np.random.default_rng(self.seed_)
         with threadpool_limits(1, user_api="blas"):  # two columns leave more threads nothing to do
             ends = [
                 descended(pairs, loss, start, self.max_iter, self.tol, self._watch(i, starts))
@@ -181,7 +182,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         one_of(self.metric, "metric", ("precomputed", "euclidean"))
         one_of(self.loss, "loss", LOSSES)
         one_of(self.ties, "ties", TIES)
-        seed_of(self.random_state)
+        self.seed_ = seed_of(self.random_state)
         if self.progress is not None and not callable(self.progress):
             raise InvalidParameter(f"progress must be a function, found {self.progress!r}")
         whole(self.max_iter, "max_iter", least=1)

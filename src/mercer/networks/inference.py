@@ -13,11 +13,11 @@ from scipy.special import ndtri
 from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown
-from mercer.estimator import is_yes, one_of, seed_of
+from mercer.estimator import is_yes, one_of
 from mercer.kernels.graph import Graph
 from mercer.networks import coefficients
 from mercer.networks.expression import as_expression
-from mercer.settings import CONFIDENCE, confidence_of
+from mercer.settings import CONFIDENCE, RandomState, confidence_of, seed_of
 from mercer.spelling import spelled
 
 METHODS = ("correlation", "spearman", "partial", "glasso")
@@ -180,7 +180,8 @@ class Network(Shown):
 
     ``estimates`` are the coefficients the weights are made of, ``low`` and ``high`` the ends of
     their intervals, of that ``confidence``, and ``frequencies`` the share of subsamples that
-    select an edge; None where a method has none. ``graph`` is what graph kernels compare.
+    select an edge; None where a method has none. ``seed`` repeats what was drawn, None where
+    nothing was. ``graph`` is what graph kernels compare.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -199,7 +200,8 @@ class Network(Shown):
     frequencies: Array | None
     inference: Any
     replicates: int
-    confidence: float = 0.95
+    confidence: float = CONFIDENCE
+    seed: int | None = None
 
     @cached_property
     def graph(self) -> Graph:
@@ -252,7 +254,7 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
     subsamples: int = 20,
     confidence: float = CONFIDENCE,
     draws: int = 200,
-    random_state: int | None = 0,
+    random_state: RandomState = None,
 ) -> Network:
     r"""Infer the network of genes from the replicates of one condition.
 
@@ -314,14 +316,14 @@ def infer_networks(
 
 
 def inferred(
-    x: Array, how: Inference, confidence: float = 0.95, draws: int = 200, seed: int | None = 0
+    x: Array, how: Inference, confidence: float = CONFIDENCE, draws: int = 200, seed: int = 0
 ) -> Network:
     """Return the network of an array of replicates, whose genes are only numbered."""
     refuse_few(len(x), how.fewest, f"the method {how.method!r}")
     low = high = frequencies = None
     if how.method == "glasso":
         with coefficients.unconverged():
-            estimates, frequencies = how.selected(x, seed or 0)
+            estimates, frequencies = how.selected(x, seed)
         weights = how.stable(estimates, frequencies)
     else:
         estimates = how.estimates(x)
@@ -333,7 +335,8 @@ def inferred(
     names = tuple(f"gene {j + 1}" for j in range(x.shape[1]))
     low, high, frequencies = (a if a is None else frozen(a) for a in (low, high, frequencies))
     weights, estimates = frozen(weights), frozen(estimates)
-    return Network(names, weights, estimates, low, high, frequencies, how, len(x), confidence)
+    used = seed if how.method in ("partial", "glasso") else None
+    return Network(names, weights, estimates, low, high, frequencies, how, len(x), confidence, used)
 
 
 def refuse_few(n: int, fewest: int, what: str) -> None:

@@ -12,6 +12,7 @@ from mercer.check import Array, InvalidParameter, number, whole
 from mercer.data.table import Table, as_labels
 from mercer.display import Shown
 from mercer.kernels.graph import Graph
+from mercer.settings import RandomState, generator_of, seed_of
 
 CONDITIONS = ("00", "01", "10", "11")
 """Whether each of the two treatments was given."""
@@ -35,6 +36,7 @@ class Simulation(Shown):
     strength: float
     noise: float
     conditions: tuple[str, ...] = CONDITIONS
+    seed: int | None = None
 
     @property
     def genes(self) -> int:
@@ -60,8 +62,9 @@ class Simulation(Shown):
         weights = self.strength * self.signs[followers]
         return Graph(np.column_stack([leads, followers]), weights=weights, n=self.genes)
 
-    def draw(self, condition: int, replicates: int, rng: np.random.Generator) -> Array:
+    def draw(self, condition: int, replicates: int, random_state: RandomState = None) -> Array:
         """Return fresh replicates of a condition, one in each row."""
+        rng = generator_of(random_state)
         hubs = rng.standard_normal((replicates, self.hubs))
         own = rng.standard_normal((replicates, self.genes))
         follow = hubs[:, self.regulators[condition]] * self.signs * self.strength
@@ -70,8 +73,9 @@ class Simulation(Shown):
         x += self.noise * rng.standard_normal(x.shape)
         return x
 
-    def table(self, replicates: int, rng: np.random.Generator) -> Table:
+    def table(self, replicates: int, random_state: RandomState = None) -> Table:
         """Return a study with so many replicates of each condition."""
+        rng = generator_of(random_state)
         x = np.concatenate([self.draw(c, replicates, rng) for c in range(4)])
         labels = [name for name in self.conditions for _ in range(replicates)]
         genes = {f"gene {g + 1}": x[:, g] for g in range(self.genes)}
@@ -85,7 +89,7 @@ def simulate_expression(
     effect: float = 0.5,
     strength: float = 0.9,
     noise: float = 0.0,
-    random_state: int | None = None,
+    random_state: RandomState = None,
 ) -> Simulation:
     r"""Return known networks of 2 x 2 conditions whose expression can be drawn.
 
@@ -106,7 +110,7 @@ def simulate_expression(
         The correlation ρ of a gene with its hub, between 0 and 1.
     noise : float
         The deviation σ of the measurement noise; that of the genes is 1.
-    random_state : int, optional
+    random_state : int or generator, optional
         The seed of the networks; replicates are drawn by a generator of their own.
 
     Examples
@@ -125,14 +129,16 @@ def simulate_expression(
         raise InvalidParameter(
             f"effect and strength must lie between 0 and 1, found {effect!r} and {strength!r}"
         )
-    rng = np.random.default_rng(random_state)
+    seed = seed_of(random_state)
+    rng = np.random.default_rng(seed)
     base = rng.integers(0, leads, count)
     base[:leads] = np.arange(leads)
     first, second = (_rewired(base, leads, share, rng) for _ in range(2))
     both = np.where(second != base, second, first)
     regulators = np.stack([base, second, first, both])
     signs = rng.choice((-1.0, 1.0), count)
-    return Simulation(regulators, signs, leads, rho, number(noise, "noise", above=0.0, allowed=0.0))
+    spread = number(noise, "noise", above=0.0, allowed=0.0)
+    return Simulation(regulators, signs, leads, rho, spread, seed=seed)
 
 
 def _rewired(base: Array, hubs: int, share: float, rng: np.random.Generator) -> Array:

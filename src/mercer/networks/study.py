@@ -11,7 +11,6 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, whole
 from mercer.display import Shown
-from mercer.estimator import seed_of
 from mercer.kernels.base import Kernel
 from mercer.networks.coefficients import unconverged
 from mercer.networks.comparing import Comparison, checked
@@ -24,7 +23,7 @@ from mercer.networks.moments import Influences
 from mercer.networks.needed import Needed, decided
 from mercer.networks.permuted import Permuted, of_pairs, permutations_of, residuals
 from mercer.progress import Progress
-from mercer.settings import CONFIDENCE, confidence_of
+from mercer.settings import CONFIDENCE, RandomState, confidence_of, seed_of
 from mercer.spelling import spelled
 
 SHOWN = 10
@@ -150,7 +149,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     samples: int = 500,
     permutations: int | None = None,
     confidence: float = CONFIDENCE,
-    random_state: int | None = 0,
+    random_state: RandomState = None,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> ReplicateStudy:
@@ -193,7 +192,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
         each, at least as many as can show a difference: 39 at a confidence of 0.95.
     confidence : float
         Of the interval, and of the test: p-values are held against half of 1 - confidence.
-    random_state : int, optional
+    random_state : int or generator, optional
         The seed; with it, everything is the same whatever the number of threads.
     threads : int, optional
         How many threads to use, by default one for each core.
@@ -206,7 +205,8 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     >>> model = simulate_expression(24, 4, effect=0.8, strength=0.95, random_state=1)
     >>> table = model.table(12, np.random.default_rng(1))
     >>> how = Inference(power=2.0)
-    >>> study = replicate_study(table, "condition", sizes=[2, 4, 6], infer=how, draws=20)
+    >>> chosen = {"sizes": [2, 4, 6], "infer": how, "draws": 20}
+    >>> study = replicate_study(table, "condition", **chosen, random_state=0)
     >>> print(study.answer)
     4 (95 % interval 3 to 5)
     """
@@ -215,7 +215,6 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     _refuse_shape(data, how)
     confidence = confidence_of(confidence)
     seed = seed_of(random_state)
-    seed = int(np.random.default_rng().integers(2**32)) if seed is None else seed
     chosen = _sizes(sizes, data, how)
     count = whole(draws, "draws", least=2)
     resampled = whole(samples, "samples", least=20)
@@ -261,7 +260,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
         curve=curve,
         answer=decided(curve.sizes, curve.ratio, curve.samples, confidence, p_values[every]),
         pairs=pairs,
-        networks=_networks(data, how, left_out[starts]),
+        networks=_networks(data, how, left_out[starts], confidence, seed),
         map=mapped(drawn, drawing.full, compare, data.conditions),
         repeated=repeated(data),
     )
@@ -333,10 +332,12 @@ def _left_out(data: Expression, how: Any) -> Array:
     return np.stack([checked(w, len(data.genes), how) for w in networks])
 
 
-def _networks(data: Expression, how: Any, full: Array) -> dict[str, Network]:
+def _networks(
+    data: Expression, how: Any, full: Array, confidence: float, seed: int
+) -> dict[str, Network]:
     if isinstance(how, Inference):
         return {
-            name: replace(inferred(data.of(c), how), names=data.genes)
+            name: replace(inferred(data.of(c), how, confidence, seed=seed), names=data.genes)
             for c, name in enumerate(data.conditions)
         }
     return {

@@ -211,9 +211,8 @@ def facts(subject: Subject, source: Path | None) -> list[tuple[str, str]]:
         found.append(("eigenvalues", f"{how.method} method{taken}"))
         if how.random_state is not None:
             found.append(("seed", str(how.random_state)))
-    seed = getattr(subject.model, "random_state", None)
-    if seed is not None:
-        found.append(("random_state", str(seed)))
+    if getattr(subject.model, "random_state", None) is not None:
+        found.append(("random_state", str(subject.model.seed_)))
     found += of_file(source)
     total = data_sum(subject)
     if total is not None:

@@ -31,7 +31,6 @@ from mercer.estimator import (
     in_dtype_of,
     is_yes,
     one_of,
-    seed_of,
     weights_of,
 )
 from mercer.gram import Centred, Gram, columns, shares
@@ -47,6 +46,7 @@ from mercer.points import SparseRows, joined, take
 from mercer.preimages import Sections
 from mercer.reading import Readable, Variables
 from mercer.reading.remarks import remark_axes
+from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
 from mercer.spectrum.values import positive_base, seen_from
@@ -93,7 +93,7 @@ class KernelPCA(
         None takes as little as possible.
     deterministic : bool
         Whether to add in the same order every time, bit for bit.
-    random_state : int or None
+    random_state : int, generator or None
         The seed of the landmarks and probes.
 
     Attributes
@@ -104,6 +104,7 @@ class KernelPCA(
     explained_variance_, explained_variance_ratio_ : with divisor n - 1; shares of the true total
     individuals_, variables_ : coordinates, cos2, contributions; correlations
     weights_ : the weights of the individuals, which sum to 1
+    seed_ : the seed that repeats the fit as ``random_state``
     spectrum_ : values, vectors, proved errors, degenerate axes, and how they were found; of data
         beyond 1e±150 under the linear kernel in a unit of their size
 
@@ -137,7 +138,7 @@ class KernelPCA(
         engine: Engine | str = "auto",
         memory: int | str | None = None,
         deterministic: bool = False,
-        random_state: int | None = None,
+        random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -154,6 +155,8 @@ class KernelPCA(
         self._check_parameters()
         points = self._read(X, reset=True)
         n = len(points)
+        is_fixed = self.deterministic and self.random_state is None
+        self.seed_ = 0 if is_fixed else seed_of(self.random_state)
         given = weights_of(sample_weight, n)
         self._note(X, shares(given, n), columns(points))
         self._shift, self._unit = self._place_of(points)
@@ -179,7 +182,6 @@ class KernelPCA(
         number(self.tol, "tol", above=0.0)
         one_of(self.method, "method", METHODS)
         is_yes(self.deterministic, "deterministic")
-        seed_of(self.random_state)
         if self.landmarks is not None:
             whole(self.landmarks, "landmarks", least=1)
         axes_asked(self.n_components)
@@ -222,14 +224,14 @@ class KernelPCA(
             count *= 2
 
     def _found(self, centred: Centred, count: int) -> Spectrum:
-        n, seed = centred.shape[0], self.random_state
+        n = centred.shape[0]
         return leading(
             centred,
             count,
             tol=self.tol,
             method=self._method(n),
             landmarks=self.landmarks,
-            random_state=0 if self.deterministic and seed is None else seed,
+            random_state=self.seed_,
         )
 
     def _resolved(self, points: Any) -> Kernel:

@@ -11,11 +11,11 @@ import numpy as np
 from mercer.check import Array, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.estimator import seed_of
 from mercer.pca.along import axes_of, led_back
 from mercer.points import take
 from mercer.reading.values import correlations
 from mercer.reading.wording import clean, listing, percent
+from mercer.settings import RandomState, seed_of
 
 MOST = 300
 """Individuals that are rebuilt unless more are asked for: a search for each of them takes time."""
@@ -59,6 +59,7 @@ class Rebuilt(Shown):
     axes: int
     method: str
     library: str | None = field(default=None, repr=False)
+    seed: int | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -103,7 +104,7 @@ def rebuilt(
     axes: int | None = None,
     most: int = MOST,
     method: str = "auto",
-    random_state: int | None = 0,
+    random_state: RandomState = None,
 ) -> Rebuilt:
     r"""Rebuild individuals from their coordinates on the first axes, the others set to 0.
 
@@ -122,7 +123,7 @@ def rebuilt(
         How many individuals at most; more are drawn at random.
     method : str
         That of `mercer.preimage`, for a kernel.
-    random_state : int, optional
+    random_state : int or generator, optional
         The seed that decides which individuals are drawn, if they are more than ``most``.
 
     Examples
@@ -137,8 +138,9 @@ def rebuilt(
     fit, count = axes_of(model, axes)
     rows = np.flatnonzero(fit.weights > 0)
     most = whole(most, "most", least=2)
-    if len(rows) > most:
-        rng = np.random.default_rng(seed_of(random_state))
+    seed = seed_of(random_state) if len(rows) > most else None
+    if seed is not None:
+        rng = np.random.default_rng(seed)
         rows = np.sort(rng.choice(rows, most, replace=False))
     scores = np.array(fit.coordinates[rows])
     scores[:, count:] = 0.0
@@ -160,4 +162,5 @@ def rebuilt(
         axes=count,
         method=found.method,
         library=fit.library,
+        seed=seed,
     )

@@ -20,7 +20,7 @@ from mercer.reading.links import AxesDescription, AxisDescription, Link, notes_o
 from mercer.reading.scores import Scores, Space
 from mercer.reading.values import Categories
 from mercer.reading.wording import called, listing
-from mercer.settings import LEVEL, level_of
+from mercer.settings import LEVEL, RandomState, level_of, seed_of
 
 DESCRIBED = 5
 """Axes that are described unless a number is asked for."""
@@ -43,7 +43,7 @@ def describe_axes(
     level: float = LEVEL,
     correction: str | None = "holm",
     permutations: int | None = None,
-    random_state: int | None = None,
+    random_state: RandomState = None,
 ) -> AxesDescription:
     r"""Say which variables and categories characterise each axis.
 
@@ -82,7 +82,7 @@ def describe_axes(
         Where laws are in doubt, as for axes that few individuals make, find the p-values of what
         did not make the axes by so many permutations of the individuals instead. Holm's rule then
         becomes that of Westfall and Young, for which 999 are enough for any number of tests.
-    random_state : int, optional
+    random_state : int or generator, optional
         The seed of the permutations.
 
     Notes
@@ -104,7 +104,7 @@ def describe_axes(
     one_of(correction, "correction", CORRECTIONS)
     count = DESCRIBED if axes is None else whole(axes, "axes", least=1)
     R = None if permutations is None else whole(permutations, "permutations", least=1)
-    seed = None if random_state is None else whole(random_state, "random_state")
+    seed = None if R is None else seed_of(random_state)
     scores = Scores.of(model)
     columns, left_out = _columns(model, table, len(scores.weights))
     spaces = scores.spaces(count)
@@ -127,7 +127,7 @@ def describe_axes(
     )
     notes = (*notes_on(described, correction, level, R), *left_out, *more)
     library = library_of(table) or getattr(model, "_library", None)
-    return AxesDescription(described, correction, level, notes, library)
+    return AxesDescription(described, correction, level, notes, library, seed)
 
 
 def _corrected_by_kind(links: list[Link], how: str | None) -> list[Link]:

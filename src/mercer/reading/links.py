@@ -159,8 +159,8 @@ def _lie(links: list[Link]) -> str:
 class AxesDescription(Shown):
     """What characterises each axis.
 
-    ``axes`` holds one `AxisDescription` for each, ``notes`` says how to read them. ``str()`` gives
-    all sentences, `table` all tests.
+    ``axes`` holds one `AxisDescription` for each, ``notes`` says how to read them, and ``seed``
+    repeats the permutations if there were any. ``str()`` gives all sentences, `table` all tests.
     """
 
     axes: tuple[AxisDescription, ...]
@@ -168,6 +168,7 @@ class AxesDescription(Shown):
     level: float
     notes: tuple[str, ...]
     library: str | None = None
+    seed: int | None = None
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:

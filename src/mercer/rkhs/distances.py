@@ -37,6 +37,7 @@ from mercer.points import (
     Paired,
     as_points,
 )
+from mercer.settings import RandomState, seed_of
 
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
@@ -176,6 +177,8 @@ class Discrepancy(Shown):
     p_value: float
     null: Array
     """The squared distances after random permutations of the pooled sample."""
+    seed: int
+    """The seed that repeats them."""
 
     @property
     def distance(self) -> float:
@@ -189,7 +192,7 @@ def mean_discrepancy(
     y: Points,
     *,
     permutations: int = 999,
-    random_state: int | np.random.Generator = 0,
+    random_state: RandomState = None,
 ) -> Discrepancy:
     r"""The distance between the means of two samples in H, with a permutation test.
 
@@ -218,7 +221,8 @@ def mean_discrepancy(
     observed = float(_squared_norms(signs[None, :], D)[0])
     # Without the pairs of a point with itself the divisor n² is n(n - 1).
     within = np.sum(D[:n, :n]) / (n * n * (n - 1)) + np.sum(D[n:, n:]) / (m * m * (m - 1))
-    null = _permuted(signs, D, whole(permutations, "permutations"), random_state)
+    seed = seed_of(random_state)
+    null = _permuted(signs, D, whole(permutations, "permutations"), seed)
     # Permutations that split the sample alike must tie with the observed split despite rounding.
     ties = (n + m) * ROUNDOFF * float(np.max(D))
     exceeding = int(np.sum(null >= observed - ties))
@@ -227,6 +231,7 @@ def mean_discrepancy(
         unbiased=observed - 0.5 * float(within),
         p_value=(1 + exceeding) / (1 + len(null)),
         null=null,
+        seed=seed,
     )
 
 
@@ -236,8 +241,8 @@ def _squared_norms(signs: Array, D: Array) -> Array:
     return -0.5 * norms
 
 
-def _permuted(signs: Array, D: Array, count: int, random_state: int | np.random.Generator) -> Array:
-    rng = np.random.default_rng(random_state)
+def _permuted(signs: Array, D: Array, count: int, seed: int) -> Array:
+    rng = np.random.default_rng(seed)
     null = np.empty(count)
     for rows in chunks(count, max(1, TILE // len(signs))):
         same = np.tile(signs, (rows.stop - rows.start, 1))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from mercer.check import InvalidParameter, Points, number, whole
 from mercer.gram import Centred
 from mercer.lowrank import Factored
+from mercer.settings import RandomState, seed_of
 from mercer.spectrum.approximate import approximate, of_factor
 from mercer.spectrum.budget import refuse_beyond_budget
 from mercer.spectrum.dense import MOST_DENSE, dense
@@ -35,7 +36,7 @@ def leading(
     tol: float = 1e-9,
     method: str = "auto",
     landmarks: int | Points | None = None,
-    random_state: int | None = 0,
+    random_state: RandomState = None,
 ) -> Spectrum:
     """Return the ``count`` largest eigenvalues with their vectors, residuals within tol of λ₁.
 
@@ -43,7 +44,7 @@ def leading(
     on ``landmarks``, whose intervals say what it may have missed) or ``"auto"``, which chooses
     between the first two by size, and decomposes the matrix also where the iteration does not
     converge, if it is not too large. Of an operator that is an approximation itself (`nystrom`,
-    `random_fourier`) the small side is decomposed.
+    `random_fourier`) the small side is decomposed. The seed is in ``how.random_state``.
 
     >>> import numpy as np
     >>> from mercer import Gaussian
@@ -56,7 +57,7 @@ def leading(
     n = operator.shape[0]
     count = min(whole(count, "count", least=1), n)
     tol = number(tol, "tol", above=0.0)
-    random_state = None if random_state is None else whole(random_state, "random_state")
+    seed = seed_of(random_state)
     if isinstance(operator, Factored):
         return of_factor(operator, count)
     if isinstance(operator, Centred) and operator.active is not operator:
@@ -66,7 +67,7 @@ def leading(
             tol=tol,
             method=method,
             landmarks=landmarks,
-            random_state=random_state,
+            random_state=seed,
         )
         return of_all(found, operator, count)
     chosen = chosen_method(n, count, method)
@@ -74,9 +75,9 @@ def leading(
     if chosen == "dense":
         return dense(operator, count)
     if chosen == "nystrom":
-        return approximate(operator, count, landmarks=landmarks, random_state=random_state)
+        return approximate(operator, count, landmarks=landmarks, random_state=seed)
     try:
-        return exact(operator, count, tol, random_state)
+        return exact(operator, count, tol, seed)
     except NotConverged as stopped:
         if method != "auto" or n > LAST_RESORT:
             raise

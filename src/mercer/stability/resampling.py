@@ -12,9 +12,8 @@ from scipy.stats import f as fisher
 from mercer.check import Array, InvalidParameter, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown, in_ranges
-from mercer.estimator import seed_of
 from mercer.progress import Progress
-from mercer.settings import CONFIDENCE, confidence_of
+from mercer.settings import CONFIDENCE, RandomState, confidence_of, seed_of
 from mercer.spelling import spelled
 from mercer.stability.procrustes import matched, rotation
 from mercer.stability.replicates import Replicate, Source, source_of
@@ -49,7 +48,7 @@ class Bootstrap(Shown):
     kept : share of the replicates in which the match has the same rank
     spaces : mean squared cosine of the space of the first 1, 2, … axes
     ties : p-value of the equality of each inertia and the next, NaN where there is none
-    replicates, confidence : how many, and the rate q
+    replicates, confidence, seed : how many, the rate q, and the seed that repeats them
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -74,6 +73,7 @@ class Bootstrap(Shown):
     ties: Array
     replicates: int
     confidence: float
+    seed: int
     names: tuple[str, ...] | None = field(default=None, repr=False)
     library: str | None = field(default=None, repr=False)
 
@@ -184,7 +184,7 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     *,
     axes: int | None = None,
     confidence: float = CONFIDENCE,
-    random_state: int | None = None,
+    random_state: RandomState = None,
     progress: Progress | None = None,
 ) -> Bootstrap:
     r"""Draw the individuals again, with replacement, and tell how far the first axes move.
@@ -226,7 +226,7 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     confidence : float
         That of ellipses and intervals; inertias are tested for equality at the level
         1 - confidence.
-    random_state : int, optional
+    random_state : int or generator, optional
         The seed.
     progress : callable, optional
         Called with the replicates done and all of them.
@@ -249,13 +249,14 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     if source.count > R // 2:
         raise InvalidParameter(f"{R} replicates are too few for {source.count} axes")
     sums = Sums(source)
-    rng = np.random.default_rng(seed_of(random_state))
+    seed = seed_of(random_state)
+    rng = np.random.default_rng(seed)
     for done in range(R):
         weights, shares = drawn(source, rng)
         sums.add(source.at(weights), weights * shares)
         if progress is not None:
             progress(done + 1, R)
-    return sums.bootstrap(rate)
+    return sums.bootstrap(rate, seed)
 
 
 def drawn(source: Source, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -311,7 +312,7 @@ class Sums:
         around = self.second - self.done * mean[:, :, None] * mean[:, None, :]
         return mean, around
 
-    def bootstrap(self, confidence: float) -> Bootstrap:
+    def bootstrap(self, confidence: float, seed: int) -> Bootstrap:
         source, R = self.source, self.done
         n = int(np.sum(source.weights > 0))
         mean, around = self.spread()
@@ -335,6 +336,7 @@ class Sums:
             ties=ties(source.inertias, np.array(self.covariances), 1.0 / np.sum(source.weights**2)),
             replicates=R,
             confidence=confidence,
+            seed=seed,
             names=fit.names,
             library=fit.library,
         )
