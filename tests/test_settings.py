@@ -133,7 +133,7 @@ def _chances() -> dict[str, Any]:
         "positive_definite": lambda r: mc.positive_definite(
             mc.Gaussian(), np.linspace(0.0, 90.0, 1100), subsets=1, random_state=r
         ),
-        "check_kernel": lambda r: mc.check_kernel(mc.Linear(), X, random_state=r),
+        "check_kernel": lambda r: mc.check_kernel(mc.Linear(), many, random_state=r),
         "leading": lambda r: (
             mc.leading(
                 mc.Gram(mc.Gaussian(1.0), many).centred(), 2, method="exact", random_state=r

@@ -80,7 +80,7 @@ class KernelCheck(Shown):
 
     kernel: str
     checks: tuple[Check, ...]
-    seed: int = 0
+    seed: int | None = None
 
     def _title(self) -> str:
         return f"KernelCheck {'passed' if self else 'failed'}: {self.kernel}"
@@ -168,7 +168,7 @@ def check_kernel(k: Kernel | str, x: Points, *, random_state: RandomState = None
             lines.append(_line(name, partial(examine, subjects[0])))
         else:
             lines.append(Check(name, "skipped", "the kernel could not be evaluated"))
-    return KernelCheck(_name(kernel), tuple(lines), seed)
+    return KernelCheck(_name(kernel), tuple(lines), seed if n > MOST_POINTS else None)
 
 
 def _line(name: str, examine: Callable[[], str]) -> Check:

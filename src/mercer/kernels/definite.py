@@ -30,6 +30,7 @@ from mercer.kernels.probing import (
     FEWEST_PROBED,
     chance,
     gram_matrix,
+    is_probed,
     subsets_of,
     take,
     unit_roundoff,
@@ -152,9 +153,9 @@ def positive_definite(
         if x is None:
             return _by_rule(kernel)
         count = whole(subsets, "subsets", least=1)
-        seed = seed_of(random_state)
-        found = _on_points(kernel, as_points(x, "x"), count, np.random.default_rng(seed))
-        return replace(found, seed=seed)
+        seed, points = seed_of(random_state), as_points(x, "x")
+        found = _on_points(kernel, points, count, np.random.default_rng(seed))
+        return replace(found, seed=seed if is_probed(how_many(points)) else None)
     if callable(kernel_or_matrix):
         raise InvalidInput(
             f"{kernel_or_matrix!r} is neither a matrix nor a kernel; a function of two points "

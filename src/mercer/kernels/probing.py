@@ -77,9 +77,14 @@ def cut(x: Points, start: int, stop: int) -> Points:
     return part_of(x, slice(start, min(stop, how_many(x))))
 
 
+def is_probed(n: int) -> bool:
+    """Whether so many points are too many to look at all of them."""
+    return n > DIRECT_POINTS
+
+
 def subsets_of(n: int, count: int, generator: np.random.Generator) -> Iterator[Array]:
     """Yield the numbers of the points to look at: all, or random subsets of too many."""
-    if n <= DIRECT_POINTS:
+    if not is_probed(n):
         yield np.arange(n)
         return
     for _ in range(count):
