@@ -25,9 +25,10 @@ from mercer.davidson import (
     _restarted,
     davidson,
 )
+from mercer.engines.cpu import Threads
 from mercer.woodbury import LowRankInverse
 
-SIZE = 90
+SIZE, ENGINE = 90, Threads(1)
 
 
 def axes(seed: int, n: int = SIZE, *, is_complex: bool = False) -> Array:
@@ -246,6 +247,13 @@ def test_the_next_pass_is_the_cheapest_that_helps(
     assert _next(history, tol, noise, 0.1 * noise, last, is_double=is_double) is expected
 
 
+def test_long_corrections_are_not_rounded_to_single_precision() -> None:
+    """A small axis needs a long correction for its residual, whose rounding is as much larger."""
+    settled: Any = [1e-6, 1e-6], 1e-8, 1e-5, 1e-6, Step.IMPROVE
+    assert _next(*settled, is_double=True) is Step.SINGLE
+    assert _next(*settled, is_double=True, correction=1e4) is Step.DOUBLE
+
+
 def steps_of(
     monkeypatch: pytest.MonkeyPatch, operator: Wrong, factor: Array, tol: float, announced: float
 ) -> set[Step]:
@@ -289,7 +297,7 @@ def test_restarts_span_what_they_say(is_complex: bool) -> None:
     short = 1e-3 * away + 0.7 * ritz[:, ::-1]  # what lies along other Ritz vectors is no length
 
     def restarted(step: Step, corrections: Array, tol: float = 1e-4) -> Array:
-        block = _restarted(step, ritz, corrections, away, 3, tol)
+        block = _restarted(step, ritz, corrections, away, 3, tol, engine=ENGINE)
         np.testing.assert_allclose(block.conj().T @ block, np.eye(block.shape[1]), atol=1e-13)
         return block
 
@@ -312,18 +320,22 @@ def test_restarts_span_what_they_say(is_complex: bool) -> None:
 def test_newtons_step_lowers_the_residual_and_the_other_sign_does_not() -> None:
     values, basis = SPECTRA["apart"], axes(5)
     K, b = hermitian(values, basis), 5
-    Q = _orthonormal(basis[:, :b] + 1e-3 * np.random.default_rng(0).standard_normal((SIZE, b)))
+    noise = np.random.default_rng(0).standard_normal((SIZE, b))
+    Q = _orthonormal(basis[:, :b] + 1e-3 * noise, ENGINE)
     theta, y = np.linalg.eigh(Q.T @ K @ Q)
     ritz, theta = (Q @ y)[:, ::-1], theta[::-1]
     R = K @ ritz - ritz * theta
     corrections = LowRankInverse(rough(values, basis, 40)).correct(ritz, R, theta)
 
     def after(block: Array) -> float:
-        Q = _orthonormal(block)
+        Q = _orthonormal(block, ENGINE)
         return float(np.linalg.norm(K @ Q - Q @ (Q.T @ K @ Q), 2))
 
     before = float(np.linalg.norm(R, 2))
-    assert after(_restarted(Step.IMPROVE, ritz, corrections, ritz, b, 1.0)) < 0.05 * before
+    assert (
+        after(_restarted(Step.IMPROVE, ritz, corrections, ritz, b, 1.0, engine=ENGINE))
+        < 0.05 * before
+    )
     assert after(ritz + corrections) > before
 
 
@@ -355,7 +367,7 @@ def test_the_low_rank_inverse_is_the_inverse(is_complex: bool, dtype: type) -> N
 
 def ritz_of(K: Array, block: Array) -> tuple[Array, Array, Array]:
     """Return Ritz vectors, residuals and values of a block."""
-    Q = _orthonormal(block)
+    Q = _orthonormal(block, ENGINE)
     theta, y = np.linalg.eigh(Q.conj().T @ K @ Q)
     ritz, theta = (Q @ y)[:, ::-1], theta[::-1]
     return ritz, K @ ritz - ritz * theta, theta
@@ -406,11 +418,24 @@ def test_wide_blocks_are_corrected_against_their_neighbours(
     assert overlaps[~is_near].max() > 1e-9
 
 
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_corrections_of_some_pairs_are_those_of_all(
+    is_complex: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(woodbury, "NEAR", 2)
+    values, basis = 0.9 ** np.arange(SIZE), axes(6, is_complex=is_complex)
+    noise = np.random.default_rng(3).standard_normal((SIZE, 20))
+    ritz, R, theta = ritz_of(hermitian(values, basis), basis[:, :20] + 1e-3 * noise)
+    inner, chosen = LowRankInverse(rough(values, basis, 30)), np.isin(np.arange(20), [0, 9, 19])
+    some = inner.correct(ritz, R, theta, chosen)
+    np.testing.assert_allclose(some, inner.correct(ritz, R, theta)[:, chosen], atol=1e-14)
+
+
 def test_an_orthonormal_block_leaves_out_what_depends() -> None:
     basis = axes(8)
     block = np.column_stack([basis[:, 0], basis[:, 1], basis[:, 0] + basis[:, 1], np.zeros(SIZE)])
-    assert _orthonormal(block).shape[1] == 2
-    found = _orthonormal(basis[:, :4] + 1e-6 * basis[:, 4:8], against=basis[:, :4])
+    assert _orthonormal(block, ENGINE).shape[1] == 2
+    found = _orthonormal(basis[:, :4] + 1e-6 * basis[:, 4:8], ENGINE, against=basis[:, :4])
     assert np.abs(found.T @ basis[:, :4]).max() <= 1e-14
     sines = found - basis[:, 4:8] @ (basis[:, 4:8].T @ found)
     assert np.linalg.norm(sines, 2) <= 1e-8

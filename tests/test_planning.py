@@ -67,8 +67,12 @@ def test_seconds_are_those_of_pairs_and_operations_on_this_machine(
     model = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), engine=Threads(2))
     monkeypatch.setattr(planning, "flops", lambda: 1e30)
     monkeypatch.setattr(planning, "pair_seconds", lambda d, b, single: 1e-9 if single else 4e-9)
-    pairs_of_a_core = 20_000**2 / 2 / 2
-    assert plan(model, 20_000, 5).seconds == pytest.approx((4 * 1e-9 + 2 * 4e-9) * pairs_of_a_core)
+    pairs_of_a_core = planning.TOGETHER * 20_000**2 / 2 / 2
+    few = (4 * 1e-9 + 2 * 4e-9) * pairs_of_a_core + 6 * planning.STEP
+    assert plan(model, 20_000, 5).seconds == pytest.approx(few)
+    many = mc.KernelPCA(100, kernel=mc.Gaussian(1.0), engine=Threads(2))
+    twice = 5 * 4e-9 * pairs_of_a_core + 5 * planning.STEP
+    assert plan(many, 20_000, 5).seconds == pytest.approx(twice)
     monkeypatch.setattr(planning, "pair_seconds", lambda *_: 0.0)
     monkeypatch.setattr(planning, "flops", lambda: 1e9)
     dense = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), method="dense", engine=Threads(2))
@@ -102,11 +106,12 @@ WIDE = mc.Gaussian(3.0)
     [
         (mc.KernelPCA(5, kernel=WIDE, method="dense"), latent, 700, 10),
         (mc.KernelPCA(5, kernel=WIDE, method="nystrom", landmarks=200), latent, 12_000, 10),
+        (mc.KernelPCA(100, kernel=WIDE, method="exact"), latent, 4_000, 10),
         (mc.PCA(5), latent, 60_000, 40),
         (mc.ClassicalMDS(2), distances, 700, 3),
         (mc.StressMDS(2, n_starts=1, random_state=0), distances, 400, 3),
     ],
-    ids=["dense", "nystrom", "table", "classical", "stress"],
+    ids=["dense", "nystrom", "many axes", "table", "classical", "stress"],
 )
 def test_memory_is_estimated_within_a_quarter(model: Any, points: Any, n: int, d: int) -> None:
     x = points(n, d)

@@ -657,6 +657,17 @@ def test_what_arpack_finds_is_found(kernel: mc.Kernel, offset: float) -> None:
     np.testing.assert_allclose(found.values, truth, rtol=0, atol=1e-9 * truth[0])
 
 
+def test_many_axes_are_found_in_a_few_passes_of_double_precision() -> None:
+    """Passes in single precision would be made again, and those after them for a few axes only."""
+    operator = Gram(mc.Gaussian(2.0), latent(1500)).centred()
+    spectrum = leading(operator, 80, method="exact", tol=1e-8)
+    assert (spectrum.how.single_passes, spectrum.how.double_passes <= 6) == (0, True)
+    truth = np.linalg.eigvalsh(operator.dense())[::-1][:80]
+    np.testing.assert_allclose(spectrum.values, truth, rtol=0, atol=1e-13)
+    assert leading(operator, 80, method="exact", tol=1e-3).how.double_passes == 0
+    assert leading(operator, 10, method="exact", tol=1e-8).how.single_passes > 0
+
+
 def test_axes_without_gaps_take_a_krylov_space() -> None:
     operator = Gram(mc.Gaussian(np.sqrt(50.0)), normal(0, 1200, 100)).centred()
     found = leading(operator, 10, method="exact", random_state=0)

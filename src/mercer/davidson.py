@@ -15,7 +15,9 @@ from typing import Protocol
 import numpy as np
 
 from mercer.check import Array
+from mercer.engines.base import Engine
 from mercer.engines.lapack import eigenpairs
+from mercer.engines.tall import combinations, inner_products
 from mercer.woodbury import LowRankInverse
 
 MOST_BLOCKS, KEPT_BLOCKS = 4, 2
@@ -67,7 +69,12 @@ SHORT = 0.1
 """Corrections up to this length are added to unit Ritz vectors; longer ones may replace them."""
 
 CORRECTION = 12.0
-"""A residual r, relative to the largest value, asks for corrections whose sizes add up to 12r."""
+"""A residual r, relative to the largest value, asks for corrections whose sizes add up to 12r.
+
+At the least: those of axes that are much smaller than the largest are as much longer.
+"""
+
+TINY = float(np.finfo(float).tiny)
 
 
 class Multiplies(Protocol):
@@ -102,11 +109,26 @@ class Iteration:
 
 @dataclass
 class Subspace:
-    """An orthonormal basis with its images and a bound for the error of each."""
+    """An orthonormal basis Q, its images with a bound for the error of each, and Q*KQ.
+
+    K is Hermitian: q*(Kt) = (Kq)*t, and of the two the one with the better image is taken. With
+    the mean of both, the rounding of a correction's image would come back into the Ritz vectors.
+    """
 
     basis: Array
     images: Array
     errors: Array
+    projected: Array
+    engine: Engine
+
+    @staticmethod
+    def spanned(basis: Array, images: Array, error: float | Array, engine: Engine) -> Subspace:
+        """Return the space of orthonormal vectors with their images."""
+        errors = np.broadcast_to(error, basis.shape[1])
+        one = inner_products(basis, images, engine)
+        other, is_better = one.conj().T, errors[None, :] < errors[:, None]
+        projected = np.where(is_better, one, np.where(is_better.T, other, (one + other) / 2))
+        return Subspace(basis, images, errors, projected, engine)
 
     @property
     def size(self) -> int:
@@ -114,11 +136,26 @@ class Subspace:
 
     def extended(self, basis: Array, images: Array, error: float | Array) -> Subspace:
         """Return the space with more directions."""
+        new = Subspace.spanned(basis, images, error, self.engine)
+        across = self._products(new)
         return Subspace(
             np.hstack([self.basis, basis]),
             np.hstack([self.images, images]),
-            np.append(self.errors, np.broadcast_to(error, basis.shape[1])),
+            np.append(self.errors, new.errors),
+            np.block([[self.projected, across], [across.conj().T, new.projected]]),
+            self.engine,
         )
+
+    def _products(self, new: Subspace) -> Array:
+        """Return Q*KT for another space, by the images whose errors are the smaller ones."""
+        one, other = (self.basis, new.images), (self.images, new.basis)
+        if np.max(new.errors, initial=0.0) <= np.min(self.errors, initial=np.inf):
+            return inner_products(*one, self.engine)
+        if np.min(new.errors, initial=np.inf) >= np.max(self.errors, initial=0.0):
+            return inner_products(*other, self.engine)
+        is_better = new.errors[None, :] < self.errors[:, None]
+        both = [inner_products(*sides, self.engine) for sides in (one, other)]
+        return np.where(is_better, *both)
 
     def joined(self, vectors: Array, images: Array, error: float) -> Subspace:
         """Return the space with unit vectors whose images are known; old ones fall out.
@@ -136,27 +173,21 @@ class Subspace:
         return self.extended(vectors, images, errors)
 
     def rayleigh_ritz(self) -> tuple[Array, Array]:
-        """Return the Ritz values, largest first, and the coordinates of the Ritz vectors.
-
-        K is Hermitian: q*(Kt) = (Kq)*t, and of the two the one with the better image is taken.
-        With the mean of both, the rounding of a correction's image would come back into the Ritz
-        vectors.
-        """
-        small = self.basis.conj().T @ self.images
-        other = small.conj().T
-        is_better = self.errors[None, :] < self.errors[:, None]
-        small = np.where(is_better, small, np.where(is_better.T, other, (small + other) / 2))
-        values, axes = eigenpairs(small)
+        """Return the Ritz values, largest first, and the coordinates of the Ritz vectors."""
+        values, axes = eigenpairs(self.projected)
         return values[::-1], axes[:, ::-1]
 
-    def rotated(self, axes: Array) -> Subspace:
-        """Return the space of vectors with orthonormal coordinates."""
-        return Subspace(self.basis @ axes, self.images @ axes, self.errors @ np.abs(axes))
+    def cut(self, values: Array, axes: Array) -> Subspace:
+        """Return the space of Ritz vectors, from their values and coordinates."""
+        found = self.pairs(values, axes)
+        diagonal = np.diag(values).astype(self.projected.dtype)
+        return Subspace(found.vectors, found.images, found.noise, diagonal, self.engine)
 
     def pairs(self, values: Array, axes: Array) -> Iteration:
         """Return Ritz pairs from their coordinates."""
-        space = self.rotated(axes)
-        return Iteration(values, space.basis, space.images, space.errors)
+        axes = np.ascontiguousarray(axes)
+        basis, images = (combinations(A, axes, self.engine) for A in (self.basis, self.images))
+        return Iteration(values, basis, images, self.errors @ np.abs(axes))
 
 
 @dataclass(frozen=True)
@@ -218,9 +249,10 @@ def davidson(
     """
     block = start.shape[1]
     course = Course(tol, noise, is_single=bool(np.isfinite(noise.single)))
-    basis = _orthonormal(start)
+    engine = preconditioner.engine
+    basis = _orthonormal(start, engine)
     images = operator.product(basis, single=course.is_single)
-    space = Subspace(basis, images, np.full(basis.shape[1], noise.of(course.is_single)))
+    space = Subspace.spanned(basis, images, noise.of(course.is_single), engine)
     while True:
         values, axes = space.rayleigh_ritz()
         lacking = witnesses(float(values[min(count, len(values)) - 1]))
@@ -236,22 +268,26 @@ def davidson(
         most = max(MOST_BLOCKS * block, limits.columns if is_lanczos else 0)
         if space.size + block > most:
             kept = max(KEPT_BLOCKS * block, most // 3 if is_lanczos else 0)
-            space = space.rotated(axes[:, :kept])
-        corrections = residuals
+            space = space.cut(values[:kept], axes[:, :kept])
+        is_open = course.is_open(residuals)
+        corrections = residuals[:, is_open]
         if not is_lanczos:
-            corrections = preconditioner.correct(first.vectors, residuals, first.values)
-        fresh = _orthonormal(corrections[:, course.is_open(residuals)], against=space.basis)
+            corrections = preconditioner.correct(first.vectors, residuals, first.values, is_open)
+        fresh = _orthonormal(corrections, engine, against=space.basis)
         if fresh.shape[1] == 0 and course.is_double:
             break
-        step = course.next_step()
+        asked = int(np.sum(is_open[:count]))
+        step = course.next_step(np.linalg.norm(corrections[:, :asked], axis=0))
         if step in (Step.REPEAT, Step.IMPROVE, Step.RESTART):
-            basis = _restarted(step, first.vectors, corrections, fresh, count, course.goal)
-            space = Subspace(basis, operator.product(basis), np.full(basis.shape[1], noise.double))
+            short = np.zeros_like(first.vectors)
+            short[:, is_open] = corrections
+            basis = _restarted(step, first.vectors, short, fresh, count, course.goal, engine=engine)
+            space = Subspace.spanned(basis, operator.product(basis), noise.double, engine)
         else:
             images = operator.product(fresh, single=course.is_single)
             space = space.extended(fresh, images, noise.of(course.is_single))
     told = max(block, min(space.size, TOLD))
-    state = space.pairs(values[:told], axes[:, :told])
+    state = first if told == block else space.pairs(values[:told], axes[:, :told])
     state.single_passes, state.double_passes = course.passes[True], course.passes[False]
     state.history, state.has_converged = course.history, has_converged
     state.has_lanczos = course.is_lanczos
@@ -278,7 +314,7 @@ class Course:
         """Note the residuals after a pass, and say whether they are what can be reached."""
         norms = np.linalg.norm(residuals[:, :count], axis=0)
         rounding = first.noise[:count]
-        size = max(abs(float(first.values[0])), float(np.finfo(float).tiny))
+        size = max(abs(float(first.values[0])), TINY)
         self.history.append(float(np.max(norms, initial=0.0)) / size)
         usual = self.noise.attainable / size
         self.size, self.goal = size, max(self.tol, usual)
@@ -312,10 +348,19 @@ class Course:
         """Whether no more passes are to be made."""
         return sum(self.passes.values()) >= most_passes or _is_stuck(self.history)
 
-    def next_step(self) -> Step:
-        """Decide the next pass, and count it."""
+    def next_step(self, lengths: Array) -> Step:
+        """Decide the next pass from the lengths of the corrections to be made, and count it."""
         single, usual = self.noise.single / self.size, self.noise.seen / self.size
-        step = _next(self.history, self.goal, single, usual, self.step, is_double=self.is_double)
+        together = float(np.sqrt(len(lengths))) * float(np.max(lengths, initial=0.0))
+        step = _next(
+            self.history,
+            self.goal,
+            single,
+            usual,
+            self.step,
+            is_double=self.is_double,
+            correction=max(CORRECTION, together / max(self.history[-1], TINY)),
+        )
         if self.is_lanczos and self.is_double and step is Step.RESTART:
             step = Step.DOUBLE  # a Krylov space is not thrown away
         self.step, self.is_single = step, step is Step.SINGLE
@@ -357,18 +402,25 @@ class Step(Enum):
 
 
 def _next(
-    history: list[float], tol: float, noise: float, usual: float, last: Step, *, is_double: bool
+    history: list[float],
+    tol: float,
+    noise: float,
+    usual: float,
+    last: Step,
+    *,
+    is_double: bool,
+    correction: float = CORRECTION,
 ) -> Step:
     """Return the cheapest pass that leads to ``tol``.
 
     ``noise`` bounds the rounding of single precision, and ``usual`` is what it is as a rule. A
-    residual r calls for a correction of about `CORRECTION` r, whose image alone is rounded once
-    the Ritz vectors have images in double precision.
+    residual r calls for corrections of about ``correction`` r together, whose images alone are
+    rounded once the Ritz vectors have images in double precision.
     """
     residual = history[-1]
 
     def may_be_single(r: float) -> bool:
-        return CORRECTION * r * noise <= 0.7 * tol
+        return correction * r * noise <= 0.7 * tol
 
     if residual <= tol / 2.0:
         return Step.REPEAT  # the residual is met, only rounding is in the way
@@ -394,7 +446,14 @@ def _next(
 
 
 def _restarted(
-    step: Step, ritz: Array, corrections: Array, fresh: Array, count: int, tol: float
+    step: Step,
+    ritz: Array,
+    corrections: Array,
+    fresh: Array,
+    count: int,
+    tol: float,
+    *,
+    engine: Engine,
 ) -> Array:
     """Return the orthonormal basis that a restart in double precision multiplies.
 
@@ -402,17 +461,18 @@ def _restarted(
     good where that is within ``tol``, or within what single precision has left of the residual.
     """
     if step is Step.REPEAT:
-        return _orthonormal(ritz)
-    across = corrections - ritz @ (ritz.conj().T @ corrections)
+        return _orthonormal(ritz, engine)
+    inside = inner_products(ritz, corrections, engine)
+    across = corrections - combinations(ritz, inside, engine)
     lengths = np.linalg.norm(across, axis=0)
     neglected = float(np.max(lengths[:count], initial=0.0)) ** 2
     is_short = np.all(lengths <= SHORT) and neglected <= max(tol, SINGLE_ERROR)
     if step is Step.IMPROVE and is_short:
-        return _orthonormal(ritz - across)
-    return _orthonormal(np.hstack([ritz, fresh]))
+        return _orthonormal(ritz - across, engine)
+    return _orthonormal(np.hstack([ritz, fresh]), engine)
 
 
-def _orthonormal(block: Array, against: Array | None = None) -> Array:
+def _orthonormal(block: Array, engine: Engine, against: Array | None = None) -> Array:
     """Return an orthonormal basis of a block, orthogonal to another; dependent columns fall out.
 
     By the eigenvectors of the block's own Gram matrix, which costs matrix products only; the
@@ -422,9 +482,8 @@ def _orthonormal(block: Array, against: Array | None = None) -> Array:
     block = block[:, norms > 0] / norms[norms > 0]
     for _ in range(2):
         if against is not None:
-            block = block - against @ (against.conj().T @ block)
-        squares = block.conj().T @ block
-        values, axes = eigenpairs(squares)
+            block = block - combinations(against, inner_products(against, block, engine), engine)
+        values, axes = eigenpairs(inner_products(block, block, engine))
         keep = values > DEPENDENT * values.max(initial=0.0)
-        block = block @ (axes[:, keep] / np.sqrt(values[keep]))
+        block = combinations(block, axes[:, keep] / np.sqrt(values[keep]), engine)
     return block

@@ -23,7 +23,7 @@ from mercer.kernels.radial import Gaussian
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.budget import readable, smaller
 from mercer.spectrum.dense import dense_bytes
-from mercer.spectrum.exact import needed_bytes, sizes, threads_of
+from mercer.spectrum.exact import begins_in_double, needed_bytes, sizes, threads_of
 from mercer.spectrum.leading import STORED, chosen_method
 
 MOST_SOUGHT = 1_024
@@ -47,10 +47,25 @@ EXPONENTIAL = 20.0
 SINGLE_PASSES, DOUBLE_PASSES = 4, 2
 """Passes of a usual iteration to a residual of 1e-8."""
 
-BASIS_WORK = 40.0
+WIDE_PASSES = 5
+"""Passes of one on many vectors, in double precision."""
+
+TOGETHER, STEP = 1.35, 0.005
+"""How much longer tiles take that several threads compute, and the seconds of a pass beside them.
+
+Threads share caches and memory, and sums are larger than those that are timed.
+"""
+
+BASIS_WORK = 45.0
 """Operations of a step on the basis, for each point and pair of vectors of a block.
 
-They have one thread: products with the basis and its images, twice for orthogonality.
+They are products with the basis and its images, of two or three blocks, twice for orthogonality.
+"""
+
+SMALL_WORK, FACTOR_WORK = 10.0, 35.0
+"""Operations in one thread for each cube of the side of a matrix: of Ritz values, of landmarks.
+
+Of the second, two decompositions, an inverse and its check are made.
 """
 
 
@@ -113,7 +128,7 @@ def plan(model: Any, n: int, d: int) -> Plan:
     engine = model.engine if not isinstance(model.engine, str) else Threads(memory=model.memory)
     method = "dense" if asked is None else chosen_method(n, count, model.method)
     memory, passes, reason = _cost(method, n, d, count, model, engine)
-    seconds = _seconds(method, model.kernel, n, d, count, engine)
+    seconds = _seconds(method, model, n, d, count, engine)
     allowed = engine.memory if engine.memory is not None else machine_bytes()
     alternative = (
         ""
@@ -181,7 +196,7 @@ def _cost(
     if _is_costly(model.kernel) and 4 * n * n * KEPT_SHARE <= (engine.memory or machine_bytes()):
         why = "many individuals, few axes: what the function returns is kept, and called for once"
         return needed + 4 * n * n, 1, why
-    passes = SINGLE_PASSES + DOUBLE_PASSES
+    passes = sum(_passes(n, count, model))
     return needed, passes, "many individuals, few axes: the matrix is never stored"
 
 
@@ -190,9 +205,15 @@ def _is_costly(kernel: Any) -> bool:
     return kernel.is_costly if isinstance(kernel, Kernel) else callable(kernel)
 
 
-def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engine) -> float:
+def _passes(n: int, count: int, model: Any) -> tuple[int, int]:
+    """Return the passes of an iteration in single and double precision."""
+    is_wide = begins_in_double(sizes(n, count)[0], getattr(model, "tol", 0.0))
+    return (0, WIDE_PASSES) if is_wide else (SINGLE_PASSES, DOUBLE_PASSES)
+
+
+def _seconds(method: str, model: Any, n: int, d: int, count: int, engine: Engine) -> float:
     """Estimate the time from what a pair of individuals, and an operation, take on this machine."""
-    threads = threads_of(engine)
+    kernel, threads = model.kernel, threads_of(engine)
     block, rank = sizes(n, count)
     pairs = n * n / 2.0 / threads
 
@@ -214,15 +235,15 @@ def _seconds(method: str, kernel: Any, n: int, d: int, count: int, engine: Engin
         return 2.0 * over_pairs(1) * rank / n + operations(3.0 * n * float(rank) ** 2)
     if _is_costly(kernel):
         return over_pairs(1) + operations(4.0 * n * float(rank) ** 2)
-    double, fast = over_pairs(block), over_pairs(block, single=True)
-    passes = DOUBLE_PASSES * double + SINGLE_PASSES * fast
-    # Beside the passes: the factor and its square, in single precision; and in each step four
-    # products of the basis, of two or three blocks, with a block, twice, and one with the factor.
-    factor = operations(2.0 * n * float(rank) ** 2 + 10.0 * float(rank) ** 3)
-    steps = (SINGLE_PASSES + DOUBLE_PASSES) * (
-        BASIS_WORK * n * float(block) ** 2 + 4.0 * n * block * rank
-    )
-    return passes + factor + steps / flops()
+    singles, doubles = _passes(n, count, model)
+    steps, shared = singles + doubles, TOGETHER if threads > 1 else 1.0
+    passes = doubles * over_pairs(block) + singles * over_pairs(block, single=True)
+    # Beside the passes: the factor, its square, and what axes leave of that; in each step products
+    # with the basis, and three with the factor in single precision.
+    tall = steps * (BASIS_WORK * n * float(block) ** 2 + 3.0 * n * block * rank)
+    tall += 2.0 * n * float(rank) ** 2
+    small = SMALL_WORK * steps * (2.5 * block) ** 3 + FACTOR_WORK * float(rank) ** 3
+    return shared * passes + steps * STEP + operations(tall) + small / flops()
 
 
 def _duration(seconds: float) -> str:

@@ -11,6 +11,7 @@ from mercer.check import Array
 from mercer.engines.base import Engine
 from mercer.engines.cpu import Threads
 from mercer.engines.lapack import eigenpairs
+from mercer.engines.tall import combinations, inner_products
 
 ROWS = 1024
 """Rows of the low-rank factor that are made double precision at a time."""
@@ -104,33 +105,69 @@ class LowRankInverse:
         """Return the leading eigenvectors of the low-rank matrix."""
         return self._times(self._to_axes[:, :count])
 
-    def correct(self, ritz: Array, residuals: Array, theta: Array) -> Array:
+    def correct(
+        self, ritz: Array, residuals: Array, theta: Array, chosen: Array | None = None
+    ) -> Array:
         r"""Return Jacobi and Davidson's corrections, orthogonal to Ritz vectors of near values.
 
         .. math:: c = (FF^* - \theta I)^{-1} (r - Q y), \quad Q^* c = 0
 
         The projection keeps them meaningful where θ is close to an eigenvalue of the low-rank
         matrix, whose inverse alone would return the Ritz vector itself, or those of its cluster.
+        They are those of the pairs that a mask has ``chosen``, of all without one.
         """
-        b = len(theta)
+        pairs = np.arange(len(theta)) if chosen is None else np.flatnonzero(chosen)
         largest = float(np.max(np.abs(theta), initial=0.0)) or 1.0
-        theta = np.where(np.abs(theta) > SMALLEST * largest, theta, SMALLEST * largest)
-        shares = self.shares(np.hstack([ritz, residuals]))
-        inside, rest = shares[:, :b], shares[:, b:]
+        theta = np.where(np.abs(theta) > SMALLEST * largest, theta, SMALLEST * largest)[pairs]
+        used, starts, width = _neighbours(pairs, ritz.shape[1])
+        Q, R = _columns(ritz, used), _columns(residuals, pairs)
+        inside, rest = self.shares(Q), self.shares(R)
         gaps = self.values[:, None] - theta
         smallest = 1e-6 * np.abs(theta)
         gaps = np.where(np.abs(gaps) < smallest, np.where(gaps < 0, -smallest, smallest), gaps)
         weights = self.values[:, None] / gaps
-        y, overlaps = np.zeros((b, b), shares.dtype), ritz.conj().T @ residuals
-        for i in range(b):
-            near = slice(max(i - NEAR, 0), i + NEAR + 1)
-            weighted = (weights[:, [i]] * inside[:, near]).conj().T
-            along = np.eye(len(weighted)) - weighted @ inside[:, near]
-            across = overlaps[near, i] - weighted @ rest[:, i]
-            y[near, i] = np.linalg.pinv(along, hermitian=True) @ across
+        y = np.zeros((len(used), len(pairs)), inside.dtype)
+        near = starts[:, None] + np.arange(width)
+        y[near.T, np.arange(len(pairs))] = _projections(
+            inside, rest, weights, inner_products(Q, R, self.engine), near
+        ).T
         solved = self._times(self._to_axes @ (weights * (rest - inside @ y)))
-        corrections: Array = (solved + ritz @ y - residuals) / theta
-        return corrections
+        solved += combinations(Q, y, self.engine)
+        solved -= R
+        solved /= theta
+        return solved
+
+
+def _neighbours(pairs: Array, count: int) -> tuple[Array, Array, int]:
+    """Return the pairs near chosen ones, where those of each begin among them, and how many.
+
+    >>> used, starts, width = _neighbours(np.array([0, 60]), 99)
+    >>> len(used), starts, width
+    (66, array([ 0, 33]), 33)
+    """
+    width = min(2 * NEAR + 1, count)
+    first = np.clip(pairs - NEAR, 0, count - width)
+    used = np.unique(first[:, None] + np.arange(width))
+    return used, np.searchsorted(used, first), width
+
+
+def _columns(block: Array, chosen: Array) -> Array:
+    """Return some columns of a block, which is not copied if they are all."""
+    return block if len(chosen) == block.shape[1] else np.ascontiguousarray(block[:, chosen])
+
+
+def _projections(inside: Array, rest: Array, weights: Array, overlaps: Array, near: Array) -> Array:
+    """Return each pair's coordinates on its neighbours, to which its correction is orthogonal."""
+    m, width = near.shape
+    along = np.empty((m, width, width), inside.dtype)
+    across = np.empty((m, width, 1), inside.dtype)
+    rows, others, shifts = (np.ascontiguousarray(A.T) for A in (inside, rest, weights))
+    for i, (first, *_) in enumerate(near):
+        part = rows[first : first + width]
+        weighted = (shifts[i] * part).conj()
+        along[i] = np.eye(width) - weighted @ part.T
+        across[i, :, 0] = overlaps[near[i], i] - weighted @ others[i]
+    return np.asarray((np.linalg.pinv(along, hermitian=True) @ across)[:, :, 0])
 
 
 def _beside(vectors: Array, factor: Array) -> Any:

@@ -238,13 +238,13 @@ class Threads:
     def sum_over_rows(
         self, work: Callable[[slice], Array], n: int, size: int | None = None
     ) -> Array:
-        total = _OrderedSum()
+        total, parts = _OrderedSum(), list(enumerate(_parts(n, size)))
 
-        def run(mine: Iterator[tuple[int, slice]]) -> None:
-            for number, rows in mine:
-                total.add(number, work(rows))
+        def add(part: tuple[int, slice]) -> None:
+            number, rows = part
+            total.add(number, work(rows))
 
-        self.share(run, list(enumerate(_parts(n, size))))
+        self.over(add, parts)
         return np.asarray(total.value)
 
     def share(

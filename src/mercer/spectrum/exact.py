@@ -84,6 +84,13 @@ BLINDNESS = 1e-3
 PROBING, FILLING = 1, 2
 """Numbers that keep the random vectors of probes and of the start apart from each other."""
 
+WIDE = 64
+"""Vectors from which on single precision saves nothing.
+
+Products are then all the work, and those in double precision take twice as long; but passes in
+single precision have to be made again.
+"""
+
 PROBE_STEPS = 4
 """Passes that carry the probes along: later ones would sharpen the bound by little."""
 
@@ -104,8 +111,8 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
     if budget is not None:
         operator.base.cut(single=True).keep(budget - needed)
     with operator.base.engine.session():
-        state, probe, approximation = _iterated(operator, count, tol, random_state)
-        proof = _certified(operator, state, count, probe, tol)
+        state, probed, approximation = _iterated(operator, count, tol, random_state)
+        proof = _certified(probed, state, count, tol)
     proof = _remark_rounding(operator, state, proof, tol)
     kernel, vectors = operator.base.kernel, state.vectors[:, :count]
     kept = operator.base.cut(single=True).kept_bytes
@@ -207,8 +214,8 @@ def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
 
 def _iterated(
     operator: Operator, count: int, tol: float, random_state: int | None
-) -> tuple[Iteration, NormProbe, str]:
-    """Return converged Ritz pairs, the probes that rode along, and what the start was."""
+) -> tuple[Iteration, Probed, str]:
+    """Return converged Ritz pairs, the operator with its probes, and what the start was."""
     n = operator.shape[0]
     block, rank = sizes(n, count)
     preconditioner, how = _preconditioner(operator, count, rank, random_state)
@@ -218,8 +225,10 @@ def _iterated(
     usual = min(single_estimate(operator), single)
     if tol >= SINGLE_ENOUGH:
         single = usual
+    if begins_in_double(block, tol):
+        single = usual = np.inf
     noise = Noise(single, double, usual, double_estimate(operator))
-    probed = Probed(operator, probe, single)
+    probed = Probed(operator, probe, noise)
     for turn in range(ROUNDS + 1):
         state = davidson(
             probed,
@@ -251,7 +260,12 @@ def _iterated(
         alone = np.zeros((n, len(left_out)))
         alone[left_out, np.arange(len(left_out))] = 1.0
         start = np.hstack([state.vectors[:, :block], alone])
-    return state, probe, how
+    return state, probed, how
+
+
+def begins_in_double(block: int, tol: float) -> bool:
+    """Whether no pass of so many vectors is made in single precision."""
+    return block > WIDE and tol < SINGLE_ENOUGH
 
 
 def _columns(operator: Operator, count: int) -> int:
@@ -367,16 +381,21 @@ def _filled(start: Array, block: int, random_state: int | None) -> Array:
 
 
 class Probed:
-    """An operator whose passes in single precision carry the probes of the certificate along."""
+    """An operator whose first passes carry the probes of the certificate along.
 
-    def __init__(self, operator: Operator, probe: NormProbe, noise: float) -> None:
-        self.operator, self.probe, self.noise = operator, probe, noise
+    They are those in single precision, unless the iteration makes none.
+    """
+
+    def __init__(self, operator: Operator, probe: NormProbe, noise: Noise) -> None:
+        self.operator, self.probe = operator, probe
+        self.is_single = bool(np.isfinite(noise.single))
+        self.noise = noise.of(self.is_single)
         self.shape = operator.shape
         self._last: tuple[Array, Array] | None = None
 
     def product(self, vectors: Array, *, single: bool = False) -> Array:
         self._last = None
-        if self.probe.steps >= PROBE_STEPS or not single:
+        if self.probe.steps >= PROBE_STEPS or single != self.is_single:
             return self.operator.product(vectors, single=single)
         before = self.probe.vectors
         both = self.operator.product(np.hstack([vectors, before]), single=single)
@@ -396,14 +415,10 @@ class Probed:
         return vectors[:, is_large], images[:, is_large], self.noise
 
 
-def _certified(
-    operator: Operator, state: Iteration, count: int, probe: NormProbe, tol: float
-) -> Certificate:
+def _certified(probed: Probed, state: Iteration, count: int, tol: float) -> Certificate:
     """Prove what can be proved of the Ritz values, by every bound on what they leave out."""
-    kernel = operator.base.kernel
-    rounding = operator.rounding(single=True)
-    if tol >= SINGLE_ENOUGH:
-        rounding = single_estimate(operator)
+    operator, probe, rounding = probed.operator, probed.probe, probed.noise
+    kernel, block = operator.base.kernel, sizes(operator.shape[0], count)[0]
     complements = []
     if operator.square_sum_is_known:
         complements.append(
@@ -422,9 +437,10 @@ def _certified(
         assumption = f"positive semidefinite {proved}"
         complements.append(trace_complement(operator.trace, state.values, of_trace, assumption))
     if probe.steps:
-        # Of the last vectors of the basis the approximation knows more than they do.
-        block = sizes(operator.shape[0], count)[0]
-        complements.extend(probe.complements(state.vectors[:, :block], rounding))
+        # Of the last vectors of the basis the approximation knows more than they do. The second
+        # bound assumes something of single precision.
+        found = probe.complements(state.vectors[:, :block], rounding)
+        complements.extend(found if probed.is_single else found[:1])
     residuals = state.residuals
     # Q is orthonormal up to rounding: the nearest basis that is has images that differ by this.
     Q = state.vectors
