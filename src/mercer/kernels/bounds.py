@@ -114,10 +114,14 @@ class Arithmetic:
         >>> double = Arithmetic(np.float64, 1, {})
         >>> double.power(Bound(2.0, 1e-9), 3).error < 1.3e-8
         True
+        >>> double.power(Bound(1e200, 1e180), 2).value
+        inf
         """
         if exponent == 0:
             return Bound(1.0, 0.0)
-        value = base.value**exponent
-        error = exponent * (base.value + base.error) ** (exponent - 1) * base.error
+        with np.errstate(over="ignore"):  # an infinite bound is true
+            value = float(np.float64(base.value) ** exponent)
+            slope = exponent * float(np.float64(base.value + base.error) ** (exponent - 1))
+        error = slope * base.error if base.error > 0.0 else 0.0
         rounding = (exponent + FUNCTION) * self.unit * value
         return Bound(value, error + rounding + self.underflow)
