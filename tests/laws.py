@@ -7,6 +7,7 @@ planted mistake.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -88,6 +89,11 @@ def normalisation_has_unit_diagonal(k: mc.Kernel, x: Points) -> None:
     K = k.normalised()(x)
     assert np.array_equal(np.diag(K), np.ones(len(x)))
     assert np.all(np.abs(K) <= 1.0 + ROUNDING)
+
+
+def stretching_divides_the_points(k: mc.Kernel, scale: Any, x: Array, y: Array) -> None:
+    s = np.asarray(scale)
+    agree(k.stretched(scale)(x, y), k(x / s, y / s), scale=k(np.concatenate([x / s, y / s])))
 
 
 def written_form_returns(k: mc.Kernel) -> None:

@@ -82,6 +82,7 @@ def _grown(smaller: st.SearchStrategy[mc.Kernel]) -> st.SearchStrategy[mc.Kernel
         st.builds(lambda k, c: k.polynomial(c), smaller, st.lists(weights, min_size=1, max_size=3)),
         st.builds(lambda k: k.normalised().exp(), smaller),
         st.builds(lambda k: k.normalised(), smaller),
+        st.builds(lambda k, s: k.stretched(s) if k.reads_vectors else k, smaller, bandwidths),
         st.builds(lambda k, b: k.gaussian(b), smaller, positive),
         st.builds(lambda k: k.centred([[0.0, 1.0], [1.0, -0.5]]), smaller),
     )

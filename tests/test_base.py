@@ -47,6 +47,7 @@ from mercer import (
 from mercer.check import Array, Points, nonnegative
 from mercer.engines.rounding import rounding
 from mercer.engines.tiles import Tiles
+from mercer.fourier import fourier_features
 from mercer.kernels.base import FrozenArray
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.written import LONGEST_TEXT
@@ -611,3 +612,10 @@ def test_the_kernel_to_copy_has_fast_tiles_and_proved_rounding(cauchy: Any, sing
         0.5 * mercer.RationalQuadratic(1.0, 1.3 / np.sqrt(2.0)) + Linear(), x, single=single
     )
     assert found.entry == pytest.approx(rounding(same, np.nan).entry, rel=0.01)
+
+
+def test_the_kernel_to_copy_has_fourier_features_and_takes_a_scale(cauchy: Any) -> None:
+    x = np.random.default_rng(3).standard_normal((40, 3))
+    phi = fourier_features(cauchy(1.7), 3, 40_000, np.random.default_rng(0))(x)
+    np.testing.assert_allclose(phi @ phi.T, cauchy(1.7)(x), atol=0.04)
+    assert cauchy(1.7).stretched([1.0, 2.0, 4.0]) == cauchy((1.7, 3.4, 6.8))

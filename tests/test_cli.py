@@ -223,8 +223,26 @@ def test_scaling_with_a_kernel_is_written_into_the_kernel(run: Any, tmp_path: Pa
     np.testing.assert_allclose(
         np.abs(found.transform(x[:7])), np.abs(expected.transform(z[:7])), atol=1e-9
     )
-    refused = run("fit", IRIS, "--kernel", "polynomial(degree=2)", "--scale")
-    assert (refused.code, "bandwidth for each column" in refused.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sinc(bandwidth=2)",
+        "sobolev(s=3)",
+        'characteristic("cauchy")',
+        "periodic(period=9)",
+        "polynomial(degree=2)",
+        "linear().normalised()",
+    ],
+)
+def test_every_kernel_on_vectors_can_be_scaled(run: Any, tmp_path: Path, text: str) -> None:
+    out = tmp_path / "m.mercer"
+    answer = run("fit", IRIS, "--kernel", text, "--scale", "--out", out, "--rank", 2)
+    assert answer.code == 0, answer.err
+    x = datasets.iris().matrix()
+    expected = mc.KernelPCA(2, kernel=text).fit(x / x.std(axis=0))
+    np.testing.assert_allclose(mc.load(out).inertias_, expected.inertias_, rtol=1e-6)
 
 
 def test_weights_columns_and_rows_are_chosen(run: Any, table: Path) -> None:

@@ -11,6 +11,7 @@ from mercer.kernels import algebra, metric
 from mercer.kernels.pairs import Pairs
 from tests import laws
 from tests.strategies import (
+    bandwidths,
     complex_kernels,
     conditional_kernels,
     distinct_points,
@@ -63,6 +64,17 @@ def test_weights_powers_and_polynomials_are_what_they_say(
     laws.weight_scales(weight, k, x)
     laws.power_repeats(k, x)
     laws.polynomial_sums_powers(k, x)
+
+
+@given(kernels(), bandwidths, points(), points())
+def test_a_stretched_kernel_is_that_of_divided_points(
+    k: mc.Kernel, scale: float | tuple[float, float], x: Array, y: Array
+) -> None:
+    assume(k.reads_vectors)
+    divided = x / np.asarray(scale), y / np.asarray(scale)
+    moderate(k, *divided)
+    assume(all(has_no_zero_norms(k, z) for z in divided))
+    laws.stretching_divides_the_points(k, scale, x, y)
 
 
 @given(kernels(), kernels(), points())
@@ -194,6 +206,13 @@ def test_a_normalisation_without_the_root_is_noticed(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(metric.Normalised, "combine", lambda self, xy, xx, yy: xy / xx)
     with pytest.raises(AssertionError):
         laws.matrix_is_hermitian(C.normalised(), X, X + 0.5)
+
+
+def test_a_kernel_that_forgets_its_scale_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    laws.stretching_divides_the_points(mc.Gaussian(0.7), 2.0, X, X + 0.5)
+    monkeypatch.setattr(mc.Gaussian, "stretch", lambda self, scale: self)
+    with pytest.raises(AssertionError):
+        laws.stretching_divides_the_points(mc.Gaussian(0.7), 2.0, X, X + 0.5)
 
 
 def test_a_matrix_exponential_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

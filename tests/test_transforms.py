@@ -532,3 +532,24 @@ def test_errors_of_mercer_inside_a_function_are_not_renamed() -> None:
 def test_features_that_overflow_are_refused_by_name(k: Kernel) -> None:
     with pytest.raises(InvalidInput, match="a feature of linear.* is not a finite number"):
         k.features([[1.7e308]])
+
+
+def test_a_scale_is_positive_and_has_a_length_for_each_coordinate() -> None:
+    for scale in (0.0, -1.0, np.nan, [1.0, 0.0], "median"):
+        with pytest.raises(InvalidParameter):
+            Gaussian(1.0).stretched(scale)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="2 lengths, and the points have 3"):
+        Polynomial(2).stretched([1.0, 2.0])(X)
+    with pytest.raises(InvalidInput, match="2 lengths cannot be multiplied by 3"):
+        Gaussian((1.0, 2.0)).stretched([1.0, 2.0, 3.0])
+    with pytest.raises(InvalidParameter, match="does not read points as vectors"):
+        AllSubsets().stretched(2.0)
+    with pytest.raises(InvalidParameter, match="resolve"):
+        Gaussian("median").stretched(2.0)
+
+
+def test_scales_multiply_and_the_written_form_returns() -> None:
+    twice = Polynomial(2).stretched([2.0, 3.0, 4.0]).stretched(2.0)
+    assert twice == Polynomial(2).stretched([4.0, 6.0, 8.0]) == read(str(twice))
+    np.testing.assert_allclose(twice(X), Polynomial(2)(X / [4.0, 6.0, 8.0]))
+    assert Delta().stretched(3.0) == Delta()

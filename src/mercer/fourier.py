@@ -13,8 +13,6 @@ import numpy as np
 
 from mercer.check import (
     Array,
-    InvalidInput,
-    InvalidParameter,
     Points,
     as_numpy,
     chunks,
@@ -22,10 +20,8 @@ from mercer.check import (
     whole,
 )
 from mercer.gram import Gram
-from mercer.kernels.algebra import Scaled, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned
-from mercer.kernels.radial import Gaussian, Laplacian, Matern, RationalQuadratic
 from mercer.lowrank import Factored
 
 FAILURE = 1e-6
@@ -122,53 +118,10 @@ def fourier_features(
 ) -> FourierFeatures:
     """Return random features of a kernel of Euclidean differences on R^dimension.
 
+    >>> from mercer import Gaussian
     >>> features = fourier_features(Gaussian(bandwidth=1.0), 3, 10, np.random.default_rng(0))
     >>> features(np.zeros((1, 3))).shape
     (1, 20)
     """
     whole(count, "count", least=1)
-    if isinstance(kernel, Sum):
-        parts = [fourier_features(k, dimension, count, rng) for k in kernel.children().values()]
-        return FourierFeatures(
-            np.vstack([part.frequencies for part in parts]),
-            np.concatenate([part.amplitudes for part in parts]),
-        )
-    if isinstance(kernel, Scaled):
-        inner = fourier_features(kernel.kernel, dimension, count, rng)
-        return FourierFeatures(inner.frequencies, np.sqrt(kernel.weight) * inner.amplitudes)
-    lengths = _lengths(kernel, dimension)
-    directions = _orthogonal(dimension, count, rng)
-    radii = np.sqrt(rng.chisquare(dimension, count)) * _stretch(kernel, count, rng)
-    return FourierFeatures(directions * radii[:, None] / lengths, np.full(count, count**-0.5))
-
-
-def _lengths(kernel: Kernel, dimension: int) -> Array:
-    is_radial = isinstance(kernel, Gaussian | Matern | RationalQuadratic)
-    if not is_radial and not (isinstance(kernel, Laplacian) and kernel.norm == 2.0):
-        raise InvalidParameter(
-            f"{kernel} has no random Fourier features here: they exist for Gaussian, Matern, "
-            "RationalQuadratic and Laplacian(norm=2), and weighted sums of them. Use nystrom"
-        )
-    lengths = np.asarray(kernel.length, np.float64)  # type: ignore[attr-defined]
-    if lengths.size not in (1, dimension):
-        raise InvalidInput(f"{kernel} has {lengths.size} bandwidths for {dimension} coordinates")
-    return np.broadcast_to(lengths, (dimension,))
-
-
-def _orthogonal(dimension: int, count: int, rng: np.random.Generator) -> Array:
-    """Return unit vectors, each block of ``dimension`` of them orthonormal and uniform."""
-    blocks = []
-    for _ in range(-(-count // dimension)):
-        q, r = np.linalg.qr(rng.standard_normal((dimension, dimension)))
-        blocks.append((q * np.sign(np.diag(r))).T)
-    return np.vstack(blocks)[:count]
-
-
-def _stretch(kernel: Kernel, count: int, rng: np.random.Generator) -> Array:
-    """Return what the frequencies of a scale mixture of Gaussians are multiplied by."""
-    if isinstance(kernel, RationalQuadratic):
-        return np.sqrt(rng.gamma(kernel.shape, 1.0 / kernel.shape, count))
-    nu = kernel.nu if isinstance(kernel, Matern) else 0.5 if isinstance(kernel, Laplacian) else None
-    if nu is None or nu == np.inf:
-        return np.ones(count)
-    return np.sqrt(2.0 * nu / rng.chisquare(2.0 * nu, count))
+    return FourierFeatures(*kernel.frequencies(dimension, count, rng))

@@ -12,7 +12,6 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, MissingExtra
 from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
-from mercer.cli.models import scaled
 from mercer.cli.parser import Misused
 from mercer.cli.report import command_line
 from mercer.cli.running import finished
@@ -140,7 +139,7 @@ def _kernel(args: Namespace, x: Array) -> Kernel:
         return kernel
     deviations = x.std(axis=0)
     deviations = np.where(deviations > 0, deviations, 1.0)  # a constant column makes no distance
-    return scaled(kernel.resolve(x / deviations), deviations)
+    return kernel.resolve(x / deviations).stretched(deviations)
 
 
 def tell_plan(talk: Talk, model: Any, x: Array) -> int:

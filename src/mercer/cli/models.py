@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array
 from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
 from mercer.cli.parser import Misused
 from mercer.cli.refusals import in_flags
@@ -20,10 +19,8 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table
 from mercer.engines.cpu import Threads
 from mercer.estimator import PRECOMPUTED, as_kernel
-from mercer.kernels.algebra import Constant
 from mercer.kernels.base import Kernel
-from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance, RationalQuadratic
-from mercer.kernels.vectors import Bilinear, Linear
+from mercer.kernels.radial import Gaussian
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.mds.classical import FEW as FEW_AXES
 from mercer.mds.distances import WHOLE
@@ -47,9 +44,6 @@ BASIS = 30
 
 UNLIKE = 10.0
 """Beyond this ratio of standard deviations one column drowns another."""
-
-BY_BANDWIDTH = (Gaussian, Laplacian, Matern, RationalQuadratic, NegativeDistance)
-"""Kernels with a bandwidth for each column, into which its deviation can be written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,35 +190,7 @@ def kernel_of(args: Namespace, data: Data) -> Kernel:
     mean = np.average(x, axis=0, weights=weights)
     deviations = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weights))
     deviations = np.where(deviations > 0, deviations, 1.0)  # a constant column makes no distance
-    return scaled(kernel.resolve(x / deviations), deviations)
-
-
-def scaled(kernel: Kernel, deviations: Array) -> Kernel:
-    r"""Return the kernel of scaled columns as a kernel of the columns as they are.
-
-    .. math:: k_s(x, y) = k(x / s, y / s)
-
-    It needs no memory of the scaling: new individuals are given in their own units.
-
-    >>> s = np.array([2.0, 5.0])
-    >>> k = scaled(Gaussian(1.0) + 0.5 * Linear(), s)
-    >>> x = np.array([[1.0, 2.0], [3.0, -4.0]])
-    >>> bool(np.allclose(k(x), (Gaussian(1.0) + 0.5 * Linear())(x / s)))
-    True
-    """
-    children = kernel.children()
-    if children:
-        return kernel.with_children({name: scaled(k, deviations) for name, k in children.items()})
-    if isinstance(kernel, BY_BANDWIDTH):
-        return replace(kernel, bandwidth=tuple(np.multiply(kernel.length, deviations).tolist()))
-    if isinstance(kernel, Linear):
-        return Bilinear(np.diag(deviations**-2.0))
-    if isinstance(kernel, Constant):
-        return kernel
-    raise Misused(
-        f"--scale cannot be written into {kernel}: it has no bandwidth for each column. Leave "
-        "--scale out, or give data that are scaled already"
-    )
+    return kernel.resolve(x / deviations).stretched(deviations)
 
 
 def planned(model: Any, n: int, d: int) -> Plan:

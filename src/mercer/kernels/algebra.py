@@ -34,7 +34,8 @@ from mercer.kernels.composite import (
 )
 from mercer.kernels.coordinates import how_wide
 from mercer.kernels.features import join, monomials, outer_rows
-from mercer.kernels.pairs import Aligned, Pairs, Statistic, exp
+from mercer.kernels.frequencies import Frequencies
+from mercer.kernels.pairs import Aligned, Pairs, Scale, Statistic, exp
 from mercer.kernels.written import ATOM, LARGEST_POWER, POWER, PRODUCT, SUM, Name, literal, wrap
 from mercer.points import Rows
 
@@ -66,6 +67,11 @@ class Sum(Entrywise):
     @property
     def is_affine(self) -> bool:
         return all(term.is_affine for term in self.terms)
+
+    def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
+        parts = [term.frequencies(dimension, count, rng) for term in self.terms]
+        waves = np.vstack([part.waves for part in parts])
+        return Frequencies(waves, np.concatenate([part.amplitudes for part in parts]))
 
     def evaluate(self, pairs: Pairs) -> Array:
         total = self.terms[0].evaluate(pairs)
@@ -160,6 +166,10 @@ class Scaled(Entrywise):
     @property
     def is_affine(self) -> bool:
         return self.kernel.is_affine
+
+    def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
+        waves, amplitudes = self.kernel.frequencies(dimension, count, rng)
+        return Frequencies(waves, sqrt(self.weight) * amplitudes)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weight", nonnegative_weight(self.weight))
@@ -423,6 +433,12 @@ class Constant(Kernel):
 
     def asks(self, columns: int) -> tuple[Statistic, ...] | None:
         return ()
+
+    def stretch(self, scale: Scale) -> Kernel:
+        return self
+
+    def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
+        return Frequencies(np.zeros((1, dimension)), np.array([sqrt(self.constant)]))
 
     def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
         return Bound(self.constant, arithmetic.unit * self.constant)

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.check import Array, InvalidParameter, Points, as_numpy, number, numbers, vectors
 from mercer.kernels.base import Kernel
 from mercer.kernels.metric import median_distance, sampled
-from mercer.kernels.pairs import LARGEST_SQUARE, Scale, Table
+from mercer.kernels.pairs import LARGEST_SQUARE, Scale, Table, multiply_scales
 from mercer.points import SparseRows, as_points
 
 Bandwidth: TypeAlias = float | tuple[float, ...] | str
@@ -55,6 +55,8 @@ class Metric(Kernel):
     __slots__ = ()
     is_vectorial: ClassVar[bool] = True
     equivalents: ClassVar[Mapping[str, str]] = LENGTHS
+    length_name: ClassVar[str] = "bandwidth"
+    """The parameter by which differences are divided."""
     bandwidth: Bandwidth
     norm: float = 2.0
 
@@ -78,6 +80,10 @@ class Metric(Kernel):
                 f"the bandwidth {self.bandwidth!r} depends on data: call k.resolve(x) first"
             )
         return self.bandwidth
+
+    def stretch(self, scale: Scale) -> Kernel:
+        length = multiply_scales(self.length, scale)
+        return replace(self, **{self.length_name: length})  # type: ignore[type-var]
 
     @property
     def unit(self) -> Scale:

@@ -22,8 +22,9 @@ from mercer.check import (
     namespace,
 )
 from mercer.kernels.bounds import Arithmetic, Bound
+from mercer.kernels.frequencies import Frequencies
 from mercer.kernels.frozen import FrozenArray as FrozenArray
-from mercer.kernels.pairs import Aligned, Pairs, Statistic, Table, real
+from mercer.kernels.pairs import Aligned, Pairs, Scale, Statistic, Table, checked_scale, real
 from mercer.kernels.written import ATOM as ATOM
 from mercer.kernels.written import DEEPEST, LONGEST_TEXT
 from mercer.kernels.written import Name as Name
@@ -285,6 +286,43 @@ class Kernel(ABC):
         convention.
         """
         return self._finished(self.evaluate_slopes, Table(x, y))
+
+    def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
+        """Return random frequencies of a kernel of differences on R^dimension; override beside it.
+
+        >>> from mercer import Gaussian
+        >>> Gaussian(2.0).frequencies(3, 10, np.random.default_rng(0)).waves.shape
+        (10, 3)
+        """
+        raise InvalidParameter(
+            f"{self} has no random Fourier features: it is no kernel of differences, or the law of "
+            "its frequencies is not known. Use nystrom"
+        )
+
+    def stretched(self, scale: float | Sequence[float] | Array) -> Kernel:
+        r"""Return the kernel of points in units of a scale, one or one for each coordinate.
+
+        .. math:: k_s(x, y) = k(x / s, y / s), \quad s > 0
+
+        It is a kernel of the points as they are, so that new ones come in units of their own.
+
+        >>> from mercer import Gaussian, Linear
+        >>> s, x = np.array([2.0, 5.0]), np.array([[1.0, 2.0], [3.0, -4.0]])
+        >>> k = Gaussian(1.0) + 0.5 * Linear()
+        >>> k.stretched(s)
+        Gaussian(bandwidth=[2.0, 5.0]) + 0.5 * Bilinear(B=[[0.25, 0.0], [0.0, 0.04]])
+        >>> bool(np.allclose(k.stretched(s)(x), k(x / s)))
+        True
+        """
+        return self.stretch(checked_scale(scale))
+
+    def stretch(self, scale: Scale) -> Kernel:
+        """Return the same for a scale that was checked; override where a parameter can take it."""
+        if not self.reads_vectors:
+            raise InvalidParameter(
+                f"{self} does not read points as vectors, whose coordinates a scale divides"
+            )
+        return transforms.Stretched(self, scale)
 
     def features(self, x: Points) -> Array:
         """Return φ(x) with k(x, y) = ⟨φ(x), φ(y)⟩, one row per point, where φ is finite."""

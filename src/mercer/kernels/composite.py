@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from mercer.check import Array, InvalidParameter, NotPositiveDefinite, nonnegative, whole
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.bounds import Arithmetic, Bound
-from mercer.kernels.pairs import Pairs, Statistic
+from mercer.kernels.pairs import Pairs, Scale, Statistic
 
 
 class Composite(Kernel):
@@ -87,6 +87,9 @@ class Entrywise(Composite):
             parts.append(bound)
         found = self.combine_bounds(parts, arithmetic)
         return found._replace(is_proved=all(part.is_proved for part in parts))
+
+    def stretch(self, scale: Scale) -> Kernel:
+        return self.with_children({n: k.stretch(scale) for n, k in self.children().items()})
 
     @property
     def inner_weight(self) -> float | None:

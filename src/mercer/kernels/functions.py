@@ -20,7 +20,7 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.kernels.base import Domain, FrozenArray, Kernel, value
-from mercer.kernels.pairs import Pairs, codes
+from mercer.kernels.pairs import Pairs, Scale, codes
 
 MOST_ASYMMETRY = 1e-8
 """A Gram matrix whose relative asymmetry is larger is not a Gram matrix."""
@@ -42,6 +42,9 @@ class Delta(Kernel):
     """
 
     theorem: ClassVar[str] = "distinct points have orthonormal features"
+
+    def stretch(self, scale: Scale) -> Kernel:
+        return self  # equal points stay equal
 
     def evaluate(self, pairs: Pairs) -> Array:
         left, right = codes(pairs)

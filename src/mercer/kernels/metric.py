@@ -25,6 +25,7 @@ from mercer.kernels.pairs import (
     INNER,
     LARGEST_SQUARE,
     Pairs,
+    Scale,
     Statistic,
     Table,
     conj,
@@ -51,6 +52,9 @@ class FromDistances(Kernel):
 
     def asks(self, columns: int) -> tuple[Statistic, ...] | None:
         return self.kernel.asks(columns)
+
+    def stretch(self, scale: Scale) -> Kernel:
+        return self.with_children({"kernel": self.kernel.stretch(scale)})
 
     def three(self, pairs: Pairs) -> tuple[Array, Array, Array]:
         """Return k(x, y), k(x, x) and k(y, y) in shapes that broadcast together."""

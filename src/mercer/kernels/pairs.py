@@ -25,6 +25,8 @@ from mercer.check import (
     how_many,
     members,
     namespace,
+    number,
+    numbers,
     refuse_sparse,
     vectors,
 )
@@ -54,6 +56,26 @@ SAFE_SQUARE = 1e150
 
 LARGEST_SQUARE = 1e300
 """Scaled squared distances stop here: every decreasing profile has long been zero."""
+
+
+def checked_scale(scale: Any) -> Scale:
+    """Return a scale: a positive number, or one for each coordinate."""
+    if np.ndim(scale) == 0:
+        return number(scale, "scale", above=0.0)
+    return numbers(np.asarray(scale).tolist(), "scale", lambda s, name: number(s, name, above=0.0))
+
+
+def multiply_scales(a: Scale, b: Scale) -> Scale:
+    """Return the products of lengths, coordinate by coordinate.
+
+    >>> multiply_scales(2.0, (1.0, 3.0))
+    (2.0, 6.0)
+    """
+    if not isinstance(a, tuple) and not isinstance(b, tuple):
+        return a * b
+    if isinstance(a, tuple) and isinstance(b, tuple) and len(a) != len(b):
+        raise InvalidInput(f"{len(a)} lengths cannot be multiplied by {len(b)}, one for each")
+    return tuple(np.multiply(a, b).tolist())
 
 
 def numpy_exponential(a: Array, factor: float) -> Array:

@@ -14,6 +14,7 @@ from mercer.kernels.bandwidth import positive as positive
 from mercer.kernels.base import Domain, Kind, value
 from mercer.kernels.bessel import matern, matern_descent, matern_slope
 from mercer.kernels.bounds import FUNCTION, SINGLE_ACCURACY, Arithmetic, Bound
+from mercer.kernels.frequencies import Frequencies, lengths_of, mixed_frequencies
 from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, Statistic, exp
 
 BESSEL = 1e-12
@@ -71,6 +72,21 @@ class Radial(Metric):
         if arithmetic.is_recomputed:  # and s|h'(s)| <= h(0) by convexity
             error = min(error, arithmetic.accuracy * value)
         return Bound(value, error + FUNCTION * arithmetic.unit * value)
+
+    def mixing(self, count: int, rng: np.random.Generator) -> Array:
+        r"""Return draws of τ, where the profile is a mixture of Gaussians of bandwidths 1/τ.
+
+        .. math:: h(s) = h(0)\, E\, e^{-\tau^2 s / 2}
+
+        Random Fourier features need them; override where the law is known.
+        """
+        return Metric.frequencies(self, 1, count, rng).amplitudes  # which refuses
+
+    def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
+        lengths = lengths_of(self.length, dimension)
+        waves = mixed_frequencies(dimension, count, rng, self.mixing) / lengths
+        top = self._at_zero(self.profile)
+        return Frequencies(waves, np.full(count, top**0.5 * count**-0.5))
 
     def evaluate(self, pairs: Pairs) -> Array:
         return self.profile(pairs.squared_distance(self.length))
@@ -159,6 +175,9 @@ class Gaussian(Radial):
     def profile(self, s: Array) -> Array:
         return exp(s, -0.5)
 
+    def mixing(self, count: int, rng: np.random.Generator) -> Array:
+        return np.ones(count)
+
     def evaluate_squares(self, pairs: Pairs) -> Array:
         return -2.0 * pairs.xp.expm1(-0.5 * pairs.squared_distance(self.length))
 
@@ -188,6 +207,11 @@ class Matern(Descending, Radial):
         "bandwidth": checked_bandwidth,
     }
     theorem: ClassVar[str] = "the characteristic function of a multivariate Student law"
+
+    def mixing(self, count: int, rng: np.random.Generator) -> Array:
+        if self.nu == np.inf:
+            return np.ones(count)
+        return np.sqrt(2.0 * self.nu / rng.chisquare(2.0 * self.nu, count))  # Student's law
 
     @property
     def steepest(self) -> float:
@@ -257,6 +281,9 @@ class RationalQuadratic(Descending, Radial):
 
     def profile(self, s: Array) -> Array:
         return exp(-self.shape * self._log(s))
+
+    def mixing(self, count: int, rng: np.random.Generator) -> Array:
+        return np.sqrt(rng.gamma(self.shape, 1.0 / self.shape, count))
 
     def profile_slope(self, s: Array) -> Array:
         return -0.5 * exp(-(self.shape + 1.0) * self._log(s))
@@ -337,6 +364,16 @@ class Laplacian(Metric):
 
     def asks(self, columns: int) -> tuple[Statistic, ...] | None:
         return (self.unit,) if self.norm == 2.0 or columns == 1 else None
+
+    def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
+        if self.norm not in (1.0, 2.0) and dimension > 1:
+            return Metric.frequencies(self, dimension, count, rng)  # which refuses
+        lengths = lengths_of(self.length, dimension)
+        if self.norm == 2.0:
+            waves = mixed_frequencies(dimension, count, rng, Matern(0.5).mixing)
+        else:
+            waves = rng.standard_cauchy((count, dimension))
+        return Frequencies(waves / lengths, np.full(count, count**-0.5))
 
     def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
         if self.norm != 2.0:

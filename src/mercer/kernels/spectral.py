@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from math import sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from mercer.check import Array, InvalidParameter, Points, namespace
 from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.bounds import Arithmetic, Bound
+from mercer.kernels.frequencies import Frequencies, lengths_of
 from mercer.kernels.pairs import Pairs, Statistic, exp, is_complex
 from mercer.kernels.radial import Matern
 
@@ -39,7 +40,14 @@ class Coordinatewise(Metric):
         """Return the derivatives of ρ(t) in parameters other than the length of t."""
         return {}
 
-    length_name: ClassVar[str] = "bandwidth"
+    def draws(self, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+        """Return draws of the law that ρ is the characteristic function of."""
+        return Kernel.frequencies(self, shape[1], shape[0], rng).waves  # which refuses
+
+    def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
+        lengths = lengths_of(self.length, dimension)
+        waves = self.draws((count, dimension), rng) / lengths
+        return Frequencies(waves, np.full(count, count**-0.5))
 
     @property
     def reads_sparse(self) -> bool:
@@ -127,6 +135,11 @@ class Periodic(Coordinatewise):
     def resolve_own(self, x: Points) -> Kernel:
         return self
 
+    def draws(self, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+        # exp(z cos t) has the modified Bessel functions of z for coefficients: Skellam's law.
+        poisson = rng.poisson(0.5 / self.bandwidth**2, (2, *shape))
+        return np.asarray(2.0 * np.pi * (poisson[0] - poisson[1]))
+
     def _chord(self, t: Array) -> Array:
         return namespace(t).sin(np.pi * _within_period(t)) / self.bandwidth
 
@@ -188,6 +201,9 @@ class Sinc(Coordinatewise):
     domain: ClassVar[Domain] = {"bandwidth": checked_bandwidth}
     theorem: ClassVar[str] = "the characteristic function of a uniform law (Bochner)"
 
+    def draws(self, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+        return LAWS["uniform"].draws(rng, shape)
+
     def factor(self, t: Array) -> Array:
         return _sinc(t)
 
@@ -215,15 +231,37 @@ def _signs(t: Array) -> Array:
     return namespace(t).cos(t)
 
 
-LAWS: dict[str, tuple[Callable[[Array], Array], Callable[[Array], Array]]] = {
-    "normal": (_normal, lambda t: -t * _normal(t)),
-    "uniform": (_sinc, _sinc_slope),
-    "cauchy": (_cauchy, lambda t: -namespace(t).sign(t) * _cauchy(t)),
-    "laplace": (_laplace, lambda t: -2.0 * t * _laplace(t) ** 2),
-    "triangular": (_triangular, lambda t: _sinc(0.5 * t) * _sinc_slope(0.5 * t)),
-    "signs": (_signs, lambda t: -namespace(t).sin(t)),
+class Law(NamedTuple):
+    """A symmetric law on the line: its characteristic function, the slope of that, and draws."""
+
+    transform: Callable[[Array], Array]
+    slope: Callable[[Array], Array]
+    draws: Callable[[np.random.Generator, tuple[int, int]], Array]
+
+
+LAWS = {
+    "normal": Law(
+        _normal, lambda t: -t * _normal(t), lambda rng, shape: rng.standard_normal(shape)
+    ),
+    "uniform": Law(_sinc, _sinc_slope, lambda rng, shape: rng.uniform(-1.0, 1.0, shape)),
+    "cauchy": Law(
+        _cauchy,
+        lambda t: -namespace(t).sign(t) * _cauchy(t),
+        lambda rng, shape: rng.standard_cauchy(shape),
+    ),
+    "laplace": Law(
+        _laplace, lambda t: -2.0 * t * _laplace(t) ** 2, lambda rng, shape: rng.laplace(size=shape)
+    ),
+    "triangular": Law(
+        _triangular,
+        lambda t: _sinc(0.5 * t) * _sinc_slope(0.5 * t),
+        lambda rng, shape: rng.triangular(-1.0, 0.0, 1.0, shape),
+    ),
+    "signs": Law(
+        _signs, lambda t: -namespace(t).sin(t), lambda rng, shape: rng.choice([-1.0, 1.0], shape)
+    ),
 }
-"""Symmetric laws on the line, with their characteristic functions and the derivatives of those."""
+"""Symmetric laws on the line by name."""
 
 
 def _law(v: Any, name: str) -> Any:
@@ -264,9 +302,14 @@ class Characteristic(Coordinatewise):
             return ""
         return f"Characteristic: the characteristic function of the {self.law} law (Bochner)"
 
+    def draws(self, shape: tuple[int, int], rng: np.random.Generator) -> Array:
+        if callable(self.law):
+            return Coordinatewise.draws(self, shape, rng)
+        return LAWS[self.law].draws(rng, shape)
+
     def factor(self, t: Array) -> Array:
         if not callable(self.law):
-            return LAWS[self.law][0](t)
+            return LAWS[self.law].transform(t)
         # Of one row alone a function of the whole array is seldom as long as of all by chance.
         for gaps in (t[:1, ...], t):
             values = self.law(gaps)
@@ -282,7 +325,7 @@ class Characteristic(Coordinatewise):
     def factor_slope(self, t: Array) -> Array:
         if callable(self.law):
             return Kernel.evaluate_slopes(self, None)  # type: ignore[arg-type]  # which refuses
-        return LAWS[self.law][1](t)
+        return LAWS[self.law].slope(t)
 
 
 @value
@@ -311,6 +354,9 @@ class Sobolev(Metric):
 
     def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
         return self.matern(arithmetic.columns)[0].evaluate_bounds(arithmetic)
+
+    def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
+        return self.matern(dimension)[0].frequencies(dimension, count, rng)
 
     def _matern_of(self, pairs: Pairs) -> tuple[Matern, float]:
         return self.matern(pairs.columns * (2 if is_complex(pairs.rows[0]) else 1))

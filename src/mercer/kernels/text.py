@@ -55,7 +55,14 @@ SIGN = 3  # a sign binds more tightly than a product and less than a power, as i
 BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4, ".": 5}
 OPERATORS: dict[str, Any] = {"+": add, "-": sub, "*": mul, "/": truediv, "**": pow}
 WORDS = {"inf": inf, "None": None, "none": None, "True": True, "False": False}
-OF_KERNELS = (Kernel.exp, Kernel.polynomial, Kernel.normalised, Kernel.gaussian, Kernel.centred)
+OF_KERNELS = (
+    Kernel.exp,
+    Kernel.polynomial,
+    Kernel.normalised,
+    Kernel.gaussian,
+    Kernel.centred,
+    Kernel.stretched,
+)
 METHODS: dict[str, Callable[..., Kernel]] = {m.__name__: m for m in OF_KERNELS}
 UNAVAILABLE = {
     name: f"a kernel mercer does not have: give scikit-learn's {name}_kernel as precomputed"

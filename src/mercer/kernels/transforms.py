@@ -28,7 +28,15 @@ from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import dense
 from mercer.kernels.frozen import FrozenArray, FrozenRow
-from mercer.kernels.pairs import Pairs, Table, conj, is_complex
+from mercer.kernels.pairs import (
+    Pairs,
+    Scale,
+    Table,
+    checked_scale,
+    conj,
+    is_complex,
+    multiply_scales,
+)
 from mercer.points import SparseRows, as_points
 
 T = TypeVar("T")
@@ -203,6 +211,78 @@ class PullBack(Kernel):
 
     def formula(self, name: Name) -> tuple[str, int]:
         return f"{wrap(self.kernel, name, ATOM)}.on({literal(self.function, name)})", ATOM
+
+
+@dataclass(frozen=True)
+class Divided:
+    """The map of points to points in units of a scale."""
+
+    scale: Scale
+
+    def __call__(self, x: Points) -> Array:
+        rows = vectors(x)
+        xp = namespace(rows)
+        lengths = xp.asarray(self.scale, dtype=xp.float64)
+        if isinstance(self.scale, tuple) and len(self.scale) != rows.shape[1]:
+            raise InvalidInput(
+                f"the kernel is stretched by {len(self.scale)} lengths, and the points have "
+                f"{rows.shape[1]} coordinates"
+            )
+        divided: Array = rows / lengths
+        return divided
+
+
+@value
+class Stretched(Kernel):
+    r"""A kernel of points in units of a scale, where no parameter of the kernel can take it.
+
+    .. math:: k(x, y) = k_1(x / s, y / s), \quad s > 0
+
+    The scale is a unit of the data and no parameter to tune.
+
+    >>> from mercer import Polynomial
+    >>> Polynomial(degree=2).stretched([2.0, 4.0])([[2.0, 4.0]], [[4.0, 8.0]])
+    array([[25.]])
+    """
+
+    kernel: Kernel
+    scale: float | tuple[float, ...]
+    domain: ClassVar[Domain] = {"scale": lambda s, _: checked_scale(s)}
+    theorem: ClassVar[str] = "a kernel of mapped points is of the same kind"
+
+    @property
+    def reads_sparse(self) -> bool:
+        return False
+
+    def own_parameters(self) -> dict[str, Any]:
+        return {}
+
+    def seen_by(self, child: str, x: Points) -> Points:
+        return Divided(self.scale)(x)
+
+    def stretch(self, scale: Scale) -> Kernel:
+        return Stretched(self.kernel, multiply_scales(self.scale, scale))
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return self.kernel.evaluate(pairs.mapped(Divided(self.scale)))
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return self.kernel.evaluate_squares(pairs.mapped(Divided(self.scale)))
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        inner = self.kernel.evaluate_partials(pairs.mapped(Divided(self.scale)))
+        return {f"kernel__{n}": d for n, d in inner.items()}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        inner = self.kernel.evaluate_slopes(pairs.mapped(Divided(self.scale)))
+        return inner / namespace(inner).asarray(self.scale, dtype=inner.dtype)
+
+    def features(self, x: Points) -> Array:
+        return self.kernel.features(Divided(self.scale)(x))
+
+    def formula(self, name: Name) -> tuple[str, int]:
+        inner = wrap(self.kernel, name, ATOM)
+        return f"{inner}.stretched({literal(self.scale, name)})", ATOM
 
 
 def _refuse_shape(values: Array, shape: tuple[int | str, ...], what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import sqrt
 from typing import Any, ClassVar
 
@@ -28,7 +29,16 @@ from mercer.check import (
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
 from mercer.kernels.features import join, monomials
-from mercer.kernels.pairs import INNER, LARGEST_SQUARE, Aligned, Pairs, Statistic, is_complex, real
+from mercer.kernels.pairs import (
+    INNER,
+    LARGEST_SQUARE,
+    Aligned,
+    Pairs,
+    Scale,
+    Statistic,
+    is_complex,
+    real,
+)
 
 MOST_ASYMMETRY = 1e-12
 """A form computed as A'A differs from its transpose by rounding, thousands of times less."""
@@ -67,6 +77,11 @@ class Linear(Kernel):
 
     def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
         return arithmetic.inner()
+
+    def stretch(self, scale: Scale) -> Kernel:
+        if isinstance(scale, tuple):
+            return Bilinear(np.diag(np.array(scale) ** -2.0))
+        return self * (1.0 / scale / scale)
 
     def evaluate(self, pairs: Pairs) -> Array:
         return pairs.inner()
@@ -120,6 +135,9 @@ class Tanimoto(Kernel):
     theorem: ClassVar[str] = "a power series in the inner product times 1/(a + b) of squared norms"
     is_vectorial: ClassVar[bool] = True
     is_of_products: ClassVar[bool] = True
+
+    def stretch(self, scale: Scale) -> Kernel:
+        return Kernel.stretch(self, scale) if isinstance(scale, tuple) else self
 
     def _parts(self, pairs: Pairs) -> tuple[Array, Array]:
         """Return inner products, and the denominator, which is 0 for two vectors of zeros."""
@@ -217,6 +235,11 @@ class Polynomial(Kernel):
         error = self.scale * inner.error + 2 * arithmetic.unit * value
         return arithmetic.power(Bound(value, error), self.degree)
 
+    def stretch(self, scale: Scale) -> Kernel:
+        if isinstance(scale, tuple):
+            return Kernel.stretch(self, scale)
+        return replace(self, scale=self.scale / scale / scale)
+
     def _base(self, pairs: Pairs) -> Array:
         base = self.scale * pairs.inner()
         base += self.offset
@@ -278,6 +301,11 @@ class Sigmoid(Kernel):
         rounding = (2 * argument + FUNCTION) * arithmetic.unit
         return Bound(1.0, steepness * inner.error + rounding)
 
+    def stretch(self, scale: Scale) -> Kernel:
+        if isinstance(scale, tuple):
+            return Kernel.stretch(self, scale)
+        return replace(self, scale=self.scale / scale / scale)
+
     def evaluate(self, pairs: Pairs) -> Array:
         inner = pairs.inner()
         return namespace(inner).tanh(self.scale * inner + self.offset)
@@ -329,6 +357,11 @@ class Bilinear(Kernel):
     @property
     def is_affine(self) -> bool:
         return True
+
+    def stretch(self, scale: Scale) -> Kernel:
+        lengths = np.asarray(scale)
+        rows = lengths[:, None] if lengths.ndim else lengths
+        return Bilinear(np.asarray(self.B) / rows / lengths)
 
     def _form(self, pairs: Pairs) -> Array:
         xp = pairs.xp
