@@ -75,7 +75,7 @@ def test_numbers_outside_the_domain_are_named(kernel: mc.Kernel) -> None:
         kernel([[1.0, 2.0]], [[1.0, -3.0]])
     with pytest.raises(mc.InvalidInput, match="complex"):
         kernel(np.array([[1.0 + 1j, 2.0]]))
-    with pytest.raises(mc.InvalidInput, match="not finite"):
+    with pytest.raises(mc.InvalidInput, match="row 0, column 0 holds NaN"):
         kernel([[np.nan, 1.0]])
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
@@ -32,6 +33,7 @@ from mercer import (
 )
 from mercer.check import (
     Array,
+    Checked,
     as_numpy,
     chunks,
     finite,
@@ -220,14 +222,14 @@ def test_constant_and_duplicate_rows_and_columns_are_ordinary_points() -> None:
 
 
 REFUSED: list[tuple[str, Any, str]] = [
-    ("nan", [[1.0, 2.0], [3.0, np.nan]], "1 value that is not finite.*row 1, column 1: nan"),
-    ("+inf", np.array([[np.inf, 1.0]]), "row 0, column 0: inf"),
-    ("-inf", [[1.0], [2.0], [-np.inf], [np.nan]], "2 values.*row 2, column 0: -inf"),
+    ("nan", [[1.0, 2.0], [3.0, np.nan]], "x, row 1, column 1 holds NaN. Remove"),
+    ("+inf", np.array([[np.inf, 1.0]]), "x, row 0, column 0 holds inf. Remove"),
+    ("-inf", [[1.0], [2.0], [-np.inf], [np.nan]], "row 2, column 0 holds -inf, and 1 more"),
     ("complex nan", [[1j], [complex(0, np.nan)]], "row 1, column 0"),
-    ("None", [[1.0, None]], "row 0, column 1: nan"),
-    ("single inf", np.array([[1.0], [np.inf]], np.float32), "row 1, column 0: inf"),
+    ("None", [[1.0, None]], "row 0, column 1 holds NaN"),
+    ("single inf", np.array([[1.0], [np.inf]], np.float32), "row 1, column 0 holds inf"),
     ("too large", [[10**400]], "x cannot be read as numbers"),
-    ("too large for double", np.array([[np.longdouble(10) ** 400]]), "row 0, column 0: inf"),
+    ("too large for double", np.array([[np.longdouble(10) ** 400]]), "row 0, column 0 holds inf"),
     ("masked", np.ma.array(X[:2], mask=np.eye(2, 4) > 0), "masked.*row 0, column 0"),
     ("masked later", np.ma.array([1.0, 2.0], mask=[False, True]), "masked.*row 1"),
     ("text", [["a"], ["b"]], "x, row 0, column 0: 'a' is not a number"),
@@ -295,8 +297,8 @@ def test_a_value_that_is_not_finite_is_found_wherever_it_is(
     row, column = data.draw(st.integers(0, n - 1)), data.draw(st.integers(0, p - 1))
     x = np.ones((n, p))
     x[row, column] = bad
-    before = x.copy()
-    with pytest.raises(InvalidInput, match=f"row {row}, column {column}: {bad}"):
+    before, word = x.copy(), "NaN" if np.isnan(bad) else bad
+    with pytest.raises(InvalidInput, match=f"row {row}, column {column} holds {word}. Remove"):
         Gaussian()(x)
     np.testing.assert_array_equal(x, before)
 
@@ -308,6 +310,40 @@ def test_vectors_keep_the_callers_memory_and_never_write_to_it() -> None:
     assert type(vectors(X.view(np.matrix))) is np.ndarray
 
 
+def test_checked_rows_stay_checked_and_what_is_made_of_them_does_not() -> None:
+    x = Checked.of(X, "X", column_names=("a", "b", "c", "d"))
+    assert np.shares_memory(x, X)
+    for part in (x[1:3], x[[2, 0]], x[:, :2], x[X[:, 0] > 0.0]):
+        assert isinstance(part, Checked)
+        assert part.is_known
+    for made in (2.0 * x, x - x.mean(axis=0), x @ x.T, np.exp(x), x.sum(axis=0), x[0], x[:, 0]):
+        assert type(made) is np.ndarray
+    stored = pickle.loads(pickle.dumps(x))
+    for made in (x.copy(), x.astype(np.float32), x.dot(x.T), x.cumsum(axis=0), stored):
+        assert not getattr(made, "is_known", False)
+    assert type(vectors(x)) is np.ndarray
+    assert x.copied().is_known
+    assert not np.shares_memory(x.copied(), X)
+    assert repr(x) == repr(X)
+
+
+def test_a_false_claim_does_not_pass_through_a_copy() -> None:
+    copy = Checked.of(X, "X").copy()
+    copy[1, 2] = np.nan
+    with pytest.raises(InvalidInput, match="x, row 1, column 2 holds NaN"):
+        Gaussian()(copy)
+
+
+def test_the_refusal_names_the_column_and_the_unit_is_a_power_of_two() -> None:
+    bad = X.copy()
+    bad[2, 1] = -np.inf
+    with pytest.raises(InvalidInput, match=r"X, row 2, column 1 \('b'\) holds -inf. Remove"):
+        Checked.of(bad, "X", column_names=("a", "b", "c", "d"))
+    unit = Checked.of(1e200 * X, "X").unit
+    assert 1.0 <= np.abs(1e200 * X).max() / unit < 2.0
+    assert np.frexp(unit)[0] == 0.5
+
+
 def test_complex_objects_are_complex_numbers() -> None:
     x = np.array([[1j, 2.0], [Fraction(1, 2), 1]], object)
     np.testing.assert_array_equal(vectors(x), [[1j, 2.0], [0.5, 1.0]])
@@ -316,7 +352,7 @@ def test_complex_objects_are_complex_numbers() -> None:
 
 
 def test_numbers_beyond_double_precision_are_refused_without_a_warning() -> None:
-    with pytest.raises(InvalidInput, match="row 0, column 0: inf"):
+    with pytest.raises(InvalidInput, match="row 0, column 0 holds inf"):
         vectors(np.array([[np.longdouble(10) ** 400]]))
 
 
@@ -555,5 +591,5 @@ def test_arrays_of_any_shape_are_real_numbers_or_refused() -> None:
     np.testing.assert_array_equal(real_array([[[1]]], "t"), np.ones((1, 1, 1)))
     with pytest.raises(InvalidInput, match="t must hold real numbers, found complex"):
         real_array([1j], "t")
-    with pytest.raises(InvalidInput, match=r"t is not a finite number but inf"):
+    with pytest.raises(InvalidInput, match=r"^t holds inf. Remove"):
         real_array(np.inf, "t")

@@ -134,9 +134,9 @@ def test_the_distance_to_a_set_in_tiles_of_sets_and_of_complex_features(
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        *(([1.0], "one weight >= 0 for each"), ([1.0, -1.0], "one weight >= 0 for each")),
-        *(([0.0, 0.0], "not all zero"), ([1e308, 1e308], "one weight >= 0 for each")),
-        *(([1.0, np.nan], "not a finite number"), (["a", "b"], "'a' is not a number")),
+        *(([1.0], r"the shape \(1,\) for 2"), ([1.0, -1.0], "nonnegative")),
+        *(([0.0, 0.0], "not all zero"), ([1e308, 1e308], "have a finite sum")),
+        *(([1.0, np.nan], "row 1 holds NaN"), (["a", "b"], "'a' is no weight")),
     ],
 )
 def test_barycentres_refuse_their_weights(weights: Any, message: str) -> None:

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 import mercer as mc
+from mercer import check, estimator, targets
 from mercer import sklearn as sklearn_doors
 from mercer.data import open_points
 from mercer.estimator import NotANumber, as_kernel, numbers_of
@@ -476,3 +477,32 @@ def test_float32_of_frames_is_seen() -> None:
             {"a": SINGLE[:, 0], "b": SINGLE[:, 1].astype(np.float64)}
         )
         assert mc.PCA(1).fit_transform(mixed).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda x, y: mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(x),
+        lambda x, y: mc.GaussianProcess().fit(x, y),
+        lambda x, y: mc.KernelRegression(mc.Matern(1.5) + mc.Linear(), 0.1).fit(x, y),
+        lambda x, y: mc.SVR(mc.Gaussian(1.0).normalised()).fit(x, y),
+    ],
+    ids=["KernelPCA", "GaussianProcess", "KernelRegression", "SVR"],
+)
+def test_data_are_examined_once_however_often_they_are_used(
+    fit: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(20, 3)), rng.normal(size=20)
+    seen = []
+    original = check.refuse_non_finite
+
+    def examine(values: Any, *named: Any, **options: Any) -> None:
+        seen.append(np.shape(values))
+        original(values, *named, **options)
+
+    for module in (check, estimator, targets):
+        monkeypatch.setattr(module, "refuse_non_finite", examine)
+    fit(x, y)
+    assert [shape for shape in seen if len(shape) == 2] == [(20, 3)]
+    assert seen.count((20,)) <= 1

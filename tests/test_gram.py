@@ -403,5 +403,5 @@ def test_a_gram_matrix_survives_pickling() -> None:
 
 
 def test_weights_that_are_no_numbers_are_refused() -> None:
-    with pytest.raises(InvalidInput, match="weights must be numbers"):
+    with pytest.raises(InvalidInput, match="weights, row 0: .a. is no weight"):
         Gram(mc.Linear(), np.eye(2)).centred(np.array(["a", "b"]))

@@ -150,7 +150,7 @@ def test_adjacency_there_and_back(g: Graph, d: Graph) -> None:
         ([[0.0, 1.0], [0.0, 0.0]], r"not symmetric at row 0, column 1; .* directed=True"),
         ([[0.0, 1.0], [2.0, 0.0]], "not symmetric at row 0, column 1"),
         ([[1.0, 0.0], [0.0, 0.0]], "node 0 has an edge to itself"),
-        ([[0.0, np.nan], [np.nan, 0.0]], "not a finite number"),
+        ([[0.0, np.nan], [np.nan, 0.0]], "row 0, column 1 holds NaN, and 1 more"),
         ([[0.0, 1.0]], "must be square, found 1 x 2"),
         ([0.0, 1.0], "has two axes"),
     ],
@@ -364,7 +364,7 @@ def test_a_graph_may_have_labels_of_edges_and_attributes_of_nodes() -> None:
         ({"edge_labels": ["x"]}, "1 edge labels for 2 edges"),
         ({"edge_labels": [["x"], "y"]}, "of edge 0 cannot be compared"),
         ({"attributes": [[1.0]]}, r"shape \(1, 1\) for 3 nodes"),
-        ({"attributes": [1.0, float("nan"), 2.0]}, "attributes is not a finite number"),
+        ({"attributes": [1.0, float("nan"), 2.0]}, "the attributes, row 1 holds NaN"),
     ):
         with pytest.raises(mc.InvalidInput, match=message):
             Graph([(2, 1), (0, 1)], **wrong)

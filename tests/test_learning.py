@@ -252,9 +252,9 @@ def regressions() -> list[Any]:
 
 @pytest.mark.parametrize("model", regressions(), ids=lambda m: type(m).__name__)
 def test_words_are_no_targets(model: Any) -> None:
-    with pytest.raises(mc.InvalidInput, match="y holds 'high' at row 1, .*SVC"):
+    with pytest.raises(mc.InvalidInput, match="y, row 1: 'high' is not a number.*SVC"):
         model.fit(np.arange(3.0)[:, None], ["0.5", "high", "low"])
-    with pytest.raises(mc.InvalidInput, match="y holds None at row 2"):
+    with pytest.raises(mc.InvalidInput, match="y, row 2: None is not a number"):
         model.fit(np.arange(3.0)[:, None], np.array([1.0, 2.0, None]))
     read = model.fit(np.arange(3.0)[:, None], ["0.5", "1.0", "0.25"])
     assert np.all(np.isfinite(read.predict(np.arange(3.0)[:, None])))
@@ -265,9 +265,9 @@ def test_targets_that_are_no_finite_real_numbers_are_named(model: Any) -> None:
     x, y = np.arange(4.0)[:, None], np.array([0.0, 1.0, 0.5, 2.0])
     for value, word in ((np.nan, "NaN"), (-np.inf, "-inf")):
         wrong = np.where(np.arange(4) == 2, value, y)
-        with pytest.raises(mc.InvalidInput, match=f"y holds {word} at row 2: leave out"):
+        with pytest.raises(mc.InvalidInput, match=f"y, row 2 holds {word}. Remove"):
             model.fit(x, wrong)
-        with pytest.raises(mc.InvalidInput, match=f"y holds {word} at row 2: leave out"):
+        with pytest.raises(mc.InvalidInput, match=f"y, row 2 holds {word}. Remove"):
             model.fit(x, pd.Series(wrong))
     with pytest.raises(mc.InvalidInput, match="y holds complex numbers"):
         model.fit(x, y + 1j)
@@ -281,7 +281,7 @@ def test_several_targets_are_named_with_their_column() -> None:
     both = np.ones((4, 2))
     both[1, 1] = np.nan
     model = mc.KernelRegression(mc.Gaussian(1.0), 1e-2)
-    with pytest.raises(mc.InvalidInput, match="y holds NaN at row 1, column 1"):
+    with pytest.raises(mc.InvalidInput, match="y, row 1, column 1 holds NaN"):
         model.fit(np.arange(4.0)[:, None], both)
     with pytest.raises(mc.InvalidInput, match="y has 3 values for 4 points"):
         model.fit(np.arange(4.0)[:, None], both[:3, 0])

@@ -547,7 +547,7 @@ def test_parameters_outside_their_domain_are_refused(settings: dict[str, Any]) -
 
 @pytest.mark.parametrize("weights", [[1.0] * 8, [-1.0] + [1.0] * 8, [0.0] * 9, [np.nan] * 9])
 def test_weights_are_checked(weights: list[float]) -> None:
-    with pytest.raises(mc.InvalidInput, match="weights|nan is no weight"):
+    with pytest.raises(mc.InvalidInput, match="sample_weight"):
         mc.ClassicalMDS(2).fit(US, sample_weight=weights)
 
 

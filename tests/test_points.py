@@ -115,7 +115,7 @@ def test_what_is_not_finite_is_named_by_its_place() -> None:
     bad = S.copy()
     row, column = (int(i[7]) for i in bad.nonzero())
     bad.data[7] = np.nan
-    with pytest.raises(mc.InvalidInput, match=f"row {row}, column {column}: nan"):
+    with pytest.raises(mc.InvalidInput, match=f"x, row {row}, column {column} holds NaN"):
         mc.Gaussian()(bad)
     with pytest.raises(mc.InvalidInput, match=f"row {row}, column {column} holds NaN"):
         mc.KernelPCA(kernel=mc.Gaussian()).fit(bad)

@@ -442,7 +442,7 @@ def test_weights_of_any_size_are_shares() -> None:
     assert mc.KernelRegression(mc.Gaussian(1.0), 1e-2).fit(X, Y, light).gap_ < 1e-12
     with pytest.raises(mc.InvalidInput, match="weight 1e-30 at row 7"):
         mc.KernelRegression(mc.Gaussian(1.0), 1e-2, loss="absolute").fit(X, Y, light)
-    for wrong, message in (("heavy", "row 0: 'heavy'"), ([np.inf] * 60, "row 0: inf")):
+    for wrong, message in (("heavy", "sample_weight: 'heavy'"), ([np.inf] * 60, "row 0 holds inf")):
         with pytest.raises(mc.InvalidInput, match=message):
             mc.KernelRegression(mc.Gaussian(1.0), 1e-2).fit(X, Y, wrong)
 

@@ -198,7 +198,7 @@ def test_functions_of_different_kernels_do_not_mix() -> None:
     [
         ([[0.0]], [1.0, 2.0], "one weight for each"),
         ([], [], "at least one point"),
-        ([[0.0]], [np.nan], "not finite"),
+        ([[0.0]], [np.nan], "weights, row 0, column 0 holds NaN"),
         (3.0, [1.0], "sequence of points"),
     ],
 )
@@ -394,7 +394,7 @@ class Sized(NamedTuple):
     ],
 )
 def test_overflow_is_named_not_warned_of(compute: Callable[[Function], object]) -> None:
-    with pytest.raises(mc.InvalidInput, match="not finite|not a finite number"):
+    with pytest.raises(mc.InvalidInput, match="holds inf|not a finite number"):
         compute(Function(mc.Linear(), [[1e100]], [1e100]))
 
 

@@ -88,7 +88,7 @@ def test_features_may_come_from_points_of_any_kind() -> None:
     ("phi", "message"),
     [
         (lambda x: np.ones((2, 3)), "returned 2 rows for 5 points; it must return one row"),
-        (lambda x: np.full((5, 1), np.nan), r"phi\(x\) has 5 values that are not finite"),
+        (lambda x: np.full((5, 1), np.nan), r"phi\(x\), row 0, column 0 holds NaN, and 4 more"),
         (lambda x: [["a"]] * 5, r"phi\(x\), row 0, column 0: 'a' is not a number"),
     ],
 )

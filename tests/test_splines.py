@@ -107,8 +107,8 @@ def test_the_null_space_is_what_the_penalty_does_not_see(
         ([-1e-300], "x has -1e-300 at row 0"),
         ([[0.0, 1.0]], "x has 2 coordinates; take one kernel for each coordinate"),
         ([1.0 + 1j], "reads real numbers, and x holds complex ones"),
-        ([0.0, float("nan")], "not finite, the first at row 1"),
-        ([0.0, float("inf")], "not finite, the first at row 1"),
+        ([0.0, float("nan")], "row 1, column 0 holds NaN"),
+        ([0.0, float("inf")], "row 1, column 0 holds inf"),
         ([[0.0], ["a"]], "row 1, column 0: 'a' is not a number"),
     ],
 )

@@ -375,10 +375,10 @@ def test_labels_and_weights_that_cannot_be_used_are_refused() -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (["a", "b", None, "a"], "y holds None at row 2"),
-        (np.array([0.0, 1.0, 0.0, np.nan]), "y holds NaN at row 3"),
-        (np.array([0.0, np.inf, 0.0, 1.0]), "y holds inf at row 1"),
-        (np.array(["a", np.nan, "a", "b"], dtype=object), "y holds NaN at row 1"),
+        (["a", "b", None, "a"], "y, row 2 holds None"),
+        (np.array([0.0, 1.0, 0.0, np.nan]), "y, row 3 holds NaN"),
+        (np.array([0.0, np.inf, 0.0, 1.0]), "y, row 1 holds inf"),
+        (np.array(["a", np.nan, "a", "b"], dtype=object), "y, row 1 holds NaN"),
         (np.array(["a", 1, "a", 1], dtype=object), "mixes labels of the types int, str"),
         ([0.5, 1.5, 0.5, 0.7], "Unknown label type: continuous"),
         ("ab", "a label for each point"),
@@ -848,7 +848,7 @@ def test_one_class_needs_more_than_a_conditional_kernel() -> None:
 def test_what_tubes_and_single_classes_refuse(model: Any, message: str) -> None:
     with pytest.raises(mc.InvalidParameter, match=message):
         model.fit(X, Z)
-    with pytest.raises(mc.InvalidInput, match="all weights are zero"):
+    with pytest.raises(mc.InvalidInput, match="not all zero"):
         clone(model).fit(X, Z, sample_weight=np.zeros(80))
 
 

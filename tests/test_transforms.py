@@ -136,7 +136,7 @@ def test_weights_of_truth_values_select_points() -> None:
     [
         (lambda x: np.ones(3), r"one number for each of the 6 points, found shape \(3, 1\)"),
         (lambda x: np.ones((6, 2)), r"found shape \(6, 2\)"),
-        (lambda x: np.full(6, np.nan), r"f\(x\) has 6 values that are not finite"),
+        (lambda x: np.full(6, np.nan), r"f\(x\), row 0, column 0 holds NaN, and 5 more"),
         (lambda x: ["a"] * 6, r"f\(x\), row 0, column 0: 'a' is not a number"),
         (lambda x: np.ones((6, 1, 1)), r"f\(x\) must hold points"),
     ],

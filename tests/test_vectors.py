@@ -175,7 +175,7 @@ def test_a_singular_form_is_accepted_however_it_was_rounded() -> None:
         ),
         ([[1.0, 2.0]], mc.InvalidInput, r"square matrix, found shape \(1, 2\)"),
         ([[1.0, 2.0], [2.0]], mc.InvalidInput, "same number in every row"),
-        ([[float("nan")]], mc.InvalidInput, "not finite, the first at row 0, column 0"),
+        ([[float("nan")]], mc.InvalidInput, "row 0, column 0 holds NaN"),
     ],
 )
 def test_forms_that_are_not_positive_semidefinite_are_refused(

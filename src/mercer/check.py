@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sized
+from functools import cached_property
 from math import isnan
 from numbers import Integral, Number, Real
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
@@ -134,8 +135,14 @@ class DataWarning(UserWarning):
     """Something in the data was guessed or changed that the user should know of."""
 
 
+NUMPY = cast(Namespace, array_namespace(np.empty(0)))
+"""numpy's namespace, in the spelling of the standard."""
+
+
 def namespace(*arrays: Any) -> Namespace:
     """Return the array API namespace of the arrays, numpy's for anything that has none."""
+    if all(isinstance(a, np.ndarray) for a in arrays):
+        return NUMPY
     known = [a for a in arrays if is_array_api_obj(a)] or [np.empty(0)]
     try:
         return cast(Namespace, array_namespace(*known))
@@ -227,6 +234,94 @@ def in_dtype_of(data: Any, values: Array) -> Array:
     return xp.astype(values, xp.complex64 if is_complex else xp.float32)
 
 
+class Checked(np.ndarray[Any, np.dtype[Any]]):
+    """Rows of numbers that were examined: all finite, in double precision or in single.
+
+    Whoever receives them does not look again, nor at any of their rows. What is computed from
+    them is a plain array, of which nothing is known. The names of rows and columns, where there
+    are any, and the power of two that is the unit of the numbers stay with the whole.
+
+    >>> x = Checked.of([[3.0, 0.0], [0.0, 5.0]], "x")
+    >>> x.unit, x[:1].is_known, type(2.0 * x).__name__
+    (4.0, True, 'ndarray')
+    """
+
+    is_known = False
+    """Whether it was examined: a copy or a cast, into which others may write, was not."""
+    row_names: tuple[str, ...] | None = None
+    column_names: tuple[str, ...] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        x: Any,
+        name: str,
+        *,
+        row_names: tuple[str, ...] | None = None,
+        column_names: tuple[str, ...] | None = None,
+    ) -> Checked:
+        """Return rows of numpy's numbers as such, refused if one is missing or infinite."""
+        if isinstance(x, Checked) and x.is_known:
+            return x
+        a = x if isinstance(x, np.ndarray) and x.dtype in KEPT_TYPES else as_numpy(vectors(x, name))
+        refuse_non_finite(a, name, columns=column_names)
+        return _known(a, row_names, column_names)
+
+    def copied(self) -> Checked:
+        """Return the same in memory of its own, where those who brought it cannot change it."""
+        return _known(np.array(self), self.row_names, self.column_names)
+
+    @property
+    def doubles(self) -> Checked:
+        """The same numbers in double precision, which they stay if they are."""
+        if self.dtype != np.float32:
+            return self
+        return _known(np.asarray(self, np.float64), self.row_names, self.column_names)
+
+    @cached_property
+    def unit(self) -> float:
+        """The power of two in which the largest modulus is between 1 and 2."""
+        return power_of_two(np.asarray(self))
+
+    def __getitem__(self, index: Any, /) -> Any:
+        if isinstance(index, slice) and index.indices(len(self)) == (0, len(self), 1):
+            return self
+        part = super().__getitem__(index)
+        if not isinstance(part, Checked):
+            return part
+        part.is_known = self.is_known
+        return part if part.ndim == 2 else np.asarray(part)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        return array[()] if return_scalar else np.asarray(array)
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+
+def _known(
+    array: Array, row_names: tuple[str, ...] | None, column_names: tuple[str, ...] | None
+) -> Checked:
+    """Return an array as one that was examined."""
+    made = array.view(Checked)
+    made.is_known, made.row_names, made.column_names = True, row_names, column_names
+    return made
+
+
+KEPT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.complex128))
+"""Types of numbers that are kept as they come."""
+
+
+def power_of_two(values: Array) -> float:
+    """Return a unit in which the largest modulus is between 1 and 2; to divide by it is exact.
+
+    >>> power_of_two(np.array([3.0, -5.0])), power_of_two(np.zeros(2))
+    (4.0, 1.0)
+    """
+    largest = float(np.max(np.abs(values), initial=0.0))
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if largest > 0 else 1.0
+
+
 def vectors(x: Points, name: str = "x") -> Array:
     """Return points of a vector space as the rows of a float64 (or complex128) array.
 
@@ -238,8 +333,10 @@ def vectors(x: Points, name: str = "x") -> Array:
     >>> vectors([[1.0, float("nan")]])
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: x has 1 value that is not finite, the first at row 0, column 1: nan. Remove or impute it before calling a kernel.
+    mercer.check.InvalidInput: x, row 0, column 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    if isinstance(x, Checked) and x.is_known:
+        return np.asarray(x.doubles)
     refuse_lazy(x, name)
     a = x if is_array_api_obj(x) and not isinstance(x, np.ndarray) else plain_array(x, name)
     xp = namespace(a)
@@ -254,7 +351,7 @@ def vectors(x: Points, name: str = "x") -> Array:
     is_complex = xp.isdtype(a.dtype, "complex floating")
     with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused below
         a = xp.astype(a, xp.complex128 if is_complex else xp.float64, copy=False)
-    _refuse_non_finite(a, xp, name)
+    refuse_non_finite(a, name)
     return a
 
 
@@ -331,6 +428,12 @@ def _place(index: Iterable[int]) -> str:
     return ", ".join(f"{word} {i}" for word, i in zip(("row", "column"), index, strict=False))
 
 
+def _at(name: str, index: Iterable[int]) -> str:
+    """Return the name of data with the place of an entry, if it has one."""
+    place = _place(index)
+    return f"{name}, {place}" if place else name
+
+
 def _numbers(a: Array, name: str) -> Array:
     """Return an array as one of numbers, or name the first entry that is not a number."""
     if a.dtype.kind in "biufc":
@@ -361,26 +464,94 @@ def real_array(values: Any, name: str) -> Array:
     if a.dtype.kind == "c":
         raise InvalidInput(f"{name} must hold real numbers, found complex ones")
     with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused
-        return finite(a.astype(np.float64), name)
+        a = a.astype(np.float64)
+    refuse_non_finite(a, name)
+    return a
 
 
-def _refuse_non_finite(a: Array, xp: Namespace, name: str) -> None:
-    finite = xp.isfinite(a)
-    if bool(xp.all(finite)):
+def refuse_non_finite(
+    values: Array, name: str, *, first: int = 0, columns: tuple[str, ...] | None = None
+) -> None:
+    """Refuse numbers of which one is missing or infinite, by its place.
+
+    ``first`` numbers the first row, and ``columns`` are their names where there are any.
+
+    >>> refuse_non_finite(np.array([[1.0, np.nan], [np.inf, 2.0]]), "X", columns=("age", "height"))
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: X, row 0, column 1 ('height') holds NaN, and 1 more entry is missing or infinite. Remove or impute what is missing or infinite (NaN, inf) first
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    xp = namespace(values)
+    if not xp.isdtype(values.dtype, ("real floating", "complex floating")):
         return
-    rows, columns = np.nonzero(~as_numpy(finite))
-    count = len(rows)
-    value = as_numpy(a)[rows[0], columns[0]].item()
-    plural = "value that is" if count == 1 else "values that are"
-    raise InvalidInput(
-        f"{name} has {count} {plural} not finite, the first at row {rows[0]}, column "
-        f"{columns[0]}: {value}. Remove or impute {'it' if count == 1 else 'them'} before "
-        "calling a kernel."
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A sum needs no memory, and is finite unless an entry is not or very large.
+        if bool(xp.isfinite(xp.sum(values))) or bool(xp.all(xp.isfinite(values))):
+            return
+    given = as_numpy(values)
+    places = np.argwhere(~np.isfinite(given))
+    place = tuple(int(i) + (first if axis == 0 else 0) for axis, i in enumerate(places[0]))
+    raise not_finite(given[tuple(places[0])], name, place, len(places), columns)
+
+
+def not_finite(
+    value: Any,
+    name: str,
+    place: tuple[int, ...],
+    count: int = 1,
+    columns: tuple[str, ...] | None = None,
+) -> InvalidInput:
+    """Return the refusal of a missing or infinite entry, the first of so many."""
+    found = "NaN" if np.isnan(value) else f"{value}"
+    column = f" ({columns[place[1]]!r})" if columns is not None and len(place) > 1 else ""
+    verb = "entry is" if count == 2 else "entries are"
+    more = f", and {count - 1} more {verb} missing or infinite" if count > 1 else ""
+    return InvalidInput(
+        f"{_at(name, place)}{column} holds {found}{more}. Remove or impute what is missing or "
+        "infinite (NaN, inf) first"
     )
 
 
+def weights_of(
+    weights: Any, n: int, name: str = "sample_weight", *, is_summed: bool = True
+) -> Array:
+    """Return the weights of n individuals, 1 each where none were given: >= 0, and not all 0.
+
+    Those that are summed must have a sum that is a double.
+
+    >>> weights_of(None, 2), weights_of([1, 3], 2), weights_of(2.0, 2)
+    (array([1., 1.]), array([1., 3.]), array([2., 2.]))
+    >>> weights_of(["heavy", "light"], 2)
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidInput: sample_weight, row 0: 'heavy' is no weight, which is a finite real number
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    if weights is None:
+        return np.ones(n)
+    given = plain_array(weights, name)
+    if given.dtype.kind not in "biuf":
+        for index, entry in np.ndenumerate(given):
+            if not isinstance(entry, Real):
+                raise InvalidInput(
+                    f"{_at(name, index)}: {entry!r} is no weight, which is a finite real number"
+                )
+    w = given.astype(np.float64)
+    refuse_non_finite(w, name)
+    w = np.full(n, float(w)) if w.ndim == 0 else w
+    if w.shape != (n,):
+        raise InvalidInput(f"{name} has the shape {w.shape} for {n} individuals")
+    with np.errstate(over="ignore"):
+        is_finite = w.sum() < np.inf or not is_summed
+    if np.any(w < 0) or not np.any(w > 0) or not is_finite:
+        raise InvalidInput(
+            f"{name} must hold weights that are nonnegative, not all zero, and have a finite sum; "
+            f"the smallest is {w.min():g} at row {int(w.argmin())}, the largest {w.max():g}"
+        )
+    return w
+
+
 def finite(matrix: Array, what: object) -> Array:
-    """Return the matrix if all its entries are finite, else name the first that is not."""
+    """Return values that were computed if all are finite, else name the first that is not."""
     xp = namespace(matrix)
     if not bool(xp.all(xp.isfinite(matrix))):
         values = as_numpy(matrix)

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted, validat
 
 from mercer.check import (
     Array,
+    Checked,
     InvalidInput,
     InvalidParameter,
     Points,
@@ -25,12 +26,15 @@ from mercer.check import (
     is_annotated,
     number_array,
     plain_array,
+    refuse_non_finite,
     refuse_sparse,
     whole,
 )
 from mercer.check import in_dtype_of as in_dtype_of
 from mercer.check import is_yes as is_yes
+from mercer.check import weights_of as weights_of
 from mercer.data.mixed import rows as as_rows
+from mercer.data.tidy import row_names
 from mercer.display import costly_names, forget
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
@@ -44,6 +48,7 @@ from mercer.points import (
     lies_on_disk,
     matrix_of,
     readings,
+    refuse_sparse_non_finite,
 )
 from mercer.spelling import advised
 from mercer.store import save
@@ -95,7 +100,7 @@ def numbers_of(
     """Return a table as rows of numbers, or say which entry is none.
 
     A one-dimensional array is n points of the line, except where a matrix between points is
-    expected. Entries may still be of any numeric type, and infinite: see `refuse_infinite`.
+    expected. Entries may still be of any numeric type, and infinite: see `refuse_non_finite`.
 
     >>> numbers_of([3.0, 1.0, 2.0]).shape
     (3, 1)
@@ -192,32 +197,6 @@ def axes_reaching(values: Array, total: float, share: float) -> int:
     return int(np.argmax(enough)) + 1 if np.any(enough) else len(values)
 
 
-def refuse_infinite(values: Array, name: str = "X", first: int = 0) -> None:
-    """Refuse rows with a missing or infinite entry, by its place; ``first`` numbers the first row.
-
-    >>> refuse_infinite(np.array([[1.0, np.nan]]))
-    Traceback (most recent call last):
-    ...
-    mercer.check.InvalidInput: X, row 0, column 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
-    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
-    if values.dtype.kind not in "fc":
-        return
-    with np.errstate(over="ignore", invalid="ignore"):
-        is_clean = np.isfinite(values.sum())
-    if is_clean or np.all(np.isfinite(values)):
-        return
-    i, j = np.argwhere(~np.isfinite(values))[0]
-    raise _not_finite(values[i, j], name, first + i, j)
-
-
-def _not_finite(value: Any, name: str, row: int, column: int) -> InvalidInput:
-    found = "NaN" if np.isnan(value) else f"{value}"
-    return InvalidInput(
-        f"{name}, row {row}, column {column} holds {found}. Remove or impute what is missing or "
-        "infinite (NaN, inf) first"
-    )
-
-
 def rows_on_disk(X: Any, name: str = "X", *, is_checked: bool = False) -> Any:
     """Return a table that lies on disk as it is, once its form is known to be that of a table.
 
@@ -228,7 +207,7 @@ def rows_on_disk(X: Any, name: str = "X", *, is_checked: bool = False) -> Any:
     if isinstance(X, np.ndarray) and X.ndim == 1:
         X = X.reshape(-1, 1)
     for rows in () if is_checked else readings(X):
-        refuse_infinite(np.asarray(X[rows]), name, first=rows.start)
+        refuse_non_finite(np.asarray(X[rows]), name, first=rows.start)
     return X
 
 
@@ -308,40 +287,8 @@ def sparse_rows(X: Any, name: str = "X") -> Any:
     if np.dtype(X.dtype).kind == "c":
         numbers_of(np.empty((1, 1), X.dtype), name)
     rows = sparse.csr_array(X, dtype=np.float64)
-    if not np.all(np.isfinite(rows.data)):
-        entry = int(np.argmin(np.isfinite(rows.data)))
-        i = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
-        raise _not_finite(rows.data[entry], name, i, rows.indices[entry])
+    refuse_sparse_non_finite(rows, name)
     return rows
-
-
-def weights_of(sample_weight: Any, n: int) -> Array:
-    """Return the weights of n individuals as they were given, 1 each where none were.
-
-    >>> weights_of(None, 2)
-    array([1., 1.])
-    >>> weights_of(["heavy", "light"], 2)
-    Traceback (most recent call last):
-    ...
-    mercer.check.InvalidInput: sample_weight, row 0: 'heavy' is no weight, which is a finite real number
-    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
-    if sample_weight is None:
-        return np.ones(n)
-    given = plain_array(sample_weight, "sample_weight")
-    if given.dtype.kind not in "biuf":
-        _refuse_weight(given, np.array([isinstance(w, Real) for w in given.flat], dtype=bool))
-    weights = given.astype(np.float64)
-    _refuse_weight(weights, np.isfinite(weights))
-    return weights
-
-
-def _refuse_weight(given: Array, is_weight: Array) -> None:
-    if not np.all(is_weight):
-        i = int(np.argmin(is_weight))
-        raise InvalidInput(
-            f"sample_weight, row {i}: {given.ravel().tolist()[i]!r} is no weight, which is a "
-            "finite real number"
-        )
 
 
 def one_of(value: Any, name: str, allowed: Collection[str | None]) -> None:
@@ -442,10 +389,10 @@ class KernelModel(Model):
         if table.dtype not in (np.float32, np.float64, np.complex128):
             with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused
                 table = table.astype(np.complex128 if table.dtype.kind == "c" else np.float64)
-        for rows in pieces(table.shape):
-            refuse_infinite(table[rows], first=rows.start)
+        names = column_names(given)
+        points = Checked.of(table, "X", row_names=row_names(given), column_names=names)
         register(self, given, table, reset=reset)
-        return table
+        return points
 
     def _rows(self, X: Any, *, reset: bool) -> Rows:
         """Return a table by its columns, whose order may change from one table to the next."""

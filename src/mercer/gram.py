@@ -11,6 +11,7 @@ import numpy as np
 from mercer.barycentre import centre
 from mercer.check import (
     Array,
+    Checked,
     InvalidInput,
     Points,
     as_numpy,
@@ -18,6 +19,7 @@ from mercer.check import (
     finite,
     in_dtype_of,
     is_single,
+    weights_of,
     worst_asymmetry,
 )
 from mercer.display import Shown
@@ -72,8 +74,8 @@ class Gram(Shown):
         tile: int = TILE,
         progress: Progress | None = None,
     ) -> None:
-        self.x = as_points(x, "x")
-        self.y = None if y is None else as_points(y, "y")
+        self.x = as_points(x, "x", are_vectors=kernel.reads_vectors)
+        self.y = None if y is None else as_points(y, "y", are_vectors=kernel.reads_vectors)
         self.kernel = kernel.resolve(self.x)
         self.engine: Engine = Threads() if engine is None else engine
         self.tile, self.progress = tile, progress
@@ -468,6 +470,8 @@ class Centred(Shown):
 
 def _in_doubles(points: Points) -> Points:
     """Return points in double precision, in which their kernel's values are computed too."""
+    if isinstance(points, Checked):
+        return points.doubles
     is_single = isinstance(points, np.ndarray) and points.dtype.kind == "f"
     return np.asarray(points, np.float64) if is_single else points
 
@@ -511,18 +515,5 @@ def columns(points: Points) -> int:
 
 def shares(weights: Any, n: int) -> Array:
     """Return nonnegative weights of n individuals, divided by their sum."""
-    try:
-        w = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput("weights must be numbers, one for each individual") from None
-    if w.shape != (n,):
-        raise InvalidInput(f"there are weights of shape {w.shape} for {n} individuals")
-    with np.errstate(over="ignore"):
-        total = w.sum()
-    if np.any(w < 0) or not 0.0 < total < np.inf:
-        raise InvalidInput(
-            "weights must be nonnegative, not all zero, and have a finite sum; the smallest is "
-            f"{w.min():g} at row {int(w.argmin())}, the largest {w.max():g}"
-        )
-    result: Array = w / total
-    return result
+    w = weights_of(weights, n, "weights")
+    return np.asarray(w / w.sum())

@@ -11,13 +11,16 @@ from array_api_compat import is_array_api_obj
 from scipy import sparse
 
 from mercer.check import (
+    KEPT_TYPES,
     Array,
+    Checked,
     InvalidInput,
     Points,
     chunks,
     how_many,
     is_annotated,
     members,
+    not_finite,
     part_of,
     refuse_lazy,
     refuse_sparse,
@@ -227,7 +230,7 @@ def sparse_points(matrix: Any, name: str) -> SparseRows:
     >>> sparse_points(sparse.coo_array([[0.0, float("inf")]]), "x")
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: x has 1 value that is not finite, the first at row 0, column 1: inf. Remove or impute it before calling a kernel.
+    mercer.check.InvalidInput: x, row 0, column 1 holds inf. Remove or impute what is missing or infinite (NaN, inf) first
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if len(matrix.shape) != 2 or np.dtype(matrix.dtype).kind not in "biufc":
         raise InvalidInput(
@@ -235,18 +238,18 @@ def sparse_points(matrix: Any, name: str) -> SparseRows:
             f"{matrix.shape} and type {matrix.dtype}"
         )
     points = SparseRows(matrix)
-    data = points.matrix.data
-    if not np.all(np.isfinite(data)):
-        coordinates = points.matrix.tocoo()
-        at = int(np.argmin(np.isfinite(coordinates.data)))
-        count = int(np.sum(~np.isfinite(data)))
-        plural, them = ("value that is", "it") if count == 1 else ("values that are", "them")
-        raise InvalidInput(
-            f"{name} has {count} {plural} not finite, the first at row {coordinates.row[at]}, "
-            f"column {coordinates.col[at]}: {data[at]}. Remove or impute {them} before calling a "
-            "kernel."
-        )
+    refuse_sparse_non_finite(points.matrix, name)
     return points
+
+
+def refuse_sparse_non_finite(rows: Any, name: str) -> None:
+    """Refuse a sparse matrix by rows of which an entry is missing or infinite, by its place."""
+    wrong = ~np.isfinite(rows.data)
+    if wrong.any():
+        entry = int(np.argmax(wrong))
+        row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
+        place = row, int(rows.indices[entry])
+        raise not_finite(rows.data[entry], name, place, int(wrong.sum()))
 
 
 def _without_dates(column: Points, name: str) -> Points:
@@ -329,11 +332,17 @@ def joined(points: Points, others: Points) -> Points:
     return [side[i] for side in (points, others) for i in range(len(side))]
 
 
-def as_points(values: Any, name: str) -> Points:
+def as_points(values: Any, name: str, *, are_vectors: bool = False) -> Points:
     """Return what can be a data set: anything with a length and slices, but no lone text.
 
-    A mapping is a table, whose rows are the points.
+    A mapping is a table, whose rows are the points. Rows of an array that ``are_vectors`` are
+    examined here, and not again by those who receive them.
     """
+    if isinstance(values, Checked) and values.is_known:
+        return values
+    is_table = type(values) is np.ndarray and values.ndim == 2 and values.shape[1] > 0
+    if are_vectors and is_table and values.dtype in KEPT_TYPES:
+        return Checked.of(values, name)
     if isinstance(values, Mapping):
         return Rows(values)
     values = matrix_of(values)

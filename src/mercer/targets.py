@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, Points
+from mercer.check import Array, Checked, InvalidInput, Points, refuse_non_finite
 
 EXTREME = 1e140
 """Numbers above this, or all below its inverse, have sums of squares that are no doubles."""
@@ -37,11 +37,11 @@ def read_numbers(y: Any) -> Any:
     >>> read_numbers(["1.5", "high"])
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: y holds 'high' at row 1, which is no number; classes are for mercer.SVC
+    mercer.check.InvalidInput: y, row 1: 'high' is not a number; classes are for mercer.SVC
     >>> read_numbers([1.5, np.nan])
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: y holds NaN at row 1: leave out or impute what is missing or infinite
+    mercer.check.InvalidInput: y, row 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     values = np.asarray(y)
     if values.ndim == 0:
@@ -55,7 +55,7 @@ def read_numbers(y: Any) -> Any:
             else "dates or times: give numbers, such as days since the first"
         )
         raise InvalidInput(f"y holds {what}")
-    _refuse_non_finite(values)
+    refuse_non_finite(values, "y")
     return y
 
 
@@ -66,22 +66,9 @@ def _in_words(values: Array) -> Array:
         except (TypeError, ValueError):
             word = repr(str(value) if isinstance(value, str) else value)
             raise InvalidInput(
-                f"y holds {word:.40} at row {place[0]}, which is no number; classes are for "
-                "mercer.SVC"
+                f"y, row {place[0]}: {word:.40} is not a number; classes are for mercer.SVC"
             ) from None
     return values.astype(np.float64)
-
-
-def _refuse_non_finite(values: Array) -> None:
-    if values.dtype.kind != "f" or np.all(np.isfinite(values)):
-        return
-    place = tuple(np.argwhere(~np.isfinite(values))[0])
-    value = "NaN" if np.isnan(values[place]) else str(values[place])
-    column = f", column {place[1]}" if len(place) > 1 else ""
-    raise InvalidInput(
-        f"y holds {value} at row {place[0]}{column}: leave out or impute what is missing or "
-        "infinite"
-    )
 
 
 def read_targets(y: Any, count: int, model: str) -> Array:
@@ -114,17 +101,18 @@ def read_labels(y: Any, count: int, model: str) -> Array:
     >>> read_labels(["a", None], 2, "A model")
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: y holds None at row 1: leave out what has no label
+    mercer.check.InvalidInput: y, row 1 holds None. Leave out what has no label
     """
     _refuse_none(y, model)
     labels = np.asarray(y)
     if labels.ndim == 0:
         raise InvalidInput(f"y must have a label for each point, found {y!r}")
-    _refuse_non_finite(labels)
+    if labels.dtype.kind == "f":
+        refuse_non_finite(labels, "y")
     for row, label in enumerate(labels.flat):
         if label is None or (isinstance(label, float | np.floating) and np.isnan(label)):
             missing = "None" if label is None else "NaN"
-            raise InvalidInput(f"y holds {missing} at row {row}: leave out what has no label")
+            raise InvalidInput(f"y, row {row} holds {missing}. Leave out what has no label")
     try:
         np.unique(labels)
     except TypeError:
@@ -153,4 +141,6 @@ def kept(points: Points) -> Points:
     >>> kept(x) is x
     False
     """
+    if isinstance(points, Checked):
+        return points.copied()
     return points.copy() if type(points) is np.ndarray else points

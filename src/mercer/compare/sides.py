@@ -14,8 +14,8 @@ from mercer.check import (
     InvalidParameter,
     Points,
     as_numpy,
-    real_array,
     vectors,
+    weights_of,
 )
 from mercer.engines.tiles import Block
 from mercer.gram import Gram, shares
@@ -76,8 +76,7 @@ def present(points: Points, sample_weight: Any) -> Points:
     """
     if sample_weight is None:
         return points
-    weights = real_array(sample_weight, "sample_weight")
-    rows = np.flatnonzero(shares(weights, len(points)))
+    rows = np.flatnonzero(weights_of(sample_weight, len(points)))
     return points if len(rows) == len(points) else take(points, rows)
 
 

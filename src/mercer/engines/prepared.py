@@ -59,12 +59,11 @@ class Prepared:
             return None
         if kernel.asks(1) is None or 0 in (len(x), 1 if y is None else len(y)):
             return None
-        first = [as_numpy(vectors(points[:1])) for points in (x, x if y is None else y)]
-        if np.iscomplexobj(first[0]) or np.iscomplexobj(first[1]):
+        first = Table(x[:1], None if y is None else y[:1]).vectors
+        if any(np.iscomplexobj(as_numpy(side)) for side in first):
             return None
         if not kernel.is_fast(first[0].shape[1]):
             return None
-        Table(*first).vectors  # noqa: B018  (refuses different numbers of columns)
         with np.errstate(over="ignore", invalid="ignore"):
             prepared = Prepared(kernel, x, y, dtype)
         # Squares that overflow or underflow are left to the general path, which scales them first.

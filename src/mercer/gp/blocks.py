@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, as_numpy, chunks
+from mercer.check import Array, InvalidInput, as_numpy, chunks
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Block
 from mercer.gram import Gram
+from mercer.kernels.pairs import Table
 
 
 def contracted(gram: Gram, weight: Callable[[Block], Array]) -> dict[str, float | Array]:
@@ -31,14 +33,15 @@ def contracted(gram: Gram, weight: Callable[[Block], Array]) -> dict[str, float 
 
     def add(block: Block) -> None:
         x, y = tiles.x[block.rows], tiles.y[block.columns]
-        partials = gram.kernel.partials(x, None if block.is_diagonal else y)
+        partials = _partials(gram, Table(x, None if block.is_diagonal else y))
         W = weight(block) * (1.0 if block.is_diagonal else 2.0)
         sums[_place(block)] = {n: np.tensordot(W, as_numpy(d), 2) for n, d in partials.items()}
 
     Threads().over(add, blocks)
     names = sums[_place(blocks[0])]
     # In the order of the blocks, whichever thread was first: sums are the same every time.
-    return {name: sum(sums[_place(block)][name] for block in blocks) for name in names}
+    totals = {name: sum(sums[_place(block)][name] for block in blocks) for name in names}
+    return _finite(gram, totals)
 
 
 STRIPE = 512
@@ -69,7 +72,7 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
         for i in mine:
             for columns in stripes[i:]:
                 rows, is_diagonal = stripes[i], columns is stripes[i]
-                partials = gram.kernel.partials(x[rows], None if is_diagonal else x[columns])
+                partials = _partials(gram, Table(x[rows], None if is_diagonal else x[columns]))
                 for name, derivative in partials.items():
                     tile = as_numpy(derivative)
                     if name not in total:
@@ -81,7 +84,24 @@ def partial_products(gram: Gram, block: Array) -> dict[str, Array]:
 
     engine = Threads(min(WORKERS, Threads().count), is_deterministic=True)
     totals = engine.share(add, range(len(stripes)))
-    return {name: np.asarray(sum(total[name] for total in totals)) for name in totals[0]}
+    found = {name: np.asarray(sum(total[name] for total in totals)) for name in totals[0]}
+    return _finite(gram, found)
+
+
+def _partials(gram: Gram, pairs: Table) -> dict[str, Array]:
+    """Return the derivatives of the kernel; `_finite` looks at their sums."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return gram.kernel.evaluate_partials(pairs)
+
+
+def _finite(gram: Gram, sums: dict[str, Any]) -> dict[str, Any]:
+    """Refuse sums that overflowed: the kernel names what did, if it is a derivative."""
+    for name, total in sums.items():
+        if not np.all(np.isfinite(total)):
+            for rows in chunks(gram.shape[0], STRIPE):
+                gram.kernel.partials(gram.x[rows], gram.x)
+            raise InvalidInput(f"sums of derivatives of {gram.kernel} in {name} overflow")
+    return sums
 
 
 def _place(block: Block) -> tuple[int, int]:

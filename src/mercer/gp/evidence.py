@@ -133,7 +133,7 @@ def conditioned(gram: Gram, noise_variance: float, data: Observations) -> Condit
     log_determinant += 2.0 * float(np.sum(np.log(np.abs(np.diag(triangle)))))
     value = -0.5 * float(np.sum(left * left))
     value -= 0.5 * q * (log_determinant + (n - data.Q.shape[1]) * float(np.log(2.0 * np.pi)))
-    eta = solve_triangular(triangle, inside)
+    eta = solve_triangular(triangle, inside, check_finite=False)
     return Conditioned(
         factor, basis, triangle, state.unwhitened(left), np.asarray(eta), value, jitter
     )
@@ -154,13 +154,14 @@ def orthonormal(columns: Array) -> tuple[Array, Array]:
     if m >= n:
         raise SingularSystem(f"a mean of {m} unknown functions needs more than n_samples = {n}")
     norms = np.linalg.norm(columns, axis=0)  # the unit of a function does not matter
-    _, pivoted, _ = qr(columns / np.where(norms > 0, norms, 1.0), mode="economic", pivoting=True)
+    scaled = columns / np.where(norms > 0, norms, 1.0)
+    _, pivoted, _ = qr(scaled, mode="economic", pivoting=True, check_finite=False)
     if m and np.abs(pivoted[-1, -1]) <= n * UNIT:
         raise SingularSystem(
             "the unknown functions of the mean are linearly dependent on these points: leave one "
             "out"
         )
-    basis, triangle = qr(columns, mode="economic")
+    basis, triangle = qr(columns, mode="economic", check_finite=False)
     return np.asarray(basis), np.asarray(triangle)
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import (
     Array,
@@ -41,7 +41,7 @@ from mercer.kernels.parameters import with_parameters
 from mercer.kernels.radial import Gaussian
 from mercer.null_space import Functions, Origin
 from mercer.settings import RandomState, seed_of
-from mercer.targets import check_size, kept, read_numbers
+from mercer.targets import kept, read_targets
 
 Mean: TypeAlias = Functions
 
@@ -193,20 +193,12 @@ class GaussianProcess(RegressorMixin, KernelModel):
         )
 
     def _observations(self, points: Points, y: Any) -> tuple[Observations, Kernel]:
-        if y is None:
-            raise InvalidInput(
-                f"{type(self).__name__} requires y to be passed, but the target y is None"
-            )
-        targets: Array = check_array(
-            read_numbers(y), ensure_2d=False, dtype=np.float64, input_name="y"
-        )
-        check_consistent_length(points, targets)
+        targets = read_targets(y, len(points), type(self).__name__)
         if self.optimise and len(targets) == 1:
             raise InvalidInput(
                 "no parameter can be fitted to n_samples = 1: give more observations, or "
                 "optimise=False"
             )
-        check_size(targets, "y")
         self._is_flat = targets.ndim == 1
         targets = targets[:, None] if self._is_flat else targets
         known = self._known_mean(points)

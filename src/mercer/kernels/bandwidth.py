@@ -101,7 +101,7 @@ class Metric(Kernel):
         if isinstance(given, SparseRows):
             bandwidth = self._of_sparse(given)
         elif self.bandwidth == "median":
-            bandwidth = self._median(vectors(sampled(given)))
+            bandwidth = self._median(sampled(given))
         else:
             bandwidth = positive_scale(as_numpy(vectors(given)))
         if bandwidth == np.inf:
@@ -118,13 +118,15 @@ class Metric(Kernel):
             return median_distance(squares, type(self).__name__)
         return deviation_scale(x.matrix.data, int(np.prod(x.shape)), x.shape[1])
 
-    def _median(self, rows: Array) -> float:
+    def _median(self, points: Points) -> float:
         """Return the median distance of rows, which may be finite where the largest is not."""
+        rows = vectors(points)
         largest = float(np.max(np.abs(as_numpy(rows)), initial=0.0))
         # A distance is at most the sum over real coordinates of twice the largest of them.
         unit = 2.0 ** (4 * rows.shape[1]).bit_length() if largest > LARGEST_SQUARE else 1.0
         with np.errstate(over="ignore"):
-            distances = as_numpy(Table(rows / unit).distance(self.norm))
+            pairs = Table(points if unit == 1.0 else rows / unit)
+            distances = as_numpy(pairs.distance(self.norm))
         most = float(np.max(distances, initial=0.0)) or 1.0
         if most == np.inf:
             return most

@@ -31,6 +31,7 @@ from mercer.kernels.written import Name as Name
 from mercer.kernels.written import literal as literal
 from mercer.kernels.written import snake as snake
 from mercer.kernels.written import wrap as wrap
+from mercer.points import as_points
 from mercer.spelling import advised
 
 Domain: TypeAlias = Mapping[str, Callable[[Any, str], Any]]
@@ -213,11 +214,19 @@ class Kernel(ABC):
 
     def __call__(self, x: Points, y: Points | None = None) -> Array:
         """Return the matrix of k(x[i], y[j]); ``y`` is ``x`` when left out."""
-        return self._finished(self.evaluate, Table(x, y))
+        return self._finished(self.evaluate, self._table(x, y))
 
     def diag(self, x: Points) -> Array:
         """Return the vector of k(x[i], x[i])."""
+        x = as_points(x, "x", are_vectors=self.reads_vectors)
         return real(self._finished(self.evaluate, Aligned(x)))
+
+    def _table(self, x: Points, y: Points | None) -> Table:
+        """Return all pairs of points that users bring, examined here and by no formula."""
+        are_vectors = self.reads_vectors
+        left = as_points(x, "x", are_vectors=are_vectors)
+        is_one = y is None or y is x
+        return Table(left, None if is_one else as_points(y, "y", are_vectors=are_vectors))
 
     def _finished(self, evaluate: Callable[[Pairs], Array], pairs: Pairs) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -267,7 +276,7 @@ class Kernel(ABC):
 
         A parameter that is a sequence has its derivatives on a last axis.
         """
-        pairs = Table(x, y)
+        pairs = self._table(x, y)
         with np.errstate(over="ignore", invalid="ignore"):
             partials = self.evaluate_partials(pairs)
             return {name: self._checked(d, pairs) for name, d in partials.items()}
@@ -285,7 +294,7 @@ class Kernel(ABC):
         Where k has a kink at x = y (Laplacian, Matérn with ν ≤ 1/2) the slope there is 0 by
         convention.
         """
-        return self._finished(self.evaluate_slopes, Table(x, y))
+        return self._finished(self.evaluate_slopes, self._table(x, y))
 
     def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
         """Return random frequencies of a kernel of differences on R^dimension; override beside it.

@@ -18,6 +18,7 @@ from mercer.check import (
     how_many,
     number_array,
     plain_array,
+    power_of_two,
     square_matrix,
     whole,
     worst_asymmetry,
@@ -223,12 +224,6 @@ def checked_matrix(values: Any, name: str) -> tuple[Array, float]:
             "give the kernel and the points, of which random subsets are probed"
         )
     return square_matrix(given, name), unit_roundoff(given)
-
-
-def power_of_two(matrix: Array) -> float:
-    """Return a unit in which the entries are near one; dividing by it changes no digit."""
-    largest = float(np.max(np.abs(matrix), initial=0.0))
-    return float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
 
 
 def not_symmetric(matrix: Array, roundoff: float, numbers: Array | None = None) -> str:

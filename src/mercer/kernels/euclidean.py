@@ -14,6 +14,7 @@ from mercer.check import (
     NotPositiveDefinite,
     numbers,
     plain_array,
+    power_of_two,
 )
 from mercer.kernels.definite import (
     ASYMMETRY,
@@ -26,7 +27,6 @@ from mercer.kernels.definite import (
     lowest_axis,
     not_symmetric,
     outcome,
-    power_of_two,
 )
 from mercer.kernels.pairs import SAFE_SQUARE
 

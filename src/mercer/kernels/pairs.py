@@ -16,6 +16,7 @@ from array_api_compat import is_numpy_array
 from scipy.sparse import csr_array, hstack
 
 from mercer.check import (
+    NUMPY,
     Array,
     InvalidInput,
     Namespace,
@@ -194,7 +195,7 @@ class Pairs(ABC):
     @property
     def xp(self) -> Namespace:
         """The array namespace of the vectors; that of sparse rows is numpy."""
-        return namespace(self.vectors[0]) if not self.is_sparse else namespace()
+        return self._once("xp", lambda: NUMPY if self.is_sparse else namespace(self.vectors[0]))
 
     @property
     def columns(self) -> int:
@@ -459,7 +460,7 @@ def real(a: Array) -> Array:
 
 def is_complex(a: Any) -> bool:
     """Whether an array, dense or sparse, holds complex numbers."""
-    if hasattr(a, "toarray"):
+    if isinstance(a, np.ndarray) or hasattr(a, "toarray"):
         return bool(a.dtype.kind == "c")
     return bool(namespace(a).isdtype(a.dtype, "complex floating"))
 

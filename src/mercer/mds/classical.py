@@ -15,7 +15,7 @@ from mercer.check import Array, NotAvailable, chunks, finite, number, whole
 from mercer.data.tidy import library_of
 from mercer.display import costly, forget
 from mercer.estimator import Model, in_dtype_of, one_of, weights_of
-from mercer.gram import Gram, shares
+from mercer.gram import Gram
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.functions import Precomputed
 from mercer.mds.corrections import CORRECTIONS, constant_of, corrected_cross, corrected_square
@@ -166,7 +166,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         rows = read_square(self, D) if is_square else read_points(self, D, reset=True)
         n = len(rows)
         s = weights_of(sample_weight, n)
-        self._weights = shares(s, n)
+        self._weights = s / s.sum()
         self._total = float(s.sum())
         forget(self)
         self._all: dict[str, Array] = {}

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from mercer.check import Array, InvalidInput, chunks, finite
+from mercer.check import Array, InvalidInput, chunks, finite, power_of_two, refuse_non_finite
 from mercer.data.matrices import SquareMatrix
 from mercer.data.tidy import row_names
-from mercer.estimator import numbers_of, refuse_infinite, register
-from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY, power_of_two
+from mercer.estimator import column_names, numbers_of, register
+from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
 from mercer.points import matrix_of
 
 WHOLE = 1_000
@@ -43,7 +43,7 @@ def read_square(model: Any, D: Any, *, missing: bool = False) -> Array:
     """
     d = numbers_of(D, "D", is_matrix=True)
     if d.shape[0] != d.shape[1]:
-        refuse_infinite(d, "D")
+        refuse_non_finite(d, "D")
         raise InvalidInput(
             f"D must be a square matrix of distances, found shape {d.shape}; give points with "
             "metric='euclidean'"
@@ -68,7 +68,7 @@ def read_cross(model: Any, D: Any, *, missing: bool = False) -> Array:
     Where ``missing`` is allowed, NaN stands for a distance that nobody measured.
     """
     d = numbers_of(D, "D", is_matrix=True)
-    refuse_infinite(np.where(np.isnan(d), 0.0, d) if missing and d.dtype.kind == "f" else d, "D")
+    refuse_non_finite(np.where(np.isnan(d), 0.0, d) if missing and d.dtype.kind == "f" else d, "D")
     register(model, D, d, reset=False)
     if np.any(d < 0):
         _refuse_entry(d, d < 0, NEGATIVE)
@@ -78,7 +78,7 @@ def read_cross(model: Any, D: Any, *, missing: bool = False) -> Array:
 def read_points(model: Any, X: Any, *, reset: bool) -> Array:
     """Return points as the rows of an array, what is not finite refused by its place."""
     x = numbers_of(matrix_of(X))
-    refuse_infinite(x)
+    refuse_non_finite(x, "X", columns=column_names(X))
     register(model, X, x, reset=reset)
     return x.astype(np.float64, copy=False)
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import Array, InvalidInput, InvalidParameter, refuse_non_finite
 from mercer.data.frames import is_frame
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
-from mercer.estimator import numbers_of, refuse_infinite
+from mercer.estimator import numbers_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ def as_expression(table: Any, conditions: Any = None) -> Expression:
         values = numbers_of(whole, "expression")
         genes = tuple(f"gene {j + 1}" for j in range(values.shape[1]))
     values = np.asarray(values, np.float64)
-    refuse_infinite(values, "expression")
+    refuse_non_finite(values, "expression", columns=genes)
     if len(genes) < 2:
         raise InvalidInput(f"a network needs at least 2 genes, and the table has {len(genes)}")
     if labels is None:

@@ -33,7 +33,7 @@ from mercer.estimator import (
     one_of,
     weights_of,
 )
-from mercer.gram import Centred, Gram, columns, shares
+from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.parameters import parameters
@@ -158,7 +158,7 @@ class KernelPCA(
         is_fixed = self.deterministic and self.random_state is None
         self.seed_ = 0 if is_fixed else seed_of(self.random_state)
         given = weights_of(sample_weight, n)
-        self._note(X, shares(given, n), columns(points))
+        self._note(X, given / given.sum(), columns(points))
         self._shift, self._unit = self._place_of(points)
         gram = self._gram(points)
         centred = gram.centred(self._weights)

@@ -21,6 +21,7 @@ from mercer.check import (
     InvalidParameter,
     NotAvailable,
     real_array,
+    refuse_non_finite,
     whole,
 )
 from mercer.display import warn
@@ -28,18 +29,16 @@ from mercer.estimator import (
     Model,
     axes_asked,
     axes_reaching,
+    column_names,
     in_dtype_of,
     is_yes,
     numbers_of,
     one_of,
-    pieces,
-    refuse_infinite,
     register,
     rows_on_disk,
     sparse_rows,
     weights_of,
 )
-from mercer.gram import shares
 from mercer.pca.axes import Oriented, principal, wants_scatter
 from mercer.pca.tables import ROUNDING, DenseTable, Table, noise_of, read
 from mercer.points import lies_on_disk, matrix_of
@@ -133,7 +132,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         n, p = data.shape
         count = self._count(min(n, p))
         given = weights_of(sample_weight, n)
-        weights = shares(given, n)
+        weights = given / given.sum()
         self._note(X, weights, p)
         table = read(
             data,
@@ -287,8 +286,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     def _project(self, X: Any) -> tuple[Array, Array]:
         data = self._read(X, reset=False)
         if not sparse.issparse(data) and not lies_on_disk(data):
-            for rows in pieces(data.shape):
-                refuse_infinite(np.asarray(data[rows]), first=rows.start)
+            refuse_non_finite(data, "X", columns=column_names(X))
         table = self._axes.table
         if sparse.issparse(data) == isinstance(table, DenseTable):
             data = data.toarray() if hasattr(data, "toarray") else sparse_rows(np.asarray(data[:]))

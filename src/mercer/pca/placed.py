@@ -14,9 +14,9 @@ import numpy as np
 from mercer.check import (
     Array,
     Points,
+    power_of_two,
 )
 from mercer.gram import columns
-from mercer.kernels.definite import power_of_two
 from mercer.points import (
     SparseRows,
     as_table,

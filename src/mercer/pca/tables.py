@@ -13,8 +13,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from mercer.check import Array, InvalidInput, chunks
-from mercer.estimator import CHUNK, pieces, refuse_infinite
+from mercer.check import Array, InvalidInput, chunks, refuse_non_finite
+from mercer.estimator import CHUNK, pieces
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -148,7 +148,7 @@ class DenseTable(Table):
             piece = np.asarray(self.values[rows], dtype=np.float64)
             high, low = piece.max(axis=0), piece.min(axis=0)
             if not (np.all(np.isfinite(high)) and np.all(np.isfinite(low))):
-                refuse_infinite(piece, first=rows.start)
+                refuse_non_finite(piece, "X", first=rows.start)
             np.maximum(most, np.maximum(high, -low), out=most)
             if not np.all(self.weights[rows] > 0):
                 active = piece[self.weights[rows] > 0]

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, InvalidInput, Points
-from mercer.estimator import weights_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
@@ -72,25 +71,6 @@ class Data:
         if kernel is None:
             return np.asarray(self.points)[np.ix_(rows, columns)]
         return Gram(kernel, take(self.points, rows), take(self.points, columns))
-
-
-def observation_weights(sample_weight: Any, n: int) -> Array:
-    """Return weights of n observations as they are, 1 without any.
-
-    >>> observation_weights(None, 2), observation_weights([1, 3], 2)
-    (array([1., 1.]), array([1., 3.]))
-    """
-    weights = weights_of(sample_weight, n)
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    if weights.shape != (n,):
-        raise InvalidInput(f"there are weights of shape {weights.shape} for {n} observations")
-    if np.any(weights < 0) or not np.any(weights > 0):
-        raise InvalidInput(
-            "weights must be nonnegative and not all zero; the smallest is "
-            f"{weights.min():g} at row {int(weights.argmin())}"
-        )
-    return weights
 
 
 def refuse_light(weights: Array, who: str, share: float = LIGHTEST) -> None:

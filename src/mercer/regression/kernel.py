@@ -20,6 +20,7 @@ from mercer.check import (
     chunks,
     in_dtype_of,
     number,
+    weights_of,
     whole,
 )
 from mercer.display import warn
@@ -31,7 +32,7 @@ from mercer.null_space import Functions, Origin
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
 from mercer.regression.convex import Optimum
-from mercer.regression.data import Data, observation_weights, refuse_light
+from mercer.regression.data import Data, refuse_light
 from mercer.regression.landmarks import spanned
 from mercer.regression.losses import Loss, check_labels, loss_named, natural, probability
 from mercer.regression.optima import optima_of
@@ -147,7 +148,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         """Find the function; y has one value for each point, or several."""
         points = self._read(X, reset=True)
         targets = self._targets(points, y)
-        weights = observation_weights(sample_weight, len(points))
+        weights = weights_of(sample_weight, len(points), is_summed=False)
         self._used = np.flatnonzero(weights > 0)
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
         self._origin = Origin.of(kernel, points, self.null_space)

@@ -10,13 +10,22 @@ from scipy.optimize import brentq
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.check import Array, InvalidInput, InvalidParameter, in_dtype_of, number, whole
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    in_dtype_of,
+    number,
+    refuse_non_finite,
+    weights_of,
+    whole,
+)
 from mercer.display import warn
-from mercer.estimator import Model, numbers_of, refuse_infinite
+from mercer.estimator import Model, numbers_of
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
 from mercer.regression.curve import Curve, at_once, curve, curves
-from mercer.regression.data import observation_weights, refuse_light
+from mercer.regression.data import refuse_light
 from mercer.regression.places import LIGHTEST, Places, pooled
 from mercer.settings import CONFIDENCE
 from mercer.spelling import spelled
@@ -112,7 +121,7 @@ class SmoothingSpline(RegressorMixin, Model):
         at, values = validate_data(self, column, read_numbers(y), dtype=np.float64, y_numeric=True)
         self._check_width()
         check_size(values, "y")
-        weights = observation_weights(sample_weight, len(at))
+        weights = weights_of(sample_weight, len(at), is_summed=False)
         refuse_light(weights, "a spline", LIGHTEST)
         used = weights > 0
         seen = slice(None) if np.all(used) else used
@@ -232,7 +241,7 @@ def _column(x: Any) -> Any:
         return x  # which is refused by name
     column = x if hasattr(x, "columns") else np.asarray(x)
     column = column[:, None] if np.ndim(column) == 1 else column
-    refuse_infinite(numbers_of(column, "x"), "x")
+    refuse_non_finite(numbers_of(column, "x"), "x")
     return column
 
 

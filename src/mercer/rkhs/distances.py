@@ -24,12 +24,12 @@ from mercer.check import (
     members,
     namespace,
     part_of,
-    real_array,
     rows_of,
     vectors,
     whole,
 )
 from mercer.display import Shown
+from mercer.gram import shares
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.text import kernel as read
@@ -135,21 +135,9 @@ def distance_to_set(
     Martin, §2, Example 2.
     """
     kernel, x, points = read(kernel), as_points(x, "x"), as_points(points, "points")
-    w = _shares(weights, how_many(points))
+    w = shares(weights, how_many(points))
     spread = w @ _mean_squares(kernel, points, points, w)
     return np.sqrt(np.maximum(_mean_squares(kernel, x, points, w) - 0.5 * spread, 0.0))
-
-
-def _shares(weights: Sequence[float] | Array | None, count: int) -> Array:
-    s = np.ones(count) if weights is None else real_array(weights, "weights")
-    with np.errstate(over="ignore"):
-        total = np.sum(s)
-    if s.shape != (count,) or not np.all(s >= 0) or not 0 < total < np.inf:
-        raise InvalidInput(
-            f"a barycentre of {count} points needs one weight >= 0 for each, not all zero; found "
-            f"weights of shape {s.shape}"
-        )
-    return np.asarray(s / total)
 
 
 def _mean_squares(kernel: Kernel, x: Points, points: Points, w: Array) -> Array:

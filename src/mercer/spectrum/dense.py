@@ -9,12 +9,11 @@ import numpy as np
 from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
 
 from mercer.certificate import Certificate, sine_bounds
-from mercer.check import Array, InvalidParameter, chunks
+from mercer.check import Array, InvalidParameter, chunks, power_of_two
 from mercer.engines.lapack import factor_in_place
 from mercer.engines.rounding import gamma
 from mercer.engines.tiles import TILE
 from mercer.engines.waiting import answered
-from mercer.kernels.definite import power_of_two
 from mercer.spectrum.values import (
     How,
     NotConverged,

@@ -10,12 +10,11 @@ import numpy as np
 
 from mercer.barycentre import Barycentre
 from mercer.certificate import Certificate
-from mercer.check import Array, MercerError, Points
+from mercer.check import Array, MercerError, Points, power_of_two
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
-from mercer.kernels.definite import power_of_two
 from mercer.lowrank import Factored
 from mercer.points import take
 

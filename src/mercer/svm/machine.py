@@ -46,16 +46,7 @@ class Machine(KernelModel):
             )
         weights = weights_of(sample_weight, count)
         check_size(weights, "sample_weight")
-        if weights.shape != (count,):
-            raise InvalidInput(f"there are weights of shape {weights.shape} for {count} points")
-        if np.any(weights < 0):
-            raise InvalidInput(
-                f"weights must be nonnegative; the smallest is {weights.min():g} at row "
-                f"{int(weights.argmin())}"
-            )
         self._count, self._used = count, np.flatnonzero(weights > 0)
-        if not self._used.size:
-            raise InvalidInput("all weights are zero: no point has a part in the model")
         return np.asarray(weights[self._used])
 
     def _matrix(self, points: Points, *, has_constant: bool = True) -> Array:
