@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import FrozenInstanceError
 from pathlib import Path
 from typing import Any, ClassVar
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -51,6 +52,7 @@ from mercer.fourier import fourier_features
 from mercer.kernels.base import FrozenArray
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.written import LONGEST_TEXT
+from mercer.page.formula import mathml
 
 X = np.random.default_rng(0).normal(size=(6, 2))
 
@@ -619,3 +621,10 @@ def test_the_kernel_to_copy_has_fourier_features_and_takes_a_scale(cauchy: Any) 
     phi = fourier_features(cauchy(1.7), 3, 40_000, np.random.default_rng(0))(x)
     np.testing.assert_allclose(phi @ phi.T, cauchy(1.7)(x), atol=0.04)
     assert cauchy(1.7).stretched([1.0, 2.0, 4.0]) == cauchy((1.7, 3.4, 6.8))
+
+
+def test_the_kernel_to_copy_has_its_formula_on_the_page(cauchy: Any) -> None:
+    found = mathml(2.0 * cauchy(0.5))
+    assert found is not None
+    text = "".join(ElementTree.fromstring(found).itertext())
+    assert text == "k(x,y)=2·11+‖x−y‖20.52"

@@ -18,7 +18,7 @@ import mercer as mc
 from mercer.data.table import Table
 from mercer.datasets import decathlon, eurodist, iris
 from mercer.page.data import describe
-from mercer.page.formula import formula
+from mercer.page.formula import mathml
 from mercer.page.reproduce import called
 from mercer.page.sample import density
 from mercer.page.svg import drawn
@@ -369,7 +369,7 @@ KERNELS = [
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_formulas_are_whole_mathml(kernel: mc.Kernel) -> None:
-    found = formula(kernel)
+    found = mathml(kernel)
     assert found is not None
     tree = ElementTree.fromstring(found)
     assert tree.tag == "math"
@@ -379,10 +379,10 @@ def test_formulas_are_whole_mathml(kernel: mc.Kernel) -> None:
 
 
 def test_formulas_hold_the_numbers_and_brackets_of_the_kernel() -> None:
-    text = "".join(ElementTree.fromstring(formula(0.1 * mc.Gaussian(0.35)) or "").itertext())
+    text = "".join(ElementTree.fromstring(mathml(0.1 * mc.Gaussian(0.35)) or "").itertext())
     assert text == "k(x,y)=0.1·exp(−‖x−y‖22·0.352)"
     text = "".join(
-        ElementTree.fromstring(formula((mc.Linear() + 1.0) * mc.Linear()) or "").itertext()
+        ElementTree.fromstring(mathml((mc.Linear() + 1.0) * mc.Linear()) or "").itertext()
     )
     assert text == "k(x,y)=(⟨x,y⟩+1)·⟨x,y⟩"
-    assert formula(mc.FromFunction(lambda a, b: 1.0)) is None
+    assert mathml(mc.FromFunction(lambda a, b: 1.0)) is None

@@ -27,6 +27,7 @@ class BrayCurtis(Kernel):
 
     is_vectorial: ClassVar[bool] = True
     theorem: ClassVar[str] = "the product of the kernels min and 1/(a + b) of totals"
+    formula: ClassVar[str] = "2 * sum(j, min(x[j], y[j])) / sum(j, x[j] + y[j])"
 
     def evaluate(self, pairs: Pairs) -> Array:
         a, b = pairs.vectors

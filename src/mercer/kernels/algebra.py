@@ -96,7 +96,11 @@ class Sum(Entrywise):
     def features(self, x: Points) -> Array:
         return join([term.features(x) for term in self.terms])
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    @property
+    def formula(self) -> str:
+        return " + ".join(f"k{i}" for i in range(len(self.terms)))
+
+    def text(self, name: Name) -> tuple[str, int]:
         return " + ".join(wrap(t, name, PRODUCT) for t in self.terms), SUM
 
 
@@ -135,7 +139,11 @@ class Product(Entrywise):
             result = outer_rows(result, factor.features(x))
         return result
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    @property
+    def formula(self) -> str:
+        return " * ".join(f"k{i}" for i in range(len(self.factors)))
+
+    def text(self, name: Name) -> tuple[str, int]:
         first, *others = self.factors
         texts = [wrap(first, name, PRODUCT), *(wrap(f, name, POWER) for f in others)]
         return " * ".join(texts), PRODUCT
@@ -157,6 +165,7 @@ class Scaled(Entrywise):
     weight: float
     kernel: Kernel
     theorem: ClassVar[str] = "a nonnegative multiple of a {kind} kernel is one"
+    formula: ClassVar[str] = "weight * kernel"
 
     @property
     def inner_weight(self) -> float | None:
@@ -195,7 +204,7 @@ class Scaled(Entrywise):
     def features(self, x: Points) -> Array:
         return sqrt(self.weight) * self.kernel.features(x)
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         return f"{self.weight!r} * {wrap(self.kernel, name, POWER)}", PRODUCT
 
 
@@ -217,6 +226,7 @@ class Power(Entrywise):
     power: int
     domain: ClassVar[Domain] = {"power": lambda m, _: whole_power(m)}
     theorem: ClassVar[str] = "a whole power of a positive definite kernel is one (Schur)"
+    formula: ClassVar[str] = "kernel**power"
 
     def __post_init__(self) -> None:
         Kernel.__post_init__(self)
@@ -235,7 +245,7 @@ class Power(Entrywise):
     def features(self, x: Points) -> Array:
         return monomials(self.kernel.features(x), self.power)
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         if self.power > LARGEST_POWER:
             return f"<a power of more than {LARGEST_POWER}: no written form>", ATOM
         return f"{wrap(self.kernel, name, ATOM)}**{self.power}", POWER
@@ -290,7 +300,13 @@ class PolynomialOf(Entrywise):
         terms = [(i, c) for i, c in enumerate(self.coefficients) if c or i == 0]
         return join([sqrt(c) * monomials(phi, i) for i, c in terms])
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    @property
+    def formula(self) -> str:
+        first, *others = self.coefficients
+        terms = [f"{c!r} * kernel**{i}" for i, c in enumerate(others, 1) if c]
+        return " + ".join([repr(first), *terms] if first or not terms else terms)
+
+    def text(self, name: Name) -> tuple[str, int]:
         base = wrap(self.kernel, name, ATOM)
         return f"{base}.polynomial({literal(self.coefficients, name)})", ATOM
 
@@ -320,6 +336,7 @@ class Exponential(Entrywise):
 
     kernel: Kernel
     theorem: ClassVar[str] = "the entrywise exponential of a kernel is positive definite"
+    formula: ClassVar[str] = "exp(kernel)"
 
     @property
     def kind(self) -> Kind:
@@ -339,7 +356,7 @@ class Exponential(Entrywise):
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         return [self.combine(values)]
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         return f"{wrap(self.kernel, name, ATOM)}.exp()", ATOM
 
 
@@ -420,6 +437,7 @@ class Constant(Kernel):
     constant: float = 1.0
     domain: ClassVar[Domain] = {"constant": nonnegative_weight}
     theorem: ClassVar[str] = "it has one constant feature"
+    formula: ClassVar[str] = "constant"
     is_of_products: ClassVar[bool] = True
     equivalents: ClassVar[Mapping[str, str]] = {"constant_value": "constant", "value": "constant"}
 

@@ -73,6 +73,19 @@ class Metric(Kernel):
         return False
 
     @property
+    def symbols(self) -> Mapping[str, str]:
+        return self.distance_symbols()
+
+    def distance_symbols(self) -> dict[str, str]:
+        """Return s for the squared distance, r for the distance, t for a coordinate of x - y."""
+        ell = self.length_name
+        if isinstance(getattr(self, ell), tuple):
+            squares = f"sum(j, (x[j] - y[j])**2 / {ell}[j]**2)"
+            return {"s": squares, "r": f"sqrt({squares})", "t": f"((x[j] - y[j]) / {ell}[j])"}
+        squares = f"norm(x - y)**2 / {ell}**2"
+        return {"s": squares, "r": f"norm(x - y) / {ell}", "t": f"(x[j] - y[j]) / {ell}"}
+
+    @property
     def length(self) -> Scale:
         """The bandwidth as numbers."""
         if isinstance(self.bandwidth, str):

@@ -109,6 +109,21 @@ class Kernel(ABC):
         for name, check in self.domain.items():
             object.__setattr__(self, name, check(getattr(self, name), name))
 
+    @property
+    def formula(self) -> str:
+        """The value at x and y in Python's arithmetic, for typesetting; empty if none is stated.
+
+        Parameters and kernels inside stand by their names, of several kernels k0, k1, …, and
+        ``kernel(x, x)`` is a value at another pair of points; `mercer.kernels.formulas` knows norm,
+        inner, sum and prod over an index, exp and so on.
+        """
+        return ""
+
+    @property
+    def symbols(self) -> Mapping[str, str]:
+        """What names in `formula` stand for that are no parameters."""
+        return {}
+
     @abstractmethod
     def evaluate(self, pairs: Pairs) -> Array:
         """Return the kernel's value on each pair: the formula."""
@@ -391,7 +406,7 @@ class Kernel(ABC):
         """Return the kernel with its own rules replaced; override where there are rules."""
         return self
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         """Return the written form and how tightly it binds."""
         own = type(self).__name__
         if Kernel.known.get(snake(own)) is not type(self):
@@ -410,7 +425,7 @@ class Kernel(ABC):
     def _written(self, name: Name) -> str:
         if self.nesting() > DEEPEST:
             return f"<{type(self).__name__}: more than {DEEPEST} operations inside each other>"
-        text = self.formula(name)[0]
+        text = self.text(name)[0]
         if len(text) > LONGEST_TEXT:
             return f"<{type(self).__name__}: longer than {LONGEST_TEXT} characters>"
         return text

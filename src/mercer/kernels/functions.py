@@ -42,6 +42,7 @@ class Delta(Kernel):
     """
 
     theorem: ClassVar[str] = "distinct points have orthonormal features"
+    formula: ClassVar[str] = "delta[x, y]"
 
     def stretch(self, scale: Scale) -> Kernel:
         return self  # equal points stay equal
@@ -131,6 +132,7 @@ class Precomputed(Kernel):
     gram: FrozenArray | Array
     domain: ClassVar[Domain] = {"gram": _gram}
     has_exact_values: ClassVar[bool] = True
+    formula: ClassVar[str] = "K[x, y]"
 
     @property
     def matrix(self) -> Array:

@@ -210,7 +210,7 @@ class Graph:
     def __hash__(self) -> int:
         return self._hash
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         """Return the graph as code and as text of the written form."""
         if SHORTEST_EDGE * len(self.edges) + len(self.labels or ()) > LONGEST_TEXT:
             return f"<Graph of {self.n} nodes, {len(self.edges)} edges: too long to write>", ATOM
@@ -228,7 +228,7 @@ class Graph:
         return f"{name('Graph')}({', '.join(given)})", ATOM
 
     def __repr__(self) -> str:
-        return self.formula(lambda name: name)[0]
+        return self.text(lambda name: name)[0]
 
 
 def is_graph(given: Any) -> bool:

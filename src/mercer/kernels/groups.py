@@ -248,9 +248,9 @@ class Group(Kernel):
         rows = [index[e] for e in self._elements(x)]
         return (axes * np.sqrt(eigenvalues))[rows]
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         if callable(self.p):
-            return Kernel.formula(self, name)
+            return Kernel.text(self, name)
         return f"{name('Group')}(p={literal(self.p, name)})", ATOM
 
 

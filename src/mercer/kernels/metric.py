@@ -110,6 +110,7 @@ class Normalised(FromDistances):
 
     kernel: Kernel
     theorem: ClassVar[str] = "features divided by their norm are features"
+    formula: ClassVar[str] = "kernel(x, y) / sqrt(kernel(x, x) * kernel(y, y))"
 
     def __post_init__(self) -> None:
         refuse_conditional([self.kernel], "a normalised conditionally positive definite kernel")
@@ -156,7 +157,7 @@ class Normalised(FromDistances):
         zero = xp.astype(norms == 0, phi.dtype)
         return join([phi / xp.where(norms > 0, norms, 1.0)[:, None], zero[:, None]])
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         return f"{wrap(self.kernel, name, ATOM)}.normalised()", ATOM
 
 
@@ -186,6 +187,9 @@ class GaussianOf(FromDistances):
         )
     }
     theorem: ClassVar[str] = "exp(-d²/2σ²) of a Hilbert space distance is positive definite"
+    formula: ClassVar[str] = (
+        "exp(-(kernel(x, x) + kernel(y, y) - 2 * kernel(x, y)) / (2 * bandwidth**2))"
+    )
 
     @property
     def kind(self) -> Kind:
@@ -234,7 +238,7 @@ class GaussianOf(FromDistances):
         squares = self.kernel.evaluate_squares(Table(sampled(x)))
         return GaussianOf(self.kernel, median_distance(squares, repr(self.kernel)))
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         inner = wrap(self.kernel, name, ATOM)
         return f"{inner}.gaussian(bandwidth={literal(self.bandwidth, name)})", ATOM
 

@@ -170,6 +170,7 @@ class Gaussian(Radial):
     bandwidth: Bandwidth = 1.0
     domain: ClassVar[Domain] = {"bandwidth": checked_bandwidth}
     theorem: ClassVar[str] = "the Gaussian is positive definite on every Hilbert space"
+    formula: ClassVar[str] = "exp(-s / 2)"
     equivalents: ClassVar[Mapping[str, str]] = {**LENGTHS, "gamma": "1/(2·bandwidth²)"}
 
     def profile(self, s: Array) -> Array:
@@ -207,6 +208,17 @@ class Matern(Descending, Radial):
         "bandwidth": checked_bandwidth,
     }
     theorem: ClassVar[str] = "the characteristic function of a multivariate Student law"
+
+    @property
+    def formula(self) -> str:
+        closed = {0.5: "exp(-r)", 1.5: "(1 + z) * exp(-z)", np.inf: "exp(-s / 2)"}
+        closed[2.5] = "(1 + z + z**2 / 3) * exp(-z)"
+        return closed.get(self.nu, "2**(1 - nu) / Gamma(nu) * z**nu * K[nu](z)")
+
+    @property
+    def symbols(self) -> Mapping[str, str]:
+        symbols = self.distance_symbols()
+        return {**symbols, "z": f"sqrt({2.0 * self.nu!r}) * {symbols['r']}"}
 
     def mixing(self, count: int, rng: np.random.Generator) -> Array:
         if self.nu == np.inf:
@@ -277,6 +289,7 @@ class RationalQuadratic(Descending, Radial):
     bandwidth: Bandwidth = 1.0
     domain: ClassVar[Domain] = {"shape": positive, "bandwidth": checked_bandwidth}
     theorem: ClassVar[str] = "a mixture of Gaussians with nonnegative weights"
+    formula: ClassVar[str] = "(1 + s / (2 * shape))**-shape"
     equivalents: ClassVar[Mapping[str, str]] = {**LENGTHS, "alpha": "shape"}
 
     def profile(self, s: Array) -> Array:
@@ -365,6 +378,12 @@ class Laplacian(Metric):
     def asks(self, columns: int) -> tuple[Statistic, ...] | None:
         return (self.unit,) if self.norm == 2.0 or columns == 1 else None
 
+    @property
+    def formula(self) -> str:
+        if isinstance(self.bandwidth, tuple):
+            return "exp(-norm((x - y) / bandwidth, norm))"
+        return "exp(-norm(x - y, norm) / bandwidth)"
+
     def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
         if self.norm not in (1.0, 2.0) and dimension > 1:
             return Metric.frequencies(self, dimension, count, rng)  # which refuses
@@ -434,6 +453,7 @@ class NegativeDistance(Descending):
     bandwidth: Bandwidth = 1.0
     domain: ClassVar[Domain] = {"exponent": _distance_power, "bandwidth": checked_bandwidth}
     theorem: ClassVar[str] = "a power <= 2 of a Hilbert space distance is conditionally negative"
+    formula: ClassVar[str] = "-r**exponent"
 
     @property
     def kind(self) -> Kind:

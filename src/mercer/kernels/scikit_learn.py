@@ -158,7 +158,7 @@ class PerCoordinate(Kernel):
     def features(self, x: Points) -> Array:
         return self.resolve_own(x).features(x)
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         parts = {"gamma": "auto"} | self.own_parameters()
         text = ", ".join(f"{SPELT.get(n, n)}={literal(v, name)}" for n, v in parts.items())
         return f"{self.name}({text})", ATOM

@@ -92,6 +92,7 @@ class FeatureMap(Kernel):
     phi: Callable[[Any], Any]
     domain: ClassVar[Domain] = {"phi": _map}
     theorem: ClassVar[str] = "an inner product of features is positive definite"
+    formula: ClassVar[str] = "inner(phi(x), phi(y))"
 
     def evaluate(self, pairs: Pairs) -> Array:
         left = feature_rows(self.phi, pairs.x)

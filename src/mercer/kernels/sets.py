@@ -145,6 +145,7 @@ class Intersection(SetKernel):
     universe: Collection[Hashable] | None = None
     domain: ClassVar[Domain] = {"universe": _optional_universe}
     theorem: ClassVar[str] = "the inner product of the indicators of the elements"
+    formula: ClassVar[str] = "size(x & y)"
     is_inner_product: ClassVar[bool] = True
 
     def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
@@ -175,6 +176,7 @@ class Jaccard(SetKernel):
     universe: Collection[Hashable] | None = None
     domain: ClassVar[Domain] = {"universe": _optional_universe}
     theorem: ClassVar[str] = "the Tanimoto kernel of the indicators of the elements"
+    formula: ClassVar[str] = "size(x & y) / size(x | y)"
 
     def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
         union = left + right - shared
@@ -246,6 +248,7 @@ class AllSubsets(SetKernel):
     universe: Collection[Hashable] | None = None
     domain: ClassVar[Domain] = {"universe": _optional_universe}
     theorem: ClassVar[str] = "the inner product of the indicators of all subsets"
+    formula: ClassVar[str] = "2**size(x & y)"
 
     def of_sizes(self, shared: Array, left: Array, right: Array) -> Array:
         if np.any(shared > LARGEST_EXPONENT):

@@ -125,6 +125,7 @@ class Periodic(Coordinatewise):
     bandwidth: float = 1.0
     domain: ClassVar[Domain] = {"period": _period, "bandwidth": positive}
     theorem: ClassVar[str] = "a Gaussian kernel of points on circles, one for each coordinate"
+    formula: ClassVar[str] = "prod(j, exp(-2 * sin(pi * t)**2 / bandwidth**2))"
     length_name: ClassVar[str] = "period"
     equivalents: ClassVar[Mapping[str, str]] = {**LENGTHS, "periodicity": "period"}
 
@@ -200,6 +201,7 @@ class Sinc(Coordinatewise):
     bandwidth: Bandwidth = 1.0
     domain: ClassVar[Domain] = {"bandwidth": checked_bandwidth}
     theorem: ClassVar[str] = "the characteristic function of a uniform law (Bochner)"
+    formula: ClassVar[str] = "prod(j, sin(t) / t)"
 
     def draws(self, shape: tuple[int, int], rng: np.random.Generator) -> Array:
         return LAWS["uniform"].draws(rng, shape)
@@ -234,6 +236,7 @@ def _signs(t: Array) -> Array:
 class Law(NamedTuple):
     """A symmetric law on the line: its characteristic function, the slope of that, and draws."""
 
+    formula: str
     transform: Callable[[Array], Array]
     slope: Callable[[Array], Array]
     draws: Callable[[np.random.Generator, tuple[int, int]], Array]
@@ -241,24 +244,37 @@ class Law(NamedTuple):
 
 LAWS = {
     "normal": Law(
-        _normal, lambda t: -t * _normal(t), lambda rng, shape: rng.standard_normal(shape)
+        "exp(-t**2 / 2)",
+        _normal,
+        lambda t: -t * _normal(t),
+        lambda rng, shape: rng.standard_normal(shape),
     ),
-    "uniform": Law(_sinc, _sinc_slope, lambda rng, shape: rng.uniform(-1.0, 1.0, shape)),
+    "uniform": Law(
+        "sin(t) / t", _sinc, _sinc_slope, lambda rng, shape: rng.uniform(-1.0, 1.0, shape)
+    ),
     "cauchy": Law(
+        "exp(-abs(t))",
         _cauchy,
         lambda t: -namespace(t).sign(t) * _cauchy(t),
         lambda rng, shape: rng.standard_cauchy(shape),
     ),
     "laplace": Law(
-        _laplace, lambda t: -2.0 * t * _laplace(t) ** 2, lambda rng, shape: rng.laplace(size=shape)
+        "1 / (1 + t**2)",
+        _laplace,
+        lambda t: -2.0 * t * _laplace(t) ** 2,
+        lambda rng, shape: rng.laplace(size=shape),
     ),
     "triangular": Law(
+        "(sin(t / 2) / (t / 2))**2",
         _triangular,
         lambda t: _sinc(0.5 * t) * _sinc_slope(0.5 * t),
         lambda rng, shape: rng.triangular(-1.0, 0.0, 1.0, shape),
     ),
     "signs": Law(
-        _signs, lambda t: -namespace(t).sin(t), lambda rng, shape: rng.choice([-1.0, 1.0], shape)
+        "cos(t)",
+        _signs,
+        lambda t: -namespace(t).sin(t),
+        lambda rng, shape: rng.choice([-1.0, 1.0], shape),
     ),
 }
 """Symmetric laws on the line by name."""
@@ -295,6 +311,10 @@ class Characteristic(Coordinatewise):
     law: str | Callable[[Array], Array] = "normal"
     bandwidth: Bandwidth = 1.0
     domain: ClassVar[Domain] = {"law": _law, "bandwidth": checked_bandwidth}
+
+    @property
+    def formula(self) -> str:
+        return f"prod(j, {'psi(t)' if callable(self.law) else LAWS[self.law].formula})"
 
     @property
     def proof(self) -> str:
@@ -348,6 +368,11 @@ class Sobolev(Metric):
     bandwidth: Bandwidth = 1.0
     domain: ClassVar[Domain] = {"s": positive, "bandwidth": checked_bandwidth}
     theorem: ClassVar[str] = "the characteristic function of a Student law (Bochner)"
+    formula: ClassVar[str] = "2**(1 - nu) / Gamma(nu) * r**nu * K[nu](r)"
+
+    @property
+    def symbols(self) -> Mapping[str, str]:
+        return {"r": self.distance_symbols()["r"], "nu": "s - p / 2"}
 
     def asks(self, columns: int) -> tuple[Statistic, ...] | None:
         return self.matern(columns)[0].asks(columns) if 2.0 * self.s > columns else None

@@ -73,6 +73,7 @@ class Brownian(SplineKernel):
     """
 
     theorem: ClassVar[str] = "the inner product of the indicators of [0, x] and [0, y]"
+    formula: ClassVar[str] = "min(x, y)"
 
     def of_ends(self, least: Array, most: Array) -> Array:
         return least
@@ -100,6 +101,7 @@ class CubicSpline(SplineKernel):
     """
 
     theorem: ClassVar[str] = "the inner product in L² of (x - t)₊ and (y - t)₊"
+    formula: ClassVar[str] = "max(x, y) * min(x, y)**2 / 2 - min(x, y)**3 / 6"
 
     def of_ends(self, least: Array, most: Array) -> Array:
         return least * least * (most / 2.0 - least / 6.0)

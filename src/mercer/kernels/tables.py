@@ -359,8 +359,8 @@ class Columns(Composite):
             first = outer_rows(first, phi)
         return first
 
-    def formula(self, name: Name) -> tuple[str, int]:
-        inside = ", ".join(f"{_spelt(key, name)}: {k.formula(name)[0]}" for key, k in self.blocks)
+    def text(self, name: Name) -> tuple[str, int]:
+        inside = ", ".join(f"{_spelt(key, name)}: {k.text(name)[0]}" for key, k in self.blocks)
         arguments = [f"{{{inside}}}"] if self.blocks else []
         if self.weights is not None:
             arguments.append(f"weights={literal(self.weights, name)}")

@@ -68,8 +68,8 @@ class Tensor(Composite):
     def part_features(self, x: Points) -> list[Array]:
         return [k.features(Part(i)(x)) for i, k in enumerate(self.parts)]
 
-    def formula(self, name: Name) -> tuple[str, int]:
-        inner = ", ".join(k.formula(name)[0] for k in self.parts)
+    def text(self, name: Name) -> tuple[str, int]:
+        inner = ", ".join(k.text(name)[0] for k in self.parts)
         return f"{snake(type(self).__name__)}({inner})", ATOM
 
 

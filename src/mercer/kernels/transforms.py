@@ -93,6 +93,7 @@ class Weighted(Kernel):
     function: Callable[[Any], Any]
     slope: Callable[[Any], Any] | None = None
     theorem: ClassVar[str] = "features times a function of the point are features"
+    formula: ClassVar[str] = "f(x) * kernel * f(y)"
 
     def __post_init__(self) -> None:
         refuse_conditional([self.kernel], "a weighted conditionally positive definite kernel")
@@ -132,7 +133,7 @@ class Weighted(Kernel):
         with np.errstate(over="ignore", invalid="ignore"):
             return finite(weights * dense(self.kernel.features(x)), f"a feature of {self}")
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         return f"{wrap(self.kernel, name, ATOM)}.weighted({literal(self.function, name)})", ATOM
 
 
@@ -168,6 +169,7 @@ class PullBack(Kernel):
     function: Callable[[Any], Any]
     jacobian: Callable[[Any], Any] | None = None
     theorem: ClassVar[str] = "a kernel of mapped points is of the same kind"
+    formula: ClassVar[str] = "kernel(psi(x), psi(y))"
 
     @property
     def reads_vectors(self) -> bool:
@@ -209,7 +211,7 @@ class PullBack(Kernel):
     def features(self, x: Points) -> Array:
         return self.kernel.features(self._psi(x))
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         return f"{wrap(self.kernel, name, ATOM)}.on({literal(self.function, name)})", ATOM
 
 
@@ -249,6 +251,7 @@ class Stretched(Kernel):
     scale: float | tuple[float, ...]
     domain: ClassVar[Domain] = {"scale": lambda s, _: checked_scale(s)}
     theorem: ClassVar[str] = "a kernel of mapped points is of the same kind"
+    formula: ClassVar[str] = "kernel(x / scale, y / scale)"
 
     @property
     def reads_sparse(self) -> bool:
@@ -280,7 +283,7 @@ class Stretched(Kernel):
     def features(self, x: Points) -> Array:
         return self.kernel.features(Divided(self.scale)(x))
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         inner = wrap(self.kernel, name, ATOM)
         return f"{inner}.stretched({literal(self.scale, name)})", ATOM
 
@@ -445,7 +448,7 @@ class CentredOn(Kernel):
         with np.errstate(over="ignore", invalid="ignore"):
             return finite(phi - self._mean(own[None, ...]), f"a feature of {self}")
 
-    def formula(self, name: Name) -> tuple[str, int]:
+    def text(self, name: Name) -> tuple[str, int]:
         sample = literal(self.sample, name)
         weights = "" if self.weights is None else f", {literal(self.weights, name)}"
         return f"{wrap(self.kernel, name, ATOM)}.centred({sample}{weights})", ATOM

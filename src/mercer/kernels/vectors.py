@@ -61,6 +61,7 @@ class Linear(Kernel):
     """
 
     theorem: ClassVar[str] = "an inner product is positive definite"
+    formula: ClassVar[str] = "inner(x, y)"
     is_vectorial: ClassVar[bool] = True
     is_of_products: ClassVar[bool] = True
 
@@ -133,6 +134,7 @@ class Tanimoto(Kernel):
     """
 
     theorem: ClassVar[str] = "a power series in the inner product times 1/(a + b) of squared norms"
+    formula: ClassVar[str] = "inner(x, y) / (norm(x)**2 + norm(y)**2 - inner(x, y))"
     is_vectorial: ClassVar[bool] = True
     is_of_products: ClassVar[bool] = True
 
@@ -214,6 +216,7 @@ class Polynomial(Kernel):
     scale: float = 1.0
     domain: ClassVar[Domain] = {"degree": whole, "offset": nonnegative, "scale": nonnegative}
     theorem: ClassVar[str] = "a power of an inner product plus a nonnegative constant"
+    formula: ClassVar[str] = "(scale * inner(x, y) + offset)**degree"
     equivalents: ClassVar[Mapping[str, str]] = AFFINE
     is_vectorial: ClassVar[bool] = True
     is_of_products: ClassVar[bool] = True
@@ -284,6 +287,7 @@ class Sigmoid(Kernel):
     scale: float = 1.0
     offset: float = 0.0
     domain: ClassVar[Domain] = {"scale": number, "offset": number}
+    formula: ClassVar[str] = "tanh(scale * inner(x, y) + offset)"
     equivalents: ClassVar[Mapping[str, str]] = AFFINE
     is_vectorial: ClassVar[bool] = True
     is_of_products: ClassVar[bool] = True
@@ -352,6 +356,7 @@ class Bilinear(Kernel):
     B: tuple[tuple[complex, ...], ...] | Sequence[Sequence[complex]] | Array
     domain: ClassVar[Domain] = {"B": _positive_form}
     theorem: ClassVar[str] = "x'By with B positive semidefinite (checked)"
+    formula: ClassVar[str] = "inner(x, B @ y)"
     is_vectorial: ClassVar[bool] = True
 
     @property

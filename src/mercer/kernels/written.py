@@ -33,7 +33,7 @@ SUM, PRODUCT, POWER, ATOM = range(4)
 class Written(Protocol):
     """What has a written form, which binds more or less tightly."""
 
-    def formula(self, name: Name) -> tuple[str, int]: ...
+    def text(self, name: Name) -> tuple[str, int]: ...
 
 
 def literal(v: Any, name: Name) -> str:
@@ -41,7 +41,7 @@ def literal(v: Any, name: Name) -> str:
     if isinstance(v, np.generic):
         v = v.item()
     if isinstance(v, Written):
-        return v.formula(name)[0]
+        return v.text(name)[0]
     if isinstance(v, str):
         return json.dumps(v, ensure_ascii=False)
     if isinstance(v, complex):
@@ -65,7 +65,7 @@ def literal(v: Any, name: Name) -> str:
 
 def wrap(kernel: Written, name: Name, tightness: int) -> str:
     """Return a kernel's written form, in brackets if it binds less tightly than asked."""
-    text, binds = kernel.formula(name)
+    text, binds = kernel.text(name)
     return text if binds >= tightness else f"({text})"
 
 

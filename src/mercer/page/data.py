@@ -16,7 +16,7 @@ from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import positive_definite
-from mercer.page.formula import formula
+from mercer.page.formula import mathml
 from mercer.page.panels import all_panels
 from mercer.page.reproduce import Reading, code, command_line, facts
 from mercer.page.sample import MOST_POINTS, shown
@@ -249,7 +249,7 @@ def _kernel(subject: Subject) -> Value | None:
     by = ", by rule" if is_proved else ""
     return {
         "written": clean(repr(kernel), 2_000),
-        "formula": formula(kernel),
+        "formula": mathml(kernel),
         "verdict": f"{said[:1].upper()}{said[1:]}{by}. {checked}".strip(),
         "proof": [clean(rule, 300) for rule in kernel.proof.split("; ") if rule],
     }
