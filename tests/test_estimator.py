@@ -15,6 +15,7 @@ import mercer as mc
 from mercer import check, estimator, targets
 from mercer import sklearn as sklearn_doors
 from mercer.data import open_points
+from mercer.engines.cpu import Threads
 from mercer.estimator import NotANumber, as_kernel, numbers_of
 
 RNG = np.random.default_rng(2)
@@ -506,3 +507,102 @@ def test_data_are_examined_once_however_often_they_are_used(
     fit(x, y)
     assert [shape for shape in seen if len(shape) == 2] == [(20, 3)]
     assert seen.count((20,)) <= 1
+
+
+LINE = np.linspace(0.0, 1.0, 40)[:, None]
+CURVE = np.sin(6.0 * LINE[:, 0]) + 0.3 * np.random.default_rng(0).standard_normal(40)
+GAUSS = mc.Gaussian(0.3)
+
+
+def _computing() -> dict[str, Any]:
+    """Return a fit of every model that computes Gram matrices, as a function of its settings."""
+    labels = np.repeat(["a", "b"], 20)
+    return {
+        "KernelPCA": lambda more, told: mc.KernelPCA(2, kernel=GAUSS, **more).fit(LINE, **told),
+        "KernelRegression": lambda more, told: mc.KernelRegression(GAUSS, penalty=0.1, **more).fit(
+            LINE, CURVE, **told
+        ),
+        "GaussianProcess": lambda more, told: mc.GaussianProcess(
+            1.0 * GAUSS, optimise=["noise_variance"], n_starts=1, random_state=0, **more
+        ).fit(LINE, CURVE, **told),
+        "SVC": lambda more, told: mc.SVC(GAUSS, **more).fit(LINE, labels, **told),
+        "SVR": lambda more, told: mc.SVR(GAUSS, **more).fit(LINE, CURVE, **told),
+        "OneClassSVM": lambda more, told: mc.OneClassSVM(GAUSS, **more).fit(LINE, **told),
+        "KernelCCA": lambda more, told: mc.KernelCCA(1, kernels=(GAUSS, GAUSS), **more).fit(
+            LINE, LINE[::-1], **told
+        ),
+        "NystromFeatures": lambda more, told: (
+            mc.NystromFeatures(5, kernel=GAUSS, random_state=0, **more)
+            .fit(LINE, **told)
+            .transform(LINE)
+        ),
+    }
+
+
+class Counting(Threads):
+    """Threads that count how often they are asked for something."""
+
+    def __init__(self, count: int = 1) -> None:
+        super().__init__(count)
+        self.calls = 0
+
+    def each(self, tiles: Any) -> Any:
+        self.calls += 1
+        return super().each(tiles)
+
+    def share(self, *args: Any) -> Any:
+        self.calls += 1
+        return super().share(*args)
+
+    def over(self, *args: Any) -> Any:
+        self.calls += 1
+        return super().over(*args)
+
+
+@pytest.mark.parametrize("name", sorted(_computing()))
+def test_a_model_computes_on_the_engine_it_is_given(name: str) -> None:
+    engine = Counting()
+    _computing()[name]({"engine": engine}, {})
+    if name not in ("GaussianProcess", "KernelRegression"):  # which store what threads fill
+        assert engine.calls > 0
+    for wrong in ({"threads": 2}, {"memory": "1GB"}):
+        with pytest.raises(mc.InvalidParameter, match="to the engine"):
+            _computing()[name]({"engine": engine, **wrong}, {})
+    with pytest.raises(mc.InvalidParameter, match="engine must be"):
+        _computing()[name]({"engine": "gpu"}, {})
+
+
+@pytest.mark.parametrize("name", sorted(_computing()))
+def test_threads_of_a_model_are_those_of_all_that_it_computes(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: set[int] = set()
+    made = Threads.__init__
+
+    def noted(self: Threads, count: int | None = None, **more: Any) -> None:
+        made(self, count, **more)
+        if count is None:
+            counts.add(self.count)
+
+    monkeypatch.setattr(Threads, "__init__", noted)
+    _computing()[name]({"threads": 3}, {})
+    assert counts <= {3}
+    with pytest.raises(mc.InvalidParameter, match="threads"):
+        _computing()[name]({"threads": 0}, {})
+
+
+@pytest.mark.parametrize("name", sorted(set(_computing()) - {"NystromFeatures"}))
+def test_no_matrix_is_stored_beyond_the_memory_of_a_model(name: str) -> None:
+    with pytest.raises(MemoryError, match="kB|bytes|MB"):
+        _computing()[name]({"memory": 2000}, {})
+    _computing()[name]({"memory": "1GB"}, {})
+
+
+@pytest.mark.parametrize("name", sorted(set(_computing()) - {"NystromFeatures"}))
+def test_a_fit_tells_how_far_it_is(name: str) -> None:
+    told: list[tuple[int, int]] = []
+    _computing()[name]({}, {"progress": lambda done, total: told.append((done, total))})
+    assert told
+    assert all(0 < done <= total for done, total in told)
+    with pytest.raises(mc.InvalidParameter, match="progress must be True"):
+        _computing()[name]({}, {"progress": 3})

@@ -325,9 +325,9 @@ def test_a_map_that_could_be_better_says_so() -> None:
 
 def test_progress_is_told() -> None:
     told: list[tuple[int, int]] = []
-    mc.StressMDS(
-        2, n_starts=2, max_iter=50, random_state=0, progress=lambda i, n: told.append((i, n))
-    ).fit(US)
+    model = mc.StressMDS(2, n_starts=2, max_iter=50, random_state=0)
+    model.fit(US, progress=lambda i, n: told.append((i, n)))
+    assert told
     assert all(total == 100 for _, total in told)
     assert [i for i, _ in told] == sorted({i for i, _ in told})
 

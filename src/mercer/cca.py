@@ -9,11 +9,13 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, InvalidInput, InvalidParameter, nonnegative, whole
-from mercer.estimator import KernelModel, Model, all_or_nothing, as_kernel
+from mercer.engines.base import Engine
+from mercer.estimator import Computing, KernelModel, all_or_nothing, as_kernel, on_engine
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.null_space import Origin
+from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of
 from mercer.targets import kept
 
@@ -84,7 +86,7 @@ class View(KernelModel):
         return np.asarray(images - self.means_ @ centred)
 
 
-class KernelCCA(Model):
+class KernelCCA(Computing):
     r"""Functions of two views of the same individuals that are correlated as much as can be.
 
     .. math:: \rho = \max_{\alpha, \beta} \frac{\alpha^\top K L \beta}
@@ -107,6 +109,8 @@ class KernelCCA(Model):
     penalty : float or pair of floats
         γ ≥ 0, one for both views or one for each. It is to be compared with the eigenvalues of
         K/n, which sum to the mean of k(x, x) less that of all k(x, y).
+    engine, threads, memory
+        Where matrices are computed, by how many threads, within which budget; see `KernelPCA`.
 
     Attributes
     ----------
@@ -137,13 +141,26 @@ class KernelCCA(Model):
         *,
         kernels: Sequence[Any] = ("linear", "linear"),
         penalty: float | tuple[float, float] = 1e-2,
+        engine: Engine | str = "auto",
+        threads: int | None = None,
+        memory: int | str | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernels = kernels
         self.penalty = penalty
+        self.engine = engine
+        self.threads = threads
+        self.memory = memory
 
-    def fit(self, X: Any, Y: Any) -> KernelCCA:
-        """Find the pairs of functions of two views, whose rows are the same individuals."""
+    def fit(self, X: Any, Y: Any, *, progress: bool | Progress | None = None) -> KernelCCA:
+        """Find the pairs of functions of two views, whose rows are the same individuals.
+
+        ``progress`` counts the tiles of either matrix.
+        """
+        with self._at_work(progress):
+            return self._fit(X, Y)
+
+    def _fit(self, X: Any, Y: Any) -> KernelCCA:
         count = whole(self.n_components, "n_components", least=1)
         left, right = self._pair(self.kernels, "kernels")
         penalties = [nonnegative(p, "penalty") for p in self._penalties()]
@@ -224,6 +241,7 @@ class KernelCCA(Model):
         self.sample_correlations_ = products / np.where(sizes > 0, sizes, 1.0)
         self.kernels_ = tuple(view.kernel_ for view in self._views)
 
+    @on_engine
     def transform(self, X: Any, Y: Any = None) -> Any:
         """Return f at points of the first view, and g at points of the second if there are any.
 

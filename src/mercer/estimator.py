@@ -6,10 +6,11 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from importlib import import_module
 from numbers import Number, Real
 from types import SimpleNamespace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -36,6 +37,8 @@ from mercer.check import weights_of as weights_of
 from mercer.data.mixed import rows as as_rows
 from mercer.data.tidy import row_names
 from mercer.display import costly_names, forget
+from mercer.engines.base import Engine
+from mercer.engines.cpu import engine_of, using
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
 from mercer.kernels.parameters import parameters, with_parameters
@@ -50,8 +53,11 @@ from mercer.points import (
     readings,
     refuse_sparse_non_finite,
 )
+from mercer.progress import Progress, followed
 from mercer.spelling import advised
 from mercer.store import save
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 PRECOMPUTED = "precomputed"
 
@@ -64,7 +70,7 @@ OF_KERNELS = {
     "gamma = 1/(2·bandwidth²)",
     "degree": "a parameter of the kernel: kernel=Polynomial(degree, offset, scale)",
     "coef0": "a parameter of the kernel, offset: kernel=Polynomial(degree, offset, scale)",
-    "n_jobs": "what the engine decides, which uses all cores",
+    "n_jobs": "threads, by default one for each core",
 }
 """scikit-learn's parameters that are those of a kernel here."""
 
@@ -341,7 +347,44 @@ class Model(BaseEstimator):
         save(self, path)
 
 
-class KernelModel(Model):
+class Computing(Model):
+    """A model that computes Gram matrices, by an engine.
+
+    ``engine`` is where tiles are computed, "auto" for this machine: then ``threads`` is how many
+    threads do it, by default one for each core, and ``memory`` a budget such as ``"4GB"``, within
+    which tiles are kept and beyond which no matrix is stored; None takes as little as possible.
+    """
+
+    engine: Engine | str = "auto"
+    threads: int | None = None
+    memory: int | str | None = None
+
+    def _engine(self, progress: Progress | None = None) -> Engine:
+        return engine_of(self.engine, threads=self.threads, memory=self.memory, progress=progress)
+
+    @contextmanager
+    def _at_work(
+        self, progress: bool | Progress | None = None, what: str = "tiles"
+    ) -> Iterator[Progress | None]:
+        """Compute on the model's engine, and follow the tiles, or what else is counted."""
+        with followed(progress, what) as tell:
+            engine = self._engine(tell if what == "tiles" else None)
+            with using(engine):
+                yield tell
+
+
+def on_engine(method: F) -> F:
+    """Return a method of a model that computes on the model's engine."""
+
+    @wraps(method)
+    def run(self: Any, *args: Any, **named: Any) -> Any:
+        with self._at_work():
+            return method(self, *args, **named)
+
+    return run  # type: ignore[return-value]
+
+
+class KernelModel(Computing):
     """A scikit-learn estimator with a kernel, whose parameters are named ``kernel__…``."""
 
     kernel: Kernel | str | Callable[[Any, Any], Any]

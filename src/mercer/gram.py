@@ -23,8 +23,8 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.display import Shown
-from mercer.engines.base import Engine, machine_bytes
-from mercer.engines.cpu import Threads
+from mercer.engines.base import Engine, NotEnoughMemory, machine_bytes
+from mercer.engines.cpu import engine_in_use
 from mercer.engines.rounding import BLOCK, Rounding, gamma, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.kernels.base import Kernel, Kind
@@ -77,7 +77,7 @@ class Gram(Shown):
         self.x = as_points(x, "x", are_vectors=kernel.reads_vectors)
         self.y = None if y is None else as_points(y, "y", are_vectors=kernel.reads_vectors)
         self.kernel = kernel.resolve(self.x)
-        self.engine: Engine = Threads() if engine is None else engine
+        self.engine: Engine = engine_in_use() if engine is None else engine
         self.tile, self.progress = tile, progress
         self._tiles: dict[bool, Tiles] = {}
         self._rounding: dict[bool, Rounding] = {}
@@ -172,6 +172,7 @@ class Gram(Shown):
     def dense(self) -> Array:
         """Return the whole matrix, for which it takes n x m numbers of memory."""
         tiles = self.cut()
+        self.refuse_beyond_memory(tiles.dtype.itemsize)
         result = np.empty(self.shape, tiles.dtype)
         is_doubtful = self.is_symmetric and not self.kernel.proof
         for block, values in self.engine.each(tiles):
@@ -181,6 +182,15 @@ class Gram(Shown):
             if self.is_symmetric and not block.is_diagonal:
                 result[block.columns, block.rows] = values.conj().T
         return finite(result, self.kernel)
+
+    def refuse_beyond_memory(self, itemsize: int = 8) -> None:
+        """Refuse to store a matrix that is larger than the engine's budget."""
+        (n, m), budget = self.shape, self.engine.memory
+        if budget is not None and n * m * itemsize > budget:
+            raise NotEnoughMemory(
+                f"the matrix of {n} x {m} points takes {n * m * itemsize / 1e6:.4g} MB, and "
+                f"memory={budget} allows {budget / 1e6:.4g} MB: give more, or fewer points"
+            )
 
     def refuse_no_kernel(self) -> None:
         """Look at a few points of a function without a proof, before much is made of it."""

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from mercer.check import InvalidParameter, whole
 from mercer.display import Shown
 from mercer.engines.base import Engine, machine_bytes
-from mercer.engines.cpu import Threads
+from mercer.engines.cpu import Threads, engine_of
 from mercer.engines.tiles import TILE
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
@@ -125,7 +125,7 @@ def plan(model: Any, n: int, d: int) -> Plan:
     if asked is not None and not isinstance(asked, Integral):
         asked = MOST_SOUGHT if n > STORED else None  # a share of the inertia
     count = n if asked is None else min(int(asked), n)
-    engine = model.engine if not isinstance(model.engine, str) else Threads(memory=model.memory)
+    engine = engine_of(model.engine, threads=model.threads, memory=model.memory)
     method = "dense" if asked is None else chosen_method(n, count, model.method)
     memory, passes, reason = _cost(method, n, d, count, model, engine)
     seconds = _seconds(method, model, n, d, count, engine)

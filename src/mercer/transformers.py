@@ -10,12 +10,14 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, InvalidParameter, Points, in_dtype_of, whole
-from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, one_of
+from mercer.engines.base import Engine
+from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine, one_of
 from mercer.fourier import random_fourier
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.lowrank import nystrom
+from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of
 
 LANDMARKS = ("pivoted", "kmeans", "uniform")
@@ -38,6 +40,7 @@ class Features(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelModel):
         points = self._read(X, reset=True)
         return as_kernel(self.kernel).resolve(points), points
 
+    @on_engine
     def transform(self, X: Any) -> Array:
         """Return one row of features for each point."""
         check_is_fitted(self)
@@ -69,6 +72,8 @@ class NystromFeatures(Features):
         The pivots of a randomly pivoted Cholesky factor, each drawn with probability proportional
         to what the ones before leave of a point; centres of k-means, which are no points of the
         data; a uniform sample; or the landmarks themselves.
+    engine, threads, memory
+        Where matrices are computed, by how many threads, within which budget; see `KernelPCA`.
     random_state : int, generator or None
         The seed of the choice.
 
@@ -102,15 +107,27 @@ class NystromFeatures(Features):
         *,
         kernel: Kernel | str | Callable[[Any, Any], Any] = Gaussian("median"),  # noqa: B008
         landmarks: Any = "pivoted",
+        engine: Engine | str = "auto",
+        threads: int | None = None,
+        memory: int | str | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.landmarks = landmarks
+        self.engine = engine
+        self.threads = threads
+        self.memory = memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> NystromFeatures:
-        """Choose the landmarks."""
+    def fit(
+        self, X: Any, y: Any = None, *, progress: bool | Progress | None = None
+    ) -> NystromFeatures:
+        """Choose the landmarks; ``progress`` counts the tiles of each pass."""
+        with self._at_work(progress):
+            return self._fit(X)
+
+    def _fit(self, X: Any) -> NystromFeatures:
         count = whole(self.n_components, "n_components", least=1)
         self.seed_ = seed_of(self.random_state)
         if isinstance(self.landmarks, str):
@@ -143,6 +160,8 @@ class RandomFourierFeatures(Features):
         The number D of frequencies, for each term of a sum; features are twice as many.
     kernel : Kernel or str
         The kernel, or its written form.
+    engine, threads, memory
+        Where matrices are computed, by how many threads, within which budget; see `KernelPCA`.
     random_state : int, generator or None
         The seed of the frequencies.
 
@@ -175,12 +194,19 @@ class RandomFourierFeatures(Features):
         n_frequencies: int = 100,
         *,
         kernel: Kernel | str = Gaussian("median"),  # noqa: B008  (a value)
+        engine: Engine | str = "auto",
+        threads: int | None = None,
+        memory: int | str | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_frequencies = n_frequencies
         self.kernel = kernel
+        self.engine = engine
+        self.threads = threads
+        self.memory = memory
         self.random_state = random_state
 
+    @on_engine
     def fit(self, X: Any, y: Any = None) -> RandomFourierFeatures:
         """Draw the frequencies, and sample the error on the points."""
         count = whole(self.n_frequencies, "n_frequencies", least=1)

@@ -271,22 +271,15 @@ def tell_plan(talk: Talk, model: Any, data: Data, *, times: int = 1) -> int:
 def fitted(model: Any, data: Data, talk: Talk, *, is_rank_asked: bool = True) -> Fitted:
     """Fit a model to data; it keeps the table, by whose names new data are read."""
     progress = Line("fitting")
-    named = {"sample_weight": data.weights} if data.weights is not None else {}
-    memory = getattr(model, "memory", None)
-    if isinstance(model, KernelPCA):
-        progress.what = "tiles"
-        model.set_params(engine=Threads(memory=memory, progress=progress), memory=None)
-    if isinstance(model, StressMDS):
-        progress.what, model.progress = "steps", progress
+    named: dict[str, Any] = {"sample_weight": data.weights} if data.weights is not None else {}
+    if isinstance(model, KernelPCA | ClassicalMDS | StressMDS):
+        progress.what = "steps" if isinstance(model, StressMDS) else "tiles"
+        named["progress"] = progress
     talk.detail(f"fitting {data}")
     with warnings.catch_warnings():
         if not is_rank_asked:
             warnings.simplefilter("ignore", FewerAxes)
         finished(lambda: model.fit(data.points, **named), talk, progress)
-    if isinstance(model, KernelPCA):
-        model.set_params(engine="auto", memory=memory)
-    if isinstance(model, StressMDS):
-        model.progress = None
     keep_table(model, data)
     return Fitted(model, OK if getattr(model, "has_converged_", True) else NOT_CONVERGED)
 

@@ -8,10 +8,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from mercer.check import Array
+from mercer.check import Array, MercerError
 from mercer.check import memory_bytes as memory_bytes
 from mercer.engines.tiles import Block, Tiles
 from mercer.progress import Progress
+
+
+class NotEnoughMemory(MercerError, MemoryError):
+    """A computation that would take more memory than it may; the message names a smaller one."""
 
 
 class Engine(Protocol):

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from mercer.check import Array, chunks
-from mercer.engines.base import memory_bytes
+from mercer.check import Array, InvalidParameter, chunks, whole
+from mercer.engines.base import Engine, memory_bytes
 from mercer.engines.compiled import fastest_exponential
 from mercer.engines.tiles import Block, Tiles
 from mercer.kernels.pairs import exponential
@@ -137,6 +137,55 @@ class _OrderedSum:
                 self._next += 1
 
 
+_in_use: ContextVar[Engine | None] = ContextVar("engine", default=None)
+
+
+def engine_in_use() -> Engine:
+    """Return the engine of the model that is at work, or one with a thread for each core."""
+    return _in_use.get() or Threads()
+
+
+@contextmanager
+def using(engine: Engine) -> Iterator[None]:
+    """Compute all matrices on an engine, those too that are made far below a model.
+
+    >>> with using(Threads(3)):
+    ...     Threads().count, Threads(1).count
+    (3, 1)
+    """
+    token = _in_use.set(engine)
+    try:
+        yield
+    finally:
+        _in_use.reset(token)
+
+
+def engine_of(
+    engine: Engine | str,
+    *,
+    threads: int | None = None,
+    memory: int | str | None = None,
+    is_deterministic: bool = False,
+    progress: Progress | None = None,
+) -> Engine:
+    """Return the engine that a model's parameters ask for.
+
+    >>> engine_of("auto", threads=2, memory="1GB").memory
+    1000000000
+    """
+    count = None if threads is None else whole(threads, "threads", least=1)
+    if isinstance(engine, str) and engine == "auto":
+        return Threads(count, memory=memory, is_deterministic=is_deterministic, progress=progress)
+    if isinstance(engine, str) or not hasattr(engine, "product_and_squares"):
+        raise InvalidParameter(f"engine must be 'auto' or an engine, found {engine!r}")
+    if threads is not None or memory is not None:
+        name = "memory" if threads is None else "threads"
+        raise InvalidParameter(
+            f"give {name} to the engine, which decides it: engine=Threads(count, memory=...)"
+        )
+    return engine
+
+
 class Threads:
     """An engine that shares tiles among threads.
 
@@ -154,7 +203,7 @@ class Threads:
         is_deterministic: bool = False,
         progress: Progress | None = None,
     ) -> None:
-        self.count = count or _cores()
+        self.count = count or getattr(_in_use.get(), "count", None) or _cores()
         self.memory = memory_bytes(memory)
         self.is_deterministic = is_deterministic
         self.progress = progress
@@ -217,10 +266,18 @@ class Threads:
         return total[:, : vectors.shape[1]], sum(part[1] for part in parts)
 
     def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
-        for block in tiles.blocks():
+        blocks = tiles.blocks()
+        for done, block in enumerate(blocks, 1):
             yield block, tiles.tile(block)
+            if self.progress is not None:
+                self.progress(done, len(blocks))
 
-    def over(self, work: Callable[[Item], None], items: Sequence[Item]) -> None:
+    def over(
+        self,
+        work: Callable[[Item], None],
+        items: Sequence[Item],
+        progress: Progress | None = None,
+    ) -> None:
         """Do the work of every item, in threads where there are several."""
 
         def run(mine: Iterable[Item]) -> None:
@@ -228,7 +285,7 @@ class Threads:
                 work(item)
 
         if len(items) > 1:
-            self.share(run, items)
+            self.share(run, items, progress)
         else:
             copy_context().run(_compiled, run, items)
 

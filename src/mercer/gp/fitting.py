@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count as count_from
 from itertools import pairwise
-from typing import TypeAlias
 
 import numpy as np
 
 from mercer.check import Array, InvalidParameter, MercerError
 from mercer.engines.cpu import Threads
 from mercer.gp.evidence import Observations, conditioned, gradient
-from mercer.gp.search import Objective, Optimum, best_of, curvature, descend, starts
+from mercer.gp.search import STEPS, Objective, Optimum, best_of, curvature, descend, starts
 from mercer.gp.tuning import Prior, Tuned
+from mercer.progress import Progress
 
 PART = 400
 """Points on which the starts of a search are tried, if there are at least twice as many."""
@@ -23,12 +23,6 @@ GROWTH = 3
 
 ROUGH = 1e-4
 """The derivative for one observation at which a part has given what it can."""
-
-Progress: TypeAlias = Callable[[int, float], None]
-"""A function of how many evaluations on all points are done and the last's largest derivative.
-
-Derivatives are in the logarithms of parameters, for one observation.
-"""
 
 FAR = 100.0
 """Kernels this many times larger or smaller than the variance of y get one more start."""
@@ -75,7 +69,7 @@ def maximised(
         end = descend(_objective(tuned, part, priors), x, growth * B, bounds, ROUGH * size)
         x, B = end.x, end.curvature
     growth = n / len(parts[-2]) if len(parts) > 1 else 1.0
-    objective = _told(_objective(tuned, data, priors), n, progress)
+    objective = _told(_objective(tuned, data, priors), progress)
     end = descend(objective, x, growth * B, bounds, tol * n)
     norm = float(np.max(np.abs(end.gradient), initial=0.0)) / n
     held = tuple(name for name, at in zip(tuned.names, end.is_held, strict=True) if at)
@@ -116,7 +110,7 @@ def _objective(tuned: Tuned, data: Observations, priors: Mapping[str, Prior]) ->
     return value
 
 
-def _told(objective: Objective, n: int, progress: Progress | None) -> Objective:
+def _told(objective: Objective, progress: Progress | None) -> Objective:
     """Return an objective that tells of each of its evaluations."""
     if progress is None:
         return objective
@@ -124,7 +118,8 @@ def _told(objective: Objective, n: int, progress: Progress | None) -> Objective:
 
     def value(logs: Array) -> tuple[float, Array]:
         found = objective(logs)
-        tell(next(numbers), float(np.max(np.abs(found[1]))) / n)
+        number = next(numbers)
+        tell(number, max(STEPS, number))
         return found
 
     return value

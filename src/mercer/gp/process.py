@@ -24,9 +24,10 @@ from mercer.check import (
     whole,
 )
 from mercer.display import warn
-from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel
+from mercer.engines.base import Engine
+from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel, on_engine
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
-from mercer.gp.fitting import Progress, maximised, variance_of
+from mercer.gp.fitting import maximised, variance_of
 from mercer.gp.iterative import Iterated, IterativePredictive, iterated
 from mercer.gp.noise import NoNoise, each_noise
 from mercer.gp.posterior import LeaveOneOut, Posterior, left_out, root
@@ -40,6 +41,7 @@ from mercer.kernels.functions import Precomputed
 from mercer.kernels.parameters import with_parameters
 from mercer.kernels.radial import Gaussian
 from mercer.null_space import Functions, Origin
+from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of
 from mercer.targets import kept, read_targets
 
@@ -92,6 +94,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
     tol : float
         The derivative allowed at the end, in logarithms of parameters for one observation; beyond
         12 000 points one within its own interval is enough.
+    engine, threads, memory
+        Where matrices are computed, by how many threads, within which budget; see `KernelPCA`.
     random_state : int, generator or None
         The seed of the starts, of the points they are tried on and of what is sampled.
 
@@ -138,6 +142,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
         priors: Mapping[str, Prior] | None = None,
         n_starts: int = 3,
         tol: float = 1e-5,
+        engine: Engine | str = "auto",
+        threads: int | None = None,
+        memory: int | str | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.kernel = kernel
@@ -148,26 +155,25 @@ class GaussianProcess(RegressorMixin, KernelModel):
         self.priors = priors
         self.n_starts = n_starts
         self.tol = tol
+        self.engine = engine
+        self.threads = threads
+        self.memory = memory
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, progress: Progress | None = None) -> GaussianProcess:
+    def fit(self, X: Any, y: Any, *, progress: bool | Progress | None = None) -> GaussianProcess:
         """Condition on observations; y has one value for each point, or several.
 
-        ``progress`` is called after each evaluation of the derivatives on all points with how
-        many there were, and the largest derivative.
+        ``progress`` counts the evaluations of the derivatives on all points, of which there may
+        be as many as the search allows and are fewer.
         """
-        if progress is not None and not callable(progress):
-            raise InvalidParameter(
-                f"progress must be a function of two numbers, found {progress!r}"
-            )
-        with all_or_nothing(self):
+        with self._at_work(progress, "evaluations") as tell, all_or_nothing(self):
             points = self._read(X, reset=True)
             self.seed_ = seed_of(self.random_state)
             points = points if self._is_precomputed else kept(points)
             self._data, kernel = self._observations(points, y)
             data = self._data
             tuned = self._tuned(data, kernel)
-            logs, self.optimum_ = self._search(tuned, data, progress)
+            logs, self.optimum_ = self._search(tuned, data, tell)
             self.kernel_, self._shared_noise = tuned.at(logs)
             self.noise_variance_ = self._shared_noise if data.noise is None else data.noise
             given = data.gram(self.kernel_), self._shared_noise, data
@@ -314,6 +320,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             raise NoNoise
         return self._shared_noise
 
+    @on_engine
     def _mean_at(self, points: Points) -> Array:
         state, seen = self._state, self._origin.points(points)
         if self._is_precomputed:
@@ -323,10 +330,12 @@ class GaussianProcess(RegressorMixin, KernelModel):
         values = values + self._functions(seen) @ state.null_weights + self._known_mean(points)
         return np.asarray(values[:, 0] if self._is_flat else values)
 
+    @on_engine
     def _variances(self, points: Points) -> Array:
         seen = self._origin.points(points)
         return self._predictive().variances(seen, self._functions(seen))
 
+    @on_engine
     def _covariance(self, points: Points) -> Array:
         seen = self._origin.points(points)
         return self._predictive().covariance(seen, self._functions(seen))

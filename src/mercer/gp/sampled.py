@@ -27,11 +27,12 @@ from mercer.gp.estimate import (
     wider,
 )
 from mercer.gp.evidence import Observations
-from mercer.gp.fitting import ROUGH, Progress, maximised
+from mercer.gp.fitting import ROUGH, maximised
 from mercer.gp.preconditioner import landmarks_of
 from mercer.gp.search import Optimum, definite
-from mercer.gp.settling import Settled, settle
+from mercer.gp.settling import STEPS, Settled, settle
 from mercer.gp.tuning import Prior, Tuned
+from mercer.progress import Progress
 from mercer.solve import Saddle, SingularSystem
 
 SUBSET = 2_000
@@ -126,7 +127,7 @@ class Search:
         self.last = Evaluation(np.array(logs), gradient, sampling, solving, found)
         self.evaluations += 1
         if self.progress is not None:
-            self.progress(self.evaluations, float(np.max(np.abs(gradient))) / len(self.data))
+            self.progress(self.evaluations, max(STEPS, self.evaluations))
         return self.last
 
     def _sampled(self, logs: Array) -> Slopes:

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, NotAvailable, chunks, finite, number, whole
 from mercer.data.tidy import library_of
 from mercer.display import costly, forget
-from mercer.estimator import Model, in_dtype_of, one_of, weights_of
+from mercer.engines.base import Engine
+from mercer.estimator import Computing, in_dtype_of, one_of, weights_of
 from mercer.gram import Gram
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.functions import Precomputed
@@ -32,6 +33,7 @@ from mercer.mds.distances import (
 )
 from mercer.mds.krylov import ends
 from mercer.mds.points import PointAxes
+from mercer.progress import Progress
 from mercer.reading.remarks import remark_axes
 from mercer.reading.values import Individuals
 from mercer.settings import RandomState, seed_of
@@ -77,7 +79,7 @@ class DistanceAxes:
         return self.unit * on_axes
 
 
-class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
+class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing):
     r"""Coordinates whose inner products come nearest to those that the distances define.
 
     .. math:: B = -\tfrac{1}{2} H (d_{ij}^2) H^\top, \quad H = I - 1w^\top, \quad
@@ -104,6 +106,9 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         axes by products with it.
     tol : float
         The residual ‖B·u - λ·u‖ allowed to an iteration, as a share of the largest eigenvalue.
+    engine, threads, memory
+        Where the matrix of points is computed, by how many threads, within which budget; see
+        `KernelPCA`.
     random_state : int, generator or None
         The seed of the iteration's first vectors.
 
@@ -142,7 +147,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
 
     equivalents: ClassVar[Mapping[str, str]] = {"dissimilarity": "metric"}
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (the settings of a model, all but one by name)
         self,
         n_components: int | None = 2,
         *,
@@ -150,6 +155,9 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         correction: str | None = None,
         method: str = "auto",
         tol: float = 1e-9,
+        engine: Engine | str = "auto",
+        threads: int | None = None,
+        memory: int | str | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_components = n_components
@@ -157,10 +165,27 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         self.correction = correction
         self.method = method
         self.tol = tol
+        self.engine = engine
+        self.threads = threads
+        self.memory = memory
         self.random_state = random_state
 
-    def fit(self, D: Any, y: Any = None, *, sample_weight: Any = None) -> ClassicalMDS:
-        """Find the axes of the individuals whose distances, or coordinates, are given."""
+    def fit(
+        self,
+        D: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> ClassicalMDS:
+        """Find the axes of the individuals whose distances, or coordinates, are given.
+
+        ``progress`` counts tiles of the matrix of points, of which distances have none.
+        """
+        with self._at_work(progress):
+            return self._fit(D, sample_weight)
+
+    def _fit(self, D: Any, sample_weight: Any) -> ClassicalMDS:
         self._check_parameters()
         is_square = self.metric == "precomputed"
         rows = read_square(self, D) if is_square else read_points(self, D, reset=True)
@@ -376,9 +401,16 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
             scores = finite(self._axes.coordinates(rows), "a coordinate of the new individuals")
         return in_dtype_of(D, scores)
 
-    def fit_transform(self, D: Any, y: Any = None, *, sample_weight: Any = None) -> Array:
+    def fit_transform(
+        self,
+        D: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> Array:
         """Fit, and return the coordinates of the same individuals."""
-        return self.fit(D, y, sample_weight=sample_weight).embedding_
+        return self.fit(D, y, sample_weight=sample_weight, progress=progress).embedding_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array, whole
+from mercer.check import Array, InvalidInput, finite, number, real_array, whole
 from mercer.data.tidy import library_of
 from mercer.display import Shown, forget, warn
 from mercer.estimator import Model, in_dtype_of, one_of
@@ -29,12 +29,11 @@ from mercer.mds.distances import (
 )
 from mercer.mds.losses import LOSSES, TIES, loss_of
 from mercer.mds.placing import Placement, placed
+from mercer.progress import Progress, followed
 from mercer.reading.remarks import remark_axes
 from mercer.reading.values import Individuals
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import clusters, signs
-
-Progress = Callable[[int, int], None]
 
 MANY_STARTS = 4
 FEW_POINTS = 300
@@ -94,8 +93,6 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         has about unit curvature and the dissimilarities the root mean square 1.
     random_state : int, generator or None
         The seed of the random maps.
-    progress : function or None
-        Called after each iteration with how many were made and how many there may be.
 
     Attributes
     ----------
@@ -121,6 +118,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     equivalents: ClassVar[Mapping[str, str]] = {
         "dissimilarity": "metric",
         "n_init": "n_starts",
+        "progress": "an argument of fit",
         "eps": "tol",
     }
 
@@ -135,7 +133,6 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: RandomState = None,
-        progress: Progress | None = None,
     ) -> None:
         self.n_components = n_components
         self.metric = metric
@@ -145,10 +142,23 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
-        self.progress = progress
 
-    def fit(self, D: Any, y: Any = None, *, pair_weight: Any = None) -> StressMDS:
-        """Find the map; ``pair_weight`` is a symmetric matrix of nonnegative weights of pairs."""
+    def fit(
+        self,
+        D: Any,
+        y: Any = None,
+        *,
+        pair_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> StressMDS:
+        """Find the map; ``pair_weight`` is a symmetric matrix of nonnegative weights of pairs.
+
+        ``progress`` counts the iterations made, of those that all starts may make.
+        """
+        with followed(progress, "steps") as tell:
+            return self._fit(D, pair_weight, tell)
+
+    def _fit(self, D: Any, pair_weight: Any, tell: Progress | None) -> StressMDS:
         count = self._check_parameters()
         forget(self)
         delta = self._read(D)
@@ -161,7 +171,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         rng = np.random.default_rng(self.seed_)
         with threadpool_limits(1, user_api="blas"):  # two columns leave more threads nothing to do
             ends = [
-                descended(pairs, loss, start, self.max_iter, self.tol, self._watch(i, starts))
+                descended(pairs, loss, start, self.max_iter, self.tol, self._watch(tell, i, starts))
                 for i, start in enumerate(start_maps(pairs, count, starts, rng))
             ]
         best = min(ends, key=lambda end: end.value)
@@ -183,8 +193,6 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         one_of(self.loss, "loss", LOSSES)
         one_of(self.ties, "ties", TIES)
         self.seed_ = seed_of(self.random_state)
-        if self.progress is not None and not callable(self.progress):
-            raise InvalidParameter(f"progress must be a function, found {self.progress!r}")
         whole(self.max_iter, "max_iter", least=1)
         number(self.tol, "tol", above=0.0)
         return whole(self.n_components, "n_components", least=1)
@@ -201,12 +209,12 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
             return MANY_STARTS if n <= FEW_POINTS else 1
         return whole(self.n_starts, "n_starts", least=1)
 
-    def _watch(self, start: int, starts: int) -> Callable[[int], None]:
-        def tell(iteration: int) -> None:
-            if self.progress is not None:
-                self.progress(start * self.max_iter + iteration, starts * self.max_iter)
+    def _watch(self, tell: Progress | None, start: int, starts: int) -> Callable[[int], None]:
+        def made(iteration: int) -> None:
+            if tell is not None:
+                tell(start * self.max_iter + iteration, starts * self.max_iter)
 
-        return tell
+        return made
 
     def _report(self, pairs: Pairs, ends: list[End]) -> None:
         """Keep what the returned coordinates say, and warn if they could be better."""
@@ -293,9 +301,16 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         targets: Array = np.interp(delta, known, asked) * beyond / (1.0 - self.stress_**2)
         return targets
 
-    def fit_transform(self, D: Any, y: Any = None, *, pair_weight: Any = None) -> Array:
+    def fit_transform(
+        self,
+        D: Any,
+        y: Any = None,
+        *,
+        pair_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> Array:
         """Fit, and return the map."""
-        return self.fit(D, y, pair_weight=pair_weight).embedding_
+        return self.fit(D, y, pair_weight=pair_weight, progress=progress).embedding_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

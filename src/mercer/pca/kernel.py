@@ -21,7 +21,7 @@ from mercer.check import (
     whole,
 )
 from mercer.engines.base import Engine
-from mercer.engines.cpu import Threads
+from mercer.engines.cpu import engine_of
 from mercer.estimator import (
     OF_KERNELS,
     KernelModel,
@@ -44,6 +44,7 @@ from mercer.pca.validity import refuse_contradiction, refuse_negative, refuse_ne
 from mercer.planning import MOST_SOUGHT
 from mercer.points import SparseRows, joined, take
 from mercer.preimages import Sections
+from mercer.progress import Progress
 from mercer.reading import Readable, Variables
 from mercer.reading.remarks import remark_axes
 from mercer.settings import RandomState, seed_of
@@ -88,9 +89,11 @@ class KernelPCA(
         How many points the approximation rests on; None takes 50 for each axis.
     engine : Engine or "auto"
         Where tiles are computed.
+    threads : int or None
+        How many threads compute them; None takes one for each core.
     memory : int, str or None
-        A budget such as ``"4GB"``; what is not needed keeps tiles, which makes passes faster.
-        None takes as little as possible.
+        A budget such as ``"4GB"``, beyond which nothing is stored; what is not needed keeps tiles,
+        which makes passes faster. None takes as little as possible.
     deterministic : bool
         Whether to add in the same order every time, bit for bit.
     random_state : int, generator or None
@@ -136,6 +139,7 @@ class KernelPCA(
         method: str = "auto",
         landmarks: int | None = None,
         engine: Engine | str = "auto",
+        threads: int | None = None,
         memory: int | str | None = None,
         deterministic: bool = False,
         random_state: RandomState = None,
@@ -146,12 +150,24 @@ class KernelPCA(
         self.method = method
         self.landmarks = landmarks
         self.engine = engine
+        self.threads = threads
         self.memory = memory
         self.deterministic = deterministic
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> KernelPCA:
-        """Find the axes of the individuals X."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> KernelPCA:
+        """Find the axes of the individuals X; ``progress`` counts the tiles of each pass."""
+        with self._at_work(progress):
+            return self._fit(X, sample_weight)
+
+    def _fit(self, X: Any, sample_weight: Any) -> KernelPCA:
         self._check_parameters()
         points = self._read(X, reset=True)
         n = len(points)
@@ -185,24 +201,23 @@ class KernelPCA(
         if self.landmarks is not None:
             whole(self.landmarks, "landmarks", least=1)
         axes_asked(self.n_components)
-        self._threads()
 
-    def _threads(self) -> Engine:
-        if self.engine == "auto":
-            return Threads(memory=self.memory, is_deterministic=self.deterministic)
-        if isinstance(self.engine, str) or not hasattr(self.engine, "product_and_squares"):
-            raise InvalidParameter(f"engine must be 'auto' or an engine, found {self.engine!r}")
-        if self.memory is not None:
-            raise InvalidParameter("give the memory budget to the engine: Threads(memory=...)")
-        return self.engine
+    def _engine(self, progress: Progress | None = None) -> Engine:
+        return engine_of(
+            self.engine,
+            threads=self.threads,
+            memory=self.memory,
+            is_deterministic=is_yes(self.deterministic, "deterministic"),
+            progress=progress,
+        )
 
     def _gram(self, points: Any) -> Gram:
         if not self._is_precomputed:
             kernel = self._resolved(points)
-            return Gram(kernel, self._placed(points), engine=self._threads())
+            return Gram(kernel, self._placed(points))
         kernel = Precomputed(points)
         refuse_negative_diagonal(kernel.matrix)
-        return Gram(kernel, np.arange(len(points)), engine=self._threads())
+        return Gram(kernel, np.arange(len(points)))
 
     def _leading(self, centred: Centred) -> Spectrum:
         n, asked = centred.shape[0], axes_asked(self.n_components)
@@ -363,12 +378,19 @@ class KernelPCA(
             values = np.asarray(points)
             return (values[:, self._anchors] if self.spectrum_.is_approximate else values) @ block
         anchors = self._anchors if self.spectrum_.is_approximate else self._placed(self._anchors)
-        cross = Gram(self.kernel_, self._placed(points), anchors, engine=self._threads())
+        cross = Gram(self.kernel_, self._placed(points), anchors, engine=self._engine())
         return cross.product(block)
 
-    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Array:
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> Array:
         """Fit, and return the coordinates of the same individuals."""
-        self.fit(X, y, sample_weight=sample_weight)
+        self.fit(X, y, sample_weight=sample_weight, progress=progress)
         return in_dtype_of(X, self._scores()[0])
 
     def _scores(self) -> tuple[Array, Array]:
@@ -412,7 +434,7 @@ class KernelPCA(
             images = np.asarray(self.X_fit_)[self._anchors] @ block
         else:
             fitted = self._placed(self.X_fit_)
-            cross = Gram(self.kernel_, self._anchors, fitted, engine=self._threads())
+            cross = Gram(self.kernel_, self._anchors, fitted, engine=self._engine())
             images = cross.product(block)
         if self._is_seen_from_a_point:  # the columns of the block sum to 0
             images = images[:-1] - images[-1]

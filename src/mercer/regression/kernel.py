@@ -24,11 +24,13 @@ from mercer.check import (
     whole,
 )
 from mercer.display import warn
-from mercer.estimator import OF_KERNELS, KernelModel, as_kernel
+from mercer.engines.base import Engine
+from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.null_space import Functions, Origin
+from mercer.progress import Progress
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
 from mercer.regression.convex import Optimum
@@ -90,6 +92,8 @@ class KernelRegression(RegressorMixin, KernelModel):
         and any number of points: ``gap_`` says how much all of H could gain.
     tol : float
         The duality gap allowed, as a share of the objective.
+    engine, threads, memory
+        Where matrices are computed, by how many threads, within which budget; see `KernelPCA`.
 
     Attributes
     ----------
@@ -133,6 +137,9 @@ class KernelRegression(RegressorMixin, KernelModel):
         threshold: float = 1.0,
         landmarks: int | None = None,
         tol: float = 1e-8,
+        engine: Engine | str = "auto",
+        threads: int | None = None,
+        memory: int | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.penalty = penalty
@@ -143,9 +150,26 @@ class KernelRegression(RegressorMixin, KernelModel):
         self.threshold = threshold
         self.landmarks = landmarks
         self.tol = tol
+        self.engine = engine
+        self.threads = threads
+        self.memory = memory
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KernelRegression:
-        """Find the function; y has one value for each point, or several."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        progress: bool | Progress | None = None,
+    ) -> KernelRegression:
+        """Find the function; y has one value for each point, or several.
+
+        ``progress`` counts the tiles of each pass over the matrix.
+        """
+        with self._at_work(progress):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> KernelRegression:
         points = self._read(X, reset=True)
         targets = self._targets(points, y)
         weights = weights_of(sample_weight, len(points), is_summed=False)
@@ -322,6 +346,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         # y - g = γα/p: the residuals of a regularised system are its weights.
         return np.array([np.sum((self.penalty_ * o.weights) ** 2 / self._p) for o in optima])
 
+    @on_engine
     def predict(self, X: Any, *, return_std: bool = False) -> Any:
         """Return g at points, with its standard deviation under squared loss if asked for.
 
@@ -343,6 +368,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         return (result, in_dtype_of(X, self._deviations(points))) if return_std else result
 
     @spelled
+    @on_engine
     def confidence_band(
         self, X: Any, confidence: float = CONFIDENCE, *, observation: bool = False
     ) -> tuple[Array, Array]:

@@ -82,7 +82,12 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
             low, high = within[NOISE]
             within[NOISE] = low + shift, high + shift
         model = GaussianProcess(
-            of.kernel, noise_variance=noise, optimise=list(within), bounds=within, n_starts=1
+            of.kernel,
+            noise_variance=noise,
+            optimise=list(within),
+            bounds=within,
+            n_starts=1,
+            random_state=0,
         )
         try:
             with warnings.catch_warnings():

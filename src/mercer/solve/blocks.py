@@ -21,6 +21,7 @@ def lower_triangle(gram: Gram, s: Array | None = None, *, single: bool = False) 
            [ 6., 36.]], dtype=float32)
     """
     gram.refuse_no_kernel()
+    gram.refuse_beyond_memory(4 if single else 8)
     tiles = gram.cut(single=single)
     rows = np.zeros(gram.shape, np.float32 if single else np.float64)
     is_scaled = s is not None and bool(np.any(s != 1.0))
@@ -35,5 +36,6 @@ def lower_triangle(gram: Gram, s: Array | None = None, *, single: bool = False) 
         else:
             place[...] = tiles.tile(block)
 
-    Threads().over(fill, tiles.blocks())
+    engine = gram.engine
+    Threads().over(fill, tiles.blocks(), getattr(engine, "progress", None))
     return rows.T

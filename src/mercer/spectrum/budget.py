@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from math import isqrt
 
-from mercer.check import MercerError, Points
+from mercer.check import Points
+from mercer.engines.base import NotEnoughMemory as NotEnoughMemory
 from mercer.engines.base import machine_bytes as machine_bytes
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import MOST_DENSE, dense_bytes
 from mercer.spectrum.exact import exact_bytes, held_columns, needed_bytes, threads_of
 from mercer.spectrum.values import Operator
-
-
-class NotEnoughMemory(MercerError, MemoryError):
-    """A computation that would take more memory than it may; the message names a smaller one."""
 
 
 def refuse_beyond_budget(

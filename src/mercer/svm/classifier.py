@@ -14,9 +14,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.check import Array, InvalidInput, InvalidParameter, Points, in_dtype_of, number
+from mercer.engines.base import Engine
 from mercer.estimator import is_yes, one_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
+from mercer.progress import Progress
 from mercer.svm.machine import Machine, share
 from mercer.svm.margin import Separator, separated_by_cost, separated_by_share
 from mercer.svm.probability import Sigmoid, coupled, platt
@@ -59,6 +61,8 @@ class SVC(ClassifierMixin, Machine):
     decision_function_shape : {"ovr", "ovo"}
         One value for each class (votes and, between equal votes, sums of decisions), or for
         each pair of classes, positive for the first of the pair.
+    engine, threads, memory
+        Where matrices are computed, by how many threads, within which budget; see `KernelPCA`.
 
     Attributes
     ----------
@@ -90,7 +94,7 @@ class SVC(ClassifierMixin, Machine):
     Gallier and Quaintance, chapter 54; Schölkopf et al. (2000) for ν.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (the settings of a model, most of them by name)
         self,
         kernel: Kernel | str | Callable[[Any, Any], Any] = Gaussian("median"),  # noqa: B008
         C: float = 1.0,
@@ -99,6 +103,9 @@ class SVC(ClassifierMixin, Machine):
         class_weight: Mapping[Any, float] | str | None = None,
         probability: bool = False,
         decision_function_shape: str = "ovr",
+        engine: Engine | str = "auto",
+        threads: int | None = None,
+        memory: int | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -106,9 +113,23 @@ class SVC(ClassifierMixin, Machine):
         self.class_weight = class_weight
         self.probability = probability
         self.decision_function_shape = decision_function_shape
+        self.engine = engine
+        self.threads = threads
+        self.memory = memory
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVC:
-        """Find the margins; weights multiply the cost of each point."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        progress: bool | Progress | None = None,
+    ) -> SVC:
+        """Find the margins; weights multiply the cost of each point; ``progress`` counts tiles."""
+        with self._at_work(progress):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> SVC:
         points = self._read(X, reset=True)
         codes = self._codes(points, y)
         weights = self._positive_weights(sample_weight, len(codes))

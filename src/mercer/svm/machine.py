@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.check import Array, InvalidInput, InvalidParameter, Points, number
 from mercer.display import warn
-from mercer.estimator import KernelModel, as_kernel, weights_of
+from mercer.estimator import KernelModel, as_kernel, on_engine, weights_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.functions import Precomputed
@@ -124,6 +124,7 @@ class Machine(KernelModel):
             "hold, and other separators may be better"
         )
 
+    @on_engine
     def _values(self, X: Any) -> Array:
         """Return f at points, a column for each solution."""
         points = self._read(X, reset=False)

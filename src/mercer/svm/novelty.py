@@ -10,8 +10,10 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, in_dtype_of
+from mercer.engines.base import Engine
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
+from mercer.progress import Progress
 from mercer.svm.expansion import scale_of
 from mercer.svm.machine import Machine, share
 from mercer.svm.one_class import margin_from_origin
@@ -35,6 +37,8 @@ class OneClassSVM(OutlierMixin, Machine):
         ``"precomputed"``.
     nu : float
         The share, between 0 and 1.
+    engine, threads, memory
+        Where matrices are computed, by how many threads, within which budget; see `KernelPCA`.
 
     Attributes
     ----------
@@ -63,12 +67,29 @@ class OneClassSVM(OutlierMixin, Machine):
         kernel: Kernel | str | Callable[[Any, Any], Any] = Gaussian("median"),  # noqa: B008
         *,
         nu: float = 0.5,
+        engine: Engine | str = "auto",
+        threads: int | None = None,
+        memory: int | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.nu = nu
+        self.engine = engine
+        self.threads = threads
+        self.memory = memory
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> OneClassSVM:
-        """Find the region; weights multiply the cost of each point."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        progress: bool | Progress | None = None,
+    ) -> OneClassSVM:
+        """Find the region; weights multiply the cost of each point; ``progress`` counts tiles."""
+        with self._at_work(progress):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> OneClassSVM:
         points = self._read(X, reset=True)
         weights = self._positive_weights(sample_weight, len(points))
         nu = share(self.nu)

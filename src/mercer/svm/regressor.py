@@ -10,9 +10,11 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.check import Array, in_dtype_of, nonnegative, number
+from mercer.engines.base import Engine
 from mercer.estimator import OF_KERNELS
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
+from mercer.progress import Progress
 from mercer.svm.machine import Machine
 from mercer.svm.tube import tube_through
 from mercer.targets import read_targets
@@ -37,6 +39,8 @@ class SVR(RegressorMixin, Machine):
         The cost of a point outside the tube, for each unit of distance.
     epsilon : float
         Half the width of the tube, in the units of y.
+    engine, threads, memory
+        Where matrices are computed, by how many threads, within which budget; see `KernelPCA`.
 
     Attributes
     ----------
@@ -67,13 +71,30 @@ class SVR(RegressorMixin, Machine):
         C: float = 1.0,
         *,
         epsilon: float = 0.1,
+        engine: Engine | str = "auto",
+        threads: int | None = None,
+        memory: int | str | None = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
         self.epsilon = epsilon
+        self.engine = engine
+        self.threads = threads
+        self.memory = memory
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SVR:
-        """Find the tube; weights multiply the cost of each point."""
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        progress: bool | Progress | None = None,
+    ) -> SVR:
+        """Find the tube; weights multiply the cost of each point; ``progress`` counts tiles."""
+        with self._at_work(progress):
+            return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any) -> SVR:
         points = self._read(X, reset=True)
         targets = column_or_1d(read_targets(y, len(points), type(self).__name__), warn=True)
         weights = self._positive_weights(sample_weight, len(targets))
