@@ -40,7 +40,7 @@ FILE = reference("gp_sine")
 
 
 def fixed(kernel: Any, noise: float | Array, **more: Any) -> mc.GaussianProcess:
-    return mc.GaussianProcess(kernel, noise_variance=noise, optimise=False, **more)
+    return mc.GaussianProcess(kernel, noise_variance=noise, optimise=False, random_state=0, **more)
 
 
 def ended(model: mc.GaussianProcess) -> Optimum:

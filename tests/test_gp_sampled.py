@@ -54,7 +54,7 @@ def smooth() -> mc.GaussianProcess:
 
 
 def stored(kernel: Any, y: Array = Y, **more: Any) -> mc.GaussianProcess:
-    return mc.GaussianProcess(kernel, n_starts=1, tol=1e-7, **more).fit(X, y)
+    return mc.GaussianProcess(kernel, n_starts=1, tol=1e-7, random_state=0, **more).fit(X, y)
 
 
 def values(model: mc.GaussianProcess) -> dict[str, Any]:
@@ -185,7 +185,9 @@ def test_priors_and_chosen_parameters_are_those_of_the_stored_matrix(request: An
     y = np.column_stack([Y, Y[::-1]])
     exact = stored(4.0 * mc.Gaussian(1.0), y, **chosen)
     request.getfixturevalue("many")
-    model = mc.GaussianProcess(4.0 * mc.Gaussian(1.0), n_starts=1, **chosen).fit(X, y)
+    model = mc.GaussianProcess(4.0 * mc.Gaussian(1.0), n_starts=1, random_state=0, **chosen).fit(
+        X, y
+    )
     found = sampled(model)
     assert mc.parameters(model.kernel_)["weight"] == 4.0
     away = np.abs(logs(model, found.errors) - logs(exact, found.errors))
@@ -249,7 +251,9 @@ def test_the_order_in_which_parameters_are_named_does_not_matter() -> None:
 def test_a_mean_however_large_does_not_widen_the_interval() -> None:
     given: dict[str, Any] = {"functions": np.ones(100), "method": "iterative"}
     near, far = (
-        log_likelihood_interval(mc.Gaussian(1.0), X[:100], Y[:100] + shift, 0.1, **given)
+        log_likelihood_interval(
+            mc.Gaussian(1.0), X[:100], Y[:100] + shift, 0.1, **given, random_state=0
+        )
         for shift in (0.0, 1e9)
     )
     assert far.value == pytest.approx(near.value, abs=1e-3)
