@@ -47,10 +47,10 @@ def peer(n: int) -> dict[str, Any]:
 
 
 def plain(n: int) -> dict[str, Any]:
-    """The information filter by numpy alone, as where numba is not installed."""
-    from mercer.regression import curve
+    """The information filter in plain loops, as where numba is not installed."""
+    from mercer.regression import spline_sweeps
 
-    curve.is_compiled = lambda: False  # type: ignore[assignment]
+    spline_sweeps.is_compiled = lambda: False  # type: ignore[assignment]
     return mercer(n)
 
 

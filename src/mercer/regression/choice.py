@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
@@ -14,9 +14,6 @@ PRECISION = 1e-4
 NEAR = 6
 """The polynomial that says what to try next goes through so many of the nearest trials."""
 
-AROUND = np.array([-0.3, -0.1, 0.1, 0.3])
-"""Where trials cost less together, these about the first guess come at once."""
-
 MOST = 40
 """One to four trials suffice where a criterion is smooth, forty where intervals are halved."""
 
@@ -27,13 +24,11 @@ def chosen(
     high: float,
     *,
     refine: bool = True,
-    scores: Callable[[Array], Iterable[float]] | None = None,
 ) -> tuple[float, float]:
     """Return the penalty between 10^low and 10^high, or infinity, of the least score, and that.
 
     One value is tried for each power of ten, since criteria may have several minima; with
-    ``refine`` the neighbourhood of the best is searched. Where ``scores`` of many penalties at once
-    are given, most are tried together. Of equal scores the largest penalty wins.
+    ``refine`` the neighbourhood of the best is searched. Of equal scores the largest penalty wins.
 
     >>> penalty, least = chosen(lambda p: (np.log10(p) - 2.5) ** 2 if p < np.inf else 1.0, -5, 5)
     >>> round(float(np.log10(penalty)), 4), round(least, 6)
@@ -42,13 +37,8 @@ def chosen(
     (inf, 0.0)
     """
     grid = np.linspace(high, low, max(2, int(np.ceil(high - low)) + 1))
-    penalties = np.append(np.inf, 10.0**grid)
-    many = scores(penalties) if scores else map(score, penalties.tolist())
-    line, *others = map(_worth, many)
-    tried = dict(zip(grid.tolist(), others, strict=True))
-    if refine and scores:
-        around = np.clip(sum(_next(tried)[:2]) + AROUND, low, high)
-        tried.update(zip(around.tolist(), map(_worth, scores(10.0**around)), strict=True))
+    line = _worth(score(np.inf))
+    tried = {t: _worth(score(10.0**t)) for t in grid.tolist()}
     if refine:
         _refine(lambda t: score(float(10.0**t)), tried)
     best = min(tried, key=lambda t: (tried[t], -t))

@@ -2,17 +2,13 @@ r"""The smoothing spline of given places for one penalty, in linear time and to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
-from importlib.util import find_spec
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
 from scipy.interpolate import CubicSpline, PPoly
 
 from mercer.check import Array, InvalidParameter
-from mercer.regression import lanes
 from mercer.regression.information import (
     Known,
     carried,
@@ -22,52 +18,10 @@ from mercer.regression.information import (
     six,
 )
 from mercer.regression.places import Places
+from mercer.regression.spline_sweeps import Swept, swept
 
 INTERPOLATING = 1e-100
 """Penalties without dimension below this change no digit of the interpolating spline."""
-
-
-class Swept(Protocol):
-    """What the places on either side know of each place, and what follows for it."""
-
-    @property
-    def left(self) -> Known[Array]:
-        """What the places on the left of each place know of it."""
-
-    @property
-    def right(self) -> Known[Array]:
-        """What the places on the right of each place know of it."""
-
-    @property
-    def remainders(self) -> Array:
-        """One minus the leverages."""
-
-    @property
-    def leverages(self) -> Array:
-        """The diagonal of the smoother."""
-
-    @property
-    def residuals(self) -> Array:
-        """The observed means minus the curve."""
-
-    @property
-    def log_ratios(self) -> float:
-        """Σ log Δ."""
-
-
-@cache
-def is_compiled() -> bool:
-    """Whether sweeps are compiled: numba is installed."""
-    return find_spec("numba") is not None
-
-
-def swept(places: Places, rate: float) -> Swept:
-    """Return what both sides know of each place: compiled where possible, else by numpy."""
-    if not is_compiled():
-        return lanes.swept(places.stretches, np.array([rate]))[0]
-    from mercer.regression import compiled
-
-    return compiled.swept(places.gaps, places.weights, places.values, rate)
 
 
 @dataclass(frozen=True)
@@ -87,7 +41,7 @@ class Curve:
 
     @cached_property
     def _swept(self) -> Swept:
-        return swept(self.places, self.rate)
+        return swept(self.places.gaps, self.places.weights, self.places.values, self.rate)
 
     @cached_property
     def left(self) -> Known[Array]:
@@ -230,29 +184,3 @@ def curve(places: Places, penalty: float) -> Curve:
     [3.0, 2.121951, 2.0]
     """
     return Interpolant(places, 0.0) if penalty < INTERPOLATING else Curve(places, penalty)
-
-
-def at_once(places: Places) -> int:
-    """Return how many curves numpy sweeps together."""
-    return max(1, lanes.AT_ONCE // places.at.size)
-
-
-def curves(places: Places, penalties: Iterable[float]) -> Iterator[Curve]:
-    """Yield the curves for many penalties above 0, in groups that are swept together.
-
-    >>> from mercer.regression.places import pooled
-    >>> places = pooled(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), np.ones(3))
-    >>> [round(of.degrees_of_freedom, 6) for of in curves(places, (0.1, np.inf))]
-    [2.121951, 2.0]
-    """
-    together = at_once(places)
-    if together == 1 or is_compiled():
-        yield from (Curve(places, penalty) for penalty in penalties)
-        return
-    left = list(penalties)
-    while left:
-        group, left = [Curve(places, penalty) for penalty in left[:together]], left[together:]
-        sweeps = lanes.swept(places.stretches, np.array([of.rate for of in group]))
-        for of, found in zip(group, sweeps, strict=True):
-            vars(of)["_swept"] = found  # where a cached property keeps its value
-        yield from group

@@ -12,7 +12,7 @@ from mercer.check import Array, InvalidInput, InvalidParameter, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.estimator import require_fit
-from mercer.regression.curve import Curve, curves
+from mercer.regression.curve import Curve
 from mercer.regression.kernel import KernelRegression
 from mercer.regression.spectral import Decomposition, decomposition
 from mercer.regression.spline import CRITERIA, SmoothingSpline, limits_of
@@ -79,9 +79,9 @@ def _of_spline(model: SmoothingSpline, criterion: str, count: int) -> PenaltyPat
         raise InvalidInput("a curve through two places is their line, whatever its penalty")
     penalties = np.logspace(*limits_of(places), count)
     score: Callable[[Curve], float] = CRITERIA[criterion]
-    found = [(score(of), of.degrees_of_freedom) for of in curves(places, penalties)]
+    curves = (Curve(places, penalty) for penalty in penalties.tolist())
+    found = [(score(of), of.degrees_of_freedom) for of in curves]
     scores, freedoms = np.array(found).T
-    places.release()
     return PenaltyPath(criterion, penalties * places.unit, scores, freedoms)
 
 

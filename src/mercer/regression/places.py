@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from mercer.check import Array, InvalidInput
-from mercer.regression.stretches import Stretches
 
 WIDEST = 1e100
 """A penalty is in units of the cubed range, which must be a double."""
@@ -56,16 +55,6 @@ class Places:
     @cached_property
     def gaps(self) -> Array:
         return np.diff(self.at)
-
-    @cached_property
-    def stretches(self) -> Stretches:
-        """The places as sweeps by numpy need them."""
-        return Stretches(self.gaps, self.weights, self.values)
-
-    def release(self) -> None:
-        """Let go of memory that further sweeps would use again."""
-        if "stretches" in vars(self):
-            self.stretches.spare.clear()
 
     @property
     def unit(self) -> float:

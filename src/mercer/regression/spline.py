@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from mercer.display import warn
 from mercer.estimator import Model, numbers_of
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
-from mercer.regression.curve import Curve, at_once, curve, curves
+from mercer.regression.curve import Curve, curve
 from mercer.regression.data import refuse_light
 from mercer.regression.places import LIGHTEST, Places, pooled
 from mercer.settings import CONFIDENCE
@@ -135,7 +135,6 @@ class SmoothingSpline(RegressorMixin, Model):
         left = self._curve.freedom_left
         noise = self._curve.square_sum / left if left > 0 else 0.0
         self.noise_variance_ = noise * places.mean_weight
-        places.release()
         return self
 
     def _at_observations(self, at: Array, used: Array) -> tuple[Array, Array]:
@@ -261,12 +260,7 @@ def best_curve(places: Places, criterion: Callable[[Curve], float]) -> tuple[Cur
         last = curve(places, penalty)
         return criterion(last)
 
-    def scores(penalties: Array) -> Iterable[float]:
-        return map(criterion, curves(places, penalties))
-
-    penalty, least = chosen(
-        score, *limits_of(places), scores=scores if at_once(places) > 1 else None
-    )
+    penalty, least = chosen(score, *limits_of(places))
     return last if last.penalty == penalty else curve(places, penalty), least
 
 
