@@ -29,7 +29,7 @@ from mercer.regression.information import (
 LARGEST = 1e150
 """A product of ratios is replaced by its logarithm before it overflows."""
 
-OPTIONS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
 """How numba compiles: sums and products may be fused, and nothing raises."""
 
 
@@ -74,10 +74,9 @@ def swept(gaps: Array, weights: Array, values: Array, rate: float) -> Swept:
         back(gaps, weights, values, rate, (left, right), found)
     else:
         # Numbers of Python's, which a memory view returns, are much faster than numpy's.
-        line = [memoryview(np.ascontiguousarray(a)) for a in (gaps, weights, values)]
-        sides = memoryview(left), memoryview(right)
-        logarithms = float(sweep(*line, rate, sides[0]))
-        join(*line, rate, sides, memoryview(found))
+        h, w, y = (np.ascontiguousarray(part).data for part in (gaps, weights, values))
+        logarithms = sweep(h, w, y, rate, left.data)
+        join(h, w, y, rate, (left.data, right.data), found.data)
     return Swept(weights, six(left), six(right), logarithms, *found)
 
 
@@ -105,11 +104,11 @@ def sweep(gaps: Any, weights: Any, values: Any, rate: float, left: Any) -> float
             known, ratio = carried(known, gaps[i - 1], rate)
             product *= ratio
             if product > LARGEST:
-                logarithms += np.log(product)
+                logarithms += float(np.log(product))
                 product = 1.0
         left[0, i], left[1, i], left[2, i], left[3, i], left[4, i], left[5, i] = known
         known = observed(known, weights[i], values[i])
-    return logarithms + np.log(product)
+    return logarithms + float(np.log(product))
 
 
 def join(
