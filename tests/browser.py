@@ -63,9 +63,17 @@ class Visit:
         return found
 
 
-TOOLBARS = """[...document.querySelectorAll(".js-plotly-plot")].map((place) =>
+TOOLBARS = """[...document.querySelectorAll(".live .toolbar")].map((bar) =>
+    [...bar.querySelectorAll("button")].map((button) => button.title))"""
+"""The titles of the buttons of each picture of a page."""
+
+SAVING = {"Reset the view", "Save as PNG", "Save as SVG"}
+VIEWING = SAVING | {"Zoom by dragging", "Move by dragging", "Zoom in", "Zoom out"}
+SELECTING = VIEWING | {"Select by dragging", "Lasso by dragging"}
+
+PLOTLY_TOOLBARS = """[...document.querySelectorAll(".js-plotly-plot")].map((place) =>
     [...place.querySelectorAll(".modebar-btn")].map((button) => button.dataset.title))"""
-"""The titles of the buttons of each figure of a page, as plotly.js has drawn them."""
+"""The titles of the buttons of each figure of a notebook, as plotly.js has drawn them."""
 
 FLAT = {
     *("Download plot as a PNG", "Zoom", "Pan", "Box Select", "Lasso Select"),
@@ -79,7 +87,12 @@ DEEP = {
 
 @contextmanager
 def visit(
-    browser: Any, path: Path, *, size: tuple[int, int] = DESKTOP, scripts: bool = True
+    browser: Any,
+    path: Path,
+    *,
+    size: tuple[int, int] = DESKTOP,
+    scripts: bool = True,
+    is_alive: bool = True,
 ) -> Iterator[Visit]:
     """Open a page from disk and wait until it is alive."""
     width, height = size
@@ -97,7 +110,7 @@ def visit(
     page.on("dialog", seen.dismiss)
     try:
         page.goto(path.as_uri())
-        if scripts:
+        if scripts and is_alive:
             page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
         yield seen
     finally:

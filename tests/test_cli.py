@@ -580,7 +580,7 @@ def holed(tmp_path: Path) -> Path:
 def test_the_code_of_a_page_finds_the_same_axes_in_a_fresh_process(
     run: Any, holed: Path, tmp_path: Path, flags: list[str]
 ) -> None:
-    for extra in ("jinja2", "plotly"):
+    for extra in ("jinja2", "matplotlib"):
         pytest.importorskip(extra)
     page = tmp_path / "page.html"
     answer = run("report", holed, *flags, "--permutations", 0, "--out", page)
@@ -694,7 +694,7 @@ def test_report_says_which_extra_is_missing(
 def test_the_real_page_is_written_from_data_and_from_a_model(
     run: Any, table: Path, tmp_path: Path
 ) -> None:
-    for extra in ("jinja2", "plotly"):
+    for extra in ("jinja2", "matplotlib"):
         pytest.importorskip(extra)
     out, model = tmp_path / "page.html", tmp_path / "m.mercer"
     flags = ["--method", "pca", "--scale", "--sup-cols", "w"]

@@ -158,7 +158,7 @@ def test_a_dry_run_writes_nothing(folder: Path, capsys: Any, tmp_path: Path) -> 
 
 
 def test_the_page_tells_of_graphs_and_groups(folder: Path, capsys: Any, tmp_path: Path) -> None:
-    pytest.importorskip("plotly")
+    pytest.importorskip("matplotlib")
     page = tmp_path / "page.html"
     assert run(capsys, "graphs", folder, "--page", page, "-q")[0] == 0
     text = page.read_text()

@@ -114,7 +114,7 @@ FLAGS = ["--bootstrap", 20, "--jackknife", "--importance", 9, "--preimages"]
 def test_the_code_of_a_page_writes_its_sections_again(
     told: Any, tmp_path: Path, fit: list[str], path: str, is_stored: bool
 ) -> None:
-    for extra in ("jinja2", "plotly"):
+    for extra in ("jinja2", "matplotlib"):
         pytest.importorskip(extra)
     data, page = tmp_path / "iris.csv", tmp_path / "page.html"
     lines = Path(IRIS).read_text(encoding="utf-8").splitlines()

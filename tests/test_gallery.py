@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from functools import cache
 from typing import Any
@@ -13,9 +12,11 @@ import pytest
 
 import mercer as mc
 from mercer import datasets, pictures
-from mercer.page.scenes import scene
+from mercer.page.text import embedded
 from mercer.pictures.scene import Axis, Bars, Field, Lines, Panel, Points, Sheet, Surface
+from mercer.pictures.with_matplotlib import svg_of
 from mercer.pictures.with_plotly import as_data
+from mercer.pictures.with_scripts import Linking, as_value
 from tests.examples import ROOT, example
 
 gallery = example("gallery")
@@ -58,14 +59,19 @@ def test_every_picture_is_drawn_by_both_libraries(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_picture_can_stand_on_a_page(name: str) -> None:
     found = picture(name)
-    parts = re.findall(r"<svg.*?</svg>", scene(found), re.DOTALL)
-    assert len(parts) == len(panels_of(found))
-    for part in parts:
-        for node in ElementTree.fromstring(part).iter():
-            sizes = [v for k, v in node.attrib.items() if k in ("x", "y", "cx", "cy", "r")]
-            assert np.all(np.isfinite(np.array(sizes, float)))
-            assert float(node.get("width", 1.0)) >= 0
-            assert float(node.get("height", 1.0)) >= 0
+    drawn = svg_of(found, name, name)
+    assert "<style" not in drawn  # it would hold for the whole page
+    for node in ElementTree.fromstring(drawn).iter():
+        sizes = [v for k, v in node.attrib.items() if k in ("x", "y", "cx", "cy", "r")]
+        assert np.all(np.isfinite(np.array(sizes, float)))
+        assert float(node.get("width", 1.0)) >= 0
+        assert float(node.get("height", 1.0)) >= 0
+    value = as_value(found, Linking({}))
+    assert len(value["panels"]) == len(panels_of(found))
+    text = embedded(value)
+    for panel in panels_of(found):
+        for _, word in panel.y.ticks or ():
+            assert embedded(word) in text
 
 
 def test_a_page_of_documentation_names_every_picture() -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -10,122 +9,26 @@ import pytest
 import mercer as mc
 from mercer import datasets, pictures
 from mercer.data.table import Table
-from mercer.page import Section, document, svg
+from mercer.page import Section, document
 from mercer.page.data import describe
-from mercer.page.flat import Flat
 from mercer.page.maps import map_sections
-from mercer.page.panels import _two_of
-from mercer.page.scenes import _panel, scene
 from mercer.page.sections import sheet_of, with_sections
 from mercer.page.sentences import analysis
-from mercer.page.space import VIEW, Space
 from mercer.page.subject import subject_of
 from mercer.page.write import unbroken
-from mercer.pictures.colours import Scale
-from mercer.pictures.scene import (
-    Arrows,
-    Axis,
-    Band,
-    Bars,
-    Field,
-    Lines,
-    Panel,
-    Points,
-    Rule,
-)
+from mercer.pictures.scene import Axis, Panel, Points
+from mercer.pictures.surfaces import variables_to_show
 from tests.hostile import HOSTILE
-
-SVG = "{http://www.w3.org/2000/svg}"
-UNIT = Axis("side", (0.0, 1.0))
-
-
-def drawn(*marks: Any, **more: Any) -> Any:
-    """Return a picture of marks on the unit square, parsed."""
-    return ElementTree.fromstring(scene(Panel(marks, UNIT, UNIT, **more)))
-
-
-def inside(marks: tuple[Any, ...] = (), **more: Any) -> Flat:
-    """Return the place of a panel on a canvas, to ask it where values lie."""
-    panel = Panel(marks, UNIT, UNIT, **more)
-    return Flat(_panel(panel, (6.4, 4.8)), panel, (60.0, 20.0, 500.0, 400.0))
-
-
-def test_points_are_drawn_where_they_are() -> None:
-    place = inside()
-    assert place.across(0.0) == 60.0
-    assert place.across(1.0) == 560.0
-    assert place.down(0.0) == 420.0  # heights are counted from above
-    assert place.down(1.0) == 20.0
-    (near, far) = drawn(Points(np.array([0.2, 0.8]), np.array([0.1, 0.9]))).iter(f"{SVG}circle")
-    assert float(near.get("cx")) < float(far.get("cx"))
-    assert float(near.get("cy")) > float(far.get("cy"))
-
-
-def test_a_logarithmic_side_puts_decades_at_equal_distances() -> None:
-    panel = Panel((), Axis("", (1.0, 100.0), is_log=True), UNIT)
-    place = Flat(_panel(panel, (6.4, 4.8)), panel, (0.0, 0.0, 200.0, 100.0))
-    np.testing.assert_allclose(place.across(np.array([1.0, 10.0, 100.0])), [0.0, 100.0, 200.0])
-    assert np.isnan(place.across(np.array([-1.0])))
-
-
-def test_an_equal_unit_is_as_long_on_both_sides() -> None:
-    wide = inside((), is_equal=True)
-    assert wide.across(1.0) - wide.across(0.0) == pytest.approx(wide.down(0.0) - wide.down(1.0))
-    panel = Panel((), Axis("", (0.0, 2.0)), UNIT, is_equal=True)  # limits that may be widened
-    place = Flat(_panel(panel, (6.4, 4.8)), panel, (0.0, 0.0, 300.0, 300.0))
-    assert place.across(1.0) - place.across(0.0) == pytest.approx(place.down(0.0) - place.down(1.0))
-
-
-@pytest.mark.parametrize(
-    ("mark", "tag", "count"),
-    [
-        (Lines(np.array([0.0, np.nan, 1.0]), np.array([0.0, 0.5, 1.0])), "path", 1),
-        (Bars(np.array([0.3, 0.6]), np.array([0.5, 1.0]), ("#000000",) * 2), "rect", 2),
-        (Bars(np.array([0.3]), np.array([0.5]), ("#000000",), is_lying=True), "rect", 1),
-        (Band(np.array([0.0, 1.0]), np.zeros(2), np.ones(2), "#000000"), "path", 1),
-        (Rule(0.5), "line", 1),
-        (Arrows(np.array([0.5]), np.array([0.5])), "line", 1),
-        (Field(np.arange(2.0), np.arange(2.0), Scale(np.eye(2)), has_bar=False), "image", 1),
-    ],
-)
-def test_every_mark_is_drawn(mark: Any, tag: str, count: int) -> None:
-    empty = len(list(drawn().iter(f"{SVG}{tag}")))
-    assert len(list(drawn(mark).iter(f"{SVG}{tag}"))) - empty == count
-
-
-def test_bars_are_as_long_as_their_values() -> None:
-    bars = Bars(np.array([0.25, 0.75]), np.array([0.25, 0.5]), ("#000000",) * 2)
-    *_, short, long = drawn(bars).iter(f"{SVG}rect")
-    assert float(long.get("height")) == pytest.approx(2.0 * float(short.get("height")))
-
-
-def test_a_line_is_broken_where_a_value_is_missing() -> None:
-    line = Lines(np.array([0.0, 0.1, np.nan, 0.3]), np.array([0.0, 0.1, 0.2, 0.3]))
-    paths = [p.get("d") for p in drawn(line).iter(f"{SVG}path")]
-    assert [d.count("M") for d in paths] == [2]
-
-
-def test_what_is_near_in_space_is_drawn_last() -> None:
-    near, far = np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 0.0])
-    side = Axis("", (0.0, 1.0))
-    panel = Panel((Points(*np.transpose([near, far])),), side, side, side)
-    place = Space(_panel(panel, (4.0, 4.0)), panel, (0.0, 0.0, 300.0, 300.0))
-    depth = place.seen(*np.transpose([near, far]))[2]
-    assert np.dot(np.cross(*VIEW), near - far) * (depth[0] - depth[1]) > 0
 
 
 def test_a_section_needs_no_model() -> None:
     value: dict[str, Any] = {"panels": {}, "sheets": {}}
     bend = pictures.curves.describe([0.0, 1.0], {"g": [0.0, 2.0]}, title="A rise", notes=("Said.",))
     section = Section("More", ["It rises."], [bend], {"Sizes": {"who": ["a"], "size": [1.5]}})
-    found, drawings = with_sections(value, [section])
+    found = with_sections(value, [section])
     (listed,) = found["sections"]
     (name,) = listed["panels"]
-    assert found["panels"][name]["title"] == "A rise"
-    assert found["panels"][name]["caption"] == "Said."
-    assert drawings[name].title == ""  # the page writes it as a heading
-    assert found["panels"][name]["figure"]["data"][0]["y"] == [0.0, 2.0]
-    assert "width" not in found["panels"][name]["figure"]["layout"]
+    assert found["panels"][name] is bend
     assert found["sheets"][listed["sheets"][0]]["rows"] == [["a", 1.5]]
 
 
@@ -184,7 +87,7 @@ def test_supplementary_individuals_are_shown_where_they_are_projected() -> None:
     value = describe(model, table=table[10:], choices={}, supplementary=passive)
     expected = model.transform(passive.matrix())
     np.testing.assert_allclose(np.transpose(value["passive"]["coordinates"]), expected)
-    assert "Hollow: 10 supplementary individuals." in value["panels"]["plane-1-2"]["caption"]
+    assert "Hollow: 10 supplementary individuals." in value["panels"]["plane-1-2"].notes
     assert len(value["sheets"]["passive"]["rows"]) == 10
     assert describe(model, choices={})["passive"] is None
 
@@ -204,9 +107,9 @@ def test_eigenfunctions_are_shown_over_two_variables_that_differ() -> None:
     a, b = rng.standard_normal((2, 60))
     x = np.column_stack([3.0 * a, 3.0 * a + 1e-3 * b, b])  # the first two are one
     model = mc.KernelPCA(2, kernel=mc.Gaussian(3.0)).fit(x)
-    chosen = _two_of(model.variables_, x)
+    chosen = variables_to_show(model.variables_, x)
     assert 2 in chosen
-    assert len(set(chosen.tolist())) == 2
+    assert len(set(chosen)) == 2
 
 
 def test_numbers_are_not_cut_at_the_end_of_a_line() -> None:
@@ -262,15 +165,15 @@ def test_names_of_supplementary_individuals_touch_no_point() -> None:
     table = datasets.decathlon()
     model = mc.PCA(2, standardize=True).fit(table[8:])
     value = describe(model, table=table[8:], choices={}, supplementary=table[:8])
-    picture = ElementTree.fromstring(svg.drawn(value["panels"]["plane-1-2"], value))
-    points = [(float(c.get("cx", 0)), float(c.get("cy", 0))) for c in picture.iter(f"{SVG}circle")]
-    texts = [t for t in picture.iter(f"{SVG}text") if t.get("class") == "label"]
-    named = {t.text for t in texts}
+    ax = pictures.draw(value["panels"]["plane-1-2"])
+    ax.figure.draw_without_rendering()
+    points = np.vstack([ax.transData.transform(c.get_offsets()) for c in ax.collections])
+    assert len(points) == 41
+    named = {text.get_text() for text in ax.texts}
     assert len(named & set(table[:8].row_names)) >= 4
-    for text in texts:
-        x, y = float(text.get("x", 0)), float(text.get("y", 0))
-        half = 0.25 * 11.0 * len(text.text or "")
-        assert not any(abs(a - x) < half and -11.0 < b - y < 2.0 for a, b in points), text.text
+    for text in ax.texts:
+        box = text.get_window_extent()
+        assert not any(box.contains(*point) for point in points), text.get_text()
 
 
 def test_the_code_of_a_stored_model_loads_it(tmp_path: Path) -> None:

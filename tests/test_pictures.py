@@ -14,7 +14,7 @@ import mercer as mc
 from mercer import datasets, pictures
 from mercer.check import InvalidInput, InvalidParameter, MissingExtra
 from mercer.pictures.colours import PALETTE
-from mercer.pictures.crowds import CROWD
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Panel, Points, Rule, Texts
 from mercer.pictures.with_plotly import as_data
 from tests.fitted import MODELS, fitted
@@ -99,7 +99,11 @@ def test_labels_name_the_best_represented_first(decathlon: Any) -> None:
     best = model.individuals_.labels[np.argsort(-cos2)[:5]]
     (labels,) = panel.of_kind(Labels)
     assert isinstance(labels, Labels)
-    assert labels.texts == tuple(best)
+    assert labels.most == 5
+    assert labels.texts[:5] == tuple(best)
+    assert set(labels.texts) == set(model.individuals_.labels)  # a reader who zooms finds others
+    ax = pictures.individuals(model.individuals_, labels=5)
+    assert {text.get_text() for text in ax.texts} <= set(best)
 
 
 def test_colours_by_cos2_and_contribution_are_those_of_the_plane(decathlon: Any) -> None:
@@ -347,7 +351,7 @@ def test_bootstrap_ellipses_lie_around_the_means_of_replicates() -> None:
 
 
 def test_a_crowd_is_shown_by_its_density_and_a_sample_of_every_group() -> None:
-    n = CROWD + 1
+    n = LIMITS.points + 1
     rng = np.random.default_rng(0)
     points = rng.standard_normal((n, 2))
     groups = np.array(["common"] * (n - 3) + ["rare"] * 3, object)
@@ -359,7 +363,7 @@ def test_a_crowd_is_shown_by_its_density_and_a_sample_of_every_group() -> None:
     assert sizes["rare"] == 1
     assert 4_000 < sizes["common"] <= 5_000
     assert "density" in panel.notes[0]
-    assert "50\u00a0001" in panel.notes[0]
+    assert "10\u00a0001" in panel.notes[0]
 
 
 def test_hostile_labels_reach_neither_a_browser_nor_a_formula_parser() -> None:

@@ -117,13 +117,12 @@ def test_sections_hold_the_numbers_and_say_what_they_are(events: Any) -> None:
         page.jackknife_section(jack, spectrum=events.spectrum_),
         page.preimage_section(points, back, spectrum=events.spectrum_),
     ]
-    value, drawings = with_sections({"panels": {}, "sheets": {}}, sections)
+    value = with_sections({"panels": {}, "sheets": {}}, sections)
     first, second = value["sections"]
     assert first["sentences"][1].startswith("41 individuals, each left out once")
     assert len(second["panels"]) == 2
-    assert isinstance(drawings[second["panels"][0]], Sheet)
-    assert value["panels"][second["panels"][0]]["has_titles"]
-    assert not value["panels"][first["panels"][0]]["has_titles"]
+    assert isinstance(value["panels"][second["panels"][0]], Sheet)
+    assert isinstance(value["panels"][first["panels"][0]], Panel)
     tables = {sheet["title"]: sheet for sheet in value["sheets"].values()}
     rows = tables["Individuals, the most influential first"]["rows"]
     assert rows[0][0] == "Casarsa"

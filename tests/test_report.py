@@ -20,10 +20,10 @@ from mercer.datasets import decathlon, eurodist, iris
 from mercer.page.data import describe
 from mercer.page.formula import mathml
 from mercer.page.reproduce import called
-from mercer.page.sample import density
-from mercer.page.svg import drawn
 from mercer.page.text import LONGEST, clean, embedded, packed
 from mercer.page.write import LARGEST, rendered
+from mercer.pictures.crowds import density
+from mercer.pictures.scene import Field, Lines, Panel, Points
 from tests.hostile import HOSTILE
 
 Value = dict[str, Any]
@@ -32,6 +32,20 @@ Value = dict[str, Any]
 def plain(value: Any) -> Any:
     """Return a value as a page reads it back: through JSON, arrays unpacked."""
     return json.loads(embedded(value), object_hook=_unpacked)
+
+
+def read_back(value: Value) -> Any:
+    """Return what the scripts of a page find in it."""
+    found = re.search(r'<script id="value"[^>]*>(.*?)</script>', rendered(value), flags=re.S)
+    assert found is not None
+    return json.loads(found[1], object_hook=_unpacked)
+
+
+def marks_of(value: Value, name: str, kind: type) -> list[Any]:
+    """Return the marks of one kind of a picture of a page."""
+    picture = value["panels"][name]
+    assert isinstance(picture, Panel)
+    return [mark for mark in picture.marks if isinstance(mark, kind)]
 
 
 def _unpacked(found: Value) -> Any:
@@ -73,24 +87,77 @@ def test_a_kernel_is_said_with_the_rule_that_found_its_bandwidth() -> None:
 
 def test_the_value_is_json_and_keeps_the_numbers(value: Value, athletes: Any) -> None:
     model, _ = athletes
-    found = plain(value)
+    found = read_back(value)
     F = model.individuals_.coordinates
     np.testing.assert_allclose(np.transpose(found["individuals"]["coordinates"]), F, rtol=1e-6)
-    np.testing.assert_allclose(
-        found["panels"]["scree"]["shares"], model.explained_variance_ratio_, rtol=1e-6
-    )
-    circle = found["panels"]["circle"]
-    r = dict(zip(circle["names"], zip(circle["x"], circle["y"], strict=True), strict=True))
+    bars, *_ = found["panels"]["scree"]["panels"][0]["marks"]
+    np.testing.assert_allclose(bars["lengths"], model.inertias_, rtol=1e-6)
+    marks = found["panels"]["circle"]["panels"][0]["marks"]
+    active, dashed = (mark for mark in marks if mark["mark"] == "arrows")
+    r = dict(zip(active["names"], zip(active["x"], active["y"], strict=True), strict=True))
     for j, name in enumerate(model.variables_.names):
         np.testing.assert_allclose(r[name], model.variables_.correlations[j, :2], rtol=1e-6)
-    assert set(circle["names"][circle["active"] :]) == {"Rank", "Points"}
+    assert set(dashed["names"]) == {"Rank", "Points"}
+
+
+def test_marks_carry_the_individuals_and_variables_that_they_stand_for(
+    value: Value, athletes: Any
+) -> None:
+    model, table = athletes
+    found = read_back(value)
+    F = model.individuals_.coordinates
+    for name, picture in found["panels"].items():
+        for mark in picture["panels"][0]["marks"]:
+            if mark["mark"] == "points" and mark.get("of") == "individuals" and "plane" in name:
+                k = [int(c) - 1 for c in name.split("-")[1:]]
+                np.testing.assert_allclose(mark["x"], F[mark["ids"], k[0]], rtol=1e-6)
+                assert "names" not in mark  # the page lists them once
+    bars, *_ = found["panels"]["contributions-1"]["panels"][0]["marks"]
+    assert bars["of"] == "variables"
+    np.testing.assert_allclose(
+        bars["lengths"], model.variables_.contributions[bars["ids"], 0], rtol=1e-6
+    )
+    linked = found["linked"]["variables"]
+    np.testing.assert_allclose(
+        np.transpose(linked["coordinates"]), model.variables_.correlations, rtol=1e-5, atol=1e-7
+    )
+
+
+def test_individuals_of_another_model_are_not_linked(athletes: Any) -> None:
+    model, table = athletes
+    other = mc.PCA(2).fit(iris())
+    pictures = {
+        "same": mc.pictures.individuals.describe(model),
+        "other": mc.pictures.individuals.describe(other),
+    }
+    page = describe(model, table=table, choices={})
+    found = read_back({**page, "panels": pictures})
+    marks = {name: picture["panels"][0]["marks"][0] for name, picture in found["panels"].items()}
+    assert marks["same"]["ids"] == list(range(41))
+    assert "ids" not in marks["other"]
+    assert len(marks["other"]["names"]) == 150
+
+
+def test_ellipses_of_any_axes_follow_from_what_the_page_holds(value: Value, athletes: Any) -> None:
+    # Mean, covariance and radius of each level on all axes: those of two axes make their ellipse.
+    model, table = athletes
+    factor = next(c for c in read_back(value)["individuals"]["colours"] if "levels" in c)
+    panel = mc.pictures.individuals.describe(
+        model, axes=(2, 4), colour=table.colour, ellipses="concentration"
+    )
+    for level, line in enumerate(m for m in panel.marks if isinstance(m, Lines)):
+        mean = np.array(factor["ellipses"]["means"][level])[[1, 3]]
+        S = np.reshape(factor["ellipses"]["covariances"][level], (5, 5))[np.ix_([1, 3], [1, 3])]
+        gaps = np.column_stack([line.x, line.y]) - mean
+        radii2 = np.einsum("ij,jk,ik->i", gaps, np.linalg.inv(S), gaps)
+        np.testing.assert_allclose(radii2, factor["ellipses"]["radii2"][level], rtol=1e-4)
 
 
 def test_indicators_that_scripts_compute_are_those_of_the_model(
     value: Value, athletes: Any
 ) -> None:
     # contribution = w·(F/s)², cos2 = (F/d)²: the columns of the page suffice for both.
-    people, individuals = plain(value)["individuals"], athletes[0].individuals_
+    people, individuals = plain(value["individuals"]), athletes[0].individuals_
     F, d = np.transpose(people["coordinates"]), np.array(people["distances"])
     np.testing.assert_allclose((F / d[:, None]) ** 2, individuals.cos2, rtol=1e-5)
     shares = np.array(people["weights"])[:, None] * (F / people["spreads"]) ** 2
@@ -154,29 +221,37 @@ def test_sets_strings_and_matrices_have_pages() -> None:
         found = describe(model, choices={})
         page = rendered(found)
         assert "circle" not in found["panels"]
-        assert found["panels"]["gram"]["heights"].shape == (5, 5)
+        assert gram(found).shape == (5, 5)
         assert 'data-panel="plane-1-2"' in page
     np.testing.assert_array_equal(
-        describe(of_sets, choices={})["panels"]["gram"]["heights"],
-        describe(of_matrix, choices={})["panels"]["gram"]["heights"],
+        gram(describe(of_sets, choices={})), gram(describe(of_matrix, choices={}))
     )
+
+
+def gram(value: Value) -> Any:
+    (field,) = marks_of(value, "gram", Field)
+    return field.scale.values
 
 
 def test_eigenfunctions_are_the_coordinates_of_the_points_of_their_grid() -> None:
     table = iris()
     model = mc.KernelPCA(3, kernel=mc.Gaussian(1.5)).fit(table)
-    panel = describe(model, table=table, choices={})["panels"]["function-2"]
+    value = describe(model, table=table, choices={})
+    panel, (field,) = value["panels"]["function-2"], marks_of(value, "function-2", Field)
     names = list(table.active)
     point = np.median(table.matrix(), axis=0)
-    for name, side, at in zip(panel["names"], panel["sides"], (7, 30), strict=True):
-        point[names.index(name)] = side[at]
-    assert panel["heights"][30, 7] == pytest.approx(model.transform(point[None])[0, 1], rel=1e-12)
+    for name, at in ((panel.x.title, field.x[7]), (panel.y.title, field.y[30])):
+        point[names.index(name)] = at
+    height = field.scale.values[30, 7]
+    assert height == pytest.approx(model.transform(point[None])[0, 1], rel=1e-12)
 
 
 def test_one_axis_one_variable_and_no_inertia_have_pages() -> None:
     line = mc.KernelPCA(1, kernel=mc.Gaussian(1.0)).fit([[0.0], [1.0], [2.5]])
     found = describe(line, choices={})
-    assert found["panels"]["function-1"]["kind"] == "curve"
+    (curve,) = marks_of(found, "function-1", Lines)
+    np.testing.assert_allclose(curve.y, line.transform(curve.x[:, None])[:, 0])
+    assert len(marks_of(found, "plane-1", Points)[0].x) == 3
     assert rendered(found)
     with pytest.warns(mc.NoInertia):
         point = mc.PCA().fit([[1.0, 2.0], [1.0, 2.0]])
@@ -201,11 +276,13 @@ def test_a_crowd_is_shown_as_a_density_and_a_sample_of_every_level(tmp_path: Pat
     model = mc.PCA().fit(table)
     found = describe(model, table=table, choices={})
     plane = found["panels"]["plane-1-2"]
-    assert "density of all 60\N{NO-BREAK SPACE}000 individuals" in plane["caption"]
-    assert "a sample of 5000 stratified by kind" in plane["caption"]
+    caption = " ".join(plane.notes)
+    assert "density of all 60\N{NO-BREAK SPACE}000 individuals" in caption
+    assert "a sample of 5\N{NO-BREAK SPACE}000, drawn within each kind" in caption
     codes = found["individuals"]["colours"][2]["codes"]
     assert np.bincount(codes).tolist() == [4998, 2]
-    assert plane["density"]["levels"].max() == 255
+    (shading,) = marks_of(found, "plane-1-2", Field)
+    assert np.sum(10.0**shading.scale.values - 1.0) == pytest.approx(60_000)
     page = mc.report(model, tmp_path / "crowd.html", table=table, choices={})
     assert page.stat().st_size < LARGEST
 
@@ -223,7 +300,7 @@ def test_a_page_that_would_be_too_large_shows_fewer_individuals(
     monkeypatch.setattr("mercer.page.write.LARGEST", limit)
     page = mc.report(model, tmp_path / "names.html", table=table, choices={})
     assert page.stat().st_size <= limit
-    assert "a sample of 5000" in page.read_text(encoding="utf-8")
+    assert "a sample of 5\N{NO-BREAK SPACE}000" in page.read_text(encoding="utf-8")
     monkeypatch.setattr("mercer.page.write.LARGEST", 1_000)
     with pytest.raises(mc.InvalidInput, match="more than 1,000"):
         mc.report(model, tmp_path / "no.html", table=table, choices={})
@@ -231,10 +308,9 @@ def test_a_page_that_would_be_too_large_shows_fewer_individuals(
 
 def test_the_density_counts_every_point() -> None:
     x = np.array([0.0, 0.0, 0.0, 0.0, 1.0])
-    cells = density(x, x)
-    counts = cells["largest"] * (cells["levels"] / 255.0) ** 2
-    assert counts.round(1).sum() == pytest.approx(5.0, abs=0.05)
-    assert cells["levels"][0, 0] == 255  # rows go up, as y does
+    counts = 10.0 ** density(np.column_stack([x, x]), ((0.0, 1.0), (0.0, 1.0))).scale.values - 1.0
+    assert counts.sum() == pytest.approx(5.0)
+    assert counts[0, 0] == pytest.approx(4.0)  # rows go up, as y does
 
 
 def test_the_same_model_makes_the_same_bytes(tmp_path: Path) -> None:
@@ -300,8 +376,8 @@ def test_every_hostile_name_is_text_in_the_page() -> None:
         mc.PCA().fit(table), table=table, title=HOSTILE[2], command=HOSTILE[0], choices={}
     )
     page = rendered(found)
-    assert page.count("<script") == 3
-    assert page.count("</script") == 3
+    assert page.count("<script") == 2
+    assert page.count("</script") == 2
     bare = re.sub(r"<script.*?</script>", "", page, flags=re.S)
     assert bare.count("</title>") == bare.count("</style>") == 1
     assert not re.search(r"<(img|iframe|svg/|b>|a href=.?javascript)", bare)
@@ -310,8 +386,10 @@ def test_every_hostile_name_is_text_in_the_page() -> None:
     assert data is not None
     assert not re.search("[<>&]", data[1])
     assert json.loads(data[1])["individuals"]["names"][:5] == list(HOSTILE[:5])
-    for panel in found["panels"].values():
-        ElementTree.fromstring(drawn(panel, found))  # whole as XML: no name ended an element
+    pictures = re.findall(r'<svg role="img".*?</svg>', page, flags=re.S)
+    assert len(pictures) == len(found["panels"])
+    for picture in pictures:
+        ElementTree.fromstring(picture)  # whole as XML: no name ended an element
 
 
 @given(st.text(max_size=300))

@@ -16,20 +16,43 @@ from mercer.data.table import Table
 from mercer.datasets import decathlon
 from mercer.page import Section
 from mercer.pictures.with_plotly import as_data
-from tests.browser import DEEP, FLAT, PATIENCE, PHONE, TOOLBARS, Visit, started, visit
+from tests.browser import (
+    DEEP,
+    FLAT,
+    PATIENCE,
+    PHONE,
+    PLOTLY_TOOLBARS,
+    SAVING,
+    SELECTING,
+    TOOLBARS,
+    VIEWING,
+    Visit,
+    started,
+    visit,
+)
 from tests.hostile import HOSTILE
 
-SELECTED = """[...document.querySelectorAll("figure[data-live] .live")].map((place) =>
-    (place.data ?? []).filter((t) => t.hoverinfo === "none").map((t) => t.selectedpoints ?? null)
-).flat()"""
-"""What is selected in each panel that shows individuals."""
+SELECTED = """[...document.querySelectorAll("figure[data-live] .live")].map((place) => {
+    const points = [...place.querySelectorAll(".painted path[data-id]")];
+    const faint = points.filter((p) => Number(p.getAttribute("opacity")) < 0.2);
+    const kept = points.filter((p) => !faint.includes(p)).map((p) => Number(p.dataset.id));
+    return points.length ? [faint.length ? kept.sort((a, b) => a - b) : null] : [];
+}).flat()"""
+"""What is selected in each panel that shows individuals: those whose points are not faint."""
 
-RINGS = """[...document.querySelectorAll("figure[data-live] .live")].map((place) =>
-    (place.data ?? [])
-        .filter((t) => t.marker?.symbol === "circle-open" && t.marker.line)
-        .map((t) => t.x[0])
-).flat()"""
+RINGS = """[...document.querySelectorAll("figure[data-live] .frame")]
+    .filter((frame) => frame.querySelector(".painted path[data-id]"))
+    .map((frame) => {
+        const ring = frame.querySelector("circle.ring");
+        return ring && [ring.cx.baseVal.value, ring.cy.baseVal.value];
+    })"""
 """Where each of those panels rings the individual that is pointed at."""
+
+PLACE = """(name, id) => {
+    const path = document.querySelector(`#figure-${name} .painted path[data-id="${id}"]`);
+    return path.getAttribute("transform").match(/[-\\d.]+/g).map(Number);
+}"""
+"""Where the point of an individual is drawn."""
 
 
 @pytest.fixture(scope="module")
@@ -92,14 +115,18 @@ def test_a_page_is_alive_says_nothing_and_asks_nothing(open_page: Visit, page: P
     assert [url for url in open_page.requests if not url.startswith("data:")] == [page.as_uri()]
     figures = open_page.page.locator("figure[data-panel]").count()
     assert figures >= 10
-    assert open_page.page.locator("figure[data-live] .main-svg").count() >= figures
+    assert open_page.page.locator("figure[data-live] svg.picture").count() == figures
+    assert page.stat().st_size < 1_000_000
     assert "41 individuals, Gaussian kernel" in open_page.texts(".result")[0]
 
 
 def test_no_figure_has_a_button_that_we_did_not_choose(open_page: Visit) -> None:
     toolbars = open_page.ask(TOOLBARS)
     assert len(toolbars) >= 10
-    assert all(set(titles) == FLAT for titles in toolbars)
+    kinds = [set(titles) for titles in toolbars]
+    assert all(titles in (SELECTING, VIEWING) for titles in kinds)
+    assert kinds.count(SELECTING) == len(open_page.ask(SELECTED))
+    assert not re.search("plotly|https?://(?!www.w3.org)", open_page.page.content(), re.I)
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +142,7 @@ def toolbars(browser: Any, path: Path) -> list[set[str]]:
     try:
         page.goto(path.as_uri())
         page.wait_for_selector(".modebar-btn", state="attached", timeout=PATIENCE)
-        return [set(titles) for titles in page.evaluate(TOOLBARS)]
+        return [set(titles) for titles in page.evaluate(PLOTLY_TOOLBARS)]
     finally:
         page.close()
 
@@ -127,8 +154,8 @@ def test_a_described_picture_on_a_page_and_in_space_has_our_buttons_alone(
     path = mc.report(model, tmp_path / "p.html", sections=[Section("Space", pictures=[deep])])
     with visit(browser, path) as seen:
         found = seen.ask(TOOLBARS)
-    assert sum(set(titles) == DEEP for titles in found) == 1
-    assert sum(set(titles) == FLAT for titles in found) == len(found) - 1 > 1
+    assert sum(set(titles) == SAVING for titles in found) == 1
+    assert sum(set(titles) in (SELECTING, VIEWING) for titles in found) == len(found) - 1 > 1
 
 
 def test_figures_of_a_notebook_have_our_buttons_alone(
@@ -164,7 +191,7 @@ def test_figures_of_a_notebook_have_our_buttons_alone(
 def test_a_box_selects_the_same_individuals_in_every_panel_and_in_the_table(
     open_page: Visit,
 ) -> None:
-    box = open_page.page.locator("#figure-plane-1-2 .nsewdrag").bounding_box()
+    box = open_page.page.locator("#figure-plane-1-2 .ground").bounding_box()
     mouse = open_page.page.mouse
     mouse.move(box["x"] + 2, box["y"] + 2)
     mouse.down()
@@ -172,9 +199,7 @@ def test_a_box_selects_the_same_individuals_in_every_panel_and_in_the_table(
     mouse.up()
     open_page.page.wait_for_selector("#selection button")
     F = np.array(open_page.ask("mercer.page.people.coordinates"))
-    left, right = open_page.ask(
-        "document.querySelector('#figure-plane-1-2 .live')._fullLayout.xaxis.range"
-    )
+    left, right = open_page.ask("mercer.pictures['plane-1-2'].frames[0].x.limits")
     expected = np.flatnonzero(F[0] < (left + right) / 2).tolist()
     assert 0 < len(expected) < 41
     chosen = open_page.ask("mercer.page.selected")
@@ -197,11 +222,12 @@ def test_pointing_at_a_row_rings_the_individual_everywhere(open_page: Visit) -> 
     rings = open_page.ask(RINGS)
     assert len(rings) == len(open_page.ask(SELECTED))
     assert None not in rings
-    assert rings[0] == open_page.ask("mercer.page.people.coordinates[0][3]")
+    assert rings[0] == pytest.approx(open_page.page.evaluate(f"({PLACE})('plane-1-2', 3)"), abs=0.1)
 
 
 def test_a_level_of_the_legend_selects_its_members(open_page: Visit) -> None:
-    open_page.page.get_by_role("button", name="OlympicG").click()
+    legend = open_page.page.locator("#figure-plane-1-2")
+    legend.get_by_role("button", name="OlympicG").click()
     codes = decathlon().column("Competition").values
     expected = np.flatnonzero(codes == "OlympicG").tolist()
     assert open_page.ask(SELECTED)[0] == expected
@@ -209,14 +235,43 @@ def test_a_level_of_the_legend_selects_its_members(open_page: Visit) -> None:
 
 def test_the_first_plane_shows_the_axes_that_are_asked_for(open_page: Visit) -> None:
     open_page.page.get_by_label("Across").select_option("2")
-    place = "document.querySelector('#figure-plane-1-2 .live')"
-    shown = f"{place}.data.find((t) => t.hoverinfo === 'none').x"
-    open_page.page.wait_for_timeout(100)
-    assert open_page.ask(shown) == open_page.ask("mercer.page.people.coordinates[2]")
-    assert open_page.ask(f"{place}.layout.xaxis.title.text").startswith("Dim 3 (")
+    third = np.array(open_page.ask("mercer.page.people.coordinates[2]"))
+    for name in ("plane-1-2", "circle"):
+        assert open_page.texts(f"#figure-{name} .x-title")[0].startswith("Dim 3 (")
+        assert open_page.texts(f"#figure-{name} .y-title")[0].startswith("Dim 2 (")
+    at = np.array([open_page.page.evaluate(f"({PLACE})('plane-1-2', {i})") for i in range(41)])
+    assert np.corrcoef(at[:, 0], third)[0, 1] == pytest.approx(1.0, abs=1e-6)
+    lines = open_page.page.locator("#figure-plane-1-2 .marks > path[fill-opacity]")
+    assert lines.count() == 2  # the ellipses of both meetings on these axes
+    open_page.page.get_by_label("Across").select_option("1")  # the axis that is on the other side
+    assert open_page.ask("mercer.page.axes") == [1, 2]
+    assert open_page.page.get_by_label("Up").input_value() == "2"
+    assert open_page.texts("#figure-plane-1-2 .y-title")[0].startswith("Dim 3 (")
     open_page.page.get_by_label("Colour by").select_option(label="100m")
-    assert open_page.page.locator("#legend *").count() == 0
+    assert open_page.page.locator("#figure-plane-1-2 .entry").count() == 0
+    assert open_page.texts("#figure-plane-1-2 .scale text")[-1] == "100m"
+    assert lines.count() == 0
     assert open_page.messages == []
+
+
+def test_a_filter_hides_points_with_their_labels(open_page: Visit) -> None:
+    slider = open_page.page.get_by_label("Show cos2 from")
+    slider.fill("0.3")
+    cos2 = np.array(
+        open_page.ask("mercer.page.people.names.map((_, i) => mercer.page.cos2([0, 1], i))")
+    )
+    faint = """[...document.querySelectorAll("#figure-plane-1-2 .painted path[data-id]")]
+        .filter((p) => Number(p.getAttribute("opacity")) < 0.1).map((p) => Number(p.dataset.id))"""
+    hidden = open_page.ask(faint)
+    assert sorted(hidden) == np.flatnonzero(cos2 < 0.3).tolist() != []
+    named = open_page.ask(
+        """[...document.querySelectorAll("#figure-plane-1-2 .labels text")]
+        .map((t) => Number(t.dataset.id))"""
+    )
+    assert named
+    assert not set(named) & set(hidden)
+    slider.fill("0")
+    assert open_page.ask(faint) == []
 
 
 def test_tables_sort_by_every_column(open_page: Visit) -> None:
@@ -268,20 +323,20 @@ def test_hostile_names_do_nothing_and_are_shown(opened_hostile: Visit, hostile: 
     rows = "[data-sheet=individuals] tbody tr"
     for i in range(0, 25, 5):
         seen.page.locator(rows).nth(i).hover()
-    seen.page.locator("#legend button").nth(1).click()
+    seen.page.locator("#figure-plane-1-2 .entry").nth(1).click()
     seen.page.locator("#selection button").first.click()
     seen.page.get_by_label("Colour by").select_option("1")
-    seen.page.locator("#figure-circle .nsewdrag").hover()
+    seen.page.locator("#figure-circle svg.picture").hover()
     assert seen.messages == []
     assert [url for url in seen.requests if not url.startswith("data:")] == [hostile.as_uri()]
     assert seen.ask("window.hacked ?? 'nothing'") == "nothing"
-    assert seen.page.locator("script").count() == 3
+    assert seen.page.locator("script").count() == 2
     assert seen.page.locator("iframe, img, object, embed, [onload], [onerror]").count() == 0
     assert seen.page.locator("a[href^='javascript' i], svg a").count() == 0
     assert seen.texts(f"{rows}:first-child td:first-child") == [HOSTILE[0]]
     names = seen.ask("mercer.page.people.names")
     whole = {name if len(name) <= 24 else f"{name[:23]}…" for name in names}
-    drawn = seen.texts("#figure-plane-1-2 .live .textpoint text")
+    drawn = seen.texts("#figure-plane-1-2 .live .labels text")
     assert drawn
     assert set(drawn) <= whole  # names were drawn as they are, marks and all
     assert any("<" in name for name in drawn)
@@ -290,12 +345,12 @@ def test_hostile_names_do_nothing_and_are_shown(opened_hostile: Visit, hostile: 
 def test_the_policy_refuses_scripts_that_are_not_of_the_page(
     browser: Any, page: Path, tmp_path: Path
 ) -> None:
-    # Another script in plotly's place is refused too, and the pictures of paper stay.
+    # Another script in the place of ours is refused too, and the pictures of paper stay.
     planted = tmp_path / "planted.html"
     first, _, rest = page.read_text(encoding="utf-8").partition("<script>")
     text = f"{first}<script>window.hacked = 1</script><script>{rest[rest.index('</script>') :]}"
     planted.write_text(text, encoding="utf-8")
-    with visit(browser, planted) as seen:
+    with visit(browser, planted, is_alive=False) as seen:
         assert seen.ask("window.hacked ?? 'nothing'") == "nothing"
         assert any("Content Security Policy" in message for message in seen.messages)
         assert seen.page.locator("figure[data-live]").count() == 0
@@ -330,13 +385,10 @@ def test_a_crowd_is_drawn_as_a_sample_above_its_density(browser: Any, tmp_path: 
     x = np.random.default_rng(0).standard_normal((60_000, 3))
     path = mc.report(mc.PCA(2).fit(x), tmp_path / "crowd.html", choices={})
     with visit(browser, path) as seen:
-        place = "document.querySelector('#figure-plane-1-2 .live').data"
-        kinds = seen.ask(f"{place}.map((t) => t.type)")
-        assert kinds[0] == "heatmap"
-        assert "scattergl" not in kinds
-        assert seen.page.locator("#figure-plane-1-2 .scatterlayer .point").count() >= 5000
-        assert seen.page.locator("#figure-plane-1-2 .heatmaplayer image").count() == 1
-        assert seen.page.locator(".no-webgl").count() == 0
+        marks = "#figure-plane-1-2 .live .marks"
+        assert seen.page.locator(f"{marks} path[data-id]").count() == 5000
+        assert seen.page.locator(f"{marks} > image").count() == 1
+        assert seen.ask(f"document.querySelector('{marks}').firstChild.tagName") == "image"
         assert seen.ask("mercer.page.count") == 5000
         assert "density of all 60" in seen.texts("#figure-plane-1-2 figcaption")[0]
         seen.page.locator("[data-sheet=individuals] tbody tr").first.click()
@@ -364,31 +416,43 @@ def studied(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_sections_and_supplementary_individuals_are_alive(browser: Any, studied: Path) -> None:
     with visit(browser, studied) as seen:
-        assert [m for m in seen.messages if "getImageData" not in m] == []
+        assert seen.messages == []
         assert len(seen.requests) == 1
         live = seen.ask(
             '[...document.querySelectorAll("#section-1 figure")].map((f) => f.dataset.live)'
         )
         assert live == ["yes", "yes", "yes"]
-        marks = """document.querySelector("#figure-plane-1-2 .live").data
-            .filter((t) => t.marker?.symbol === "diamond-open").map((t) => t.x.length)"""
-        assert seen.ask(marks) == [5]
+        hollow = "#figure-plane-1-2 .live .points[fill=none] path"
+        assert seen.page.locator(hollow).count() == 5
         seen.page.select_option("#controls select >> nth=0", "2")
-        moved = """document.querySelector("#figure-plane-1-2 .live").data
-            .filter((t) => t.marker?.symbol === "diamond-open").map((t) => t.x[0])"""
-        third = seen.ask("mercer.page.value.passive.coordinates[2][0]")
-        seen.page.wait_for_timeout(100)
-        assert seen.ask(moved) == [third]
+        third = np.array(seen.ask("mercer.page.value.passive.coordinates[2]"))
+        moved = np.array(
+            seen.ask(
+                f"""[...document.querySelectorAll("{hollow}")]
+                .map((p) => Number(p.getAttribute("transform").match(/[-\\d.]+/)[0]))"""
+            )
+        )
+        assert np.corrcoef(moved, third)[0, 1] == pytest.approx(1.0, abs=1e-5)
         seen.page.click("#section-1 th button >> nth=1")
         assert seen.ask("window.hacked ?? null") is None
 
 
-def test_described_pictures_stay_static_on_a_phone(browser: Any, studied: Path) -> None:
+def test_described_pictures_are_read_on_a_phone(browser: Any, studied: Path) -> None:
     with visit(browser, studied, size=PHONE) as seen:
-        live = '[...document.querySelectorAll("#section-1 figure")].map((f) => f.dataset.live ?? 0)'
-        assert seen.ask(live) == [0, 0, 0]
-        assert seen.ask('document.querySelectorAll("#section-1 .static svg").length') == 4
+        live = '[...document.querySelectorAll("#section-1 figure")].map((f) => f.dataset.live)'
+        assert seen.ask(live) == ["yes"] * 3
         assert seen.ask("document.documentElement.scrollWidth") == PHONE[0]
+        frames = "mercer.pictures['section-1-picture-1'].frames.map((f) => f.box)"
+        (left, top, *_), (other, below, *_) = seen.ask(frames)
+        assert below > top + 200  # the panels of a sheet stand below each other
+        assert abs(other - left) < 150
+        small = """[...document.querySelectorAll("#section-1 svg.picture text")]
+            .filter((t) => t.getBoundingClientRect().height < 9).length"""
+        assert seen.ask(small) == 0  # words keep their size
+        beyond = """[...document.querySelectorAll("svg.picture")]
+            .filter((s) => s.getBoundingClientRect().right > innerWidth).length"""
+        assert seen.ask(beyond) == 0
+        assert seen.messages == []
 
 
 def test_a_printed_page_cuts_no_table_and_no_picture(browser: Any, studied: Path) -> None:

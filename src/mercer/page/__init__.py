@@ -5,9 +5,9 @@ returns them, and tables; ``report(model, path, sections=[...])`` and `document`
 nothing needs to be registered. Studies of mercer have theirs: ``stability_section``,
 ``jackknife_section``, ``path_section``, ``importance_section`` and ``preimage_section``.
 
-A panel that a model has by itself, with points linked to all others, takes four lines: its data in
-``panels.py`` (named in `PANELS`), its SVG in ``svg.py`` (`DRAWN`), its renderer in
-``assets/panels.js`` (``mercer.renderers``), its place in ``assets/page.html``.
+The pictures that a model has by itself are listed in ``panels.py``. All pictures are described by
+`mercer.pictures` and drawn twice: on the screen by the scripts in ``assets``, on paper and without
+scripts by matplotlib.
 """
 
 from mercer.page.importance import importance_section as importance_section

@@ -1,4 +1,4 @@
-"""Everything a page says of a model, as one value that JSON can hold (arrays packed by `text`)."""
+"""Everything a page says of a model, as one value: words, tables, and described pictures."""
 
 from __future__ import annotations
 
@@ -17,13 +17,16 @@ from mercer.dimension.rules import Choice
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import positive_definite
 from mercer.page.formula import mathml
-from mercer.page.panels import all_panels
+from mercer.page.panels import pictures_of, rows_to_show, supplementary_numbers
 from mercer.page.reproduce import Reading, code, command_line, facts
-from mercer.page.sample import MOST_POINTS, shown
 from mercer.page.sections import FORMAT, cell
 from mercer.page.sentences import analysis, axes_in_words, result
 from mercer.page.subject import Passive, Subject, labels_of, noted, subject_of
 from mercer.page.text import clean, count_of, percent, short
+from mercer.pictures.colours import coloured
+from mercer.pictures.ellipses import shape_of
+from mercer.pictures.limits import LIMITS
+from mercer.reading import Variables
 
 HORN_ROWS = 300
 """Up to this many individuals, permutations take seconds, and are made when none are given."""
@@ -39,6 +42,9 @@ RULES = {"inertia": "Inertia", "kaiser": "Kaiser", "scree": "Scree test", "horn"
 
 MOST_PASSIVE = 2_000
 """Supplementary individuals that stand in a table."""
+
+LINKED = 2_000
+"""Variables that pictures of any two axes can show."""
 
 NUMBERS = 8
 """Columns of numbers by which individuals can be coloured."""
@@ -61,7 +67,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     command: str | Sequence[str] | None = None,
     source: Path | None = None,
     name: str = "page.html",
-    most_points: int = MOST_POINTS,
+    most_points: int = LIMITS.points,
     supplementary: Any = None,
     reading: Reading | Mapping[str, Any] | None = None,
     sections: Sequence[str] = (),
@@ -76,7 +82,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     with noted() as remarks:
         subject = subject_of(model, table, supplementary)
         found = dict(choices) if choices is not None else _choices(subject)
-        rows = shown(subject, most_points)
+        rows = rows_to_show(subject, most_points)
         value = {
             "format": FORMAT,
             "title": clean(title or _title(subject, source)),
@@ -84,7 +90,8 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "axes": [subject.axis(k) for k in range(subject.axes)],
             "individuals": individuals(subject, rows),
             "passive": _passive(subject),
-            "panels": {panel["id"]: panel for panel in all_panels(subject, rows, found)},
+            "linked": _linked(subject),
+            "panels": dict(pictures_of(subject, rows, found)),
             "sheets": {sheet["id"]: sheet for sheet in _sheets(subject, rows, found)},
             "data": _data(subject),
             "rules": [[RULES.get(name, name), str(choice)] for name, choice in found.items()],
@@ -154,19 +161,56 @@ def _passive(subject: Subject) -> Value | None:
     }
 
 
+def _linked(subject: Subject) -> Value:
+    """Return variables with their correlations, for the pictures of any two axes."""
+    found: dict[str, Variables | None] = {"variables": subject.variables}
+    columns = supplementary_numbers(subject)
+    if columns:
+        passive = subject.model.supplementary(variables=columns).variables
+        found["supplementary variables"] = passive
+    return {
+        of: {
+            "names": [clean(name) for name in one.names],
+            "coordinates": [one.correlations[:, k].real for k in range(min(subject.axes, 10))],
+        }
+        for of, one in found.items()
+        if one is not None and len(one) <= LINKED
+    }
+
+
 def _colours(subject: Subject, rows: Array) -> Any:
     if subject.table is None:
         return
     numbers = 0
     for column in subject.table.columns():
         if column.role is Role.FACTOR:
-            labels = labels_of(column.values)
-            levels, codes = np.unique(labels.astype(str), return_inverse=True)
-            names = [clean(level) for level in levels]
-            yield {"name": clean(column.name), "levels": names, "codes": codes[rows]}
+            yield _factor(subject, column, rows)
         elif column.role is Role.NUMBER and numbers < NUMBERS:
             numbers += 1
             yield {"name": clean(column.name), "values": np.asarray(column.values, float)[rows]}
+
+
+def _factor(subject: Subject, column: Column, rows: Array) -> Value:
+    """Return a factor by which individuals can be coloured, with the ellipses of its levels."""
+    groups = coloured(labels_of(column.values), len(subject)).groups
+    codes = np.empty(len(subject), int)
+    shapes = []
+    F = subject.coordinates[:, :10]
+    for level, group in enumerate(groups):
+        codes[group.rows] = level
+        active = group.rows[subject.weights[group.rows] > 0]
+        shapes.append(shape_of(F[active], subject.weights[active]))
+    means, covariances, radii2 = (np.array(part) for part in zip(*shapes, strict=True))
+    return {
+        "name": clean(column.name),
+        "levels": [clean(group.name) for group in groups],
+        "codes": codes[rows],
+        "ellipses": {
+            "means": means,
+            "covariances": covariances.reshape(len(groups), -1),
+            "radii2": radii2,
+        },
+    }
 
 
 def _remarks(subject: Subject) -> list[str]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,11 @@ import numpy as np
 from mercer.check import InvalidInput
 from mercer.page.text import clean
 from mercer.pictures.scene import Panel, Sheet
-from mercer.pictures.toolbar import config
-from mercer.pictures.with_plotly import as_data
 
 Picture = Panel | Sheet
 Value = dict[str, Any]
 
-FORMAT = 1
+FORMAT = 2
 """The version of the value, for whoever reads it from a page."""
 
 MOST_CELLS = 20_000
@@ -60,6 +58,7 @@ def blank(title: str, sentences: Sequence[str], reproduce: Value) -> Value:
         "axes": [],
         "individuals": people,
         "passive": None,
+        "linked": {},
         "panels": {},
         "sheets": {},
         "data": None,
@@ -71,22 +70,18 @@ def blank(title: str, sentences: Sequence[str], reproduce: Value) -> Value:
     }
 
 
-def with_sections(value: Value, sections: Sequence[Section]) -> tuple[Value, dict[str, Picture]]:
-    """Return the value of a page with its sections, and the pictures to be drawn for them."""
+def with_sections(value: Value, sections: Sequence[Section]) -> Value:
+    """Return the value of a page with its sections, their pictures among those of the page."""
     panels, sheets = dict(value["panels"]), dict(value["sheets"])
-    pictures: dict[str, Picture] = {}
     listed = []
     for number, section in enumerate(sections, 1):
         here, below = [], []
         for k, picture in enumerate(section.pictures, 1):
-            name = f"section-{number}-picture-{k}"
-            pictures[name] = replace(picture, title="", notes=())  # the page writes them itself
-            panels[name] = _panel(name, picture, as_data(pictures[name]))
-            here.append(name)
+            here.append(f"section-{number}-picture-{k}")
+            panels[here[-1]] = picture
         for k, (caption, columns) in enumerate(section.tables.items(), 1):
-            name = f"section-{number}-table-{k}"
-            sheets[name] = sheet_of(name, caption, columns)
-            below.append(name)
+            below.append(f"section-{number}-table-{k}")
+            sheets[below[-1]] = sheet_of(below[-1], caption, columns)
         listed.append(
             {
                 "id": f"section-{number}",
@@ -96,22 +91,7 @@ def with_sections(value: Value, sections: Sequence[Section]) -> tuple[Value, dic
                 "sheets": below,
             }
         )
-    return {**value, "panels": panels, "sheets": sheets, "sections": listed}, pictures
-
-
-def _panel(name: str, picture: Picture, figure: Value) -> Value:
-    """Return a picture as a page holds it: as a figure of plotly, without a size of its own."""
-    layout = {k: v for k, v in figure["layout"].items() if k not in ("width", "height")}
-    width, height = picture.size if isinstance(picture, Panel) else picture.inches
-    return {
-        "id": name,
-        "kind": "scene",
-        "title": clean(picture.title, 300),
-        "caption": " ".join(clean(note, 600) for note in picture.notes),
-        "figure": {"data": figure["data"], "layout": layout, "config": config(layout)},
-        "ratio": height / width,
-        "has_titles": isinstance(picture, Sheet) and any(p.title for p in picture.panels),
-    }
+    return {**value, "panels": panels, "sheets": sheets, "sections": listed}
 
 
 def sheet_of(name: str, caption: str, columns: Mapping[str, Any]) -> Value:

@@ -7,38 +7,44 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mercer.check import InvalidInput, UnreadableFile
+from mercer.check import InvalidInput
 from mercer.data.extras import extra
 from mercer.data.source import regular
 from mercer.dimension.rules import Choice
 from mercer.page.data import Value, describe
 from mercer.page.maps import map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions
-from mercer.page.sample import MOST_POINTS
-from mercer.page.scenes import scene
 from mercer.page.sections import Picture, Section, blank, with_sections
-from mercer.page.svg import drawn
-from mercer.page.text import embedded, short
-from mercer.pictures.colours import PALETTE
-from mercer.pictures.crowds import SAMPLE
-from mercer.pictures.toolbar import config
+from mercer.page.text import clean, embedded, short
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.scene import Sheet
+from mercer.pictures.with_matplotlib import svg_of
+from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
 from mercer.store.file import written
 
 ASSETS = Path(__file__).parent / "assets"
 
-SCRIPTS = ("text.js", "page.js", "sheets.js", "panels.js", "start.js")
+SCRIPTS = (
+    "text.js",
+    "page.js",
+    "sheets.js",
+    "marks.js",
+    "frame.js",
+    "space.js",
+    "picture.js",
+    "start.js",
+)
 """The scripts of the page in their order; the explorer serves the same files."""
-
-Written = tuple[Value, dict[str, Picture]]
 
 LARGEST = 10_000_000
 """Bytes of a page: mail takes it, and every browser opens it."""
 
-FEWER = (MOST_POINTS, SAMPLE, 1_000)
+FEWER = (LIMITS.points, LIMITS.sample, 1_000)
 """Individuals shown one by one, tried in this order until the page is small enough."""
 
 
@@ -89,7 +95,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     sections : sequence of mercer.page.Section
         What else the page says: words, pictures that ``describe`` returned, tables.
     most_bytes : int, optional
-        The largest size of the page, 10 000 000 by default; plotly.js takes half of that.
+        The largest size of the page, 10 000 000 by default.
 
     Examples
     --------
@@ -104,7 +110,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     target = Path(path)
     file = None if source is None else regular(source)
 
-    def tried() -> Iterator[Written]:
+    def tried() -> Iterator[Value]:
         asked = choices
         for most in FEWER:
             value = describe(
@@ -170,11 +176,11 @@ def document(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     return _written(Path(path), iter([with_sections(value, sections)]), most_bytes)
 
 
-def _written(target: Path, tried: Iterator[Written], most_bytes: int | None) -> Path:
+def _written(target: Path, tried: Iterator[Value], most_bytes: int | None) -> Path:
     """Write the first page that is small enough."""
     largest = LARGEST if most_bytes is None else most_bytes
-    for value, pictures in tried:
-        page = rendered(value, pictures).encode("utf-8")
+    for value in tried:
+        page = rendered(value).encode("utf-8")
         if len(page) <= largest:
             written(target, [page])
             return target
@@ -184,8 +190,8 @@ def _written(target: Path, tried: Iterator[Written], most_bytes: int | None) -> 
     )
 
 
-def rendered(value: Value, pictures: Mapping[str, Picture] | None = None) -> str:
-    """Return a value as a page; pictures of sections are drawn from their descriptions."""
+def rendered(value: Value) -> str:
+    """Return a value as a page."""
     jinja2 = extra("jinja2", "report", "a report")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ASSETS),
@@ -197,23 +203,48 @@ def rendered(value: Value, pictures: Mapping[str, Picture] | None = None) -> str
     environment.filters["cell"] = cell
     environment.filters["unbroken"] = unbroken
     markup = environment.filters["safe"]
-    scenes = {name: scene(picture) for name, picture in (pictures or {}).items()}
-    figures = {
-        name: markup(scenes[name] if name in scenes else drawn(panel, value))
-        for name, panel in value["panels"].items()
-    }
-    scripts = [plotly(), "\n".join(asset(name) for name in SCRIPTS)]
+    panels = {name: _harmless(picture) for name, picture in value["panels"].items()}
+    bare = {name: replace(picture, title="", notes=()) for name, picture in panels.items()}
+    figures = {name: markup(svg_of(bare[name], panels[name].title, name)) for name in panels}
+    script = "\n".join(asset(name) for name in SCRIPTS)
+    linking = _linking(value)
+    described = {name: as_value(picture, linking) for name, picture in bare.items()}
+    data = {**value, "panels": described, "follow": FOLLOWING, "look": LOOK}
     page: str = environment.get_template("page.html").render(
         value=value,
+        panels=panels,
         figures=figures,
         formula=None if value["kernel"] is None else markup(value["kernel"]["formula"] or ""),
-        palette=PALETTE,
-        policy=policy(scripts),
+        policy=policy([script]),
         style=markup(asset("page.css")),
-        scripts=[markup(script) for script in scripts],
-        data=markup(embedded({**value, "palette": PALETTE, "toolbar": config(["xaxis"])})),
+        script=markup(script),
+        data=markup(embedded(data)),
     )
     return page
+
+
+FOLLOWING = ("plane-1-2", "circle")
+"""The pictures that show the axes which a reader chooses."""
+
+
+def _harmless(picture: Picture) -> Picture:
+    """Return a picture without controls in its words; names are cut as those the page lists."""
+    found: Picture = with_words(picture, clean)
+    notes = picture.notes
+    if isinstance(found, Sheet) and isinstance(picture, Sheet):  # its caption speaks for its panels
+        notes += tuple(note for panel in picture.panels for note in panel.notes)
+        found = replace(found, panels=tuple(replace(panel, notes=()) for panel in found.panels))
+    return replace(found, notes=tuple(clean(note, 600) for note in dict.fromkeys(notes)))
+
+
+def _linking(value: Value) -> Linking:
+    """Return whom the page lists, for the pictures that show the same elements."""
+    people = value["individuals"]
+    rows = range(len(people["names"])) if people["rows"] is None else people["rows"]
+    listed = {"individuals": (people["names"], rows)}
+    tables = value["linked"] | ({"supplementary": value["passive"]} if value["passive"] else {})
+    listed |= {of: (table["names"], range(len(table["names"]))) for of, table in tables.items()}
+    return Linking(listed)
 
 
 def unbroken(text: str) -> Any:
@@ -232,7 +263,7 @@ def unbroken(text: str) -> Any:
 def policy(scripts: Sequence[str]) -> str:
     """Return the content security policy under which only these scripts run, and nothing is asked.
 
-    Styles are not bound: plotly.js writes some as it draws, and they can ask nothing either.
+    Styles are not bound: pictures hold some in their elements, and they can ask nothing either.
 
     >>> policy(["a"]).split("; ")[:2]
     ["default-src 'none'", "script-src 'sha256-ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs='"]
@@ -259,17 +290,6 @@ def _source(text: str) -> str:
 def asset(name: str) -> str:
     """Return a file that stands beside the template."""
     return (ASSETS / name).read_text(encoding="utf-8")
-
-
-@cache
-def plotly() -> str:
-    """Return plotly.js as the plotly package brings it, in a form that an element can hold."""
-    package = extra("plotly", "report", "a report")
-    place = Path(package.__file__).parent / "package_data" / "plotly.min.js"
-    text = place.read_text(encoding="utf-8").replace("\r\n", "\n")
-    if "</script" in text.lower() or "<!--" in text:
-        raise UnreadableFile(f"{place} cannot stand inside a page: it holds the end of a script")
-    return text
 
 
 def cell(found: Any, kind: str) -> str:

@@ -1,4 +1,4 @@
-"""Values in, figures out: each picture is described once as data and drawn by two libraries.
+"""Values in, figures out: each picture is described once as data and drawn by any renderer.
 
 ``pictures.scree(...)`` draws with matplotlib and returns Axes, ``pictures.scree.plotly(...)``
 returns the same content as a plotly Figure, and ``pictures.scree.describe(...)`` that content as
@@ -8,8 +8,9 @@ brings both.
 
 A new picture is a function from values to a `Panel` or a `Sheet` of marks (``pictures/scene.py``)
 in a module of its own, decorated with `Drawing` (``pictures/drawing.py``), and one line below; the
-gallery (``examples/gallery.py``) shows it. What a picture describes can stand on a page as it is:
-`mercer.page.Section`.
+gallery (``examples/gallery.py``) shows it. What a picture describes can stand on a page as it is
+(`mercer.page.Section`), where scripts draw it on the screen and link the marks that carry the `Ids`
+of the same individuals or variables.
 """
 
 from mercer.pictures.along import axis_points as axis_points
@@ -36,6 +37,7 @@ from mercer.pictures.matrices import images as images
 from mercer.pictures.models import first_picture as first_picture
 from mercer.pictures.paths import parameter_path as parameter_path
 from mercer.pictures.planes import individuals as individuals
+from mercer.pictures.planes import outliers as outliers
 from mercer.pictures.replicates import replicate_curve as replicate_curve
 from mercer.pictures.replicates import replicate_map as replicate_map
 from mercer.pictures.replicates import replicate_networks as replicate_networks

@@ -10,12 +10,11 @@ from mercer.check import Array, whole
 from mercer.pictures.circle import measured
 from mercer.pictures.colours import BLUE, PALE, RED
 from mercer.pictures.drawing import Drawing
-from mercer.pictures.planes import Plane
-from mercer.pictures.scene import Axis, Bars, Panel, Rule
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.planes import Plane, linked
+from mercer.pictures.scene import Axis, Bars, Linked, Panel, Rule
 from mercer.pictures.shares import Shares, as_shares, chosen
 from mercer.reading import Individuals, Variables
-
-MOST = 20
 
 
 @Drawing
@@ -24,7 +23,7 @@ def contributions(
     *,
     axes: Any = (1,),
     spectrum: Any = None,
-    most: int = MOST,
+    most: int = LIMITS.bars,
 ) -> Panel:
     """The largest contributions to an axis, or to the plane of two, and the uniform line.
 
@@ -41,12 +40,13 @@ def contributions(
     places = np.arange(len(order), 0, -1).astype(float)
     colours = tuple(BLUE if shares[i] >= uniform else PALE for i in order)
     texts = tuple(f"{names[i]}: {100 * shares[i]:.1f} %" for i in order)
-    bars = Bars(places, shares[order], colours, is_lying=True, names=texts)
+    what: Linked = "individuals" if isinstance(values, Individuals) else "variables"
+    ids = linked(np.array(names, object), order, what)
+    bars = Bars(places, shares[order], colours, is_lying=True, names=texts, ids=ids)
     rule = Rule(uniform, is_level=False, colour=RED, name=f"all equal: {100 * uniform:.3g} %")
     high = max(float(shares[order].max(initial=0.0)), uniform)
     ticks = tuple((float(p), names[i]) for p, i in zip(places, order, strict=True))
     hidden = len(shares) - len(order)
-    what = "individuals" if isinstance(values, Individuals) else "variables"
     return Panel(
         (bars, rule),
         Axis("contribution", (0.0, 1.06 * high), ticks=percents(1.06 * high)),

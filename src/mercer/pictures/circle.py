@@ -10,9 +10,10 @@ import numpy as np
 from mercer.check import Array, InvalidParameter, number
 from mercer.pictures.colours import BLUE, GREY, INK, RED, Scale
 from mercer.pictures.drawing import Drawing
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import is_model, shares_of_model
-from mercer.pictures.planes import LABELS, Plane, as_individuals, individuals
-from mercer.pictures.scene import Arrows, Axis, Labels, Lines, Mark, Panel, spanned
+from mercer.pictures.planes import Plane, as_individuals, individuals, linked
+from mercer.pictures.scene import Arrows, Axis, Ids, Labels, Lines, Mark, Panel, spanned
 from mercer.pictures.shares import as_shares, chosen
 from mercer.reading import Individuals, Variables
 
@@ -22,9 +23,6 @@ MEASURES = {
     "contribution": "contribution to the plane",
 }
 """What variables can be chosen by, and how a note calls it."""
-
-MOST = 60
-"""Arrows that a circle can hold and still be read."""
 
 ROOM = 0.75
 """The share of the cloud's radius that the longest arrow of a biplot takes."""
@@ -81,7 +79,7 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
     spectrum: Any = None,
     colour: str | None = None,
     least: Mapping[str, float] | None = None,
-    most: int = MOST,
+    most: int = LIMITS.arrows,
     supplementary: Variables | None = None,
     title: str = "Variables: correlations with the axes",
 ) -> Panel:
@@ -113,29 +111,35 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
     if is_model(values):
         spectrum = shares_of_model(values) if spectrum is None else spectrum
         values = values.variables_
-    axes = chosen(axes, values.correlations.shape[1])
-    shares, k = as_shares(spectrum), [a - 1 for a in axes]
+    count = values.correlations.shape[1]
+    axes = chosen(axes, count, how_many=1 if np.size(axes) == 1 else 2)
+    shares = as_shares(spectrum)
     rows, notes = kept(values, axes, least, most)
-    x, y = values.correlations[rows][:, k].real.T
-    names = tuple(values.names[i] for i in rows)
+    x, y = _correlations(values, axes)[rows].T
+    ids = linked(np.array(values.names, object), rows, "variables")
     marks: list[Mark] = [_circle(1.0)]
     by: str | Scale = BLUE
     if colour is not None:
         by = Scale(measured(values, axes, colour)[rows], MEASURES.get(colour, colour))
-    marks.append(Arrows(x, y, by, names=names))
+    marks.append(Arrows(x, y, by, names=ids.names, ids=ids))
     ink = BLUE if colour is None else INK
-    marks.append(_at_tips(x, y, names, (ink,) * len(names)))
+    marks.append(_at_tips(x, y, ids, ink))
     if supplementary is not None:
-        u, v = supplementary.correlations[:, k].real.T
+        u, v = _correlations(supplementary, axes).T
+        there = np.array(supplementary.names, object)
+        ids = linked(there, np.arange(len(there)), "supplementary variables")
         marks.append(
-            Arrows(u, v, RED, is_dashed=True, name="supplementary", names=supplementary.names)
+            Arrows(u, v, RED, is_dashed=True, name="supplementary", names=ids.names, ids=ids)
         )
-        marks.append(_at_tips(u, v, supplementary.names, (RED,) * len(u)))
-    limits = (-1.12, 1.12)
+        marks.append(_at_tips(u, v, ids, RED))
+    limits = (-1.2, 1.2)
+    up = Axis("", limits, ticks=TICKS, is_shown=False)
+    if len(axes) == 2:
+        up = Axis(shares.title(axes[1]), limits, ticks=TICKS, axis=axes[1])
     return Panel(
         tuple(marks),
-        Axis(shares.title(axes[0]), limits, ticks=TICKS),
-        Axis(shares.title(axes[1]), limits, ticks=TICKS),
+        Axis(shares.title(axes[0]), limits, ticks=TICKS, axis=axes[0]),
+        up,
         title=title,
         notes=(*notes, *shares.remarks(axes)),
         is_equal=True,
@@ -144,13 +148,19 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
     )
 
 
+def _correlations(values: Variables, axes: tuple[int, ...]) -> Array:
+    """Return the correlations of variables with two axes; with one axis, the others are 0."""
+    r: Array = values.correlations[:, [a - 1 for a in axes]].real
+    return np.column_stack([r, np.zeros(len(r))]) if len(axes) == 1 else r
+
+
 def _circle(radius: float) -> Lines:
     angles = np.linspace(0.0, 2.0 * np.pi, 181)
     return Lines(radius * np.cos(angles), radius * np.sin(angles), colour=GREY, width=1.0)
 
 
-def _at_tips(x: Array, y: Array, names: tuple[str, ...], colours: tuple[str, ...]) -> Labels:
-    return Labels(x, y, names, colours, is_outward=True)
+def _at_tips(x: Array, y: Array, ids: Ids, colour: str) -> Labels:
+    return Labels(x, y, ids.names, (colour,) * len(x), is_outward=True, ids=ids)
 
 
 @Drawing
@@ -161,9 +171,9 @@ def biplot(
     axes: Any = (1, 2),
     spectrum: Any = None,
     colour: Any = None,
-    labels: int = LABELS,
+    labels: int = LIMITS.labels,
     least: Mapping[str, float] | None = None,
-    most: int = MOST,
+    most: int = LIMITS.arrows,
 ) -> Panel:
     """Individuals and the correlations of variables on one plane.
 
@@ -190,9 +200,9 @@ def biplot(
     xy = Plane.of(read, axes).xy
     factor = ROOM * float(np.hypot(*xy.T).max(initial=0.0)) / longest if longest > 0 else 1.0
     x, y = factor * r.T
-    names = tuple(of.names[i] for i in rows)
+    ids = linked(np.array(of.names, object), rows, "variables")
     points, words = base.marks[:-1] if labels else base.marks, base.marks[-1:] if labels else ()
-    marks = (*points, Arrows(x, y, RED, names=names), _at_tips(x, y, names, (RED,) * len(x)))
+    marks = (*points, Arrows(x, y, RED, names=ids.names, ids=ids), _at_tips(x, y, ids, RED))
     return Panel(
         (*marks, *words),
         Axis(base.x.title, spanned(np.array(base.x.limits), x, margin=0.02)),

@@ -118,6 +118,19 @@ def hexes(scale: Scale) -> tuple[str, ...]:
     return tuple(f"#{r:02x}{g:02x}{b:02x}" for r, g, b in found.tolist())
 
 
+def legible(colour: str) -> str:
+    """Return a colour as words can wear it: pale ones would not be read on white.
+
+    >>> legible("#0072B2"), legible("#E69F00")
+    ('#0072B2', '#986900')
+    """
+    rgb = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    light = (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]) / 255.0
+    if light < 0.45:
+        return colour
+    return "#" + "".join(f"{round(c * 0.42 / light):02x}" for c in rgb)
+
+
 def coloured(colour: Any, count: int) -> Coloured:
     """Return how rows are coloured by a column: numbers by a scale, labels by groups.
 

@@ -10,7 +10,8 @@ from mercer.compare.measures import Dependence
 from mercer.compare.several import Comparison
 from mercer.pictures.colours import BLUE, GREY, PALE, RED, Scale, hexes
 from mercer.pictures.drawing import Drawing
-from mercer.pictures.matrices import WRITTEN, seriated
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.matrices import seriated
 from mercer.pictures.scene import (
     Arrows,
     Axis,
@@ -62,7 +63,7 @@ def agreement(found: Comparison, *, title: str = "Alignments of the kernels") ->
     scale = Scale(shown, "alignment", "diverging" if C.min() < 0.0 else "sequential")
     marks: list[Mark] = [Field(at, at, scale, "heat")]
     notes = ["Rows along the first axis of the alignments."] if n > 2 else []
-    if n <= WRITTEN:
+    if n <= LIMITS.written:
         marks.extend(_written(found, rows, scale))
     if found.adjusted is not None:
         how = found.pairs[0].how

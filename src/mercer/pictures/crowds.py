@@ -5,27 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.check import Array
-from mercer.pictures.colours import Coloured, Group, Scale
+from mercer.pictures.colours import Coloured, Scale
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Field
-
-CROWD = 50_000
-"""Beyond so many points a picture shows their density and a sample."""
-
-SAMPLE = 5_000
-"""Points drawn of a crowd."""
-
-CELLS = 120
-"""Cells of the density on each side."""
 
 
 def density(xy: Array, limits: tuple[tuple[float, float], tuple[float, float]]) -> Field:
     """Return how many points lie in each cell, as log₁₀(1 + count)."""
-    counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=CELLS, range=limits)
+    counts, x, y = np.histogram2d(xy[:, 0], xy[:, 1], bins=LIMITS.cells, range=limits)
     scale = Scale(np.log10(1.0 + counts.T), "individuals per cell, log₁₀(1 + n)", "density")
     return Field((x[:-1] + x[1:]) / 2, (y[:-1] + y[1:]) / 2, scale, "density")
 
 
-def sampled(groups: tuple[Array, ...], count: int = SAMPLE, seed: int = 0) -> Array:
+def sampled(groups: tuple[Array, ...], count: int = LIMITS.sample, seed: int = 0) -> Array:
     """Return rows drawn from each group in proportion to its size, at least one of each.
 
     >>> big, small = np.arange(990), np.arange(990, 1000)
@@ -52,16 +44,12 @@ def spaced(count: int) -> str:
     return f"{count:,}".replace(",", "\u00a0")
 
 
-def thinned(colours: Coloured, count: int) -> tuple[Array, Coloured, str]:
-    """Return the rows of a crowd to draw, their colours, and the sentence that says so."""
+def thinned(colours: Coloured, count: int, rows: Array | None = None) -> tuple[Array, str]:
+    """Return the rows of a crowd to draw, unless they are given, and the sentence that says so."""
     groups = tuple(g.rows for g in colours.groups) or (np.arange(count),)
-    rows = sampled(groups)
-    kept = np.zeros(count, bool)
-    kept[rows] = True
-    fewer = tuple(Group(g.name, g.rows[kept[g.rows]], *g[2:]) for g in colours.groups)
-    how = "in proportion within each group" if len(groups) > 1 else "at random"
-    note = (
-        f"{spaced(count)} individuals, shown by their density; as points {spaced(len(rows))} of "
-        f"them, drawn {how}."
+    rows = sampled(groups) if rows is None else rows
+    how = f"within each {colours.title or 'group'}" if len(groups) > 1 else "at random"
+    return rows, (
+        f"The shading is the density of all {spaced(count)} individuals; the points are a sample "
+        f"of {spaced(len(rows))}, drawn {how}."
     )
-    return rows, Coloured(colours.title, colours.numbers, fewer), note

@@ -10,12 +10,10 @@ import numpy as np
 from mercer.check import Array, InvalidInput, real_array
 from mercer.pictures.colours import BLUE, INK, ORANGE, PALETTE
 from mercer.pictures.drawing import Drawing
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Axis, Band, Dash, Lines, Mark, Panel, Points, spanned
 
 DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
-
-FAINT = 20_000
-"""Pairs beyond which the points of a Shepard diagram are thinned evenly in their order."""
 
 
 @Drawing
@@ -88,7 +86,7 @@ def shepard(values: Any, *, title: str = "Shepard diagram") -> Panel:
             f"{given.shape}, {found.shape} and {fitted.shape}"
         )
     order = np.lexsort((fitted, given))
-    step = -(-len(order) // FAINT) if len(order) else 1
+    step = -(-len(order) // LIMITS.pairs) if len(order) else 1
     rows = order[::step]
     notes = (f"One pair of every {step} is drawn.",) if step > 1 else ()
     marks = (

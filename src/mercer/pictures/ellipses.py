@@ -70,14 +70,33 @@ def ellipse(
     n = len(points)
     if n < 3:
         return Ellipse(None, f"{n} individual{'' if n == 1 else 's'}")
-    w = np.full(n, 1.0 / n) if weights is None else weights / weights.sum()
-    members = 1.0 / float(w @ w)
-    if members <= 2.0:
+    centre, S, r2 = shape_of(points, weights, kind=kind, confidence=confidence)
+    if not np.isfinite(r2):
         return Ellipse(None, "almost all weight on two individuals")
-    centre = w @ points
+    return outline(centre, S, r2)
+
+
+def shape_of(
+    points: Array,
+    weights: Array | None = None,
+    *,
+    kind: Kind = "concentration",
+    confidence: float = CONFIDENCE,
+) -> tuple[Array, Array, float]:
+    """Return the mean, the covariance and the squared radius of the ellipse of some points.
+
+    Points may have any number of columns: those of two axes make the ellipse on their plane. The
+    radius is NaN for less than three points.
+    """
+    n, d = points.shape
+    w = np.full(n, 1.0 / max(n, 1)) if weights is None else weights / (weights.sum() or 1.0)
+    members = 1.0 / float(w @ w) if n else 0.0
+    if n < 3 or members <= 2.0:
+        return np.zeros(d), np.zeros((d, d)), np.nan
+    centre: Array = w @ points
     gaps = points - centre
-    S = (gaps.T * w) @ gaps / (1.0 - w @ w)
-    return outline(centre, S, radius2(kind, confidence, members))
+    S: Array = (gaps.T * w) @ gaps / (1.0 - w @ w)
+    return centre, S, radius2(kind, confidence, members)
 
 
 def outline(centre: Array, covariance: Array, radius2: float) -> Ellipse:

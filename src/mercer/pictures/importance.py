@@ -12,13 +12,14 @@ from mercer.importance import Importance
 from mercer.pictures.bars import percents
 from mercer.pictures.colours import BLUE, GREY, INK, PALE, PALETTE
 from mercer.pictures.drawing import Drawing
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.planes import Plane, as_individuals, individuals
 from mercer.pictures.scene import Axis, Bars, Labels, Lines, Mark, Panel, Points, spanned
 from mercer.pictures.shares import chosen
 from mercer.reading.slopes import AxisSlopes
 
-VARIABLES, PLACES, MOST = 4, 16, 20
-"""Variables whose arrows are drawn, individuals at which they are, and bars."""
+VARIABLES, PLACES = 4, 16
+"""Variables whose arrows are drawn, and individuals at which they are."""
 
 REACH = 0.2
 """The longest arrow, as a share of the width of the cloud."""
@@ -82,7 +83,8 @@ def slopes(  # noqa: PLR0913  (what to show is an argument each, none of which i
     factor = REACH * float(np.ptp(xy, axis=0).max(initial=0.0)) / longest if longest > 0 else 1.0
     base = individuals.describe(read, axes=axes, spectrum=spectrum, labels=0)
     marks: list[Mark] = [
-        replace(m, colour=GREY, opacity=0.35) if isinstance(m, Points) else m for m in base.marks
+        replace(m, colour=GREY, opacity=0.35, is_painted=False) if isinstance(m, Points) else m
+        for m in base.marks
     ]
     tips, names, colours = [], [], []
     for j, colour in zip(shown, PALETTE[1:] + PALETTE[:1], strict=False):
@@ -137,7 +139,7 @@ def _drawn(at: Array, steps: Array, colour: str, name: str) -> Lines:
 
 
 @Drawing
-def importance(values: Importance, *, most: int = MOST) -> Panel:
+def importance(values: Importance, *, most: int = LIMITS.bars) -> Panel:
     """The importance of variables with its error, and the p-value beside each name.
 
     >>> found = Importance(

@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from mercer.check import Array
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Arrows, Labels, Panel, Points
 
 WIDTH = {"small": 0.6, "capital": 0.75, "wide": 1.1}
@@ -38,6 +39,15 @@ class Placed(NamedTuple):
     y: float
     width: float
     height: float
+
+
+def cut(name: str, longest: int = LIMITS.letters) -> str:
+    """Return a name that fits beside a point.
+
+    >>> cut("an individual of a long name, 24")
+    'an individual of a long…'
+    """
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def width_of(text: str, size: float) -> float:
@@ -164,7 +174,7 @@ def placements(
     for mark in marks:
         here = placed(
             at(mark.x, mark.y),
-            mark.texts,
+            tuple(cut(text) for text in mark.texts[: mark.most]),
             busy,
             box,
             size=mark.size,

@@ -10,16 +10,8 @@ import numpy as np
 from mercer.check import Array, InvalidInput, InvalidParameter, real_array, square_matrix
 from mercer.pictures.colours import Scale, coloured, hexes
 from mercer.pictures.drawing import Drawing
-from mercer.pictures.scene import Axis, Field, Mark, Panel, Rule, Sheet, Texts
-
-CELLS = 400
-"""Beyond so many rows neighbouring cells of a heat map are averaged."""
-
-NAMED = 40
-"""Rows up to this many have their names at the side."""
-
-WRITTEN = 12
-"""Rows up to this many have their numbers in the cells."""
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.scene import Axis, Field, Ids, Mark, Panel, Rule, Sheet, Texts
 
 
 def seriated(matrix: Array, groups: Sequence[Array] | None = None) -> Array:
@@ -47,6 +39,7 @@ def heat_map(  # noqa: PLR0913  (what to show is an argument each, none of which
     names: Any = None,
     groups: Any = None,
     order: str = "similarity",
+    rows: Any = None,
     what: str = "k(x, y)",
     title: str = "Gram matrix",
 ) -> Panel:
@@ -60,6 +53,8 @@ def heat_map(  # noqa: PLR0913  (what to show is an argument each, none of which
         Rows of a group stand together, with lines between groups.
     order : {"similarity", "distance", "given"}
         Whether large entries mean alike, or different, or the order is to be kept.
+    rows : array of int, optional
+        Which individuals of a model these are, all by default.
 
     Examples
     --------
@@ -71,24 +66,26 @@ def heat_map(  # noqa: PLR0913  (what to show is an argument each, none of which
     n = len(K)
     factor = None if groups is None else coloured(groups, n)
     parts = None if factor is None else [g.rows for g in factor.groups]
-    rows = _order(K, parts, order)
-    shown = K[np.ix_(rows, rows)]
+    at = _order(K, parts, order)
+    shown = K[np.ix_(at, at)]
     called = tuple(str(i) for i in range(n)) if names is None else tuple(map(str, names))
-    ticks = tuple((float(i), called[r]) for i, r in enumerate(rows)) if n <= NAMED else ()
+    ticks = tuple((float(i), called[r]) for i, r in enumerate(at)) if n <= LIMITS.names else ()
     notes = [_ordered(order, factor is not None)]
     cells, width = _averaged(shown)
     if width > 1:
         notes.append(f"Each cell is the mean of {width} x {width} entries.")
-    at = (np.arange(len(cells)) + 0.5) * width - 0.5
+    places = (np.arange(len(cells)) + 0.5) * width - 0.5
     scale = Scale(cells, what, "diverging" if cells.min() < 0 < cells.max() else "sequential")
-    marks: list[Mark] = [Field(at, at, scale, "heat")]
+    whom = np.arange(n) if rows is None else np.asarray(rows)
+    ids = Ids(whom[at], tuple(called[i] for i in at), "individuals") if width == 1 else None
+    marks: list[Mark] = [Field(places, places, scale, "heat", ids=ids)]
     if factor is not None:
-        marks += _borders(factor.groups, rows)
-        if n > NAMED:
+        marks += _borders(factor.groups, at)
+        if n > LIMITS.names:
             ticks = tuple(
-                (float(np.isin(rows, g.rows).nonzero()[0].mean()), g.name) for g in factor.groups
+                (float(np.isin(at, g.rows).nonzero()[0].mean()), g.name) for g in factor.groups
             )
-    if n <= WRITTEN:
+    if n <= LIMITS.written:
         marks.append(_numbers(shown, scale))
     ends = (-0.5, n - 0.5)
     across, up = Axis("", ends, ticks=ticks), Axis("", ends[::-1], ticks=ticks)
@@ -117,8 +114,8 @@ def _order(K: Array, groups: Sequence[Array] | None, order: str) -> Array:
 
 
 def _averaged(K: Array) -> tuple[Array, int]:
-    """Return at most `CELLS` cells on a side, and how many rows each stands for."""
-    width = -(-len(K) // CELLS)
+    """Return at most `LIMITS.rows` cells on a side, and how many rows each stands for."""
+    width = -(-len(K) // LIMITS.rows)
     if width == 1:
         return K, 1
     starts = np.arange(0, len(K), width)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, real_array
 from mercer.pictures.colours import INK, RED, Coloured, Scale, coloured
-from mercer.pictures.crowds import CROWD, density, thinned
+from mercer.pictures.crowds import density, thinned
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.ellipses import Kind, ellipse
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import is_model, shares_of_model
-from mercer.pictures.scene import Labels, Lines, Mark, Panel, Points, spanned
+from mercer.pictures.scene import Axis, Ids, Labels, Lines, Linked, Mark, Panel, Points, spanned
 from mercer.pictures.shares import as_shares, axis, chosen
-from mercer.reading import Individuals, Supplementary
+from mercer.reading import Individuals, Outliers, Supplementary
 from mercer.settings import CONFIDENCE
 
-LABELS = 20
-"""Individuals named by default: those that the plane shows best."""
+NOWHERE = 1e-9
+"""A distance to the axes below this share of the largest to the barycentre is none."""
 
 NAMED = 40
 """Ellipses that could not be drawn are named up to so many letters each."""
@@ -52,7 +54,7 @@ class Plane(NamedTuple):
 
     @classmethod
     def of(cls, individuals: Individuals, axes: tuple[int, ...]) -> Plane:
-        return cls(individuals.coordinates[:, [a - 1 for a in axes]].real, individuals, axes)
+        return cls(_flat(individuals.coordinates[:, [a - 1 for a in axes]]), individuals, axes)
 
     def quality(self) -> Array:
         """How well the plane shows each individual: the sum of its cos2."""
@@ -96,19 +98,20 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     colour: Any = None,
     ellipses: Kind | None = None,
     confidence: float = CONFIDENCE,
-    labels: int = LABELS,
+    labels: int = LIMITS.labels,
     supplementary: Supplementary | Individuals | None = None,
     names: Any = None,
+    rows: Any = None,
     title: str = "Individuals",
 ) -> Panel:
-    """Individuals on a plane of two axes, in equal units.
+    """Individuals on a plane of two axes, in equal units, or along one axis.
 
     Parameters
     ----------
     values : model, Individuals or array
         A fitted model, ``model.individuals_``, or coordinates in columns with ``names`` for the
         rows.
-    axes : pair of int
+    axes : pair of int, or int
         Which axes, counted from 1.
     spectrum : Spectrum or array, optional
         ``model.spectrum_``, the shares of the axes, or names: what the titles of the axes say.
@@ -120,6 +123,9 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
         How many individuals to name, the best represented first; those without room are left out.
     supplementary : Supplementary or Individuals, optional
         Drawn hollow; categories as squares at the barycentres of their members.
+    rows : array of int, optional
+        The individuals drawn one by one; by default all, or a sample of more than 10 000, above
+        the density of all.
 
     Examples
     --------
@@ -134,73 +140,100 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
         spectrum = shares_of_model(values) if spectrum is None else spectrum
         values = values.individuals_
     read = as_individuals(values, names)
-    axes = chosen(axes, read.coordinates.shape[1])
+    axes = chosen(axes, read.coordinates.shape[1], how_many=1 if np.size(axes) == 1 else 2)
     shares, plane = as_shares(spectrum), Plane.of(read, axes)
     passive = _passive(supplementary, axes)
     limits = spanned(plane.xy[:, 0], passive[:, 0]), spanned(plane.xy[:, 1], passive[:, 1])
-    marks, notes = _cloud(plane, plane.colours(colour), limits, _hover(read))
-    if ellipses is not None:
+    shown = None if rows is None else np.asarray(rows, int)
+    marks, notes = _cloud(plane, plane.colours(colour), limits, shown)
+    if isinstance(colour, str):  # what the colour means belongs to this plane
+        marks = [replace(m, is_painted=False) if isinstance(m, Points) else m for m in marks]
+    if ellipses is not None and len(axes) == 2:
         lines, remarks = _ellipses(plane, plane.colours(colour), ellipses, confidence)
         marks, notes = [*lines, *marks], [*notes, *remarks]
         limits = _holding(limits, lines)
     marks += _supplementary(supplementary, axes)
     if labels:
         marks.append(_named(plane, labels, marks))
+    is_equal = _has_one_unit(plane.xy)
+    notes += [] if is_equal else ["The two axes have different units of length."]
     return Panel(
         tuple(marks),
         axis(shares, axes[0], limits[0]),
-        axis(shares, axes[1], limits[1]),
+        axis(shares, axes[1], limits[1]) if len(axes) == 2 else Axis("", limits[1], is_shown=False),
         title=title,
         notes=(*notes, *shares.remarks(axes)),
-        is_equal=True,
+        is_equal=is_equal and len(axes) == 2,
         has_origin=True,
     )
 
 
-def _hover(individuals: Individuals) -> tuple[str, ...] | None:
-    return tuple(str(label) for label in individuals.labels) if len(individuals) <= CROWD else None
+def _has_one_unit(xy: Array) -> bool:
+    """Whether both axes are drawn in one unit; a plane that is all but a line would be flat."""
+    ranges = np.ptp(xy, axis=0) if len(xy) else np.zeros(2)
+    return bool(ranges.min() == 0.0 or ranges.max() <= LIMITS.stretch * ranges.min())
+
+
+def linked(labels: Array, rows: Array, of: Linked = "individuals") -> Ids:
+    """Return some elements of a model as marks carry them."""
+    return Ids(np.asarray(rows), tuple(str(labels[i]) for i in rows), of)
 
 
 def _cloud(
     plane: Plane,
     colours: Coloured,
     limits: tuple[tuple[float, float], tuple[float, float]],
-    names: tuple[str, ...] | None,
+    rows: Array | None,
 ) -> tuple[list[Mark], list[str]]:
     """Return the points of the individuals; a crowd also as its density."""
-    x, y = plane.xy.T
-    if len(x) <= CROWD:
-        return list(clouds(x, y, None, colours, names)), []
-    rows, fewer, note = thinned(colours, len(x))
+    labels, count = plane.individuals.labels, len(plane.xy)
+    is_crowd = count > LIMITS.points if rows is None else len(rows) < count
+    if not is_crowd:
+        return list(clouds(plane.xy, colours, labels)), []
+    drawn, note = thinned(colours, count, rows)
     marks: list[Mark] = [density(plane.xy, limits)]
-    if fewer.numbers is not None:
-        scale = Scale(fewer.numbers[rows], fewer.title)
-        marks.append(Points(x[rows], y[rows], colour=scale, size=2.5, opacity=0.6))
-    marks += [
-        Points(x[g.rows], y[g.rows], colour=g.colour, size=2.5, opacity=0.6, name=g.name or None)
-        for g in fewer.groups
-    ]
+    marks += clouds(plane.xy, colours, labels, rows=drawn, size=2.5, opacity=0.6)
     return marks, [note]
 
 
-def clouds(
-    x: Array, y: Array, z: Array | None, colours: Coloured, names: tuple[str, ...] | None = None
+def clouds(  # noqa: PLR0913  (the look of the points)
+    at: Array,
+    colours: Coloured,
+    labels: Array | None = None,
+    *,
+    rows: Array | None = None,
+    size: float = 5.5,
+    opacity: float = 0.85,
 ) -> tuple[Points, ...]:
-    """Return points coloured by a scale, or one set of points for each group."""
-    if colours.numbers is not None:
-        scale = Scale(colours.numbers, colours.title)
-        return (Points(x, y, z, colour=scale, names=names),)
-    return tuple(
-        Points(
-            x[g.rows],
-            y[g.rows],
-            None if z is None else z[g.rows],
-            colour=g.colour,
-            marker=g.marker,  # type: ignore[arg-type]  # one of MARKERS
-            name=g.name or None,
-            names=None if names is None else tuple(names[i] for i in g.rows),
+    """Return points in two or three columns: coloured by a scale, or one set for each group.
+
+    ``labels`` are those of the individuals that the rows are; ``rows`` those to draw.
+    """
+
+    def points(some: Array, colour: str | Scale, marker: Any, name: str | None) -> Points:
+        ids = None if labels is None else linked(labels, some)
+        x, y, *z = at[some].T
+        return Points(
+            x,
+            y,
+            z[0] if z else None,
+            colour=colour,
+            marker=marker,
+            size=size,
+            opacity=opacity,
+            name=name,
+            names=None if ids is None else ids.names,
+            ids=ids,
+            is_painted=True,
         )
-        for g in colours.groups
+
+    shown = np.arange(len(at)) if rows is None else rows
+    if colours.numbers is not None:
+        return (points(shown, Scale(colours.numbers[shown], colours.title), "circle", None),)
+    kept = np.zeros(len(at), bool)
+    kept[shown] = True
+    return tuple(
+        points(g.rows[kept[g.rows]], g.colour, g.marker, g.name or None) for g in colours.groups
     )
 
 
@@ -223,6 +256,7 @@ def _ellipses(
                     colour=group.colour,
                     width=1.2,
                     is_filled=True,
+                    ids=linked(plane.individuals.labels, active),
                 )
             )
     what = "members" if kind == "concentration" else "means"
@@ -253,16 +287,24 @@ def _parts(given: Supplementary | Individuals | None) -> Supplementary:
 
 def _passive(given: Supplementary | Individuals | None, axes: tuple[int, ...]) -> Array:
     parts, k = _parts(given), [a - 1 for a in axes]
-    found = [p.coordinates[:, k].real for p in (parts.individuals, parts.categories) if p]
+    found = [_flat(p.coordinates[:, k]) for p in (parts.individuals, parts.categories) if p]
     return np.vstack([*found, np.zeros((0, 2))])
+
+
+def _flat(coordinates: Array) -> Array:
+    """Return coordinates on two axes; on one axis, the second is 0."""
+    one: Array = coordinates.real
+    return np.column_stack([one, np.zeros(len(one))]) if one.shape[1] == 1 else one
 
 
 def _supplementary(given: Supplementary | Individuals | None, axes: tuple[int, ...]) -> list[Mark]:
     parts, k = _parts(given), [a - 1 for a in axes]
     marks: list[Mark] = []
     if parts.individuals is not None:
-        x, y = parts.individuals.coordinates[:, k].real.T
-        names = tuple(str(label) for label in parts.individuals.labels)
+        x, y = _flat(parts.individuals.coordinates[:, k]).T
+        labels = parts.individuals.labels
+        ids = linked(labels, np.arange(len(labels)), "supplementary")
+        names = ids.names
         marks.append(
             Points(
                 x,
@@ -273,11 +315,13 @@ def _supplementary(given: Supplementary | Individuals | None, axes: tuple[int, .
                 size=6.5,
                 name="supplementary",
                 names=names,
+                ids=ids,
             )
         )
-        marks.append(Labels(x, y, names, (INK,) * len(names)))
+        most = LIMITS.labels
+        marks.append(Labels(x, y, names, (INK,) * len(names), most=most, ids=ids))
     if parts.categories is not None:
-        x, y = parts.categories.coordinates[:, k].real.T
+        x, y = _flat(parts.categories.coordinates[:, k]).T
         names = parts.categories.levels
         marks.append(
             Points(x, y, colour=RED, marker="square", size=7.0, name="categories", names=names)
@@ -287,12 +331,72 @@ def _supplementary(given: Supplementary | Individuals | None, axes: tuple[int, .
 
 
 def _named(plane: Plane, count: int, marks: list[Mark]) -> Labels:
-    """Return labels of the best represented individuals, in the colours of their points."""
-    rows = plane.rank()[: max(0, int(count))]
-    colour = {}
+    """Return labels of the individuals drawn, best represented first, coloured as their points."""
+    colour: dict[int, str] = {}
     for mark in marks:
-        if isinstance(mark, Points) and isinstance(mark.colour, str):
-            colour.update(dict.fromkeys(mark.names or (), mark.colour))
-    texts = tuple(str(label) for label in plane.individuals.labels[rows])
+        if isinstance(mark, Points) and mark.ids is not None and mark.ids.of == "individuals":
+            ink = mark.colour if isinstance(mark.colour, str) else INK
+            colour.update(dict.fromkeys(mark.ids.rows.tolist(), ink))
+    rows = np.array([i for i in plane.rank().tolist() if i in colour], int)
+    ids = linked(plane.individuals.labels, rows)
     x, y = plane.xy[rows].T
-    return Labels(x, y, texts, tuple(colour.get(t, INK) for t in texts))
+    inks = tuple(colour[i] for i in rows.tolist())
+    return Labels(x, y, ids.names, inks, most=max(0, int(count)), ids=ids)
+
+
+@Drawing
+def outliers(
+    values: Any,
+    *,
+    colour: Any = None,
+    rows: Any = None,
+    labels: int = LIMITS.labels,
+    title: str = "Individuals that stand apart",
+) -> Panel:
+    """Distances to the barycentre and to what the axes show; ringed, those that stand apart.
+
+    Where the axes show everything, the second distance is that to the plane of the first two.
+
+    Parameters
+    ----------
+    values : model or Outliers
+        A fitted model, or what its ``outliers`` returned.
+    rows : array of int, optional
+        The individuals that are drawn, all by default.
+
+    Examples
+    --------
+    >>> from mercer import PCA, datasets
+    >>> panel = outliers.describe(PCA(5, standardize=True).fit(datasets.decathlon()))
+    >>> panel.y.title, panel.of_kind(Labels)[0].texts[0]
+    ('distance to the axes', 'Karpov')
+    """
+    found: Outliers = values.outliers() if is_model(values) else values
+    read = found.individuals
+    plane = Plane.of(read, (1, 2)[: read.coordinates.shape[1]])
+    away = read.plane_distances
+    is_away = bool(away.max() > NOWHERE * read.distances.max()) or read.coordinates.shape[1] < 3
+    if not is_away:
+        away = read.distances * np.sqrt(np.maximum(1.0 - np.nan_to_num(plane.quality()), 0.0))
+    at = np.column_stack([read.distances, away])
+    shown = np.arange(len(at)) if rows is None else np.asarray(rows, int)
+    apart = found.rows[np.argsort(-np.hypot(*at[found.rows].T), kind="stable")]
+    apart = apart[np.isin(apart, shown)]
+    ids = linked(read.labels, apart)
+    marks: list[Mark] = [*clouds(at, coloured(colour, len(at)), read.labels, rows=shown)]
+    x, y = at[apart].T
+    marks.append(Points(x, y, colour=RED, is_hollow=True, size=10.0, names=ids.names, ids=ids))
+    inks = (INK,) * len(apart)
+    marks.append(Labels(x, y, ids.names, inks, most=labels, ids=ids))
+    count, much = len(found.rows), f"by more than {found.deviations:g} standard deviations"
+    who = (
+        f"the {count} individual{'' if count == 1 else 's'} whose distance or contribution exceeds"
+    )
+    said = f"Ringed: {who} the mean {much}." if count else f"None exceeds the mean {much}."
+    return Panel(
+        tuple(marks),
+        Axis("distance to the barycentre", spanned(at[:, 0], np.zeros(1))),
+        Axis(f"distance to the {'axes' if is_away else 'first plane'}", spanned(away, np.zeros(1))),
+        title=title,
+        notes=(said,),
+    )

@@ -13,14 +13,32 @@ from mercer.pictures.colours import INK, Scale
 Dash = Literal["solid", "dashed", "dotted"]
 Marker = Literal["circle", "square", "diamond", "triangle", "cross"]
 FieldKind = Literal["heat", "contour", "density", "image"]
+Linked = Literal["individuals", "supplementary", "variables", "supplementary variables"]
 
 INCH = 72.0
 """Points in an inch, the unit in which text and markers are measured."""
 
 
 @dataclass(frozen=True, eq=False)
+class Ids:
+    """Whom the elements of a mark stand for, so that a page can link them in all its pictures.
+
+    ``rows`` are their numbers among the individuals or variables ``of`` the model, counted from 0,
+    and ``names`` what they are called: a page links a mark whose names are those of its own.
+    """
+
+    rows: Array
+    names: tuple[str, ...]
+    of: Linked = "individuals"
+
+
+@dataclass(frozen=True, eq=False)
 class Points:
-    """Markers, in one colour or coloured by numbers; ``names`` are shown by a pointing device."""
+    """Markers, in one colour or coloured by numbers; ``names`` are shown by a pointing device.
+
+    ``is_painted`` where the colour is that of a column of the data, for which a reader of a page
+    may choose another.
+    """
 
     x: Array
     y: Array
@@ -32,11 +50,16 @@ class Points:
     opacity: float = 0.85
     name: str | None = None
     names: tuple[str, ...] | None = None
+    ids: Ids | None = None
+    is_painted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """A line through points, broken where one is NaN; closed lines may be filled."""
+    """A line through points, broken where one is NaN; closed lines may be filled.
+
+    ``ids`` are the individuals that a closed line is drawn around.
+    """
 
     x: Array
     y: Array
@@ -46,6 +69,7 @@ class Lines:
     dash: Dash = "solid"
     is_filled: bool = False
     name: str | None = None
+    ids: Ids | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +82,7 @@ class Arrows:
     is_dashed: bool = False
     name: str | None = None
     names: tuple[str, ...] | None = None
+    ids: Ids | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +95,7 @@ class Bars:
     is_lying: bool = False
     name: str | None = None
     names: tuple[str, ...] | None = None
+    ids: Ids | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +122,17 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """Values over a grid: cells, or contours; row i belongs to ``y[i]``, column j to ``x[j]``."""
+    """Values over a grid: cells, or contours; row i belongs to ``y[i]``, column j to ``x[j]``.
+
+    ``ids`` are the individuals of the rows.
+    """
 
     x: Array
     y: Array
     scale: Scale
     kind: FieldKind = "heat"
     has_bar: bool = True
+    ids: Ids | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +157,10 @@ class Texts:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Words beside points, the most important first: those that find no free place are left out."""
+    """Words beside points, the most important first: those that find no free place are left out.
+
+    At most ``most`` of those inside the frame are tried.
+    """
 
     x: Array
     y: Array
@@ -135,6 +168,8 @@ class Labels:
     colours: tuple[str, ...]
     size: float = 8.0
     is_outward: bool = False
+    most: int = 1_000
+    ids: Ids | None = None
 
 
 Mark: TypeAlias = Points | Lines | Arrows | Bars | Band | Rule | Field | Surface | Texts | Labels
@@ -142,13 +177,17 @@ Mark: TypeAlias = Points | Lines | Arrows | Bars | Band | Rule | Field | Surface
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """One side of a panel: its title, its limits and, where they are not numbers, its ticks."""
+    """One side of a panel: its title, its limits and, where they are not numbers, its ticks.
+
+    ``axis`` is the axis of a model that it shows, counted from 1.
+    """
 
     title: str = ""
     limits: tuple[float, float] = (0.0, 1.0)
     is_log: bool = False
     ticks: tuple[tuple[float, str], ...] | None = None
     is_shown: bool = True
+    axis: int | None = None
 
 
 class Seen:

@@ -156,4 +156,4 @@ def chosen(axes: Any, count: int, *, how_many: int | None = 2) -> tuple[int, ...
 
 def axis(shares: Shares, number: int, limits: tuple[float, float]) -> Axis:
     """Return the side of a panel that shows one axis."""
-    return Axis(shares.title(number), limits)
+    return Axis(shares.title(number), limits, axis=number)

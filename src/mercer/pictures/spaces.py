@@ -27,10 +27,9 @@ def space(
     """
     read, shares = as_individuals(values), as_shares(spectrum)
     axes = chosen(axes, read.coordinates.shape[1], how_many=3)
-    x, y, z = read.coordinates[:, [a - 1 for a in axes]].real.T
-    names = tuple(map(str, read.labels))
-    marks = clouds(x, y, z, coloured(colour, len(x)), names)
-    sides = [Axis(shares.title(a), spanned(v)) for a, v in zip(axes, (x, y, z), strict=True)]
+    at = read.coordinates[:, [a - 1 for a in axes]].real
+    marks = clouds(at, coloured(colour, len(at)), read.labels)
+    sides = [Axis(shares.title(a), spanned(v)) for a, v in zip(axes, at.T, strict=True)]
     return Panel(
         marks,
         sides[0],
@@ -88,9 +87,7 @@ def _compared(tables: Mapping[str, Array], k: list[int], colour: Any) -> tuple[P
     """Return the points of each table on two or three of its columns."""
     if len(tables) == 1:
         (table,) = tables.values()
-        columns = table[:, k].T
-        third = columns[2] if len(k) == 3 else None
-        return clouds(columns[0], columns[1], third, coloured(colour, len(table)))
+        return clouds(table[:, k], coloured(colour, len(table)))
     return tuple(
         Points(
             table[:, k[0]],

@@ -11,6 +11,7 @@ from mercer.dimension.horn import ParallelAnalysis
 from mercer.pictures.colours import BLUE, GREY, ORANGE, PALE, PALETTE, RED
 from mercer.pictures.curves import DASHES
 from mercer.pictures.drawing import Drawing
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import inertias_of_model, is_model
 from mercer.pictures.scene import (
     Axis,
@@ -27,17 +28,12 @@ from mercer.pictures.scene import (
 )
 from mercer.pictures.shares import ROUNDING, percent, shares_of
 
-MOST = 20
-"""Axes that a scree shows unless more are asked for."""
-
-WRITTEN = 12
-"""Bars up to this many have their share written above them."""
-
 ABOVE, HALF_LINE = 0.025, 0.02
 """How far the middle of a number stands above a bar, and half its height, of the picture's."""
 
-ALL_LABELS = 16
-"""Ticks on an axis that counts axes."""
+
+LETTERS = 0.04
+"""Half the width of such a number, of the picture's."""
 
 
 def _values(given: Any, name: str) -> Array:
@@ -54,7 +50,7 @@ def scree(  # noqa: PLR0913  (what to show is an argument each, none of which im
     total: float | None = None,
     horn: ParallelAnalysis | None = None,
     kaiser: float | None = None,
-    most: int = MOST,
+    most: int = LIMITS.bars,
     is_log: bool = False,
     clusters: tuple[tuple[int, ...], ...] = (),
     title: str = "Inertia of the axes",
@@ -112,7 +108,7 @@ def scree(  # noqa: PLR0913  (what to show is an argument each, none of which im
         at_mean = number(kaiser, "kaiser", above=0.0)
         marks.append(Rule(at_mean, colour=GREY, name=f"Kaiser's mean {at_mean:.3g}"))
     limits = _heights(heights, is_log)
-    if not is_log and len(shown) <= WRITTEN:
+    if not is_log and len(shown) <= LIMITS.written:
         lines = [] if null is None else [null[1][: len(shown)]]
         lines += [] if kaiser is None else [np.full(len(shown), kaiser)]
         marks.append(_written(k, shown, shares.shares[: len(shown)], lines, limits))
@@ -167,7 +163,8 @@ def clear_of(lines: list[Array], values: Array, span: float) -> Array:
     """
     gap, half = ABOVE * span, HALF_LINE * span
     at: Array = values + gap
-    around = np.arange(len(values))[:, None] + np.linspace(-0.4, 0.4, 5)
+    wide = min(0.4, LETTERS * len(values))
+    around = np.arange(len(values))[:, None] + np.linspace(-wide, wide, 5)
     for line in lines * 2:  # a number that leaves one line may meet another
         nodes = np.arange(len(line))
         heights = np.interp(around, nodes, line, left=np.nan, right=np.nan)
@@ -188,13 +185,13 @@ def _counted(k: Array, p_values: Array | None, is_log: bool) -> Axis:
     """Return the axis that counts axes, with a p-value below each number."""
     if is_log:
         return Axis("axis", spanned(k.astype(float), is_log=True), is_log=True)
-    step = -(-len(k) // ALL_LABELS)
+    step = -(-len(k) // LIMITS.ticks)
     has_p = p_values is not None
     ticks = tuple(
-        (float(i), f"{i}\n{_p(p_values, i)}" if has_p and len(k) <= WRITTEN else str(i))
+        (float(i), f"{i}\n{_p(p_values, i)}" if has_p and len(k) <= LIMITS.written else str(i))
         for i in k.tolist()[::step]
     )
-    title = "axis, and Horn's p-value" if has_p and len(k) <= WRITTEN else "axis"
+    title = "axis, and Horn's p-value" if has_p and len(k) <= LIMITS.written else "axis"
     return Axis(title, (0.4, len(k) + 0.6), ticks=ticks)
 
 
@@ -229,7 +226,7 @@ def eigenvalues(values: Any, *, title: str = "Eigenvalues") -> Panel:
             names = tuple(f"λ{i} = {v:.6g}" for i, v in zip(k[part], found[part], strict=True))
             label = name if is_low.any() else None
             marks.append(Points(k[part], found[part], colour=colour, name=label, names=names))
-    step = -(-len(k) // ALL_LABELS)
+    step = -(-len(k) // LIMITS.ticks)
     ticks = tuple((float(i), str(i)) for i in k.tolist()[::step])
     x = Axis("axis", (0.4, len(k) + 0.6), ticks=ticks)
     y = Axis("eigenvalue", spanned(found, np.zeros(1)))

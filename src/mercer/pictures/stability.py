@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from mercer.display import in_ranges
 from mercer.pictures.colours import BLUE, PALE
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.ellipses import Ellipse, ellipse, outline
-from mercer.pictures.planes import LABELS, Plane, as_individuals, individuals
-from mercer.pictures.scene import Axis, Lines, Panel, spanned
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.planes import Plane, as_individuals, individuals
+from mercer.pictures.scene import Lines, Panel, spanned
 from mercer.pictures.shares import chosen
 from mercer.reading import Individuals
 from mercer.settings import CONFIDENCE
@@ -37,7 +39,7 @@ def bootstrap(  # noqa: PLR0913  (what to show is an argument each, none of whic
     spectrum: Any = None,
     colour: Any = None,
     confidence: float = CONFIDENCE,
-    labels: int = LABELS,
+    labels: int = LIMITS.labels,
     names: Any = None,
 ) -> Panel:
     """Individuals, each with the ellipse of its positions in replicates.
@@ -141,8 +143,8 @@ def _panel(  # noqa: PLR0913, PLR0917  (what both ways to ask for the picture ha
     y = spanned(np.array(base.y.limits), *(line.y for line in lines), margin=0.01)
     return Panel(
         (*lines, *base.marks),
-        Axis(base.x.title, x),
-        Axis(base.y.title, y),
+        replace(base.x, limits=x, axis=None),
+        replace(base.y, limits=y, axis=None),
         title="Individuals and their replicates",
         notes=(*notes, *base.notes),
         is_equal=True,

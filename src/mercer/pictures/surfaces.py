@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,13 @@ import numpy as np
 from mercer.check import Array, InvalidInput, InvalidParameter, finite, real_array, whole
 from mercer.pictures.colours import INK, Scale, coloured
 from mercer.pictures.drawing import Drawing
+from mercer.pictures.limits import LIMITS
+from mercer.pictures.models import is_model, shares_of_model
 from mercer.pictures.planes import clouds
 from mercer.pictures.scene import (
     Axis,
     Field,
+    Lines,
     Mark,
     Panel,
     Points,
@@ -23,9 +28,10 @@ from mercer.pictures.scene import (
     spanned,
 )
 from mercer.pictures.shares import as_shares, chosen
+from mercer.reading import Variables
 
-GRID = 60
-"""Points on each side of the grid on which a function is evaluated."""
+MEASURED = 2_000
+"""Rows of which medians are taken, and that tell which variables follow the axes."""
 
 
 @Drawing
@@ -86,30 +92,35 @@ def _grid(x: Any, y: Any, values: Any) -> tuple[Array, Array, Array]:
 
 @Drawing
 def eigenfunctions(  # noqa: PLR0913  (what to show is an argument each, none of which implies another)
-    transform: Callable[[Array], Array],
-    points: Any,
+    transform: Any,
+    points: Any = None,
     *,
     axes: Any = None,
-    on: tuple[int, int] = (0, 1),
+    on: Sequence[int] | None = None,
     names: Sequence[str] | None = None,
     spectrum: Any = None,
     colour: Any = None,
-    grid: int = GRID,
+    labels: Any = None,
+    rows: Any = None,
+    grid: int = LIMITS.grid,
     columns: int = 3,
     title: str = "",
 ) -> Sheet:
-    """The coordinate on each axis as a function of two variables, the data on top.
+    """The coordinate on each axis as a function of two variables, or of one, the data on top.
 
     Parameters
     ----------
-    transform : function
-        From points to coordinates: ``model.transform``.
+    transform : model or function
+        A fitted model, or a function from points to coordinates.
     points : array
-        The data; variables other than the two shown are held at their medians.
+        The data, which a model knows; variables other than those shown are held at their medians.
     axes : sequence of int, optional
         Which axes, counted from 1; by default all that ``transform`` returns, up to nine.
-    on : pair of int
-        The columns of the two variables.
+    on : pair of int, or one in a tuple
+        The columns of the variables; by default those of a model that follow its first axes best,
+        else the first two.
+    labels, rows : sequence, optional
+        Names of the individuals, and those that are drawn; all by default.
 
     Examples
     --------
@@ -117,43 +128,73 @@ def eigenfunctions(  # noqa: PLR0913  (what to show is an argument each, none of
     >>> len(page.panels), page.panels[0].marks[0].scale.values.shape, page.notes
     (1, (4, 4), ('Other variables at their medians.',))
     """
+    has_units = not is_model(transform)  # of plain points; the variables of a model have their own
+    if not has_units:
+        model, transform = transform, transform.transform
+        points = model.X_fit_ if points is None else points
+        known: Variables = model.variables_
+        names = known.names if names is None else names
+        labels = model.individuals_.labels if labels is None else labels
+        spectrum = shares_of_model(model) if spectrum is None else spectrum
+        on = variables_to_show(known, real_array(points[:MEASURED], "points")) if on is None else on
     data = real_array(points, "points")
-    if data.ndim != 2 or max(on) >= data.shape[1] or on[0] == on[1]:
+    on = (0, 1) if on is None else tuple(int(j) for j in on)
+    if data.ndim != 2 or max(on) >= data.shape[1] or len(set(on)) < len(on):
         raise InvalidParameter(f"on must name two columns of points of shape {data.shape}")
     size = whole(grid, "grid", least=2)
-    x, y = (np.linspace(*spanned(data[:, j]), size) for j in on)
-    places = np.tile(np.median(data, axis=0), (size * size, 1))
-    places[:, on[0]], places[:, on[1]] = (v.ravel() for v in np.meshgrid(x, y))
-    values = finite(np.asarray(transform(places)).real, "transform")
-    listed = chosen(
-        range(1, min(values.shape[1], 9) + 1) if axes is None else axes,
-        values.shape[1],
-        how_many=None,
-    )
+    sides = [np.linspace(*spanned(data[:, j]), size) for j in on]
+    places = np.tile(np.median(data[:MEASURED], axis=0), (size ** len(on), 1))
+    for j, values in zip(on, np.meshgrid(*sides), strict=True):
+        places[:, j] = values.ravel()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*feature names")  # the grid has none
+        heights = finite(np.asarray(transform(places)).real, "transform")
+    count = heights.shape[1]
+    listed = chosen(range(1, min(count, 9) + 1) if axes is None else axes, count, how_many=None)
     called = [f"x{j + 1}" for j in on] if names is None else [str(names[j]) for j in on]
-    sides = [Axis(n, (float(v[0]), float(v[-1]))) for n, v in zip(called, (x, y), strict=True)]
-    shares = as_shares(spectrum)
-    marks = _on_top(data[:, list(on)], colour)
+    shown = np.arange(len(data)) if rows is None else np.asarray(rows, int)
+    colours, shares = coloured(colour, len(data)), as_shares(spectrum)
+    of_points = np.asarray(transform(data)).real if len(on) == 1 else None
     panels = []
     for a in listed:
-        scale = Scale(values[:, a - 1].reshape(size, size), "", "diverging")
-        fields: tuple[Mark, ...] = (Field(x, y, scale, "contour"), *marks)
-        panels.append(Panel(fields, sides[0], sides[1], title=shares.title(a), is_equal=True))
-    held = ("Other variables at their medians.",) if data.shape[1] > 2 else ()
-    count = min(columns, len(panels))
-    return Sheet(tuple(panels), count, title, (*held, *shares.remarks(listed)), cell=(3.6, 3.3))
+        at = data[:, list(on)]
+        at = at if of_points is None else np.column_stack([at, of_points[:, a - 1]])
+        marks = clouds(at, colours, labels, rows=shown, size=3.5, opacity=0.9)
+        field = heights[:, a - 1].reshape((size,) * len(on))
+        panels.append(_function(sides, field, marks, called, shares.title(a)))
+        panels[-1] = replace(panels[-1], is_equal=has_units and len(on) == 2)
+    held = ("Other variables at their medians.",) if data.shape[1] > len(on) else ()
+    width = min(columns, len(panels))
+    return Sheet(tuple(panels), width, title, (*held, *shares.remarks(listed)), cell=(3.6, 3.3))
 
 
-def _on_top(xy: Array, colour: Any) -> tuple[Mark, ...]:
-    found = clouds(xy[:, 0], xy[:, 1], None, coloured(colour, len(xy)))
-    return tuple(
-        Points(
-            p.x,
-            p.y,
-            colour=INK if p.name is None else p.colour,
-            marker=p.marker,
-            size=2.5,
-            name=p.name,
-        )
-        for p in found
-    )
+def _function(
+    sides: list[Array], heights: Array, marks: tuple[Mark, ...], names: list[str], title: str
+) -> Panel:
+    """Return a coordinate over two variables as contours, over one as a curve."""
+    ends = [Axis(n, (float(v[0]), float(v[-1]))) for n, v in zip(names, sides, strict=False)]
+    if len(sides) == 1:
+        curve = Lines(sides[0], heights, colour=INK)
+        tall = spanned(heights, *(m.y for m in marks if isinstance(m, Points)))
+        return Panel((curve, *marks), ends[0], Axis(title, tall), title=title)
+    field = Field(sides[0], sides[1], Scale(heights, "", "diverging"), "contour")
+    return Panel((field, *marks), ends[0], ends[1], title=title)
+
+
+def variables_to_show(variables: Variables, data: Array) -> tuple[int, ...]:
+    """Return the variable that the first axes follow best, and the best beside it.
+
+    The second is weighted by what the first leaves of its variance: two names of one size would
+    show a line of points and an empty plane.
+    """
+    strength = np.nan_to_num(np.sum(np.square(variables.correlations[:, :2]), axis=1))
+    first = int(np.argmax(strength))
+    if len(strength) == 1:
+        return (first,)
+    centred = data - data.mean(axis=0)
+    norms = np.sqrt(np.sum(centred**2, axis=0))
+    safe = np.where(norms > 0, norms, 1.0)
+    r = centred.T @ centred[:, first] / (safe * safe[first])
+    left = strength * np.maximum(1.0 - r**2, 0.0)
+    left[first] = -1.0
+    return first, int(np.argmax(left))

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
+import warnings
 from collections.abc import Callable
-from io import BytesIO
+from html import escape
+from io import BytesIO, StringIO
 from typing import Any
 
 import numpy as np
 
 from mercer.check import InvalidParameter
 from mercer.data.extras import extra
-from mercer.pictures.colours import GREY, PALE, Scale, hexes
-from mercer.pictures.labels import placements
+from mercer.pictures.colours import GREY, PALE, Scale, hexes, legible
+from mercer.pictures.labels import cut, placements, width_of
+from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import (
     INCH,
     Arrows,
@@ -33,6 +37,15 @@ from mercer.pictures.scene import (
 MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "X"}
 DASHES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
 LEVELS = 14
+FONTS = ["DejaVu Sans", "Verdana", "Segoe UI", "Arial", "sans-serif"]
+"""Fonts of pictures in a page; the first is that by which matplotlib finds places for words."""
+
+NO_DATE = {"Date": None, "Creator": None, "Format": None, "Type": None}
+"""What a file says of itself: nothing, so that the same picture makes the same bytes."""
+
+LETTERS_BELOW = 90
+"""Letters of the ticks below a panel; more stand upright."""
+
 LETTERS_PER_INCH = 15.0
 """Letters of a note that fit into an inch."""
 
@@ -65,6 +78,81 @@ def png_of(figure: Any) -> bytes:
     file = BytesIO()
     figure.savefig(file, format="png", bbox_inches="tight")
     return file.getvalue()
+
+
+def svg_of(picture: Panel | Sheet, title: str, name: str) -> str:
+    """Return a picture as SVG that can stand inside a page; its own parts are called by ``name``.
+
+    >>> svg_of(Panel((Rule(0.5),), Axis("time"), Axis("height")), "A line", "line")[:36]
+    '<svg role="img" aria-label="A line" '
+    """
+    matplotlib = extra("matplotlib", "report", "a page")
+    look = {"svg.fonttype": "none", "svg.hashsalt": name, "font.sans-serif": FONTS}
+    file = StringIO()
+    sheet = picture if isinstance(picture, Sheet) else Sheet((picture,), 1, size=picture.size)
+    with warnings.catch_warnings(), matplotlib.rc_context(look):
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the browser has them
+        figures = extra("matplotlib.figure", "report", "a page")
+        figure = figures.Figure(figsize=sheet.inches)
+        told: set[str | None] = {None}
+        axes = []
+        for i, panel in enumerate(sheet.panels):
+            place = _place(panel, sheet, i, is_new=bool(_names(panel) - told))
+            axes.append(figure.add_axes(place, projection=None if panel.z is None else "3d"))
+            _marks(panel, axes[-1], has_legend=bool(_names(panel) - told))
+            told |= _names(panel)
+        _label(sheet.panels, axes, figure)
+        figure.savefig(file, format="svg", metadata=NO_DATE)
+    # What stands before the element is for files, and its style would hold for the whole page.
+    text = re.sub(
+        r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", "", file.getvalue(), flags=re.S
+    )
+    text = re.sub(r'<(g|svg) id="[^"]*"', r"<\1", text)
+    text = re.sub(r" *\n *", "\n", text)
+    box = re.search(r'viewBox="[^"]*"', text)
+    head = f'<svg role="img" aria-label="{escape(title)}" {box[0] if box else ""} {XML}>'
+    return re.sub(r"^.*?<svg[^>]*>", lambda _: head, text, count=1, flags=re.S)
+
+
+def _names(panel: Panel) -> set[str | None]:
+    return {_name(mark) for mark in panel.marks}
+
+
+def _place(panel: Panel, sheet: Sheet, number: int, *, is_new: bool) -> list[float]:
+    """Return the share of a sheet that the frame of a panel takes, room for its words left free.
+
+    The room is reckoned by the letters of the words, a tenth of the time of matplotlib's layout.
+    """
+    row, column = divmod(number, sheet.columns)
+    (width, height), (wide, tall) = (
+        sheet.inches,
+        tuple(
+            INCH * side for side in (sheet.inches[0] / sheet.columns, sheet.inches[1] / sheet.rows)
+        ),
+    )
+    left = bottom = top = right = 4.0
+    if panel.y.is_shown or panel.z is not None:
+        texts = [cut(text) for _, text in panel.y.ticks or ()]
+        left = max((width_of(t, 8.0) for t in texts), default=32.0) + (
+            22.0 if panel.y.title else 8.0
+        )
+    if panel.x.is_shown or panel.z is not None:
+        bottom = 24.0 + 11.0 * _extra_lines(panel.x) + (16.0 if panel.x.title else 0.0)
+        bottom += _steepness(panel.x)
+    top = 20.0 if panel.title else 8.0
+    right = 12.0
+    names = [name for name in _names(panel) if name]
+    if is_new and names and _is_legend_outside(panel):
+        right = min(max(width_of(name, 8.0) for name in names) + 34.0, 0.4 * wide)
+    x, y = column * wide + left, (sheet.rows - row - 1) * tall + bottom
+    w, h = max(wide - left - right, 20.0), max(tall - bottom - top, 20.0)
+    return [x / (INCH * width), y / (INCH * height), w / (INCH * width), h / (INCH * height)]
+
+
+XML = (
+    'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+    'stroke-linejoin="round" stroke-linecap="butt"'
+)
 
 
 def _panel(panel: Panel, ax: Any, figure: Any) -> Any:
@@ -127,6 +215,14 @@ def _extra_lines(side: Axis) -> int:
     return max((text.count("\n") for _, text in side.ticks or ()), default=0)
 
 
+def _steepness(side: Axis) -> float:
+    """Return how much more room the ticks below a panel need because they stand upright."""
+    lines = [line for _, text in side.ticks or () for line in text.split("\n")]
+    long = max(map(len, lines), default=0)
+    is_steep = long * len(side.ticks or ()) > LETTERS_BELOW
+    return max(width_of(cut(line, 40), 8.0) for line in lines) - 8.0 if is_steep else 0.0
+
+
 def _side(side: Axis, name: str, ax: Any) -> None:
     getattr(ax, f"set_{name}label")(side.title, parse_math=False)
     if side.is_log:
@@ -134,13 +230,12 @@ def _side(side: Axis, name: str, ax: Any) -> None:
     getattr(ax, f"set_{name}lim")(*side.limits, auto=True)  # an equal unit may widen them
     axis = getattr(ax, f"{name}axis")
     if side.ticks is not None:
-        axis.set_ticks([at for at, _ in side.ticks], labels=[text for _, text in side.ticks])
+        axis.set_ticks([at for at, _ in side.ticks], labels=[cut(t, 40) for _, t in side.ticks])
         axis.set_ticks([], minor=True)
         for text in axis.get_ticklabels():
             text.set_parse_math(False)
             text.set_fontsize(8)
-        long = max((len(line) for _, t in side.ticks for line in t.split("\n")), default=0)
-        if name == "x" and long * len(side.ticks) > 90:
+        if name == "x" and _steepness(side):
             axis.set_tick_params(rotation=90)
     axis.set_visible(side.is_shown)
 
@@ -158,7 +253,7 @@ def _legend(panel: Panel, ax: Any) -> None:
     if not named:
         return
     # Points may lie anywhere on a plane; beside it there is room unless a colour bar has it.
-    is_outside = (panel.has_origin or panel.z is not None) and not any(map(_has_bar, panel.marks))
+    is_outside = _is_legend_outside(panel)
     legend = ax.legend(
         list(named.values()),
         # A leading underscore hides an entry from matplotlib's legends.
@@ -172,6 +267,10 @@ def _legend(panel: Panel, ax: Any) -> None:
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
+
+
+def _is_legend_outside(panel: Panel) -> bool:
+    return (panel.has_origin or panel.z is not None) and not any(map(_has_bar, panel.marks))
 
 
 def _has_bar(mark: Any) -> bool:
@@ -215,6 +314,7 @@ def _points(mark: Points, ax: Any, order: float) -> Any:
         "marker": MARKERS[mark.marker],
         "alpha": mark.opacity,
         "zorder": order,
+        "rasterized": len(mark.x) > LIMITS.shapes,
     }
     if isinstance(mark.colour, Scale):
         low, high = mark.colour.limits
@@ -365,11 +465,15 @@ def _label(panels: tuple[Panel, ...], axes: list[Any], figure: Any) -> None:
     """Put labels where there is room, once it is known how large the panels are."""
     if not any(panel.of_kind(Labels) for panel in panels):
         return
-    figure.get_figure(root=True).draw_without_rendering()
+    if figure.get_figure(root=True).get_layout_engine() is None:
+        for ax in axes:
+            ax.apply_aspect()
+    else:
+        figure.get_figure(root=True).draw_without_rendering()
     for panel, ax in zip(panels, axes, strict=True):
         for mark, place in placements(panel, *_frame(panel, ax)):
             x, y = _frame_to_data(place, ax)
-            colour, text = mark.colours[place.number], mark.texts[place.number]
+            colour, text = legible(mark.colours[place.number]), cut(mark.texts[place.number])
             ax.text(
                 x,
                 y,

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from mercer.data.extras import extra
-from mercer.pictures.colours import GREY, PALE
-from mercer.pictures.labels import placements
+from mercer.pictures.colours import GREY, PALE, legible
+from mercer.pictures.labels import cut, placements
 from mercer.pictures.scene import INCH, Axis, Labels, Panel, Rule, Sheet, equalised
 from mercer.pictures.toolbar import UPLOADS
 from mercer.pictures.traces import PIXELS, TRACES, Trace, line, safe
@@ -167,7 +167,7 @@ class _Cell:
         for mark, place in placements(panel, x, y, self.box):
             words.append(
                 {
-                    "text": safe(mark.texts[place.number]),
+                    "text": safe(cut(mark.texts[place.number])),
                     "x": x[0] + (x[1] - x[0]) * place.x / self.box[0],
                     "y": y[0] + (y[1] - y[0]) * place.y / self.box[1],
                     "xref": f"x{self.suffix}",
@@ -175,7 +175,7 @@ class _Cell:
                     "showarrow": False,
                     "font": {
                         "size": mark.size * PIXELS / INCH,
-                        "color": mark.colours[place.number],
+                        "color": legible(mark.colours[place.number]),
                     },
                 }
             )

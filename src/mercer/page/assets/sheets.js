@@ -170,6 +170,6 @@ mercer.Sheet = class {
   }
 
   save() {
-    mercer.save(`${this.sheet.id}.csv`, this.text());
+    mercer.saveTable(`${this.sheet.id}.csv`, this.text());
   }
 };

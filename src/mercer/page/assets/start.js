@@ -11,11 +11,14 @@ mercer.controls = (page) => {
     select.addEventListener("change", () => act(Number(select.value)));
     label.append(select);
     place.append(label);
+    return select;
   };
   const titles = value.axes.slice(0, people.coordinates.length);
   if (titles.length > 2) {
-    choice("Across", titles, page.axes[0], (k) => page.move([k, page.axes[1]]));
-    choice("Up", titles, page.axes[1], (k) => page.move([page.axes[0], k]));
+    // The same axis cannot be chosen twice: the two change places.
+    const move = (side, k) => page.move(page.axes.map((axis, i) => (i === side ? k : axis === k ? page.axes[side] : axis)));
+    const selects = ["Across", "Up"].map((name, side) => choice(name, titles, page.axes[side], (k) => move(side, k)));
+    page.listen({ moved: () => selects.forEach((select, side) => (select.value = String(page.axes[side]))) });
   }
   if (people.colours.length) {
     const names = ["one colour", ...people.colours.map((c) => c.name)];
@@ -36,39 +39,12 @@ mercer.controls = (page) => {
   place.hidden = place.children.length === 0;
 };
 
-mercer.legend = (page) => {
-  const place = document.getElementById("legend");
-  const draw = () => {
-    const chosen = page.people.colours[page.colour];
-    place.replaceChildren();
-    if (!chosen || !chosen.levels) return;
-    place.append(mercer.element("span", chosen.name, { class: "key" }));
-    chosen.levels.slice(0, 40).forEach((level, code) => {
-      const button = mercer.element("button", null, { type: "button", class: "level", title: "Select these individuals" });
-      const dot = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-      dot.setAttribute("viewBox", "0 0 10 10");
-      const disc = document.createElementNS("http://www.w3.org/2000/svg", "circle");
-      for (const [name, v] of [["cx", 5], ["cy", 5], ["r", 4.5], ["fill", page.value.palette[code % page.value.palette.length]]]) disc.setAttribute(name, v);
-      dot.append(disc);
-      button.append(dot, ` ${level}`);
-      button.addEventListener("click", () => {
-        const ids = [];
-        chosen.codes.forEach((c, i) => c === code && ids.push(i));
-        page.select(ids);
-      });
-      place.append(button);
-    });
-  };
-  page.listen({ coloured: draw });
-  draw();
-};
-
 mercer.selection = (page, sheet) => {
   const place = document.getElementById("selection");
   const clear = mercer.element("button", "Clear", { type: "button" });
   clear.addEventListener("click", () => page.select([]));
   const save = mercer.element("button", "Save selection as CSV", { type: "button" });
-  save.addEventListener("click", () => mercer.save("selection.csv", sheet.text(page.selected)));
+  save.addEventListener("click", () => mercer.saveTable("selection.csv", sheet.text(page.selected)));
   const hint = mercer.isCoarse()
     ? "Tap a point to select it; the selection shows in every panel."
     : "Draw a box around points, or click them: the selection shows in every panel and in the table.";
@@ -96,16 +72,23 @@ mercer.card = (page) => {
   document.addEventListener("mousemove", (event) => {
     at = [event.clientX, event.clientY];
   });
+  const describe = (id) => {
+    const lines = people.colours.map((c) => `${c.name}: ${c.levels ? c.levels[c.codes[id]] : mercer.shown(c.values[id], "number")}`);
+    people.coordinates.slice(0, 4).forEach((_, k) => {
+      const cos2 = people.distances ? `, cos2 ${mercer.shown(page.cos2([k], id), "share")}` : "";
+      lines.push(`${value.axes[k].split(" (")[0]}: ${mercer.shown(people.coordinates[k][id], "number")}${cos2}`);
+    });
+    return lines;
+  };
   page.listen({
-    pointed(id) {
-      card.hidden = id < 0;
-      if (id < 0) return;
-      const lines = people.colours.map((c) => `${c.name}: ${c.levels ? c.levels[c.codes[id]] : mercer.shown(c.values[id], "number")}`);
-      people.coordinates.slice(0, 4).forEach((_, k) => {
-        const cos2 = people.distances ? `, cos2 ${mercer.shown(page.cos2([k], id), "share")}` : "";
-        lines.push(`${value.axes[k].split(" (")[0]}: ${mercer.shown(people.coordinates[k][id], "number")}${cos2}`);
-      });
-      card.replaceChildren(mercer.element("strong", people.names[id]), ...lines.map((line) => mercer.element("div", line)));
+    pointed(id, of, text) {
+      card.hidden = id < 0 && !text;
+      if (card.hidden) return;
+      const name = id < 0 ? text : page.nameOf(of, id);
+      const isOne = id >= 0 && of === "individuals";
+      const lines = isOne ? describe(id) : [];
+      if (text && text !== name) lines.unshift(text);
+      card.replaceChildren(mercer.element("strong", name), ...lines.map((line) => mercer.element("div", line)));
       const [width, height] = [card.offsetWidth, card.offsetHeight];
       card.style.left = `${Math.max(4, Math.min(at[0] + 16, window.innerWidth - width - 8))}px`;
       card.style.top = `${Math.max(4, Math.min(at[1] + 16, window.innerHeight - height - 8))}px`;
@@ -144,19 +127,15 @@ mercer.start = async () => {
   mercer.copies();
   if (sheets.individuals) {
     mercer.controls(page);
-    mercer.legend(page);
     mercer.selection(page, sheets.individuals);
-    mercer.card(page);
   }
-  let isFirst = true;
+  mercer.card(page);
+  mercer.pictures = {};
   for (const figure of document.querySelectorAll("figure[data-panel]")) {
-    const panel = { ...value.panels[figure.dataset.panel], isFirst };
-    isFirst = false;
-    const isNarrow = panel.kind === "scene" && figure.clientWidth < mercer.NARROW;
-    if (isNarrow || !mercer.renderers[panel.kind]) continue;
+    const name = figure.dataset.panel;
     figure.dataset.live = "yes";
     try {
-      await mercer.renderers[panel.kind](figure.querySelector(".live"), panel, page);
+      mercer.pictures[name] = new mercer.Picture(figure, value.panels[name], page, value.follow.includes(name));
     } catch (error) {
       delete figure.dataset.live;
       console.error(error);

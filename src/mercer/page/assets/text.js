@@ -1,11 +1,7 @@
 "use strict";
 // Words and numbers: what comes from data becomes text, never marks.
 
-const mercer = { renderers: {} };
-
-// Plotly reads some marks in its texts; entities are all it is given.
-mercer.plain = (text) =>
-  String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+const mercer = {};
 
 mercer.element = (tag, text, attributes = {}) => {
   const made = document.createElement(tag);
@@ -36,14 +32,16 @@ mercer.csv = (columns, rows, isRaw) => {
   return [columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 };
 
-mercer.save = (name, text) => {
-  const address = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
+mercer.save = (name, blob) => {
+  const address = URL.createObjectURL(blob);
   const link = mercer.element("a", null, { href: address, download: name });
   document.body.append(link);
   link.click();
   link.remove();
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 };
+
+mercer.saveTable = (name, text) => mercer.save(name, new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
 
 // Arrays come as base64 of their little-endian bytes.
 const TYPES = { Float32: Float32Array, Float64: Float64Array, Uint8: Uint8Array, Int32: Int32Array };

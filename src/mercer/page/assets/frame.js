@@ -1,0 +1,399 @@
+// One panel of a described picture: its sides, the marks between them, its legend, and what is under
+// the pointer. A frame knows nothing of any particular picture.
+
+// Round numbers between two ends.
+mercer.rounded = ([a, b], count) => {
+  const [low, high] = [Math.min(a, b), Math.max(a, b)];
+  const rough = (high - low) / Math.max(count, 1);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].find((s) => s * power >= rough * 0.999) * power;
+  const found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) found.push(k * step);
+  return found;
+};
+
+mercer.tick = (value) => {
+  const size = Math.abs(value);
+  if (size < 1e-12) return "0";
+  const text = size >= 1e5 || size < 1e-4 ? value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e") : String(Number(value.toPrecision(4)));
+  return text.replace("-", "−");
+};
+
+// A side from values to pixels; linear, or logarithmic.
+mercer.Side = class {
+  constructor(axis, limits, from, to, apart = 70) {
+    Object.assign(this, { axis, limits, from, to, apart }); // ticks stand so many pixels apart
+    const [low, high] = limits.map((v) => this.raw(v));
+    this.at = (value) => from + ((this.raw(value) - low) / (high - low)) * (to - from);
+    this.back = (pixel) => this.value(low + ((pixel - from) / (to - from)) * (high - low));
+  }
+
+  raw(value) {
+    return this.axis.log ? (value > 0 ? Math.log10(value) : NaN) : value;
+  }
+
+  value(raw) {
+    return this.axis.log ? 10 ** raw : raw;
+  }
+
+  get ticks() {
+    const [low, high] = [Math.min(...this.limits), Math.max(...this.limits)];
+    const isHere = ([at]) => at >= low - 1e-9 * (high - low) && at <= high + 1e-9 * (high - low);
+    if (this.axis.ticks) return this.axis.ticks.filter(isHere);
+    if (!this.axis.log) return mercer.rounded(this.limits, Math.max(2, Math.abs(this.to - this.from) / this.apart)).map((v) => [v, mercer.tick(v)]);
+    const [first, last] = [Math.ceil(Math.log10(low)), Math.floor(Math.log10(high))];
+    const step = Math.max(1, Math.ceil((last - first) / 6));
+    return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, k) => [10 ** (first + k * step), mercer.tick(10 ** (first + k * step))]);
+  }
+};
+
+mercer.Frame = class {
+  constructor(panel, picture) {
+    Object.assign(this, { panel, picture, page: picture.page, look: picture.page.value.look });
+    const kinds = panel.marks.map((mark) => mark.of);
+    this.follows = Boolean(picture.follows && panel.x.axis && panel.y.axis);
+    this.isOfIndividuals = panel.marks.some((m) => m.mark === "points" && m.of === "individuals");
+    this.isPlane = kinds.includes("individuals") && Boolean(panel.x.axis && panel.y.axis);
+    this.zoom = null; // limits that a reader has chosen
+  }
+
+  // The axes of the model on both sides, counted from 0.
+  get axes() {
+    return this.follows ? this.page.axes : [this.panel.x, this.panel.y].map((side) => (side.axis ? side.axis - 1 : null));
+  }
+
+  get isMoved() {
+    return this.follows && [this.panel.x, this.panel.y].some((side, k) => side.axis - 1 !== this.page.axes[k]);
+  }
+
+  // Where the elements of a mark lie: on axes that a reader chose, where the table of their kind says.
+  places(mark) {
+    if (!this.isMoved || !("x" in mark)) return [mark.x, mark.y];
+    const table = mark.ids ? this.page.coordinates(mark.of) : null;
+    if (table && mark.mark !== "lines") return this.axes.map((k) => mark.ids.map((i) => table[k][i]));
+    return mark.mark === "lines" && !mark.ids ? [mark.x, mark.y] : null;
+  }
+
+  // Ellipses follow the axes and the colour that a reader chose.
+  get marks() {
+    const { page, panel } = this;
+    if (!this.isPlane || !(this.isMoved || page.isPainting)) return panel.marks;
+    return [...page.ellipses(this.axes), ...panel.marks.filter((m) => !(m.mark === "lines" && m.of === "individuals"))];
+  }
+
+  get limits() {
+    const { x, y } = this.panel;
+    if (this.zoom) return this.zoom;
+    if (!this.isMoved || this.panel.keeps) return [x.limits, y.limits];
+    const every = [[], []];
+    for (const mark of this.marks) {
+      const at = ["points", "lines"].includes(mark.mark) ? this.places(mark) ?? [mark.x, mark.y] : null;
+      if (at && (mark.ids || mark.mark === "lines")) at.forEach((values, k) => every[k].push(...values));
+    }
+    return every.map((values) => {
+      const known = values.filter(Number.isFinite);
+      const [low, high] = [Math.min(...known), Math.max(...known)];
+      const room = 0.06 * (high - low) || 1;
+      return [low - room, high + room];
+    });
+  }
+
+  title(k) {
+    const side = k === 0 ? this.panel.x : this.panel.y;
+    return this.isMoved ? this.page.value.axes[this.axes[k]] : side.title;
+  }
+
+  nameOf(mark, i) {
+    if (mark.texts) return mark.texts[i];
+    if (mark.names) return mark.names[i];
+    return mark.ids ? this.page.nameOf(mark.of, mark.ids[i]) : "";
+  }
+
+  isHidden(mark, i) {
+    return mark.of === "individuals" && mark.ids && this.page.isHidden(mark.ids[i], this.isPlane ? this.axes : this.page.axes);
+  }
+
+  // Labels in the order in which they find places: on other axes, the best shown there first.
+  order(mark, all) {
+    if (!this.isMoved || !mark.ids) return all;
+    const worth = new Map(all.map((i) => [i, this.page.worth(mark.of, this.axes, mark.ids[i]) || 0]));
+    return all.sort((a, b) => worth.get(b) - worth.get(a));
+  }
+
+  hit(mark, i, u, v) {
+    this.hits.push({ mark, i, u, v });
+  }
+
+  // Entries of the legend: the levels of the colour that a reader chose, and named marks.
+  get entries() {
+    const { page } = this;
+    const isPainted = (m) => m.painted && m.ids && page.isPainting;
+    const levels = this.marks.some((m) => m.mark === "points" && isPainted(m)) ? page.levels : [];
+    const named = this.panel.marks.filter((m) => m.name && !isPainted(m) && !this.told.has(m.name));
+    named.forEach((m) => this.told.add(m.name));
+    const members = (mark) => (mark.of === "individuals" && mark.ids ? { ids: () => mark.ids } : {});
+    return [...levels, ...named.map((mark) => ({ name: mark.name, mark, ...members(mark) }))];
+  }
+
+  get scale() {
+    const { page } = this;
+    if (this.panel.marks.some((m) => m.painted && m.ids) && page.scale) return page.scale;
+    const isPainting = (m) => m.painted && m.ids && page.isPainting;
+    const mark = this.panel.marks.find((m) => (m.scale && !isPainting(m)) || (m.mark === "field" && m.bar && m.kind !== "density"));
+    return mark ? mark.scale ?? mark : null;
+  }
+
+  // The height at which a frame that keeps its shape fills a width; others fill any.
+  tallest(width) {
+    const { x, y, keeps, title } = this.panel;
+    if (!keeps) return Infinity;
+    const names = y.ticks && y.shown ? Math.max(34, ...y.ticks.map(([, text]) => mercer.width(mercer.cut(text, 28)))) : 20;
+    const inner = width - names - (this.scale ? 78 : 12) - 20;
+    return (inner * Math.abs(y.limits[1] - y.limits[0])) / Math.abs(x.limits[1] - x.limits[0]) + (title ? 24 : 8) + (x.shown ? 46 : 12) + (this.isSteep(this.panel, inner) ? this.steep : 0);
+  }
+
+  // Draw everything into a box: left, top, width, height.
+  draw(parent, [left, top, width, height], told) {
+    Object.assign(this, { hits: [], boxes: [], cells: [], linked: [], taken: [], told });
+    const group = mercer.shape(parent, "g", { class: "frame" });
+    this.group = group;
+    const { panel } = this;
+    const lines = this.wrapped(this.entries, width - 16);
+    const hasSides = panel.x.shown || panel.y.shown;
+    const bar = this.scale ? 66 : 0;
+    const beside = panel.y.shown ? new mercer.Side(panel.y, this.limits[1], height, 0, 50).ticks : [];
+    const wide = Math.min(Math.max(20, ...beside.map(([, t]) => mercer.width(mercer.cut(t, 28)))) + 10, 0.42 * width);
+    const xLines = panel.x.ticks ? Math.max(1, ...panel.x.ticks.map(([, t]) => t.split("\n").length)) : 1;
+    const margin = {
+      left: panel.y.shown ? wide + (this.title(1) ? 18 : 0) : 6,
+      right: 12 + bar,
+      top: panel.title ? 24 : 8,
+      bottom: (panel.x.shown ? 6 + 14 * xLines + (this.title(0) ? 20 : 0) : hasSides ? 8 : 4) + 19 * lines.length + (lines.length ? 6 : 0),
+    };
+    if (panel.x.shown && this.isSteep(panel, width - margin.left - margin.right)) margin.bottom += this.steep;
+    let box = [left + margin.left, top + margin.top, Math.max(40, width - margin.left - margin.right), Math.max(40, height - margin.top - margin.bottom)];
+    let [x, y] = this.limits;
+    if (panel.equal) [box, x, y] = this.equalised(box, x, y);
+    this.box = box;
+    this.x = new mercer.Side(panel.x, x, box[0], box[0] + box[2]);
+    this.y = new mercer.Side(panel.y, y, box[1] + box[3], box[1], 50);
+    if (panel.title) mercer.write(group, panel.title, box[0], top + 15, { "font-weight": 600 });
+    mercer.shape(group, "rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: "#fff", stroke: hasSides ? "#d9dee6" : "none", class: "ground" });
+    this.drawSides(group);
+    const clip = mercer.shape(mercer.shape(group, "defs"), "clipPath", { id: `clip-${++mercer.clips}` });
+    mercer.shape(clip, "rect", { x: box[0] - 1, y: box[1] - 1, width: box[2] + 2, height: box[3] + 2 });
+    this.layer = mercer.shape(group, "g", { "clip-path": `url(#clip-${mercer.clips})`, class: "marks" });
+    const depth = (mark) => ({ field: 0, labels: 2 })[mark.mark] ?? 1; // cells below, words on top
+    for (const mark of [...this.marks].sort((a, b) => depth(a) - depth(b))) this.drawMark(mark);
+    if (panel.x.shown || panel.y.shown) this.drawTicks(group);
+    this.overlay = mercer.shape(group, "g", { class: "overlay" });
+    if (this.scale) this.drawScale(group);
+    this.drawLegend(group, lines, top + height - 19 * lines.length - 2);
+    this.mark();
+  }
+
+  drawMark(mark) {
+    const at = "x" in mark && mark.mark !== "field" ? this.places(mark) : [[], []];
+    if (!at || (mark.mark === "field" && this.isMoved)) return;
+    const [xs, ys] = at;
+    mercer.draw[mark.mark]?.(this, mark, [xs ? xs.map(this.x.at) : [], ys ? ys.map(this.y.at) : []]);
+  }
+
+  // One unit for both sides: cells and circles narrow the frame, a plane widens its limits.
+  equalised([left, top, width, height], x, y) {
+    const ratio = Math.abs((x[1] - x[0]) / (y[1] - y[0]));
+    if (this.panel.keeps) {
+      const [w, h] = height * ratio <= width ? [height * ratio, height] : [width, width / ratio];
+      return [[left + (width - w) / 2, top + (height - h) / 2, w, h], x, y];
+    }
+    const unit = Math.max((x[1] - x[0]) / width, (y[1] - y[0]) / height);
+    const widened = ([a, b], size) => [(a + b - unit * size) / 2, (a + b + unit * size) / 2];
+    return [[left, top, width, height], widened(x, width), widened(y, height)];
+  }
+
+  // Whether the names below a side need more room than it has, and how much if they stand upright.
+  isSteep(panel, width) {
+    this.steep = 0;
+    const widths = (panel.x.ticks ?? []).map(([, text]) => Math.max(...text.split("\n").map((line) => mercer.width(mercer.cut(line, 28)))));
+    if (widths.length < 2 || Math.max(...widths) * widths.length < 0.95 * width) return false;
+    this.steep = Math.min(Math.max(...widths) - 8, 130);
+    return this.steep > 12;
+  }
+
+  drawSides(group) {
+    const [left, top, width, height] = this.box;
+    const line = (x1, y1, x2, y2, stroke) => mercer.shape(group, "line", { x1, y1, x2, y2, stroke });
+    const hasCells = this.panel.marks.some((m) => m.mark === "field" && m.kind !== "density");
+    if (!hasCells && this.panel.x.shown && !this.panel.x.ticks) for (const [v] of this.x.ticks) line(this.x.at(v), top, this.x.at(v), top + height, "#eef1f5");
+    if (!hasCells && this.panel.y.shown && !this.panel.y.ticks) for (const [v] of this.y.ticks) line(left, this.y.at(v), left + width, this.y.at(v), "#eef1f5");
+    if (!this.panel.origin) return;
+    const [u, v] = [this.x.at(0), this.y.at(0)];
+    if (u > left && u < left + width) line(u, top, u, top + height, "#9aa5b4");
+    if (v > top && v < top + height) line(left, v, left + width, v, "#9aa5b4");
+  }
+
+  drawTicks(group) {
+    const [left, top, width, height] = this.box;
+    const bottom = top + height;
+    const look = { "font-size": 11, fill: mercer.QUIET };
+    let last = -Infinity;
+    if (this.panel.x.shown) {
+      for (const [v, text] of this.x.ticks) {
+        const u = this.x.at(v);
+        const lines = text.split("\n");
+        if (this.steep > 12) {
+          mercer.write(group, mercer.cut(lines.join(" "), 28), u, bottom + 8, { ...look, "text-anchor": "end", dy: "0.35em", transform: `rotate(-90 ${u} ${bottom + 8})` });
+          continue;
+        }
+        const half = Math.max(...lines.map((t) => mercer.width(t))) / 2;
+        if (u - half < last + 3) continue; // a number upon another is left out
+        last = u + half;
+        lines.forEach((t, k) => mercer.write(group, t, u, bottom + 15 + 14 * k, { ...look, "text-anchor": "middle" }));
+      }
+      const lines = Math.max(1, ...this.x.ticks.map(([, t]) => t.split("\n").length));
+      const below = bottom + 18 + 14 * lines + this.steep;
+      if (this.title(0)) mercer.write(group, this.title(0), left + width / 2, below, { "text-anchor": "middle", class: "x-title" });
+    }
+    if (!this.panel.y.shown) return;
+    let widest = 0;
+    for (const [v, text] of this.y.ticks) {
+      const short = mercer.cut(text, 28);
+      widest = Math.max(widest, mercer.width(short));
+      mercer.write(group, short, left - 6, this.y.at(v), { ...look, "text-anchor": "end", dy: "0.35em" });
+    }
+    const at = [left - widest - 16, top + height / 2];
+    if (this.title(1)) mercer.write(group, this.title(1), ...at, { "text-anchor": "middle", transform: `rotate(-90 ${at[0]} ${at[1]})`, class: "y-title" });
+  }
+
+  drawScale(group) {
+    const { stops, limits, title } = this.scale;
+    const [left, top, width, height] = this.box;
+    const [x, y, long] = [left + width + 12, top + 0.1 * height, 0.8 * height];
+    const bar = mercer.shape(group, "g", { class: "scale" });
+    const count = 48;
+    for (let k = 0; k < count; k++) {
+      const rgb = mercer.shade(stops, 1 - (k + 0.5) / count);
+      mercer.shape(bar, "rect", { x, y: y + (k * long) / count, width: 11, height: long / count + 0.5, fill: `rgb(${rgb})` });
+    }
+    const side = new mercer.Side({}, limits, y + long, y, 34);
+    for (const [v, text] of side.ticks) mercer.write(bar, text, x + 15, side.at(v), { "font-size": 10, fill: mercer.QUIET, dy: "0.35em" });
+    const at = [x + 50, y + long / 2];
+    if (title) mercer.write(bar, mercer.cut(title, Math.round(long / 6)), ...at, { "font-size": 11, fill: mercer.QUIET, "text-anchor": "middle", transform: `rotate(-90 ${at[0]} ${at[1]})` });
+  }
+
+  // Entries in lines that fit.
+  wrapped(entries, width) {
+    const lines = [];
+    let room = 0;
+    for (const entry of entries) {
+      const wide = 30 + mercer.width(mercer.cut(entry.name, 60), 12);
+      if (wide > room) {
+        lines.push([]);
+        room = width;
+      }
+      lines.at(-1).push({ ...entry, wide });
+      room -= wide;
+    }
+    return lines;
+  }
+
+  drawLegend(group, lines, top) {
+    const legend = mercer.shape(group, "g", { class: "legend" });
+    lines.forEach((line, k) => {
+      let x = this.box[0];
+      const total = line.reduce((sum, e) => sum + e.wide, 0);
+      if (x + total > this.picture.width - 6) x = Math.max(8, this.picture.width - 6 - total);
+      for (const entry of line) {
+        const one = mercer.shape(legend, "g", { class: "entry", transform: `translate(${x} ${top + 19 * k + 10})` });
+        x += entry.wide;
+        this.drawSample(one, entry);
+        mercer.write(one, mercer.cut(entry.name, 60), 20, 0, { dy: "0.35em" });
+        if (!entry.ids) continue;
+        for (const [name, value] of Object.entries({ role: "button", tabindex: 0, "aria-label": entry.name, style: "cursor: pointer" })) one.setAttribute(name, value);
+        const act = () => this.page.select(entry.ids());
+        one.addEventListener("click", act);
+        one.addEventListener("keydown", (event) => ["Enter", " "].includes(event.key) && (event.preventDefault(), act()));
+      }
+    });
+  }
+
+  drawSample(parent, { mark, colour, marker }) {
+    if (!mark || mark.mark === "points") {
+      const fill = colour ?? mark.colour ?? mercer.INK;
+      const look = mark?.hollow ? { fill: "none", stroke: fill, "stroke-width": 1.5 } : { fill };
+      mercer.shape(parent, "path", { d: mercer.marker(marker ?? mark.marker, 4.5), transform: "translate(8 0)", ...look });
+    } else if (["bars", "band"].includes(mark.mark)) {
+      mercer.shape(parent, "rect", { x: 0, y: -5, width: 16, height: 10, fill: mark.colour ?? mark.colours[0], "fill-opacity": mark.mark === "band" ? 0.3 : 1 });
+    } else {
+      mercer.shape(parent, "line", { x1: 0, x2: 16, y1: 0, y2: 0, stroke: mark.colour ?? mercer.INK, "stroke-width": 1.8, "stroke-dasharray": mark.dashed ? "6 4" : mercer.DASHES[mark.dash] });
+    }
+  }
+
+  // What is selected, and what the filter leaves.
+  mark() {
+    const { page } = this;
+    for (const { mark, nodes } of this.linked) {
+      const isLinked = mark.of === "individuals" && mark.ids;
+      nodes.forEach((node, i) => {
+        if (!node) return;
+        const isFaint = isLinked && page.selected.length && !page.mask[mark.ids[i]];
+        node.setAttribute("opacity", this.isHidden(mark, i) ? 0.04 : isFaint ? 0.12 : mark.opacity);
+      });
+    }
+  }
+
+  // A ring around whom the reader points at.
+  ring(of, id) {
+    this.overlay.replaceChildren();
+    const found = id < 0 ? null : this.hits.find((h) => h.mark.of === of && h.mark.ids && h.mark.ids[h.i] === id);
+    if (found) mercer.shape(this.overlay, "circle", { cx: found.u, cy: found.v, r: 8, fill: "none", stroke: mercer.INK, "stroke-width": 2, class: "ring" });
+    const bar = id < 0 ? null : this.boxes.find((b) => b.mark.of === of && b.mark.ids && b.mark.ids[b.i] === id);
+    if (bar) mercer.shape(this.overlay, "rect", { x: bar.box[0] - 1, y: bar.box[1] - 1, width: bar.box[2] + 2, height: bar.box[3] + 2, fill: "none", stroke: mercer.INK, "stroke-width": 2, class: "ring" });
+  }
+
+  holds(u, v) {
+    const [left, top, width, height] = this.box;
+    return u >= left && u <= left + width && v >= top && v <= top + height;
+  }
+
+  // What lies under the pointer: the nearest element, a bar, or a cell.
+  under(u, v) {
+    let [best, near] = [null, 12];
+    for (const hit of this.hits) {
+      const away = Math.hypot(hit.u - u, hit.v - v);
+      if (away < near && this.holds(hit.u, hit.v)) [best, near] = [hit, away];
+    }
+    if (best) return best;
+    const bar = this.boxes.find(({ box }) => u >= box[0] && u <= box[0] + box[2] && v >= box[1] && v <= box[1] + box[3]);
+    if (bar) return bar;
+    for (const mark of this.cells) {
+      const nearest = (places, value) => places.reduce((a, p, k) => (Math.abs(p - value) < Math.abs(places[a] - value) ? k : a), 0);
+      const [i, j] = [nearest(mark.y, this.y.back(v)), nearest(mark.x, this.x.back(u))];
+      if (mark.kind === "heat") return { mark, i, text: mercer.shown(mark.values[i][j], "number"), other: mark.ids ? this.page.nameOf(mark.of, mark.ids[j]) : "" };
+    }
+    return null;
+  }
+
+  // Individuals whose points lie inside a shape in pixels.
+  inside(isIn) {
+    const found = new Set();
+    for (const { mark, i, u, v } of this.hits) if (mark.of === "individuals" && mark.ids && isIn(u, v)) found.add(mark.ids[i]);
+    return [...found].sort((a, b) => a - b);
+  }
+
+  // Keep some pixels of the frame as all of it.
+  keep([u0, v0], [u1, v1]) {
+    if (Math.abs(u1 - u0) < 4 || Math.abs(v1 - v0) < 4) return;
+    const order = ([a, b], limits) => (limits[0] < limits[1] ? [Math.min(a, b), Math.max(a, b)] : [Math.max(a, b), Math.min(a, b)]);
+    this.zoom = [order([this.x.back(u0), this.x.back(u1)], this.x.limits), order([this.y.back(v0), this.y.back(v1)], this.y.limits)];
+  }
+
+  // Zoom about the middle by a factor, or move by shares of the frame.
+  change(factor, dx = 0, dy = 0) {
+    const [left, top, width, height] = this.box;
+    const [u, v] = [left + width * (0.5 + dx), top + height * (0.5 + dy)];
+    this.keep([u - (factor * width) / 2, v - (factor * height) / 2], [u + (factor * width) / 2, v + (factor * height) / 2]);
+  }
+};
+
+mercer.clips = 0;

@@ -1,0 +1,260 @@
+// Marks of a described picture as shapes of an SVG. What they look like stands in attributes, not in
+// the styles of the page, so that a saved picture is whole.
+
+mercer.SVG = "http://www.w3.org/2000/svg";
+mercer.FONT = "system-ui, 'Segoe UI', Roboto, Arial, sans-serif";
+mercer.INK = "#1c2330";
+mercer.QUIET = "#566072";
+mercer.DASHES = { solid: null, dashed: "6 4", dotted: "2 3" };
+
+mercer.shape = (parent, tag, attributes = {}, text) => {
+  const made = document.createElementNS(mercer.SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined) made.setAttribute(name, value);
+  }
+  if (text !== undefined) made.textContent = text;
+  if (parent) parent.append(made);
+  return made;
+};
+
+mercer.write = (parent, text, x, y, more = {}) =>
+  mercer.shape(parent, "text", { x, y, "font-size": 12, fill: mercer.INK, ...more }, text);
+
+mercer.cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+// How wide a text is, in pixels.
+mercer.width = (text, size = 11) => {
+  mercer.measure ??= document.createElement("canvas").getContext("2d");
+  mercer.measure.font = `${size}px ${mercer.FONT}`;
+  return mercer.measure.measureText(text).width;
+};
+
+// The colour of a share of a scale, grey where there is no number.
+mercer.shade = (stops, share) => {
+  if (!Number.isFinite(share)) return [138, 138, 138];
+  const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const k = Math.min(Math.floor(at), stops.length - 2);
+  const rgb = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+  const [a, b] = [rgb(stops[k]), rgb(stops[k + 1])];
+  return a.map((v, c) => Math.round(v + (b[c] - v) * (at - k)));
+};
+
+mercer.colour = ({ stops, limits }, value) => `rgb(${mercer.shade(stops, (value - limits[0]) / (limits[1] - limits[0]))})`;
+
+// A colour as words can wear it: pale ones would not be read on white.
+mercer.legible = (hex) => {
+  const rgb = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+  const light = (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]) / 255;
+  return light < 0.45 ? hex : `rgb(${rgb.map((v) => Math.round((v * 0.42) / light))})`;
+};
+
+// The outline of a marker around the origin, r being half its width.
+mercer.marker = (kind, r) => {
+  const corners = {
+    square: [[-1, -1], [1, -1], [1, 1], [-1, 1]],
+    diamond: [[0, -1.35], [1.35, 0], [0, 1.35], [-1.35, 0]],
+    triangle: [[0, -1.25], [1.2, 1], [-1.2, 1]],
+    cross: [[-1, -0.55], [-0.55, -1], [0, -0.45], [0.55, -1], [1, -0.55], [0.45, 0], [1, 0.55], [0.55, 1], [0, 0.45], [-0.55, 1], [-1, 0.55], [-0.45, 0]],
+  }[kind];
+  if (!corners) return `M${-r} 0a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
+  return `M${corners.map(([x, y]) => `${(r * x).toFixed(2)} ${(r * y).toFixed(2)}`).join("L")}Z`;
+};
+
+// A line through points in pixels, broken where one is not finite.
+mercer.path = (us, vs) => {
+  let text = "";
+  let isOn = false;
+  us.forEach((u, i) => {
+    const isHere = Number.isFinite(u) && Number.isFinite(vs[i]);
+    if (isHere) text += `${isOn ? "L" : "M"}${u.toFixed(1)} ${vs[i].toFixed(1)}`;
+    isOn = isHere;
+  });
+  return text;
+};
+
+mercer.draw = {};
+
+mercer.draw.points = (frame, mark, [us, vs]) => {
+  const { page } = frame;
+  const look = mark.hollow ? { fill: "none", "stroke-width": 1.5 } : { stroke: "#fff", "stroke-width": mark.size > 4 ? 0.5 : 0 };
+  const group = mercer.shape(frame.layer, "g", { ...look, class: mark.painted ? "points painted" : "points" });
+  const paths = {};
+  const nodes = us.map((u, i) => {
+    if (!Number.isFinite(u) || !Number.isFinite(vs[i])) return null;
+    const id = mark.ids ? mark.ids[i] : -1;
+    const isPainted = mark.painted && mark.ids && page.isPainting;
+    const marker = isPainted ? page.marker(id) : mark.marker;
+    const colour = isPainted ? page.ink(id) : mark.scale ? mercer.colour(mark.scale, mark.scale.values[i]) : mark.colour;
+    paths[marker] ??= mercer.marker(marker, 0.68 * mark.size);
+    const at = { d: paths[marker], transform: `translate(${u.toFixed(1)} ${vs[i].toFixed(1)})`, [mark.hollow ? "stroke" : "fill"]: colour };
+    if (mark.ids) at["data-id"] = id;
+    frame.hit(mark, i, u, vs[i]);
+    return mercer.shape(group, "path", at);
+  });
+  frame.linked.push({ mark, nodes });
+};
+
+mercer.draw.lines = (frame, mark, [us, vs]) =>
+  mercer.shape(frame.layer, "path", {
+    d: mercer.path(us, vs),
+    stroke: mark.colour,
+    "stroke-width": mark.width,
+    "stroke-dasharray": mercer.DASHES[mark.dash],
+    "stroke-linejoin": "round",
+    fill: mark.filled ? mark.colour : "none",
+    "fill-opacity": 0.1,
+  });
+
+mercer.draw.arrows = (frame, mark, [us, vs]) => {
+  const [u0, v0] = [frame.x.at(0), frame.y.at(0)];
+  us.forEach((u, i) => {
+    const colour = mark.scale ? mercer.colour(mark.scale, mark.scale.values[i]) : mark.colour;
+    const length = Math.hypot(u - u0, vs[i] - v0);
+    if (!Number.isFinite(length)) return;
+    const [c, s] = length > 0 ? [(u - u0) / length, (vs[i] - v0) / length] : [1, 0];
+    const head = Math.min(9, length);
+    const corner = (side) => `${(u - head * c - side * 3.4 * s).toFixed(1)} ${(vs[i] - head * s + side * 3.4 * c).toFixed(1)}`;
+    const group = mercer.shape(frame.layer, "g", { class: "arrow", "data-id": mark.ids ? mark.ids[i] : null });
+    mercer.shape(group, "line", { x1: u0, y1: v0, x2: u - 0.6 * head * c, y2: vs[i] - 0.6 * head * s, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": mark.dashed ? "6 4" : null });
+    mercer.shape(group, "path", { d: `M${u.toFixed(1)} ${vs[i].toFixed(1)}L${corner(1)}L${corner(-1)}Z`, fill: colour });
+    frame.hit(mark, i, u, vs[i]);
+  });
+};
+
+mercer.draw.bars = (frame, mark) => {
+  const [along, across] = mark.lying ? [frame.x, frame.y] : [frame.y, frame.x];
+  const group = mercer.shape(frame.layer, "g", { class: "bars" });
+  mark.at.forEach((at, i) => {
+    const [a, b] = [along.at(0), along.at(mark.lengths[i])];
+    const [c, d] = [across.at(at - 0.4), across.at(at + 0.4)];
+    const [start, long, side, wide] = [Math.min(a, b), Math.max(Math.abs(b - a), 0.5), Math.min(c, d), Math.abs(d - c)];
+    const box = mark.lying ? [start, side, long, wide] : [side, start, wide, long];
+    mercer.shape(group, "rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: mark.colours[i % mark.colours.length] });
+    frame.boxes.push({ mark, i, box });
+  });
+};
+
+mercer.draw.band = (frame, mark) => {
+  const us = [...mark.x, ...[...mark.x].reverse()].map(frame.x.at);
+  const vs = [...mark.high, ...[...mark.low].reverse()].map(frame.y.at);
+  mercer.shape(frame.layer, "path", { d: `${mercer.path(us, vs)}Z`, fill: mark.colour, "fill-opacity": 0.3 });
+};
+
+mercer.draw.rule = (frame, mark) => {
+  const [left, top, width, height] = frame.box;
+  const at = (mark.level ? frame.y : frame.x).at(mark.at);
+  const ends = mark.level ? { x1: left, x2: left + width, y1: at, y2: at } : { x1: at, x2: at, y1: top, y2: top + height };
+  mercer.shape(frame.layer, "line", { ...ends, stroke: mark.colour, "stroke-width": 1.3, "stroke-dasharray": mercer.DASHES[mark.dash] });
+};
+
+// Cells as one image of a pixel each; contours are the same, smoothed, with lines between levels.
+mercer.draw.field = (frame, mark) => {
+  const [n, m] = [mark.values.length, mark.values[0].length];
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: m, height: n });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(m, n);
+  const isDown = frame.y.at(mark.y[0]) < frame.y.at(mark.y[n - 1]);
+  const [low, high] = mark.limits;
+  const isDensity = mark.kind === "density";
+  mark.values.forEach((row, i) =>
+    row.forEach((value, j) => {
+      const at = 4 * ((isDown ? i : n - 1 - i) * m + j);
+      image.data.set([...mercer.shade(mark.stops, (value - low) / (high - low)), Number.isFinite(value) && !(isDensity && value <= low) ? 255 : 0], at);
+    }),
+  );
+  context.putImageData(image, 0, 0);
+  const edges = (side, places) => {
+    const half = mark.kind === "contour" || places.length < 2 ? [0, 0] : [(places[1] - places[0]) / 2, (places.at(-1) - places.at(-2)) / 2];
+    const lone = places.length < 2 ? 0.5 : 0;
+    return [side.at(places[0] - half[0] - lone), side.at(places.at(-1) + half[1] + lone)].sort((a, b) => a - b);
+  };
+  const [[left, right], [top, bottom]] = [edges(frame.x, mark.x), edges(frame.y, mark.y)];
+  mercer.shape(frame.layer, "image", {
+    href: canvas.toDataURL(),
+    x: left,
+    y: top,
+    width: right - left,
+    height: bottom - top,
+    preserveAspectRatio: "none",
+    style: mark.kind === "contour" ? null : "image-rendering: pixelated",
+  });
+  if (mark.kind === "contour") mercer.contours(frame, mark);
+  if (!isDensity) frame.cells.push(mark);
+};
+
+// Level lines by marching squares: each cell gives a piece where a level passes between its corners.
+mercer.contours = (frame, mark) => {
+  const [low, high] = mark.limits;
+  const [us, vs, z] = [mark.x.map(frame.x.at), mark.y.map(frame.y.at), mark.values];
+  let text = "";
+  for (let k = 1; k < 14; k++) {
+    const level = low + ((high - low) * k) / 14;
+    for (let i = 0; i + 1 < vs.length; i++) {
+      for (let j = 0; j + 1 < us.length; j++) {
+        const corners = [[i, j], [i, j + 1], [i + 1, j + 1], [i + 1, j]];
+        const ends = [];
+        corners.forEach(([a, b], c) => {
+          const [d, e] = corners[(c + 1) % 4];
+          const [p, q] = [z[a][b] - level, z[d][e] - level];
+          if (p < 0 === q < 0 || !Number.isFinite(p + q)) return;
+          const t = p / (p - q);
+          ends.push(`${(us[b] + t * (us[e] - us[b])).toFixed(1)} ${(vs[a] + t * (vs[d] - vs[a])).toFixed(1)}`);
+        });
+        for (let e = 0; e + 1 < ends.length; e += 2) text += `M${ends[e]}L${ends[e + 1]}`;
+      }
+    }
+  }
+  mercer.shape(frame.layer, "path", { d: text, stroke: "#000", "stroke-opacity": 0.25, "stroke-width": 0.6, fill: "none" });
+};
+
+mercer.draw.texts = (frame, mark, [us, vs]) =>
+  us.forEach((u, i) =>
+    mercer.write(frame.layer, mark.texts[i], u, vs[i], { "text-anchor": "middle", dy: "0.35em", "font-size": mark.size * 1.35, fill: mark.colours[i % mark.colours.length] }),
+  );
+
+// Places for a label beside a point, best first: right, left, above, below, then the corners; at
+// the tip of an arrow, outward.
+mercer.besides = ([u, v], w, h, centre, look) => {
+  const found = [];
+  for (const reach of look.reach) {
+    for (const [s, t] of look.sides) {
+      const dx = s * (w / 2 + reach * look.gap * (t ? 0.5 : 1));
+      const dy = -t * (h / 2 + reach * look.gap * (s ? 0.5 : 1));
+      found.push([u + dx, v + dy]);
+    }
+  }
+  if (!centre) return found;
+  const length = Math.hypot(u - centre[0], v - centre[1]);
+  if (!(length > 0)) return found;
+  const way = [(u - centre[0]) / length, (v - centre[1]) / length];
+  const beyond = look.reach.map((reach) => [u + way[0] * (reach * look.gap + w / 2), v + way[1] * (reach * look.gap + h / 2)]);
+  return [...beyond, ...found.filter(([a, b]) => (a - u) * way[0] + (b - v) * way[1] > 0)];
+};
+
+// Words beside points, the first first: none upon another, upon a point or beyond the frame.
+mercer.draw.labels = (frame, mark, [us, vs]) => {
+  const { page, look } = frame;
+  const [left, top, width, height] = frame.box;
+  const isInside = (x, y) => x >= left && x <= left + width && y >= top && y <= top + height;
+  const shown = frame.order(mark, us.map((_, i) => i)).filter((i) => isInside(us[i], vs[i]) && !frame.isHidden(mark, i));
+  const size = mark.size * 1.35;
+  const centre = mark.outward ? [frame.x.at(0), frame.y.at(0)] : null;
+  const group = mercer.shape(frame.layer, "g", { class: "labels" });
+  for (const i of shown.slice(0, mark.most)) {
+    const text = mercer.cut(frame.nameOf(mark, i), look.letters);
+    const [w, h] = [mercer.width(text, size) + 2, 1.2 * size];
+    const isFree = ([a, b]) => {
+      const box = [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
+      if (box[0] < left || box[1] < top || box[2] > left + width || box[3] > top + height) return false;
+      if (frame.taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return false;
+      return !frame.hits.some((p) => p.u > box[0] - 3 && p.u < box[2] + 3 && p.v > box[1] - 3 && p.v < box[3] + 3);
+    };
+    const place = mercer.besides([us[i], vs[i]], w, h, centre, look).find(isFree);
+    if (!place) continue;
+    frame.taken.push([place[0] - w / 2, place[1] - h / 2, place[0] + w / 2, place[1] + h / 2]);
+    const isPainted = mark.of === "individuals" && page.isPainting;
+    const fill = mercer.legible(isPainted ? page.labelInk(mark.ids[i]) : mark.colours[i % mark.colours.length]);
+    mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": size, fill, "data-id": mark.ids ? mark.ids[i] : null });
+  }
+};

@@ -1,0 +1,229 @@
+// A described picture on the screen: one frame for each of its panels, drawn anew when its size, the
+// axes or the colour change; selecting, zooming, and saving it as a file.
+
+mercer.isCoarse = () => window.matchMedia("(pointer: coarse)").matches;
+
+mercer.MODES = { select: "Select", lasso: "Lasso", zoom: "Zoom", pan: "Move" };
+
+mercer.Picture = class {
+  constructor(figure, described, page, follows) {
+    Object.assign(this, { figure, described, page, follows });
+    this.place = figure.querySelector(".live");
+    this.title = figure.querySelector("h3").textContent;
+    const { panels } = described;
+    this.frames = panels.map((panel) => (panel.z ? new mercer.Space(panel, this) : new mercer.Frame(panel, this)));
+    this.isFlat = panels.some((panel) => !panel.z);
+    const isLinked = this.frames.some((frame) => frame.isOfIndividuals && !frame.panel.z);
+    this.modes = this.isFlat ? (isLinked ? ["select", "lasso", "zoom", "pan"] : ["zoom", "pan"]) : [];
+    this.mode = mercer.isCoarse() ? null : isLinked ? "select" : null;
+    this.svg = mercer.shape(this.place, "svg", { role: "img", tabindex: 0, "aria-label": this.title, class: "picture", "font-family": mercer.FONT });
+    this.tools();
+    this.draw();
+    this.follow();
+    page.listen(this);
+    new ResizeObserver(() => this.place.clientWidth > 0 && Math.abs(this.place.clientWidth - this.width) > 1 && this.draw()).observe(this.place); // on paper it has no width
+  }
+
+  // A picture keeps its height in inches where there is room; on a phone panels stand below each other.
+  draw() {
+    const { described } = this;
+    this.width = this.place.clientWidth;
+    const least = described.cell[0] > 2 ? 250 : 60;
+    const columns = Math.max(1, Math.min(described.columns, Math.floor(this.width / least)));
+    const rows = Math.ceil(this.frames.length / columns);
+    const across = this.width / columns;
+    const lists = this.frames.some(({ panel }) => panel.y.ticks && panel.y.shown && !panel.equal);
+    const inches = (across > 900 && !lists ? 112 : 100) * described.cell[1];
+    const ratio = described.cell[1] / described.cell[0];
+    let down = lists ? inches : Math.max(Math.min(inches, 1.15 * ratio * across), described.cell[0] > 2 ? 250 : 40);
+    // A frame that keeps its shape needs no more height than its width leaves it.
+    if (described.cell[0] > 2) down = Math.min(down, Math.max(...this.frames.map((frame) => frame.tallest(across))));
+    this.height = down * rows;
+    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
+    this.svg.setAttribute("width", this.width);
+    this.svg.setAttribute("height", this.height);
+    this.svg.replaceChildren();
+    const told = new Set();
+    this.frames.forEach((frame, k) => {
+      const [row, column] = [Math.floor(k / columns), k % columns];
+      frame.draw(this.svg, [column * across, row * down, across, down], told);
+    });
+  }
+
+  moved() {
+    if (!this.frames.some((frame) => frame.follows)) return;
+    for (const frame of this.frames) frame.zoom = null;
+    this.draw();
+  }
+
+  coloured() {
+    if (this.described.panels.some((panel) => panel.marks.some((m) => m.of === "individuals"))) this.draw();
+  }
+
+  marked() {
+    for (const frame of this.frames) frame.mark();
+  }
+
+  pointed(id, of) {
+    for (const frame of this.frames) frame.ring(of, id);
+  }
+
+  reset() {
+    for (const frame of this.frames) frame.zoom = null;
+    this.draw();
+  }
+
+  change(...how) {
+    for (const frame of this.frames) frame.change(...how);
+    this.draw();
+  }
+
+  // Buttons: what dragging does, zooming, and saving.
+  tools() {
+    const bar = mercer.element("div", null, { class: "toolbar", role: "toolbar", "aria-label": `Tools of ${this.title}` });
+    const button = (text, title, act) => {
+      const made = mercer.element("button", text, { type: "button", title, "aria-label": title });
+      made.addEventListener("click", act);
+      bar.append(made);
+      return made;
+    };
+    this.buttons = this.modes.map((mode) => {
+      const made = button(mercer.MODES[mode], `${mercer.MODES[mode]} by dragging`, () => this.drag(this.mode === mode ? null : mode));
+      return [mode, made];
+    });
+    if (this.isFlat) {
+      button("+", "Zoom in", () => this.change(0.7));
+      button("−", "Zoom out", () => this.change(1 / 0.7));
+    }
+    button("Reset", "Reset the view", () => this.reset());
+    button("PNG", "Save as PNG", () => mercer.savePicture(this, "png"));
+    button("SVG", "Save as SVG", () => mercer.savePicture(this, "svg"));
+    this.place.append(bar);
+    this.drag(this.mode);
+  }
+
+  drag(mode) {
+    this.mode = mode;
+    for (const [name, made] of this.buttons) made.setAttribute("aria-pressed", String(name === mode));
+    this.svg.style.cursor = { select: "crosshair", lasso: "crosshair", zoom: "zoom-in", pan: "move" }[mode] ?? "default";
+    this.svg.style.touchAction = mode || !this.isFlat ? "none" : "auto";
+  }
+
+  at(event) {
+    const box = this.svg.getBoundingClientRect();
+    return [((event.clientX - box.left) / box.width) * this.width, ((event.clientY - box.top) / box.height) * this.height];
+  }
+
+  follow() {
+    const { svg, page } = this;
+    svg.addEventListener("pointermove", (event) => (this.start ? this.dragged(event) : this.show(event)));
+    svg.addEventListener("pointerleave", () => page.point(-1));
+    svg.addEventListener("pointerdown", (event) => this.press(event));
+    svg.addEventListener("pointerup", (event) => this.release(event));
+    svg.addEventListener("pointercancel", () => this.end());
+    svg.addEventListener("dblclick", () => this.reset());
+    const keys = { "+": [0.8], "-": [1.25], ArrowLeft: [1, -0.1], ArrowRight: [1, 0.1], ArrowUp: [1, 0, -0.1], ArrowDown: [1, 0, 0.1] };
+    svg.addEventListener("keydown", (event) => {
+      if (event.key === "0") this.reset();
+      else if (event.key in keys) this.change(...keys[event.key]);
+      else return;
+      event.preventDefault();
+    });
+  }
+
+  show(event) {
+    const at = this.at(event);
+    const frame = this.frames.find((f) => f.holds(...at));
+    const found = frame?.under(...at);
+    if (!found) return this.page.point(-1);
+    const { mark, i, text, other } = found;
+    const said = text ? [other && `with ${other}`, text].filter(Boolean).join(": ") : mark.texts || mark.names ? frame.nameOf(mark, i) : "";
+    if (mark.ids) this.page.point(mark.ids[i], mark.of, said);
+    else if (said) this.page.point(-1, "", said);
+    else this.page.point(-1);
+  }
+
+  press(event) {
+    if (event.button !== 0) return;
+    const at = this.at(event);
+    const frame = this.frames.find((f) => f.holds(...at));
+    if (!frame || event.target.closest(".entry")) return;
+    this.start = { at, frame, trail: [at], before: frame.limits };
+    if (this.mode || frame.panel.z) this.svg.setPointerCapture(event.pointerId);
+  }
+
+  dragged(event) {
+    const { frame, at, trail } = this.start;
+    const now = this.at(event);
+    trail.push(now);
+    if (frame.panel.z) return frame.turn(now[0] - trail.at(-2)[0], now[1] - trail.at(-2)[1]);
+    if (!this.mode) return;
+    frame.overlay.replaceChildren();
+    if (this.mode === "pan") {
+      const [from, to] = [trail.at(-2), now];
+      frame.change(1, (from[0] - to[0]) / frame.box[2], (from[1] - to[1]) / frame.box[3]);
+      this.draw();
+      return;
+    }
+    const look = { fill: "#005a96", "fill-opacity": 0.08, stroke: "#005a96", "stroke-dasharray": "4 3" };
+    if (this.mode === "lasso") mercer.shape(frame.overlay, "path", { ...look, d: mercer.path(...[0, 1].map((k) => trail.map((p) => p[k]))) });
+    else mercer.shape(frame.overlay, "rect", { ...look, x: Math.min(at[0], now[0]), y: Math.min(at[1], now[1]), width: Math.abs(now[0] - at[0]), height: Math.abs(now[1] - at[1]) });
+  }
+
+  end() {
+    const start = this.start;
+    this.start = null;
+    start?.frame.overlay.replaceChildren();
+    return start;
+  }
+
+  release(event) {
+    if (!this.start) return;
+    const { at, frame, trail } = this.end();
+    const now = this.at(event);
+    if (Math.hypot(now[0] - at[0], now[1] - at[1]) < 4 && trail.length < 8) {
+      const found = frame.under(...now);
+      if (found?.mark.of === "individuals" && found.mark.ids) this.page.toggle(found.mark.ids[found.i]);
+      return;
+    }
+    const between = (a, b, v) => v >= Math.min(a, b) && v <= Math.max(a, b);
+    if (this.mode === "select") this.page.select(frame.inside((u, v) => between(at[0], now[0], u) && between(at[1], now[1], v)));
+    if (this.mode === "lasso") this.page.select(frame.inside((u, v) => mercer.isIn(trail, u, v)));
+    if (this.mode === "zoom") {
+      frame.keep(at, now);
+      this.draw();
+    }
+  }
+};
+
+// Whether a point lies inside a closed line.
+mercer.isIn = (trail, u, v) => {
+  let isInside = false;
+  trail.forEach(([a, b], k) => {
+    const [c, d] = trail[(k + 1) % trail.length];
+    if (b > v !== d > v && u < a + ((v - b) / (d - b)) * (c - a)) isInside = !isInside;
+  });
+  return isInside;
+};
+
+// A picture as a file of its own: with its title, and as an image twice as fine as on the screen.
+mercer.savePicture = async (picture, kind) => {
+  const [width, height, head] = [picture.width, picture.height, 30];
+  const copy = picture.svg.cloneNode(true);
+  copy.querySelectorAll(".overlay").forEach((node) => node.remove());
+  for (const [name, value] of [["xmlns", mercer.SVG], ["viewBox", `0 ${-head} ${width} ${height + head}`], ["width", width], ["height", height + head]]) copy.setAttribute(name, value);
+  copy.removeAttribute("style");
+  copy.prepend(mercer.shape(null, "rect", { x: 0, y: -head, width, height: height + head, fill: "#fff" }));
+  mercer.write(copy, picture.title, 12, -10, { "font-size": 15, "font-weight": 600 });
+  const name = `${picture.figure.dataset.panel}.${kind}`;
+  const text = new XMLSerializer().serializeToString(copy);
+  const svg = new Blob([text], { type: "image/svg+xml" });
+  if (kind === "svg") return mercer.save(name, svg);
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+  await image.decode();
+  const canvas = document.createElement("canvas");
+  Object.assign(canvas, { width: 2 * width, height: 2 * (height + head) });
+  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  canvas.toBlob((blob) => mercer.save(name, blob), "image/png");
+};
