@@ -67,7 +67,7 @@ def test_the_dissimilarity_of_ecologists_is_one_minus_the_kernel() -> None:
     assert_near(1.0 - mc.BrayCurtis()(x), cdist(x, x, "braycurtis"), 1e-14)
 
 
-@pytest.mark.parametrize("kernel", [mc.BrayCurtis(), mc.Aitchison()])
+@pytest.mark.parametrize("kernel", [mc.BrayCurtis(), mc.Aitchison(), mc.ChiSquare((0.5, 0.5))])
 def test_numbers_outside_the_domain_are_named(kernel: mc.Kernel) -> None:
     with pytest.raises(mc.InvalidInput, match=r"at row 1, column 0: -2"):
         kernel([[1.0, 2.0], [-2.0, 1.0]])
@@ -106,10 +106,48 @@ def test_aitchison_has_the_slopes_of_its_formula() -> None:
     assert_derivatives(mc.Aitchison(), x, y)
 
 
+@given(parts, parts, st.floats(0.1, 10.0))
+@settings(max_examples=40)
+def test_chi_square_is_the_weighted_inner_product_of_profiles(
+    x: Array, y: Array, scale: float
+) -> None:
+    k = mc.ChiSquare().resolve(x)
+    assert isinstance(k, mc.ChiSquare)
+    c = x.sum(axis=0) / x.sum()
+    a, b = (rows / rows.sum(axis=1, keepdims=True) for rows in (x, y))
+    assert_near(k(x, y), (a / c) @ b.T, 1e-12)
+    assert_near(k(scale * x, y), k(x, y), 1e-12)
+    assert_near(k.features(x) @ k.features(y).T, k(x, y), 1e-12)
+    squares = np.sum((a[:, None] - b[None]) ** 2 / c, axis=2)
+    assert_near(k.gaussian(1.0)(x, y), np.exp(-squares / 2.0), 1e-12)
+    laws.matrix_is_positive(k, x)
+    laws.written_form_returns(k)
+
+
+def test_chi_square_has_the_derivatives_of_its_formula() -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.uniform(0.5, 2.0, (4, 3)), rng.uniform(0.5, 2.0, (5, 3))
+    assert_derivatives(mc.ChiSquare((0.2, 0.3, 0.5)), x, y)
+
+
+def test_margins_and_profiles_that_do_not_exist_are_named() -> None:
+    with pytest.raises(mc.InvalidInput, match="row 1 holds no counts"):
+        mc.ChiSquare((0.5, 0.5))([[1.0, 2.0], [0.0, 0.0]])
+    with pytest.raises(mc.InvalidInput, match="column 1 holds no counts"):
+        mc.ChiSquare().resolve([[1.0, 0.0], [2.0, 0.0]])
+    with pytest.raises(mc.InvalidInput, match="2 margins but the counts 3 columns"):
+        mc.ChiSquare((0.5, 0.5))([[1.0, 2.0, 3.0]])
+    with pytest.raises(mc.InvalidParameter, match="resolve"):
+        mc.ChiSquare()([[1.0, 2.0]])
+    with pytest.raises(mc.InvalidParameter, match="margins"):
+        mc.ChiSquare((0.5, 0.0))
+
+
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_other_array_libraries_are_answered_in_kind(library: str) -> None:
     x = np.random.default_rng(3).uniform(0.5, 2.0, (4, 3))
     assert_same_in(library, mc.Aitchison(), x, x[:2])
+    assert_same_in(library, mc.ChiSquare((0.2, 0.3, 0.5)), x, x[:2])
     given: Any = foreign(library, x)
     K = mc.BrayCurtis()(given)
     assert type(K) is type(given)
@@ -121,3 +159,4 @@ def test_abundances_go_through_models() -> None:
     assert_near(model.transform(x), model.fit_transform(x), 1e-12)
     assert mc.check_kernel(mc.BrayCurtis(), x)
     assert mc.check_kernel(mc.Aitchison(), x + 1.0)
+    assert mc.check_kernel(mc.ChiSquare(), x + 1.0)

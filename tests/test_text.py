@@ -74,6 +74,7 @@ ATOMS: list[mc.Kernel] = [
     mc.AllSubsets(frozenset()),
     mc.BrayCurtis(),
     mc.Aitchison(),
+    mc.ChiSquare((0.25, 0.75)),
     mc.StringSpectrum(3),
     mc.StringBoundedRange(2, "dna"),
     mc.MismatchSpectrum(4, 1, '"\\\n日'),

@@ -35,12 +35,17 @@ from mercer.dimension.choose import choose_dimension as choose_dimension
 from mercer.dimension.horn import ParallelAnalysis as ParallelAnalysis
 from mercer.dimension.horn import parallel_analysis as parallel_analysis
 from mercer.dimension.rules import Choice as Choice
+from mercer.factorial import CA as CA
+from mercer.factorial import FAMD as FAMD
+from mercer.factorial import MCA as MCA
+from mercer.factorial import MFA as MFA
 from mercer.gp import GaussianProcess as GaussianProcess
 from mercer.gram import Gram as Gram
 from mercer.importance import Importance as Importance
 from mercer.importance import permutation_importance as permutation_importance
 from mercer.kernels.abundances import Aitchison as Aitchison
 from mercer.kernels.abundances import BrayCurtis as BrayCurtis
+from mercer.kernels.abundances import ChiSquare as ChiSquare
 from mercer.kernels.abundances import centred_log_ratio as centred_log_ratio
 from mercer.kernels.algebra import Constant as Constant
 from mercer.kernels.aligned import AlignedEdges as AlignedEdges

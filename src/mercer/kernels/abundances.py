@@ -1,14 +1,30 @@
-"""Kernels on abundances and compositions: what ecologists and omics compare samples by."""
+"""Kernels on abundances, counts and compositions: what ecologists and omics compare samples by."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, Points, as_numpy, finite, namespace, vectors
-from mercer.kernels.base import Kernel, value
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    Points,
+    as_numpy,
+    finite,
+    namespace,
+    number,
+    numbers,
+    vectors,
+)
+from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, is_complex
+
+OBSERVED = "observed"
 
 
 @value
@@ -113,3 +129,111 @@ class Aitchison(Kernel):
 
     def features(self, x: Points) -> Array:
         return centred_log_ratio(x)
+
+
+@dataclass(frozen=True)
+class Profile:
+    r"""The map of counts to their shares of the row, in units of the roots of margins.
+
+    >>> Profile((0.25, 0.75))([[1.0, 3.0]])
+    array([[0.5       , 0.8660254]])
+    """
+
+    margins: tuple[float, ...]
+
+    def __call__(self, x: Points) -> Array:
+        rows = vectors(x, "x")
+        if rows.shape[1] != len(self.margins):
+            raise InvalidInput(
+                f"the kernel has {len(self.margins)} margins but the counts {rows.shape[1]} columns"
+            )
+        totals = _totals(rows)
+        xp = namespace(rows)
+        roots = xp.sqrt(xp.asarray(self.margins, dtype=xp.float64))
+        profiles: Array = rows / totals[:, None] / roots
+        return profiles
+
+
+def _totals(rows: Array) -> Array:
+    """Return the totals of rows of counts, each of which must hold something."""
+    _refuse_below(rows, "x", "negative", 0.0)
+    totals: Array = namespace(rows).sum(rows, axis=1)
+    empty = as_numpy(totals) <= 0.0
+    if np.any(empty):
+        raise InvalidInput(
+            f"row {int(np.argmax(empty))} holds no counts, and has no profile; leave it out"
+        )
+    return finite(totals, "the total of a row")
+
+
+def _margins(v: Any, name: str) -> tuple[float, ...] | str:
+    if isinstance(v, str) and v == OBSERVED:
+        return OBSERVED
+    return numbers(v, name, partial(number, above=0.0))
+
+
+@value
+class ChiSquare(Kernel):
+    r"""The inner product of the profiles of counts, whose distance is that of χ².
+
+    .. math:: k(x, y) = \sum_j \frac{1}{c_j} \frac{x_j}{x_+} \frac{y_j}{y_+}, \quad
+        d^2(x, y) = \sum_j \frac{1}{c_j} \Big(\frac{x_j}{x_+} - \frac{y_j}{y_+}\Big)^2
+
+    with the totals :math:`x_+` of rows and the ``margins`` c, the shares of the columns in all
+    counts, found from the data where they are ``"observed"``. Its kernel principal components,
+    rows weighted by their totals, are correspondence analysis: `mercer.CA`.
+    ``ChiSquare().gaussian("median")`` is a Gaussian kernel of the χ² distance.
+
+    >>> ChiSquare(margins=[0.5, 0.5])([[1.0, 3.0]], [[2.0, 2.0], [0.0, 4.0]])
+    array([[1. , 1.5]])
+    >>> ChiSquare().resolve([[1.0, 3.0], [3.0, 9.0]])
+    ChiSquare(margins=[0.25, 0.75])
+
+    Benzécri, L'analyse des données, 1973; Greenacre, Correspondence analysis in practice, 2017.
+    """
+
+    margins: Sequence[float] | str = OBSERVED
+    domain: ClassVar[Domain] = {"margins": _margins}
+    is_vectorial: ClassVar[bool] = True
+    theorem: ClassVar[str] = "the inner product of profiles in units of the roots of margins"
+
+    def resolve_own(self, x: Points) -> Kernel:
+        if self.margins != OBSERVED:
+            return self
+        rows = as_numpy(vectors(x, "x"))
+        _totals(rows)
+        totals = rows.sum(axis=0)
+        if np.any(totals <= 0.0):
+            raise InvalidInput(
+                f"column {int(np.argmin(totals))} holds no counts, and has no margin; leave it out"
+            )
+        return replace(self, margins=tuple((totals / totals.sum()).tolist()))
+
+    @property
+    def _map(self) -> Profile:
+        if isinstance(self.margins, str):
+            raise InvalidParameter("the margins depend on data: call k.resolve(x) first")
+        return Profile(tuple(self.margins))
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return pairs.mapped(self._map).inner()
+
+    def evaluate_squares(self, pairs: Pairs) -> Array:
+        return pairs.mapped(self._map).squared_distance()
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        profiles = pairs.mapped(self._map)
+        x, y = profiles.vectors
+        margins = profiles.xp.asarray(self._map.margins, dtype=profiles.xp.float64)
+        return {"margins": -pairs.of_x(x) * pairs.of_y(y) / margins}
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        profiles = pairs.mapped(self._map)
+        xp = profiles.xp
+        roots = xp.sqrt(xp.asarray(self._map.margins, dtype=xp.float64))
+        totals = _totals(pairs.vectors[0])
+        slopes: Array = pairs.of_y(profiles.vectors[1] / roots) - profiles.inner()[..., None]
+        return slopes / pairs.of_x(totals)[..., None]
+
+    def features(self, x: Points) -> Array:
+        return self._map(x)

@@ -34,7 +34,7 @@ def _labels(names: tuple[str, ...] | None, count: int) -> Array:
     return np.arange(count) if names is None else np.array(names, dtype=object)
 
 
-def _tidy(what: str, labels: Array, columns: dict[str, Array]) -> dict[str, Array]:
+def tidy_columns(what: str, labels: Array, columns: dict[str, Array]) -> dict[str, Array]:
     """Return one row for each element and axis; axes are counted from 1, as on a graph."""
     count = next(iter(columns.values())).shape[1]
     long = {name: values.ravel() for name, values in columns.items()}
@@ -165,7 +165,7 @@ class Individuals(Shown):
         if self.squared_distances is not None:
             columns["cos2"] = self.cos2
         columns["contribution"] = self.contributions
-        return as_frame(_tidy("individual", self.labels, columns), library or self.library)
+        return as_frame(tidy_columns("individual", self.labels, columns), library or self.library)
 
 
 def _squared(values: Array, unit: float = 1.0) -> Array:
@@ -239,7 +239,7 @@ class Variables(Shown):
         if self.weights is not None:
             columns["contribution"] = self.contributions
         labels = _labels(self.names, len(self))
-        return as_frame(_tidy("variable", labels, columns), library or self.library)
+        return as_frame(tidy_columns("variable", labels, columns), library or self.library)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -339,7 +339,7 @@ class Categories(Shown):
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each category and axis."""
         columns = {"coordinate": self.coordinates, "cos2": self.cos2, "v_test": self.v_test}
-        tidy = _tidy("category", _labels(self.levels, len(self)), columns)
+        tidy = tidy_columns("category", _labels(self.levels, len(self)), columns)
         variables = np.repeat(np.array(self.variables_of, object), len(self.inertias))
         return as_frame({"variable": variables, **tidy}, library or self.library)
 

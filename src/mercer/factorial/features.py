@@ -1,0 +1,92 @@
+"""Principal components of the features of a kernel that has finitely many."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+
+from mercer.check import Array, InvalidInput, Points
+from mercer.estimator import all_or_nothing, weights_of
+from mercer.gram import shares
+from mercer.kernels.base import Kernel
+from mercer.pca import PCA
+
+
+class FeaturePCA(PCA):
+    r"""The kernel PCA of a kernel with features φ, found from their inner products.
+
+    .. math:: k(x, y) = \langle \varphi(x), \varphi(y) \rangle, \quad
+        \sum_i w_i\, (\varphi(x_i) - \mu)(\varphi(x_i) - \mu)^\top = V \Lambda V^\top
+
+    A model says which kernel it takes and how the individuals weigh; all that is read of a PCA is
+    read of it.
+    """
+
+    kernel_: Kernel
+    standardize: bool = False  # the kernel has done so
+    column_weight = None
+    constant_columns: str = "exclude"
+    equivalents: ClassVar[Any] = {}
+
+    def __init__(self, n_components: float | None = None) -> None:
+        self.n_components = n_components
+
+    def _points(self, X: Any, *, reset: bool) -> Points:
+        """Return the data as the kernel reads them, their columns noted or compared."""
+        raise NotImplementedError
+
+    def _stated_kernel(self, points: Any, weights: Array) -> Kernel:
+        """Return the kernel of the analysis, its parameters found from the weighted points."""
+        raise NotImplementedError
+
+    def _individual_weights(self, points: Any, given: Array) -> Array:
+        """Return how much individuals weigh, given how often each is counted."""
+        return given
+
+    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Any:
+        """Find the axes of the individuals X."""
+        with all_or_nothing(self):
+            points = self._points(X, reset=True)
+            weights = self._individual_weights(points, weights_of(sample_weight, len(points)))
+            self.kernel_ = self._stated_kernel(points, shares(weights, len(points)))
+            self._given = points
+            super().fit(X, sample_weight=weights)
+        return self
+
+    def _read(self, X: Any, *, reset: bool) -> Array:
+        points = self._given if reset else self._points(X, reset=False)
+        return np.asarray(self.kernel_.features(points))
+
+    def _column_names(self) -> tuple[str, ...]:
+        raise NotImplementedError
+
+    @property
+    def X_fit_(self) -> Any:  # noqa: N802  (scikit-learn's name)
+        """The individuals of the fit."""
+        return self._given
+
+    @property
+    def _loadings(self) -> Array:
+        """The axes in the features, one column for each axis."""
+        return self.components_.T
+
+    def _refit(self, weights: Array) -> Any:
+        model = clone(self)
+        model.fit(self._given, sample_weight=weights)
+        self._name_alike(model)
+        return model
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Refuse: the features that coordinates stand for are those of no individual."""
+        raise InvalidInput(
+            f"{type(self).__name__} has no inverse: the features that coordinates stand for are "
+            "those of no individual. mercer.preimage finds the nearest one"
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags

@@ -1,0 +1,143 @@
+"""Columns of a table as an analysis sees them: numbers and categories, each with its kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput, InvalidParameter, as_numpy, is_missing, members
+from mercer.data.mixed import rows
+from mercer.estimator import refuse_infinite
+from mercer.kernels.base import Kernel
+from mercer.kernels.variables import Category, Standardised
+from mercer.points import Rows
+
+MOST_LEVELS = 50
+"""Levels of a column of whole numbers: with more, they are measured and no codes of categories."""
+
+MISSING = "missing"
+"""The level of what is missing, where that is a level."""
+
+POLICIES = ("error", "level")
+
+CONSTANT = 8.0 * float(np.finfo(float).eps)
+"""A standard deviation below this share of the largest entry is the rounding of a constant."""
+
+
+def read(X: Any, *, are_categories: bool, missing: str) -> Rows:
+    """Return a table of numbers and texts; columns that are to be ignored are left out."""
+    if missing not in POLICIES:
+        raise InvalidParameter(f"missing must be one of {', '.join(POLICIES)}, found {missing!r}")
+    table = rows(X)
+    found: dict[str, Any] = {}
+    for name, column in table.columns.items():
+        role = table.roles.get(name)
+        if role == "ignored":
+            continue
+        if _is_number(column) and role not in ("category", "ordinal"):
+            found[name] = _codes(column, name) if are_categories else _numbers(column, name)
+        else:
+            found[name] = _labels(column, name, missing)
+    if not found:
+        raise InvalidInput("every column of X is to be ignored; at least one must be analysed")
+    return Rows(found)
+
+
+def _is_number(column: Any) -> bool:
+    if hasattr(column, "dtype"):
+        return bool(as_numpy(column).dtype.kind in "iuf")
+    return all(isinstance(v, Real) and not isinstance(v, bool | np.bool_) for v in members(column))
+
+
+def _numbers(column: Any, name: str) -> Array:
+    values = np.asarray(column, dtype=np.float64).reshape(-1, 1)
+    refuse_infinite(values, f"column {name!r}")
+    return values[:, 0]
+
+
+def _codes(column: Any, name: str) -> list[str]:
+    """Return whole numbers as the codes of categories."""
+    values = np.asarray(column)
+    if values.dtype.kind == "f" and not np.all(values == np.floor(values)):
+        reason = "holds numbers"
+    elif len(np.unique(values)) > MOST_LEVELS:
+        reason = f"holds {len(np.unique(values))} different numbers"
+    else:
+        return [f"{value:g}" for value in values.tolist()]
+    raise InvalidInput(
+        f"column {name!r} {reason}, and multiple correspondence analysis reads categories: analyse "
+        "it with FAMD, or give it to supplementary(variables=...)"
+    )
+
+
+def _labels(column: Any, name: str, missing: str) -> list[str]:
+    found = []
+    for i, label in enumerate(members(column)):
+        if is_missing(label):
+            if missing == "error":
+                raise InvalidInput(
+                    f"column {name!r} has no label in row {i}; missing='level' makes a level of "
+                    "what is missing"
+                )
+            found.append(MISSING)
+        else:
+            found.append(str(label))
+    return found
+
+
+def is_categorical(column: Any) -> bool:
+    """Whether a column of a table that was `read` holds labels."""
+    return isinstance(column, list)
+
+
+def category_of(labels: list[str], weights: Array) -> Category:
+    """Return the kernel 1/p of equal categories, p being the weights of their members.
+
+    >>> category_of(["a", "b"], np.array([0.25, 0.75]))
+    Category(levels=["a", "b"], shares=[0.25, 0.75], missing="error")
+    """
+    values = np.array(labels, dtype=object)
+    levels = [level for level in sorted(set(labels)) if np.any(weights[values == level] > 0)]
+    shares = [float(weights[values == level].sum()) for level in levels]
+    return Category(levels, shares)
+
+
+def number_of(values: Array, weights: Array, name: str, *, is_standardised: bool) -> Standardised:
+    """Return the inner product of a column, in units of its weighted standard deviation or not.
+
+    >>> number_of(np.array([1.0, 3.0]), np.array([0.5, 0.5]), "x", is_standardised=True)
+    Standardised(centre=[2.0], scale=[1.0])
+    """
+    active = weights > 0
+    values, weights = values[active], weights[active]
+    unit = float(np.exp2(np.floor(np.log2(np.abs(values).max(initial=0.0) or 1.0))))
+    mean = float(weights @ (values / unit))
+    mean += float(weights @ (values / unit - mean))
+    deviation = float(np.sqrt(weights @ (values / unit - mean) ** 2))
+    if deviation <= CONSTANT:
+        raise InvalidInput(f"column {name!r} is constant and tells nothing; leave it out")
+    return Standardised([unit * mean], [unit * deviation if is_standardised else 1.0])
+
+
+def kernels_of(
+    table: Rows, weights: Array, *, is_standardised: bool = True
+) -> Mapping[str, tuple[Kernel, float]]:
+    """Return the kernel and the weight of each column: categories by 1/p, shared by their number.
+
+    Q columns of categories weigh 1/Q each where there are no numbers beside them, as in multiple
+    correspondence analysis, and 1 each otherwise.
+    """
+    labelled = [name for name, column in table.columns.items() if is_categorical(column)]
+    share = 1.0 / len(labelled) if len(labelled) == len(table.columns) else 1.0
+    found: dict[str, tuple[Kernel, float]] = {}
+    for name, column in table.columns.items():
+        if isinstance(column, list):
+            found[name] = category_of(column, weights), share
+        else:
+            values = np.asarray(column)
+            number = number_of(values, weights, name, is_standardised=is_standardised)
+            found[name] = number, 1.0
+    return found

@@ -1,0 +1,385 @@
+"""Correspondence analysis and its kin, against FactoMineR and against the laws that bind them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+import mercer as mc
+from mercer.check import Array, InvalidInput, InvalidParameter, NotAvailable
+
+REFERENCE = Path(__file__).parent / "reference"
+CLOSE = 1e-10
+
+
+def reference(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    found = json.loads((REFERENCE / f"{name}.json").read_text(encoding="utf-8"))
+    return found, found["result"]
+
+
+def wine(name: str) -> tuple[pd.DataFrame, dict[str, Any], dict[str, Any]]:
+    found, result = reference(name)
+    table = pd.DataFrame(found["table"], index=found.get("rows"))[found["columns"]]
+    return table, found, result
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=0, atol=CLOSE)
+
+
+def assert_same_axes(found: Any, expected: Any) -> None:
+    """Compare columns up to one sign each."""
+    found, expected = np.asarray(found), np.asarray(expected)
+    assert_same(found * np.sign(np.sum(found * expected, axis=0)), expected)
+
+
+def matching(categories: mc.reading.Categories, names: list[str]) -> list[int]:
+    return [categories.levels.index(name) for name in names]
+
+
+@pytest.fixture(scope="module")
+def children() -> tuple[mc.CA, pd.DataFrame, dict[str, Any]]:
+    found, result = reference("ca_children")
+    counts = pd.DataFrame(found["N"], index=found["rows"], columns=found["columns"])
+    return mc.CA().fit(counts.iloc[:14, :5]), counts, result
+
+
+def test_correspondence_analysis_is_that_of_factominer(
+    children: tuple[mc.CA, pd.DataFrame, dict[str, Any]],
+) -> None:
+    model, _, expected = children
+    assert_same(model.inertias_, expected["eigenvalues"])
+    for found, of in ((model.rows_, expected["row"]), (model.columns_, expected["col"])):
+        assert list(found.labels) == of["names"]
+        assert_same_axes(found.coordinates, of["coord"])
+        assert_same(found.cos2, of["cos2"])
+        assert_same(100 * found.contributions, of["contrib_percent"])
+
+
+def test_supplementary_rows_and_columns_are_those_of_factominer(
+    children: tuple[mc.CA, pd.DataFrame, dict[str, Any]],
+) -> None:
+    model, counts, expected = children
+    rows = model.supplementary(individuals=counts.iloc[14:, :5]).individuals
+    assert rows is not None
+    columns = model.supplementary_columns(counts.iloc[:14, 5:])
+    for found, of in ((rows, expected["row_sup"]), (columns, expected["col_sup"])):
+        assert list(found.labels) == of["names"]
+        assert_same_axes(found.coordinates, of["coord"])
+        assert_same(found.cos2, of["cos2"])
+    assert np.all(columns.contributions == 0)
+
+
+def test_the_inertia_of_a_table_of_counts_is_chi_square_over_their_number(
+    children: tuple[mc.CA, pd.DataFrame, dict[str, Any]],
+) -> None:
+    from scipy.stats import chi2_contingency
+
+    model, counts, _ = children
+    active = counts.iloc[:14, :5].to_numpy()
+    assert model.inertia_ == pytest.approx(chi2_contingency(active).statistic / active.sum())
+
+
+def test_multiple_correspondence_analysis_is_that_of_factominer() -> None:
+    table, _, expected = wine("mca_poison")
+    assert_same(mc.MCA().fit(table.iloc[:, 4:]).inertias_, expected["eigenvalues"])
+    model = mc.MCA(5).fit(table.iloc[:, 4:])
+    assert_same_axes(model.individuals_.coordinates, expected["ind"]["coord"])
+    assert_same(model.individuals_.cos2, expected["ind"]["cos2"])
+    assert_same(100 * model.individuals_.contributions, expected["ind"]["contrib_percent"])
+    found, of = model.categories_, expected["var"]
+    order = matching(found, of["names"])
+    assert_same_axes(found.coordinates[order], of["coord"])
+    assert_same(found.cos2[order], of["cos2"])
+    assert_same_axes(found.v_test[order], of["v_test"])
+    assert_same(100 * found.contributions[order], of["contrib_percent"])
+    assert list(found.variables) == expected["eta2_names"]
+    assert_same(found.eta2, of["eta2"])
+    assert_same(model.links_.coordinates, of["eta2"])
+
+
+def test_what_is_supplementary_to_it_is_too() -> None:
+    table, _, expected = wine("mca_poison")
+    model = mc.MCA(5).fit(table.iloc[:, 4:])
+    placed = model.supplementary(variables=table.iloc[:, :2], categories=table.iloc[:, 2:4])
+    found, of = placed.categories, expected["quali_sup"]
+    assert found is not None
+    assert placed.variables is not None
+    order = matching(found, of["names"])
+    assert_same_axes(found.coordinates[order], of["coord"])
+    assert_same(found.cos2[order], of["cos2"])
+    assert_same_axes(found.v_test[order], of["v_test"])
+    assert_same(found.eta2, of["eta2"])
+    assert_same_axes(placed.variables.correlations, expected["quanti_sup"]["coord"])
+
+
+def test_factor_analysis_of_mixed_data_is_that_of_factominer() -> None:
+    table, _, expected = wine("famd_wine")
+    model = mc.FAMD(5).fit(table)
+    assert_same(model.inertias_, expected["eigenvalues"])
+    assert_same_axes(model.individuals_.coordinates, expected["ind"]["coord"])
+    assert_same(model.individuals_.cos2, expected["ind"]["cos2"])
+    links, of = model.links_, expected["var"]
+    order = [links.names.index(name) for name in of["names"]]
+    assert_same(links.coordinates[order], of["coord"])
+    assert_same(links.cos2[order], of["cos2"])
+    assert_same(100 * links.contributions[order], of["contrib_percent"])
+    numbers, of = model.variables_, expected["quanti"]
+    assert list(numbers.names) == of["names"]
+    assert_same_axes(numbers.coordinates, of["coord"])
+    assert_same(numbers.cos2, of["cos2"])
+    assert_same(100 * numbers.contributions, of["contrib_percent"])
+    found, of = model.categories_, expected["quali"]
+    order = matching(found, of["names"])
+    assert_same_axes(found.coordinates[order], of["coord"])
+    assert_same(found.cos2[order], of["cos2"])
+    assert_same_axes(found.v_test[order], of["v_test"])
+    assert_same(100 * found.contributions[order], of["contrib_percent"])
+
+
+NAMES = ("orig", "olf", "vis", "olfag", "gust", "ens")
+
+
+def test_multiple_factor_analysis_is_that_of_factominer() -> None:
+    table, given, expected = wine("mfa_wine")
+    cuts = np.cumsum([0, *given["groups"]])
+    spans = zip(NAMES, cuts[:-1], cuts[1:], strict=True)
+    groups = {name: given["columns"][a:b] for name, a, b in spans}
+    settings: dict[str, Any] = {"groups": groups, "supplementary_groups": ("orig", "ens")}
+    assert_same(mc.MFA(**settings).fit(table).inertias_, expected["eigenvalues"])
+    model = mc.MFA(5, **settings).fit(table)
+    assert_same_axes(model.individuals_.coordinates, expected["ind"]["coord"])
+    assert_same(model.individuals_.cos2, expected["ind"]["cos2"])
+    partial = np.stack([model.partial_[name] for name in NAMES[1:5]], axis=1).reshape(-1, 5)
+    assert_same_axes(partial, expected["partial"]["coord"])
+    found, of = model.groups_, expected["group"]
+    active = [found.names.index(name) for name in of["names"]]
+    assert_same(found.coordinates[active], of["coord"])
+    assert_same(100 * found.contributions[active], of["contrib_percent"])
+    assert_same(found.cos2[active], of["cos2"])
+    assert_same(found.similarities, of["Lg"])
+    assert_same(found.rv, of["RV"])
+    alone = expected["separate_eigenvalues"]
+    assert_same(found.first_inertias, [alone[name][0] for name in NAMES])
+    numbers, of = model.variables_, expected["quanti"]
+    assert list(numbers.names) == of["names"]
+    assert_same_axes(numbers.coordinates, of["coord"])
+    assert_same(100 * numbers.contributions, of["contrib_percent"])
+
+
+def some_table(seed: int, n: int = 14) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    labels = {q: [str(v) for v in rng.choice(list(q), n)] for q in ("ab", "cde", "fg")}
+    labels = {q: [*q, *v[len(q) :]] for q, v in labels.items()}  # each level occurs
+    return {"size": rng.normal(5.0, 2.0, n), "age": rng.gamma(2.0, 3.0, n), **labels}
+
+
+SEEDS = st.integers(0, 10**6)
+GROUPS = {"numbers": ["size", "age"], "labels": ["ab", "cde", "fg"]}
+
+
+@given(SEEDS, st.sampled_from(["CA", "MCA", "FAMD", "MFA"]), st.booleans())
+def test_each_is_the_kernel_pca_of_its_kernel(seed: int, which: str, is_weighted: bool) -> None:
+    table = some_table(seed)
+    weights = np.random.default_rng(seed).gamma(2.0, 1.0, 14) if is_weighted else np.ones(14)
+    data: Any = table
+    if which == "CA":
+        data = np.random.default_rng(seed).poisson(4.0, (14, 4)) + 1.0
+        model: Any = mc.CA()
+    elif which == "MCA":
+        data = {q: v for q, v in table.items() if q in GROUPS["labels"]}
+        model = mc.MCA()
+    else:
+        model = mc.FAMD() if which == "FAMD" else mc.MFA(groups=GROUPS)
+    model.fit(data, sample_weight=weights)
+    other = mc.KernelPCA(len(model.inertias_), kernel=model.kernel_, method="dense")
+    other.fit(data, sample_weight=model.weights_)
+    np.testing.assert_allclose(other.inertias_, model.inertias_, rtol=1e-8, atol=1e-12)
+    assert other.inertia_ == pytest.approx(model.inertia_)
+    mine, its = model.individuals_.coordinates, other.individuals_.coordinates
+    np.testing.assert_allclose(mine @ mine.T, its @ its.T, atol=1e-8 * np.abs(its).max() ** 2)
+    np.testing.assert_allclose(model.transform(data), mine, atol=1e-9 * np.abs(mine).max())
+
+
+@given(SEEDS)
+def test_rows_and_columns_of_a_transposed_table_change_places(seed: int) -> None:
+    counts = np.random.default_rng(seed).poisson(5.0, (7, 5)) + 1.0
+    model, other = mc.CA().fit(counts), mc.CA().fit(counts.T)
+    assert_same(model.inertias_, other.inertias_)
+    assert_same(np.abs(model.rows_.coordinates), np.abs(other.columns_.coordinates))
+    assert_same(model.columns_.cos2, other.rows_.cos2)
+    assert_same(model.columns_.contributions, other.rows_.contributions)
+    assert_same(model.columns_.distances, other.rows_.distances)
+
+
+@given(SEEDS)
+def test_multiple_correspondence_is_correspondence_of_the_indicators(seed: int) -> None:
+    table = {q: v for q, v in some_table(seed).items() if q in GROUPS["labels"]}
+    model = mc.MCA().fit(table)
+    indicators = pd.get_dummies(pd.DataFrame(table)).astype(float)
+    other = mc.CA(len(model.inertias_)).fit(indicators)
+    assert_same(model.inertias_, other.inertias_)
+    assert_same(np.abs(model.individuals_.coordinates), np.abs(other.rows_.coordinates))
+    assert_same(np.abs(model.categories_.coordinates), np.abs(other.columns_.coordinates))
+    assert_same(model.categories_.contributions, other.columns_.contributions)
+    assert model.inertia_ == pytest.approx(indicators.shape[1] / 3 - 1)
+
+
+@given(SEEDS)
+def test_the_members_of_the_family_meet(seed: int) -> None:
+    table = some_table(seed)
+    numbers = {n: table[n] for n in GROUPS["numbers"]}
+    labels = {n: table[n] for n in GROUPS["labels"]}
+    plain = mc.PCA(standardize=True).fit(np.column_stack(list(numbers.values())))
+    mixed = mc.FAMD().fit(numbers)
+    assert_same(mixed.inertias_, plain.inertias_)
+    assert_same(np.abs(mixed.variables_.coordinates), np.abs(plain.variables_.coordinates))
+    coded = mc.MCA().fit(labels)
+    assert_same(mc.FAMD().fit(labels).inertias_, 3 * coded.inertias_)
+    for part, alone in ((numbers, plain), (labels, coded)):
+        grouped = mc.MFA(groups={"all": list(part)}).fit(part)
+        assert_same(grouped.inertias_, alone.inertias_ / alone.inertias_[0])
+        assert_same(grouped.groups_.coordinates[:, 0], [1.0])
+    assert mc.FAMD().fit(table).inertia_ == pytest.approx(2 + 7 - 3)
+
+
+@given(SEEDS)
+def test_a_weight_is_a_number_of_equal_individuals(seed: int) -> None:
+    table = pd.DataFrame(some_table(seed))
+    counts = np.random.default_rng(seed).integers(1, 4, len(table))
+    repeated = table.loc[np.repeat(table.index, counts)].reset_index(drop=True)
+    for model in (mc.FAMD(2), mc.MFA(2, groups=GROUPS)):
+        weighted, plain = clone(model).fit(table, sample_weight=counts), clone(model).fit(repeated)
+        assert_same(weighted.inertias_, plain.inertias_)
+        assert_same(np.abs(weighted.links_.coordinates), np.abs(plain.links_.coordinates))
+        assert_same(np.abs(weighted.transform(table)), np.abs(plain.transform(table)))
+
+
+def test_columns_add_up_to_axes() -> None:
+    table = some_table(3)
+    for model in (mc.FAMD(3).fit(table), mc.MFA(3, groups=GROUPS).fit(table)):
+        assert_same(model.links_.contributions.sum(axis=0), np.ones(3))
+        both = model.variables_.contributions.sum(axis=0)
+        assert_same(both + model.categories_.contributions.sum(axis=0), np.ones(3))
+    assert_same(model.groups_.contributions.sum(axis=0), np.ones(3))
+    assert_same(sum(model.partial_.values()) / 2, model.individuals_.coordinates)
+
+
+def test_groups_of_numbers_in_one_unit_keep_it() -> None:
+    table = {n: v for n, v in some_table(3).items() if n in GROUPS["numbers"]}
+    model = mc.MFA(groups={"all": list(table)}, unscaled=["all"]).fit(table)
+    plain = mc.PCA().fit(np.column_stack(list(table.values())))
+    assert_same(model.inertias_, plain.inertias_ / plain.inertias_[0])
+    assert_same(np.abs(model.variables_.correlations), np.abs(plain.variables_.correlations))
+    assert_same(model.variables_.contributions, plain.variables_.contributions)
+
+
+def test_benzecri_adjusts_the_inertias_above_one_over_the_questions() -> None:
+    table = {q: v for q, v in some_table(5).items() if q in GROUPS["labels"]}
+    model = mc.MCA().fit(table)
+    burt = pd.get_dummies(pd.DataFrame(table)).astype(float)
+    burt = burt.T @ burt
+    values = np.sqrt(mc.CA().fit(burt).inertias_)  # those of the indicators
+    above = values[values > 1 / 3]
+    assert_same(model.adjusted_inertias_, (1.5 * (above - 1 / 3)) ** 2)
+    with pytest.raises(InvalidInput, match="one column"):
+        _ = mc.MCA().fit({"q": ["a", "b"]}).adjusted_inertias_
+
+
+def test_what_is_missing_is_refused_or_a_level() -> None:
+    table = {"q": ["a", None, "b", "a"], "r": ["x", "y", "x", "y"]}
+    with pytest.raises(InvalidInput, match="'q' has no label in row 1"):
+        mc.MCA().fit(table)
+    model = mc.MCA(missing="level").fit(table)
+    assert model.categories_.levels == ("a", "b", "missing", "x", "y")
+    with pytest.raises(InvalidInput, match="'size', row 1"):
+        mc.FAMD().fit({"size": np.array([1.0, np.nan, 2.0]), "q": ["a", "b", "a"]})
+    with pytest.raises(InvalidParameter, match="missing"):
+        mc.MCA(missing="drop").fit(table)
+
+
+def test_numbers_are_no_categories_unless_they_are_codes() -> None:
+    rng = np.random.default_rng(0)
+    codes = mc.MCA().fit({"q": np.array([1, 2, 1, 2]), "r": ["x", "y", "y", "x"]})
+    assert codes.categories_.levels[:2] == ("1", "2")
+    for values in (rng.normal(size=60), np.arange(60)):
+        with pytest.raises(InvalidInput, match="FAMD"):
+            mc.MCA().fit({"q": values, "r": ["x", "y"] * 30})
+
+
+def test_a_table_that_is_no_table_of_counts_is_refused_by_its_place() -> None:
+    with pytest.raises(InvalidInput, match="row 1, column 0 holds -1"):
+        mc.CA().fit([[1.0, 2.0], [-1.0, 3.0]])
+    with pytest.raises(InvalidInput, match="row 1 holds no counts"):
+        mc.CA().fit([[1.0, 2.0], [0.0, 0.0]])
+    with pytest.raises(InvalidInput, match="column 'b' holds no counts"):
+        mc.CA().fit(pd.DataFrame({"a": [1.0, 2.0], "b": [0.0, 0.0]}))
+    model = mc.CA().fit([[1.0, 2.0], [3.0, 1.0]])
+    with pytest.raises(InvalidInput, match="'x' must hold counts"):
+        model.supplementary_columns({"x": [0.0, 0.0]})
+    with pytest.raises(NotAvailable, match="columns_"):
+        _ = model.variables_
+    assert not hasattr(model, "variables_")
+
+
+def test_groups_that_cannot_be_are_refused_by_name() -> None:
+    table = some_table(1)
+    for groups, message in (
+        (None, "groups must map"),
+        ({"a": ["size", "colour"]}, "'colour'"),
+        ({"a": ["size"], "b": ["size"]}, "belongs to one"),
+        ({"a": "size"}, "list of columns"),
+        ({"a": ["size", "ab"]}, "make two groups"),
+    ):
+        with pytest.raises((InvalidInput, InvalidParameter), match=message):
+            mc.MFA(groups=groups).fit(table)
+    cases: tuple[tuple[dict[str, Any], str], ...] = (
+        ({"supplementary_groups": ["c"]}, "'c', which is no group"),
+        ({"supplementary_groups": list(GROUPS)}, "active"),
+    )
+    for settings, message in cases:
+        with pytest.raises(InvalidParameter, match=message):
+            mc.MFA(groups=GROUPS, **settings).fit(table)
+
+
+def test_constants_and_unknown_levels_are_refused_by_name() -> None:
+    with pytest.raises(InvalidInput, match="'size' is constant"):
+        mc.FAMD().fit({"size": np.ones(3), "q": ["a", "b", "a"]})
+    model = mc.MCA().fit({"q": ["a", "b", "a"], "r": ["x", "x", "y"]})
+    with pytest.raises(InvalidInput, match="row 0 is 'c'"):
+        model.transform({"q": ["c"], "r": ["x"]})
+    with pytest.raises(InvalidInput, match="preimage"):
+        model.inverse_transform([[0.0]])
+    with pytest.raises(NotAvailable, match="categories_"):
+        _ = model.variables_
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was() -> None:
+    model = mc.MCA(1).fit({"q": ["a", "b", "a"], "r": ["x", "x", "y"]})
+    before: Array = model.inertias_.copy()
+    with pytest.raises(InvalidInput):
+        model.fit({"q": [None, "b", "a"]})
+    assert_same(model.inertias_, before)
+
+
+def test_they_are_stored_and_refitted(tmp_path: Path) -> None:
+    table = pd.DataFrame(some_table(2))
+    for model in (mc.FAMD(2).fit(table), mc.MFA(2, groups=GROUPS).fit(table)):
+        model.save(tmp_path / "model.mercer")
+        again = mc.load(tmp_path / "model.mercer")
+        assert_same(again.transform(table), model.transform(table))
+        assert_same(again.links_.coordinates, model.links_.coordinates)
+        fewer = model.without([0])
+        assert fewer.weights_[0] == 0
+        assert_same(
+            np.abs(fewer.transform(table)),
+            np.abs(clone(model).fit(table.iloc[1:]).transform(table)),
+        )
