@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, NotAvailable
+from mercer.check import Array, InvalidInput, NotAvailable, refuse_non_finite
 from mercer.data.tidy import as_frame, columns_of, library_of
-from mercer.estimator import numbers_of, refuse_infinite, register
+from mercer.estimator import numbers_of, register
 from mercer.factorial.features import FeaturePCA
 from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.base import Kernel
@@ -76,7 +76,7 @@ class CA(FeaturePCA):
 
     def _points(self, X: Any, *, reset: bool) -> Array:
         table = numbers_of(matrix_of(X)).astype(np.float64)
-        refuse_infinite(table)
+        refuse_non_finite(table, "X")
         if np.any(table < 0):
             i, j = (int(v) for v in np.argwhere(table < 0)[0])
             raise InvalidInput(
@@ -130,7 +130,7 @@ class CA(FeaturePCA):
         r = self.weights_
         given = columns_of(X, len(r), "columns")
         table = numbers_of(np.column_stack([np.asarray(v) for v in given.values()])).astype(float)
-        refuse_infinite(table)
+        refuse_non_finite(table, "X")
         totals = table.sum(axis=0)
         if np.any(table < 0) or np.any(totals <= 0):
             j = int(np.argmax(np.any(table < 0, axis=0) | (totals <= 0)))

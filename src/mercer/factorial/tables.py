@@ -8,9 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, as_numpy, is_missing, members
+from mercer.check import (
+    Array,
+    InvalidInput,
+    InvalidParameter,
+    as_numpy,
+    is_missing,
+    members,
+    refuse_non_finite,
+)
 from mercer.data.mixed import rows
-from mercer.estimator import refuse_infinite
 from mercer.kernels.base import Kernel
 from mercer.kernels.variables import Category, Standardised
 from mercer.points import Rows
@@ -53,9 +60,9 @@ def _is_number(column: Any) -> bool:
 
 
 def _numbers(column: Any, name: str) -> Array:
-    values = np.asarray(column, dtype=np.float64).reshape(-1, 1)
-    refuse_infinite(values, f"column {name!r}")
-    return values[:, 0]
+    values = np.asarray(column, dtype=np.float64)
+    refuse_non_finite(values, f"column {name!r}")
+    return values
 
 
 def _codes(column: Any, name: str) -> list[str]:
