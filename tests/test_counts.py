@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 import mercer as mc
 from mercer.check import members
 from mercer.kernels import counts
-from mercer.kernels.counts import Counted, Counts, is_counted, remembered
+from mercer.kernels.counts import Counted, Counts, remembered
 from mercer.kernels.pairs import Aligned, Table
 
 WORDS = ["abcab", "", "cab", "aabbcc", "bca", "c"]
@@ -82,11 +82,11 @@ def test_an_expression_counts_the_parts_of_points_once() -> None:
 
 def test_what_may_be_remembered() -> None:
     k = mc.StringSpectrum(2)
-    assert is_counted(k)
-    assert is_counted((k + k.normalised()) * k.gaussian(1.0))
-    assert not is_counted(k + mc.Delta())
-    assert not is_counted(k.on(lambda x: x))  # a map is given the points as they are passed
-    assert not is_counted(mc.Gaussian())
+    assert k.is_counted
+    assert ((k + k.normalised()) * k.gaussian(1.0)).is_counted
+    assert not (k + mc.Delta()).is_counted
+    assert not k.on(lambda x: x).is_counted  # a map is given the points as they are passed
+    assert not mc.Gaussian().is_counted
 
 
 @pytest.mark.parametrize("share", [-1.0, 0.2, 2.0])

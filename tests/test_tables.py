@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import mercer as mc
-from mercer.kernels.counts import Remembered, is_counted, remembered
+from mercer.kernels.counts import Remembered, remembered
 from mercer.kernels.tables import Field, inertia
 from tests import laws
 from tests.structures import graphs
@@ -372,8 +372,8 @@ def test_the_written_form_says_what_is_wrong(text: str, message: str) -> None:
 
 def test_columns_of_counted_kernels_are_counted_once() -> None:
     k = mc.Columns({"word": mc.StringSpectrum(2), "height": mc.Linear()})
-    assert is_counted(k)
-    assert not is_counted(mc.Columns({"height": mc.Linear()}))
+    assert k.is_counted
+    assert not mc.Columns({"height": mc.Linear()}).is_counted
     x, y = remembered(mc.Rows(TABLE), mc.Rows({n: c[:3] for n, c in TABLE.items()}))
     assert isinstance(x, mc.Rows)
     assert isinstance(x.column("word"), Remembered)

@@ -259,7 +259,7 @@ def summary(found: Comparison, agreed: Consensus | None, parts: list[Part]) -> d
         "command": "compare",
         "individuals": found.individuals,
         "kernels": {
-            part.name: "precomputed" if isinstance(part.kernel, Precomputed) else str(part.kernel)
+            part.name: "precomputed" if part.kernel.reads_places else str(part.kernel)
             for part in parts
         },
         "alignments": found.alignments,

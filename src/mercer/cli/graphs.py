@@ -24,7 +24,6 @@ from mercer.data.graphs import Edges
 from mercer.data.reading import GRAPHS, read
 from mercer.data.table import Table
 from mercer.estimator import as_kernel
-from mercer.kernels.aligned import AlignedEdges, AlignedHeat, AlignedLaplacian
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
 from mercer.pca import KernelPCA
@@ -79,7 +78,7 @@ def run(args: Namespace, talk: Talk) -> int:
     kernel = as_kernel(args.kernel or KERNEL)
     if kernel.reads_vectors or kernel.reads_rows:
         raise Misused(f"--kernel: {kernel} cannot read graphs; name one such as {KERNEL}")
-    data = graphs_of(args, is_aligned=reads_aligned(kernel))
+    data = graphs_of(args, is_aligned=kernel.reads_aligned)
     rank = min(AXES, len(data) - 1) if args.rank is None else args.rank
     model = KernelPCA(rank, kernel=kernel, random_state=args.seed)
     if args.dry_run:
@@ -109,13 +108,6 @@ def _write(args: Namespace, talk: Talk, result: Fitted, data: Graphs) -> None:
         columns = coordinates(result.model, data)
         write(args.coords, csv_bytes(columns, is_raw=args.raw))
         talk.say(f"the coordinates are in {args.coords}")
-
-
-def reads_aligned(kernel: Kernel) -> bool:
-    """Whether a kernel compares networks node by node."""
-    if isinstance(kernel, AlignedEdges | AlignedHeat | AlignedLaplacian):
-        return True
-    return any(reads_aligned(k) for k in kernel.children().values())
 
 
 def graphs_of(args: Namespace, *, is_aligned: bool) -> Graphs:

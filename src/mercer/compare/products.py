@@ -17,7 +17,6 @@ from mercer.compare.sides import CentredSide, Centring, shifted
 from mercer.engines.tiles import Block
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
-from mercer.kernels.vectors import Linear
 from mercer.lowrank import pivoted_cholesky
 
 STORED = 3_000
@@ -71,7 +70,7 @@ def is_short(gram: Gram) -> bool:
     shape = np.shape(gram.x) if isinstance(gram.x, np.ndarray) else ()
     is_real = getattr(gram.x, "dtype", None) == np.float64
     return (
-        isinstance(gram.kernel, Linear)
+        gram.kernel.is_linear
         and is_real
         and len(shape) in (1, 2)
         and 4 * (shape[1] if len(shape) == 2 else 1) <= shape[0]

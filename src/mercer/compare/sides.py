@@ -22,7 +22,6 @@ from mercer.gram import Gram, shares
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction, Precomputed
 from mercer.kernels.text import kernel as read
-from mercer.kernels.vectors import Linear
 from mercer.points import (
     as_points,
     lies_on_disk,
@@ -87,7 +86,7 @@ def scaled(gram: Gram) -> Gram:
     1.0
     """
     x = gram.x
-    if not isinstance(gram.kernel, Linear) or not isinstance(x, np.ndarray) or lies_on_disk(x):
+    if not gram.kernel.is_linear or not isinstance(x, np.ndarray) or lies_on_disk(x):
         return gram
     unit = float(np.max(np.abs(x), initial=0.0))
     if unit == 0.0 or 1.0 / SAFE < unit < SAFE:
@@ -258,7 +257,7 @@ def centring(weights: Any, n: int, *, is_unbiased: bool = False) -> Centring:
 def shifted(gram: Gram, weights: Array) -> Gram:
     """Return the matrix of centred points where the kernel is linear: centring it is the same."""
     x = gram.x
-    if not isinstance(gram.kernel, Linear) or not isinstance(x, np.ndarray) or lies_on_disk(x):
+    if not gram.kernel.is_linear or not isinstance(x, np.ndarray) or lies_on_disk(x):
         return gram
     rows = x.reshape(len(x), -1)
     return Gram(gram.kernel, rows - weights @ rows, engine=gram.engine, tile=gram.tile)
@@ -304,7 +303,7 @@ def noise(gram: Gram) -> float:
     by a square of the rounding.
     """
     largest = float(np.max(np.abs(gram.diag()), initial=0.0))
-    return (ROUNDING**2 if isinstance(gram.kernel, Linear) else ROUNDING) * largest
+    return (ROUNDING**2 if gram.kernel.is_linear else ROUNDING) * largest
 
 
 def frozen(values: Array) -> Array:

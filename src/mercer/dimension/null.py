@@ -21,7 +21,6 @@ from mercer.data.mixed import rows as as_rows
 from mercer.engines.cpu import Threads
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.functions import Precomputed
 from mercer.kernels.sets import as_sets, in_order, incidence
 from mercer.kernels.vectors import Linear
 from mercer.points import (
@@ -187,7 +186,7 @@ def linear_subject(X: Any, *, standardize: bool, drops_constant: bool = False) -
 
 def kernel_subject(kernel: Kernel, X: Any, *, standardize: bool) -> KernelSubject:
     """Return points with columns seen through a kernel, or say why they have no columns."""
-    if isinstance(kernel, Precomputed):
+    if kernel.reads_places:
         raise InvalidInput(
             f"a precomputed matrix has no columns to permute: {NULLS}. Give the data and their "
             "kernel instead"

@@ -14,7 +14,6 @@ from mercer.check import (
 from mercer.dimension.null import Exchanged, Subject, kernel_subject, linear_subject
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
-from mercer.kernels.functions import Precomputed
 from mercer.kernels.vectors import Linear
 from mercer.points import (
     Rows,
@@ -71,7 +70,7 @@ def _of_model(model: Any) -> Source:
         is_standardised = bool(getattr(model, "standardize", False))
         subject: Subject = linear_subject(X, standardize=is_standardised, drops_constant=True)
     else:
-        given = resolved if isinstance(resolved, Precomputed) else model.kernel
+        given = resolved if resolved.reads_places else model.kernel
         subject = _seen_through(as_kernel(given), X, False)
     return Source(subject, resolved is not None, np.asarray(inertias), float(model.inertia_))
 

@@ -17,7 +17,7 @@ from mercer.check import Array, Points, as_numpy, chunks
 from mercer.engines.prepared import Prepared
 from mercer.kernels.base import Kernel
 from mercer.kernels.bounds import gamma
-from mercer.kernels.counts import is_counted, remembered
+from mercer.kernels.counts import remembered
 from mercer.kernels.factors import Factors, factors, is_worthwhile
 from mercer.kernels.pairs import INNER, Scale, Table
 from mercer.kernels.squares import GAPS
@@ -58,7 +58,7 @@ class Tiles:
         single: bool = False,
     ) -> None:
         self.is_symmetric = y is None
-        if is_counted(kernel):
+        if kernel.is_counted:
             x, other = remembered(x, y)  # what points count is found once, not for every tile
             y = None if y is None else other
         self.kernel, self.x, self.y, self.size = kernel, x, (x if y is None else y), size
@@ -74,7 +74,7 @@ class Tiles:
     def factors(self) -> Factors | None:
         """The matrix as a product of thin sparse ones, where multiplying by these is cheaper."""
         is_sparse = isinstance(self.x, SparseRows)
-        if self.prepared is not None or not (is_counted(self.kernel) or is_sparse):
+        if self.prepared is not None or not (self.kernel.is_counted or is_sparse):
             return None
         found = factors(self.kernel, self.x, None if self.is_symmetric else self.y)
         is_cheap = found is not None and is_worthwhile(found, self.shape)

@@ -61,7 +61,7 @@ def split(kernel: Kernel, columns: Sequence[Any]) -> tuple[Kernel, Kernel | None
     >>> split(Columns({"age": Linear(), "sex": Category()}), [("age", None)])[0]
     Columns({"age": Linear()}, weights=[1.0])
     """
-    if not isinstance(kernel, Columns) or kernel.product or not columns:
+    if not kernel.is_sum_of_columns or not columns:
         return kernel, None
     names = {name for name, _ in columns}
     parts: tuple[list[Any], list[Any]] = ([], [])

@@ -68,6 +68,13 @@ class Sum(Entrywise):
     def is_affine(self) -> bool:
         return all(term.is_affine for term in self.terms)
 
+    @property
+    def has_factors(self) -> bool:
+        return all(term.has_factors for term in self.terms)
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        return self.factors_of_parts(pairs)
+
     def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
         parts = [term.frequencies(dimension, count, rng) for term in self.terms]
         waves = np.vstack([part.waves for part in parts])
@@ -175,6 +182,17 @@ class Scaled(Entrywise):
     @property
     def is_affine(self) -> bool:
         return self.kernel.is_affine
+
+    @property
+    def refutation(self) -> str:
+        return self.kernel.refutation if self.weight > 0.0 else ""
+
+    @property
+    def has_factors(self) -> bool:
+        return self.kernel.has_factors
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        return [(self.weight * a, b) for a, b in self.kernel.sparse_factors(pairs)]
 
     def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
         waves, amplitudes = self.kernel.frequencies(dimension, count, rng)

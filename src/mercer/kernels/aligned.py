@@ -57,6 +57,7 @@ class AlignedEdges(Counted):
     array([[1., 0.]])
     """
 
+    reads_aligned: ClassVar[bool] = True
     theorem: ClassVar[str] = "the inner product of weights of edges"
 
     def counts(self, points: list[Any]) -> Counts:
@@ -75,6 +76,7 @@ class AlignedLaplacian(Counted):
     array([[5.]])
     """
 
+    reads_aligned: ClassVar[bool] = True
     theorem: ClassVar[str] = "the inner product of matrices"
 
     def counts(self, points: list[Any]) -> Counts:
@@ -106,6 +108,7 @@ class AlignedHeat(Kernel):
 
     time: float = 1.0
     domain: ClassVar[Domain] = {"time": nonnegative}
+    reads_aligned: ClassVar[bool] = True
     theorem: ClassVar[str] = "the inner product of matrices"
 
     def evaluate(self, pairs: Pairs) -> Array:

@@ -95,6 +95,8 @@ class Kernel(ABC):
     """What the parameters of other libraries are in terms of those of the class."""
     has_exact_values: ClassVar[bool] = False
     """Whether values are given as they are, so that none was ever rounded."""
+    reads_places: ClassVar[bool] = False
+    """Whether points are rows of a stored matrix, by their numbers."""
     is_of_products: ClassVar[bool] = False
     """Whether the formula asks of vectors only for inner products and Euclidean distances."""
     known: ClassVar[dict[str, type[Kernel]]] = {}
@@ -152,9 +154,58 @@ class Kernel(ABC):
         return any(k.reads_rows for k in self.children().values())
 
     @property
+    def reads_aligned(self) -> bool:
+        """Whether networks are compared node by node."""
+        return any(k.reads_aligned for k in self.children().values())
+
+    @property
+    def blocks(self) -> tuple[tuple[Any, Kernel], ...]:
+        """The columns of a table that are read together, each with its kernel."""
+        return ()
+
+    @property
+    def is_sum_of_columns(self) -> bool:
+        """Whether the kernel adds up kernels on the columns of a table, times `numbers`."""
+        return False
+
+    @property
+    def numbers(self) -> Sequence[float]:
+        """The weights of the kernels on the columns of a table."""
+        return ()
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether what is missing is a level of its own."""
+        children = self.children().values()
+        return bool(children) and all(k.takes_missing for k in children)
+
+    def with_missing_level(self) -> Kernel:
+        """Return the kernel whose categories take what is missing for a level."""
+        return self.with_children({n: k.with_missing_level() for n, k in self.children().items()})
+
+    @property
     def is_costly(self) -> bool:
         """Whether values take so long, as calls of a Python function do, that they are kept."""
         return any(k.is_costly for k in self.children().values())
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it pays to keep what points count."""
+        return False
+
+    @property
+    def has_factors(self) -> bool:
+        """Whether Gram matrices are products of the thin ones that `sparse_factors` returns."""
+        return False
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        """Return matrices of x and of y with K = Σ A B', dense or sparse, of few columns."""
+        raise NoFeatureMap(f"{type(self).__name__} has no sparse factors")
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the features of points are their coordinates."""
+        return False
 
     @property
     def is_affine(self) -> bool:
@@ -226,6 +277,11 @@ class Kernel(ABC):
         rule = theorem if parts else f"{type(self).__name__}: {theorem}"
         rules = [rule, *(r for part in parts for r in part.split("; "))]
         return "; ".join(dict.fromkeys(rules)) if self.theorem and all(parts) else ""
+
+    @property
+    def refutation(self) -> str:
+        """Why the kernel is not positive definite; empty when that is not known."""
+        return ""
 
     def __call__(self, x: Points, y: Points | None = None) -> Array:
         """Return the matrix of k(x[i], y[j]); ``y`` is ``x`` when left out."""

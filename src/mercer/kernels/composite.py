@@ -36,6 +36,16 @@ class Composite(Kernel):
         """Return the pairs on which a child is evaluated."""
         return pairs
 
+    @property
+    def is_counted(self) -> bool:
+        needed = any if self.has_parts else all
+        return needed(k.is_counted for k in self.children().values())
+
+    def factors_of_parts(self, pairs: Any) -> list[tuple[Any, Any]]:
+        """Return the factors of a sum of the children."""
+        parts = self.children().items()
+        return [factor for n, k in parts for factor in k.sparse_factors(self.pairs_of(n, pairs))]
+
     def values(self, pairs: Pairs) -> list[Array]:
         return [k.evaluate(self.pairs_of(n, pairs)) for n, k in self.children().items()]
 

@@ -28,8 +28,6 @@ from mercer.check import (
     namespace,
 )
 from mercer.kernels.base import Kernel
-from mercer.kernels.composite import Composite
-from mercer.kernels.metric import FromDistances
 from mercer.kernels.pairs import Aligned, Pairs
 from mercer.points import (
     Paired,
@@ -139,8 +137,18 @@ class Counted(Kernel):
     """The inner product of how often each part occurs in two points."""
 
     __slots__ = ()
+    is_counted: ClassVar[bool] = True
     is_inner_product: ClassVar[bool] = True
     """Whether the kernel is that inner product, and not a function of it."""
+
+    @property
+    def has_factors(self) -> bool:
+        return self.is_inner_product
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        counts, right = self.sides(pairs)
+        weighted = counts.scaled()
+        return [(weighted.common, right.common), (weighted.rare, right.rare)]
 
     @abstractmethod
     def counts(self, points: list[Any]) -> Counts:
@@ -271,11 +279,3 @@ def _remembered_part(x: Points, y: Points | None) -> tuple[Points, Points]:
     if isinstance(next(members(x), 0.0), Number) or hasattr(x, "ndim"):
         return x, x if y is None else y
     return _remembered(x, y)
-
-
-def is_counted(kernel: Kernel) -> bool:
-    """Whether it pays to keep what points count: all an expression asks, or all of some parts."""
-    if isinstance(kernel, Composite | FromDistances):
-        needed = any if getattr(kernel, "has_parts", False) else all
-        return needed(is_counted(k) for k in kernel.children().values())
-    return isinstance(kernel, Counted)

@@ -24,7 +24,6 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.display import Shown
-from mercer.kernels.algebra import Scaled
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.probing import (
     DIRECT_POINTS,
@@ -37,7 +36,6 @@ from mercer.kernels.probing import (
     unit_roundoff,
     values_at,
 )
-from mercer.kernels.radial import NegativeDistance
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
 from mercer.settings import RandomState, seed_of
@@ -351,24 +349,14 @@ def _by_rule(kernel: Kernel) -> Verdict:
         reason = f"positive definite by rule: {kernel.proof}"
         return Verdict(True, reason, proof=kernel.proof)
     is_conditional = kernel.kind is Kind.CONDITIONAL
-    if is_conditional and _is_negative_distance(kernel):
-        reason = (
-            "not positive definite: k(x, x) = 0 > k(x, y) for different points x and y, so "
-            f"c = (1, 1) has c*Kc = 2 k(x, y) < 0; {CONDITIONAL}"
-        )
+    if is_conditional and kernel.refutation:
+        reason = f"not positive definite: {kernel.refutation}; {CONDITIONAL}"
         return Verdict(False, reason, proof=kernel.proof)
     what = "is a similarity" if kernel.kind is Kind.SIMILARITY else "has no proof by rule"
     raise InvalidInput(
         f"{kernel} {what}, so only a test on points can tell: call positive_definite(k, x)"
         f"{f'; {CONDITIONAL}' if is_conditional else ''}"
     )
-
-
-def _is_negative_distance(kernel: Kernel) -> bool:
-    """Whether a kernel is a positive multiple of minus a power of the distance."""
-    while isinstance(kernel, Scaled) and kernel.weight > 0.0:
-        kernel = kernel.kernel
-    return isinstance(kernel, NegativeDistance)
 
 
 def _on_points(kernel: Kernel, x: Points, count: int, generator: np.random.Generator) -> Verdict:

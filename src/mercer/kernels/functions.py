@@ -132,6 +132,7 @@ class Precomputed(Kernel):
     gram: FrozenArray | Array
     domain: ClassVar[Domain] = {"gram": _gram}
     has_exact_values: ClassVar[bool] = True
+    reads_places: ClassVar[bool] = True
     formula: ClassVar[str] = "K[x, y]"
 
     @property

@@ -20,6 +20,7 @@ from mercer.check import (
 )
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
+from mercer.kernels.factors import factors_of_cosines
 from mercer.kernels.features import join
 from mercer.kernels.pairs import (
     INNER,
@@ -52,6 +53,10 @@ class FromDistances(Kernel):
 
     def asks(self, columns: int) -> tuple[Statistic, ...] | None:
         return self.kernel.asks(columns)
+
+    @property
+    def is_counted(self) -> bool:
+        return self.kernel.is_counted
 
     def stretch(self, scale: Scale) -> Kernel:
         return self.with_children({"kernel": self.kernel.stretch(scale)})
@@ -149,6 +154,13 @@ class Normalised(FromDistances):
         inverse = xp.where((xx > 0) & (yy > 0), 1.0 / roots, 0.0)
         halves = [-0.5 * xy * inverse / xp.where(d > 0, d, 1.0) for d in (xx, yy)]
         return inverse, halves[0], halves[1]
+
+    @property
+    def has_factors(self) -> bool:
+        return self.kernel.has_factors
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        return factors_of_cosines(self.kernel, pairs)
 
     def features(self, x: Points) -> Array:
         phi = self.kernel.features(x)

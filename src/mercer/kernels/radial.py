@@ -460,6 +460,13 @@ class NegativeDistance(Descending):
         return Kind.CONDITIONAL
 
     @property
+    def refutation(self) -> str:
+        return (
+            "k(x, x) = 0 > k(x, y) for different points x and y, so c = (1, 1) has "
+            "c*Kc = 2 k(x, y) < 0"
+        )
+
+    @property
     def is_affine(self) -> bool:
         return self.exponent == 2.0
 

@@ -26,15 +26,14 @@ from mercer.check import (
 )
 from mercer.display import warn
 from mercer.kernels.algebra import Product
-from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Name, literal, value
+from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.composite import Composite, refuse_conditional, times
 from mercer.kernels.coordinates import how_wide, places
 from mercer.kernels.features import dense, join, outer_rows
 from mercer.kernels.metric import sampled
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.roles import guessed_kernels
-from mercer.kernels.variables import Category, Standardised, missing_word
-from mercer.kernels.vectors import Linear
+from mercer.kernels.variables import missing_word
 from mercer.points import (
     Paired,
     Rows,
@@ -201,7 +200,7 @@ class Columns(Composite):
     def __post_init__(self) -> None:
         Kernel.__post_init__(self)
         if self.missing == "level" and self.blocks:
-            levelled = tuple((key, _with_level(kernel)) for key, kernel in self.blocks)
+            levelled = tuple((key, kernel.with_missing_level()) for key, kernel in self.blocks)
             object.__setattr__(self, "columns", levelled)
         blocks = self.blocks
         given = self.weights
@@ -273,7 +272,7 @@ class Columns(Composite):
         for name, kernel in self.children().items():
             column = self.seen_by(name, rows)
             with in_column(name):
-                if not _takes_missing(kernel):
+                if not kernel.takes_missing:
                     refuse_missing(column)
                 children[name] = kernel.resolve(column)
         return self.with_children(children).resolve_own(rows)
@@ -359,6 +358,22 @@ class Columns(Composite):
             first = outer_rows(first, phi)
         return first
 
+    @property
+    def is_sum_of_columns(self) -> bool:
+        return not self.product and bool(self.blocks)
+
+    @property
+    def has_factors(self) -> bool:
+        return self.is_sum_of_columns and all(k.has_factors for _, k in self.blocks)
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        found: list[tuple[Any, Any]] = []
+        for (name, child), w in zip(self.children().items(), self.numbers, strict=True):
+            with in_column(name):
+                inside = child.sparse_factors(self.pairs_of(name, pairs))
+            found.extend((w * a, b) for a, b in inside)
+        return found
+
     def text(self, name: Name) -> tuple[str, int]:
         inside = ", ".join(f"{_spelt(key, name)}: {k.text(name)[0]}" for key, k in self.blocks)
         arguments = [f"{{{inside}}}"] if self.blocks else []
@@ -381,10 +396,11 @@ def columns_read(kernel: Kernel, table: Any = None) -> tuple[str, ...]:
     """
     if not kernel.reads_rows:
         return ()
-    if isinstance(kernel, Columns):
-        blocks = kernel.blocks or (() if table is None else Columns.guess(table).blocks)
-        names = [name for key, _ in blocks for name in ((key,) if isinstance(key, str) else key)]
-    else:
+    blocks = kernel.blocks
+    if not blocks and not kernel.children():
+        blocks = () if table is None else Columns.guess(table).blocks
+    names = [name for key, _ in blocks for name in ((key,) if isinstance(key, str) else key)]
+    if not blocks:
         names = [n for k in kernel.children().values() for n in columns_read(k, table)]
     return tuple(dict.fromkeys(names))
 
@@ -393,24 +409,6 @@ def _spelt(key: Key, name: Name) -> str:
     if isinstance(key, str):
         return literal(key, name)
     return f"({', '.join(literal(column, name) for column in key)})"
-
-
-def _with_level(kernel: Kernel) -> Kernel:
-    """Return a kernel whose categories take what is missing for a level."""
-    if isinstance(kernel, Category):
-        return replace(kernel, missing="level")
-    children = kernel.children()
-    return (
-        kernel.with_children({n: _with_level(k) for n, k in children.items()})
-        if children
-        else kernel
-    )
-
-
-def _takes_missing(kernel: Kernel) -> bool:
-    children = kernel.children().values()
-    is_category = isinstance(kernel, Category) and kernel.missing == "level"
-    return is_category or (bool(children) and all(_takes_missing(k) for k in children))
 
 
 def refuse_missing(column: Points) -> None:
@@ -448,7 +446,7 @@ def inertia(kernel: Kernel, x: Points) -> float:
     >>> inertia(Linear(), [[1.0], [3.0]])
     1.0
     """
-    if isinstance(kernel, Linear | Standardised):
+    if kernel.is_affine and kernel.kind is Kind.POSITIVE:
         return float(np.var(as_numpy(kernel.features(x)), axis=0).sum())
     squares = as_numpy(kernel.evaluate_squares(Table(sampled(x))))
     half = float(np.mean(squares)) / 2.0

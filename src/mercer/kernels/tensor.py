@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from mercer.check import (
     Array,
@@ -98,6 +98,13 @@ class TensorSum(Tensor):
 
     def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
         return Sum(self.parts).local_slopes(values)
+
+    @property
+    def has_factors(self) -> bool:
+        return all(part.has_factors for part in self.parts)
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        return self.factors_of_parts(pairs)
 
     def features(self, x: Points) -> Array:
         return join(self.part_features(x))

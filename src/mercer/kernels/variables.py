@@ -26,6 +26,7 @@ from mercer.kernels.bandwidth import positive
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, Remembered, tally
 from mercer.kernels.equality import hashable, listed
+from mercer.kernels.factors import factors_of_features
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.vectors import broadcast_y
 
@@ -64,6 +65,10 @@ class Standardise:
         return standard
 
 
+MOST_LEVELS = 64
+"""Levels of an ordinal up to which those that were reached are features."""
+
+
 @value
 class Standardised(Kernel):
     r"""The inner product of vectors in units of the standard deviations of their coordinates.
@@ -85,6 +90,17 @@ class Standardised(Kernel):
     domain: ClassVar[Domain] = {"centre": _numbers_or_none, "scale": _positive_or_none}
     theorem: ClassVar[str] = "the inner product of standardised vectors"
     is_vectorial: ClassVar[bool] = True
+
+    @property
+    def is_affine(self) -> bool:
+        return True
+
+    @property
+    def has_factors(self) -> bool:
+        return True
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        return factors_of_features(self, pairs)
 
     def __post_init__(self) -> None:
         Kernel.__post_init__(self)
@@ -224,6 +240,13 @@ class Category(Counted):
     }
     theorem: ClassVar[str] = "different categories have orthogonal features"
 
+    @property
+    def takes_missing(self) -> bool:
+        return self.missing == "level"
+
+    def with_missing_level(self) -> Kernel:
+        return replace(self, missing="level")
+
     def __post_init__(self) -> None:
         Kernel.__post_init__(self)
         if isinstance(self.shares, tuple) and len(self.shares) != len(self.levels or ()):
@@ -305,6 +328,13 @@ class Ordinal(Kernel):
     levels: Sequence[Hashable] | None = None
     domain: ClassVar[Domain] = {"levels": levels_or_none}
     theorem: ClassVar[str] = "the inner product of the indicators of the levels reached"
+
+    @property
+    def has_factors(self) -> bool:
+        return len(self.levels or ()) <= MOST_LEVELS
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        return factors_of_features(self, pairs)
 
     def resolve_own(self, x: Points) -> Kernel:
         if self.levels is not None:

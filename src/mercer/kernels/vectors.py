@@ -28,6 +28,7 @@ from mercer.check import (
 )
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
+from mercer.kernels.factors import factors_of_features
 from mercer.kernels.features import join, monomials
 from mercer.kernels.pairs import (
     INNER,
@@ -70,8 +71,19 @@ class Linear(Kernel):
         return 1.0
 
     @property
+    def is_linear(self) -> bool:
+        return True
+
+    @property
     def is_affine(self) -> bool:
         return True
+
+    @property
+    def has_factors(self) -> bool:
+        return True
+
+    def sparse_factors(self, pairs: Any) -> list[tuple[Any, Any]]:
+        return [pairs.rows] if pairs.is_sparse else factors_of_features(self, pairs)
 
     def asks(self, columns: int) -> tuple[Statistic, ...] | None:
         return (INNER,)

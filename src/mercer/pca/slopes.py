@@ -21,7 +21,6 @@ from mercer.check import (
 from mercer.estimator import is_yes, require_fit
 from mercer.kernels.base import Kernel
 from mercer.kernels.coordinates import coordinates, how_wide
-from mercer.kernels.tables import Columns
 from mercer.points import Rows, readings
 from mercer.reading.slopes import AxisSlopes
 from mercer.reading.values import correlations
@@ -141,13 +140,12 @@ def vectors_read(kernel: Kernel, rows: Rows) -> Rows:
 
 def _as_vectors(kernel: Kernel) -> Iterator[str]:
     """Yield the columns that are read as vectors by some kernel on them."""
-    if isinstance(kernel, Columns):
-        for key, own in kernel.blocks:
-            if own.reads_vectors:
-                yield from [key] if isinstance(key, str) else key
-    else:
-        for child in kernel.children().values():
-            yield from _as_vectors(child)
+    blocks = kernel.blocks
+    for key, own in blocks:
+        if own.reads_vectors:
+            yield from [key] if isinstance(key, str) else key
+    for child in () if blocks else kernel.children().values():
+        yield from _as_vectors(child)
 
 
 def _as_objects(column: Points) -> Points:

@@ -10,7 +10,6 @@ from mercer.check import Array, InvalidInput
 from mercer.data.tidy import Tidy
 from mercer.estimator import require_fit
 from mercer.gram import Gram
-from mercer.kernels.tables import Columns
 
 
 def column_contributions(model: Any) -> Tidy:
@@ -30,7 +29,7 @@ def column_contributions(model: Any) -> Tidy:
     """
     require_fit(model)
     kernel = getattr(model, "kernel_", None)
-    if not isinstance(kernel, Columns) or kernel.product:
+    if kernel is None or not kernel.is_sum_of_columns:
         raise InvalidInput(
             "columns contribute to the axes of a KernelPCA whose kernel is a sum, Columns({...}); "
             f"this one has {kernel}"
