@@ -19,15 +19,18 @@ import pytest
 
 import mercer as mc
 from mercer import datasets
+from mercer.check import Advice, not_finite, refused
 from mercer.cli import EXAMPLES, main
 from mercer.cli import report as report_command
 from mercer.cli.commands import DEMOS, SHOWN
 from mercer.cli.completion import commands_of, script
+from mercer.cli.errors import FLAGS, WORDS, code_of, in_flags, refusal
 from mercer.cli.parser import parser
-from mercer.cli.refusals import code_of, in_flags, refusal
 from mercer.cli.tables import csv_bytes
+from mercer.data.dialect import has_nul
 from mercer.datasets.embedded import FOLDER
 from mercer.mds import stress
+from mercer.spectrum.budget import smaller
 from mercer.store import save
 
 ROOT = Path(__file__).parent.parent
@@ -882,9 +885,24 @@ def test_not_converged_is_five() -> None:
 
 
 def test_the_librarys_advice_is_translated() -> None:
-    assert in_flags("name its encoding with encoding=") == "name its encoding with --encoding"
-    assert in_flags("method='nystrom' with landmarks=113 takes 19.9 MB").startswith("--nystrom 113")
-    assert in_flags("give a number, for example n_components=10").endswith("--rank 10")
+    option, advice = smaller(20_000, 10, 5, "exact", 20 * 10**6)
+    assert option.startswith("method='nystrom' with landmarks=60 takes")
+    assert in_flags(option, [advice]).startswith("--nystrom 60 takes")
+    cases = [
+        (has_nul("a.csv", "line 3"), "name its encoding with encoding=", "with --encoding"),
+        (refused("n_components", "must be 2"), "n_components must be 2", "--rank must be 2"),
+        (not_finite(np.nan, "sample_weight", (3,)), "sample_weight, row 3", "--weights, row 3"),
+    ]
+    for error, python, flag in cases:
+        assert python in str(error)
+        assert flag in refusal(error)[0]
+        assert all(isinstance(part, Advice) for part in error.advice)
+
+
+def test_advice_with_a_flag_is_one_that_the_commands_have() -> None:
+    known = set(script().replace('"', " ").split())
+    named = [*FLAGS.values(), *(text.split()[0] for text in WORDS.values() if "--" in text)]
+    assert set(named) <= known
 
 
 def test_warnings_are_told_once_and_in_the_object(run: Any, tmp_path: Path) -> None:

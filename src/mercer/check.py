@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import cached_property
 from math import isnan
 from numbers import Integral, Number, Real
-from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -71,7 +71,42 @@ class Namespace(Protocol):
     float64: Any
 
 
-class MercerError(Exception):
+class Advice(NamedTuple):
+    """A parameter that a message speaks of, and a value that would work, where there is one.
+
+    In Python it is a keyword. Other doors have other words for the same, such as a flag of the
+    command line; ``text`` is for what a keyword does not say.
+
+    >>> str(Advice("missing", "drop")), str(Advice("memory")), str(Advice("degree", text="degree"))
+    ("missing='drop'", 'memory=', 'degree')
+    """
+
+    parameter: str
+    value: Any = ...
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or f"{self.parameter}={'' if self.value is ... else repr(self.value)}"
+
+
+class Advised(Exception):  # noqa: N818  (of errors and of warnings)
+    """A message, and after it the advice that stands in it.
+
+    >>> error = InvalidInput("give more axes: n_components=3", Advice("n_components", 3))
+    >>> str(error), error.advice[0].value
+    ('give more axes: n_components=3', 3)
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What the message advises, or which parameter it speaks of."""
+        return tuple(part for part in self.args[1:] if isinstance(part, Advice))
+
+
+class MercerError(Advised):
     """Everything mercer raises on purpose."""
 
 
@@ -131,7 +166,7 @@ class MissingExtra(MercerError, ImportError):
     """An optional library that is not installed; the message names the extra that brings it."""
 
 
-class DataWarning(UserWarning):
+class DataWarning(Advised, UserWarning):
     """Something in the data was guessed or changed that the user should know of."""
 
 
@@ -508,7 +543,8 @@ def not_finite(
     more = f", and {count - 1} more {verb} missing or infinite" if count > 1 else ""
     return InvalidInput(
         f"{_at(name, place)}{column} holds {found}{more}. Remove or impute what is missing or "
-        "infinite (NaN, inf) first"
+        "infinite (NaN, inf) first",
+        Advice(name, text=name),
     )
 
 
@@ -533,19 +569,22 @@ def weights_of(
         for index, entry in np.ndenumerate(given):
             if not isinstance(entry, Real):
                 raise InvalidInput(
-                    f"{_at(name, index)}: {entry!r} is no weight, which is a finite real number"
+                    f"{_at(name, index)}: {entry!r} is no weight, which is a finite real number",
+                    Advice(name, text=name),
                 )
     w = given.astype(np.float64)
     refuse_non_finite(w, name)
     w = np.full(n, float(w)) if w.ndim == 0 else w
     if w.shape != (n,):
-        raise InvalidInput(f"{name} has the shape {w.shape} for {n} individuals")
+        message = f"{name} has the shape {w.shape} for {n} individuals"
+        raise InvalidInput(message, Advice(name, text=name))
     with np.errstate(over="ignore"):
         is_finite = w.sum() < np.inf or not is_summed
     if np.any(w < 0) or not np.any(w > 0) or not is_finite:
         raise InvalidInput(
             f"{name} must hold weights that are nonnegative, not all zero, and have a finite sum; "
-            f"the smallest is {w.min():g} at row {int(w.argmin())}, the largest {w.max():g}"
+            f"the smallest is {w.min():g} at row {int(w.argmin())}, the largest {w.max():g}",
+            Advice(name, text=name),
         )
     return w
 
@@ -580,7 +619,12 @@ def number(value: Any, name: str, *, above: float = -np.inf, allowed: float | No
             return result
     limits = f" > {above:g}" if np.isfinite(above) else ""
     exception = "" if allowed is None else f" or equal to {allowed:g}"
-    raise InvalidParameter(f"{name} must be a number{limits}{exception}, found {value!r}")
+    raise refused(name, f"must be a number{limits}{exception}, found {value!r}")
+
+
+def refused(name: str, why: str) -> InvalidParameter:
+    """Return the refusal of a parameter, which other doors may know by another name."""
+    return InvalidParameter(f"{name} {why}", Advice(name, text=name))
 
 
 def _double(value: Real) -> float:
@@ -601,7 +645,7 @@ def whole(value: Any, name: str, *, least: int = 0) -> int:
         isinstance(value, Real) and _double(value).is_integer()
     )
     if isinstance(value, bool) or not is_whole or int(value) < least:
-        raise InvalidParameter(f"{name} must be a whole number >= {least}, found {value!r}")
+        raise refused(name, f"must be a whole number >= {least}, found {value!r}")
     return int(value)
 
 
@@ -609,7 +653,7 @@ def is_yes(value: Any, name: str) -> bool:
     """Return a parameter that is True or False."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
-    raise InvalidParameter(f"{name} must be True or False, found {value!r}")
+    raise refused(name, f"must be True or False, found {value!r}")
 
 
 def numbers(

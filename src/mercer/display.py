@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer.check import Advice
+
 MOST_LINES = 10
 """Lines of a result that is shown, the first being its title."""
 
@@ -152,12 +154,12 @@ def _cut(text: str, width: int = WIDTH) -> str:
     return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str, category: type[Warning], *advice: Advice) -> None:
     """Warn in the name of the user's line: the first that is neither of mercer nor scikit-learn."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_between(frame.f_globals.get("__name__", "")):
         level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level + 1)
+    warnings.warn(category(message, *advice), stacklevel=level + 1)
 
 
 def _is_between(module: str) -> bool:

@@ -29,6 +29,7 @@ from mercer.check import (
     plain_array,
     refuse_non_finite,
     refuse_sparse,
+    refused,
     whole,
 )
 from mercer.check import in_dtype_of as in_dtype_of
@@ -183,9 +184,10 @@ def axes_asked(n_components: Any) -> int | float | None:
     try:
         return whole(n_components, "n_components", least=1)
     except InvalidParameter:
-        raise InvalidParameter(
-            "n_components must be a whole number >= 1, a share of the inertia between 0 and 1, or "
-            f"None for all axes; found {n_components!r}"
+        raise refused(
+            "n_components",
+            "must be a whole number >= 1, a share of the inertia between 0 and 1, or None for all "
+            f"axes; found {n_components!r}",
         ) from None
 
 

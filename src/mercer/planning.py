@@ -12,7 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mercer.check import InvalidParameter, whole
+from mercer.check import (
+    Advice,
+    InvalidParameter,
+    whole,
+)
 from mercer.display import Shown
 from mercer.engines.base import Engine, machine_bytes
 from mercer.engines.cpu import Threads, engine_of
@@ -93,6 +97,8 @@ class Plan(Shown):
     seconds: float
     fits: bool
     alternative: str
+    advice: tuple[Advice, ...] = ()
+    """How to ask for the alternative."""
 
     def _title(self) -> str:
         return f"Plan: {self.method}"
@@ -130,12 +136,10 @@ def plan(model: Any, n: int, d: int) -> Plan:
     memory, passes, reason = _cost(method, n, d, count, model, engine)
     seconds = _seconds(method, model, n, d, count, engine)
     allowed = engine.memory if engine.memory is not None else machine_bytes()
-    alternative = (
-        ""
-        if memory <= allowed
-        else smaller(n, d, count, method, allowed, threads=threads_of(engine))
-    )
-    return Plan(method, reason, memory, passes, seconds, memory <= allowed, alternative)
+    fits, threads = memory <= allowed, threads_of(engine)
+    text, advice = smaller(n, d, count, method, allowed, threads=threads)
+    alternative = ("", ()) if fits else (text, (advice,))
+    return Plan(method, reason, memory, passes, seconds, fits, *alternative)
 
 
 def _lasting(work: Callable[[], Any]) -> float:

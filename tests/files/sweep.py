@@ -39,7 +39,7 @@ CODES = (0, 2, 3, 4, 5, 6)
 
 NEEDED = (
     *("h5py", "pandas", "pyarrow.csv", "pyarrow.ipc", "pyarrow.parquet", "pyarrow.compute"),
-    *("mercer.cli.fit", "mercer.cli.graphs", "mercer.cli.project", "mercer.cli.refusals"),
+    *("mercer.cli.fit", "mercer.cli.graphs", "mercer.cli.project", "mercer.cli.errors"),
 )
 """What is imported once, before the processes part."""
 

@@ -62,7 +62,7 @@ def _answered(argv: list[str], talk: Talk) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
-        from mercer.cli.refusals import refusal
+        from mercer.cli.errors import refusal
 
         message, code = refusal(error, args)
         talk.failed(message, code, error)
@@ -95,10 +95,11 @@ def command(args: Namespace, talk: Talk) -> int:
 @contextmanager
 def warnings_told(talk: Talk) -> Iterator[None]:
     """Tell warnings of the library in the words of the command line, each once."""
-    from mercer.cli.refusals import in_flags
+    from mercer.cli.errors import in_flags
 
     def tell(message: Warning | str, *_: object, **__: object) -> None:
-        talk.warn(in_flags(" ".join(str(message).split())))
+        said = in_flags(message, getattr(message, "advice", ()))
+        talk.warn(" ".join(said.split()))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_info
 
 from mercer import __version__
 from mercer.cli.codes import OK
-from mercer.cli.refusals import in_flags
+from mercer.cli.errors import in_flags
 from mercer.cli.running import finished
 from mercer.cli.talk import Talk
 from mercer.gram import Gram
@@ -59,7 +59,7 @@ def run(args: Namespace, talk: Talk) -> int:
             "memory_bytes": cost.memory,
             "seconds": cost.seconds,
             "is_possible": cost.fits,
-            "text": in_flags(str(cost)),
+            "text": in_flags(cost, cost.advice),
         }
     talk.answer(value, text_of(value))
     return OK

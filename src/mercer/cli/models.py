@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
+from mercer.cli.errors import in_flags
 from mercer.cli.parser import Misused
-from mercer.cli.refusals import in_flags
 from mercer.cli.running import finished
 from mercer.cli.sources import Data, data_of, without
 from mercer.cli.talk import Talk
@@ -261,10 +261,10 @@ def tell_plan(talk: Talk, model: Any, data: Data, *, times: int = 1) -> int:
         "seconds": cost.seconds,
         "error": error,
         "is_possible": cost.fits,
-        "alternative": in_flags(cost.alternative),
+        "alternative": in_flags(cost.alternative, cost.advice),
     }
     times_text = f", {times} times" if times > 1 else ""
-    talk.answer(value, f"{data}{times_text}\n{in_flags(str(cost))}\nerror: {error}")
+    talk.answer(value, f"{data}{times_text}\n{in_flags(cost, cost.advice)}\nerror: {error}")
     return OK if cost.fits else RESOURCE
 
 

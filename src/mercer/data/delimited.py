@@ -16,16 +16,23 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer.check import Array, DataWarning, TooLarge, UnreadableFile
+from mercer.check import (
+    Advice,
+    Array,
+    DataWarning,
+    TooLarge,
+    UnreadableFile,
+)
 from mercer.data.dialect import (
     DELIMITERS,
+    ENCODING,
     MISSING,
     SAMPLE,
     Dialect,
     encoding_of,
+    has_nul,
     has_row_names,
     is_number,
-    nul_message,
     records,
     refuse_unmarked,
     sniffed,
@@ -115,9 +122,10 @@ def _read(path: Path, limits: Limits, plan: Plan) -> Cells:
 
 def _warn_latin(name: str) -> None:
     warn(
-        f"{name} is not UTF-8 and was read as latin-1; if letters look wrong, "
-        "name its encoding with encoding=",
+        f"{name} is not UTF-8 and was read as latin-1; if letters look wrong, name its encoding "
+        f"with {ENCODING}",
         DataWarning,
+        ENCODING,
     )
 
 
@@ -377,7 +385,7 @@ def _lines(text: io.TextIOWrapper, name: str) -> Iterator[str]:
     while line := text.readline(LONGEST_LINE):
         number += 1
         if "\0" in line:
-            raise UnreadableFile(nul_message(name, f"line {number}"))
+            raise has_nul(name, f"line {number}")
         if len(line) == LONGEST_LINE:
             raise TooLarge(_long_line(name, number))
         yield line
@@ -401,9 +409,11 @@ def _number(cell: str, row: int, plan: Plan, place: Callable[[int], str]) -> flo
         return np.nan
     if is_number(cell, plan.dialect.decimal):
         return float(cell.replace(plan.dialect.decimal, "."))
+    missing, factor = Advice("na", [cell[:40]]), Advice("roles")
     raise UnreadableFile(
-        f"{place(row)}: {cell[:40]!r} is not a number. Declare it missing with "
-        f"na=[{cell[:40]!r}], or the column a factor with roles="
+        f"{place(row)}: {cell[:40]!r} is not a number. Declare it missing with {missing}, or the "
+        f"column a factor with {factor}",
+        *(missing, factor),
     )
 
 

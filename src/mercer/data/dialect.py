@@ -13,7 +13,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from mercer.check import UnreadableFile
+from mercer.check import (
+    Advice,
+    UnreadableFile,
+)
 
 SAMPLE = 2**16
 """Bytes from which the dialect is guessed."""
@@ -98,8 +101,9 @@ def checked_encoding(name: str) -> str:
         is_text = False
     if not is_text:
         raise UnreadableFile(
-            f"encoding={name[:40]!r} is no encoding of texts: name one such as utf-8, latin-1 or "
-            "utf-16-le"
+            f"{(given := Advice('encoding', name[:40]))} is no encoding of texts: name one such "
+            "as utf-8, latin-1 or utf-16-le",
+            given,
         )
     return name
 
@@ -108,9 +112,11 @@ def refuse_unmarked(sample: bytes, encoding: str, name: str) -> None:
     """Refuse wide encodings whose order of bytes is told neither by name nor by a mark."""
     wide = codecs.lookup(encoding).name
     if wide in ("utf-16", "utf-32") and not sample.startswith(tuple(mark for mark, _ in MARKS[1:])):
+        ways = Advice("encoding", f"{wide}-le"), Advice("encoding", f"{wide}-be")
         raise UnreadableFile(
             f"{name} does not begin with the mark of {wide}; name the order of its bytes: "
-            f"encoding='{wide}-le' or '{wide}-be'"
+            f"{ways[0]} or {ways[1]}",
+            *ways,
         )
 
 
@@ -121,14 +127,18 @@ def _wide_encoding(sample: bytes, name: str) -> str:
         return "utf-16-le"
     if sample[::2].count(0) > 0.7 * half and sample[1::2].count(0) < 0.1 * half:
         return "utf-16-be"
-    raise UnreadableFile(nul_message(name, f"byte {sample.index(bytes(1))}"))
+    raise has_nul(name, f"byte {sample.index(bytes(1))}")
 
 
-def nul_message(name: str, place: str) -> str:
-    """Return what is said of a file with NUL bytes."""
-    return (
-        f"{name} has a NUL byte at {place}: it is damaged or not a text. If it is, "
-        "name its encoding with encoding="
+ENCODING = Advice("encoding")
+
+
+def has_nul(name: str, place: str) -> UnreadableFile:
+    """Return the refusal of a file with NUL bytes."""
+    return UnreadableFile(
+        f"{name} has a NUL byte at {place}: it is damaged or not a text. If it is, name its "
+        f"encoding with {ENCODING}",
+        ENCODING,
     )
 
 

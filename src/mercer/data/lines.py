@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mercer.check import TooLarge, UnreadableFile
-from mercer.data.dialect import SAMPLE, encoding_of, nul_message, refuse_unmarked
+from mercer.data.dialect import ENCODING, SAMPLE, encoding_of, has_nul, refuse_unmarked
 from mercer.data.source import BLOCK, LONGEST_LINE, Limits, opened, refuse_bomb
 from mercer.data.table import LABEL
 
@@ -33,12 +33,13 @@ def lines_of(path: Path, limits: Limits, encoding: str | None = None) -> Iterato
                 if "\0" in block:
                     every = [*lines, left]
                     place = number + 1 + next(i for i, line in enumerate(every) if "\0" in line)
-                    raise UnreadableFile(nul_message(path.name, f"line {place}"))
+                    raise has_nul(path.name, f"line {place}")
                 number += len(lines)
                 yield lines
         except UnicodeError as error:
             raise UnreadableFile(
-                f"{path.name}, after line {number}: {error}; name the encoding with encoding="
+                f"{path.name}, after line {number}: {error}; name the encoding with {ENCODING}",
+                ENCODING,
             ) from error
     if left:
         yield [left]

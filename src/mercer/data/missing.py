@@ -9,7 +9,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import (
+    Advice,
+    Array,
+    InvalidInput,
+    InvalidParameter,
+)
 from mercer.data.table import Role, Table, as_labels, frozen, listed
 
 Missing: TypeAlias = str | Mapping[str, str]
@@ -87,17 +92,17 @@ def settled(table: Table, missing: Missing | Policies = "error") -> Table:
     >>> settled(table)
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: 1 number is missing, in column "x" (1), the first in row 1. Say what to do: missing="drop" leaves out 1 of 3 rows, missing="mean" puts the mean of the column
+    mercer.check.InvalidInput: 1 number is missing, in column "x" (1), the first in row 1. Say what to do: missing='drop' leaves out 1 of 3 rows, missing='mean' puts the mean of the column
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     asked = policies(missing)
     _refuse_infinite(table)
     holes = np.isnan(table.numbers)
     gaps = {} if asked.factor == "keep" else _gaps(table)
     if asked.number == "error" and holes.any():
-        raise InvalidInput(_counted(_numeric_names(table), holes, table, OF_NUMBERS))
+        raise _missing(_numeric_names(table), holes, table, OF_NUMBERS)
     if asked.factor == "error" and gaps:
         lost = np.column_stack(list(gaps.values()))
-        raise InvalidInput(_counted(list(gaps), lost, table, OF_CATEGORIES))
+        raise _missing(list(gaps), lost, table, OF_CATEGORIES)
     table = _dropped(table, holes, gaps, asked)
     if asked.number == "mean" and holes.any():
         table = _with_means(table)
@@ -133,21 +138,25 @@ def _refuse_infinite(table: Table) -> None:
     i, j = (int(k) for k in np.argwhere(infinite)[0])
     raise InvalidInput(
         f'{_row(table, i)}, column "{_numeric_names(table)[j]}" is {table.numbers[i, j]}, '
-        "which no kernel can use; correct it, or declare it missing with na="
+        f"which no kernel can use; correct it, or declare it missing with {NA}",
+        NA,
     )
 
 
-OF_NUMBERS = (("number is", "numbers are"), 'missing="mean" puts the mean of the column')
+NA = Advice("na")
+WAYS = {way: Advice("missing", way) for way in ("drop", "mean", "level", "mode")}
+OF_NUMBERS = (("number is", "numbers are"), f"{WAYS['mean']} puts the mean of the column")
 OF_CATEGORIES = (
     ("category is", "categories are"),
-    'missing="level" makes a level of them, missing="mode" puts the most frequent one',
+    f"{WAYS['level']} makes a level of them, {WAYS['mode']} puts the most frequent one",
 )
 """What is missing, one or many, and what else can be done."""
 
 
-def _counted(
+def _missing(
     names: list[str], holes: Array, table: Table, told: tuple[tuple[str, str], str]
-) -> str:
+) -> InvalidInput:
+    """Return the refusal of a table in which something is missing."""
     counts = holes.sum(axis=0)
     where = [f'"{names[j]}" ({counts[j]})' for j in np.argsort(-counts, kind="stable")[:6]]
     where = [text for text in where if not text.endswith("(0)")]
@@ -156,10 +165,11 @@ def _counted(
     first = _row(table, int(np.argmax(holes.any(axis=1))))
     rows = int(holes.any(axis=1).sum())
     (one, many), advice = told
-    return (
+    return InvalidInput(
         f"{total} {one if total == 1 else many} missing, in column{'s' * (columns > 1)} "
-        f'{", ".join(where)}{more}, the first in {first}. Say what to do: missing="drop" leaves '
-        f"out {rows} of {len(table)} rows, {advice}"
+        f"{', '.join(where)}{more}, the first in {first}. Say what to do: {WAYS['drop']} leaves "
+        f"out {rows} of {len(table)} rows, {advice}",
+        *WAYS.values(),
     )
 
 

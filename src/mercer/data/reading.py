@@ -10,6 +10,7 @@ from typing import Any, Literal, TypedDict, overload
 import numpy as np
 
 from mercer.check import (
+    Advice,
     Array,
     InvalidInput,
     InvalidParameter,
@@ -155,7 +156,8 @@ def _of_file(
 ) -> Table:
     kind = kind_of(path)
     if kind == "model":
-        raise UnreadableFile(f"{path.name} is a stored model: read it with mercer.load")
+        read_it = Advice("load", text="read it with mercer.load")
+        raise UnreadableFile(f"{path.name} is a stored model: {read_it}", read_it)
     if kind == "npy":
         return of_numbers(as_matrix(read_npy(path, limits), path.name), **shape)
     if kind == "zip":

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from mercer.check import TooLarge, UnreadableFile
+from mercer.check import (
+    Advice,
+    TooLarge,
+    UnreadableFile,
+)
 
 SMALL = 2**20
 """Bytes below which no ratio of compression is suspicious."""
@@ -45,6 +49,10 @@ RATIO = 100.0
 """Bytes that each byte on disk may unfold to."""
 
 
+WALK = Advice("open_points", text=", or walk over it with mercer.open_points")
+UNPACK = Advice("ratio", text="raise the limit with ratio=")
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much a file may unfold to: bytes in memory, and bytes for each byte on disk."""
@@ -57,12 +65,14 @@ class Limits:
         if size > self.memory:
             raise TooLarge(
                 f"{name} takes {size:,} bytes, more than the {self.memory:,} allowed; "
-                "raise the limit with memory=, or walk over it with mercer.open_points"
+                f"raise the limit with {(more := Advice('memory', size))}{WALK}",
+                *(more, WALK),
             )
         if packed is not None and size > SMALL and size > self.ratio * max(packed, 1):
             raise TooLarge(
                 f"{name} unfolds to more than {self.ratio:g} times its {packed:,} bytes, as files "
-                "made to exhaust memory do; if it is honest, raise the limit with ratio="
+                f"made to exhaust memory do; if it is honest, {UNPACK}",
+                UNPACK,
             )
 
 

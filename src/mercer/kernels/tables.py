@@ -12,6 +12,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from mercer.check import (
+    Advice,
     Array,
     DataWarning,
     InvalidInput,
@@ -420,10 +421,12 @@ def refuse_missing(column: Points) -> None:
         holes = _holes(part)
         if np.any(holes):
             count, first = int(np.sum(holes)), int(np.argmax(holes))
+            level = Advice("missing", "level", "Columns(missing='level')")
             raise InvalidInput(
                 f"{count} of {len(holes)} values {'is' if count == 1 else 'are'} missing, the "
                 f"first in row {first}; leave such rows out, impute numbers, or make a level of "
-                'missing categories: Columns(missing="level")'
+                f"missing categories: {level}",
+                level,
             )
 
 

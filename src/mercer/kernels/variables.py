@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import (
+    Advice,
     Array,
     InvalidInput,
     InvalidParameter,
@@ -193,9 +194,11 @@ def labels_of(points: Points, *, missing: str = "error") -> list[Hashable]:
     for i, point in enumerate(members(listed_labels(points))):
         is_hole = is_missing(point)
         if is_hole and missing == "error":
+            level = Advice("missing", "level", "Category(missing='level')")
             raise InvalidInput(
                 f"row {i} has no category; leave the row out, or make what is missing a level of "
-                'its own: Category(missing="level")'
+                f"its own: {level}",
+                level,
             )
         labels.append(None if is_hole else hashable(point))
     return labels

@@ -14,7 +14,16 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from mercer.check import Array, InvalidInput, finite, number, real_array, whole
+from mercer.check import (
+    Advice,
+    Advised,
+    Array,
+    InvalidInput,
+    finite,
+    number,
+    real_array,
+    whole,
+)
 from mercer.data.tidy import library_of
 from mercer.display import Shown, forget, warn
 from mercer.estimator import Model, in_dtype_of, one_of
@@ -40,7 +49,7 @@ FEW_POINTS = 300
 """Up to this many points several starts cost next to nothing, and find more than one does."""
 
 
-class StressNotConverged(ConvergenceWarning):
+class StressNotConverged(Advised, ConvergenceWarning):
     """A map whose loss could still be lowered when the iterations were used up."""
 
 
@@ -229,10 +238,12 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
             losses = [_in_fourth_powers(value, unit) for value in losses]
         self.stress_, self.stresses_ = losses[0], np.array(losses[1:])
         if not self.has_converged_:
+            more = f"raise max_iter = {self.max_iter} or tol = {self.tol:g}"
             warn(
                 f"after {self.n_iter_} iterations the loss still falls (it is "
-                f"{self.stress_:.6g}); raise max_iter = {self.max_iter} or tol = {self.tol:g}",
+                f"{self.stress_:.6g}); {more}",
                 StressNotConverged,
+                Advice("max_iter", 2 * self.max_iter, more),
             )
 
     @cached_property

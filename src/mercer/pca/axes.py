@@ -17,7 +17,12 @@ from scipy.linalg import eigh as some_eigenvectors
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.certificate import Certificate, sine_bounds
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import (
+    Advice,
+    Array,
+    InvalidInput,
+    InvalidParameter,
+)
 from mercer.engines.rounding import gamma, norm_bound
 from mercer.estimator import pieces
 from mercer.pca.tables import EPSILON, DenseTable, SparseTable, Table, noise_of
@@ -145,7 +150,8 @@ def _refuse_huge(side: int) -> None:
         raise InvalidParameter(
             f"all axes of a table whose smaller side is {side} take a matrix of "
             f"{8e-9 * side * side:.0f} GB, beyond what LAPACK addresses; give n_components a "
-            "number up to a fifth of that side"
+            "number up to a fifth of that side",
+            Advice("n_components", side // 5, "n_components"),
         )
 
 

@@ -12,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import (
+    Advice,
     Array,
     InvalidInput,
     InvalidParameter,
@@ -231,10 +232,12 @@ class KernelPCA(
             if reached >= asked or len(spectrum.values) < min(count, n):
                 return spectrum
             if count >= MOST_SOUGHT:
+                given = Advice("n_components", asked)
                 raise InvalidParameter(
-                    f"n_components={asked:g}: {count} axes hold {reached:.3g} of the inertia, and "
+                    f"{given}: {count} axes hold {reached:.3g} of the inertia, and "
                     f"of more than {STORED} individuals no more are sought; give the number of "
-                    "axes, or a smaller share"
+                    "axes, or a smaller share",
+                    given,
                 )
             count *= 2
 
@@ -276,9 +279,11 @@ class KernelPCA(
         if isinstance(asked, int):
             return asked
         if n > STORED:
+            every, ten = Advice("n_components", None), Advice("n_components", 10)
             raise InvalidParameter(
-                f"n_components=None keeps every axis, which takes the whole matrix of {n} "
-                f"individuals; beyond {STORED} give a number, for example n_components=10"
+                f"{every} takes the whole matrix of {n} individuals; beyond {STORED} give a "
+                f"number, for example {ten}",
+                *(every, ten),
             )
         return n
 

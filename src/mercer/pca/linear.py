@@ -16,6 +16,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import (
+    Advice,
     Array,
     InvalidInput,
     InvalidParameter,
@@ -242,7 +243,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         check_is_fitted(self)
         p = self._axes.table.shape[1]
         if self.spectrum_.rank is None or len(self._axis_inertias) < self.spectrum_.rank:
-            raise NotAvailable("the generalised variance needs all axes: n_components=None")
+            every = Advice("n_components", None)
+            raise NotAvailable(f"the generalised variance needs all axes: {every}", every)
         return float(np.prod(self.inertias_)) if len(self._axis_inertias) == p else 0.0
 
     def _left_out(self, count: int) -> float:

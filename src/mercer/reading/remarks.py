@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from mercer.check import Advice, Advised
 from mercer.display import in_ranges, warn
 
 NAMED = 5
 """Individuals or columns that a warning names before it only counts."""
 
 
-class ReadingWarning(UserWarning):
+class ReadingWarning(Advised, UserWarning):
     """Something on the axes has no meaning, or not the one it seems to have."""
 
 
@@ -60,13 +61,15 @@ def remark_axes(
     shared = [[k + 1 for k in cluster if k < kept] for cluster in clusters]
     if any(shared):
         axes = "; ".join(in_ranges(cluster) for cluster in shared if cluster)
-        way_out = ", or take more landmarks or method='exact'" if is_approximate else ""
+        exact = Advice("method", "exact")
+        way_out = f", or take more landmarks or {exact}" if is_approximate else ""
         doubt = "the approximation cannot tell apart" if is_approximate else "cannot be told apart"
         warn(
             f"eigenvalues that {doubt} make these axes arbitrary within the space "
             f"they span (with an axis not asked for where one stands alone): {axes}. Read sums "
             f"over such axes only{way_out}",
             DegenerateAxes,
+            exact,
         )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import isqrt
 
-from mercer.check import Points
+from mercer.check import Advice, Points
 from mercer.engines.base import NotEnoughMemory as NotEnoughMemory
 from mercer.engines.base import machine_bytes as machine_bytes
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
-from mercer.spectrum.dense import MOST_DENSE, dense_bytes
+from mercer.spectrum.dense import EXACT, MOST_DENSE, dense_bytes
 from mercer.spectrum.exact import exact_bytes, held_columns, needed_bytes, threads_of
 from mercer.spectrum.values import Operator
 
@@ -27,43 +27,54 @@ def refuse_beyond_budget(
     allowed = budget if budget is not None else machine_bytes()
     if needed > allowed:
         threads = threads_of(operator.base.engine)
-        option = smaller(n, d, count, method, allowed, threads=threads)
+        option, advice = smaller(n, d, count, method, allowed, threads=threads)
+        given = Advice("method", method)
         raise NotEnoughMemory(
-            f"method={method!r} for {count} axes of {n} points takes {readable(needed)}, and "
-            f"{readable(allowed)} may be used: {option}"
+            f"{given} for {count} axes of {n} points takes {readable(needed)}, and "
+            f"{readable(allowed)} may be used: {option}",
+            *(given, advice),
         )
 
 
-def smaller(n: int, d: int, count: int, method: str, allowed: int, *, threads: int = 1) -> str:
-    """Return in words the largest computation that fits.
+def smaller(
+    n: int, d: int, count: int, method: str, allowed: int, *, threads: int = 1
+) -> tuple[str, Advice]:
+    """Return in words the largest computation that fits, and how to ask for it.
 
-    >>> smaller(20_000, 10, 5, "dense", 10**9)
+    >>> smaller(20_000, 10, 5, "dense", 10**9)[0]
     "method='exact' takes 78.9 MB"
-    >>> smaller(20_000, 10, 5, "exact", 10**5)
+    >>> smaller(20_000, 10, 5, "exact", 10**5)[0]
     "use fewer points: method='dense' takes up to 52 of them"
-    >>> smaller(20_000, 10, 5, "exact", 20 * 10**6)
-    "method='nystrom' with landmarks=60 takes 20 MB"
+    >>> text, advice = smaller(20_000, 10, 5, "exact", 20 * 10**6)
+    >>> text, advice.value
+    ("method='nystrom' with landmarks=60 takes 20 MB", 60)
     """
     needed = needed_bytes(n, d, count, threads)
     if method == "dense" and needed <= allowed:
-        return f"method='exact' takes {readable(needed)}"
+        return f"{EXACT} takes {readable(needed)}", EXACT
     rank = min(n, (allowed - nystrom_bytes(n, d, count, 0)) // (8 * n))
     while rank > 0 and nystrom_bytes(n, d, count, rank) > allowed:
         rank -= max(1, rank // 50)
     if rank >= 1:
         size = readable(nystrom_bytes(n, d, count, rank))
-        return f"method='nystrom' with landmarks={rank} takes {size}"
-    return f"use fewer points: {_on_fewer(n, d, count, allowed)} of them"
+        return f"{(advice := on_landmarks(rank))} takes {size}", advice
+    advice, most = _on_fewer(n, d, count, allowed)
+    return f"use fewer points: {advice} takes up to {most} of them", advice
 
 
-def _on_fewer(n: int, d: int, count: int, allowed: int) -> str:
-    """Return in words how many points fit, with the usual number of landmarks or all at once."""
+def on_landmarks(count: int) -> Advice:
+    """Return the advice to take so many landmarks."""
+    return Advice("landmarks", count, f"method='nystrom' with landmarks={count}")
+
+
+def _on_fewer(n: int, d: int, count: int, allowed: int) -> tuple[Advice, int]:
+    """Return how many points fit, with the usual number of landmarks or all at once."""
     rank = landmarks_for(n, count, None)
     fixed = nystrom_bytes(0, d, count, rank)
     most = (allowed - fixed) // (nystrom_bytes(1, d, count, rank) - fixed)
     if most > rank:
-        return f"method='nystrom' with landmarks={rank} takes up to {most}"
-    return f"method='dense' takes up to {isqrt(allowed // dense_bytes(1))}"
+        return on_landmarks(rank), most
+    return Advice("method", "dense"), isqrt(allowed // dense_bytes(1))
 
 
 def readable(count: int) -> str:

@@ -9,7 +9,13 @@ import numpy as np
 from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
 
 from mercer.certificate import Certificate, sine_bounds
-from mercer.check import Array, InvalidParameter, chunks, power_of_two
+from mercer.check import (
+    Advice,
+    Array,
+    InvalidParameter,
+    chunks,
+    power_of_two,
+)
 from mercer.engines.lapack import factor_in_place
 from mercer.engines.rounding import gamma
 from mercer.engines.tiles import TILE
@@ -24,6 +30,8 @@ from mercer.spectrum.values import (
     rank_threshold,
     rounding_standing,
 )
+
+EXACT = Advice("method", "exact")
 
 MOST_DENSE = 32_766
 """LAPACK's work size for a larger matrix overflows 32 bits (numpy issue 25564)."""
@@ -53,7 +61,8 @@ def dense(operator: Operator, count: int) -> Spectrum:
     if n > MOST_DENSE:
         raise InvalidParameter(
             f"a dense decomposition of {n} points would overflow LAPACK's work size (more than "
-            f"{MOST_DENSE}) and take {8e-9 * n * n:.0f} GB; use method='exact'"
+            f"{MOST_DENSE}) and take {8e-9 * n * n:.0f} GB; use {EXACT}",
+            EXACT,
         )
     begun = perf_counter()
     K = operator.dense()
@@ -217,7 +226,8 @@ def _backward(K: Array, V: Array, values: Array, norm: float, unit: float) -> tu
         raise NotConverged(
             f"the decomposition of the {n} x {n} matrix left a residual of "
             f"{residual / max(norm, unit):.3g} of the largest eigenvalue and axes that are "
-            f"{tilt:.3g} from orthogonal, more than rounding explains: use method='exact'"
+            f"{tilt:.3g} from orthogonal, more than rounding explains: use {EXACT}",
+            EXACT,
         )
     # Entries are off by γ|K||V| + u|V||Θ|, whose Frobenius norm is at most this.
     size = (float(np.linalg.norm(K)) + norm) * float(np.sqrt(V.shape[1])) * (1.0 + tilt)

@@ -11,7 +11,12 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import clone
 
-from mercer.check import Array, InvalidInput, chunks
+from mercer.check import (
+    Advice,
+    Array,
+    InvalidInput,
+    chunks,
+)
 from mercer.estimator import PRECOMPUTED, require_fit
 from mercer.pca import PCA, KernelPCA
 from mercer.reading import ReadingWarning
@@ -92,9 +97,11 @@ def source_of(model: Any, X: Any, count: int | None) -> Source:
             f"{count} asked for"
         )
     if isinstance(model, KernelPCA) and model.spectrum_.is_approximate:
+        exact = Advice("method", "exact")
         raise InvalidInput(
             "the model is an approximation on landmarks, whose own error replicates would mix with "
-            "that of the sample; fit it with method='exact'"
+            f"that of the sample; fit it with {exact}",
+            exact,
         )
     is_large = isinstance(model, KernelPCA) and len(model.X_fit_) > STORED
     return Refits(model, count) if is_large else Cloud(model, count)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import errno
-import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from mercer.check import (
+    Advice,
     InvalidInput,
     InvalidParameter,
     MercerError,
@@ -25,46 +26,69 @@ from mercer.cli.parser import Misused
 if TYPE_CHECKING:
     from argparse import Namespace
 
+SYSTEM = {
+    errno.ENOENT: "there is no such file. Check the name",
+    errno.EACCES: "Permission denied. Ask its owner, or choose another",
+}
+"""What the system says of files, and what to do."""
+
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE)
 """What the system says where disks, quotas or open files are used up."""
 
-WORDS: tuple[tuple[str, str], ...] = (
-    (r'missing="drop"', "--drop-na"),
-    (r'(?:Columns|Category)\(missing="level"\)', "--impute level"),
-    (r'missing="(mean|mode|level)"', r"--impute \1"),
-    (r"\bna=\[(.*?)\]", r"--na \1"),
-    (r"\bna=", "--na"),
-    (r"a factor with roles=", "a factor with --factor"),
-    (r"\b(delimiter|decimal|encoding)=", r"--\1"),
-    (r"n_components=None keeps every axis, which takes", "all axes take"),
-    (r"\bn_components=(\d+)", r"--rank \1"),
-    (r"\bn_components\b", "--rank"),
-    (r"method='nystrom' with landmarks=(\d+)", r"--nystrom \1"),
-    (r"method='exact'", "--exact"),
-    (r"raise the limit with memory=, or walk .*$", "raise the limit with --memory"),
-    (r"raise the limit with ratio=", "unpack it first"),
-    (r"read it with mercer\.load", "give it to mercer project or mercer report"),
-    (r"sample_weight", "--weights"),
-    (r"^replicates must be", "--bootstrap must be"),
-    (r"; raise max_iter = \d+ or tol = \S+", "; try --seed with other numbers"),
-    (r"\[Errno \d+\] No such file or directory(: .*)?$", "there is no such file. Check the name"),
-    (r"\[Errno \d+\] (Permission denied)(: .*)?$", r"\1. Ask its owner, or choose another"),
-    (r"\[Errno \d+\] ", ""),
-)
-"""The library's advice, and the same advice in flags."""
+FLAGS: Mapping[str, str] = {
+    "n_components": "--rank",
+    "landmarks": "--nystrom",
+    "sample_weight": "--weights",
+    "replicates": "--bootstrap",
+    "random_state": "--seed",
+    "roles": "--factor",
+    **{name: f"--{name}" for name in ("na", "delimiter", "decimal", "encoding", "memory")},
+}
+"""What parameters are called on the command line; a value follows."""
+
+WORDS: Mapping[tuple[str, Any], str] = {
+    ("missing", "drop"): "--drop-na",
+    **{("missing", way): f"--impute {way}" for way in ("mean", "mode", "level")},
+    ("method", "exact"): "--exact",
+    ("n_components", None): "all axes",
+    ("ratio", ...): "unpack it first",
+    ("load", ...): "give it to mercer project or mercer report",
+    ("open_points", ...): "",
+}
+"""Advice that is no flag and its value."""
+
+MORE_STARTS = "try --seed with other numbers"
+"""Instead of more iterations, for which there is no flag."""
 
 
-def in_flags(message: str) -> str:
-    """Return a message of the library with its advice in the words of the command line.
+def in_flags(message: object, advice: Iterable[Advice] = ()) -> str:
+    """Return a message with its advice in the words of the command line.
 
-    >>> in_flags('Say what to do: missing="drop" leaves out 1 of 3 rows')
+    >>> drop = Advice("missing", "drop")
+    >>> in_flags(f"Say what to do: {drop} leaves out 1 of 3 rows", [drop])
     'Say what to do: --drop-na leaves out 1 of 3 rows'
-    >>> in_flags("Declare it missing with na=['NA?'], or the column a factor with roles=")
-    "Declare it missing with --na 'NA?', or the column a factor with --factor"
+    >>> in_flags("for example n_components=10", [Advice("n_components", 10)])
+    'for example --rank 10'
     """
-    for pattern, flag in WORDS:
-        message = re.sub(pattern, flag, message)
-    return message
+    text = str(message)
+    for part in advice:
+        text = text.replace(str(part), _flag(part))
+    return text
+
+
+def _flag(advice: Advice) -> str:
+    """Return one advice as a flag, as other words, or as it is where there are none."""
+    name, value, text = advice
+    is_listed = isinstance(value, list)
+    if not is_listed and (name, value) in WORDS:
+        return WORDS[name, value]
+    if name == "max_iter":
+        return MORE_STARTS
+    if name not in FLAGS:
+        return str(advice)
+    if value is ... or text == name:  # which speaks of the parameter alone
+        return FLAGS[name]
+    return f"{FLAGS[name]} {' '.join(map(repr, value)) if is_listed else value}"
 
 
 def refusal(error: Exception, args: Namespace | None = None) -> tuple[str, int]:
@@ -85,8 +109,25 @@ def refusal(error: Exception, args: Namespace | None = None) -> tuple[str, int]:
         )
     # A kernel's text is shown below its message, with a mark under the place; one line is left.
     first = str(error).splitlines()[0] if isinstance(error, WrittenFormError) else str(error)
-    message = in_flags(" ".join(first.split()))
+    said = in_flags(_without_number(first, error), _advice_of(error))
+    message = " ".join(said.split())
     return _with_place(message, error, args), code
+
+
+def _advice_of(error: BaseException | None) -> Iterator[Advice]:
+    """Yield what an error advises, and what those do of which it tells."""
+    while error is not None:
+        yield from getattr(error, "advice", ())
+        error = error.__cause__
+
+
+def _without_number(message: str, error: BaseException) -> str:
+    """Return what is said of a file with the system's reason in words, without its number."""
+    cause = error if isinstance(error, OSError) and error.errno else error.__cause__
+    if not isinstance(cause, OSError) or not cause.errno:
+        return message
+    reason = SYSTEM.get(cause.errno, f"{cause.strerror}")
+    return message.replace(str(cause), reason)
 
 
 def code_of(error: BaseException) -> int:
