@@ -100,9 +100,9 @@ def checked_encoding(name: str) -> str:
     except (LookupError, ValueError):  # ValueError for a NUL
         is_text = False
     if not is_text:
+        given = Advice("encoding", name[:40])
         raise UnreadableFile(
-            f"{(given := Advice('encoding', name[:40]))} is no encoding of texts: name one such "
-            "as utf-8, latin-1 or utf-16-le",
+            f"{given} is no encoding of texts: name one such as utf-8, latin-1 or utf-16-le",
             given,
         )
     return name

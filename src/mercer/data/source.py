@@ -63,9 +63,10 @@ class Limits:
     def check(self, size: int, packed: int | None, name: str) -> None:
         """Refuse a size that was declared, or already reached, if it is beyond the limits."""
         if size > self.memory:
+            more = Advice("memory", size)
             raise TooLarge(
                 f"{name} takes {size:,} bytes, more than the {self.memory:,} allowed; "
-                f"raise the limit with {(more := Advice('memory', size))}{WALK}",
+                f"raise the limit with {more}{WALK}",
                 *(more, WALK),
             )
         if packed is not None and size > SMALL and size > self.ratio * max(packed, 1):

@@ -57,7 +57,8 @@ def smaller(
         rank -= max(1, rank // 50)
     if rank >= 1:
         size = readable(nystrom_bytes(n, d, count, rank))
-        return f"{(advice := on_landmarks(rank))} takes {size}", advice
+        advice = on_landmarks(rank)
+        return f"{advice} takes {size}", advice
     advice, most = _on_fewer(n, d, count, allowed)
     return f"use fewer points: {advice} takes up to {most} of them", advice
 
