@@ -14,9 +14,9 @@ import mercer as mc
 from mercer import datasets, pictures
 from mercer.page.text import embedded
 from mercer.pictures.scene import Axis, Bars, Field, Lines, Panel, Points, Sheet, Surface
-from mercer.pictures.with_matplotlib import svg_of
 from mercer.pictures.with_plotly import as_data
 from mercer.pictures.with_scripts import Linking, as_value
+from mercer.pictures.with_svg import svg_of
 from tests.examples import ROOT, example
 
 gallery = example("gallery")

@@ -11,9 +11,9 @@ import pytest
 import mercer as mc
 from mercer import page, pictures
 from mercer.page.sections import with_sections
-from mercer.pictures.along import DRAWN, LOW
-from mercer.pictures.paths import OWN
+from mercer.pictures.preimages import DRAWN, LOW
 from mercer.pictures.scene import Bars, Labels, Lines, Panel, Points, Rule, Sheet, Texts
+from mercer.pictures.spectra import OWN
 
 
 @pytest.fixture(scope="module")

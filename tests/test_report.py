@@ -19,9 +19,10 @@ from mercer.data.table import Table
 from mercer.datasets import decathlon, eurodist, iris
 from mercer.page.data import describe
 from mercer.page.formula import mathml
+from mercer.page.limits import PAGE
 from mercer.page.reproduce import called
 from mercer.page.text import LONGEST, clean, embedded, packed
-from mercer.page.write import LARGEST, rendered
+from mercer.page.write import rendered
 from mercer.pictures.crowds import density
 from mercer.pictures.scene import Field, Lines, Panel, Points
 from tests.hostile import HOSTILE
@@ -284,12 +285,10 @@ def test_a_crowd_is_shown_as_a_density_and_a_sample_of_every_level(tmp_path: Pat
     (shading,) = marks_of(found, "plane-1-2", Field)
     assert np.sum(10.0**shading.scale.values - 1.0) == pytest.approx(60_000)
     page = mc.report(model, tmp_path / "crowd.html", table=table, choices={})
-    assert page.stat().st_size < LARGEST
+    assert page.stat().st_size < PAGE.bytes
 
 
-def test_a_page_that_would_be_too_large_shows_fewer_individuals(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_would_be_too_large_shows_fewer_individuals(tmp_path: Path) -> None:
     n = 9_000
     names = [f"{i:05d} " + "long name " * 20 for i in range(n)]
     table = Table.of({"x": np.arange(n) % 97, "y": np.arange(n) % 89}, row_names=names)
@@ -297,13 +296,11 @@ def test_a_page_that_would_be_too_large_shows_fewer_individuals(
     whole = mc.report(model, tmp_path / "names.html", table=table, choices={})
     assert "a sample of" not in whole.read_text(encoding="utf-8")
     limit = whole.stat().st_size - 1
-    monkeypatch.setattr("mercer.page.write.LARGEST", limit)
-    page = mc.report(model, tmp_path / "names.html", table=table, choices={})
+    page = mc.report(model, tmp_path / "names.html", table=table, choices={}, most_bytes=limit)
     assert page.stat().st_size <= limit
     assert "a sample of 5\N{NO-BREAK SPACE}000" in page.read_text(encoding="utf-8")
-    monkeypatch.setattr("mercer.page.write.LARGEST", 1_000)
     with pytest.raises(mc.InvalidInput, match="more than 1,000"):
-        mc.report(model, tmp_path / "no.html", table=table, choices={})
+        mc.report(model, tmp_path / "no.html", table=table, choices={}, most_bytes=1_000)
 
 
 def test_the_density_counts_every_point() -> None:

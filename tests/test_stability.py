@@ -19,10 +19,10 @@ import mercer as mc
 from mercer import pictures
 from mercer.check import Array
 from mercer.cli import main
-from mercer.page.stability import path_section
-from mercer.pictures.paths import CROSS
+from mercer.page.studies import path_section
 from mercer.pictures.scene import Lines
 from mercer.pictures.scene import Points as Marks
+from mercer.pictures.spectra import CROSS
 from mercer.stability import paths, replicates
 from mercer.stability.downdates import downdated
 from mercer.stability.procrustes import matched, rotation

@@ -42,7 +42,7 @@ class ImportanceStudy(Study[Importance]):
         }
 
     def section(self, found: Importance, model: Any, colour: Any) -> Any:
-        from mercer.page.importance import importance_section
+        from mercer.page.studies import importance_section
 
         return importance_section(found, model)
 

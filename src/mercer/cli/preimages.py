@@ -85,7 +85,7 @@ class PreimageStudy(Study[Found]):
         }
 
     def section(self, found: Found, model: Any, colour: Any) -> Any:
-        from mercer.page.preimages import preimage_section
+        from mercer.page.studies import preimage_section
 
         return preimage_section(*found, spectrum=model.spectrum_)
 

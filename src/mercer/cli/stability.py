@@ -56,7 +56,7 @@ class BootstrapStudy(Study[Bootstrap]):
         return {"replicates": found.replicates, "planes": found.planes, "axes": axes}
 
     def section(self, found: Bootstrap, model: Any, colour: Any) -> Any:
-        from mercer.page.stability import stability_section
+        from mercer.page.studies import stability_section
 
         return stability_section(found, colour=colour, spectrum=model.spectrum_)
 
@@ -89,7 +89,7 @@ class JackknifeStudy(Study[Jackknife]):
         return {"axes": axes, "individuals": records(columns)}  # the most influential first
 
     def section(self, found: Jackknife, model: Any, colour: Any) -> Any:
-        from mercer.page.stability import jackknife_section
+        from mercer.page.studies import jackknife_section
 
         return jackknife_section(found, spectrum=model.spectrum_)
 
@@ -137,7 +137,7 @@ class PathStudy(Study[ParameterPath]):
         }
 
     def section(self, found: ParameterPath, model: Any, colour: Any) -> Any:
-        from mercer.page.stability import path_section
+        from mercer.page.studies import path_section
 
         return path_section(found)
 

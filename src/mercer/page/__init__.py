@@ -10,12 +10,12 @@ The pictures that a model has by itself are listed in ``panels.py``. All picture
 scripts by matplotlib.
 """
 
-from mercer.page.importance import importance_section as importance_section
-from mercer.page.preimages import preimage_section as preimage_section
 from mercer.page.reproduce import Reading as Reading
 from mercer.page.sections import Section as Section
-from mercer.page.stability import jackknife_section as jackknife_section
-from mercer.page.stability import path_section as path_section
-from mercer.page.stability import stability_section as stability_section
+from mercer.page.studies import importance_section as importance_section
+from mercer.page.studies import jackknife_section as jackknife_section
+from mercer.page.studies import path_section as path_section
+from mercer.page.studies import preimage_section as preimage_section
+from mercer.page.studies import stability_section as stability_section
 from mercer.page.write import document as document
 from mercer.page.write import report as report

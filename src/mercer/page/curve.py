@@ -15,8 +15,7 @@ from mercer.gp import GaussianProcess, SampledOptimum
 from mercer.kernels.parameters import parameters
 from mercer.page.sections import Picture, Section
 from mercer.page.text import count_of, percent, short
-from mercer.pictures.curves import curves
-from mercer.pictures.fits import against_observed, penalty_path, residuals, thinned
+from mercer.pictures.curves import against_observed, curves, penalty_path, residuals, thinned
 from mercer.pictures.surfaces import contours
 from mercer.regression.kernel import KernelRegression
 from mercer.regression.path import decomposed

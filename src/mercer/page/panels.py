@@ -12,30 +12,26 @@ from mercer.check import Array, MercerError, how_many
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice, KaiserChoice
 from mercer.kernels.vectors import Linear
+from mercer.page.limits import PAGE
+from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
-from mercer.page.text import count_of
-from mercer.pictures.bars import contributions
-from mercer.pictures.circle import variables
+from mercer.page.text import count_of, percent
+from mercer.pictures.circle import contributions, variables
 from mercer.pictures.colours import coloured
 from mercer.pictures.crowds import sampled
+from mercer.pictures.curves import shepard
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.matrices import heat_map
 from mercer.pictures.planes import individuals, outliers
 from mercer.pictures.scene import Panel, Sheet
 from mercer.pictures.shares import Shares
-from mercer.pictures.spectra import scree
+from mercer.pictures.spectra import eigenvalues, scree
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.points import take
 from mercer.reading import Individuals, Supplementary
 
 Picture = Panel | Sheet
 Choices = dict[str, Choice]
-
-FUNCTIONS, GRID = 4, 41
-"""Eigenfunctions drawn, and places of their grids on each side."""
-
-PIXELS = 160
-"""Individuals of the picture of a Gram matrix, on each side."""
 
 NO_COMBINATIONS = (
     "Axes of this kernel are no combinations of variables: the arrows show how far each variable "
@@ -166,7 +162,7 @@ def _functions(subject: Subject, rows: Array) -> Iterator[tuple[str, Panel]]:
         return
     if subject.kernel == Linear():
         return
-    axes = tuple(range(1, min(subject.axes, FUNCTIONS) + 1))
+    axes = tuple(range(1, min(subject.axes, PAGE.functions) + 1))
     try:
         found = eigenfunctions.describe(
             subject.model,
@@ -174,7 +170,7 @@ def _functions(subject: Subject, rows: Array) -> Iterator[tuple[str, Panel]]:
             colour=_colour(subject),
             labels=subject.names,
             rows=rows,
-            grid=GRID,
+            grid=PAGE.grid,
         )
     except MercerError:  # the kernel does not exist between the individuals
         return
@@ -195,7 +191,7 @@ def _gram(subject: Subject) -> Panel:
     if colour is not None:
         levels = np.unique(colour.values.astype(str), return_inverse=True)[1]
         order = order[np.argsort(levels[order], kind="stable")]
-    rows = order[np.unique(np.linspace(0, n - 1, min(n, PIXELS)).round().astype(int))]
+    rows = order[np.unique(np.linspace(0, n - 1, min(n, PAGE.matrix)).round().astype(int))]
     if subject.is_precomputed:
         K = np.asarray(points)[np.ix_(rows, rows)]
     else:
@@ -214,3 +210,40 @@ def _gram(subject: Subject) -> Panel:
         order="given",
     )
     return replace(panel, notes=(f"k(x, y) of pairs. {some}, in the order of {by}.",))
+
+
+def map_sections(model: Any, value: dict[str, Any]) -> list[Section]:
+    """Return the section of distances that a map has, and none for other models."""
+    distances = getattr(model, "dissimilarity_matrix_", None)
+    if distances is None or len(distances) < 2:
+        return []
+    D = np.asarray(distances, float)
+    pictures: list[Panel] = []
+    said = []
+    if hasattr(model, "goodness_"):
+        pictures.append(eigenvalues.describe(model.eigenvalues_, title="Eigenvalues"))
+        kept, negative = percent(model.goodness_.absolute), percent(model.negative_mass_)
+        said.append(
+            f"The map keeps {kept} of the eigenvalues by modulus, Σ|λ|, of which the shares of its "
+            f"axes are; {negative} are negative before any correction."
+        )
+    pictures.append(shepard.describe(_pairs(model, D)))
+    if len(D) <= PAGE.distances and np.all(np.isfinite(D)):
+        names = value["individuals"]["names"]
+        pictures.append(
+            heat_map.describe(D, names=names, order="distance", what="distance", title="Distances")
+        )
+    return [Section("Distances", said, pictures)]
+
+
+def _pairs(model: Any, D: Array) -> tuple[Array, Array, Array]:
+    """Return the values of Shepard's diagram, those of a stress map as the model keeps them."""
+    kept = getattr(model, "shepard_", None)
+    if kept is not None:
+        return kept  # type: ignore[no-any-return]
+    rows = np.unique(np.linspace(0, len(D) - 1, min(len(D), PAGE.shepard)).round().astype(int))
+    F = model.embedding_[rows]
+    i, j = np.triu_indices(len(rows), 1)
+    given = D[np.ix_(rows, rows)][i, j]
+    drawn: Array = np.linalg.norm(F[i] - F[j], axis=1)
+    return given, drawn, given

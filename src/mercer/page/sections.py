@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from mercer.check import InvalidInput
+from mercer.page.tables import sheet_of
 from mercer.page.text import clean
 from mercer.pictures.scene import Panel, Sheet
 
@@ -21,9 +19,6 @@ Value = dict[str, Any]
 
 FORMAT = 2
 """The version of the value, for whoever reads it from a page."""
-
-MOST_CELLS = 20_000
-"""Cells of a table on a page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,34 +87,3 @@ def with_sections(value: Value, sections: Sequence[Section]) -> Value:
             }
         )
     return {**value, "panels": panels, "sheets": sheets, "sections": listed}
-
-
-def sheet_of(name: str, caption: str, columns: Mapping[str, Any]) -> Value:
-    """Return a table as a page holds it.
-
-    >>> sheet_of("t", "Sizes", {"who": ["a", "b"], "size": [1.0, 2.5]})["rows"]
-    [['a', 1.0], ['b', 2.5]]
-    """
-    arrays = {str(k): np.asarray(v) for k, v in columns.items()}
-    lengths = {len(a) for a in arrays.values()}
-    if len(lengths) > 1:
-        raise InvalidInput(f"the columns of table {caption!r} must have equal lengths")
-    kinds = {k: "number" if a.dtype.kind in "iuf" else "text" for k, a in arrays.items()}
-    most = max(MOST_CELLS // max(len(arrays), 1), 1)
-    rows = zip(*(a[:most].tolist() for a in arrays.values()), strict=True)
-    return {
-        "id": name,
-        "title": clean(caption, 300),
-        "columns": [{"name": clean(k), "kind": kind} for k, kind in kinds.items()],
-        "rows": [[cell(entry) for entry in row] for row in rows],
-    }
-
-
-def cell(entry: Any) -> Any:
-    """Return a cell as JSON holds it: numbers to six digits, None for what is not finite."""
-    if entry is None or isinstance(entry, bool | int):
-        return entry
-    if isinstance(entry, str):
-        return clean(entry)
-    number = float(entry)
-    return float(f"{number:.6g}") if np.isfinite(number) else None

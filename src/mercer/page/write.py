@@ -17,14 +17,15 @@ from mercer.data.extras import extra
 from mercer.data.source import regular
 from mercer.dimension.rules import Choice
 from mercer.page.data import Value, describe
-from mercer.page.maps import map_sections
+from mercer.page.limits import PAGE
+from mercer.page.panels import map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions
 from mercer.page.sections import Picture, Section, blank, with_sections
 from mercer.page.text import clean, embedded, short
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Sheet
-from mercer.pictures.with_matplotlib import svg_of
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
+from mercer.pictures.with_svg import svg_of
 from mercer.store.file import written
 
 ASSETS = Path(__file__).parent / "assets"
@@ -40,12 +41,6 @@ SCRIPTS = (
     "start.js",
 )
 """The scripts of the page in their order; the explorer serves the same files."""
-
-LARGEST = 10_000_000
-"""Bytes of a page: mail takes it, and every browser opens it."""
-
-FEWER = (LIMITS.points, LIMITS.sample, 1_000)
-"""Individuals shown one by one, tried in this order until the page is small enough."""
 
 
 def report(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -112,7 +107,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
 
     def tried() -> Iterator[Value]:
         asked = choices
-        for most in FEWER:
+        for most in (LIMITS.points, LIMITS.sample, PAGE.fewest_points):
             value = describe(
                 model,
                 table=table,
@@ -178,7 +173,7 @@ def document(  # noqa: PLR0913  (keywords with defaults, none of which implies a
 
 def _written(target: Path, tried: Iterator[Value], most_bytes: int | None) -> Path:
     """Write the first page that is small enough."""
-    largest = LARGEST if most_bytes is None else most_bytes
+    largest = PAGE.bytes if most_bytes is None else most_bytes
     for value in tried:
         page = rendered(value).encode("utf-8")
         if len(page) <= largest:

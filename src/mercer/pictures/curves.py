@@ -1,4 +1,4 @@
-"""Lines against points: fitted curves with their bands, and Shepard's diagram."""
+"""Lines against points: fitted curves with their bands, residuals, penalties, Shepard's diagram."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, InvalidInput, real_array
-from mercer.pictures.colours import BLUE, INK, ORANGE, PALETTE
+from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.scene import Axis, Band, Dash, Lines, Mark, Panel, Points, spanned
+from mercer.pictures.scene import Axis, Band, Dash, Lines, Mark, Panel, Points, Rule, Sheet, spanned
 
 DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 
@@ -96,3 +96,113 @@ def shepard(values: Any, *, title: str = "Shepard diagram") -> Panel:
     x = Axis("dissimilarity", spanned(given, np.zeros(1)))
     y = Axis("distance on the map", spanned(found, fitted, np.zeros(1)))
     return Panel(marks, x, y, title=title, notes=notes)
+
+
+MOST = 5_000
+"""Points beyond which they are thinned evenly in their order."""
+
+CRITERIA = {
+    "gcv": "generalised cross-validation",
+    "loo": "leave-one-out",
+    "reml": "restricted likelihood",
+}
+
+
+def thinned(count: int) -> tuple[slice, tuple[str, ...]]:
+    """Return which of so many points are drawn, and what to say of it.
+
+    >>> thinned(12_000)
+    (slice(None, None, 3), ('One point of every 3 is drawn.',))
+    """
+    step = -(-count // MOST) if count else 1
+    return slice(None, None, step), (f"One point of every {step} is drawn.",) if step > 1 else ()
+
+
+@Drawing
+def residuals(
+    at: Any,
+    values: Any,
+    *,
+    deviation: float | None = None,
+    name: str = "fitted value",
+    names: tuple[str, ...] | None = None,
+    title: str = "Residuals",
+) -> Panel:
+    """Residuals against fitted values or a variable, with lines at two deviations.
+
+    >>> panel = residuals.describe([0.0, 1.0], [0.5, -0.5], deviation=0.4)
+    >>> [mark.at for mark in panel.marks[1:]]
+    [0.0, -0.8, 0.8]
+    """
+    x, y = real_array(at, "at"), real_array(values, "values")
+    if x.shape != y.shape or x.ndim != 1:
+        raise InvalidInput(f"there are residuals of shape {y.shape} at places of shape {x.shape}")
+    rows, notes = thinned(len(x))
+    shown = None if names is None else tuple(names)[rows]
+    marks: list[Mark] = [
+        Points(x[rows], y[rows], colour=BLUE, size=4.5, opacity=0.7, names=shown),
+        Rule(0.0, colour=INK, dash="solid"),
+    ]
+    ends = [y, np.zeros(1)]
+    if deviation is not None:
+        two = 2.0 * float(deviation)
+        marks += [
+            Rule(-two, colour=ORANGE),
+            Rule(two, colour=ORANGE, name="two standard deviations of the noise"),
+        ]
+        ends.append(np.array([-two, two]))
+    sides = Axis(name, spanned(x, margin=0.02)), Axis("residual", spanned(*ends))
+    return Panel(tuple(marks), sides[0], sides[1], title=title, notes=notes)
+
+
+@Drawing
+def penalty_path(
+    path: Any, *, chosen: float | None = None, title: str = "Choice of the penalty"
+) -> Sheet:
+    """A criterion and the degrees of freedom over all penalties, the chosen one marked.
+
+    ``path`` is what `mercer.regression.penalty_path` returns.
+
+    >>> from mercer.regression.path import PenaltyPath
+    >>> at = np.array([0.1, 1.0, 10.0])
+    >>> path = PenaltyPath("gcv", at, np.array([2.0, 1.0, 3.0]), np.array([5.0, 3.0, 2.0]))
+    >>> [panel.y.title for panel in penalty_path.describe(path, chosen=1.0).panels]
+    ['generalised cross-validation', 'degrees of freedom']
+    """
+    penalties = real_array(path.penalties, "penalties")
+    side = Axis("penalty", (float(penalties[0]), float(penalties[-1])), is_log=True)
+    mark: tuple[Mark, ...] = ()
+    if chosen is not None and penalties[0] <= chosen <= penalties[-1]:
+        mark = (Rule(float(chosen), is_level=False, colour=ORANGE, name=f"chosen: {chosen:.3g}"),)
+    panels = []
+    for name, values in (
+        (CRITERIA.get(path.criterion, path.criterion), path.scores),
+        ("degrees of freedom", path.degrees_of_freedom),
+    ):
+        heights = real_array(values, name)
+        is_log = bool(np.all(heights > 0)) and float(heights.max()) > 30.0 * float(heights.min())
+        line = Lines(penalties, heights, colour=BLUE, width=1.8)
+        up = Axis(name, spanned(heights, is_log=is_log), is_log=is_log)
+        panels.append(Panel((line, *mark), side, up))
+    notes = () if mark or chosen is None else ("The chosen penalty is infinite: a line.",)
+    return Sheet(tuple(panels), 2, title, notes, cell=(4.8, 3.6))
+
+
+@Drawing
+def against_observed(
+    fitted: Any, observed: Any, *, names: tuple[str, ...] | None = None, title: str = ""
+) -> Panel:
+    """Observed against fitted values, with the line on which both are equal.
+
+    >>> against_observed.describe([1.0, 2.0], [1.5, 1.5]).marks[0].x
+    array([1., 2.])
+    """
+    x, y = real_array(fitted, "fitted"), real_array(observed, "observed")
+    rows, notes = thinned(len(x))
+    ends = spanned(x, y)
+    shown = None if names is None else tuple(names)[rows]
+    line = Lines(np.array(ends), np.array(ends), colour=GREY, dash="dashed", name="equal")
+    points = Points(x[rows], y[rows], colour=BLUE, size=4.5, opacity=0.7, names=shown)
+    return Panel(
+        (points, line), Axis("fitted", ends), Axis("observed", ends), title=title, notes=notes
+    )

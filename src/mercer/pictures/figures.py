@@ -7,7 +7,7 @@ from typing import Any
 import plotly.io
 from plotly import graph_objects
 
-from mercer.pictures.toolbar import config
+from mercer.pictures.with_plotly import config
 
 
 class Figure(graph_objects.Figure):

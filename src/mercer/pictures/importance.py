@@ -9,11 +9,11 @@ import numpy as np
 
 from mercer.check import Array, InvalidInput, whole
 from mercer.importance import Importance
-from mercer.pictures.bars import percents
+from mercer.pictures.circle import percents
 from mercer.pictures.colours import BLUE, GREY, INK, PALE, PALETTE
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.planes import Plane, as_individuals, individuals
+from mercer.pictures.planes import Plane, as_individuals, individuals, spread
 from mercer.pictures.scene import Axis, Bars, Labels, Lines, Mark, Panel, Points, spanned
 from mercer.pictures.shares import chosen
 from mercer.reading.slopes import AxisSlopes
@@ -78,7 +78,7 @@ def slopes(  # noqa: PLR0913  (what to show is an argument each, none of which i
     arrows = of.arrows[:, :, k].real
     strength = of.weights @ np.hypot(arrows[:, :, 0], arrows[:, :, 1])
     shown = np.argsort(-strength, kind="stable")[: whole(most, "most", least=1)]
-    rows = _spread(xy, whole(places, "places", least=1))
+    rows = spread(xy, whole(places, "places", least=1))
     longest = float(np.hypot(*arrows[np.ix_(rows, shown)].reshape(-1, 2).T).max(initial=0.0))
     factor = REACH * float(np.ptp(xy, axis=0).max(initial=0.0)) / longest if longest > 0 else 1.0
     base = individuals.describe(read, axes=axes, spectrum=spectrum, labels=0)
@@ -110,20 +110,6 @@ def slopes(  # noqa: PLR0913  (what to show is an argument each, none of which i
         has_origin=True,
         size=(6.4, 5.6),
     )
-
-
-def _spread(xy: Array, count: int) -> Array:
-    """Return rows far from one another: each the farthest from all that were taken before.
-
-    >>> _spread(np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [2.0, 0.0]]), 3).tolist()
-    [2, 0, 3]
-    """
-    first = int(np.argmax(np.hypot(*xy.T)))
-    rows, nearest = [first], np.hypot(*(xy - xy[first]).T)
-    while len(rows) < min(count, len(xy)) and nearest.max() > 0:
-        rows.append(int(np.argmax(nearest)))
-        nearest = np.minimum(nearest, np.hypot(*(xy - xy[rows[-1]]).T))
-    return np.array(rows)
 
 
 def _drawn(at: Array, steps: Array, colour: str, name: str) -> Lines:

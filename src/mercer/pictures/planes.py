@@ -344,6 +344,20 @@ def _named(plane: Plane, count: int, marks: list[Mark]) -> Labels:
     return Labels(x, y, ids.names, inks, most=max(0, int(count)), ids=ids)
 
 
+def spread(xy: Array, count: int) -> Array:
+    """Return rows far from one another: each the farthest from all that were taken before.
+
+    >>> spread(np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [2.0, 0.0]]), 3).tolist()
+    [2, 0, 3]
+    """
+    first = int(np.argmax(np.hypot(*xy.T)))
+    rows, nearest = [first], np.hypot(*(xy - xy[first]).T)
+    while len(rows) < min(count, len(xy)) and nearest.max() > 0:
+        rows.append(int(np.argmax(nearest)))
+        nearest = np.minimum(nearest, np.hypot(*(xy - xy[rows[-1]]).T))
+    return np.array(rows)
+
+
 @Drawing
 def outliers(
     values: Any,

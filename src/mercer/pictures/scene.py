@@ -18,6 +18,9 @@ Linked = Literal["individuals", "supplementary", "variables", "supplementary var
 INCH = 72.0
 """Points in an inch, the unit in which text and markers are measured."""
 
+PIXELS = 96.0
+"""Pixels in an inch, as browsers count them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ids:

@@ -1,4 +1,4 @@
-"""How far individuals would move on other samples: an ellipse of replicates around each."""
+"""How far individuals and axes would move: ellipses of replicates, and who turns the axes."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, real_array
+from mercer.check import Array, InvalidInput, real_array, whole
 from mercer.display import in_ranges
-from mercer.pictures.colours import BLUE, PALE
+from mercer.pictures.colours import BLUE, INK, PALE, RED
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.ellipses import Ellipse, ellipse, outline
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.planes import Plane, as_individuals, individuals
-from mercer.pictures.scene import Lines, Panel, spanned
-from mercer.pictures.shares import chosen
+from mercer.pictures.planes import Plane, as_individuals, individuals, spread
+from mercer.pictures.scene import Axis, Labels, Lines, Mark, Panel, Points, spanned
+from mercer.pictures.shares import as_shares, chosen
 from mercer.reading import Individuals
 from mercer.settings import CONFIDENCE
-from mercer.stability import Bootstrap
+from mercer.stability import Bootstrap, Jackknife
 
-NAMED = 5
+LISTED = 5
 
 MOST = 24
 """Ellipses of a `Bootstrap` that are drawn, of individuals spread over the plane."""
@@ -83,24 +83,8 @@ def _covering(values: Bootstrap, axes: Sequence[int]) -> dict[int, Ellipse]:
     xy: Array = values.coordinates[:, at]
     size = values.radius2(2)
     covariances = values.covariances[:, at][:, :, at]
-    return {i: outline(xy[i], covariances[i], size) for i in spread(xy, MOST)}
-
-
-def spread(xy: Array, count: int) -> list[int]:
-    """Return the rows of some points far from each other: the next is the farthest from all before.
-
-    >>> spread(np.array([[0.0, 0.0], [0.1, 0.0], [3.0, 0.0], [0.0, 1.0]]), 3)
-    [1, 2, 3]
-    """
-    if len(xy) <= count:
-        return list(range(len(xy)))
-    squares = np.sum(xy**2, axis=1)
-    rows = [int(np.argmax(squares))]
-    nearest = np.sum((xy - xy[rows[0]]) ** 2, axis=1)
-    while len(rows) < count:
-        rows.append(int(np.argmax(nearest)))
-        nearest = np.minimum(nearest, np.sum((xy - xy[rows[-1]]) ** 2, axis=1))
-    return sorted(rows)
+    rows = range(len(xy)) if len(xy) <= MOST else sorted(spread(xy, MOST).tolist())
+    return {i: outline(xy[i], covariances[i], size) for i in rows}
 
 
 def _said(values: Bootstrap) -> tuple[str, ...]:
@@ -137,8 +121,8 @@ def _panel(  # noqa: PLR0913, PLR0917  (what both ways to ask for the picture ha
                 Lines(one.line[:, 0], one.line[:, 1], colour=ink, width=0.8, is_filled=is_filled)
             )
     if without:
-        more = f" and {len(without) - NAMED} more" if len(without) > NAMED else ""
-        notes += (f"No ellipse for {', '.join(without[:NAMED])}{more}.",)
+        more = f" and {len(without) - LISTED} more" if len(without) > LISTED else ""
+        notes += (f"No ellipse for {', '.join(without[:LISTED])}{more}.",)
     x = spanned(np.array(base.x.limits), *(line.x for line in lines), margin=0.01)
     y = spanned(np.array(base.y.limits), *(line.y for line in lines), margin=0.01)
     return Panel(
@@ -150,3 +134,119 @@ def _panel(  # noqa: PLR0913, PLR0917  (what both ways to ask for the picture ha
         is_equal=True,
         has_origin=True,
     )
+
+
+NAMED = 3
+"""Individuals that are named on each axis."""
+
+LETTERS = 17
+"""Letters of a name beside a dot."""
+
+HALF = 0.34
+"""Half the width of the strip of an axis, whose unit is the distance to the next."""
+
+GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+"""Multiples of it modulo 1 are spread evenly, however many there are."""
+
+
+@Drawing
+def jackknife(
+    values: Jackknife,
+    *,
+    spectrum: Any = None,
+    named: int = NAMED,
+    title: str = "How far an axis turns without an individual",
+) -> Panel:
+    """A strip for each axis: an individual stands where the axis turns to without it.
+
+    Parameters
+    ----------
+    values : Jackknife
+        What `mercer.jackknife` returned.
+    spectrum : Spectrum or array, optional
+        ``model.spectrum_``, or the shares of the axes, for their names.
+    named : int
+        How many individuals are named on each axis, those that turn it most.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> model = mc.PCA(2, standardize=True).fit(mc.datasets.decathlon())
+    >>> panel = jackknife.describe(mc.jackknife(model), spectrum=model.spectrum_)
+    >>> panel.y.ticks[1][1], panel.of_kind(Labels)[0].texts[0]
+    ('Dim 2 (17.4 %)', 'Casarsa')
+    """
+    named = whole(named, "named", least=0)
+    shares, axes = as_shares(spectrum), values.angles.shape[1]
+    rest: list[Mark] = []
+    top: list[tuple[float, float, str]] = []
+    for k in range(axes):
+        angles, level = values.angles[:, k], float(axes - k)
+        rows = np.flatnonzero(np.isfinite(angles))
+        rows = rows[np.argsort(-angles[rows], kind="stable")]
+        most, others = rows[:named], rows[named:]
+        # Neighbours in size stand at different heights, so that neither dots nor names hide others.
+        heights = level + HALF * (2.0 * (np.arange(len(others)) * GOLDEN % 1.0) - 1.0)
+        steps = level + HALF * (1.0 - 2.0 * (np.arange(len(most)) + 0.5) / max(1, len(most)))
+        rest.append(
+            Points(
+                angles[others],
+                heights,
+                colour=BLUE,
+                size=4.0,
+                opacity=0.6,
+                names=tuple(values.labels[i] for i in others),
+            )
+        )
+        median = float(np.median(angles[rows])) if rows.size else np.nan
+        rest.append(
+            Lines(
+                np.full(2, median),
+                level + np.array([-1.2, 1.2]) * HALF,
+                colour=INK,
+                width=1.6,
+                name="median" if k == 0 else None,
+            )
+        )
+        top += [(angles[i], h, values.labels[i]) for i, h in zip(most, steps, strict=True)]
+    top.sort(key=lambda one: -one[0])  # the largest of all finds its place first
+    marks = rest + _named(top)
+    reach = float(np.nanmax(values.angles, initial=0.0)) or 1.0
+    left_out = int(np.sum(np.isfinite(values.influences)))
+    return Panel(
+        tuple(marks),
+        Axis("degrees", (-0.03 * reach, 1.25 * reach)),
+        Axis(
+            "",
+            (0.4, axes + 0.6),
+            ticks=tuple((float(axes - k), shares.title(k + 1)) for k in range(axes)),
+        ),
+        title=title,
+        notes=(
+            f"Each dot is one of {left_out} individuals: the axis turns by so much when it is left "
+            "out. The same individual stands once on each axis.",
+        ),
+        size=(4.8, 1.2 + 0.85 * axes),
+    )
+
+
+def _named(top: list[tuple[float, float, str]]) -> list[Mark]:
+    """Return the individuals that are named, with their names."""
+    if not top:
+        return []
+    x, y = np.array([[angle, height] for angle, height, _ in top]).T
+    names = tuple(name for *_, name in top)
+    return [
+        Points(x, y, colour=RED, marker="diamond", size=6.0, names=names),
+        Labels(x, y, tuple(map(_cut, names)), (INK,) * len(names)),
+    ]
+
+
+def _cut(name: str) -> str:
+    """Return a long name without its middle: what tells names apart is at their ends.
+
+    >>> _cut("Karpov"), _cut("an individual of a long name, 24")
+    ('Karpov', 'an indiv…name, 24')
+    """
+    half = (LETTERS - 1) // 2
+    return name if len(name) <= LETTERS else f"{name[:half]}…{name[-half:]}"

@@ -12,6 +12,7 @@ from mercer.check import Array
 from mercer.pictures.colours import Scale, hexes
 from mercer.pictures.scene import (
     INCH,
+    PIXELS,
     Arrows,
     Band,
     Bars,
@@ -23,9 +24,6 @@ from mercer.pictures.scene import (
     Surface,
     Texts,
 )
-
-PIXELS = 96.0
-"""Pixels in an inch, as browsers count them."""
 
 DASHES = {"solid": "solid", "dashed": "dash", "dotted": "dot"}
 MARKERS = {

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-import warnings
 from collections.abc import Callable
-from html import escape
-from io import BytesIO, StringIO
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -37,12 +34,6 @@ from mercer.pictures.scene import (
 MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "X"}
 DASHES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
 LEVELS = 14
-FONTS = ["DejaVu Sans", "Verdana", "Segoe UI", "Arial", "sans-serif"]
-"""Fonts of pictures in a page; the first is that by which matplotlib finds places for words."""
-
-NO_DATE = {"Date": None, "Creator": None, "Format": None, "Type": None}
-"""What a file says of itself: nothing, so that the same picture makes the same bytes."""
-
 LETTERS_BELOW = 90
 """Letters of the ticks below a panel; more stand upright."""
 
@@ -62,14 +53,14 @@ def drawn(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
     told: set[str | None] = {None}
     for i, panel in enumerate(picture.panels):
         found[i] = _added(figure, panel, (picture.rows, picture.columns, i + 1))
-        names = {_name(mark) for mark in panel.marks}
-        _marks(panel, found[i], has_legend=not names <= told)
+        names = {name_of(mark) for mark in panel.marks}
+        draw_marks(panel, found[i], has_legend=not names <= told)
         told |= names
     if picture.title:
         figure.suptitle(picture.title, parse_math=False)
     if picture.notes:
         figure.supxlabel(_wrapped(picture.notes, picture.inches[0]), fontsize=8, color=GREY)
-    _label(picture.panels, found.tolist(), figure)
+    draw_labels(picture.panels, found.tolist(), figure)
     return found
 
 
@@ -80,85 +71,10 @@ def png_of(figure: Any) -> bytes:
     return file.getvalue()
 
 
-def svg_of(picture: Panel | Sheet, title: str, name: str) -> str:
-    """Return a picture as SVG that can stand inside a page; its own parts are called by ``name``.
-
-    >>> svg_of(Panel((Rule(0.5),), Axis("time"), Axis("height")), "A line", "line")[:36]
-    '<svg role="img" aria-label="A line" '
-    """
-    matplotlib = extra("matplotlib", "report", "a page")
-    look = {"svg.fonttype": "none", "svg.hashsalt": name, "font.sans-serif": FONTS}
-    file = StringIO()
-    sheet = picture if isinstance(picture, Sheet) else Sheet((picture,), 1, size=picture.size)
-    with warnings.catch_warnings(), matplotlib.rc_context(look):
-        warnings.filterwarnings("ignore", message="Glyph .* missing")  # the browser has them
-        figures = extra("matplotlib.figure", "report", "a page")
-        figure = figures.Figure(figsize=sheet.inches)
-        told: set[str | None] = {None}
-        axes = []
-        for i, panel in enumerate(sheet.panels):
-            place = _place(panel, sheet, i, is_new=bool(_names(panel) - told))
-            axes.append(figure.add_axes(place, projection=None if panel.z is None else "3d"))
-            _marks(panel, axes[-1], has_legend=bool(_names(panel) - told))
-            told |= _names(panel)
-        _label(sheet.panels, axes, figure)
-        figure.savefig(file, format="svg", metadata=NO_DATE)
-    # What stands before the element is for files, and its style would hold for the whole page.
-    text = re.sub(
-        r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", "", file.getvalue(), flags=re.S
-    )
-    text = re.sub(r'<(g|svg) id="[^"]*"', r"<\1", text)
-    text = re.sub(r" *\n *", "\n", text)
-    box = re.search(r'viewBox="[^"]*"', text)
-    head = f'<svg role="img" aria-label="{escape(title)}" {box[0] if box else ""} {XML}>'
-    return re.sub(r"^.*?<svg[^>]*>", lambda _: head, text, count=1, flags=re.S)
-
-
-def _names(panel: Panel) -> set[str | None]:
-    return {_name(mark) for mark in panel.marks}
-
-
-def _place(panel: Panel, sheet: Sheet, number: int, *, is_new: bool) -> list[float]:
-    """Return the share of a sheet that the frame of a panel takes, room for its words left free.
-
-    The room is reckoned by the letters of the words, a tenth of the time of matplotlib's layout.
-    """
-    row, column = divmod(number, sheet.columns)
-    (width, height), (wide, tall) = (
-        sheet.inches,
-        tuple(
-            INCH * side for side in (sheet.inches[0] / sheet.columns, sheet.inches[1] / sheet.rows)
-        ),
-    )
-    left = bottom = top = right = 4.0
-    if panel.y.is_shown or panel.z is not None:
-        texts = [cut(text) for _, text in panel.y.ticks or ()]
-        left = max((width_of(t, 8.0) for t in texts), default=32.0) + (
-            22.0 if panel.y.title else 8.0
-        )
-    if panel.x.is_shown or panel.z is not None:
-        bottom = 24.0 + 11.0 * _extra_lines(panel.x) + (16.0 if panel.x.title else 0.0)
-        bottom += _steepness(panel.x)
-    top = 20.0 if panel.title else 8.0
-    right = 12.0
-    names = [name for name in _names(panel) if name]
-    if is_new and names and _is_legend_outside(panel):
-        right = min(max(width_of(name, 8.0) for name in names) + 34.0, 0.4 * wide)
-    x, y = column * wide + left, (sheet.rows - row - 1) * tall + bottom
-    w, h = max(wide - left - right, 20.0), max(tall - bottom - top, 20.0)
-    return [x / (INCH * width), y / (INCH * height), w / (INCH * width), h / (INCH * height)]
-
-
-XML = (
-    'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-    'stroke-linejoin="round" stroke-linecap="butt"'
-)
-
-
 def _panel(panel: Panel, ax: Any, figure: Any) -> Any:
     ax = ax or _added(figure or _figure(panel.size), panel, (1, 1, 1))
-    _marks(panel, ax, has_legend=True)
-    _label((panel,), [ax], ax.figure)
+    draw_marks(panel, ax, has_legend=True)
+    draw_labels((panel,), [ax], ax.figure)
     return ax
 
 
@@ -177,7 +93,7 @@ def _wrapped(notes: tuple[str, ...], inches: float) -> str:
     return "\n".join(line for note in notes for line in textwrap.wrap(note, width))
 
 
-def _marks(panel: Panel, ax: Any, *, has_legend: bool) -> None:
+def draw_marks(panel: Panel, ax: Any, *, has_legend: bool) -> None:
     """Draw all but the labels, whose places depend on the size of the panel."""
     if panel.has_origin and panel.z is None:
         ax.axhline(0.0, color=PALE, lw=0.8, zorder=0)
@@ -199,7 +115,7 @@ def _marks(panel: Panel, ax: Any, *, has_legend: bool) -> None:
         ax.annotate(
             _wrapped(panel.notes, float(inches)),
             (0.0, 0.0),
-            (0.0, -34.0 - 11.0 * _extra_lines(panel.x)),
+            (0.0, -34.0 - 11.0 * extra_lines(panel.x)),
             xycoords="axes fraction",
             textcoords="offset points",
             va="top",
@@ -211,11 +127,12 @@ def _marks(panel: Panel, ax: Any, *, has_legend: bool) -> None:
         _legend(panel, ax)
 
 
-def _extra_lines(side: Axis) -> int:
+def extra_lines(side: Axis) -> int:
+    """Return how many lines the ticks of a side take beside the first."""
     return max((text.count("\n") for _, text in side.ticks or ()), default=0)
 
 
-def _steepness(side: Axis) -> float:
+def steepness(side: Axis) -> float:
     """Return how much more room the ticks below a panel need because they stand upright."""
     lines = [line for _, text in side.ticks or () for line in text.split("\n")]
     long = max(map(len, lines), default=0)
@@ -235,7 +152,7 @@ def _side(side: Axis, name: str, ax: Any) -> None:
         for text in axis.get_ticklabels():
             text.set_parse_math(False)
             text.set_fontsize(8)
-        if name == "x" and _steepness(side):
+        if name == "x" and steepness(side):
             axis.set_tick_params(rotation=90)
     axis.set_visible(side.is_shown)
 
@@ -248,12 +165,12 @@ def _equal(panel: Panel, ax: Any) -> None:
 def _legend(panel: Panel, ax: Any) -> None:
     # Pictures drawn earlier on the same Axes are not this one's.
     artists = ax.mercer_artists[-len(panel.marks) :]
-    pairs = [(_name(mark), artist) for mark, artist in zip(panel.marks, artists, strict=True)]
+    pairs = [(name_of(mark), artist) for mark, artist in zip(panel.marks, artists, strict=True)]
     named = {name: artist for name, artist in pairs if name is not None}
     if not named:
         return
     # Points may lie anywhere on a plane; beside it there is room unless a colour bar has it.
-    is_outside = _is_legend_outside(panel)
+    is_outside = is_legend_outside(panel)
     legend = ax.legend(
         list(named.values()),
         # A leading underscore hides an entry from matplotlib's legends.
@@ -269,7 +186,8 @@ def _legend(panel: Panel, ax: Any) -> None:
         text.set_parse_math(False)
 
 
-def _is_legend_outside(panel: Panel) -> bool:
+def is_legend_outside(panel: Panel) -> bool:
+    """Whether the legend stands beside a panel rather than in it."""
     return (panel.has_origin or panel.z is not None) and not any(map(_has_bar, panel.marks))
 
 
@@ -279,7 +197,8 @@ def _has_bar(mark: Any) -> bool:
     return isinstance(getattr(mark, "colour", None), Scale)
 
 
-def _name(mark: Any) -> str | None:
+def name_of(mark: Any) -> str | None:
+    """Return what the legend calls a mark, None for one that is not named."""
     name: str | None = getattr(mark, "name", None)
     return name
 
@@ -461,7 +380,7 @@ DRAW: dict[type, Callable[[Any, Any, float], None]] = {
 }
 
 
-def _label(panels: tuple[Panel, ...], axes: list[Any], figure: Any) -> None:
+def draw_labels(panels: tuple[Panel, ...], axes: list[Any], figure: Any) -> None:
     """Put labels where there is room, once it is known how large the panels are."""
     if not any(panel.of_kind(Labels) for panel in panels):
         return

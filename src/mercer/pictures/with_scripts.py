@@ -9,10 +9,7 @@ from typing import Any
 from mercer.pictures.colours import GREY, MARKERS, PALETTE, SEQUENTIAL, Scale
 from mercer.pictures.labels import GAP, REACH, SIDES
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.scene import INCH, Axis, Field, Ids, Labels, Panel, Sheet, Surface
-
-PIXELS = 96.0
-"""Pixels in an inch, as browsers count them."""
+from mercer.pictures.scene import INCH, PIXELS, Axis, Field, Ids, Labels, Panel, Sheet, Surface
 
 LOOK: dict[str, Any] = {
     "palette": PALETTE,

@@ -1,4 +1,4 @@
-"""Sections of a page on stability: a bootstrap, a jackknife, and a path along a parameter."""
+"""Sections of a page on studies of a model: bootstrap, jackknife, paths, preimages, importance."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from mercer.page.sections import Section
-from mercer.pictures.jackknife import jackknife
-from mercer.pictures.paths import parameter_path, spoken
-from mercer.pictures.stability import bootstrap
+from mercer.check import NotDifferentiable
+from mercer.importance import Importance
+from mercer.page.limits import PAGE
+from mercer.page.sections import Picture, Section
+from mercer.pca.along import PLACES, AxisPoints
+from mercer.pca.rebuilt import Rebuilt
+from mercer.pca.slopes import axis_slopes
+from mercer.pictures.importance import importance, slopes
+from mercer.pictures.preimages import axis_points, rebuilt
+from mercer.pictures.spectra import parameter_path, spoken
+from mercer.pictures.stability import bootstrap, jackknife
 from mercer.stability import Bootstrap, Jackknife, ParameterPath
 
 EXPLAINED = (
@@ -120,3 +127,79 @@ def in_sentences(found: Any) -> tuple[str, ...]:
     ('No axes change places.',)
     """
     return tuple(f"{line[:1].upper()}{line[1:]}." for line in str(found).split("\n"))
+
+
+ALONG = (
+    "Points were looked for at both ends, halfway and in the middle of each axis, all other "
+    "coordinates being 0: they show what a move along the axis means for all variables at once."
+)
+
+BROUGHT_BACK = (
+    "Each individual was also rebuilt from its coordinates on these axes alone: what does not come "
+    "back is noise, or lies on other axes."
+)
+
+
+def preimage_section(
+    found: AxisPoints, back: Rebuilt | None = None, *, spectrum: Any = None
+) -> Section:
+    """Return points along the axes, and what is rebuilt from them, as a section of a page.
+
+    >>> import mercer as mc
+    >>> model = mc.PCA(2).fit(mc.datasets.iris())
+    >>> section = preimage_section(mc.axis_points(model), spectrum=model.spectrum_)
+    >>> section.title, list(section.tables)[0]
+    ('What would a point there look like?', 'Axis 1, in the units of the columns')
+    """
+    tables: dict[str, dict[str, Any]] = {}
+    for k, points in enumerate(found.points):
+        rows = found.order(k + 1)
+        tables[f"Axis {k + 1}, in the units of the columns"] = {
+            "variable": [found.names[j] for j in rows],
+            **{place: points[i, rows] for i, place in enumerate(PLACES)},
+        }
+    columns = found.columns()
+    first = slice(None, None, len(found.names))  # one row for each place, not for each variable
+    tables["How near the points come"] = {
+        "axis": columns["axis"][first],
+        "place": columns["place"][first],
+        "coordinate": columns["coordinate"][first],
+        "error": columns["error"][first],
+        "share of the usual distance": columns["share"][first],
+    }
+    sentences = [ALONG, *in_sentences(found)]
+    pictures: list[Picture] = [axis_points.describe(found, spectrum=spectrum)]
+    if back is not None:
+        sentences += [BROUGHT_BACK, *in_sentences(back)]
+        pictures.append(rebuilt.describe(back))
+        columns = back.columns()
+        tables["Variables rebuilt"] = {
+            "variable": columns["variable"],
+            "share of the variance": columns["share"],
+        }
+    return Section("What would a point there look like?", sentences, pictures, tables)
+
+
+def importance_section(found: Importance, model: Any = None) -> Section:
+    """Return what permutations found as a section of a page, with the slopes of a model's axes.
+
+    >>> import mercer as mc
+    >>> model = mc.PCA(2).fit(mc.datasets.iris())
+    >>> section = importance_section(mc.permutation_importance(model, random_state=0), model)
+    >>> section.title, len(section.pictures), list(section.tables)
+    ('Which variables make the axes?', 2, ['Importance, 99 permutations of each'])
+    """
+    pictures = [importance.describe(found)]
+    if model is not None and len(model.inertias_) >= 2:
+        n, d = len(model.individuals_), getattr(model.X_fit_, "shape", (0, len(found)))[1]
+        if n * n * d <= PAGE.slopes:
+            try:
+                arrows = axis_slopes(model, axes=2, standardize=True)
+            except NotDifferentiable:
+                pass
+            else:
+                spectrum = model.spectrum_
+                pictures.append(slopes.describe(model.individuals_, arrows, spectrum=spectrum))
+    caption = f"Importance, {found.shares.shape[1]} permutations of each"
+    tables = {caption: found.columns()}
+    return Section("Which variables make the axes?", found.sentences, pictures, tables)

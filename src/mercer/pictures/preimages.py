@@ -9,7 +9,7 @@ import numpy as np
 from mercer.check import Array, whole
 from mercer.pca.along import PLACES, AxisPoints
 from mercer.pca.rebuilt import Rebuilt
-from mercer.pictures.bars import percents
+from mercer.pictures.circle import percents
 from mercer.pictures.colours import BLUE, INK, PALE, RED
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.scene import (

@@ -1,0 +1,181 @@
+"""The tables of a page: columns, axes, individuals and variables, and those of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mercer.check import Array, InvalidInput
+from mercer.data.table import Column, Role, Table
+from mercer.dimension.horn import ParallelAnalysis
+from mercer.dimension.rules import Choice
+from mercer.page.limits import PAGE
+from mercer.page.subject import Passive, Subject
+from mercer.page.text import clean, short
+
+Value = dict[str, Any]
+
+
+def sheet_of(name: str, caption: str, columns: Mapping[str, Any]) -> Value:
+    """Return a table as a page holds it.
+
+    >>> sheet_of("t", "Sizes", {"who": ["a", "b"], "size": [1.0, 2.5]})["rows"]
+    [['a', 1.0], ['b', 2.5]]
+    """
+    arrays = {str(k): np.asarray(v) for k, v in columns.items()}
+    lengths = {len(a) for a in arrays.values()}
+    if len(lengths) > 1:
+        raise InvalidInput(f"the columns of table {caption!r} must have equal lengths")
+    kinds = {k: "number" if a.dtype.kind in "iuf" else "text" for k, a in arrays.items()}
+    most = max(PAGE.cells // max(len(arrays), 1), 1)
+    rows = zip(*(a[:most].tolist() for a in arrays.values()), strict=True)
+    return {
+        "id": name,
+        "title": clean(caption, 300),
+        "columns": [{"name": clean(k), "kind": kind} for k, kind in kinds.items()],
+        "rows": [[cell(entry) for entry in row] for row in rows],
+    }
+
+
+def cell(entry: Any) -> Any:
+    """Return a cell as JSON holds it: numbers to six digits, None for what is not finite."""
+    if entry is None or isinstance(entry, bool | int):
+        return entry
+    if isinstance(entry, str):
+        return clean(entry)
+    number = float(entry)
+    return float(f"{number:.6g}") if np.isfinite(number) else None
+
+
+def tables_of(subject: Subject, rows: Array, choices: dict[str, Choice]) -> Iterator[Value]:
+    """Yield the tables of a model."""
+    if subject.table is not None:
+        yield _columns_sheet(subject.table, subject.used)
+    if subject.axes:
+        yield _axes_sheet(subject, choices.get("horn"))
+        yield _individuals_sheet(subject, rows)
+        if subject.passive is not None:
+            yield _passive_sheet(subject.passive)
+    if subject.variables is not None and subject.axes:
+        yield _variables_sheet(subject)
+
+
+def _sheet(name: str, title: str, columns: list[tuple[str, str]], rows: list[list[Any]]) -> Value:
+    return {
+        "id": name,
+        "title": title,
+        "columns": [{"name": clean(c), "kind": kind} for c, kind in columns],
+        "rows": [[cell(entry) for entry in row] for row in rows],
+    }
+
+
+def _columns_sheet(table: Table, used: Sequence[str]) -> Value:
+    return _sheet(
+        "columns",
+        "Columns and the roles guessed for them",
+        [
+            ("column", "text"),
+            ("role", "text"),
+            ("used as", "text"),
+            ("missing", "number"),
+            ("values", "text"),
+        ],
+        [
+            [clean(c.name) or "(no name)", c.role.value, _use(c, used), *_summary(c)]
+            for c in table.columns()
+        ][:2_000],
+    )
+
+
+def _use(column: Column, used: Sequence[str]) -> str:
+    if column.name in used:
+        return "active"
+    passive = {Role.NUMBER: "supplementary", Role.FACTOR: "supplementary"}
+    return {**passive, Role.IDENTIFIER: "names of rows"}.get(column.role, "not used")
+
+
+def _summary(column: Column) -> list[Any]:
+    if column.role is Role.NUMBER:
+        known = column.values[np.isfinite(column.values)]
+        missing = len(column.values) - len(known)
+        if not len(known):
+            return [missing, ""]
+        ends = f"{short(known.min())} to {short(known.max())}"
+        return [missing, f"{ends}, mean {short(known.mean())}, deviation {short(known.std())}"]
+    if column.role is Role.DATE:
+        return [int(np.isnat(column.values).sum()), ""]
+    missing = int(sum(v is None for v in column.values))
+    levels = column.levels
+    names = ", ".join(clean(level, 30) for level in levels[:5])
+    return [missing, f"{len(levels)} levels: {names}{', …' if len(levels) > 5 else ''}"]
+
+
+def _axes_sheet(subject: Subject, horn: Choice | None) -> Value:
+    columns = [("axis", "number")]
+    count = min(subject.axes, 50)
+    cells: list[list[Any]] = [[k + 1] for k in range(count)]
+
+    def add(name: str, kind: str, values: Any) -> None:
+        columns.append((name, kind))
+        for k, row in enumerate(cells):
+            row.append(values[k] if k < len(values) else None)
+
+    if subject.inertias is not None:
+        add("inertia", "number", subject.inertias)
+    if subject.shares is not None:
+        add("share", "share", subject.shares)
+        add("cumulated", "share", np.cumsum(subject.shares))
+    if subject.spectrum is not None and subject.spectrum.values[0] > 0:
+        add("proved error", "error", subject.spectrum.errors / subject.spectrum.values[0])
+    if isinstance(horn, ParallelAnalysis):
+        add("Horn's p", "number", horn.p_values)
+    return _sheet("axes", "Axes", columns, cells)
+
+
+def _individuals_sheet(subject: Subject, rows: Array) -> Value:
+    """Return the first rows for readers without scripts; scripts rebuild the table whole."""
+    axes = range(min(subject.axes, 3))
+    columns = [("individual", "text")]
+    columns += [(f"Dim {k + 1}", "number") for k in axes]
+    has_cos2 = subject.distances is not None
+    if has_cos2:
+        columns += [(f"cos2 {k + 1}", "share") for k in axes]
+    columns += [(f"contrib {k + 1}", "share") for k in axes]
+    head = rows[: PAGE.static_rows]
+    parts = [subject.coordinates[head][:, axes]]
+    if has_cos2:
+        parts.append(np.column_stack([subject.cos2(k)[head] for k in axes]))
+    parts.append(np.column_stack([subject.contributions(k)[head] for k in axes]))
+    numbers = np.column_stack(parts)
+    cells = [[clean(subject.names[i]), *numbers[at]] for at, i in enumerate(head)]
+    return {**_sheet("individuals", "Individuals", columns, cells), "total": len(rows)}
+
+
+def _passive_sheet(passive: Passive) -> Value:
+    axes = range(min(passive.coordinates.shape[1], 3))
+    columns = [("individual", "text"), *((f"Dim {k + 1}", "number") for k in axes)]
+    numbers = passive.coordinates[:, axes]
+    if passive.cos2 is not None:
+        columns += [(f"cos2 {k + 1}", "share") for k in axes]
+        numbers = np.column_stack([numbers, passive.cos2[:, axes]])
+    cells = [[clean(name), *row] for name, row in zip(passive.names, numbers, strict=True)]
+    return _sheet("passive", "Supplementary individuals", columns, cells[: PAGE.supplementary])
+
+
+def _variables_sheet(subject: Subject) -> Value:
+    variables = subject.variables
+    if variables is None:
+        raise InvalidInput("there are no variables")
+    axes = range(min(subject.axes, 3))
+    r = np.asarray(variables.correlations, float)
+    order = np.argsort(-np.nan_to_num(np.sum(r[:, :2] ** 2, axis=1)), kind="stable")[:1_000]
+    columns = [("variable", "text"), *((f"correlation {k + 1}", "number") for k in axes)]
+    parts = [r[:, axes]]
+    if variables.weights is not None:
+        columns += [(f"contrib {k + 1}", "share") for k in axes]
+        parts.append(variables.contributions[:, axes])
+    numbers = np.column_stack(parts)
+    cells = [[clean(variables.names[j]), *numbers[j]] for j in order]
+    return {**_sheet("variables", "Variables", columns, cells), "total": len(r)}
