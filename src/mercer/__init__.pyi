@@ -19,6 +19,8 @@ from mercer.check import NotStorable as NotStorable
 from mercer.check import TooLarge as TooLarge
 from mercer.check import UnreadableFile as UnreadableFile
 from mercer.check import WrittenFormError as WrittenFormError
+from mercer.clusters import Clusters as Clusters
+from mercer.clusters import cluster as cluster
 from mercer.compare.consensus import Consensus as Consensus
 from mercer.compare.consensus import consensus as consensus
 from mercer.compare.measures import Dependence as Dependence
