@@ -120,7 +120,8 @@ class Clusters(Shown):
             links = _of_numbers if values.dtype.kind in "iufb" else _of_labels
             rows += list(links(name, values, labels, self.count))
         rows.sort(key=lambda row: (row["class"], -abs(row["v_test"])))
-        return Tidy({key: np.array([row[key] for row in rows]) for key in rows[0]})
+        texts = {"column": object, "level": object}
+        return Tidy({key: np.array([row[key] for row in rows], texts.get(key)) for key in rows[0]})
 
     def links(self, data: Any) -> Tidy:
         r"""Return how much of each column of numbers the classes account for, the most first.
