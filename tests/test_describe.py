@@ -88,7 +88,7 @@ def test_many_active_variables_do_not_hide_a_factor_that_did_not_make_the_axes()
     side = np.repeat(["low", "high"], 12)
     X = rng.standard_normal((24, 300)) + 0.35 * (side == "low")[:, None]
     model = mc.PCA(1).fit(X)
-    names = dict(zip(model._columns, X.T, strict=True))
+    names = dict(zip(model.data_names.columns, X.T, strict=True))
     alone, among = (
         mc.describe_axes(model, table) for table in ({"side": side}, {"side": side} | names)
     )

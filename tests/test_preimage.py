@@ -139,7 +139,7 @@ def test_a_search_ends_nearer_than_every_individual_and_where_the_slope_is_0(ker
     model = mc.KernelPCA(4, kernel=kernel).fit(x)
     f = model.transform(curve(8, 0.15, seed=3))
     found = mc.preimage(model, f)
-    sought = targets.Targets(model._sections(), f)
+    sought = targets.Targets(model.sections(), f)
     nearest = np.sqrt(sought.to_points(slice(None)).min(axis=1))
     assert np.all(found.errors <= nearest + found.rounding)
     has_kink = kernel in (RADIAL[3], RADIAL[5])
@@ -158,7 +158,7 @@ def test_coordinates_far_from_every_individual_still_have_points() -> None:
     far[:3] = 0.0, 1e8, -1e8
     found = mc.preimage(model, far, steps=30)
     assert np.all(np.isfinite(found.points))
-    sought = targets.Targets(model._sections(), far)
+    sought = targets.Targets(model.sections(), far)
     nearest = np.sqrt(sought.to_points(slice(None)).min(axis=1))
     assert np.all(found.errors <= nearest + found.rounding)
 

@@ -231,13 +231,13 @@ def _subject(model: Any, axes: int) -> Subject:
         X /= np.abs(X).max() or 1.0  # shares and distances have no unit, and squares exist
     return Subject(
         X,
-        columns_of(X, model._columns, kernel),
+        columns_of(X, model.data_names.columns, kernel),
         w,
         count,
         None if is_linear else kernel,
         np.sqrt(w)[:, None] * F / np.linalg.norm(np.sqrt(w)[:, None] * F, axis=0),
         bool(getattr(model, "standardize", False)),
-        model._library,
+        model.data_names.library,
     )
 
 

@@ -18,7 +18,6 @@ from mercer.page.text import count_of, percent, short
 from mercer.pictures.curves import against_observed, curves, penalty_path, residuals, thinned
 from mercer.pictures.surfaces import contours
 from mercer.regression.kernel import KernelRegression
-from mercer.regression.path import decomposed
 from mercer.regression.path import penalty_path as path_of
 from mercer.regression.spline import SmoothingSpline, leave_one_out
 from mercer.settings import CONFIDENCE
@@ -123,11 +122,11 @@ class Fit:
         if isinstance(model, SmoothingSpline):
             if model.penalty_ == 0 or model.degrees_of_freedom_ >= len(self):
                 return None
-            return self._share(leave_one_out(model._curve))
+            return self._share(leave_one_out(model.curve))
         try:
             if isinstance(model, GaussianProcess):
                 return self._share(float(np.mean((self.y - model.leave_one_out().mean) ** 2)))
-            return self._share(decomposed(model).loo(model.penalty_))
+            return self._share(model.decomposition().loo(model.penalty_))
         except MercerError:
             return None
 

@@ -182,11 +182,11 @@ def axis_points(model: Any, *, axes: int | None = None, method: str = "auto") ->
     shape = (count, len(PLACES))
     labels = [str(label) if fit.names else f"individual {label}" for label in fit.labels]
     return AxisPoints(
-        names=model._columns,
+        names=model.data_names.columns,
         coordinates=places,
         points=found.points.reshape(*shape, -1),
         errors=found.errors.reshape(shape),
-        spread=float(fit.unit * np.sqrt(model._whole)),  # an inertia in squared units may overflow
+        spread=model.spread,
         means=means,
         deviations=deviations,
         converged=found.converged.reshape(shape),

@@ -48,7 +48,7 @@ class Invertible:
         check_is_fitted(self)
         return in_dtype_of(X, preimage(self, X, method).points)
 
-    def _sections(self) -> Sections:
+    def sections(self) -> Sections:
         """Return the barycentre and the axes as sums of sections of the kernel."""
         if self._is_precomputed:
             raise InvalidInput(

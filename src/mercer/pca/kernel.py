@@ -41,6 +41,7 @@ from mercer.kernels.parameters import parameters
 from mercer.kernels.vectors import Linear
 from mercer.pca.inverse import Invertible
 from mercer.pca.placed import place_of, placed
+from mercer.pca.slopes import combined_slopes
 from mercer.pca.validity import refuse_contradiction, refuse_negative, refuse_negative_diagonal
 from mercer.planning import MOST_SOUGHT
 from mercer.points import SparseRows, joined, take
@@ -464,13 +465,20 @@ class KernelPCA(
             return replace(found, weights=np.ones(len(found)))
         return replace(found, deviations=None)
 
-    def _sections(self) -> Sections:
+    def slopes_at(self, points: Any, count: int) -> tuple[Any, Array]:
+        """Return points as they are read, or those of the fit, and the slopes of axes there."""
+        x = self.X_fit_ if points is None else self._read(points, reset=False)
+        is_approximate = self.spectrum_.is_approximate  # landmarks are placed already
+        anchors = self._anchors if is_approximate else self._placed(self._anchors)
+        return x, combined_slopes(self.kernel_, self._placed(x), anchors, self._axes[:, :count])
+
+    def sections(self) -> Sections:
         if self._unit != 1.0:
             raise InvalidInput(
                 f"pre-images of data of size {self._unit:.0e} are not searched for: divide the "
                 "data by their unit first, or use PCA, which has an inverse at any size"
             )
-        return super()._sections()
+        return super().sections()
 
     def _refit(self, weights: Array) -> KernelPCA:
         model: KernelPCA = clone(self)

@@ -285,6 +285,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         scores, squares = self._axes.scores
         return (scores if self._unit == 1.0 else scores * self._unit), squares
 
+    def slopes_at(self, points: Any, count: int) -> tuple[Any, Array]:
+        """Return points as they are read, or those of the fit, and the slopes of axes there.
+
+        Those of linear axes are the same everywhere.
+        """
+        x = self.X_fit_ if points is None else self._read(points, reset=False)
+        table = self._axes.table
+        slopes: Array = self._unit * (table.factors / table.units)[:, None] * self._axes.vectors
+        return x, np.broadcast_to(slopes[:, :count], (*x.shape, count))
+
     def _project(self, X: Any) -> tuple[Array, Array]:
         data = self._read(X, reset=False)
         if not sparse.issparse(data) and not lies_on_disk(data):

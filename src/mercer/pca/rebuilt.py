@@ -153,7 +153,7 @@ def rebuilt(
     lost = (observed - found.points) / np.where(varies, deviations, np.inf)
     shares = np.where(varies, 1.0 - w @ lost**2, np.nan)
     return Rebuilt(
-        names=model._columns,
+        names=model.data_names.columns,
         rows=rows,
         observed=observed,
         points=found.points,

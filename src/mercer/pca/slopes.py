@@ -84,22 +84,19 @@ def axis_slopes(
     is_yes(standardize, "standardize")
     kept = len(model.individuals_.inertias)
     count = kept if axes is None else min(whole(axes, "axes", least=1), kept)
-    if points is None:
-        x, weights = model.X_fit_, model.individuals_.weights
-    else:
-        x = model._read(points, reset=False)
-        weights = np.full(len(x), 1.0 / len(x))
     X, names = _numbers(model)
-    _refuse_large((len(x), len(names)), count)
-    if hasattr(model, "kernel_"):
-        arrows = _of_kernel(model, x, count)
-    else:
-        arrows = np.broadcast_to(_of_table(model)[:, :count], (*x.shape, count))
+    at = model.X_fit_ if points is None else points
+    _refuse_large((len(at), len(names)), count)
+    x, arrows = model.slopes_at(points, count)
+    n = len(x)
+    weights = model.individuals_.weights if points is None else np.full(n, 1.0 / n)
     means = np.tensordot(weights, arrows, axes=1)
     circle, deviations = _implied(model, X, means)
     if standardize:
         arrows = arrows * deviations[:, None]
-    return AxisSlopes(arrows, weights, deviations, names, circle, standardize, model._library)
+    return AxisSlopes(
+        arrows, weights, deviations, names, circle, standardize, model.data_names.library
+    )
 
 
 def has_variables(model: Any) -> bool:
@@ -114,7 +111,7 @@ def has_variables(model: Any) -> bool:
 def _numbers(model: Any) -> tuple[Any, tuple[str, ...]]:
     """Return the variables of the individuals in which axes have slopes, and their names."""
     if not isinstance(model.X_fit_, Rows):
-        return model.X_fit_, model._columns
+        return model.X_fit_, model.data_names.columns
     X, names = coordinates(vectors_read(model.kernel_, model.X_fit_))
     if not names:
         raise NotDifferentiable("the kernel reads no column of the table as numbers: no slopes")
@@ -162,22 +159,6 @@ def _refuse_large(shape: tuple[int, ...], count: int) -> None:
         )
 
 
-def _of_table(model: Any) -> Array:
-    """Return the slopes of linear axes, which are the same everywhere."""
-    table = model._axes.table
-    slopes: Array = model._unit * (table.factors / table.units)[:, None] * model._axes.vectors
-    return slopes
-
-
-def _of_kernel(model: Any, x: Points, count: int) -> Array:
-    is_approximate = model.spectrum_.is_approximate
-    anchors = model._anchors if is_approximate else model._placed(model._anchors)
-    x = model._placed(x)
-    if isinstance(x, Rows):
-        x, anchors = (vectors_read(model.kernel_, points) for points in (x, anchors))
-    return combined_slopes(model.kernel_, x, anchors, model._axes[:, :count])
-
-
 def combined_slopes(kernel: Kernel, x: Points, y: Points, weights: Array) -> Array:
     r"""Return the slopes of Σⱼ wⱼₖ k(x, yⱼ) at each x, coordinates on the second axis.
 
@@ -188,6 +169,8 @@ def combined_slopes(kernel: Kernel, x: Points, y: Points, weights: Array) -> Arr
     array([[[3.],
             [4.]]])
     """
+    if isinstance(x, Rows):
+        x, y = (vectors_read(kernel, cast(Rows, side)) for side in (x, y))
     n, m = len(x), len(y)
     d = how_wide(x) if isinstance(x, Rows) else cast(Any, y).shape[1]
     pairs = max(1, BLOCK // d)

@@ -67,8 +67,8 @@ def first_picture(model: Any, **options: Any) -> Any:
 def _curve(model: Any) -> tuple[Array, dict[str, tuple[Array, Array]]]:
     """Return places across what a model of one variable has seen, and its band there."""
     seen = getattr(model, "X_fit_", None)
-    if seen is None and hasattr(model, "_curve"):
-        seen = model._curve.places.at
+    if seen is None and hasattr(model, "curve"):
+        seen = model.curve.places.at
     values = np.asarray(seen)
     is_one = values.dtype.kind in "iuf" and values.ndim > 0 and values.size == len(values)
     if not is_one or hasattr(model, "classes_") or getattr(model, "n_features_in_", 0) != 1:

@@ -156,14 +156,14 @@ def preimage(  # noqa: PLR0913  (settings of the methods, none of which implies 
 
 def sections_of(model: Any) -> Sections:
     """Return the axes of a model as sums of sections, or say why it has no pre-images."""
-    if not hasattr(model, "_sections"):
+    if not hasattr(model, "sections"):
         has_own = hasattr(model, "inverse_transform")
         raise InvalidInput(
             f"{type(model).__name__} has no axes in the space of a kernel; give a fitted KernelPCA"
             + (", or call its own inverse_transform" if has_own else "")
         )
     require_fit(model)
-    found: Sections = model._sections()
+    found: Sections = model.sections()
     return found
 
 

@@ -47,6 +47,6 @@ def column_contributions(model: Any) -> Tidy:
 
 def _on_axes(gram: Gram, model: Any, vectors: Array) -> Array:
     """Return the inertia that one kernel has along each axis."""
-    images = gram.centred(model._weights) @ vectors
+    images = gram.centred(model.weights_) @ vectors
     along: Array = np.real(np.sum(vectors.conj() * images, axis=0))
     return np.maximum(along, 0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,6 +23,40 @@ from mercer.reading.values import (
     scatters,
 )
 from mercer.spectrum import Spectrum
+
+
+class DataNames(NamedTuple):
+    """What the data of a model are called, and the library of data frames that they came from."""
+
+    rows: tuple[str, ...] | None
+    columns: tuple[str, ...]
+    library: str | None
+
+
+class FittedAxes(Protocol):
+    """What those who read a model with axes may ask of it, beside its fitted attributes.
+
+    Importance, slopes, points along axes and pictures know no more of a model than this.
+    """
+
+    X_fit_: Any
+
+    @property
+    def data_names(self) -> DataNames: ...
+
+    @property
+    def weights_(self) -> Array: ...
+
+    @property
+    def inertias_(self) -> Array: ...
+
+    @property
+    def spread(self) -> float: ...
+
+    @property
+    def individuals_(self) -> Individuals: ...
+
+    def slopes_at(self, points: Any, count: int) -> tuple[Any, Array]: ...
 
 
 class Readable:
@@ -69,6 +103,17 @@ class Readable:
         self._weights = weights
         self._names, self._library = row_names(X), library_of(X)
         self._columns = column_names(X) or tuple(f"x{j}" for j in range(count))
+
+    @property
+    def data_names(self) -> DataNames:
+        """What the rows and columns of the data are called."""
+        require_fit(self)
+        return DataNames(self._names, self._columns, self._library)
+
+    @property
+    def spread(self) -> float:
+        """The square root of the total inertia, a double where the inertia need not be one."""
+        return float(self._unit * np.sqrt(self._whole))
 
     @property
     def inertias_(self) -> Array:

@@ -38,7 +38,7 @@ from mercer.regression.data import Data, refuse_light
 from mercer.regression.landmarks import spanned
 from mercer.regression.losses import Loss, check_labels, loss_named, natural, probability
 from mercer.regression.optima import optima_of
-from mercer.regression.spectral import decomposition
+from mercer.regression.spectral import Decomposition, decomposition
 from mercer.rkhs.functions import Function
 from mercer.settings import CONFIDENCE
 from mercer.solve import DIRECT, Explained, Saddle, SingularSystem
@@ -428,6 +428,22 @@ class KernelRegression(RegressorMixin, KernelModel):
             return float(len(self._p))
         nothing = np.zeros((len(self._p), 1))
         return decomposition(self._again(), self._p, nothing).degrees_of_freedom(self.penalty_)
+
+    def decomposition(self) -> Decomposition:
+        """Return the eigenvectors of a fit with squared loss, by which penalties are compared."""
+        check_is_fitted(self)
+        p, penalty = self._p, self.penalty_
+        is_exact = self.loss == "squared" and not self.is_approximate_
+        if not is_exact or len(p) > DIRECT or not 0.0 < penalty < np.inf:
+            raise InvalidParameter(
+                f"criteria are known for squared loss without landmarks, up to {DIRECT} points and "
+                "a penalty between 0 and infinity"
+            )
+        saddle = self._again()
+        alpha, eta = np.atleast_2d(self.weights_.T).T, self._null_weights
+        # y - g = γα/p gives back the targets, which a fitted model does not keep.
+        targets = saddle.product(alpha) + saddle.Q @ eta + penalty / p[:, None] * alpha
+        return decomposition(saddle, p, targets)
 
     def _again(self) -> Saddle:
         """Return the system of the fit, which a fitted model does not keep."""

@@ -14,9 +14,7 @@ from mercer.display import Shown
 from mercer.estimator import require_fit
 from mercer.regression.curve import Curve
 from mercer.regression.kernel import KernelRegression
-from mercer.regression.spectral import Decomposition, decomposition
 from mercer.regression.spline import CRITERIA, SmoothingSpline, limits_of
-from mercer.solve import DIRECT
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +72,7 @@ def penalty_path(
 
 
 def _of_spline(model: SmoothingSpline, criterion: str, count: int) -> PenaltyPath:
-    places = model._curve.places
+    places = model.curve.places
     if places.at.size == 2:
         raise InvalidInput("a curve through two places is their line, whatever its penalty")
     penalties = np.logspace(*limits_of(places), count)
@@ -86,26 +84,10 @@ def _of_spline(model: SmoothingSpline, criterion: str, count: int) -> PenaltyPat
 
 
 def _of_regression(model: KernelRegression, criterion: str, count: int) -> PenaltyPath:
-    of = decomposed(model)
+    of = model.decomposition()
     penalties = np.logspace(*of.limits, count)
     score: Callable[[float], float] = getattr(of, criterion)
     scores = np.array([score(p) for p in penalties])
     return PenaltyPath(
         criterion, penalties, scores, np.array([of.degrees_of_freedom(p) for p in penalties])
     )
-
-
-def decomposed(model: KernelRegression) -> Decomposition:
-    """Return the eigenvectors of a fitted regression with squared loss."""
-    p, penalty = model._p, model.penalty_
-    is_exact = model.loss == "squared" and not model.is_approximate_
-    if not is_exact or len(p) > DIRECT or not 0.0 < penalty < np.inf:
-        raise InvalidParameter(
-            f"criteria are known for squared loss without landmarks, up to {DIRECT} points and a "
-            "penalty between 0 and infinity"
-        )
-    saddle = model._again()
-    alpha, eta = np.atleast_2d(model.weights_.T).T, model._null_weights
-    # y - g = γα/p gives back the targets, which a fitted model does not keep.
-    targets = saddle.product(alpha) + saddle.Q @ eta + penalty / p[:, None] * alpha
-    return decomposition(saddle, p, targets)

@@ -180,6 +180,12 @@ class SmoothingSpline(RegressorMixin, Model):
             )
 
     @property
+    def curve(self) -> Curve:
+        """The curve in units without dimension, which criteria read."""
+        check_is_fitted(self)
+        return self._curve
+
+    @property
     def roughness_(self) -> float:
         """The integral of the squared second derivative."""
         check_is_fitted(self)
