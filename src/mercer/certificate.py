@@ -204,7 +204,7 @@ class Compression:
         return Compression(H - np.diag(doubt), H + np.diag(doubt), G)
 
     def bounds(self, tau: float) -> tuple[Array, Array]:
-        """Return bounds for the leading eigenvalues from below, and from above one more."""
+        """Return lower bounds for the leading eigenvalues, and upper bounds for one more."""
         rounding = 8.0 * len(self.lower) * float(np.finfo(float).eps) * _largest(self.lower)
         low = np.linalg.eigvalsh(self.lower)[::-1] - rounding
         high = np.append(upper_bounds(self.upper, self.squares, tau), tau)

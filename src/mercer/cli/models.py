@@ -116,8 +116,8 @@ def _tell_units(args: Namespace, data: Data, model: Any, talk: Talk) -> None:
         (least, small), (most, large) = known[0], known[-1]
         talk.warn(
             f'{data.name}: standard deviations of columns run from {least:.3g} ("{small}") to '
-            f'{most:.3g} ("{large}"), and the largest decide the result. --scale makes all columns '
-            "count alike, --no-scale says that they are meant so"
+            f'{most:.3g} ("{large}"), so that columns of large spread decide the result. --scale '
+            "gives all columns the same weight, --no-scale keeps their units"
         )
 
 

@@ -47,9 +47,9 @@ def answered(work: Callable[[], T], rows: int) -> T:
 
 @atexit.register
 def _wait_for_the_rest() -> None:
-    """Wait for interrupted work: OpenBLAS never returns from its own end while it is at work.
+    """Wait for interrupted work, lest the process hang: OpenBLAS cannot shut down while it runs.
 
-    A script that Ctrl-C ends is ended by the signal, without that.
+    After Ctrl-C the signal ends the process, and nothing is waited for.
     """
     is_ended_by_signal = getattr(sys, "last_type", None) is KeyboardInterrupt
     if is_ended_by_signal and not hasattr(sys, "ps1"):

@@ -87,7 +87,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
     bounds : mapping from names to pairs
         Where to look for a parameter; else within a factor 10⁵ of its start.
     priors : mapping from names to laws
-        Anything with ``logpdf``, such as frozen distributions of scipy.stats, of the value.
+        Prior laws of the values: objects with ``logpdf``, such as frozen laws of scipy.stats.
     n_starts : int
         Starts of the search, the first being the given values. They are tried on some of many
         points.

@@ -41,13 +41,13 @@ DIFFERENCE = 1e-4
 
 @dataclass(frozen=True, repr=False)
 class Optimum(Shown):
-    """Where a search ended, and how far to trust it.
+    """The end of a search for the largest likelihood, and how far to trust it.
 
-    ``gradient_norm`` is the largest derivative in the logarithm of a parameter that no bound
-    holds, for one observation; a search has converged where it is below the tolerance, or where
-    the step it calls for would gain less than rounding. ``at_bounds`` names the parameters that
-    a bound holds. ``evaluations`` counts those on all points, and ``starts`` are the values that
-    the starts reached on some of them. With priors values are of the log posterior density.
+    ``gradient_norm`` is the largest derivative per observation, in the logarithms of the free
+    parameters. The search has converged if that is below the tolerance, or if the next step would
+    gain less than rounding. ``at_bounds`` names the parameters at their bounds, ``evaluations``
+    counts evaluations on all points, and ``starts`` are the values reached from each start on a
+    part of the points. With priors the log posterior density takes the place of the likelihood.
     """
 
     facts: ClassVar[Mapping[str, str]] = {

@@ -15,7 +15,7 @@ MOST = 1_000
 """Replicates beyond which no number is named: the line is not to be trusted so far."""
 
 ROUNDING = 1e-9
-"""A crossing so little above a whole number is one at it."""
+"""Distance from a whole number below which a crossing counts as that number."""
 
 
 def line(sizes: Array, ratios: Array) -> tuple[float, float]:

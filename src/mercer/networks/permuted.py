@@ -19,7 +19,7 @@ PERMUTATIONS = 199
 """Permutations of the replicates among all conditions, unless another number is given."""
 
 PAIRS = 6
-"""Pairs of conditions that all have as many permutations; more pairs share what these take."""
+"""Pairs of conditions up to which each has all permutations; more pairs share as many."""
 
 MOST = 10_000
 """Permutations beyond which a confidence is refused."""

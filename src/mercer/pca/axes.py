@@ -46,10 +46,10 @@ SIDE = 3_000
 """Up to this many rows or columns their inner products are decomposed at once."""
 
 FEW = 3
-"""One axis in so many, or fewer, are found without the others,"""
+"""Axes of which at most one in so many is asked for are computed by scipy without the others."""
 
 HELD = 1_500
-"""up to this size: scipy does it, and lets no other thread run meanwhile."""
+"""Largest side for which that is done: scipy lets no other thread run meanwhile."""
 
 CHANGED = 1e-6
 """Scores whose mean or variance is off by more, relatively, are not those of the data fitted."""

@@ -63,11 +63,11 @@ def remark_axes(
         axes = "; ".join(in_ranges(cluster) for cluster in shared if cluster)
         exact = Advice("method", "exact")
         way_out = f", or take more landmarks or {exact}" if is_approximate else ""
-        doubt = "the approximation cannot tell apart" if is_approximate else "cannot be told apart"
+        doubt = "cannot be told apart" + (" by the approximation" if is_approximate else "")
         warn(
-            f"eigenvalues that {doubt} make these axes arbitrary within the space "
-            f"they span (with an axis not asked for where one stands alone): {axes}. Read sums "
-            f"over such axes only{way_out}",
+            f"degenerate axes: {axes}. Their eigenvalues {doubt}, so that any rotation of them is "
+            "as good (an axis alone has its partner beyond those asked for). Read sums "
+            f"over degenerate axes, not each of them{way_out}",
             DegenerateAxes,
             exact,
         )

@@ -43,8 +43,10 @@ SEPARATING = 1e-7
 """A margin, as a share of the largest value of the null space, that is not rounding."""
 
 TRIVIAL = 1e-4
-"""A gap is measured by the objective, or by this share of that of 0 where the fit is nearly exact:
-tol of that is what rounding leaves of ill-conditioned fits, whichever way a library adds."""
+"""The least unit of a gap, as a share of the objective of the zero function.
+
+A nearly exact fit has an objective near 0, in units of which rounding alone would be a large gap.
+"""
 
 LOST = 1.0
 """An objective that rounding may have changed by a larger share of it is not known."""

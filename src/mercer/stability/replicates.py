@@ -27,7 +27,7 @@ DENSE = 200
 """Covariances of up to so many coordinates are decomposed whole, larger ones by Lanczos steps."""
 
 FEW = 5
-"""Whole decompositions are also taken where more than one axis in so many is asked for."""
+"""Axes of which more than one in so many is asked for are computed with all others."""
 
 
 TOGETHER = 2**20
