@@ -112,7 +112,7 @@ def paths() -> Iterator[dict[str, Callable[[], Any]]]:
                 "report", str(data), "--out", str(page), "--force"
             ),
             "`replicate_study`": lambda: mc.replicate_study(
-                table, "condition", sizes=[2, 4], draws=20, jobs=1
+                table, "condition", sizes=[2, 4], draws=20, threads=1
             ),
         }
 
