@@ -59,6 +59,7 @@ def test_individuals_are_drawn_at_their_coordinates_in_both_libraries(decathlon:
     assert figure.layout.xaxis.title.text == "Dim 2 (17.4 %)"
     assert figure.layout.yaxis.scaleanchor == "x"
     assert [t.name for t in figure.data[:2]] == ["Decastar", "OlympicG"]
+    assert ax.get_legend().get_title().get_text() == "Competition"
 
 
 def test_the_axes_given_are_drawn_on_and_no_window_is_opened(decathlon: Any) -> None:

@@ -227,6 +227,7 @@ def test_pointing_at_a_row_rings_the_individual_everywhere(open_page: Visit) -> 
 
 def test_a_level_of_the_legend_selects_its_members(open_page: Visit) -> None:
     legend = open_page.page.locator("#figure-plane-1-2")
+    assert open_page.texts("#figure-plane-1-2 .legend .key") == ["Competition"]
     legend.get_by_role("button", name="OlympicG").click()
     codes = decathlon().column("Competition").values
     expected = np.flatnonzero(codes == "OlympicG").tolist()

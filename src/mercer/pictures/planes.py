@@ -225,6 +225,7 @@ def clouds(  # noqa: PLR0913  (the look of the points)
             names=None if ids is None else ids.names,
             ids=ids,
             is_painted=True,
+            by=colours.title,
         )
 
     shown = np.arange(len(at)) if rows is None else rows

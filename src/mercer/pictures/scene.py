@@ -39,8 +39,8 @@ class Ids:
 class Points:
     """Markers, in one colour or coloured by numbers; ``names`` are shown by a pointing device.
 
-    ``is_painted`` where the colour is that of a column of the data, for which a reader of a page
-    may choose another.
+    ``is_painted`` where the colour is that of a column of the data, called ``by``, for which a
+    reader of a page may choose another.
     """
 
     x: Array
@@ -55,6 +55,7 @@ class Points:
     names: tuple[str, ...] | None = None
     ids: Ids | None = None
     is_painted: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True, eq=False)

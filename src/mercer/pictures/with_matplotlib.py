@@ -178,12 +178,16 @@ def _legend(panel: Panel, ax: Any) -> None:
         fontsize=8,
         frameon=False,
         markerscale=2.0
-        if any(isinstance(m, Points) and m.size < 4.0 for m in panel.marks)
+        if any(isinstance(m, Points) and m.name and m.size < 4.0 for m in panel.marks)
         else 1.0,
         **({"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)} if is_outside else {"loc": "best"}),
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
+    by = next((m.by for m in panel.marks if isinstance(m, Points) and m.name and m.by), "")
+    if by:
+        legend.set_title(by, prop={"size": 8, "weight": "bold"})
+        legend.get_title().set_parse_math(False)
 
 
 def is_legend_outside(panel: Panel) -> bool:

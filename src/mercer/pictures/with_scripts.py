@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from mercer.pictures.colours import GREY, MARKERS, PALETTE, SEQUENTIAL, Scale
+from mercer.pictures.colours import MARKERS, PALETTE, SEQUENTIAL, Scale
 from mercer.pictures.labels import GAP, REACH, SIDES
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import INCH, PIXELS, Axis, Field, Ids, Labels, Panel, Sheet, Surface
@@ -15,7 +15,6 @@ LOOK: dict[str, Any] = {
     "palette": PALETTE,
     "markers": MARKERS,
     "stops": SEQUENTIAL,
-    "missing": GREY,
     "gap": GAP * PIXELS / INCH,
     "reach": REACH,
     "sides": SIDES,

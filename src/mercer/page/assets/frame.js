@@ -132,7 +132,8 @@ mercer.Frame = class {
     const named = this.panel.marks.filter((m) => m.name && !isPainted(m) && !this.told.has(m.name));
     named.forEach((m) => this.told.add(m.name));
     const members = (mark) => (mark.of === "individuals" && mark.ids ? { ids: () => mark.ids } : {});
-    return [...levels, ...named.map((mark) => ({ name: mark.name, mark, ...members(mark) }))];
+    const by = levels.length ? page.people.colours[page.colour].name : named.find((mark) => mark.by)?.by;
+    return [...(by ? [{ name: by, isKey: true }] : []), ...levels, ...named.map((mark) => ({ name: mark.name, mark, ...members(mark) }))];
   }
 
   get scale() {
@@ -286,7 +287,7 @@ mercer.Frame = class {
     const lines = [];
     let room = 0;
     for (const entry of entries) {
-      const wide = 30 + mercer.width(mercer.cut(entry.name, 60), 12);
+      const wide = (entry.isKey ? 16 : 30) + mercer.width(mercer.cut(entry.name, 60), 12);
       if (wide > room) {
         lines.push([]);
         room = width;
@@ -306,6 +307,11 @@ mercer.Frame = class {
       for (const entry of line) {
         const one = mercer.shape(legend, "g", { class: "entry", transform: `translate(${x} ${top + 19 * k + 10})` });
         x += entry.wide;
+        if (entry.isKey) {
+          mercer.write(one, mercer.cut(entry.name, 60), 0, 0, { dy: "0.35em", "font-weight": 600 });
+          one.setAttribute("class", "key");
+          continue;
+        }
         this.drawSample(one, entry);
         mercer.write(one, mercer.cut(entry.name, 60), 20, 0, { dy: "0.35em" });
         if (!entry.ids) continue;

@@ -73,6 +73,8 @@ mercer.Space = class extends mercer.Frame {
       const middle = at.slice(0, 2).map((v, k) => (v + other[k]) / 2);
       const centre = [this.box[0] + this.box[2] / 2, this.box[1] + this.box[3] / 2];
       const out = middle.map((v, k) => v + 0.1 * (v - centre[k]));
+      const [half, left, width] = [mercer.width(side.title) / 2, this.box[0], this.box[2]];
+      out[0] = Math.min(Math.max(out[0], left + half), left + width - half);
       mercer.write(group, side.title, out[0], out[1], { "text-anchor": "middle", "font-size": 11, fill: mercer.QUIET });
     };
     // Titles stand at the edges of the floor that are nearest, and at the leftmost upright one.
