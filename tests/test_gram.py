@@ -17,10 +17,9 @@ from threadpoolctl import threadpool_info
 
 import mercer as mc
 from mercer.check import Array, InvalidInput
-from mercer.engines import compiled
+from mercer.engines import cpu
 from mercer.engines.base import memory_bytes
-from mercer.engines.compiled import fastest_exponential
-from mercer.engines.cpu import Threads
+from mercer.engines.cpu import Threads, fastest_exponential
 from mercer.engines.tiles import PreparedTable, Tiles
 from mercer.gram import Gram
 from mercer.kernels.pairs import exponential, numpy_exponential
@@ -213,8 +212,8 @@ def test_the_fast_exponential_is_the_exponential(dtype: type, error: float) -> N
 
 
 def test_without_the_compiler_the_exponential_is_numpys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "find_spec", lambda name: None)
-    found = compiled.fastest_exponential.__wrapped__()
+    monkeypatch.setattr(cpu, "find_spec", lambda name: None)
+    found = cpu.fastest_exponential.__wrapped__()
     a = np.linspace(-5.0, 0.0, 9000)
     assert np.array_equal(found(a.copy(), 1.0), np.exp(a))
 

@@ -7,6 +7,7 @@ import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -121,3 +122,26 @@ def test_a_support_vector_machine_takes_a_kernel_as_it_is() -> None:
     np.testing.assert_allclose(
         ours.decision_function(x), theirs.decision_function(x), rtol=0, atol=1e-3
     )
+
+
+def _is_kernel(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, mercer.Kernel)
+
+
+def test_kernels_are_a_namespace_of_all_kernels() -> None:
+    from mercer import kernels
+
+    assert kernels.Gaussian is mercer.Gaussian
+    assert {"Gaussian", "Kernel", "check_kernel", "kernel"} <= set(dir(kernels))
+    public, at_the_top = (
+        {name for name in dir(package) if _is_kernel(getattr(package, name))}
+        for package in (kernels, mercer)
+    )
+    assert len(at_the_top) > 50
+    assert at_the_top <= public
+    hidden = {
+        name for name in vars(kernels)["__all__"] if isinstance(getattr(kernels, name), ModuleType)
+    }
+    assert not hidden, "a submodule hides the name"
+    with pytest.raises(AttributeError, match="Gaussian"):
+        kernels.Gausian  # type: ignore[attr-defined]  # noqa: B018

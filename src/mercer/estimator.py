@@ -42,8 +42,8 @@ from mercer.engines.base import Engine
 from mercer.engines.cpu import engine_of, using
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
-from mercer.kernels.parameters import parameters, with_parameters
 from mercer.kernels.text import kernel as parsed
+from mercer.kernels.tree import parameters, with_parameters
 from mercer.points import (
     NamedRows,
     Rows,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from functools import wraps
+from importlib import import_module
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any, TypeVar
 
 from mercer.check import UnknownParameter
@@ -81,13 +85,13 @@ def keyword_advice(made: Any, named: Iterable[str]) -> str:
     return "" if unknown is None else advice(unknown, takes, equivalents)
 
 
-def no_attribute(name: str, known: Iterable[str]) -> str:
+def no_attribute(name: str, known: Iterable[str], module: str = "mercer") -> str:
     """Return why the module has no such attribute, and what to write in its place.
 
     >>> no_attribute("RBF", ["Gaussian"])[:55]
     "module 'mercer' has no attribute 'RBF'; scikit-learn's "
     """
-    plain = f"module 'mercer' has no attribute {name!r}"
+    plain = f"module {module!r} has no attribute {name!r}"
     if name.startswith("_"):
         return plain
     hint = advice(name, known, EQUIVALENTS)
@@ -174,3 +178,21 @@ def advised(init: Callable[..., None]) -> Callable[..., None]:
         init(self, *args, **named)
 
     return constructor
+
+
+def lazy_names(
+    package: str, file: str
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return what gives a package the names of the stub beside it, each when it is first used."""
+    stub = Path(f"{file}i").read_text(encoding="utf-8")
+    found = re.findall(r"^from (\S+) import (\w+) as \w+$", stub, flags=re.MULTILINE)
+    homes = {name: module for module, name in found}
+
+    def load(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(no_attribute(name, homes, package), name=name)
+        value: object = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load, lambda: sorted({*vars(sys.modules[package]), *homes}), sorted(homes)

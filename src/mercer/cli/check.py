@@ -19,7 +19,7 @@ from mercer.data.matrices import SquareMatrix
 from mercer.estimator import as_kernel
 from mercer.kernels.contract import KernelCheck, check_kernel
 from mercer.kernels.definite import Verdict, positive_definite
-from mercer.kernels.euclidean import euclidean, negative_definite
+from mercer.kernels.geometry import euclidean, negative_definite
 from mercer.kernels.probing import DIRECT_POINTS
 from mercer.planning import flops
 from mercer.progress import Line

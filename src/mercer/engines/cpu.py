@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import cache
+from importlib.util import find_spec
 from threading import Event, Lock
 from typing import Any, TypeVar
 
@@ -17,9 +18,8 @@ from threadpoolctl import ThreadpoolController
 
 from mercer.check import Array, InvalidParameter, chunks, whole
 from mercer.engines.base import Engine, memory_bytes
-from mercer.engines.compiled import fastest_exponential
 from mercer.engines.tiles import Block, Tiles
-from mercer.kernels.pairs import exponential
+from mercer.kernels.pairs import exponential, numpy_exponential
 from mercer.progress import Progress
 
 T = TypeVar("T")
@@ -30,6 +30,9 @@ ROWS = 2048
 
 PARTS = 16
 """Parts that a tall matrix is cut into, unless a limit of their rows asks for more."""
+
+SMALL_ARRAY = 4096
+"""Below this many numbers a compiled loop gains nothing."""
 
 
 _sessions = threading.local()
@@ -348,3 +351,27 @@ class Threads:
             except BaseException:
                 stop.set()  # also on Ctrl-C: every thread returns after the tile it is at
                 raise
+
+
+@cache
+def fastest_exponential() -> Callable[[Array, float], Array]:
+    """Return a function that replaces an array by exp(factor·a), as fast as this machine can.
+
+    numpy's own is a scalar loop in double precision on processors without AVX-512.
+    """
+    if find_spec("numba") is None:
+        return numpy_exponential
+    from mercer.engines.exponential import exp_double, exp_single
+
+    def compiled(a: Array, factor: float) -> Array:
+        if a.size < SMALL_ARRAY or not a.flags.c_contiguous:
+            return numpy_exponential(a, factor)
+        if a.dtype == np.float64:
+            exp_double(a.reshape(-1), float(factor))
+            return a
+        if a.dtype == np.float32:
+            exp_single(a.reshape(-1), np.float32(factor))
+            return a
+        return numpy_exponential(a, factor)
+
+    return compiled

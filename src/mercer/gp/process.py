@@ -38,8 +38,8 @@ from mercer.gp.tuning import NOISE, Prior, Tuned
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
-from mercer.kernels.parameters import with_parameters
 from mercer.kernels.radial import Gaussian
+from mercer.kernels.tree import with_parameters
 from mercer.null_space import Functions, Origin
 from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of

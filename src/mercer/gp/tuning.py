@@ -19,7 +19,7 @@ from mercer.check import (
 )
 from mercer.gp.noise import NOISE as NOISE
 from mercer.kernels.base import Kernel
-from mercer.kernels.parameters import with_parameters
+from mercer.kernels.tree import with_parameters
 
 SPAN = 1e5
 """A parameter is sought within this factor of where it starts, unless bounds are given."""

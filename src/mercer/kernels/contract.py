@@ -28,11 +28,11 @@ from mercer.kernels.bounds import Arithmetic
 from mercer.kernels.coordinates import coordinates, stepped
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.differences import Disagreement, NoRoom, compare_slope
-from mercer.kernels.euclidean import negative_definite
+from mercer.kernels.geometry import negative_definite
 from mercer.kernels.pairs import Scale, Table
-from mercer.kernels.parameters import with_parameters
 from mercer.kernels.probing import chance, cut, gram_matrix, take, unit_roundoff
 from mercer.kernels.text import kernel as read
+from mercer.kernels.tree import with_parameters
 from mercer.points import (
     Paired,
     Rows,

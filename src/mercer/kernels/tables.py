@@ -31,9 +31,9 @@ from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, l
 from mercer.kernels.composite import Composite, refuse_conditional, times
 from mercer.kernels.coordinates import how_wide, places
 from mercer.kernels.features import dense, join, outer_rows
+from mercer.kernels.guesses import guessed_kernels
 from mercer.kernels.metric import sampled
 from mercer.kernels.pairs import Pairs, Table
-from mercer.kernels.roles import guessed_kernels
 from mercer.kernels.variables import missing_word
 from mercer.points import (
     Paired,

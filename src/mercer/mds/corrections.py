@@ -8,8 +8,8 @@ from mercer.check import Array
 from mercer.engines.lapack import eigenpairs
 from mercer.engines.waiting import answered
 from mercer.kernels.definite import ASYMMETRY
-from mercer.kernels.euclidean import across, centre_of, centred, euclidean
-from mercer.kernels.schoenberg import largest_euclidean_power
+from mercer.kernels.distance_transforms import largest_euclidean_power
+from mercer.kernels.geometry import across, centre_of, centred, euclidean
 
 CORRECTIONS = ("lingoes", "cailliez", "power")
 """The corrections that change distances; clipping only changes eigenvalues."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from mercer.check import Array, MercerError
 from mercer.gp import GaussianProcess, SampledOptimum
-from mercer.kernels.parameters import parameters
+from mercer.kernels.tree import parameters
 from mercer.page.sections import Picture, Section
 from mercer.page.text import count_of, percent, short
 from mercer.pictures.curves import against_observed, curves, penalty_path, residuals, thinned

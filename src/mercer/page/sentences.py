@@ -11,8 +11,8 @@ from mercer.check import InvalidInput
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.kernels.base import Kernel
-from mercer.kernels.parameters import parameters
 from mercer.kernels.tables import columns_read
+from mercer.kernels.tree import parameters
 from mercer.kernels.written import snake
 from mercer.page.subject import Subject
 from mercer.page.text import clean, count_of, listing, percent, short

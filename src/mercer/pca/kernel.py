@@ -37,7 +37,7 @@ from mercer.estimator import (
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.functions import Precomputed
-from mercer.kernels.parameters import parameters
+from mercer.kernels.tree import parameters
 from mercer.kernels.vectors import Linear
 from mercer.pca.inverse import Invertible
 from mercer.pca.placed import place_of, placed

@@ -11,7 +11,7 @@ from sklearn import gaussian_process
 from mercer.check import Array, MercerError
 from mercer.gp import GaussianProcess
 from mercer.gp.tuning import NOISE
-from mercer.kernels.parameters import parameters
+from mercer.kernels.tree import parameters
 from mercer.sklearn.covariance import NoTranslation, Translation, translate
 
 LARGEST = 12_000

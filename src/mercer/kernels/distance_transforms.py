@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array
 from mercer.kernels.definite import ASYMMETRY, eigenvalues
-from mercer.kernels.euclidean import (
+from mercer.kernels.geometry import (
     across,
     centre_of,
     centred,

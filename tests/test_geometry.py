@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from mercer.check import Array, InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.definite import Verdict
-from mercer.kernels.euclidean import (
+from mercer.kernels.geometry import (
     euclidean,
     gram_of,
     negative_definite,
@@ -206,7 +206,7 @@ def test_refusals_name_the_entries(d: Array, expected: str) -> None:
 
 
 def test_triangles_of_very_many_points_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.kernels.euclidean.TRIANGLE_POINTS", 3)
+    monkeypatch.setattr("mercer.kernels.geometry.TRIANGLE_POINTS", 3)
     verdict = euclidean(SQUARE)
     assert not verdict
     assert "more than 3 points are not tried" in verdict.reason

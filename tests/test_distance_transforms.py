@@ -12,9 +12,9 @@ from scipy.integrate import quad
 
 from mercer.check import Array, InvalidInput, InvalidParameter
 from mercer.kernels.definite import positive_definite
-from mercer.kernels.euclidean import euclidean, negative_definite
-from mercer.kernels.schoenberg import TRANSFORMS, largest_euclidean_power, schoenberg
-from tests.test_euclidean import SQUARE, between, cities, grids
+from mercer.kernels.distance_transforms import TRANSFORMS, largest_euclidean_power, schoenberg
+from mercer.kernels.geometry import euclidean, negative_definite
+from tests.test_geometry import SQUARE, between, cities, grids
 
 CITIES_POWER = 0.80197
 
