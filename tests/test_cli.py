@@ -29,6 +29,7 @@ from mercer.cli.parser import parser
 from mercer.cli.tables import csv_bytes
 from mercer.data.dialect import has_nul
 from mercer.datasets.embedded import FOLDER
+from mercer.dimension import choose
 from mercer.mds import stress
 from mercer.spectrum.budget import smaller
 from mercer.store import save
@@ -674,7 +675,7 @@ def test_report_leaves_out_permutations_that_would_take_minutes(
     run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report_command, "writer", lambda: fake_page)
-    monkeypatch.setattr(report_command, "PATIENCE", 0.0)
+    monkeypatch.setattr(choose, "PATIENCE", 0.0)
     answer = run("report", table, "--out", tmp_path / "p.html", "--scale", "--json")
     assert "horn" not in fake_page.seen["choices"]  # type: ignore[attr-defined]
     (said,) = answer.value["warnings"]

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 import mercer as mc
 from mercer.check import Array
 from mercer.compare import products
-from mercer.compare.nulls import moments, multipliers, order
+from mercer.compare.nulls import moments
 from mercer.compare.products import Stored, Tiled
 from mercer.compare.sides import centring
+from mercer.resampling import Resampling
 
 GAUSS = mc.Gaussian(bandwidth=1.0)
 OTHER = mc.Laplacian(bandwidth=2.0)
@@ -118,7 +119,7 @@ def test_tiles_matrices_and_features_give_the_same(is_unbiased: bool) -> None:
     ]
     stored, tiled = Stored([how.dense(g) for g in grams], how), Tiled([how.of(g) for g in grams])
     np.testing.assert_allclose(tiled.matrix(), stored.matrix(), rtol=1e-12)
-    move = order(0, 0, 150)
+    move = Resampling(1, 0).generator(0).permutation(150)
     assert tiled.permuted(0, 1)(move) == pytest.approx(stored.permuted(0, 1)(move), rel=1e-11)
 
 
@@ -179,9 +180,10 @@ def test_the_null_is_the_statistic_of_permuted_points(is_weighted: bool) -> None
     s = np.random.default_rng(0).random(150) if is_weighted else None
     said: dict[str, Any] = {"permutations": 20, "random_state": 3, "test": "permutation"}
     found = mc.hsic(GAUSS, OTHER, x, y, sample_weight=s, **said)
+    orders = [Resampling(20, 3).generator(r).permutation(150) for r in range(20)]
     again = [
-        mc.hsic(GAUSS, OTHER, x, y[order(3, r, 150)], sample_weight=s, permutations=0).statistic
-        for r in range(20)
+        mc.hsic(GAUSS, OTHER, x, y[order], sample_weight=s, permutations=0).statistic
+        for order in orders
     ]
     np.testing.assert_allclose(found.null, again, rtol=1e-10)
     assert found.p_value == (1 + np.sum(found.null >= found.statistic)) / 21
@@ -196,7 +198,7 @@ def test_multipliers_are_the_weighted_sum_with_a_normal_number_for_each() -> Non
     K, L = (H @ k(z) @ H.T for k, z in ((GAUSS, x), (OTHER, y)))
     found = mc.hsic(GAUSS, OTHER, x, y, sample_weight=w, permutations=20, random_state=3)
     for r in range(20):
-        e = w * multipliers(3, r, 150) / (1.0 - w)
+        e = w * Resampling(20, 3).generator(r).standard_normal(150) / (1.0 - w)
         assert found.null[r] == pytest.approx(e @ (K * L) @ e, rel=1e-10)
     assert (found.test, found.how) == ("multiplier", "20 draws of multipliers")
     asked = mc.hsic(GAUSS, OTHER, x, y, sample_weight=w, permutations=5, test="permutation")

@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,7 +21,7 @@ from mercer.check import Array
 from mercer.dimension import horn as module
 from mercer.dimension.horn import first_failure
 from mercer.dimension.null import linear_subject
-from mercer.dimension.permuting import Drawn, has_shuffled, in_order
+from mercer.dimension.permuting import Drawn, has_shuffled
 from mercer.dimension.rules import KaiserChoice, ScreeChoice, by_kaiser, by_scree, by_share
 from tests.oracles import untouched
 
@@ -501,22 +500,6 @@ def test_an_interruption_ends_the_threads() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         mc.parallel_analysis(ONE_FACTOR, 10_000, random_state=0, progress=interrupt)
-
-
-def test_work_is_told_to_stop_when_its_results_are_no_longer_wanted() -> None:
-    begun: list[int] = []
-    events: set[Event] = set()
-
-    def work(piece: slice, stop: Event) -> int:
-        begun.append(piece.start)
-        events.add(stop)
-        return begun[-1]
-
-    results = in_order(work, [slice(i, i + 1) for i in range(100)], threads=2)
-    assert [next(results), next(results)] == [0, 1]
-    results.close()
-    assert len(begun) < 10
-    assert all(event.is_set() for event in events)
 
 
 def test_progress_is_told_in_order() -> None:

@@ -23,6 +23,7 @@ from mercer.page.replicates import replicates_page
 from mercer.pictures import replicates as drawn
 from mercer.pictures.drawing import draw, plotly
 from mercer.pictures.scene import Band
+from mercer.resampling import Resampling
 from tests.browser import started, visit
 from tests.hostile import HOSTILE
 
@@ -182,7 +183,11 @@ def p_values(counts: tuple[int, ...], effect: float, seed: int, shift: float = 0
     data = as_expression(np.concatenate(parts), labels.tolist())
     compare = Comparison(mc.AlignedEdges(), data.genes)
     test = Permuted(residuals(data), mc.Inference(), compare, seed)
-    return list(test.run(test.tasks(39, 39 if len(counts) > 2 else 0), threads=1).values())
+    return list(
+        test.run(
+            test.tasks(39, 39 if len(counts) > 2 else 0), Resampling(1, seed, threads=1)
+        ).values()
+    )
 
 
 def test_permutations_reject_what_differs_and_nothing_else() -> None:

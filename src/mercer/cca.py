@@ -15,8 +15,9 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.null_space import Origin
-from mercer.progress import Progress
-from mercer.settings import RandomState, seed_of
+from mercer.progress import Progress, followed
+from mercer.resampling import Resampling
+from mercer.settings import RandomState
 from mercer.targets import kept
 
 STORED = 5_000
@@ -26,6 +27,9 @@ ROUNDING = float(np.finfo(np.float64).eps)
 
 TIE = 1e-12
 """Correlations that differ by less than this share are equal."""
+
+BATCH = 16
+"""Permutations that a thread takes at a time."""
 
 NEGATIVE = 1e-7
 """How far below zero, as a share of the largest, eigenvalues of a given matrix may be rounded."""
@@ -265,7 +269,15 @@ class KernelCCA(Computing):
         self.fit(X, Y)
         return self.x_scores_, self.y_scores_
 
-    def p_value(self, count: int = 999, *, random_state: RandomState = None) -> float:
+    def p_value(
+        self,
+        permutations: int = 999,
+        *,
+        stop_after: int | None = None,
+        random_state: RandomState = None,
+        threads: int | None = None,
+        progress: bool | Progress | None = None,
+    ) -> float:
         r"""Return how rarely chance gives the views as large a first correlation.
 
         .. math:: p = \frac{1 + \#\{r : \rho_r \ge \rho\}}{R + 1}
@@ -274,12 +286,20 @@ class KernelCCA(Computing):
         is. The level is exact where the views are independent.
         """
         check_is_fitted(self)
-        permutations = whole(count, "count", least=1)
-        rng = np.random.default_rng(seed_of(random_state))
         axes = self._views[1].vectors_
         observed = float(np.linalg.norm(self._crossed(axes), 2))
-        reached = 0
-        for _ in range(permutations):
-            shuffled = self._crossed(axes[rng.permutation(len(axes))])
-            reached += float(np.linalg.norm(shuffled, 2)) >= observed * (1.0 - TIE)
-        return (1.0 + reached) / (permutations + 1.0)
+        with followed(progress, "permutations") as tell:
+            draws = Resampling.of(
+                permutations,
+                random_state,
+                stop_after=stop_after,
+                threads=threads,
+                progress=tell,
+            )
+
+            def correlation(r: int) -> float:
+                order = draws.generator(r).permutation(len(axes))
+                return float(np.linalg.norm(self._crossed(axes[order]), 2))
+
+            null = draws.null(draws.batches(correlation, BATCH), observed * (1.0 - TIE))
+        return float(null.p_values[0])

@@ -13,7 +13,7 @@ from mercer.check import MissingExtra
 from mercer.cli.codes import OK
 from mercer.cli.commands import LARGEST
 from mercer.cli.dim import chosen
-from mercer.cli.models import begun, fitted, planned, tell_plan
+from mercer.cli.models import begun, fitted, tell_plan
 from mercer.cli.parser import Misused
 from mercer.cli.running import finished
 from mercer.cli.sources import Data, as_written, local
@@ -22,12 +22,10 @@ from mercer.cli.studies import sections as sections_of
 from mercer.cli.tables import refuse_existing
 from mercer.cli.talk import Talk
 from mercer.data.source import kind_of, regular
+from mercer.dimension.choose import UNASKED, affordable_permutations
 from mercer.engines.base import memory_bytes
 from mercer.progress import Line
 from mercer.store import about, load
-
-PERMUTATIONS, PATIENCE = 199, 60.0
-"""Permutations of Horn's test where none are asked for, and the seconds that they may take."""
 
 
 def run(args: Namespace, talk: Talk) -> int:
@@ -129,15 +127,13 @@ def permutations_of(args: Namespace, model: Any, talk: Talk) -> int:
     """Return how many permutations Horn's test takes: as asked, or where they are quick."""
     if args.permutations is not None:
         return int(args.permutations)
-    n, d = len(model.individuals_), getattr(model, "n_features_in_", 0)
-    seconds = PERMUTATIONS * planned(model, n, d).seconds
-    if seconds <= PATIENCE:
-        return PERMUTATIONS
-    talk.warn(
-        f"Horn's test is left out: {PERMUTATIONS} permutations of {n} individuals take about "
-        f"{seconds:.0f} s. --permutations {PERMUTATIONS} asks for them"
-    )
-    return 0
+    count, seconds = affordable_permutations(model)
+    if count == 0:
+        talk.warn(
+            f"Horn's test is left out: {UNASKED} permutations of {len(model.individuals_)} "
+            f"individuals take about {seconds:.0f} s. --permutations {UNASKED} asks for them"
+        )
+    return count
 
 
 def _of_model(args: Namespace, talk: Talk, page: Any, out: str) -> int:

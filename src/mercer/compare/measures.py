@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, Points, whole
-from mercer.compare.nulls import drawn, moments, multiplied_moments, multipliers, order
+from mercer.compare.nulls import moments, multiplied_moments
 from mercer.compare.products import STORED, Features, Products, Stored, Tiled, products_of
 from mercer.compare.sides import (
     Centring,
@@ -23,8 +22,9 @@ from mercer.compare.sides import (
 from mercer.display import Shown
 from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
-from mercer.progress import Progress
-from mercer.settings import RandomState, seed_of
+from mercer.progress import Progress, followed
+from mercer.resampling import Resampling
+from mercer.settings import RandomState
 
 TESTS = ("permutation", "multiplier", "pearson")
 ESTIMATORS = ("biased", "unbiased")
@@ -33,6 +33,12 @@ PERMUTATIONS = 999
 """How many are drawn unless another number is asked for."""
 
 UNIT = float(np.finfo(np.float64).eps)
+
+BATCH = 16
+"""Permutations that a thread takes at a time."""
+
+FEW = 2**24
+"""Entries to be permuted in all, below which threads take longer to start than to work."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,28 +69,30 @@ class Dependence(Shown):
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a test: by which law, how often, from which seed, with which features."""
+    """What is asked of a test: by which law, with which features, and how chance is asked."""
 
-    law: str | None = None
-    permutations: int | None = None
-    rank: int | None = None
-    stop_after: int | None = None
-    random_state: RandomState = None
-    progress: Progress | None = None
+    law: str | None
+    rank: int | None
+    is_counted: bool
+    draws: Resampling
 
-    def __post_init__(self) -> None:
-        if self.law is not None and self.law not in TESTS:
-            raise InvalidParameter(f"test must be one of {', '.join(TESTS)}, found {self.law!r}")
-        for name, least in (("permutations", 0), ("rank", 1), ("stop_after", 1)):
-            given = getattr(self, name)
-            if given is not None:
-                object.__setattr__(self, name, whole(given, name, least=least))
+    @classmethod
+    def of(cls, law: str | None, permutations: int | None, rank: int | None, **more: Any) -> Asked:
+        """Return what the arguments of a measure ask for."""
+        if law is not None and law not in TESTS:
+            raise InvalidParameter(f"test must be one of {', '.join(TESTS)}, found {law!r}")
+        is_counted = permutations is not None
+        draws = Resampling.of(permutations if is_counted else PERMUTATIONS, least=0, **more)
+        return cls(law, None if rank is None else whole(rank, "rank", least=1), is_counted, draws)
 
-    def count(self, products: Products) -> int:
-        """Return how many permutations to draw: none by default where each is a pass of its own."""
-        if self.permutations is not None:
-            return self.permutations
-        return 0 if isinstance(products, Tiled) and self.rank is None else PERMUTATIONS
+    def resampling(self, products: Products, n: int) -> Resampling:
+        """Return how chance is asked: not by default where each draw is a pass of its own."""
+        is_tiled = isinstance(products, Tiled)
+        if is_tiled and self.rank is None and not self.is_counted:
+            return replace(self.draws, count=0)
+        # Tiles have threads of their own, and few entries are permuted before threads begin.
+        is_single = is_tiled or n * n * self.draws.count < FEW
+        return replace(self.draws, threads=1) if is_single else self.draws
 
 
 def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -99,7 +107,8 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     rank: int | None = None,
     stop_after: int | None = None,
     random_state: RandomState = None,
-    progress: Progress | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
 ) -> Dependence:
     r"""The centred alignment of two kernels: the cosine of the angle between their matrices.
 
@@ -145,6 +154,10 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
         Stop after so many permutations that reach the observed value (Besag and Clifford, 1991).
     random_state : int or generator, optional
         The seed; the r-th permutation depends on nothing else but r.
+    threads : int, optional
+        How many threads to use, by default one for each core. The result is the same.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the permutations done and asked.
 
     Examples
     --------
@@ -156,9 +169,18 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     Cortes, Mohri and Rostamizadeh (2012), Journal of Machine Learning Research 13, 795-828. For
     multipliers: Leucht and Neumann (2013), Journal of Multivariate Analysis 117, 257-280.
     """
-    asked = Asked(test, permutations, rank, stop_after, random_state, progress)
-    sides = _both(k1, k2, x, y, sample_weight)
-    return _measured("alignment", sides, sample_weight, asked)
+    with followed(progress, "permutations") as tell:
+        asked = Asked.of(
+            test,
+            permutations,
+            rank,
+            random_state=random_state,
+            stop_after=stop_after,
+            threads=threads,
+            progress=tell,
+        )
+        sides = _both(k1, k2, x, y, sample_weight)
+        return _measured("alignment", sides, sample_weight, asked)
 
 
 def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -170,7 +192,8 @@ def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another
     test: str | None = None,
     stop_after: int | None = None,
     random_state: RandomState = None,
-    progress: Progress | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
 ) -> Dependence:
     r"""The RV coefficient of two tables with the same rows: the alignment of linear kernels.
 
@@ -187,9 +210,18 @@ def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another
     Escoufier (1973), Biometrics 29; Josse, Pagès and Husson (2008), Computational Statistics &
     Data Analysis 53, for the test.
     """
-    asked = Asked(test, permutations, None, stop_after, random_state, progress)
-    sides = _both((Linear(), x), (Linear(), y), None, None, sample_weight)
-    return _measured("RV", sides, sample_weight, asked)
+    with followed(progress, "permutations") as tell:
+        asked = Asked.of(
+            test,
+            permutations,
+            None,
+            random_state=random_state,
+            stop_after=stop_after,
+            threads=threads,
+            progress=tell,
+        )
+        sides = _both((Linear(), x), (Linear(), y), None, None, sample_weight)
+        return _measured("RV", sides, sample_weight, asked)
 
 
 def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -205,7 +237,8 @@ def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies anoth
     rank: int | None = None,
     stop_after: int | None = None,
     random_state: RandomState = None,
-    progress: Progress | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
 ) -> Dependence:
     r"""The Hilbert–Schmidt independence criterion of two kernels, and a test of independence.
 
@@ -239,10 +272,19 @@ def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies anoth
     is_unbiased = estimator == "unbiased"
     if is_unbiased and rank is not None:
         raise InvalidParameter("rank approximates the biased estimator; leave one of them out")
-    asked = Asked(test, permutations, rank, stop_after, random_state, progress)
     name = "unbiased HSIC" if is_unbiased else "HSIC"
-    sides = _both(k1, k2, x, y, sample_weight)
-    return _measured(name, sides, sample_weight, asked, is_unbiased=is_unbiased)
+    with followed(progress, "permutations") as tell:
+        asked = Asked.of(
+            test,
+            permutations,
+            rank,
+            random_state=random_state,
+            stop_after=stop_after,
+            threads=threads,
+            progress=tell,
+        )
+        sides = _both(k1, k2, x, y, sample_weight)
+        return _measured(name, sides, sample_weight, asked, is_unbiased=is_unbiased)
 
 
 def _both(
@@ -323,26 +365,23 @@ def tested(
     if asked.rank is not None:
         products = products_of([pair.grams[a], pair.grams[b]], pair.how, asked.rank)
         a, b = 0, 1
-    count = asked.count(pair.products)
+    draws = asked.resampling(pair.products if asked.rank is None else products, n)
+    count = draws.count
     if count == 0:
         return Dependence(measure, statistic, None, nothing, 0, None, n, "not tested", law)
     G = pair.G if asked.rank is None else products.matrix()
     slack = n * UNIT * float(np.sqrt(G[a, a] * G[b, b]))
-    seed = seed_of(asked.random_state)
     is_permuted = law == "permutation"
-    run = drawn(
-        products.permuted(a, b) if is_permuted else products.multiplied(a, b),
-        float(G[a, b]),
-        slack,
-        n,
-        count,
-        seed,
-        draw=order if is_permuted else partial(_freed, pair.how.weights),
-        stop_after=asked.stop_after,
-        has_threads=isinstance(products, Tiled),
-        progress=asked.progress,
-    )
-    made = len(run.values)
+    of = products.permuted(a, b) if is_permuted else products.multiplied(a, b)
+    left = 1.0 - pair.how.weights  # what centring leaves of each individual
+
+    def value(r: int) -> float:
+        rng = draws.generator(r)
+        return of(rng.permutation(n) if is_permuted else rng.standard_normal(n) / left)
+
+    size = 1 if draws.threads == 1 else BATCH
+    null = draws.null(draws.batches(value, size), float(G[a, b]) - slack)
+    made = len(null.values)
     text = f"{made} " + ("permutations" if is_permuted else "draws of multipliers")
     text += f" of {count}" if made < count else ""
     if isinstance(products, Features) and products.rank is not None:
@@ -350,13 +389,8 @@ def tested(
         text += f" of features of rank {asked.rank}, an approximation that holds {held}"
     if is_permuted and not pair.how.is_equal:
         text += ", exact where weights have nothing to do with the second"
-    null = frozen(run.values / pair.unit)
-    return Dependence(measure, statistic, run.p_value, null, made, seed, n, text, law)
-
-
-def _freed(weights: Array, seed: int, r: int, n: int) -> Array:
-    """Return multipliers, divided by what centring leaves of each individual."""
-    return multipliers(seed, r, n) / (1.0 - weights)
+    values, p = frozen(null.values[:, 0] / pair.unit), float(null.p_values[0])
+    return Dependence(measure, statistic, p, values, made, draws.seed, n, text, law)
 
 
 def _by_moments(pair: Pair, a: int, b: int) -> float:

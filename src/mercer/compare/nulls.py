@@ -1,122 +1,20 @@
-"""What chance alone would give: permutations or random multipliers of individuals, or moments."""
+"""The law of a statistic over all permutations or multipliers of individuals, by its moments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from contextvars import copy_context
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammainc, gammaincc, ndtr
 
-from mercer.check import Array, InvalidInput, chunks
-from mercer.compare.products import Statistic
-from mercer.engines.cpu import Threads
-from mercer.progress import Progress
-
-BATCH = 16
-"""Permutations that a thread takes at a time."""
-
-FEW = 2**24
-"""Entries to be permuted in all, below which threads take longer to start than to work."""
+from mercer.check import Array, InvalidInput
 
 LEAST = float(np.finfo(np.float64).tiny)
 """The least p-value that can be told from zero."""
 
 SYMMETRIC = 1e-6
 """A skewness below which a Pearson type III law is a normal one to all digits that matter."""
-
-
-Draw = Callable[[int, int, int], Array]
-"""The r-th draw from a seed, of n individuals: their order, or a multiplier of each."""
-
-
-class Drawn(NamedTuple):
-    """The statistic of what was drawn, and how often it reached what was observed."""
-
-    values: Array
-    p_value: float
-    seed: int
-
-
-def order(seed: int, r: int, n: int) -> Array:
-    """Return the r-th permutation of n individuals, which depends on nothing but the seed and r.
-
-    >>> sorted(order(0, 5, 4).tolist())
-    [0, 1, 2, 3]
-    """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
-    return rng.permutation(n)
-
-
-def multipliers(seed: int, r: int, n: int) -> Array:
-    """Return the r-th n independent normal numbers, which depend on nothing but the seed and r.
-
-    >>> bool(np.all(multipliers(0, 5, 4) == multipliers(0, 5, 4)))
-    True
-    """
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(r,)))
-    return rng.standard_normal(n)
-
-
-def drawn(  # noqa: PLR0913  (each says something of its own)
-    statistic: Statistic,
-    observed: float,
-    slack: float,
-    n: int,
-    count: int,
-    seed: int,
-    *,
-    draw: Draw = order,
-    stop_after: int | None = None,
-    has_threads: bool = False,
-    progress: Progress | None = None,
-) -> Drawn:
-    r"""Permute the individuals of one side, or multiply those of both, so many times.
-
-    .. math:: p = \frac{1 + \#\{r : T_r \ge T\}}{R + 1}
-
-    With ``stop_after`` it ends after so many exceedances h, at the draw ℓ, with p = h/ℓ (Besag and
-    Clifford, 1991). What is within ``slack`` of the observed value ties with it. A statistic that
-    ``has_threads`` of its own gets no more.
-
-    >>> drawn(lambda order: float(order[0]), 2.0, 0.0, 3, 99, 0).p_value
-    0.33
-    """
-    found: list[float] = []
-    exceeding = 0
-    is_single = has_threads or n * n * count < FEW
-    threads = 1 if is_single else Threads().count
-    batches = _batches(lambda r: statistic(draw(seed, r, n)), count, threads)
-    with closing(batches):
-        for batch in batches:
-            for value in batch:
-                found.append(value)
-                exceeding += value >= observed - slack
-                if exceeding == stop_after:
-                    return Drawn(np.array(found), exceeding / len(found), seed)
-            if progress is not None:
-                progress(len(found), count)
-    return Drawn(np.array(found), (1 + exceeding) / (count + 1), seed)
-
-
-def _batches(
-    value: Callable[[int], float], count: int, threads: int
-) -> Generator[list[float], None, None]:
-    """Yield the statistic of the draws in their order, computed in so many threads."""
-
-    def work(part: slice) -> list[float]:
-        return [value(r) for r in range(part.start, part.stop)]
-
-    if threads == 1:
-        yield from map(work, chunks(count, 1))
-        return
-    with Threads().session(), ThreadPoolExecutor(threads) as pool:
-        # Closed early, it cancels what waits.
-        yield from pool.map(lambda part: copy_context().run(work, part), chunks(count, BATCH))
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -15,9 +15,10 @@ from mercer.compare.products import Tiled, products_of
 from mercer.compare.sides import centring, frozen, named_sides, scaled
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.gram import Gram
 from mercer.multiplicity import corrected
-from mercer.progress import Progress
-from mercer.settings import RandomState, seed_of
+from mercer.progress import Progress, followed
+from mercer.settings import RandomState
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,6 +47,11 @@ class Comparison(Shown):
         for k, (i, j) in enumerate(self.places):
             p = "" if self.adjusted is None else f"p = {self.adjusted[k]:.3g}"
             yield f"{self.names[i]} – {self.names[j]}", f"{self.alignments[i, j]:.4f}", p
+
+    @property
+    def seed(self) -> int | None:
+        """The seed that repeats the permutations, None where there were none."""
+        return self.pairs[0].seed
 
     @property
     def places(self) -> list[tuple[int, int]]:
@@ -77,7 +83,8 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
     rank: int | None = None,
     stop_after: int | None = None,
     random_state: RandomState = None,
-    progress: Progress | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
 ) -> Comparison:
     r"""The centred alignments of every two kernels, with p-values and a map of the kernels.
 
@@ -93,7 +100,7 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
         Kernels, their written forms, pairs of a kernel and its points, or Gram matrices.
     points : points, or mapping from the same names to points
         Those that all kernels share, or those of each; row i is the same individual in all.
-    sample_weight, permutations, test, rank, stop_after, random_state
+    sample_weight, permutations, test, rank, stop_after, random_state, threads, progress
         See `alignment`. All pairs see the same permutations.
 
     Examples
@@ -108,7 +115,20 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
 
     Lavit, Escoufier, Sabatier and Traissac (1994), Computational Statistics & Data Analysis 18.
     """
-    sides = named_sides(kernels, points, sample_weight)
+    with followed(progress, "permutations") as tell:
+        asked = Asked.of(
+            test,
+            permutations,
+            rank,
+            random_state=random_state,
+            stop_after=stop_after,
+            threads=threads,
+            progress=tell,
+        )
+        return _compared(named_sides(kernels, points, sample_weight), sample_weight, asked)
+
+
+def _compared(sides: dict[str, Gram], sample_weight: Any, asked: Asked) -> Comparison:
     names, grams = list(sides), [scaled(gram) for gram in sides.values()]
     n = grams[0].shape[0]
     how = centring(sample_weight, n)
@@ -117,7 +137,6 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
     refuse_constant(names, grams, G)
     norms = np.sqrt(np.diag(G))
     C = np.clip(G / np.outer(norms, norms), -1.0, 1.0)
-    seed = seed_of(random_state)
     places = list(combinations(range(len(names)), 2))
     found = []
     for k, (i, j) in enumerate(places):
@@ -125,10 +144,10 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
         if isinstance(products, Tiled):  # where all matrices have no room together, two may
             at, both, part = (0, 1), [grams[i], grams[j]], G[np.ix_([i, j], [i, j])]
             here = products_of(both, how)
-        told = _shared(progress, k, len(places))
-        asked = Asked(test, permutations, rank, stop_after, seed, told)
+        told = _shared(asked.draws.progress, k, len(places))
+        mine = replace(asked, draws=replace(asked.draws, progress=told))
         pair = Pair(here, both, how, part, float(norms[i] * norms[j]))
-        found.append(tested("alignment", float(C[i, j]), at, pair, asked))
+        found.append(tested("alignment", float(C[i, j]), at, pair, mine))
     coordinates, shares = map(frozen, interstructure(C))
     adjusted = _adjusted(found)
     return Comparison(tuple(names), n, frozen(C), tuple(found), adjusted, coordinates, shares)

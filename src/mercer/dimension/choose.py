@@ -10,8 +10,13 @@ import numpy as np
 from mercer.check import InvalidInput, InvalidParameter, number
 from mercer.dimension.horn import parallel_analysis
 from mercer.dimension.rules import Choice, by_kaiser, by_scree, by_share
+from mercer.engines.cpu import Threads
+from mercer.planning import flops, plan
 from mercer.progress import Progress
 from mercer.settings import LEVEL, RandomState
+
+UNASKED, PATIENCE = 199, 60.0
+"""Permutations of Horn's test where no number is asked for, and the seconds that they may take."""
 
 Rule = Literal["inertia", "kaiser", "scree", "horn"]
 
@@ -25,7 +30,8 @@ def choose_dimension(
     level: float = ...,
     permutations: Any = ...,
     random_state: RandomState = ...,
-    progress: Progress | None = ...,
+    threads: int | None = ...,
+    progress: bool | Progress | None = ...,
 ) -> Choice: ...
 
 
@@ -38,7 +44,8 @@ def choose_dimension(
     level: float = ...,
     permutations: Any = ...,
     random_state: RandomState = ...,
-    progress: Progress | None = ...,
+    threads: int | None = ...,
+    progress: bool | Progress | None = ...,
 ) -> dict[str, Choice]: ...
 
 
@@ -50,7 +57,8 @@ def choose_dimension(
     level: float = LEVEL,
     permutations: Any = 999,
     random_state: RandomState = None,
-    progress: Progress | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
 ) -> Choice | dict[str, Choice]:
     """Return how many axes of a fitted model to keep, with the evidence in words.
 
@@ -65,7 +73,7 @@ def choose_dimension(
         (`by_scree`), Horn's `parallel_analysis`, or a mapping of each of these names to its choice.
     share : float
         The share of the inertia to carry.
-    level, permutations, random_state, progress
+    level, permutations, random_state, threads, progress
         Those of `parallel_analysis`.
 
     Examples
@@ -83,7 +91,12 @@ def choose_dimension(
 
     def horn() -> Choice:
         return parallel_analysis(
-            model, permutations, level=level, random_state=random_state, progress=progress
+            model,
+            permutations,
+            level=level,
+            random_state=random_state,
+            threads=threads,
+            progress=progress,
         )
 
     rules: dict[str, Callable[[], Choice]] = {
@@ -97,6 +110,24 @@ def choose_dimension(
     if rule not in rules:
         raise InvalidParameter(f"rule must be one of {', '.join(rules)} or all, found {rule!r}")
     return rules[rule]()
+
+
+def affordable_permutations(model: Any) -> tuple[int, float]:
+    """Return how many permutations are made where nobody asked for a number, and their seconds.
+
+    They are 199 where this machine makes them within a minute, else none.
+
+    >>> import mercer as mc
+    >>> affordable_permutations(mc.PCA().fit(mc.datasets.iris().numbers))[0]
+    199
+    """
+    n, d = len(model.individuals_), getattr(model, "n_features_in_", 0)
+    if hasattr(model, "kernel_"):
+        seconds = plan(model, n, d).seconds
+    else:
+        side = min(n, d)
+        seconds = (2.0 * n * d * side + 9.0 * side**3) / (flops() * Threads().count)
+    return (UNASKED if UNASKED * seconds <= PATIENCE else 0), UNASKED * seconds
 
 
 def _or_why_not(rule: str, choice: Callable[[], Choice]) -> Choice:

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, chunks, whole
 from mercer.data.tidy import as_frame
 from mercer.dimension.null import Subject
-from mercer.dimension.permuting import Drawn, Permutations, as_permutations, in_order
+from mercer.dimension.permuting import Drawn, Permutations, as_permutations, is_given
 from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
 from mercer.dimension.source import WEIGHTED, Source, source_of
-from mercer.progress import Progress
+from mercer.progress import Progress, followed
+from mercer.resampling import Null, Resampling
 from mercer.settings import LEVEL, RandomState, level_of
 from mercer.spectrum import leading
 
@@ -99,7 +99,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     stop_after: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> ParallelAnalysis:
     r"""Keep the axes that are larger than those of the same columns made independent.
 
@@ -139,8 +139,9 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
         The seed; the r-th permutation depends on nothing else but r.
     threads : int, optional
         How many threads to use, by default one for each core. The result is the same.
-    progress : function, optional
-        Called with how many permutations are done and how many there are.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function that is called with how many
+        permutations are done and how many there are.
 
     Examples
     --------
@@ -150,44 +151,36 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     >>> horn.n_components, float(horn.p_values[0]), float(horn.raw_p_values[0])
     (1, 0.01, 0.0)
     """
-    limits = Limits(
-        level_of(level),
-        None if stop_after is None else whole(stop_after, "stop_after", least=1),
-    )
-    workers = None if threads is None else whole(threads, "threads", least=1)
-    source = source_of(data_or_model, kernel, standardize)
-    p, n = source.subject.columns.shape
-    sample = as_permutations(permutations, n, p, random_state)
-    measure = Measure(source.subject, _tested(axes, source), _named(statistic, source))
-    observed = measure.observed()
-    _refuse_weighted(source, measure, observed)
-    batches = measure.null(sample, workers)
-    null = _sampled(batches, _reached(observed), limits.exceedances, sample.count, progress)
-    return _judged(measure, observed, null, sample, limits)
-
-
-class Limits(NamedTuple):
-    """The level of the test, and the exceedances after which an axis is settled, if any."""
-
-    level: float
-    exceedances: int | None
+    level = level_of(level)
+    with followed(progress, "permutations") as tell:
+        count = len(permutations) if is_given(permutations) else permutations
+        draws = Resampling.of(
+            count, random_state, stop_after=stop_after, threads=threads, progress=tell
+        )
+        source = source_of(data_or_model, kernel, standardize)
+        p, n = source.subject.columns.shape
+        sample = as_permutations(permutations, n, p, draws)
+        measure = Measure(source.subject, _tested(axes, source), _named(statistic, source))
+        observed = measure.observed()
+        _refuse_weighted(source, measure, observed)
+        null = draws.null(measure.null(sample, draws), _reached(observed))
+    return _judged(measure, observed, null, sample, level)
 
 
 def _judged(
-    measure: Measure, observed: Array, null: Array, sample: Permutations, limits: Limits
+    measure: Measure, observed: Array, found: Null, sample: Permutations, level: float
 ) -> ParallelAnalysis:
     """Return the axes that are kept, and all that says so."""
-    p_values, draws = _p_values(null >= _reached(observed), sample.count, limits.exceedances)
-    null = null[: draws.max()]
-    kept = first_failure(p_values, limits.level)
-    can_decide = 1.0 / (sample.count + 1) <= limits.level
+    null, p_values, draws = found
+    kept = first_failure(p_values, level)
+    can_decide = 1.0 / (sample.count + 1) <= level
     return ParallelAnalysis(
         rule="horn",
         n_components=kept,
-        evidence=_evidence(kept, p_values, limits.level, draws, sample.count, measure),
+        evidence=_evidence(kept, p_values, level, draws, sample.count, measure),
         is_decided=can_decide and (kept < len(observed) or kept == measure.subject.rank),
         statistic=measure.statistic,
-        level=limits.level,
+        level=level,
         observed=observed,
         null=null,
         p_values=p_values,
@@ -228,7 +221,7 @@ class Measure:
             raise InvalidInput("the kernel sees no difference between the individuals: no inertia")
         return self._scaled(values, total)
 
-    def null(self, sample: Permutations, threads: int | None) -> Generator[Array, None, None]:
+    def null(self, sample: Permutations, draws: Resampling) -> Generator[Array, None, None]:
         """Yield the statistics of all permutations, a batch at a time."""
         if self._is_large:  # whose products have threads of their own
             buffer = np.empty_like(self.subject.columns)
@@ -244,7 +237,7 @@ class Measure:
             return self._scaled(*self._of(tables))
 
         size = max(1, min(BATCH, BATCH_ENTRIES // self.subject.side**2))
-        yield from in_order(work, list(chunks(sample.count, size)), threads)
+        yield from draws.in_order(work, chunks(sample.count, size))
 
     @property
     def _is_large(self) -> bool:
@@ -276,40 +269,6 @@ def first_failure(p_values: Array, level: float) -> int:
     """
     fails = np.flatnonzero(p_values > level)
     return int(fails[0]) if len(fails) else len(p_values)
-
-
-def _p_values(exceeds: Array, asked: int, h: int | None) -> tuple[Array, Array]:
-    """Return the p-value of each axis and the number of draws it is made of."""
-    counts = np.cumsum(exceeds, axis=0)
-    p_values = (1.0 + counts[-1]) / (asked + 1.0)
-    draws = np.full(len(p_values), asked)
-    if h is None:
-        return p_values, draws
-    is_settled = counts[-1] >= h
-    stopped = np.argmax(counts >= h, axis=0) + 1
-    return np.where(is_settled, h / stopped, p_values), np.where(is_settled, stopped, draws)
-
-
-def _sampled(
-    batches: Generator[Array, None, None],
-    threshold: Array,
-    h: int | None,
-    asked: int,
-    progress: Progress | None,
-) -> Array:
-    """Return the statistics of the permutations, up to those that settle every axis."""
-    rows: list[Array] = []
-    counts, done = np.zeros(len(threshold), int), 0
-    with closing(batches):  # also when interrupted: it ends its threads
-        for batch in batches:
-            rows.append(batch)
-            counts += np.sum(batch >= threshold, axis=0)
-            done += len(batch)
-            if progress is not None:
-                progress(done, asked)
-            if h is not None and np.all(counts >= h):
-                break
-    return np.vstack(rows)
 
 
 def _refuse_weighted(source: Source, measure: Measure, observed: Array) -> None:

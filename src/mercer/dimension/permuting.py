@@ -1,23 +1,18 @@
-"""Permutations of each column by itself, drawn or given, and threads to work through them."""
+"""Permutations of each column by itself, drawn or given."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from itertools import islice
-from threading import Event
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, number_array, whole
-from mercer.engines.cpu import Threads
-from mercer.settings import RandomState, seed_of
+from mercer.check import Array, InvalidInput, number_array
+from mercer.resampling import Resampling
 
 T = TypeVar("T")
 
@@ -37,24 +32,13 @@ class Permutations(Protocol):
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Permutations drawn at random, the r-th from a generator of its own.
-
-    So the r-th is the same whatever their number, the order in which they are computed and the
-    threads that do it.
-    """
-
-    count: int
-    seed: int
+class Drawn(Resampling):
+    """Permutations drawn at random, the r-th from bits of its own."""
 
     def apply(self, r: int, columns: Array, out: Array) -> Array:
         if not has_shuffled(self.bits(r), columns, out):
-            np.random.Generator(self.bits(r)).permuted(columns, axis=1, out=out)
+            self.generator(r).permuted(columns, axis=1, out=out)
         return out
-
-    def bits(self, r: int) -> np.random.PCG64:
-        """Return the random bits of the r-th permutation."""
-        return np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(r,)))
 
     def indices(self, n: int, p: int) -> Array:
         """Return the same permutations of n rows and p columns as an array R x n x p.
@@ -113,12 +97,16 @@ class Given:
         return out
 
 
-def as_permutations(permutations: Any, n: int, p: int, random_state: RandomState) -> Permutations:
-    """Return so many permutations of n rows and p columns, or the ones given as an array."""
-    if hasattr(permutations, "__len__") and not isinstance(permutations, str):
+def is_given(permutations: Any) -> bool:
+    """Whether permutations are given one by one, and not their number."""
+    return hasattr(permutations, "__len__") and not isinstance(permutations, str)
+
+
+def as_permutations(permutations: Any, n: int, p: int, draws: Resampling) -> Permutations:
+    """Return the permutations of n rows and p columns that were given as an array, or drawn."""
+    if is_given(permutations):
         return Given(_checked(number_array(permutations, "permutations"), n, p))
-    count = whole(permutations, "permutations", least=1)
-    return Drawn(count, seed_of(random_state))
+    return Drawn(**vars(draws))
 
 
 def _checked(indices: Array, n: int, p: int) -> Array:
@@ -142,36 +130,3 @@ def _checked(indices: Array, n: int, p: int) -> Array:
                 f"permutations[{r}, :, {wrong[0]}] is not a permutation: some row occurs twice"
             )
     return indices
-
-
-def in_order(
-    work: Callable[[slice, Event], T], pieces: list[slice], threads: int | None = None
-) -> Generator[T, None, None]:
-    """Yield the results of pieces of work in their order, computed in threads.
-
-    Linear algebra has one thread in each. When the caller stops or is interrupted, ``work`` is
-    told by its event and should return soon.
-    """
-    engine = Threads(threads)
-    count = min(engine.count, len(pieces))
-    stop = Event()
-    with engine.session():
-        if count == 1:
-            yield from (work(piece, stop) for piece in pieces)
-            return
-        with ThreadPoolExecutor(count) as pool:
-
-            def submit(piece: slice) -> Future[T]:
-                return pool.submit(copy_context().run, work, piece, stop)
-
-            waiting = iter(pieces)
-            queue = [submit(piece) for piece in islice(waiting, AHEAD * count)]
-            try:
-                while queue:
-                    result = queue.pop(0).result()
-                    queue.extend(submit(piece) for piece in islice(waiting, 1))
-                    yield result
-            finally:
-                stop.set()
-                for future in queue:
-                    future.cancel()

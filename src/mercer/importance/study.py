@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, InvalidInput, InvalidParameter, chunks, whole
-from mercer.dimension.permuting import in_order
 from mercer.estimator import require_fit
 from mercer.importance.columns import Column, columns_of, groups_of
 from mercer.importance.systems import Covariances, Landmarks, Moved, System, Whole
@@ -19,8 +18,9 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.vectors import Linear
 from mercer.pca.slopes import has_variables
 from mercer.points import Rows, take
-from mercer.progress import Progress
-from mercer.settings import RandomState, seed_of
+from mercer.progress import Progress, followed
+from mercer.resampling import Resampling
+from mercer.settings import RandomState
 
 AXES = 2
 """Axes whose space is followed unless a number is asked for: the plane that people look at."""
@@ -47,7 +47,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     landmarks: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Importance:
     r"""Say what the leading axes owe to each variable, or group of variables.
 
@@ -95,8 +95,8 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
         The seed; a permutation depends on nothing else but its number and its group.
     threads : int, optional
         How many threads to use, by default one for each core. The result is the same.
-    progress : function, optional
-        Called with how many permutations are done and how many there are.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the permutations done and asked.
 
     Examples
     --------
@@ -112,22 +112,13 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     Crone and Crosby (1995), Technometrics 37; Mariette and Villa-Vialaneix (2018), Bioinformatics
     34 (mixKernel), with one permutation.
     """
-    R = whole(permutations, "permutations", least=1)
-    workers = None if threads is None else whole(threads, "threads", least=1)
-    seed = seed_of(random_state)
-    subject = _subject(model, whole(axes, "axes", least=1))
-    named = groups_of(groups, subject.columns)
-    drawn = _landmarks(landmarks, len(subject.X), subject.count, seed)
-    system = subject.system(drawn)
-    moved = _moved(
-        system,
-        list(named.values()),
-        len(subject.X),
-        permutations=R,
-        seed=seed,
-        threads=workers,
-        progress=progress,
-    )
+    with followed(progress, "permutations") as tell:
+        draws = Resampling.of(permutations, random_state, threads=threads, progress=tell)
+        subject = _subject(model, whole(axes, "axes", least=1))
+        named = groups_of(groups, subject.columns)
+        drawn = _landmarks(landmarks, len(subject.X), subject.count, draws.seed)
+        system = subject.system(drawn)
+        moved = _moved(system, list(named.values()), len(subject.X), draws)
     distances, shares, doubts = np.moveaxis(moved, 2, 0)
     observed = system.observed
     exceeds = shares + doubts >= observed.share - observed.doubt
@@ -137,42 +128,34 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
         share=observed.share,
         shares=shares,
         distances=distances,
-        p_values=(1.0 + exceeds.sum(axis=1)) / (R + 1.0),
-        seed=seed,
+        p_values=draws.p_values(exceeds.T)[0],
+        seed=draws.seed,
         landmarks=len(system.rows) if isinstance(system, Landmarks) else None,
         approximation=observed.distance,
         library=subject.library,
     )
 
 
-def _moved(  # noqa: PLR0913  (what to permute, how often, and how it is shared)
-    system: System,
-    groups: list[list[Column]],
-    individuals: int,
-    *,
-    permutations: int,
-    seed: int,
-    threads: int | None,
-    progress: Progress | None,
+def _moved(
+    system: System, groups: list[list[Column]], individuals: int, draws: Resampling
 ) -> Array:
     """Return distances, shares and doubts: groups x permutations x 3."""
-    parts = list(chunks(permutations, TOGETHER))
+    parts = list(chunks(draws.count, TOGETHER))
 
-    def work(piece: slice, stop: Event) -> list[Moved]:
-        g, part = divmod(piece.start, len(parts))
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(g, part)))
+    def work(piece: int, stop: Event) -> list[Moved]:
+        g, part = divmod(piece, len(parts))
+        rng = draws.generator(g, part)
         count = parts[part].stop - parts[part].start
         orders = (rng.permutation(individuals) for _ in range(count) if not stop.is_set())
         return [system.permuted(groups[g], order) for order in orders]
 
     results: list[Moved] = []
-    pieces = list(chunks(len(groups) * len(parts), 1))
-    with closing(in_order(work, pieces, threads)) as found:
+    with closing(draws.in_order(work, range(len(groups) * len(parts)))) as found:
         for part in found:
             results.extend(part)
-            if progress is not None:
-                progress(len(results), len(groups) * permutations)
-    return np.array(results, dtype=np.float64).reshape(len(groups), permutations, 3)
+            if draws.progress is not None:
+                draws.progress(len(results), len(groups) * draws.count)
+    return np.array(results, dtype=np.float64).reshape(len(groups), draws.count, 3)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,9 +11,9 @@ from typing import TypeVar
 import numpy as np
 
 from mercer.check import Array, chunks
-from mercer.dimension.permuting import in_order
 from mercer.networks.comparing import Comparison, checked
 from mercer.networks.expression import Expression
+from mercer.resampling import Resampling
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -23,21 +23,14 @@ TOGETHER = 5
 
 
 def shared_out(
-    work: Callable[[T, Event], R],
-    tasks: Sequence[T],
-    threads: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    work: Callable[[T, Event], R], tasks: Sequence[T], draws: Resampling, before: int = 0
 ) -> Iterator[tuple[T, R]]:
-    """Yield tasks and their results in order, computed in threads; say how many are done."""
-
-    def at(place: slice, stop: Event) -> R:
-        return work(tasks[place.start], stop)
-
-    with closing(in_order(at, list(chunks(len(tasks), 1)), threads)) as results:
-        for done, (task, result) in enumerate(zip(tasks, results, strict=True), 1):
+    """Yield tasks and their results in order; say how many are done, those before included."""
+    with closing(draws.in_order(work, tasks)) as results:
+        for done, (task, result) in enumerate(zip(tasks, results, strict=True), before + 1):
             yield task, result
-            if progress is not None:
-                progress(done)
+            if draws.progress is not None:
+                draws.progress(done, draws.count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,10 +79,9 @@ class Drawing:
     def run(
         self,
         tasks: Sequence[tuple[int, slice]],
+        draws: Resampling,
         *,
         kept: int,
-        threads: int | None = None,
-        progress: Callable[[int], None] | None = None,
     ) -> dict[int, Drawn]:
         """Return what was drawn of each size; the first ``kept`` networks are kept."""
 
@@ -107,7 +99,7 @@ class Drawing:
             return np.array(grams), np.array(first) if first else none
 
         found: dict[int, list[tuple[Array, Array]]] = {size: [] for size, _ in tasks}
-        for (size, _), result in shared_out(work, tasks, threads, progress):
+        for (size, _), result in shared_out(work, tasks, draws):
             found[size].append(result)
         return {size: self._joined(size, pieces) for size, pieces in found.items()}
 

@@ -17,7 +17,9 @@ from mercer.estimator import is_yes, one_of
 from mercer.kernels.graph import Graph
 from mercer.networks import coefficients
 from mercer.networks.expression import as_expression
-from mercer.settings import CONFIDENCE, RandomState, confidence_of, seed_of
+from mercer.progress import Progress, followed
+from mercer.resampling import Resampling
+from mercer.settings import CONFIDENCE, RandomState, confidence_of
 from mercer.spelling import spelled
 
 METHODS = ("correlation", "spearman", "partial", "glasso")
@@ -31,6 +33,9 @@ VARIANCES = {"correlation": 1.0, "spearman": 1.06}
 
 STABLE = 0.8
 """The share of subsamples that must select an edge of the lasso, unless another is given."""
+
+DRAWS = Resampling(200, seed=0)
+"""Bootstrap samples of the replicates, unless others are asked for."""
 
 LARGEST_PENALTY = 0.95
 """With a penalty of 1 no correlation is left."""
@@ -255,6 +260,7 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
     confidence: float = CONFIDENCE,
     draws: int = 200,
     random_state: RandomState = None,
+    progress: bool | Progress | None = None,
 ) -> Network:
     r"""Infer the network of genes from the replicates of one condition.
 
@@ -292,9 +298,10 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
     """
     how = Inference(method, threshold, power, is_signed, penalty, subsamples)
     confidence = confidence_of(confidence)
-    count, seed = whole(draws, "draws", least=10), seed_of(random_state)
     expression = as_expression(table)
-    network = inferred(expression.values, how, confidence, count, seed)
+    with followed(progress, "draws") as tell:
+        chance = Resampling.of(draws, random_state, name="draws", least=10, progress=tell)
+        network = inferred(expression.values, how, confidence, chance)
     return replace(network, names=expression.genes)
 
 
@@ -316,26 +323,26 @@ def infer_networks(
 
 
 def inferred(
-    x: Array, how: Inference, confidence: float = CONFIDENCE, draws: int = 200, seed: int = 0
+    x: Array, how: Inference, confidence: float = CONFIDENCE, draws: Resampling = DRAWS
 ) -> Network:
     """Return the network of an array of replicates, whose genes are only numbered."""
     refuse_few(len(x), how.fewest, f"the method {how.method!r}")
     low = high = frequencies = None
     if how.method == "glasso":
         with coefficients.unconverged():
-            estimates, frequencies = how.selected(x, seed)
+            estimates, frequencies = how.selected(x, draws.seed)
         weights = how.stable(estimates, frequencies)
     else:
         estimates = how.estimates(x)
         weights = how.weights(estimates)
         if how.method == "partial":
-            low, high = bootstrapped(x, how, confidence, draws, np.random.default_rng(seed))
+            low, high = bootstrapped(x, how, confidence, draws)
         else:
             low, high = fisher(estimates, len(x), confidence, VARIANCES[how.method])
     names = tuple(f"gene {j + 1}" for j in range(x.shape[1]))
     low, high, frequencies = (a if a is None else frozen(a) for a in (low, high, frequencies))
     weights, estimates = frozen(weights), frozen(estimates)
-    used = seed if how.method in ("partial", "glasso") else None
+    used = draws.seed if how.method in ("partial", "glasso") else None
     return Network(names, weights, estimates, low, high, frequencies, how, len(x), confidence, used)
 
 
@@ -361,10 +368,15 @@ def fisher(r: Array, n: int, confidence: float, variance: float = 1.0) -> tuple[
 
 
 def bootstrapped(
-    x: Array, how: Inference, confidence: float, draws: int, rng: np.random.Generator
+    x: Array, how: Inference, confidence: float, draws: Resampling
 ) -> tuple[Array, Array]:
     """Return percentile intervals of coefficients over samples of the replicates."""
-    found = np.stack([how.estimates(x[rng.integers(0, len(x), len(x))]) for _ in range(draws)])
+    rng, estimates = np.random.default_rng(draws.seed), []
+    for done in range(1, draws.count + 1):
+        estimates.append(how.estimates(x[rng.integers(0, len(x), len(x))]))
+        if draws.progress is not None:
+            draws.progress(done, draws.count)
+    found = np.stack(estimates)
     tail = (1.0 - confidence) / 2.0
     low, high = np.quantile(found, [tail, 1.0 - tail], axis=0)
     return low, high

@@ -14,6 +14,7 @@ from mercer.networks.coefficients import CONSTANT
 from mercer.networks.comparing import Comparison, checked
 from mercer.networks.drawing import TOGETHER, shared_out
 from mercer.networks.expression import Expression
+from mercer.resampling import Resampling, p_value
 
 PERMUTATIONS = 199
 """Permutations of the replicates among all conditions, unless another number is given."""
@@ -121,9 +122,8 @@ class Permuted:
     def run(
         self,
         tasks: Sequence[Task],
-        *,
-        threads: int | None = None,
-        progress: Callable[[int], None] | None = None,
+        draws: Resampling,
+        before: int = 0,
     ) -> dict[tuple[int, ...], float]:
         """Return the p-value of all conditions and of each pair of them."""
         seen = {group: self.observed(group) for group, _ in tasks}
@@ -136,9 +136,9 @@ class Permuted:
             return sum(value >= as_large for value in found), len(found)
 
         counts = {group: np.zeros(2, int) for group in seen}
-        for (group, _), (larger, drawn) in shared_out(work, tasks, threads, progress):
+        for (group, _), (larger, drawn) in shared_out(work, tasks, draws, before):
             counts[group] += larger, drawn
-        return {group: float((1 + k) / (1 + n)) for group, (k, n) in counts.items()}
+        return {group: float(p_value(k, n)) for group, (k, n) in counts.items()}
 
     def observed(self, group: tuple[int, ...]) -> float:
         """Return the mean squared distance of the networks of some conditions."""

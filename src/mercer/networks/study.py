@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,13 +17,14 @@ from mercer.networks.comparing import Comparison, checked
 from mercer.networks.curve import Curve, estimated
 from mercer.networks.drawing import Drawing
 from mercer.networks.expression import Expression, as_expression
-from mercer.networks.inference import Inference, Network, as_inference, inferred
+from mercer.networks.inference import DRAWS, Inference, Network, as_inference, inferred
 from mercer.networks.mapping import StudyMap, mapped
 from mercer.networks.moments import Influences
 from mercer.networks.needed import Needed, decided
 from mercer.networks.permuted import Permuted, of_pairs, permutations_of, residuals
-from mercer.progress import Progress
-from mercer.settings import CONFIDENCE, RandomState, confidence_of, seed_of
+from mercer.progress import Progress, followed
+from mercer.resampling import Resampling
+from mercer.settings import CONFIDENCE, RandomState, confidence_of
 from mercer.spelling import spelled
 
 SHOWN = 10
@@ -151,7 +152,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     confidence: float = CONFIDENCE,
     random_state: RandomState = None,
     threads: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> ReplicateStudy:
     r"""Find the smallest number of replicates whose networks tell conditions apart.
 
@@ -196,8 +197,8 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
         The seed; with it, everything is the same whatever the number of threads.
     threads : int, optional
         How many threads to use, by default one for each core.
-    progress : function, optional
-        Called with how many pieces of work are done and how many there are.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the pieces of work done and all.
 
     Examples
     --------
@@ -214,11 +215,32 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     data = as_expression(expression, conditions)
     _refuse_shape(data, how)
     confidence = confidence_of(confidence)
-    seed = seed_of(random_state)
     chosen = _sizes(sizes, data, how)
     count = whole(draws, "draws", least=2)
     resampled = whole(samples, "samples", least=20)
     tested = permutations_of(permutations, confidence)
+    with followed(progress, "draws") as tell:
+        resampling = Resampling.of(1, random_state, threads=threads, progress=tell)
+        return _studied(
+            data, how, kernel, Plan(chosen, count, resampled, tested, confidence), resampling
+        )
+
+
+class Plan(NamedTuple):
+    """The sizes of a study, the draws of each, samples, permutations, and the confidence."""
+
+    sizes: tuple[int, ...]
+    draws: int
+    samples: int
+    permutations: int
+    confidence: float
+
+
+def _studied(
+    data: Expression, how: Any, kernel: Any, plan: Plan, resampling: Resampling
+) -> ReplicateStudy:
+    chosen, count, resampled, tested, confidence = plan
+    seed = resampling.seed
     with unconverged():
         left_out = _left_out(data, how)
     compare = Comparison.of(kernel, data.genes, left_out)
@@ -227,22 +249,15 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     test = Permuted(residuals(data), how, compare, seed)
     draw_tasks = drawing.tasks(chosen, count)
     test_tasks = test.tasks(tested, of_pairs(tested, len(data.conditions), confidence))
-    total = len(draw_tasks) + len(test_tasks)
-
-    def told(before: int) -> Callable[[int], None] | None:
-        if progress is None:
-            return None
-        tell = progress
-        return lambda done: tell(before + done, total)
-
+    shared = replace(resampling, count=len(draw_tasks) + len(test_tasks))
     kept = shown(len(data.genes), len(data.conditions) * len(chosen))
     with unconverged():
-        drawn = drawing.run(draw_tasks, kept=kept, threads=threads, progress=told(0))
+        drawn = drawing.run(draw_tasks, shared, kept=kept)
     influences = Influences.of(compare.gram(left_out), data.replicates)
     weights = influences.drawn(resampled, np.random.default_rng(seed))
     curve, moved = estimated(drawn, influences, weights, confidence)
     with unconverged():
-        p_values = test.run(test_tasks, threads=threads, progress=told(len(draw_tasks)))
+        p_values = test.run(test_tasks, shared, len(draw_tasks))
     every = tuple(range(len(data.conditions)))
     pairs = {}
     for c, d in combinations(every, 2):
@@ -337,7 +352,9 @@ def _networks(
 ) -> dict[str, Network]:
     if isinstance(how, Inference):
         return {
-            name: replace(inferred(data.of(c), how, confidence, seed=seed), names=data.genes)
+            name: replace(
+                inferred(data.of(c), how, confidence, replace(DRAWS, seed=seed)), names=data.genes
+            )
             for c, name in enumerate(data.conditions)
         }
     return {

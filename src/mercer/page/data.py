@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.check import Array, MercerError, how_many
 from mercer.data.table import Column, Role, Table
-from mercer.dimension.choose import Rule, choose_dimension
+from mercer.dimension.choose import Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import positive_definite
@@ -109,13 +109,15 @@ def _choices(subject: Subject) -> dict[str, Choice]:
     """Return what the rules say of the number of axes; permutations only where they are quick."""
     if subject.inertias is None or not hasattr(subject.model, "inertias_") or subject.axes == 0:
         return {}
-    quick = ASKED if len(subject) <= PAGE.permuted_rows else ASKED[:3]
+    permutations, _ = affordable_permutations(subject.model)
     found: dict[str, Choice] = {}
-    for rule in quick:
+    for rule in ASKED if permutations else ASKED[:3]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found[rule] = choose_dimension(subject.model, rule=rule, random_state=0)
+                found[rule] = choose_dimension(
+                    subject.model, rule=rule, permutations=permutations or 1, random_state=0
+                )
         except MercerError:  # the data do not allow this rule, and the page says nothing of it
             continue
     return found

@@ -77,7 +77,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
         The title of the page.
     choices : mapping, optional
         What `choose_dimension` with ``rule="all"`` returned. By default the rules are asked, Horn's
-        with 999 permutations up to 300 individuals.
+        with 199 permutations where these take less than a minute.
     command : str or sequence of str, optional
         The command line that made the page, to be shown.
     source : path, optional

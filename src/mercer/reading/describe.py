@@ -16,11 +16,13 @@ from mercer.data.tidy import library_of
 from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
 from mercer.multiplicity import CORRECTIONS, by_permutation, corrected
+from mercer.progress import Progress, followed
 from mercer.reading.links import AxesDescription, AxisDescription, Link, notes_on
 from mercer.reading.scores import Scores, Space
 from mercer.reading.values import Categories
 from mercer.reading.wording import called, listing
-from mercer.settings import LEVEL, RandomState, level_of, seed_of
+from mercer.resampling import Resampling
+from mercer.settings import LEVEL, RandomState, level_of
 
 DESCRIBED = 5
 """Axes that are described unless a number is asked for."""
@@ -44,6 +46,7 @@ def describe_axes(
     correction: str | None = "holm",
     permutations: int | None = None,
     random_state: RandomState = None,
+    progress: bool | Progress | None = None,
 ) -> AxesDescription:
     r"""Say which variables and categories characterise each axis.
 
@@ -84,6 +87,8 @@ def describe_axes(
         becomes that of Westfall and Young, for which 999 are enough for any number of tests.
     random_state : int or generator, optional
         The seed of the permutations.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the permutations done and all.
 
     Notes
     -----
@@ -104,16 +109,17 @@ def describe_axes(
     one_of(correction, "correction", CORRECTIONS)
     count = DESCRIBED if axes is None else whole(axes, "axes", least=1)
     R = None if permutations is None else whole(permutations, "permutations", least=1)
-    seed = None if R is None else seed_of(random_state)
+    seed = None
     scores = Scores.of(model)
     columns, left_out = _columns(model, table, len(scores.weights))
     spaces = scores.spaces(count)
     found, more = _tested(scores, columns, spaces)
     links = _corrected_by_kind([link for part in found for link in part], correction)
     if R is not None:
-        links = _by_permutation(
-            scores, columns, spaces, links, how=correction, permutations=R, seed=seed
-        )
+        with followed(progress, "permutations") as tell:
+            draws = Resampling.of(R, random_state, progress=tell)
+            links = _by_permutation(scores, columns, spaces, links, correction, draws)
+        seed = draws.seed
     following = iter(links)
     described = tuple(
         AxisDescription(
@@ -144,21 +150,21 @@ def _by_permutation(  # noqa: PLR0913  (what is tested, and how)
     columns: list[Column],
     spaces: list[Space],
     links: list[Link],
-    *,
     how: str | None,
-    permutations: int,
-    seed: int | None,
+    draws: Resampling,
 ) -> list[Link]:
     """Find the p-values of what did not make the axes by permutations of the individuals."""
     others = [c for c in columns if not c.is_active]
     at = [i for i, link in enumerate(links) if not link.is_active]
     law = _p_values(_tested(scores, others, spaces)[0])
-    rng = np.random.default_rng(seed)
-    null = np.ones((permutations, len(law)))
-    for row in null:
+    rng = np.random.default_rng(draws.seed)
+    null = np.ones((draws.count, len(law)))
+    for done, row in enumerate(null, 1):
         # Scores may be alike among the few for whom a column is known: no link, and p = 1.
         found = _p_values(_tested(scores.shuffled(rng), others, spaces)[0])
         row[:] = [found.get(test, 1.0) for test in law]
+        if draws.progress is not None:
+            draws.progress(done, draws.count)
     alone, together = by_permutation(np.array(list(law.values())), null)
     adjusted = together if how == "holm" else corrected(alone, how)
     changed = dict(zip(at, zip(alone, adjusted, strict=True), strict=True))

@@ -5,8 +5,9 @@ Everything is computed in double precision and returned as numpy arrays.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
+from threading import Event
 from typing import ClassVar
 
 import numpy as np
@@ -26,7 +27,6 @@ from mercer.check import (
     part_of,
     rows_of,
     vectors,
-    whole,
 )
 from mercer.display import Shown
 from mercer.gram import shares
@@ -37,13 +37,18 @@ from mercer.points import (
     Paired,
     as_points,
 )
-from mercer.settings import RandomState, seed_of
+from mercer.progress import Progress, followed
+from mercer.resampling import Resampling
+from mercer.settings import RandomState
 
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
 KERNEL_ROUNDING = 1000 * ROUNDOFF
 """How far a kernel's value may be off, relative to the largest: an exponential multiplies the
 rounding of its argument by the argument, which is below 710 in double precision."""
+
+BATCH = 64
+"""Permutations that a thread takes at a time, in one product."""
 
 TILE = 2**20
 """Entries of a matrix of kernel values held at a time: 8 MB, which most caches hold."""
@@ -180,7 +185,10 @@ def mean_discrepancy(
     y: Points,
     *,
     permutations: int = 999,
+    stop_after: int | None = None,
     random_state: RandomState = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
 ) -> Discrepancy:
     r"""The distance between the means of two samples in H, with a permutation test.
 
@@ -190,7 +198,9 @@ def mean_discrepancy(
 
     The p-value (1 + #{null ≥ observed})/(R + 1) tests that both samples come from one law. A
     bandwidth that is a rule is resolved on the pooled sample. With the kernel -‖x - y‖ it is the
-    energy distance. One matrix of (n + m)² numbers is held and never recomputed.
+    energy distance. One matrix of (n + m)² numbers is held and never recomputed. With
+    ``stop_after`` permutations end after so many that reach the observed value; ``random_state``,
+    ``threads`` and ``progress`` are those of `hsic`.
 
     >>> from mercer import Linear
     >>> value = mean_discrepancy(Linear(), [[0.0], [2.0]], [[4.0], [6.0]], permutations=99)
@@ -209,17 +219,26 @@ def mean_discrepancy(
     observed = float(_squared_norms(signs[None, :], D)[0])
     # Without the pairs of a point with itself the divisor n² is n(n - 1).
     within = np.sum(D[:n, :n]) / (n * n * (n - 1)) + np.sum(D[n:, n:]) / (m * m * (m - 1))
-    seed = seed_of(random_state)
-    null = _permuted(signs, D, whole(permutations, "permutations"), seed)
     # Permutations that split the sample alike must tie with the observed split despite rounding.
     ties = (n + m) * ROUNDOFF * float(np.max(D))
-    exceeding = int(np.sum(null >= observed - ties))
+    with followed(progress, "permutations") as tell:
+        draws = Resampling.of(
+            permutations,
+            random_state,
+            least=0,
+            stop_after=stop_after,
+            threads=threads,
+            progress=tell,
+        )
+        found = draws.null(_permuted(signs, D, draws), observed - ties)
+    null = found.values[:, 0].copy()
+    null.flags.writeable = False
     return Discrepancy(
         squared=max(observed, 0.0),
         unbiased=observed - 0.5 * float(within),
-        p_value=(1 + exceeding) / (1 + len(null)),
+        p_value=float(found.p_values[0]),
         null=null,
-        seed=seed,
+        seed=draws.seed,
     )
 
 
@@ -229,11 +248,13 @@ def _squared_norms(signs: Array, D: Array) -> Array:
     return -0.5 * norms
 
 
-def _permuted(signs: Array, D: Array, count: int, seed: int) -> Array:
-    rng = np.random.default_rng(seed)
-    null = np.empty(count)
-    for rows in chunks(count, max(1, TILE // len(signs))):
-        same = np.tile(signs, (rows.stop - rows.start, 1))
-        null[rows] = _squared_norms(rng.permuted(same, axis=1), D)
-    null.flags.writeable = False
-    return null
+def _permuted(signs: Array, D: Array, draws: Resampling) -> Generator[Array, None, None]:
+    """Return the squared distances after permutations of the pooled sample, some at a time."""
+
+    def work(part: slice, stop: Event) -> Array:
+        numbers = [r for r in range(part.start, part.stop) if not stop.is_set()]
+        moved = [signs[draws.generator(r).permutation(len(signs))] for r in numbers]
+        return _squared_norms(np.reshape(moved, (len(numbers), len(signs))), D)
+
+    size = max(1, min(BATCH, TILE // len(signs)))
+    return draws.in_order(work, chunks(draws.count, size))

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.check import Array, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.progress import Progress
+from mercer.progress import Progress, followed
 from mercer.reading.wording import clean, short
 from mercer.stability.procrustes import matched
 from mercer.stability.replicates import source_of
@@ -118,7 +118,7 @@ def jackknife(
     X: Any = None,
     *,
     axes: int | None = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Jackknife:
     r"""Leave out the individuals one at a time, and tell what each of them does to the first axes.
 
@@ -138,14 +138,15 @@ def jackknife(
     active, sums = np.flatnonzero(w > 0), Sums(source)
     influences, angles = np.full(len(w), np.nan), np.full((len(w), q), np.nan)
     without = np.full((len(w), q), np.nan)
-    for done, (i, found) in enumerate(zip(active, source.without(active), strict=True)):
-        aligned = sums.add(found)
-        influences[i] = np.sqrt(w @ np.sum((aligned - source.scores) ** 2, axis=1))
-        cosine = np.abs(found.cosines[np.arange(q), matched(found.cosines)[0]])
-        angles[i] = np.degrees(np.arccos(np.minimum(cosine, 1.0)))
-        without[i] = found.inertias
-        if progress is not None:
-            progress(done + 1, len(active))
+    with followed(progress, "individuals") as tell:
+        for done, (i, found) in enumerate(zip(active, source.without(active), strict=True), 1):
+            aligned = sums.add(found)
+            influences[i] = np.sqrt(w @ np.sum((aligned - source.scores) ** 2, axis=1))
+            cosine = np.abs(found.cosines[np.arange(q), matched(found.cosines)[0]])
+            angles[i] = np.degrees(np.arccos(np.minimum(cosine, 1.0)))
+            without[i] = found.inertias
+            if tell is not None:
+                tell(done, len(active))
     n, inertias = len(active), without[active]
     mean = inertias.mean(axis=0)
     fit = source.model.individuals_

@@ -15,7 +15,7 @@ from mercer.check import Array, InvalidInput, InvalidParameter, numbers, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
-from mercer.progress import Progress
+from mercer.progress import Progress, followed
 from mercer.reading import ReadingWarning
 from mercer.stability.procrustes import matched, rotation
 
@@ -156,7 +156,7 @@ def parameter_path(
     *,
     axes: int | None = None,
     sample_weight: Any = None,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> ParameterPath:
     r"""Fit a model at each value of a parameter, and follow its axes from each to the next.
 
@@ -182,8 +182,8 @@ def parameter_path(
         How many axes to follow; by default those of the model, at most 5.
     sample_weight : optional
         Weights of the individuals.
-    progress : callable, optional
-        Called with the values done and all of them.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the values done and all.
 
     Examples
     --------
@@ -206,11 +206,12 @@ def parameter_path(
         sample_weight = own if sample_weight is None else sample_weight
     is_factor = isinstance(now, tuple)
     fits = []
-    for done, step in enumerate(steps.tolist()):
-        value = tuple((step * np.array(now)).tolist()) if is_factor else step
-        fits.append(_fitted(model, X, parameter, value, axes, sample_weight))
-        if progress is not None:
-            progress(done + 1, len(steps))
+    with followed(progress, "values") as tell:
+        for done, step in enumerate(steps.tolist(), 1):
+            value = tuple((step * np.array(now)).tolist()) if is_factor else step
+            fits.append(_fitted(model, X, parameter, value, axes, sample_weight))
+            if tell is not None:
+                tell(done, len(steps))
     kept = min(len(fit.inertias_) for fit in fits)
     asked = _count(model, axes)
     if min(asked, kept) == 0:

@@ -53,6 +53,9 @@ class Replicate(NamedTuple):
 class Source(ABC):
     """A fitted model that gives the axes of the same individuals under other weights."""
 
+    has_threads = False
+    """Whether each replicate is computed in threads of its own."""
+
     def __init__(self, model: Any, count: int) -> None:
         self.model, self.count = model, count
         fit = model.individuals_
@@ -251,6 +254,8 @@ class Refits(Source):
     The axes :math:`v_l = \sum_j A_{jl}\, \varphi_j` of a replicate and those of the model have the
     cosines :math:`\sum_j A_{jl} F_{jk}`, since the columns of A sum to 0.
     """
+
+    has_threads = True
 
     def __init__(self, model: Any, count: int) -> None:
         super().__init__(model, count)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +14,10 @@ from scipy.stats import f as fisher
 from mercer.check import Array, InvalidParameter, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown, in_ranges
-from mercer.progress import Progress
-from mercer.settings import CONFIDENCE, RandomState, confidence_of, seed_of
+from mercer.engines.parallel import in_order
+from mercer.progress import Progress, followed
+from mercer.resampling import Resampling
+from mercer.settings import CONFIDENCE, RandomState, confidence_of
 from mercer.spelling import spelled
 from mercer.stability.procrustes import matched, rotation
 from mercer.stability.replicates import Replicate, Source, source_of
@@ -185,7 +189,8 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     axes: int | None = None,
     confidence: float = CONFIDENCE,
     random_state: RandomState = None,
-    progress: Progress | None = None,
+    threads: int | None = None,
+    progress: bool | Progress | None = None,
 ) -> Bootstrap:
     r"""Draw the individuals again, with replacement, and tell how far the first axes move.
 
@@ -228,8 +233,10 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
         1 - confidence.
     random_state : int or generator, optional
         The seed.
-    progress : callable, optional
-        Called with the replicates done and all of them.
+    threads : int, optional
+        How many threads to use, by default one for each core. The result is the same.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the replicates done and all.
 
     Examples
     --------
@@ -243,20 +250,41 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     200 replicates of 100 individuals
     axes 1 and 2: their inertias may be equal (p = 0.70), so that only the plane they span means something; the first 2 axes together turn by 2° on average
     """  # noqa: E501  (a doctest shows the sentence as the user sees it, on one line)
-    R = whole(replicates, "replicates", least=FEWEST)
     rate = confidence_of(confidence)
+    with followed(progress, "replicates") as tell:
+        draws = Resampling.of(
+            replicates,
+            random_state,
+            name="replicates",
+            least=FEWEST,
+            threads=threads,
+            progress=tell,
+        )
+        return _resampled(model, X, axes, rate, draws)
+
+
+def _resampled(
+    model: Any, X: Any, axes: int | None, confidence: float, draws: Resampling
+) -> Bootstrap:
+    R = draws.count
     source = source_of(model, X, None if axes is None else whole(axes, "axes", least=1))
     if source.count > R // 2:
         raise InvalidParameter(f"{R} replicates are too few for {source.count} axes")
     sums = Sums(source)
-    seed = seed_of(random_state)
-    rng = np.random.default_rng(seed)
-    for done in range(R):
-        weights, shares = drawn(source, rng)
-        sums.add(source.at(weights), weights * shares)
-        if progress is not None:
-            progress(done + 1, R)
-    return sums.bootstrap(rate, seed)
+    rng = np.random.default_rng(draws.seed)
+    samples = (drawn(source, rng) for _ in range(R))  # one after the other, whoever works on them
+
+    def work(sample: tuple[Array, Array], stop: Event) -> tuple[Replicate, Array]:
+        weights, shares = sample
+        return source.at(weights), weights * shares
+
+    threads = 1 if source.has_threads else draws.threads
+    with closing(in_order(work, samples, threads)) as found:
+        for done, (replicate, squares) in enumerate(found, 1):
+            sums.add(replicate, squares)
+            if draws.progress is not None:
+                draws.progress(done, R)
+    return sums.bootstrap(confidence, draws.seed)
 
 
 def drawn(source: Source, rng: np.random.Generator) -> tuple[Array, Array]:
