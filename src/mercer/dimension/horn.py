@@ -153,7 +153,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     """
     level = level_of(level)
     with followed(progress, "permutations") as tell:
-        count = len(permutations) if is_given(permutations) else permutations
+        count = max(1, len(permutations)) if is_given(permutations) else permutations
         draws = Resampling.of(
             count, random_state, stop_after=stop_after, threads=threads, progress=tell
         )
