@@ -117,7 +117,7 @@ class Resampling:
         ...     resampling.batches(lambda r: resampling.generator(r).integers(3), 10), 2.0
         ... )
         >>> found.values.shape, found.p_values
-        ((99, 1), array([0.34]))
+        ((99, 1), array([0.31]))
         """
         threshold = np.atleast_1d(np.asarray(reached, dtype=np.float64))
         rows: list[Array] = []
