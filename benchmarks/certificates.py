@@ -381,7 +381,7 @@ def _bracket(model: Any, x: Any, y: Any, is_free: bool) -> tuple[float, float]:
     loss = loss_named(model.loss)
     p = np.full(len(y), LONG(1) / len(y))
     gamma = LONG(model.penalty_)
-    alpha = model.weights_.astype(LONG)
+    alpha = model.dual_coef_.astype(LONG)
     low, high = loss.box(y)
     low, high = -p * high / (2 * gamma), -p * low / (2 * gamma)
     alpha = _feasible(alpha, low, high, is_free)

@@ -58,7 +58,7 @@ def mercer(n: int, touched: bool = True) -> dict[str, Any]:
     model = mc.KernelRegression(kernel, SHIFT / n)
     _, seconds = timed(lambda: model.fit(X, y))
     memory = peak_megabytes() - base
-    return {"seconds": seconds, "memory": memory, "residual": residual(X, y, model.weights_)}
+    return {"seconds": seconds, "memory": memory, "residual": residual(X, y, model.dual_coef_)}
 
 
 def main(n: int, repetitions: int) -> None:

@@ -55,7 +55,7 @@ def test_the_sine_of_the_text_has_all_its_numbers() -> None:
     np.testing.assert_allclose(mean, FILE["mean_eq"], atol=1e-13)
     np.testing.assert_allclose(deviation**2, FILE["var_eq"], atol=1e-14)
     np.testing.assert_allclose(deviation, FILE["sd"], atol=1e-12)
-    np.testing.assert_allclose(model.weights_, FILE["alpha"], rtol=1e-11)
+    np.testing.assert_allclose(model.dual_coef_, FILE["alpha"], rtol=1e-11)
     assert model.log_likelihood() == pytest.approx(FILE["log_marginal_likelihood"], rel=1e-14)
     gradient = model.log_likelihood_gradient()
     assert gradient["noise_variance"] == pytest.approx(FILE["dlml_dvar"], rel=1e-12)
@@ -182,7 +182,7 @@ def test_an_improper_mean_is_the_limit_of_a_wide_prior(mean: str) -> None:
     A = kernel(X) + 0.1 * np.eye(40)
     eta = np.linalg.solve(Q.T @ np.linalg.solve(A, Q), Q.T @ np.linalg.solve(A, Y))
     np.testing.assert_allclose(improper.null_weights_, eta, rtol=1e-9)
-    np.testing.assert_allclose(Q.T @ improper.weights_, 0.0, atol=1e-11)
+    np.testing.assert_allclose(Q.T @ improper.dual_coef_, 0.0, atol=1e-11)
 
 
 def test_a_known_mean_is_subtracted_and_added() -> None:
@@ -484,7 +484,7 @@ def test_more_points_than_are_stored_have_the_same_process(
     monkeypatch.setattr("mercer.solve.saddle.SINGLE", sizes[1])
     monkeypatch.setattr("mercer.solve.explained.AT_ONCE", 5 * len(X))  # batches of 5 and 4
     many = fixed(mc.Gaussian(1.0), 0.1, mean=mean).fit(X, y)
-    np.testing.assert_allclose(many.weights_, exact.weights_, atol=1e-8)
+    np.testing.assert_allclose(many.dual_coef_, exact.dual_coef_, atol=1e-8)
     np.testing.assert_allclose(many.null_weights_, exact.null_weights_, atol=1e-8)
     for new in (NEW, NEW[:1]):
         for found, right in zip(many.predict(new, True), exact.predict(new, True), strict=True):
@@ -715,7 +715,7 @@ def test_a_constant_mean_sees_a_linear_kernel_from_anywhere(offset: float) -> No
     np.testing.assert_allclose(mean, exact[0], rtol=1e-11)
     np.testing.assert_allclose(deviation**2, exact[1], rtol=1e-9)
     assert model.log_likelihood() == pytest.approx(exact[2], rel=1e-9)
-    slope = model.weights_ @ (x[:, 0] - x.mean())  # for weights that sum to zero
+    slope = model.dual_coef_ @ (x[:, 0] - x.mean())  # for weights that sum to zero
     by_weights = float(slope * new[0, 0] + model.null_weights_[0])
     assert by_weights == pytest.approx(exact[0], abs=1e-14 * (1e3 + offset))
     regression = mc.KernelRegression(mc.Linear(), penalty=2.5e-5 / 12, null_space="constant")
@@ -731,7 +731,7 @@ def test_a_kernel_with_a_linear_part_is_fitted_the_same_from_anywhere() -> None:
     assert ended(far).value == pytest.approx(ended(near).value, rel=1e-9)
     np.testing.assert_allclose(far.predict(x + 1e5), near.predict(x), atol=1e-6)
     weight = near.kernel_.parameters()["0__weight"]
-    slope = weight * ((x - x.mean(axis=0)).T @ near.weights_)
+    slope = weight * ((x - x.mean(axis=0)).T @ near.dual_coef_)
     np.testing.assert_allclose(far.null_weights_, near.null_weights_ - 1e5 * slope.sum(), rtol=1e-6)
 
 

@@ -44,7 +44,9 @@ def test_the_mean_of_a_process_is_kernel_regression(
         kernel, noise_variance=noise, mean=free, optimise=False, random_state=0
     )
     ridge = mc.KernelRegression(kernel, noise / len(points), free).fit(points, y)
-    scale = 1.0 + float(np.max(np.abs(kernel(new, points)))) * float(np.sum(np.abs(ridge.weights_)))
+    scale = 1.0 + float(np.max(np.abs(kernel(new, points)))) * float(
+        np.sum(np.abs(ridge.dual_coef_))
+    )
     means = process.fit(points, y).predict(new)
     np.testing.assert_allclose(means, ridge.predict(new), atol=1e-9 * scale)
 
@@ -65,7 +67,7 @@ def test_no_function_has_a_lower_objective(
         errors = y - (K @ alpha)[:n] - Q @ eta
         return float(np.mean(errors**2) + penalty * alpha @ K @ alpha)
 
-    best = np.append(model.weights_, np.zeros(3))
+    best = np.append(model.dual_coef_, np.zeros(3))
     least = objective(best, model.null_weights_)
     assert least == pytest.approx(model.objective_, rel=1e-8, abs=1e-12)
     rng = np.random.default_rng(seed)

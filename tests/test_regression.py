@@ -55,7 +55,7 @@ def test_the_peaks_function_from_twenty_points(name: str) -> None:
     file = json.loads(path.read_text())[name]
     points, z = np.array(file["points"]), np.array(file["z"])
     model = mc.KernelRegression(mc.Gaussian(np.sqrt(0.3)), penalty=0.0).fit(points, z)
-    np.testing.assert_allclose(model.weights_, file["alpha"], rtol=1e-11, atol=1e-13)
+    np.testing.assert_allclose(model.dual_coef_, file["alpha"], rtol=1e-11, atol=1e-13)
     np.testing.assert_allclose(model.predict(points), z, atol=5e-15)
     assert model.function_.norm**2 == pytest.approx(file["norm_H_squared"], rel=1e-12)
     side = np.linspace(-3.0, 3.0, 7)
@@ -86,7 +86,7 @@ def test_ridge_with_a_free_intercept_is_the_same_in_both_forms() -> None:
     """Kroese et al., Examples 6.11 and 6.12: primal and dual."""
     model = mc.KernelRegression(mc.Linear(), 0.02, "constant").fit(X, Y)
     ridge = Ridge(alpha=60 * 0.02).fit(X, Y)
-    np.testing.assert_allclose(X.T @ model.weights_, ridge.coef_, rtol=1e-11)
+    np.testing.assert_allclose(X.T @ model.dual_coef_, ridge.coef_, rtol=1e-11)
     assert model.null_weights_[0] == pytest.approx(ridge.intercept_, rel=1e-11)
     np.testing.assert_allclose(model.predict(NEW), ridge.predict(NEW), rtol=1e-11)
 
@@ -97,7 +97,7 @@ def test_without_null_space_it_is_kernel_ridge_regression() -> None:
     peer = KernelRidge(alpha=scaled, kernel="rbf", gamma=0.5 / 1.5**2)
     peer.fit(X, Y, sample_weight=WEIGHTS)
     np.testing.assert_allclose(model.predict(NEW), peer.predict(NEW), rtol=1e-9)
-    np.testing.assert_allclose(model.weights_, peer.dual_coef_, rtol=1e-7)
+    np.testing.assert_allclose(model.dual_coef_, peer.dual_coef_, rtol=1e-7)
 
 
 @pytest.mark.parametrize("null_space", NULL_SPACES)
@@ -108,7 +108,7 @@ def test_small_penalties_interpolate_and_large_ones_leave_the_null_space(null_sp
     near = mc.KernelRegression(kernel, 1e-12, null_space).fit(X, Y)
     np.testing.assert_allclose(near.predict(NEW), exact.predict(NEW), atol=1e-7)
     alone = mc.KernelRegression(kernel, np.inf, null_space).fit(X, Y, WEIGHTS)
-    assert np.all(alone.weights_ == 0)
+    assert np.all(alone.dual_coef_ == 0)
     columns = {None: X[:, :0], "constant": np.ones((60, 1)), "linear": np.c_[np.ones(60), X]}
     Q, s = columns[null_space], np.sqrt(WEIGHTS)
     expected = np.linalg.lstsq(s[:, None] * Q, s * Y, rcond=None)[0]
@@ -140,7 +140,7 @@ def test_no_function_of_the_space_is_better_than_the_minimiser(loss: str, null_s
     columns = {None: X[:, :0], "constant": np.ones((60, 1)), "linear": np.c_[np.ones(60), X]}
     Q = columns[null_space]
     everywhere = np.vstack([X, NEW])
-    alpha = np.append(model.weights_, np.zeros(11))
+    alpha = np.append(model.dual_coef_, np.zeros(11))
     least = objective(model, everywhere, alpha, model.null_weights_, Q)
     assert least == pytest.approx(model.objective_, rel=1e-10)
     rng = np.random.default_rng(1)
@@ -282,7 +282,7 @@ def test_weights_outputs_and_null_space_are_those_of_one_dense_system(null_space
     K, p = mc.Gaussian(1.0)(X), WEIGHTS / WEIGHTS.sum()
     system = np.block([[K + 1e-2 * np.diag(1.0 / p), Q], [Q.T, np.zeros((m, m))]])
     expected = np.linalg.solve(system, np.vstack([both, np.zeros((m, 2))]))
-    np.testing.assert_allclose(model.weights_, expected[:60], atol=1e-10)
+    np.testing.assert_allclose(model.dual_coef_, expected[:60], atol=1e-10)
     np.testing.assert_allclose(model.null_weights_, expected[60:], atol=1e-10)
     # The residuals of each output, with the trace of the matrix that maps y to the fit.
     smoother = mc.KernelRegression(mc.Gaussian(1.0), 1e-2, null_space).fit(X, np.eye(60), WEIGHTS)
@@ -535,8 +535,8 @@ def test_more_points_than_are_factored_are_fitted_to_the_same_precision() -> Non
     assert model.gap_ - model.rounding_ <= 1e-8 * model.objective_
     assert model.gap_ <= 1e-6 * model.objective_
     # y - g = γnα, an equation of the system which the predictions know nothing of.
-    np.testing.assert_allclose(y - model.predict(x), 3_050 * 1e-5 * model.weights_, atol=1e-8)
-    np.testing.assert_allclose(model.weights_.sum(axis=0), 0.0, atol=1e-8)
+    np.testing.assert_allclose(y - model.predict(x), 3_050 * 1e-5 * model.dual_coef_, atol=1e-8)
+    np.testing.assert_allclose(model.dual_coef_.sum(axis=0), 0.0, atol=1e-8)
 
 
 def test_a_single_precision_factor_that_fails_is_made_to_work() -> None:
@@ -784,7 +784,7 @@ def test_a_gap_that_stays_open_is_told() -> None:
 def test_conditionally_positive_kernels_are_thin_plates_of_their_kind() -> None:
     model = mc.KernelRegression(mc.NegativeDistance(1.0), 0.0, "constant").fit(X, Y)
     np.testing.assert_allclose(model.predict(X), Y, atol=1e-11)
-    assert abs(model.weights_.sum()) < 1e-11
+    assert abs(model.dual_coef_.sum()) < 1e-11
 
 
 def test_models_are_searched_cloned_and_pickled() -> None:

@@ -117,3 +117,23 @@ def generator_of(random_state: RandomState) -> np.random.Generator:
     if isinstance(random_state, np.random.Generator):
         return random_state
     return np.random.default_rng(seed_of(random_state))
+
+
+def first_axes(axes: Any) -> int:
+    """Return how many first axes are asked for: a number, or a sequence that counts them.
+
+    >>> first_axes(3), first_axes([1, 2])
+    (3, 2)
+    >>> first_axes((2, 3))
+    Traceback (most recent call last):
+    ...
+    mercer.check.InvalidParameter: axes must be a number, or the first ones in order (1, 2, ...), found (2, 3)
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    if np.ndim(axes) == 0:
+        return whole(axes, "axes", least=1)
+    listed = list(axes)
+    if not listed or listed != list(range(1, len(listed) + 1)):
+        raise InvalidParameter(
+            f"axes must be a number, or the first ones in order (1, 2, ...), found {axes!r}"
+        )
+    return len(listed)

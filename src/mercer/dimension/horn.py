@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, chunks, whole
+from mercer.check import Array, InvalidInput, InvalidParameter, chunks
 from mercer.data.tidy import as_frame
 from mercer.dimension.null import Subject
 from mercer.dimension.permuting import Drawn, Permutations, as_permutations, is_given
@@ -18,7 +18,7 @@ from mercer.dimension.rules import axes as in_words
 from mercer.dimension.source import WEIGHTED, Source, source_of
 from mercer.progress import Progress, followed
 from mercer.resampling import Null, Resampling
-from mercer.settings import LEVEL, RandomState, level_of
+from mercer.settings import LEVEL, RandomState, first_axes, level_of
 from mercer.spectrum import leading
 
 STATISTICS = ("eigenvalue", "share")
@@ -95,7 +95,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     standardize: bool | None = None,
     statistic: str | None = None,
     level: float = LEVEL,
-    axes: int | None = None,
+    axes: int | Sequence[int] | None = None,
     stop_after: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,
@@ -129,7 +129,7 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     statistic : {"eigenvalue", "share"}, optional
         The inertia of an axis, or its share of the total, which varies under permutation when
         there is a kernel. By default shares for kernels and eigenvalues for tables.
-    axes : int, optional
+    axes : int or sequence, optional
         How many axes to test. By default all, those of the model, or 10 for matrices of more than
         a thousand rows, which are never stored.
     stop_after : int, optional
@@ -281,10 +281,10 @@ def _refuse_weighted(source: Source, measure: Measure, observed: Array) -> None:
         raise InvalidInput(WEIGHTED)
 
 
-def _tested(axes: int | None, source: Source) -> int:
+def _tested(axes: int | Sequence[int] | None, source: Source) -> int:
     rank, side = source.subject.rank, source.subject.side
     if axes is not None:
-        return min(whole(axes, "axes", least=1), rank)
+        return min(first_axes(axes), rank)
     if source.inertias is not None:
         return min(max(len(source.inertias), 1), rank)
     return rank if side <= DENSE else min(LARGE_AXES, rank)

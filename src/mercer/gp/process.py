@@ -102,7 +102,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
     Attributes
     ----------
     kernel_, noise_variance_ : with the values found
-    weights_, null_weights_ : those of the sections of the kernel, and of the functions of the mean
+    dual_coef_, null_weights_ : weights of the sections of the kernel, and of the functions of m
     optimum_ : an `Optimum` that says how the search ended, None without one
     seed_ : the seed that repeats the fit as ``random_state``
     jitter_ : what was added to the diagonal beyond the noise, 0 unless the matrix is singular
@@ -258,7 +258,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
     def _keep(self) -> None:
         state = self._state
         self.jitter_ = state.jitter
-        self.weights_ = state.weights[:, 0] if self._is_flat else state.weights
+        self.dual_coef_ = state.weights[:, 0] if self._is_flat else state.weights
         given = state.null_weights, self.kernel_, state.weights, self._data.points
         eta = self._origin.null_weights(*given)
         self.null_weights_ = eta[:, 0] if self._is_flat else eta

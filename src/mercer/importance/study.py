@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Event
@@ -20,7 +21,7 @@ from mercer.pca.slopes import has_variables
 from mercer.points import Rows, take
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import RandomState
+from mercer.settings import RandomState, first_axes
 
 AXES = 2
 """Axes whose space is followed unless a number is asked for: the plane that people look at."""
@@ -43,7 +44,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     groups: Any = None,
     permutations: int = 99,
     *,
-    axes: int = AXES,
+    axes: int | Sequence[int] = AXES,
     landmarks: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,
@@ -84,7 +85,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
         block "genes" are named "genes[0]", "genes[1]", ….
     permutations : int
         How many, for each group. The smallest p is 1/(R + 1).
-    axes : int
+    axes : int or sequence
         How many leading axes.
     landmarks : int, optional
         How many individuals kernel matrices are reduced to (Nyström), drawn without looking at the
@@ -114,7 +115,7 @@ def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of w
     """
     with followed(progress, "permutations") as tell:
         draws = Resampling.of(permutations, random_state, threads=threads, progress=tell)
-        subject = _subject(model, whole(axes, "axes", least=1))
+        subject = _subject(model, first_axes(axes))
         named = groups_of(groups, subject.columns)
         drawn = _landmarks(landmarks, len(subject.X), subject.count, draws.seed)
         system = subject.system(drawn)

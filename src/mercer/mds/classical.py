@@ -203,6 +203,13 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         remark_axes(self.spectrum_.clusters, self.n_components_, self.n_components, n)
         return self
 
+    @property
+    def weights_(self) -> Array:
+        """The weights of the individuals, which sum to 1."""
+        check_is_fitted(self)
+        weights: Array = self._weights
+        return weights
+
     def _check_parameters(self) -> None:
         one_of(self.metric, "metric", METRICS)
         one_of(self.method, "method", METHODS)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, whole
+from mercer.check import Array, InvalidInput
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.estimator import require_fit
@@ -18,6 +18,7 @@ from mercer.preimages import PreImages, preimage
 from mercer.reading import Individuals
 from mercer.reading.values import correlations
 from mercer.reading.wording import clean, listing, percent, short
+from mercer.settings import first_axes
 
 PLACES = ("low end", "halfway down", "middle", "halfway up", "high end")
 """Places along an axis: the middle is the barycentre, individuals reach as far as the ends."""
@@ -143,7 +144,9 @@ class AxisPoints(Shown):
         )
 
 
-def axis_points(model: Any, *, axes: int | None = None, method: str = "auto") -> AxisPoints:
+def axis_points(
+    model: Any, *, axes: int | Sequence[int] | None = None, method: str = "auto"
+) -> AxisPoints:
     r"""Return what points at the ends, in the middle and halfway of each axis look like.
 
     The ends are as far out as individuals lie, the middle is the barycentre, and all coordinates on
@@ -154,7 +157,7 @@ def axis_points(model: Any, *, axes: int | None = None, method: str = "auto") ->
     ----------
     model : PCA or KernelPCA
         A fitted model of individuals that are rows of numbers.
-    axes : int, optional
+    axes : int or sequence, optional
         How many axes, by default the first two.
     method : str
         That of `mercer.preimage`, for a kernel.
@@ -196,7 +199,7 @@ def axis_points(model: Any, *, axes: int | None = None, method: str = "auto") ->
     )
 
 
-def axes_of(model: Any, axes: int | None) -> tuple[Individuals, int]:
+def axes_of(model: Any, axes: int | Sequence[int] | None) -> tuple[Individuals, int]:
     """Return the individuals of a model that are rows of numbers, and how many axes are asked."""
     require_fit(model)
     if not has_variables(model):
@@ -208,7 +211,7 @@ def axes_of(model: Any, axes: int | None) -> tuple[Individuals, int]:
     kept = len(fit.inertias)
     if kept == 0:
         raise InvalidInput("the model has no axes: all individuals coincide")
-    return fit, min(2 if axes is None else whole(axes, "axes", least=1), kept)
+    return fit, min(2 if axes is None else first_axes(axes), kept)
 
 
 def led_back(model: Any, scores: Array, method: str) -> PreImages:

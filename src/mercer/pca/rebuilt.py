@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -101,7 +101,7 @@ class Rebuilt(Shown):
 def rebuilt(
     model: Any,
     *,
-    axes: int | None = None,
+    axes: int | Sequence[int] | None = None,
     most: int = MOST,
     method: str = "auto",
     random_state: RandomState = None,
@@ -117,7 +117,7 @@ def rebuilt(
     ----------
     model : PCA or KernelPCA
         A fitted model of individuals that are rows of numbers.
-    axes : int, optional
+    axes : int or sequence, optional
         How many axes, by default the first two.
     most : int
         How many individuals at most; more are drawn at random.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -16,7 +16,6 @@ from mercer.check import (
     chunks,
     how_many,
     members,
-    whole,
 )
 from mercer.estimator import is_yes, require_fit
 from mercer.kernels.base import Kernel
@@ -24,6 +23,7 @@ from mercer.kernels.coordinates import coordinates, how_wide
 from mercer.points import Rows, readings
 from mercer.reading.slopes import AxisSlopes
 from mercer.reading.values import correlations
+from mercer.settings import first_axes
 
 BLOCK = 2**20
 """Slopes of the kernel that are in memory at a time, 8 MB of them."""
@@ -33,7 +33,11 @@ MOST = 2**28
 
 
 def axis_slopes(
-    model: Any, points: Any = None, *, axes: int | None = None, standardize: bool = False
+    model: Any,
+    points: Any = None,
+    *,
+    axes: int | Sequence[int] | None = None,
+    standardize: bool = False,
 ) -> AxisSlopes:
     r"""Return how the coordinates on the axes change with each variable, at each point.
 
@@ -56,7 +60,7 @@ def axis_slopes(
         those in its numbers.
     points : table, optional
         Where to take slopes, by default at the individuals of the fit, with their weights.
-    axes : int, optional
+    axes : int or sequence, optional
         How many axes, by default all.
     standardize : bool
         Whether a variable rises by its standard deviation rather than by 1, which makes arrows of
@@ -83,7 +87,7 @@ def axis_slopes(
         )
     is_yes(standardize, "standardize")
     kept = len(model.individuals_.inertias)
-    count = kept if axes is None else min(whole(axes, "axes", least=1), kept)
+    count = kept if axes is None else min(first_axes(axes), kept)
     X, names = _numbers(model)
     at = model.X_fit_ if points is None else points
     _refuse_large((len(at), len(names)), count)

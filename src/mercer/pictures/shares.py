@@ -145,8 +145,13 @@ def shares_of(values: Array, total: float | None) -> Shares:
 
 
 def chosen(axes: Any, count: int, *, how_many: int | None = 2) -> tuple[int, ...]:
-    """Return axes counted from 1, or say which there are."""
-    listed = tuple(whole(a, "axes", least=1) for a in np.atleast_1d(np.asarray(axes)).tolist())
+    """Return axes counted from 1, a number being so many first ones, or say which there are.
+
+    >>> chosen((1, 3), 5), chosen(2, 5)
+    ((1, 3), (1, 2))
+    """
+    axes = range(1, whole(axes, "axes", least=1) + 1) if np.ndim(axes) == 0 else axes
+    listed = tuple(whole(a, "axes", least=1) for a in np.asarray(axes).tolist())
     if how_many is not None and len(listed) != how_many:
         raise InvalidParameter(f"axes must name {how_many} axes, found {axes!r}")
     if max(listed, default=0) > count:

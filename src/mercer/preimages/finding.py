@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +19,7 @@ from mercer.preimages.learned import Learned
 from mercer.preimages.profile import Profile, profile_of
 from mercer.preimages.radial import Found, by_distances, fixed_point
 from mercer.preimages.targets import Sections, Targets
+from mercer.progress import Progress, followed
 
 METHODS = ("auto", "exact", "fixed_point", "distances", "descent", "ridge")
 
@@ -69,6 +70,7 @@ def preimage(  # noqa: PLR0913  (settings of the methods, none of which implies 
     kernel: Kernel | str | None = None,
     steps: int = STEPS,
     tol: float = TOL,
+    progress: bool | Progress | None = None,
 ) -> PreImages:
     r"""Return points whose features are as near as can be to points of H on the axes of a model.
 
@@ -102,6 +104,8 @@ def preimage(  # noqa: PLR0913  (settings of the methods, none of which implies 
         Steps after which a search gives up.
     tol : float
         The last step of a search, as a share of the spread of the individuals.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the starts done and all.
 
     Examples
     --------
@@ -123,6 +127,18 @@ def preimage(  # noqa: PLR0913  (settings of the methods, none of which implies 
         whole(steps, "steps", least=1),
         number(tol, "tol", above=0.0),
     )
+    with followed(progress, "starts") as tell:
+        return _found(model, scores, method, replace(search, tell=tell), kernel, penalty)
+
+
+def _found(  # noqa: PLR0913  (what a search needs, and a regression)
+    model: Any,
+    scores: Any,
+    method: str,
+    search: _Search,
+    kernel: Kernel | str | None,
+    penalty: float | None,
+) -> PreImages:
     targets = Targets(search.sections, _scores(scores, search.sections.axes.shape[1]))
 
     def learned() -> Array:
@@ -186,6 +202,7 @@ class _Search:
     neighbours: int
     steps: int
     tol: float
+    tell: Progress | None = None
 
     @property
     def kernel(self) -> Kernel:
@@ -231,7 +248,10 @@ class _Search:
         near = targets.points[targets.nearest(self.starts)]
         starts = [near[:, j] for j in range(near.shape[1])]
         starts.append(by_distances(targets, profile, self.neighbours).points)
-        ends = [fixed_point(targets, profile, s, steps=self.steps, tol=self.tol) for s in starts]
+        ends = [
+            fixed_point(targets, profile, s, steps=self.steps, tol=self.tol)
+            for s in self._told(starts)
+        ]
         found = nearest_of(targets, ends)
         late = np.flatnonzero(~found.converged)
         if late.size:
@@ -240,10 +260,17 @@ class _Search:
             found.points[late], found.converged[late] = end
         return found
 
+    def _told(self, starts: list[Array]) -> Iterator[Array]:
+        """Yield starts, and tell of each that was searched from."""
+        for done, start in enumerate(starts, 1):
+            yield start
+            if self.tell is not None:
+                self.tell(done, len(starts))
+
     def descent(self, targets: Targets, learned: Array) -> Found:
         near = targets.points[targets.nearest(self.starts)]
         starts = [learned, *(near[:, j] for j in range(near.shape[1]))]
-        ends = [descend(targets, s, steps=self.steps, tol=self.tol) for s in starts]
+        ends = [descend(targets, s, steps=self.steps, tol=self.tol) for s in self._told(starts)]
         return nearest_of(targets, ends)
 
 

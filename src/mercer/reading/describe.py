@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,7 @@ from mercer.reading.scores import Scores, Space
 from mercer.reading.values import Categories
 from mercer.reading.wording import called, listing
 from mercer.resampling import Resampling
-from mercer.settings import LEVEL, RandomState, level_of
+from mercer.settings import LEVEL, RandomState, first_axes, level_of
 
 DESCRIBED = 5
 """Axes that are described unless a number is asked for."""
@@ -41,7 +41,7 @@ def describe_axes(
     model: Any,
     table: Any = None,
     *,
-    axes: int | None = None,
+    axes: int | Sequence[int] | None = None,
     level: float = LEVEL,
     correction: str | None = "holm",
     permutations: int | None = None,
@@ -73,7 +73,7 @@ def describe_axes(
     table : data frame, mapping, Table or array, optional
         Columns for the individuals of the fit, numbers or labels. By default the variables that
         the axes were made of.
-    axes : int, optional
+    axes : int or sequence, optional
         How many axes to describe, by default up to 5.
     level : float
         Sentences name the links whose corrected p-value is at most this.
@@ -107,7 +107,7 @@ def describe_axes(
     """
     level = level_of(level)
     one_of(correction, "correction", CORRECTIONS)
-    count = DESCRIBED if axes is None else whole(axes, "axes", least=1)
+    count = DESCRIBED if axes is None else first_axes(axes)
     R = None if permutations is None else whole(permutations, "permutations", least=1)
     seed = None
     scores = Scores.of(model)

@@ -97,7 +97,8 @@ class KernelRegression(RegressorMixin, KernelModel):
 
     Attributes
     ----------
-    weights_, null_weights_ : α and η
+    dual_coef_, null_weights_ : α and η
+    weights_ : the weights p of the points, which sum to 1
     penalty_ : the penalty, given or chosen
     objective_, gap_ : the value of the objective, and how far the least one can be from it
     rounding_ : what of the gap is owed to rounding, of the kernel's values too
@@ -173,6 +174,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         points = self._read(X, reset=True)
         targets = self._targets(points, y)
         weights = weights_of(sample_weight, len(points), is_summed=False)
+        self.weights_ = weights / weights.sum()
         self._used = np.flatnonzero(weights > 0)
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
         self._origin = Origin.of(kernel, points, self.null_space)
@@ -336,7 +338,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         """Keep α and η, the latter for points as they came and as the kernel sees them."""
         outside = self._origin.null_weights(eta, self.kernel_, alpha, self._points)
         self._null_weights = eta
-        self.weights_ = alpha[:, 0] if self._is_flat else alpha
+        self.dual_coef_ = alpha[:, 0] if self._is_flat else alpha
         self.null_weights_ = outside[:, 0] if self._is_flat else outside
 
     def _squares(self, optima: list[Optimum]) -> Array:
@@ -356,7 +358,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         """
         check_is_fitted(self)
         points = self._origin.points(self._read(X, reset=False))
-        alpha, eta = np.atleast_2d(self.weights_.T).T, self._null_weights
+        alpha, eta = np.atleast_2d(self.dual_coef_.T).T, self._null_weights
         if self._is_precomputed:
             cross = np.asarray(points)[:, self._used]
             values = cross @ alpha
@@ -463,7 +465,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         check_is_fitted(self)
         if not self._is_flat or self._is_precomputed:
             raise AttributeError("a function of H needs points and one output")
-        return Function(self.kernel_, self.X_fit_, self.weights_)
+        return Function(self.kernel_, self.X_fit_, self.dual_coef_)
 
     def probability(self, X: Any) -> Array:
         """Return the probability of the label 1 under logistic loss."""

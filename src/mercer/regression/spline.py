@@ -123,6 +123,7 @@ class SmoothingSpline(RegressorMixin, Model):
         check_size(values, "y")
         weights = weights_of(sample_weight, len(at), is_summed=False)
         refuse_light(weights, "a spline", LIGHTEST)
+        self.weights_ = weights / weights.sum()
         used = weights > 0
         seen = slice(None) if np.all(used) else used
         places = pooled(at[seen, 0], np.asarray(values, np.float64)[seen], weights[seen])

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, whole
+from mercer.check import Array
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.progress import Progress, followed
 from mercer.reading.wording import clean, short
+from mercer.settings import first_axes
 from mercer.stability.procrustes import matched
 from mercer.stability.replicates import source_of
 from mercer.stability.resampling import Sums
@@ -117,7 +118,7 @@ def jackknife(
     model: Any,
     X: Any = None,
     *,
-    axes: int | None = None,
+    axes: int | Sequence[int] | None = None,
     progress: bool | Progress | None = None,
 ) -> Jackknife:
     r"""Leave out the individuals one at a time, and tell what each of them does to the first axes.
@@ -133,7 +134,7 @@ def jackknife(
     >>> int(found.order[0]), found.angles[30].round()
     (30, array([ 3., 86.]))
     """
-    source = source_of(model, X, None if axes is None else whole(axes, "axes", least=1))
+    source = source_of(model, X, None if axes is None else first_axes(axes))
     w, q = source.weights, source.count
     active, sums = np.flatnonzero(w > 0), Sums(source)
     influences, angles = np.full(len(w), np.nan), np.full((len(w), q), np.nan)

@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from mercer.check import Array, InvalidInput, InvalidParameter, numbers, whole
+from mercer.check import Array, InvalidInput, InvalidParameter, numbers
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
 from mercer.progress import Progress, followed
 from mercer.reading import ReadingWarning
+from mercer.settings import first_axes
 from mercer.stability.procrustes import matched, rotation
 
 BEYOND = 2
@@ -154,7 +155,7 @@ def parameter_path(
     parameter: str,
     values: Sequence[float] | Array,
     *,
-    axes: int | None = None,
+    axes: int | Sequence[int] | None = None,
     sample_weight: Any = None,
     progress: bool | Progress | None = None,
 ) -> ParameterPath:
@@ -178,7 +179,7 @@ def parameter_path(
     values : sequence of float
         In the order of the path, at least two. A parameter that has a number for each column is
         multiplied by them.
-    axes : int, optional
+    axes : int or sequence, optional
         How many axes to follow; by default those of the model, at most 5.
     sample_weight : optional
         Weights of the individuals.
@@ -220,9 +221,9 @@ def parameter_path(
     return replace(path, own=1.0 if is_factor else _number(now), is_factor=is_factor)
 
 
-def _count(model: Any, axes: int | None) -> int:
+def _count(model: Any, axes: int | Sequence[int] | None) -> int:
     if axes is not None:
-        return whole(axes, "axes", least=1)
+        return first_axes(axes)
     asked = axes_asked(model.n_components)
     return min(5, asked) if isinstance(asked, int) else 5
 
@@ -253,7 +254,9 @@ def _number(value: Any) -> float | None:
     return float(value) if is_one else None
 
 
-def _fitted(model: Any, X: Any, parameter: str, value: Any, axes: int | None, w: Any) -> Any:
+def _fitted(
+    model: Any, X: Any, parameter: str, value: Any, axes: int | Sequence[int] | None, w: Any
+) -> Any:
     one = clone(model).set_params(**{parameter: value})
     one.set_params(n_components=_count(model, axes) + BEYOND)
     with warnings.catch_warnings():

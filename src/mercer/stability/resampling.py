@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Event
@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import f as fisher
 
-from mercer.check import Array, InvalidParameter, whole
+from mercer.check import Array, InvalidParameter
 from mercer.data.tidy import as_frame
 from mercer.display import Shown, in_ranges
 from mercer.engines.parallel import in_order
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import CONFIDENCE, RandomState, confidence_of
+from mercer.settings import CONFIDENCE, RandomState, confidence_of, first_axes
 from mercer.spelling import spelled
 from mercer.stability.procrustes import matched, rotation
 from mercer.stability.replicates import Replicate, Source, source_of
@@ -186,7 +186,7 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
     X: Any = None,
     replicates: int = 200,
     *,
-    axes: int | None = None,
+    axes: int | Sequence[int] | None = None,
     confidence: float = CONFIDENCE,
     random_state: RandomState = None,
     threads: int | None = None,
@@ -226,7 +226,7 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
         What to fit the model to; None takes the fit as it is.
     replicates : int
         How many times to draw.
-    axes : int, optional
+    axes : int or sequence, optional
         How many of the first axes are aligned and judged together; 2 by default.
     confidence : float
         That of ellipses and intervals; inertias are tested for equality at the level
@@ -264,10 +264,10 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
 
 
 def _resampled(
-    model: Any, X: Any, axes: int | None, confidence: float, draws: Resampling
+    model: Any, X: Any, axes: int | Sequence[int] | None, confidence: float, draws: Resampling
 ) -> Bootstrap:
     R = draws.count
-    source = source_of(model, X, None if axes is None else whole(axes, "axes", least=1))
+    source = source_of(model, X, None if axes is None else first_axes(axes))
     if source.count > R // 2:
         raise InvalidParameter(f"{R} replicates are too few for {source.count} axes")
     sums = Sums(source)

@@ -47,6 +47,7 @@ class Machine(KernelModel):
         weights = weights_of(sample_weight, count)
         check_size(weights, "sample_weight")
         self._count, self._used = count, np.flatnonzero(weights > 0)
+        self.weights_ = weights / weights.sum()
         return np.asarray(weights[self._used])
 
     def _matrix(self, points: Points, *, has_constant: bool = True) -> Array:

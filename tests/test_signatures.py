@@ -1,0 +1,236 @@
+"""One meaning per word: the names, defaults and order of what all public signatures share."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer import gp, pictures
+from mercer.estimator import Computing
+from mercer.kernels.base import Kernel
+
+NOTHING = inspect.Parameter.empty
+
+DEFAULTS: dict[str, tuple[Any, ...]] = {
+    "level": (0.05,),
+    "confidence": (0.95,),
+    "random_state": (None,),
+    "progress": (None,),
+    "threads": (None,),
+    "memory": (None,),
+    "engine": ("auto", None),
+    "stop_after": (None,),
+    "sample_weight": (None,),
+}
+"""The one default of each word, in every call."""
+
+BY_NAME = ("level", "confidence", "random_state", "progress", "threads", "memory", "engine")
+"""Words that are never given by their place."""
+
+FORBIDDEN = {
+    "jobs": "threads",
+    "n_jobs": "threads",
+    "rng": "random_state",
+    "verbose": "progress",
+    "callback": "progress",
+    "alpha": "level or penalty",
+    "n_permutations": "permutations",
+    "ndim": "axes",
+    "n_axes": "axes",
+    "components": "axes",
+}
+"""Words of others for what has a name here."""
+
+ORDER = ("random_state", "threads", "progress")
+"""Of a function these come last, in this order."""
+
+SELF = {"Posterior.band", "KernelRegression.confidence_band", "SmoothingSpline.confidence_band"}
+"""Methods of which the confidence is the question itself, and may be given by its place."""
+
+PLACED = {"Simulation.draw", "Simulation.table"}
+"""Methods that draw data, whose generator may be given by its place."""
+
+READERS = {"read": {"memory"}, "data.read": {"memory"}}
+"""A reader refuses a file above its budget, which is never without a limit."""
+
+SEEDS = {"Propagation", "datasets.disc_and_ring", "datasets.plants"}
+"""Values that are the same every time: their seed is a whole number."""
+
+
+def _public() -> Iterator[tuple[str, Any]]:
+    """Yield every public function, constructor and method with its name."""
+    modules = {"": mc, "pictures.": pictures, "datasets.": mc.datasets, "gp.": gp, "data.": mc.data}
+    seen: set[int] = set()
+    for prefix, module in modules.items():
+        for name in getattr(module, "__all__", [n for n in dir(module) if not n.startswith("_")]):
+            found = getattr(module, name)
+            if inspect.ismodule(found) or id(found) in seen:
+                continue
+            seen.add(id(found))
+            if inspect.isclass(found):
+                yield from _of_class(prefix + name, found)
+            elif callable(found) and _is_ours(found):
+                yield prefix + name, getattr(found, "describe", found)
+
+
+def _of_class(name: str, found: type) -> Iterator[tuple[str, Any]]:
+    if not _is_ours(found) or issubclass(found, BaseException):
+        return
+    if not is_dataclass(found):
+        yield name, found.__init__
+    if issubclass(found, Kernel):  # whose methods are a protocol with engines, not calls of users
+        return
+    for method, value in inspect.getmembers(found, callable):
+        if not method.startswith("_") and _is_ours(value) and method not in ("get_params",):
+            yield f"{name}.{method}", value
+
+
+def _is_ours(found: Any) -> bool:
+    return (getattr(found, "__module__", None) or "").startswith("mercer")
+
+
+def _mistakes(name: str, function: Any) -> Iterator[str]:
+    """Yield what a signature does not do as all others do."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return
+    is_method = "." in name and name.split(".")[-2][:1].isupper()
+    for p in parameters.values():
+        allowed = DEFAULTS.get(p.name)
+        is_required_weight = p.name == "sample_weight" and p.default is NOTHING
+        if allowed is not None and p.name not in READERS.get(name, ()) and not is_required_weight:
+            is_same = any(p.default is one or p.default == one for one in allowed)
+            if not is_same:
+                yield f"{name}: {p.name}={p.default!r}, not {allowed[0]!r}"
+        is_placed = p.kind is not inspect.Parameter.KEYWORD_ONLY
+        is_free = name in SELF | PLACED
+        if p.name in BY_NAME and is_placed and not is_free:
+            yield f"{name}: {p.name} can be given by its place"
+        if p.name in FORBIDDEN:
+            yield f"{name}: {p.name} is {FORBIDDEN[p.name]} here"
+        if p.name == "seed" and name not in SEEDS and not is_method:
+            yield f"{name}: seed is random_state here"
+    if not inspect.isclass(getattr(mc, name, None)):  # of models scikit-learn's order is another
+        last = [p for p in parameters if p in ORDER]
+        if last != [p for p in ORDER if p in last]:
+            yield f"{name}: {last} are not in the order {ORDER}"
+    if "stop_after" in parameters and "permutations" not in parameters:
+        yield f"{name}: stop_after without permutations"
+    if "permutations" in parameters and not {"random_state", "progress"} <= set(parameters):
+        yield f"{name}: permutations without random_state and progress"
+
+
+EVERY = dict(_public())
+
+NAMES: list[str] = getattr(mc, "__all__")  # noqa: B009  (made when it is asked for)
+
+
+def test_the_walk_sees_functions_constructors_methods_and_pictures() -> None:
+    assert len(EVERY) > 250
+    for name in (
+        "bootstrap",
+        "hsic",
+        "KernelPCA",
+        "KernelPCA.fit",
+        "GaussianProcess.sample",
+        "KernelRegression.confidence_band",
+        "ParallelAnalysis.table",
+        "pictures.individuals",
+        "gp.log_likelihood_interval",
+        "read",
+    ):
+        assert name in EVERY, name
+
+
+@pytest.mark.parametrize("name", sorted(EVERY))
+def test_a_word_means_the_same_in_every_signature(name: str) -> None:
+    assert list(_mistakes(name, EVERY[name])) == []
+
+
+def _planted(text: str) -> Any:
+    names: dict[str, Any] = {}
+    exec(f"def planted({text}): ...", names)
+    return names["planted"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x, *, level=0.95", "level=0.95"),
+        ("x, *, confidence=0.05", "confidence=0.05"),
+        ("x, *, random_state=0", "random_state=0"),
+        ("x, random_state=None", "by its place"),
+        ("x, *, jobs=2", "jobs is threads"),
+        ("x, *, seed=0", "seed is random_state"),
+        ("x, *, progress=None, random_state=None", "not in the order"),
+        ("x, *, stop_after=None, random_state=None, progress=None", "without permutations"),
+        ("x, permutations=9, *, random_state=None", "without random_state and progress"),
+        ("x, *, threads=1", "threads=1"),
+        ("x, *, verbose=False", "verbose is progress"),
+    ],
+)
+def test_a_planted_mistake_is_found(text: str, said: str) -> None:
+    assert any(said in mistake for mistake in _mistakes("planted", _planted(text)))
+
+
+def _models() -> dict[str, type]:
+    found = {name: getattr(mc, name) for name in NAMES}
+    return {n: m for n, m in found.items() if inspect.isclass(m) and hasattr(m, "fit")}
+
+
+@pytest.mark.parametrize("name", sorted(_models()))
+def test_models_share_their_settings(name: str) -> None:
+    model = _models()[name]
+    parameters = inspect.signature(model.__init__).parameters  # type: ignore[misc]
+    if issubclass(model, Computing):
+        assert {"engine", "threads", "memory"} <= set(parameters)
+    if "n_components" in parameters:
+        assert list(parameters)[1] == "n_components"  # after self, as in scikit-learn
+    assert not {"progress", "count", "axes"} & set(parameters)
+    fit = inspect.signature(model.fit).parameters  # type: ignore[attr-defined]
+    if issubclass(model, Computing) and name != "RandomFourierFeatures":
+        assert "progress" in fit
+
+
+@pytest.mark.parametrize("name", sorted(_models()))
+def test_weights_of_rows_are_kept_by_the_models_that_take_them(name: str) -> None:
+    """Also where none were given, and of those only that have some: nothing else has the name."""
+    model = _models()[name]
+    takes = "sample_weight" in inspect.signature(model.fit).parameters  # type: ignore[attr-defined]
+    line = np.linspace(0.0, 1.0, 12)
+    x, y = np.column_stack([line, line**2, np.cos(9.0 * line)]), np.sin(6.0 * line)
+    if not takes:
+        assert name in {
+            "GaussianProcess",
+            "KernelCCA",
+            "NystromFeatures",
+            "RandomFourierFeatures",
+            "StressMDS",
+        }
+        return
+    if name in ("CA", "MCA", "MFA", "FAMD"):  # whose tables are others; they share the property
+        assert model.weights_ is mc.PCA.weights_  # type: ignore[attr-defined]
+        return
+    given = np.arange(1.0, 13.0)
+    more = {"metric": "euclidean"} if name == "ClassicalMDS" else {}
+    labels = np.repeat(["a", "b"], 6)
+    target = {"SVC": (labels,), "SVR": (y,), "KernelRegression": (y,), "SmoothingSpline": (y,)}
+    data = line if name == "SmoothingSpline" else x
+    for weights, expected in ((None, np.full(12, 1 / 12)), (given, given / given.sum())):
+        fitted = model(**more).fit(data, *target.get(name, ()), sample_weight=weights)
+        np.testing.assert_allclose(fitted.weights_, expected, rtol=1e-12)
+
+
+def test_results_name_their_settings_as_functions_do() -> None:
+    for name in NAMES:
+        found = getattr(mc, name)
+        if inspect.isclass(found) and is_dataclass(found) and not issubclass(found, Kernel):
+            named = {f.name for f in fields(found)}
+            assert not named & {"random_state", "rng", "jobs", "n_jobs"}, name
