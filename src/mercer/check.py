@@ -589,6 +589,16 @@ def weights_of(
     return w
 
 
+def shares_of(weights: Array) -> Array:
+    """Return weights divided by their sum, also where the sum is no double.
+
+    >>> shares_of(np.array([0.5e308, 1.5e308]))
+    array([0.25, 0.75])
+    """
+    scaled = weights / np.max(weights)
+    return np.asarray(scaled / scaled.sum())
+
+
 def finite(matrix: Array, what: object) -> Array:
     """Return values that were computed if all are finite, else name the first that is not."""
     xp = namespace(matrix)

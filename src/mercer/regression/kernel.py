@@ -20,6 +20,7 @@ from mercer.check import (
     chunks,
     in_dtype_of,
     number,
+    shares_of,
     weights_of,
     whole,
 )
@@ -174,7 +175,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         points = self._read(X, reset=True)
         targets = self._targets(points, y)
         weights = weights_of(sample_weight, len(points), is_summed=False)
-        self.weights_ = weights / weights.sum()
+        self.weights_ = shares_of(weights)
         self._used = np.flatnonzero(weights > 0)
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
         self._origin = Origin.of(kernel, points, self.null_space)

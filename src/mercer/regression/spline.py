@@ -17,6 +17,7 @@ from mercer.check import (
     in_dtype_of,
     number,
     refuse_non_finite,
+    shares_of,
     weights_of,
     whole,
 )
@@ -123,7 +124,7 @@ class SmoothingSpline(RegressorMixin, Model):
         check_size(values, "y")
         weights = weights_of(sample_weight, len(at), is_summed=False)
         refuse_light(weights, "a spline", LIGHTEST)
-        self.weights_ = weights / weights.sum()
+        self.weights_ = shares_of(weights)
         used = weights > 0
         seen = slice(None) if np.all(used) else used
         places = pooled(at[seen, 0], np.asarray(values, np.float64)[seen], weights[seen])

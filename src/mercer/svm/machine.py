@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, number
+from mercer.check import Array, InvalidInput, InvalidParameter, Points, number, shares_of
 from mercer.display import warn
 from mercer.estimator import KernelModel, as_kernel, on_engine, weights_of
 from mercer.gram import Gram
@@ -47,7 +47,7 @@ class Machine(KernelModel):
         weights = weights_of(sample_weight, count)
         check_size(weights, "sample_weight")
         self._count, self._used = count, np.flatnonzero(weights > 0)
-        self.weights_ = weights / weights.sum()
+        self.weights_ = shares_of(weights)
         return np.asarray(weights[self._used])
 
     def _matrix(self, points: Points, *, has_constant: bool = True) -> Array:
