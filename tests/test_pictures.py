@@ -201,7 +201,7 @@ def test_arrows_of_a_biplot_are_correlations_times_the_number_it_states(decathlo
 
 def test_contributions_are_sorted_beside_the_uniform_line(decathlon: Any) -> None:
     _, model = decathlon
-    ax = pictures.contributions(model.individuals_, axes=2, most=41)
+    ax = pictures.contributions(model.individuals_, axes=(2,), most=41)
     widths = [bar.get_width() for bar in ax.patches]
     np.testing.assert_allclose(widths, np.sort(model.individuals_.contributions[:, 1])[::-1])
     assert ax.lines[0].get_xdata()[0] == pytest.approx(1 / 41)
