@@ -28,9 +28,6 @@ class PageLimits:
     linked: int = 2_000
     """Variables that pictures of any two axes can show."""
 
-    permuted_rows: int = 300
-    """Individuals up to which permutations take seconds, and are made when none are given."""
-
     cells: int = 20_000
     """Cells of a table."""
 
