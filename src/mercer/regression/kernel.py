@@ -443,7 +443,7 @@ class KernelRegression(RegressorMixin, KernelModel):
                 "a penalty between 0 and infinity"
             )
         saddle = self._again()
-        alpha, eta = np.atleast_2d(self.weights_.T).T, self._null_weights
+        alpha, eta = np.atleast_2d(self.dual_coef_.T).T, self._null_weights
         # y - g = γα/p gives back the targets, which a fitted model does not keep.
         targets = saddle.product(alpha) + saddle.Q @ eta + penalty / p[:, None] * alpha
         return decomposition(saddle, p, targets)
