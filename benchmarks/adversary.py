@@ -37,21 +37,22 @@ class Case:
 def case(
     rng: np.random.Generator,
     *,
+    least: int = 2,
     most: int = 40,
     extreme: bool = True,
     made: Callable[[np.random.Generator, float], mc.Kernel] | None = None,
 ) -> Case:
     """Return a random kernel on random points; ``extreme`` ones may be in units of 1e±150."""
-    x, unit = points(rng, most, extreme)
+    x, unit = points(rng, least, most, extreme)
     kernel = (made or kernels)(rng, unit)
     return Case(kernel, x, values(kernel, x))
 
 
-def points(rng: np.random.Generator, most: int, extreme: bool) -> tuple[Any, float]:
-    """Return points and their unit: clusters, repetitions, symmetries, offsets, scales."""
-    n, d = int(rng.integers(2, most)), int(rng.integers(1, 5))
+def points(rng: np.random.Generator, least: int, most: int, extreme: bool) -> tuple[Any, float]:
+    """Return points and their unit: clusters, repetitions, outliers, offsets, scales."""
+    n, d = int(rng.integers(least, most)), int(rng.integers(1, 5))
     x = rng.standard_normal((n, d))
-    kind = rng.integers(0, 5)
+    kind = rng.integers(0, 10)
     if kind == 1:
         x = x[rng.integers(0, max(1, n // 2), n)]
     elif kind == 2:
@@ -60,7 +61,15 @@ def points(rng: np.random.Generator, most: int, extreme: bool) -> tuple[Any, flo
         x = 1e-6 * x + rng.integers(0, 3, (n, 1))
     elif kind == 4:
         x = np.vstack([x[: n // 2], -x[: n - n // 2]])
-    x = x + (10.0 ** rng.uniform(0.0, 8.0) if rng.random() < 0.5 else 0.0)
+    elif kind == 5:
+        x = np.tile(x[:1], (n, 1))
+    elif kind == 6:
+        x[0] *= 10.0 ** rng.uniform(1.0, 6.0)
+    elif kind == 7:
+        x = x * 10.0 ** rng.uniform(-6.0, 6.0, d)
+    elif kind == 8:
+        x[1::2] = np.nextafter(x[: 2 * (n // 2) : 2], np.inf)
+    x = x + (10.0 ** rng.uniform(0.0, 10.0) if rng.random() < 0.5 else 0.0)
     unit = 10.0 ** float(rng.choice([0, 0, 3, -3, 150, -150] if extreme else [0]))
     return x * unit, unit
 

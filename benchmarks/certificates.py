@@ -233,21 +233,38 @@ def gradient_of_a_constant(seed: int) -> Tally:
 
 
 def _operator(
-    rng: np.random.Generator, made: Callable[..., mc.Kernel] = kernels
+    rng: np.random.Generator,
+    made: Callable[..., mc.Kernel] = kernels,
+    *,
+    least: int = 2,
+    most: int = 40,
 ) -> tuple[Any, Any]:
     """Return an operator, centred and weighted or not, and its matrix."""
-    given = case(rng, extreme=rng.random() < 0.3, made=made)
+    given = case(rng, least=least, most=most, extreme=rng.random() < 0.3, made=made)
     gram, n = mc.Gram(given.kernel, given.points), len(given.K)
     if rng.random() < 0.4:
         return gram, given.K
-    weights = None if rng.random() < 0.5 else rng.uniform(0.01, 1.0, n)
-    operator = gram.centred(weights)
+    operator = gram.centred(_weights(rng, n))
     w = operator.weights.astype(LONG)
     w = w / w.sum()
     means = given.K @ w
     K = given.K - means[:, None] - means[None, :] + w @ means
     roots = np.sqrt(w)
     return operator, roots[:, None] * K * roots
+
+
+def _weights(rng: np.random.Generator, n: int) -> Any:
+    """Return weights that are equal, alike, of all sizes, or zero for some points."""
+    kind = int(rng.integers(0, 5))
+    if kind < 2:
+        return None
+    if kind == 2:
+        return rng.uniform(0.01, 1.0, n)
+    if kind == 3:
+        return 10.0 ** rng.uniform(-12.0, 0.0, n)
+    weights = rng.uniform(0.0, 1.0, n) * (rng.random(n) < 0.7)
+    weights[int(rng.integers(n))] = 1.0
+    return weights
 
 
 def _proved(spectrum: Any, K: Any) -> list[bool]:
@@ -281,9 +298,19 @@ def _iterated(seed: int, tol: float, standing: str) -> Tally:
 @claim(cases=2000)
 def dense(seed: int) -> Tally:
     """The same of all of a stored matrix, of sums, products, powers and exponentials too."""
-    rng = np.random.default_rng(seed)
-    operator, K = _operator(rng, expressions)
-    found = mc.leading(operator, int(rng.integers(1, 7)), method="dense", random_state=0)
+    return _decomposed(np.random.default_rng(seed), 2, 40)
+
+
+@claim(cases=300)
+def dense_of_more_points(seed: int) -> Tally:
+    """The same where all axes are checked by random probes, and a few by Cholesky's factors."""
+    return _decomposed(np.random.default_rng(seed), 100, 130)
+
+
+def _decomposed(rng: np.random.Generator, least: int, most: int) -> Tally:
+    operator, K = _operator(rng, expressions, least=least, most=most)
+    count = len(K) if rng.random() < 0.2 else int(rng.integers(1, 7))
+    found = mc.leading(operator, count, method="dense", random_state=0)
     if found.certificate.rounding != "bounded":
         return Tally(0, 0)
     return Tally.of(*_proved(found, K))

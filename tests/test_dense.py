@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from benchmarks.adversary import eigenpairs, values
 from benchmarks.certificates import run
 
 import mercer as mc
+from mercer.certificate import FAILURE
 from mercer.check import Array
 from mercer.gram import Centred, Gram
-from mercer.spectrum import Spectrum, leading
+from mercer.spectrum import NotConverged, Spectrum, leading
 
+dense_module = importlib.import_module("mercer.spectrum.dense")
 METHODS = ("dense", "exact", "nystrom")
 
 
@@ -36,7 +39,7 @@ def test_without_the_rounding_of_the_matrix_intervals_would_be_false(
     """What tests/test_certificates.py finds true is not true by chance."""
     assert run("dense", 60)[0].violations == 0
     monkeypatch.setattr(Centred, "dense_rounding", lambda _: 0.0)
-    assert run("dense", 60)[0].violations > 3
+    assert run("dense", 60)[0].violations > 10
 
 
 @pytest.mark.parametrize(
@@ -84,6 +87,44 @@ def test_a_far_point_without_weight_takes_part_in_nothing(method: str) -> None:
     far = model.individuals_
     np.testing.assert_allclose(np.delete(far.cos2, 7, axis=0), without.individuals_.cos2, atol=1e-9)
     np.testing.assert_allclose(far.coordinates[7], without.transform(x[7:8])[0], atol=1e-12)
+
+
+def test_axes_of_points_without_weight_are_counted_where_eigenvalues_vanish() -> None:
+    """Two of five points have no weight: an axis of eigenvalue 0 can be along either of them."""
+    x, w = np.array([[0.0], [0.0], [3.0], [1.0], [2.0]]), np.array([1.0, 1.0, 1.0, 0.0, 0.0])
+    proof = leading(Gram(mc.Gaussian(1.0), x).centred(w), 3, method="dense").certificate
+    assert proof.sines[0] < 1e-10
+    np.testing.assert_array_equal(proof.sines[1:], 1.0)
+    assert proof.complete_above >= 0.0
+    every = leading(Gram(mc.Gaussian(1.0), x).centred(w), 5, method="dense").certificate
+    assert every.complete_above == -np.inf
+    assert np.all((every.lower <= every.upper) & every.is_ordered)
+
+
+def test_all_axes_of_many_points_are_proved_by_random_probes() -> None:
+    """At the cost of a few products with vectors, as narrowly as by products of matrices."""
+    gram = Gram(mc.Gaussian(2.0), normal(0, 120, 3)).centred()
+    proof = leading(gram, 120, method="dense").certificate
+    assert set(proof.bounds) == {"block residual of all axes, by random probes"}
+    assert proof.failure_probability == FAILURE
+    assert proof.errors.max() < 1e-11 * proof.upper[0]
+    assert leading(gram, 10, method="dense").certificate.failure_probability == 0.0
+
+
+def test_probes_find_axes_that_are_not_those_of_the_matrix() -> None:
+    """The control: neither a wrong value nor a tilted vector stays within the usual bound."""
+    A = normal(0, 150, 150)
+    K = (A + A.T) / 20.0
+    values, V = np.linalg.eigh(K)
+    unit = float(np.finfo(float).eps) / 2
+    usual = dense_module._probed(K, V, values, unit)
+    assert usual < 1e-9
+    off = values.copy()
+    off[70] += 5e-13  # less than what is refused
+    assert dense_module._probed(K, V, off, unit) > usual + 5e-13
+    for wrong, tilted in ((values + 1e-3 * (np.arange(150) == 3), V), (values, V * (1.0 + 1e-6))):
+        with pytest.raises(NotConverged, match="more than rounding explains"):
+            dense_module._probed(K, tilted, wrong, unit)
 
 
 @pytest.mark.parametrize("method", ["dense", "exact"])

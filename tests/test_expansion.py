@@ -100,7 +100,7 @@ def test_the_gaussian_kernel_with_a_normal_law(mean: float, sd: float, bandwidth
     z = np.linspace(-6.0, 6.0, 61)[:, None] * sd
     hermite = eval_hermite(j, np.sqrt(2 * c) * z) / np.sqrt(2.0**j * factorial(j))
     xi = (c / a) ** 0.25 * np.exp(-(c - a) * z * z) * hermite
-    matches_up_to_sign(d.family(mean + z), xi, 1e-9)
+    matches_up_to_sign(d.family(mean + z), xi, 1e-10)
     assert np.all(np.isfinite(d.family([mean + 40.0 * sd, mean - 1e3 * sd])))
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from math import exp
 from typing import Any
 
@@ -12,6 +14,7 @@ from mercer.check import as_numpy
 from mercer.engines.cpu import Threads
 from tests.oracles import LIBRARIES, assert_near, foreign, smallest_eigenvalue, untouched
 
+exact_module = importlib.import_module("mercer.spectrum.exact")
 WORDS = ["gene", "protein", "cell", "gene"]
 GRAM = np.array([[2.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 4.0]])
 
@@ -311,6 +314,20 @@ def test_an_iteration_of_axes_without_gaps_does_not_call_again() -> None:
     x = 2.0 * np.arange(n) + np.random.default_rng(0).uniform(size=n)  # hardly any axis leads
     model = mc.KernelPCA(3, kernel=counted(calls), random_state=0).fit(x.tolist())
     assert "Lanczos on kept tiles" in model.spectrum_.how.method
+    assert calls[0] < 0.6 * n * n
+
+
+def test_an_iteration_that_ends_dense_does_not_call_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, n = [0], 1_050
+    iteration = exact_module.davidson
+
+    def stopped(*arguments: Any, **settings: Any) -> Any:
+        return replace(iteration(*arguments, **settings), has_converged=False)
+
+    monkeypatch.setattr(exact_module, "davidson", stopped)
+    x = np.random.default_rng(0).normal(size=n)
+    model = mc.KernelPCA(3, kernel=counted(calls), random_state=0).fit(x.tolist())
+    assert model.spectrum_.how.method.startswith("dense, for the iteration stopped")
     assert calls[0] < 0.6 * n * n
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 from typing import Any
 
@@ -104,14 +106,13 @@ WIDE = mc.Gaussian(3.0)
 @pytest.mark.parametrize(
     ("model", "points", "n", "d"),
     [
-        (mc.KernelPCA(5, kernel=WIDE, method="dense"), latent, 700, 10),
         (mc.KernelPCA(5, kernel=WIDE, method="nystrom", landmarks=200), latent, 12_000, 10),
         (mc.KernelPCA(100, kernel=WIDE, method="exact"), latent, 4_000, 10),
         (mc.PCA(5), latent, 60_000, 40),
         (mc.ClassicalMDS(2), distances, 700, 3),
         (mc.StressMDS(2, n_starts=1, random_state=0), distances, 400, 3),
     ],
-    ids=["dense", "nystrom", "many axes", "table", "classical", "stress"],
+    ids=["nystrom", "many axes", "table", "classical", "stress"],
 )
 def test_memory_is_estimated_within_a_quarter(model: Any, points: Any, n: int, d: int) -> None:
     x = points(n, d)
@@ -124,3 +125,28 @@ def test_memory_is_estimated_within_a_quarter(model: Any, points: Any, n: int, d
     finally:
         tracemalloc.stop()
     assert planned(model, n, d).memory == pytest.approx(peak, rel=0.25)
+
+
+DENSE = """
+import resource
+import numpy as np
+import mercer as mc
+
+def peak():
+    return 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+x = np.random.default_rng(0).standard_normal((1_500, 3))
+model = mc.KernelPCA(5, kernel=mc.Gaussian(1.0), method="dense")
+model.fit(x[:200])
+before = peak()
+model.fit(x)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in other units")
+def test_memory_of_a_matrix_counts_what_lapack_takes() -> None:
+    """No tracer of Python's memory sees that: it is of the whole process."""
+    done = subprocess.run([sys.executable, "-c", DENSE], capture_output=True, text=True, check=True)
+    model = mc.KernelPCA(5, kernel=mc.Gaussian(1.0), method="dense")
+    assert plan(model, 1_500, 3).memory == pytest.approx(int(done.stdout), rel=0.1)

@@ -19,6 +19,7 @@ from mercer.check import (
     Points,
     as_numpy,
     chunks,
+    power_of_two,
     vectors,
     whole,
 )
@@ -220,11 +221,18 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
     """Return centres of a sample of vectors by a few of Lloyd's steps.
 
     They go over a few rows at a time, for Ctrl-C is heard between calls only. An empty cluster
-    keeps its old centre, which is as good a landmark as any.
+    keeps its old centre, which is as good a landmark as any. Squares of distances are taken in the
+    unit of the points, in which they are numbers.
+
+    >>> far = 1e200 * np.arange(6.0)[:, None]
+    >>> kmeans_centres(far, 2, np.random.default_rng(0)).shape
+    (2, 1)
     """
     n = len(x)
     size = min(n, SAMPLE_PER_CENTRE * count)
     sample = as_numpy(vectors(take(x, np.sort(rng.choice(n, size, replace=False)))))
+    unit = power_of_two(sample)
+    sample = sample / unit
     centres = sample[rng.choice(size, count, replace=False)]
     for _ in range(LLOYD):
         nearest = np.concatenate([vq(sample[r], centres)[0] for r in chunks(size, ROWS)])
@@ -232,7 +240,7 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
         sums = [np.bincount(nearest, column, minlength=count) for column in sample.T]
         found = np.column_stack(sums) / np.maximum(members, 1)[:, None]
         centres = np.where(members[:, None] > 0, found, centres)
-    return centres
+    return unit * centres
 
 
 def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowRank:

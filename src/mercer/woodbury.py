@@ -36,8 +36,8 @@ class LowRankInverse:
     def __init__(self, factor: Array, engine: Engine | None = None) -> None:
         self.factor = factor
         self.engine = Threads() if engine is None else engine
-        squares = self._adjoint(factor)
-        values, axes = eigenpairs(squares)
+        self.squares = self._adjoint(factor, is_double=True)
+        values, axes = eigenpairs(self.squares)
         largest = values.max(initial=0.0)
         keep = values > len(values) * np.finfo(factor.dtype).eps * largest
         self.values, self.axes = values[keep][::-1], axes[:, keep][:, ::-1]
@@ -98,7 +98,7 @@ class LowRankInverse:
         .. math:: \|(I - QQ^*) F\|_2^2 = \lambda_1\bigl(F^*F - (Q^*F)^* (Q^*F)\bigr)
         """
         seen = self._adjoint(vectors, is_double=True)
-        left = self._adjoint(self.factor, is_double=True) - seen @ seen.conj().T
+        left = self.squares - seen @ seen.conj().T
         return float(np.linalg.eigvalsh(left)[-1]) if left.size else 0.0
 
     def start(self, count: int) -> Array:

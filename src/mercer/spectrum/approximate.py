@@ -38,7 +38,7 @@ LANDMARKS_PER_AXIS = 50
 
 FEWEST_LANDMARKS = 100
 
-SAMPLED, SHARE, FEWEST = 50_000, 20, 1_000
+SAMPLED, SHARE, FEWEST = 35_000, 20, 1_000
 """Entries of the difference that are looked at: these, or one for 20 of the factor's own."""
 
 SAMPLING = 3

@@ -220,9 +220,28 @@ def of_all(spectrum: Spectrum, operator: Centred, count: int) -> Spectrum:
         vectors=_spread(spectrum.vectors, active, operator.shape[0]),
         images=None if images is None else _spread(images, active, operator.shape[0]),
         barycentre=seen,
+        certificate=_beside_zeros(spectrum.certificate),
     )
     missing = 0 if spectrum.is_approximate else count - len(spectrum.values)
+    if missing < len(others):  # one of them is an axis that was not asked for
+        proof = replace(
+            found.certificate, complete_above=max(0.0, found.certificate.complete_above)
+        )
+        found = replace(found, certificate=proof)
     return _with_zeros(found, others[:missing]) if missing > 0 else found
+
+
+def _beside_zeros(proof: Certificate) -> Certificate:
+    """Return what is proved where 0 is an eigenvalue too, of other axes.
+
+    The space of the first axes is what it was while their eigenvalues are above 0, and any that
+    may be below 0 may have one of the others before it.
+    """
+    return replace(
+        proof,
+        sines=np.where(proof.lower > 0.0, proof.sines, 1.0),
+        upper=np.where(proof.lower < 0.0, np.maximum(proof.upper, 0.0), proof.upper),
+    )
 
 
 def _spread(rows: Array, active: Array, n: int) -> Array:
@@ -239,10 +258,13 @@ def _with_zeros(spectrum: Spectrum, points: Array) -> Spectrum:
     order = np.argsort(-values, kind="stable")
     own = np.zeros((len(spectrum.vectors), len(points)))
     own[points, np.arange(len(points))] = 1.0
+    lower, upper = np.append(proof.lower, zeros)[order], np.append(proof.upper, zeros)[order]
+    if np.all(proof.is_ordered):  # the k-th largest of all is between those of the bounds
+        lower, upper = np.sort(lower)[::-1], np.sort(upper)[::-1]
     known = replace(
         proof,
-        lower=np.append(proof.lower, zeros)[order],
-        upper=np.append(proof.upper, zeros)[order],
+        lower=lower,
+        upper=upper,
         sines=np.append(proof.sines, zeros + 1.0)[order],
         is_ordered=np.append(proof.is_ordered, zeros == 0.0)[order],
         bounds=tuple(np.append(proof.bounds, ["no weight"] * len(points))[order]),
