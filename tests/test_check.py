@@ -327,6 +327,14 @@ def test_checked_rows_stay_checked_and_what_is_made_of_them_does_not() -> None:
     assert repr(x) == repr(X)
 
 
+def test_lines_and_masks_are_read_before_they_are_checked() -> None:
+    line = Checked.of(np.array([1.0, 2.0]), "x")
+    assert line.shape == (2, 1)
+    assert Gaussian()(line).shape == (2, 2)
+    with pytest.raises(InvalidInput, match="masked entries, the first at row 0, column 1"):
+        Checked.of(np.ma.array([[1.0, 2.0]], mask=[[False, True]]), "x")
+
+
 def test_a_false_claim_does_not_pass_through_a_copy() -> None:
     copy = Checked.of(X, "X").copy()
     copy[1, 2] = np.nan

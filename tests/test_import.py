@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -16,6 +17,7 @@ from sklearn.svm import SVC
 
 import mercer
 from mercer.cli.doctor import EXTRAS
+from mercer.reading.model import FittedAxes
 
 HOMES: dict[str, str] = mercer._homes()  # type: ignore[attr-defined]
 MODULES = ["base", "algebra", "composite", "transforms", "metric", "tensor", "pairs", "vectors"]
@@ -145,3 +147,45 @@ def test_kernels_are_a_namespace_of_all_kernels() -> None:
     assert not hidden, "a submodule hides the name"
     with pytest.raises(AttributeError, match="Gaussian"):
         kernels.Gausian  # type: ignore[attr-defined]  # noqa: B018
+
+
+OF_OTHERS = {
+    *("_actions", "_asdict", "_exit", "_fields", "_getframe", "_is_text_encoding", "_replace"),
+    *("_get_fitted_attr_html", "_repr_png_"),
+}
+"""Names that Python, argparse, IPython and scikit-learn made, underscored as they are."""
+
+
+def underscored_reads(node: ast.AST, *, is_in_class: bool = False) -> list[str]:
+    """Return what is read of an object's underscored attributes outside of any class."""
+    found = []
+    for child in ast.iter_child_nodes(node):
+        is_class = is_in_class or isinstance(child, ast.ClassDef)
+        if isinstance(child, ast.Attribute) and not is_class:
+            name = child.attr
+            is_private = name.startswith("_") and not name.startswith("__")
+            if is_private and name not in OF_OTHERS and ast.unparse(child.value) != "self":
+                found.append(ast.unparse(child))
+        found += underscored_reads(child, is_in_class=is_class)
+    return found
+
+
+def test_nothing_outside_a_class_reads_underscored_attributes() -> None:
+    sources = Path(mercer.__file__).parent
+    found = {
+        path.relative_to(sources).as_posix(): reads
+        for path in sorted(sources.rglob("*.py"))
+        if (reads := underscored_reads(ast.parse(path.read_text(encoding="utf-8"))))
+    }
+    assert found == {}
+
+
+def test_models_with_axes_are_what_their_readers_ask_for() -> None:
+    x = np.random.default_rng(0).normal(size=(9, 3))
+    models: list[FittedAxes] = [mercer.PCA(2).fit(x), mercer.KernelPCA(2).fit(x)]
+    for model in models:
+        points, slopes = model.slopes_at(None, 2)
+        assert slopes.shape == (*np.shape(points), 2) == (9, 3, 2)
+        assert model.data_names == (None, ("x0", "x1", "x2"), None)
+        assert model.spread**2 == pytest.approx(np.var(x, axis=0).sum())
+        assert len(model.individuals_.coordinates) == len(model.weights_)

@@ -298,7 +298,7 @@ class Checked(np.ndarray[Any, np.dtype[Any]]):
         """Return rows of numpy's numbers as such, refused if one is missing or infinite."""
         if isinstance(x, Checked) and x.is_known:
             return x
-        a = x if isinstance(x, np.ndarray) and x.dtype in KEPT_TYPES else as_numpy(vectors(x, name))
+        a = x if is_plain_table(x) else as_numpy(vectors(x, name))
         refuse_non_finite(a, name, columns=column_names)
         return _known(a, row_names, column_names)
 
@@ -341,6 +341,12 @@ def _known(
     made = array.view(Checked)
     made.is_known, made.row_names, made.column_names = True, row_names, column_names
     return made
+
+
+def is_plain_table(x: Any) -> bool:
+    """Whether points are rows of an array of numpy's that is kept as it comes."""
+    is_table = type(x) is np.ndarray and x.ndim == 2 and x.shape[1] > 0
+    return is_table and x.dtype in KEPT_TYPES
 
 
 KEPT_TYPES = (np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.complex128))

@@ -96,6 +96,10 @@ class Shown:
         lines = [f"  {n:{names}}  {v:{values}}  {_cut(m, 2 * WIDTH)}".rstrip() for n, v, m in rows]
         return "\n".join([_cut(self._title(), 4 * WIDTH), *lines])
 
+    def in_brief(self) -> str:
+        """Return the title, by which the value stands inside another."""
+        return self._title()
+
     def _repr_html_(self) -> str:
         rows = [
             f"<tr><th style='text-align:left'>{escape(n)}</th><td>{escape(v)}</td>"
@@ -117,7 +121,7 @@ def in_brief(value: Any) -> str:
     'red, green, blue, white, black, grey and 1 more'
     """
     if isinstance(value, Shown):
-        return _cut(value._title())
+        return _cut(value.in_brief())
     if isinstance(value, str) or value is None or isinstance(value, bool | np.bool_ | Integral):
         return _cut(str(value))
     if isinstance(value, Complex):

@@ -11,7 +11,6 @@ from array_api_compat import is_array_api_obj
 from scipy import sparse
 
 from mercer.check import (
-    KEPT_TYPES,
     Array,
     Checked,
     InvalidInput,
@@ -19,6 +18,7 @@ from mercer.check import (
     chunks,
     how_many,
     is_annotated,
+    is_plain_table,
     members,
     not_finite,
     part_of,
@@ -340,8 +340,7 @@ def as_points(values: Any, name: str, *, are_vectors: bool = False) -> Points:
     """
     if isinstance(values, Checked) and values.is_known:
         return values
-    is_table = type(values) is np.ndarray and values.ndim == 2 and values.shape[1] > 0
-    if are_vectors and is_table and values.dtype in KEPT_TYPES:
+    if are_vectors and is_plain_table(values):
         return Checked.of(values, name)
     if isinstance(values, Mapping):
         return Rows(values)
