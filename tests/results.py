@@ -22,9 +22,15 @@ from mercer.engines.tiles import Block, Tiles
 from mercer.kernels.contract import Check
 from mercer.kernels.factors import Factors
 from mercer.mds.classical import Goodness
+from mercer.preimages.targets import Sections
 from mercer.reading import Tidy
 from mercer.reading.links import Link
+from mercer.reading.model import DataNames
+from mercer.regression.curve import Curve
 from mercer.regression.path import penalty_path
+from mercer.regression.places import Places
+from mercer.regression.spectral import Decomposition
+from mercer.regression.spline_sweeps import Swept
 from mercer.rkhs.expansion import Eigenfunction
 from tests.fitted import FRAME, LABELS, MODELS, NUMBERS, TABLE, N, fitted
 
@@ -48,8 +54,8 @@ SHORT = (
 )
 """Settings, inputs and single rows: they hold no arrays, or show themselves as tables do."""
 
-INNER = (Rounding, Tiles, Block, Factors)
-"""What only engines handle."""
+INNER = (Rounding, Tiles, Block, Factors, Curve, Places, Swept, Decomposition, Sections, DataNames)
+"""What only engines, and those who read models, handle."""
 
 
 def _classes(kind: Any) -> Iterator[type]:
