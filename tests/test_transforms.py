@@ -553,3 +553,10 @@ def test_scales_multiply_and_the_written_form_returns() -> None:
     assert twice == Polynomial(2).stretched([4.0, 6.0, 8.0]) == read(str(twice))
     np.testing.assert_allclose(twice(X), Polynomial(2)(X / [4.0, 6.0, 8.0]))
     assert Delta().stretched(3.0) == Delta()
+
+
+def test_a_kernel_that_becomes_one_with_a_bandwidth_takes_the_scale_into_it() -> None:
+    resolved = read("rbf").stretched([1.0, 2.0, 4.0]).resolve(X)
+    assert isinstance(resolved, Gaussian)
+    assert read(str(resolved)) == resolved
+    np.testing.assert_allclose(resolved(X), read("rbf")(X / [1.0, 2.0, 4.0]))

@@ -390,6 +390,7 @@ class Columns(Composite):
 def columns_read(kernel: Kernel, table: Any = None) -> tuple[str, ...]:
     """Return the columns that a kernel on tables looks at; those yet to be guessed need the table.
 
+    >>> from mercer import Linear
     >>> columns_read(2.0 * Columns({"age": Linear(), ("x", "y"): Linear()}))
     ('age', 'x', 'y')
     >>> columns_read(Linear())

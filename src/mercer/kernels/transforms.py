@@ -263,6 +263,9 @@ class Stretched(Kernel):
     def seen_by(self, child: str, x: Points) -> Points:
         return Divided(self.scale)(x)
 
+    def with_children(self, children: Mapping[str, Kernel]) -> Kernel:
+        return children["kernel"].stretch(self.scale)  # a parameter of another may take the scale
+
     def stretch(self, scale: Scale) -> Kernel:
         return Stretched(self.kernel, multiply_scales(self.scale, scale))
 
