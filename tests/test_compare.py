@@ -408,7 +408,7 @@ def test_permuted_features_are_labelled_and_exact_at_full_rank() -> None:
 
 
 def test_many_individuals_take_memory_that_grows_with_their_number() -> None:
-    n = 3_100
+    n = 3_600
     x = np.random.default_rng(0).normal(size=(n, 2))
     tracemalloc.start()
     found = mc.hsic(GAUSS, mc.Gaussian(bandwidth=2.0), x)

@@ -39,7 +39,7 @@ class Polished:
         """Replace what libsvm found wherever the exact optimum can be proved."""
         model: Any = self
         self.gap_ = np.inf
-        if len(y) > STORED or model.max_iter != -1 or model._effective_probability:
+        if len(y) > STORED or model.max_iter != -1 or _has_probabilities(model):
             return
         K = self._matrix(X)
         if K.shape != (len(y), len(y)) or not np.all(np.isfinite(K)):
@@ -77,6 +77,13 @@ class Polished:
             model.dual_coef_ = of_libsvm(entries, coefficients.shape)
         model.intercept_ = np.array([of.intercept for of in found])
         model.gap_ = float(sum(of.gap for of in found))
+
+
+def _has_probabilities(model: Any) -> bool:
+    """Whether libsvm was asked for probabilities, which scikit-learn 1.9 notes elsewhere."""
+    if hasattr(model, "_effective_probability"):
+        return bool(model._effective_probability)
+    return bool(model.probability)
 
 
 class SVC(Polished, svm.SVC):

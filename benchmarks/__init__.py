@@ -1,0 +1,1 @@
+"""One claim per file, each a script; tests borrow the adversary of certificates."""
