@@ -28,9 +28,8 @@ from scipy.stats import binomtest
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.adversary import LONG, case, eigenpairs, expressions, kernels, values
-
 import mercer as mc
+from benchmarks.adversary import LONG, case, eigenpairs, expressions, kernels, values
 from mercer.determinant import log_determinant
 from mercer.gp import log_likelihood_gradient_interval
 from mercer.gp.evidence import Observations, conditioned, gradient
