@@ -23,6 +23,8 @@ GRAPHS = [
 TABLE = pd.DataFrame(
     {"length": NUMBERS[:, 0], "colour": RNG.choice(["red", "<b>blue</b>"], N), "n": range(N)}
 )
+COUNTS = pd.DataFrame(RNG.poisson(5.0, (N, 4)) + 1, index=FRAME.index, columns=list("wxyz"))
+ANSWERS = pd.DataFrame({q: RNG.choice(list("abc"), N) for q in ("<q>", "r", "s")})
 SIMILARITIES = NUMBERS @ NUMBERS.T + np.eye(N)
 DISTANCES = np.sqrt(((NUMBERS[:, None] - NUMBERS[None]) ** 2).sum(-1))
 LINE = np.linspace(0.0, 1.0, N)
@@ -45,6 +47,10 @@ MODELS: dict[str, tuple[Any, ...]] = {
     "PCA of a data frame": (mc.PCA(2, standardize=True), FRAME),
     "PCA of huge numbers": (mc.PCA(2), 1e200 * NUMBERS),
     "PCA of few axes": (mc.PCA(1), NUMBERS),
+    "CA": (mc.CA(2), COUNTS),
+    "MCA": (mc.MCA(2), ANSWERS),
+    "FAMD": (mc.FAMD(2), TABLE),
+    "MFA": (mc.MFA(2, groups={"sizes": ["length", "n"], "looks": ["colour"]}), TABLE),
     "linear KernelPCA": (mc.KernelPCA(2), FRAME),
     "KernelPCA with landmarks": (
         mc.KernelPCA(2, kernel=WIDE, method="nystrom", landmarks=8, random_state=0),

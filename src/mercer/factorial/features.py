@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -59,15 +60,12 @@ class FeaturePCA(PCA):
         points = self._given if reset else self._points(X, reset=False)
         return np.asarray(self.kernel_.features(points))
 
-    def _column_names(self) -> tuple[str, ...]:
-        raise NotImplementedError
-
     @property
     def X_fit_(self) -> Any:  # noqa: N802  (scikit-learn's name)
         """The individuals of the fit."""
         return self._given
 
-    @property
+    @cached_property
     def _loadings(self) -> Array:
         """The axes in the features, one column for each axis."""
         return self.components_.T

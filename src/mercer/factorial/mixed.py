@@ -118,7 +118,7 @@ class TablePCA(FeaturePCA):
     def _stated_kernel(self, points: Rows, weights: Array) -> Kernel:
         return sum_of(kernels_of(points, weights))
 
-    @property
+    @cached_property
     def _places(self) -> dict[str, slice]:
         """The features of each column of the analysis, by its name."""
         found: dict[str, slice] = {}
