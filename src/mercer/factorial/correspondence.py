@@ -98,7 +98,7 @@ class CA(FeaturePCA):
             raise InvalidInput(f"column {name} holds no counts, and has no margin; leave it out")
         return ChiSquare(tuple(margins.tolist()))
 
-    @property
+    @cached_property
     def rows_(self) -> Individuals:
         """The rows, which are the individuals."""
         return self.individuals_
