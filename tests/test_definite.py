@@ -220,8 +220,8 @@ def test_matrices_that_are_positive_definite(matrix: Any, expected: str) -> None
     [
         (np.ones((2, 3)), "square matrix, found shape (2, 3)"),
         (np.ones(4), "square matrix, found shape (4,)"),
-        ([[1.0, np.nan], [np.nan, 1.0]], "row 0, column 1: nan"),
-        ([[1.0, 0.0], [0.0, np.inf]], "row 1, column 1: inf"),
+        ([[1.0, np.nan], [np.nan, 1.0]], "row 0, column 1 holds NaN"),
+        ([[1.0, 0.0], [0.0, np.inf]], "row 1, column 1 holds inf"),
         ([["a", "b"], ["b", "a"]], "'a' is not a number"),
         (lambda x, y: 1.0, "FromFunction"),
         (np.broadcast_to(1.0, (32_767, 32_767)), "32767 rows, too many to decompose"),

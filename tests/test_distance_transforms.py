@@ -177,7 +177,7 @@ def test_domains_of_transforms(transform: str, parameter: float, expected: str) 
 def test_squared_distances_are_checked() -> None:
     with pytest.raises(InvalidInput, match=r"cannot be negative, found -1 at \(0, 1\)"):
         schoenberg([[0.0, -1.0]])
-    with pytest.raises(InvalidInput, match="not a finite number"):
+    with pytest.raises(InvalidInput, match="row 0, column 0 holds inf"):
         schoenberg([[np.inf]])
     with pytest.raises(InvalidInput, match="transform logarithm"):
         schoenberg([[1e300]], "logarithm", 1e-300)
@@ -189,7 +189,7 @@ def test_squared_distances_are_checked() -> None:
         ([["a"]], "'a' is not a number"),
         ([[1.0], [1.0, 2.0]], "row 1 of the array of squared distances has 2 coordinates"),
         ([[1.0 + 2.0j]], "must hold real numbers, found complex"),
-        ([[None]], "not a finite number"),
+        ([[None]], "row 0, column 0 holds NaN"),
     ],
 )
 def test_what_is_not_an_array_of_real_numbers_is_refused(squares: Any, message: str) -> None:

@@ -243,7 +243,7 @@ def test_a_constant_for_each_point_changes_nothing(diagonal: list[int]) -> None:
         (lambda: euclidean(1e200 * SQUARE), "divide the distances by it"),
         (lambda: euclidean(1e-200 * SQUARE), "divide the distances by it"),
         (lambda: euclidean(SQUARE[:2]), "square matrix"),
-        (lambda: negative_definite(np.full((2, 2), np.nan)), "not finite"),
+        (lambda: negative_definite(np.full((2, 2), np.nan)), "row 0, column 0 holds NaN"),
     ],
 )
 def test_what_are_no_distances_is_refused(call: Any, expected: str) -> None:

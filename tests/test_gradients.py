@@ -44,6 +44,8 @@ KERNELS: list[mc.Kernel] = [
     mc.Characteristic("cauchy", 0.8),
     mc.NegativeDistance(1.3),
     mc.Aitchison(),
+    mc.ChiSquare(),
+    mc.Aitchison().stretched((2.0, 0.5)),
     mc.Gaussian(0.8) + 0.1 * mc.Linear(),
     mc.Gaussian(0.8) * mc.Polynomial(2, 1.0, 1.0),
     mc.Linear() ** 2,
