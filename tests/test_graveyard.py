@@ -544,8 +544,8 @@ def centred_with_test_means(self: mc.KernelPCA, new: Array) -> Array:
     return scores
 
 
-def divided_by_one_less(weights: Array, n: int) -> Array:
-    return np.asarray(weights, float) / (n - 1)
+def divided_by_one_less(weights: Array) -> Array:
+    return np.asarray(weights, float) / (len(weights) - 1)
 
 
 def all_signs_of(check: Callable[[Array], None]) -> None:
@@ -569,7 +569,7 @@ def test_the_checks_fail_where_sums_are_divided_by_one_less(
 ) -> None:
     assert_inertia_is_the_variance(model)
     for place in ("mercer.pca.linear", "mercer.pca.kernel", "mercer.gram"):
-        monkeypatch.setattr(f"{place}.shares", divided_by_one_less)
+        monkeypatch.setattr(f"{place}.shares_of", divided_by_one_less)
     with pytest.raises(AssertionError):
         assert_inertia_is_the_variance(model)
 

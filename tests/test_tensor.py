@@ -131,7 +131,7 @@ def test_a_missing_part_is_named(points: Points, missing: int) -> None:
 def test_an_error_inside_a_part_is_that_parts_own() -> None:
     bad = X.copy()
     bad[2, 1] = np.nan
-    with pytest.raises(InvalidInput, match="row 2, column 1: nan"):
+    with pytest.raises(InvalidInput, match="row 2, column 1 holds NaN"):
         tensor_sum(Linear(), Delta())(Paired(bad, NAMES))
 
 

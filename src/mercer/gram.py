@@ -19,6 +19,7 @@ from mercer.check import (
     finite,
     in_dtype_of,
     is_single,
+    shares_of,
     weights_of,
     worst_asymmetry,
 )
@@ -525,5 +526,4 @@ def columns(points: Points) -> int:
 
 def shares(weights: Any, n: int) -> Array:
     """Return nonnegative weights of n individuals, divided by their sum."""
-    w = weights_of(weights, n, "weights")
-    return np.asarray(w / w.sum())
+    return shares_of(weights_of(weights, n, "weights"))

@@ -58,6 +58,7 @@ class Origin:
     ``point`` is subtracted before the kernel is computed, ``line`` before linear functions are
     where the kernel allows no other origin; None is the origin that points came with.
 
+    >>> from mercer import Gaussian, Linear
     >>> x = np.array([[1e9], [1e9 + 1.0]])
     >>> seen = Origin.of(2.0 * Linear() + Gaussian(1.0), x, "constant")
     >>> seen.points(x)
@@ -112,6 +113,7 @@ class Origin:
 
         ``alpha`` are the weights of a kernel's sections at points that are seen from here.
 
+        >>> from mercer import Linear
         >>> x = np.array([[3.0], [5.0]])
         >>> seen = Origin.of(Linear(), x, "constant")
         >>> alpha = np.array([[1.0], [-1.0]])

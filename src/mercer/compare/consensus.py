@@ -217,8 +217,16 @@ def _is_shared(kernels: Any, points: Any) -> bool:
         return False
     if any(isinstance(k, Gram) for k in given):
         sources = [k.x if isinstance(k, Gram) else points for k in given]
-        return all(source is sources[0] for source in sources)
+        return all(_are_same(source, sources[0]) for source in sources)
     return not isinstance(points, Mapping) or any(reads_rows(k) for k in given)
+
+
+def _are_same(points: Any, others: Any) -> bool:
+    """Whether two are one sequence of points, or views of one array."""
+    if isinstance(points, np.ndarray) and isinstance(others, np.ndarray):
+        views = [(a.__array_interface__["data"], a.shape, a.strides) for a in (points, others)]
+        return views[0] == views[1]
+    return points is others
 
 
 def _combined(sides: Mapping[str, Gram], factors: Array, *, is_shared: bool) -> Kernel:

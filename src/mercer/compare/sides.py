@@ -82,6 +82,7 @@ def present(points: Points, sample_weight: Any) -> Points:
 def scaled(gram: Gram) -> Gram:
     """Return a matrix that makes the same angles, of points neither too large nor small to square.
 
+    >>> from mercer import Linear
     >>> float(scaled(Gram(Linear(), np.array([[1e200], [3e200]]))).dense().max())
     1.0
     """

@@ -99,7 +99,10 @@ class Entrywise(Composite):
         return found._replace(is_proved=all(part.is_proved for part in parts))
 
     def stretch(self, scale: Scale) -> Kernel:
-        return self.with_children({n: k.stretch(scale) for n, k in self.children().items()})
+        try:
+            return self.with_children({n: k.stretch(scale) for n, k in self.children().items()})
+        except InvalidParameter:  # of a part that reads no vectors: the points are divided for all
+            return Kernel.stretch(self, scale)
 
     @property
     def inner_weight(self) -> float | None:

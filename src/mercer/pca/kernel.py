@@ -19,6 +19,7 @@ from mercer.check import (
     NotAvailable,
     number,
     real_array,
+    shares_of,
     whole,
 )
 from mercer.engines.base import Engine
@@ -176,7 +177,7 @@ class KernelPCA(
         is_fixed = self.deterministic and self.random_state is None
         self.seed_ = 0 if is_fixed else seed_of(self.random_state)
         given = weights_of(sample_weight, n)
-        self._note(X, given / given.sum(), columns(points))
+        self._note(X, shares_of(given), columns(points))
         self._shift, self._unit = self._place_of(points)
         gram = self._gram(points)
         centred = gram.centred(self._weights)

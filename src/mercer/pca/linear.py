@@ -23,6 +23,7 @@ from mercer.check import (
     NotAvailable,
     real_array,
     refuse_non_finite,
+    shares_of,
     whole,
 )
 from mercer.display import warn
@@ -133,7 +134,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         n, p = data.shape
         count = self._count(min(n, p))
         given = weights_of(sample_weight, n)
-        weights = given / given.sum()
+        weights = shares_of(given)
         self._note(X, weights, p)
         table = read(
             data,

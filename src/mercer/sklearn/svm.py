@@ -81,9 +81,7 @@ class Polished:
 
 def _has_probabilities(model: Any) -> bool:
     """Whether libsvm was asked for probabilities, which scikit-learn 1.9 notes elsewhere."""
-    if hasattr(model, "_effective_probability"):
-        return bool(model._effective_probability)
-    return bool(model.probability)
+    return bool(getattr(model, "_effective_probability", getattr(model, "probability", False)))
 
 
 class SVC(Polished, svm.SVC):
