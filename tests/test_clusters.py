@@ -192,6 +192,32 @@ def test_what_cannot_be_clustered_is_refused_by_name() -> None:
 
 
 def test_few_individuals_are_a_few_classes() -> None:
-    assert mc.cluster(mc.PCA().fit([[0.0], [1.0]])).count == 2
-    assert clusters.suggested_count(np.array([2.0, 0.0])) == 2
-    assert clusters.suggested_count(np.array([4.0, 1.0, 0.0, 0.0])) == 3
+    assert mc.cluster(mc.PCA().fit([[0.0], [1.0]])).count == 1
+    assert clusters.suggested_count(np.array([4.0, 1.0, 0.0]), 3) == 2
+    assert clusters.suggested_count(np.array([4.0, 1.0, 0.5, 0.2, 0.0]), 5) == 3
+    for n in (6, 8, 10):
+        X = np.random.default_rng(n).standard_normal((n, 2))
+        assert mc.cluster(mc.PCA().fit(X)).suggested <= n // 2
+
+
+def test_classes_that_explain_everything_are_the_last_suggested() -> None:
+    X = np.repeat([[0.0, 0.0], [5.0, 0.0], [0.0, 7.0], [9.0, 9.0]], 6, axis=0)
+    found = mc.cluster(mc.PCA().fit(X))
+    assert found.suggested == 4
+    assert found.share == pytest.approx(1.0)
+
+
+def test_constant_and_huge_columns_are_described_as_they_are() -> None:
+    X, _ = blobs(40)
+    found = mc.cluster(mc.PCA().fit(X), 3)
+    table = found.describe({"v": np.full(40, 0.1)})
+    assert set(table["v_test"]) == {0.0}
+    assert found.links({"v": np.full(40, 0.1)})["eta2"][0] == 0.0
+    for scale in (1e200, 1e-200):
+        small, large = (found.describe({"x": X[:, 0] * s}) for s in (1.0, scale))
+        np.testing.assert_allclose(large["v_test"], small["v_test"], rtol=1e-9)
+        np.testing.assert_allclose(large["in_class"], small["in_class"] * scale, rtol=1e-12)
+    one = mc.cluster(mc.PCA().fit(X), 1)
+    assert one.links({"x": X[:, 0]})["p_value"].tolist() == [1.0]
+    with pytest.warns(mc.ReadingWarning), pytest.raises(InvalidInput, match="no axes"):
+        mc.cluster(mc.PCA().fit(np.ones((5, 2))))

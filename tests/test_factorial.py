@@ -274,6 +274,92 @@ def test_a_weight_is_a_number_of_equal_individuals(seed: int) -> None:
         assert_same(np.abs(weighted.transform(table)), np.abs(plain.transform(table)))
 
 
+HAIR = np.array([[68, 119, 26, 7], [20, 84, 17, 94], [15, 54, 14, 10], [5, 29, 14, 16]], float)
+
+
+def test_rows_of_counts_weigh_by_their_totals_once() -> None:
+    model = mc.CA().fit(HAIR)
+    assert_same(model.without([3]).inertias_, mc.CA().fit(HAIR[:3]).inertias_)
+    assert_same(model.singular_values_, np.sqrt(model.inertias_))
+    found = mc.bootstrap(model, replicates=20, random_state=0)
+    assert_same(found.inertias, model.inertias_[: len(found.inertias)])
+
+
+def test_columns_are_placed_by_rows_as_often_as_these_are_counted() -> None:
+    model = mc.CA().fit(HAIR, sample_weight=[2, 1, 1, 1])
+    again = model.supplementary_columns(HAIR)
+    assert_same(again.coordinates, model.columns_.coordinates)
+    assert_same(again.distances, model.columns_.distances)
+    model = mc.CA().fit(np.vstack([HAIR, [1, 2, 3, 4]]), sample_weight=[1, 1, 1, 1, 0])
+    assert_same(model.columns_.coordinates, mc.CA().fit(HAIR).columns_.coordinates)
+    with pytest.raises(InvalidInput, match="'a' must hold counts"):
+        model.supplementary_columns({"a": [0, 0, 0, 0, 5.0]})
+
+
+def test_large_codes_are_different_categories() -> None:
+    table = pd.DataFrame({"a": [1000001, 1000002, 1000003, 1000001], "b": list("xyxy")})
+    assert mc.MCA().fit(table).inertia_ == pytest.approx(1.5)
+    holes = {"a": np.array([1.0, np.nan, 2.0, 1.0]), "b": list("xyxy")}
+    with pytest.raises(InvalidInput, match="'a' has no label in row 1"):
+        mc.MCA().fit(holes)
+    assert mc.MCA(missing="level").fit(holes).categories_.levels[:3] == ("1", "2", "missing")
+    with pytest.raises(InvalidInput, match="not whole"):
+        mc.MCA().fit({"a": np.array([1.0, np.inf, 2.0, 1.0]), "b": list("xyxy")})
+
+
+def test_links_of_numbers_in_their_units_are_squared_correlations() -> None:
+    table = some_table(4)
+    model = mc.MFA(3, groups=GROUPS, unscaled=["numbers"]).fit(table | {"age": 7 * table["age"]})
+    links = model.links_
+    places = [links.names.index(name) for name in GROUPS["numbers"]]
+    assert_same(links.coordinates[places], model.variables_.correlations**2)
+    assert_same(links.contributions.sum(axis=0), np.ones(3))
+
+
+def test_axes_of_the_family_can_be_counted_and_reported(tmp_path: Path) -> None:
+    table = pd.DataFrame(some_table(6, 30))
+    for model in (
+        mc.MCA(3).fit(table[GROUPS["labels"]]),
+        mc.FAMD(3).fit(table),
+        mc.MFA(3, groups=GROUPS).fit(table),
+    ):
+        kept = mc.parallel_analysis(model, 19, random_state=0)
+        assert np.all(kept.p_values > 0)
+        assert mc.report(model, tmp_path / "page.html").stat().st_size > 10_000
+        with pytest.raises((NotAvailable, mc.NotDifferentiable)):
+            mc.axis_slopes(model)
+    counts = mc.CA().fit(HAIR)
+    with pytest.raises(NotAvailable, match="straight in the features"):
+        mc.axis_slopes(counts)
+    with pytest.raises(InvalidInput, match="weight"):
+        mc.parallel_analysis(counts, 19)
+    assert mc.report(counts, tmp_path / "page.html").stat().st_size > 10_000
+
+
+def test_categories_of_numbers_are_categories() -> None:
+    table = pd.DataFrame({"c": pd.Categorical([1, 2, 3, 1, 2, 3]), "n": [1.0, 2, 3, 4, 5, 9]})
+    for frame in (table, table.assign(c=table["c"].cat.as_ordered())):
+        assert mc.FAMD().fit(frame).inertia_ == pytest.approx(3.0)
+
+
+def test_axes_of_a_mixed_table_are_described_by_all_its_columns() -> None:
+    table = some_table(8, 40)
+    model = mc.FAMD(1).fit(table)
+    words = str(mc.describe_axes(model, permutations=None))
+    name = max(
+        GROUPS["labels"], key=lambda q: model.links_.coordinates[model.links_.names.index(q)]
+    )
+    assert f"{name} accounts for" in words
+
+
+def test_constant_groups_are_refused_by_name() -> None:
+    table = {"a": list("xxx"), "size": [1.0, 2.0, 4.0]}
+    with pytest.raises(InvalidInput, match="group 'q' has the inertia 0"):
+        mc.MFA(groups={"q": ["a"], "s": ["size"]}).fit(table)
+    with pytest.raises(InvalidParameter, match="list of names"):
+        mc.MFA(groups={"s": ["size"]}, supplementary_groups="s").fit(table)
+
+
 def test_columns_add_up_to_axes() -> None:
     table = some_table(3)
     for model in (mc.FAMD(3).fit(table), mc.MFA(3, groups=GROUPS).fit(table)):
@@ -367,7 +453,7 @@ def test_constants_and_unknown_levels_are_refused_by_name() -> None:
     model = mc.MCA().fit({"q": ["a", "b", "a"], "r": ["x", "x", "y"]})
     with pytest.raises(InvalidInput, match="row 0 is 'c'"):
         model.transform({"q": ["c"], "r": ["x"]})
-    with pytest.raises(InvalidInput, match="preimage"):
+    with pytest.raises(InvalidInput, match="no inverse"):
         model.inverse_transform([[0.0]])
     with pytest.raises(NotAvailable, match="categories_"):
         _ = model.variables_

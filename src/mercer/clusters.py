@@ -18,6 +18,7 @@ from mercer.check import (
     InvalidInput,
     InvalidParameter,
     is_missing,
+    power_of_two,
     refuse_non_finite,
     whole,
 )
@@ -31,6 +32,9 @@ LEAST, MOST = 3, 10
 
 CELLS = 1_000
 """Individuals of a tree; more are first gathered in so many cells."""
+
+ROUNDING = 64.0 * float(np.finfo(float).eps)
+"""A share of the inertia, or of a column's largest entry, below which all is rounding."""
 
 ROUNDS = 100
 """Rounds of consolidation at most."""
@@ -138,14 +142,17 @@ class Clusters(Shown):
         for name, column in columns_of(data, len(self.labels), "data").items():
             if column.dtype.kind not in "iufb":
                 continue
-            values = _finite(name, column[active])
+            values, _ = _finite(name, column[active])
             away = values - values.mean()
             means = np.array([away[labels == c].mean() for c in range(1, k + 1)])
-            total = float(away @ away)
+            total = float(away @ away) if np.ptp(values) > 0 else 0.0
             eta2 = float(self.sizes_of(labels) @ means**2) / total if total > 0 else 0.0
-            free = (len(values) - k) / max(k - 1, 1)
-            F = free * eta2 / (1.0 - eta2) if eta2 < 1.0 else np.inf
-            found.append((name, eta2, float(f_law.sf(F, k - 1, len(values) - k))))
+            free = len(values) - k
+            p_value = 1.0  # one class, or none with two members, can prove nothing
+            if k > 1 and free > 0:
+                F = free / (k - 1) * eta2 / (1.0 - eta2) if eta2 < 1.0 else np.inf
+                p_value = float(f_law.sf(F, k - 1, free))
+            found.append((name, eta2, p_value))
         if not found:
             raise InvalidInput("data hold no column of numbers; describe(data) reads categories")
         found.sort(key=lambda row: -row[1])
@@ -163,21 +170,28 @@ class Clusters(Shown):
         return np.bincount(labels, minlength=self.count + 1)[1:]
 
 
-def _finite(name: str, values: Array) -> Array:
+def _finite(name: str, values: Array) -> tuple[Array, float]:
+    """Return a column of numbers in a unit of their size, a constant one without rounding."""
     values = values.astype(np.float64)
     refuse_non_finite(values, f"data: {name!r}")
-    return values
+    unit = power_of_two(values)
+    values = values / unit
+    is_constant = float(np.ptp(values)) <= ROUNDING
+    return (np.full(len(values), values[0]) if is_constant else values), unit
 
 
 def _of_numbers(name: str, values: Array, labels: Array, count: int) -> Iterator[dict[str, Any]]:
-    values = _finite(name, values)
+    values, unit = _finite(name, values)
     N, mean, spread = len(values), values.mean(), values.std()
+    spread = spread if np.ptp(values) > 0 else 0.0
     for label in range(1, count + 1):
         mine = values[labels == label]
         n = len(mine)
         error = spread * np.sqrt((N - n) / max(N - 1, 1) / max(n, 1))
         v = float((mine.mean() - mean) / error) if n and error > 0 else 0.0
-        yield _row(label, name, "", v, float(mine.mean()) if n else np.nan, float(mean))
+        yield _row(
+            label, name, "", v, unit * float(mine.mean()) if n else np.nan, unit * float(mean)
+        )
 
 
 def _of_labels(name: str, values: Array, labels: Array, count: int) -> Iterator[dict[str, Any]]:
@@ -288,17 +302,22 @@ def ward(points: Array, weights: Array) -> Tree:
     return Tree(merges[order], losses[order])
 
 
-def suggested_count(within: Array, most: int = MOST) -> int:
+def suggested_count(within: Array, individuals: int) -> int:
     """Return the number of classes that leaves the least share of what one class fewer left.
 
-    >>> suggested_count(np.array([10.0, 8.0, 7.0, 2.0, 1.8]))
+    It is from 3 to 10, at most half of the individuals, and not more than are needed to leave
+    nothing within classes; of two or three individuals it is one class fewer.
+
+    >>> suggested_count(np.array([10.0, 8.0, 7.0, 2.0, 1.8]), 50)
     4
     """
-    most = min(most, len(within))
+    least_left = ROUNDING * within[0]
+    needed = int(np.sum(within > least_left)) + 1
+    half = max(LEAST, round(individuals / 2))
+    most = min(MOST, half, individuals - 1, needed, len(within))
     if most < LEAST:
-        return most
-    # What is zero but for rounding is left alike by all.
-    left = np.maximum(within, np.finfo(float).eps * within[0])
+        return max(1, most)
+    left = np.maximum(within, least_left)
     shares = left[LEAST - 1 : most] / left[LEAST - 2 : most - 1]
     return LEAST + int(np.argmin(shares))
 
@@ -344,6 +363,8 @@ def cluster(
     """
     scores = Scores.of(model)
     kept = scores.coordinates.shape[1]
+    if kept == 0:
+        raise InvalidInput("the model has no axes: all individuals coincide, and form one class")
     used = kept if axes is None else whole(axes, "axes", least=1)
     if used > kept:
         raise InvalidParameter(f"the model has {kept} axes, not {used}")
@@ -355,7 +376,7 @@ def cluster(
     cells, masses, places = _cells(X[active], w[active], seed)
     tree = ward(cells, masses)
     within = tree.within + float(w[active] @ np.sum((X[active] - cells[places]) ** 2, axis=1))
-    suggested = suggested_count(tree.within)
+    suggested = suggested_count(tree.within, len(active))
     k = suggested if count is None else whole(count, "count", least=1)
     if k > len(cells):
         raise InvalidParameter(f"{len(cells)} different individuals cannot form {k} classes")
@@ -379,7 +400,7 @@ def cluster(
         centres=scores.unit * centres,
         within=scores.unit**2 * within,
         suggested=suggested,
-        share=1.0 - left / total if total > 0 else 0.0,
+        share=max(1.0 - left / total, 0.0) if total > 0 else 0.0,
         distances=scores.unit * own,
         remoteness=scores.unit * distances.min(axis=1) if k > 1 else np.full(len(X), np.inf),
         weights=w,

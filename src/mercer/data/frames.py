@@ -43,15 +43,22 @@ def columns_of(frame: Any) -> tuple[list[str], list[Array], tuple[str, ...] | No
     return names, [_column(series, nw) for series in columns], row_names
 
 
-def objects_of(frame: Any) -> Iterator[tuple[str, Any, tuple[str, ...] | None]]:
-    """Yield names and columns, objects as they are, with their levels if these are in order."""
+def objects_of(frame: Any) -> Iterator[tuple[str, Any, tuple[str, ...] | str | None]]:
+    """Yield names and columns, objects as they are, with the role of categories.
+
+    That is ``"category"``, or their levels if these are in order.
+    """
     import narwhals.stable.v2 as nw
 
     for name, series in zip(*_series_of(frame), strict=True):
         dtype: Any = series.dtype
         is_plain = dtype.is_numeric() or dtype in (nw.Date, nw.Datetime)
-        levels = tuple(dtype.categories) if dtype == nw.Enum else None
-        yield name, _column(series, nw) if is_plain else series.to_list(), levels
+        role: tuple[str, ...] | str | None = None
+        if dtype == nw.Enum:
+            role = tuple(dtype.categories)
+        elif dtype == nw.Categorical:
+            role = "category"
+        yield name, _column(series, nw) if is_plain else series.to_list(), role
 
 
 def _series_of(frame: Any) -> tuple[list[str], list[Any]]:

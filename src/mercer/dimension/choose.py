@@ -122,7 +122,7 @@ def affordable_permutations(model: Any) -> tuple[int, float]:
     199
     """
     n, d = len(model.individuals_), getattr(model, "n_features_in_", 0)
-    if hasattr(model, "kernel_"):
+    if hasattr(model, "kernel"):
         seconds = plan(model, n, d).seconds
     else:
         side = min(n, d)

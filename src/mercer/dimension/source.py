@@ -70,7 +70,7 @@ def _of_model(model: Any) -> Source:
         is_standardised = bool(getattr(model, "standardize", False))
         subject: Subject = linear_subject(X, standardize=is_standardised, drops_constant=True)
     else:
-        given = resolved if resolved.reads_places else model.kernel
+        given = resolved if resolved.reads_places else getattr(model, "kernel", resolved)
         subject = _seen_through(as_kernel(given), X, False)
     return Source(subject, resolved is not None, np.asarray(inertias), float(model.inertia_))
 

@@ -88,6 +88,14 @@ class CA(FeaturePCA):
     def _individual_weights(self, points: Array, given: Array) -> Array:
         return np.asarray(given * points.sum(axis=1))
 
+    def sample_weights(self, weights: Array) -> Array:
+        """Return how often rows are counted: their weights without their totals."""
+        totals = self.X_fit_.sum(axis=1)
+        return np.asarray(weights / (totals / totals.max()))
+
+    def _keep(self, table: Any, count: int, total: float) -> None:
+        super()._keep(table, count, 1.0)  # singular values are those of shares of all counts
+
     def _stated_kernel(self, points: Array, weights: Array) -> Kernel:
         totals = points.sum(axis=1, keepdims=True)
         margins = weights @ (points / np.where(totals > 0, totals, 1.0))
@@ -131,11 +139,14 @@ class CA(FeaturePCA):
         given = columns_of(X, len(r), "columns")
         table = numbers_of(np.column_stack([np.asarray(v) for v in given.values()])).astype(float)
         refuse_non_finite(table, "X")
+        counted = self.sample_weights(r)  # how often the rows are
+        table = table * (counted / counted.max())[:, None]
         totals = table.sum(axis=0)
         if np.any(table < 0) or np.any(totals <= 0):
             j = int(np.argmax(np.any(table < 0, axis=0) | (totals <= 0)))
             raise InvalidInput(
-                f"column {list(given)[j]!r} must hold counts, which are not negative and not all 0"
+                f"column {list(given)[j]!r} must hold counts, which are not negative, and not all "
+                "0 in rows with a weight"
             )
         profiles = table / totals
         has = r > 0

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from mercer.check import Array, InvalidInput, Points
+from mercer.check import Array, InvalidInput, NotAvailable, Points
 from mercer.estimator import all_or_nothing, weights_of
 from mercer.gram import shares
 from mercer.kernels.base import Kernel
@@ -72,7 +72,7 @@ class FeaturePCA(PCA):
 
     def _refit(self, weights: Array) -> Any:
         model = clone(self)
-        model.fit(self._given, sample_weight=weights)
+        model.fit(self._given, sample_weight=self.sample_weights(weights))
         self._name_alike(model)
         return model
 
@@ -80,7 +80,14 @@ class FeaturePCA(PCA):
         """Refuse: the features that coordinates stand for are those of no individual."""
         raise InvalidInput(
             f"{type(self).__name__} has no inverse: the features that coordinates stand for are "
-            "those of no individual. mercer.preimage finds the nearest one"
+            "those of no individual"
+        )
+
+    def slopes_at(self, points: Any, count: int) -> tuple[Any, Array]:
+        """Refuse: the axes are straight in the features, not in the data."""
+        raise NotAvailable(
+            f"the axes of {type(self).__name__} are straight in the features of its kernel, not in "
+            "the data: KernelPCA(kernel=model.kernel_) has the slopes of kernels with derivatives"
         )
 
     def __sklearn_tags__(self) -> Any:

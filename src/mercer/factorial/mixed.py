@@ -35,6 +35,14 @@ class ActiveCategories(Categories):
             raise NotAvailable("only active categories contribute to the axes")
         return frozen(self.loadings**2)
 
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each category and axis."""
+        values = {"coordinate": self.coordinates, "cos2": self.cos2, "v_test": self.v_test}
+        values["contribution"] = self.contributions
+        tidy = tidy_columns("category", np.array(self.levels, dtype=object), values)
+        variables = np.repeat(np.array(self.variables_of, dtype=object), self.coordinates.shape[1])
+        return as_frame({"variable": variables, **tidy}, library or self.library)
+
     @classmethod
     def of(cls, found: Categories, loadings: Array) -> ActiveCategories:
         known = {field.name: getattr(found, field.name) for field in fields(Categories)}
@@ -183,6 +191,11 @@ class TablePCA(FeaturePCA):
         parts, labelled = self._places, self._places_of(are_labels=True)
         sums = np.vstack([np.sum(self._loadings[part] ** 2, axis=0) for part in parts.values()])
         weights = np.array(self.kernel_.numbers)
+        scaled = self._places_of(are_labels=False)
+        if scaled:  # a number that keeps its unit weighs by its variance
+            table = np.column_stack([self.X_fit_.columns[name] for name in scaled])
+            squares = dict(zip(scaled, self._deviations_of(table, scaled) ** 2, strict=True))
+            weights = weights * np.array([squares.get(name, 1.0) for name in parts])
         degrees = [part.stop - part.start - (name in labelled) for name, part in parts.items()]
         return Links(
             sums * self.inertias_ / weights[:, None],
@@ -280,7 +293,7 @@ class MCA(TablePCA):
         return replace(
             found,
             coordinates=found.coordinates / roots,
-            squared_distances=1.0 / found.weights - 1.0,
+            squared_distances=np.where(found.weights > 1.0 - 1e-12, 0.0, 1.0 / found.weights - 1.0),
             inertias=np.ones(len(roots)),
             scatters=None if found.scatters is None else found.scatters / self.inertias_,
         )
@@ -292,8 +305,8 @@ class MCA(TablePCA):
         .. math:: \left(\frac{Q}{Q - 1}\right)^2 \left(\lambda - \frac{1}{Q}\right)^2
         """
         check_is_fitted(self)
-        Q = self.n_features_in_
+        Q = int(np.sum(self.links_.degrees > 0))
         if Q < 2:
             raise InvalidInput("one column of categories has no inertia to adjust")
-        above = self.inertias_[self.inertias_ > 1.0 / Q]
+        above = self.inertias_[self.inertias_ > (1.0 + 1e-10) / Q]
         return np.asarray((Q / (Q - 1.0)) ** 2 * (above - 1.0 / Q) ** 2)

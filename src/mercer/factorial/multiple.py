@@ -149,7 +149,7 @@ class MFA(TablePCA):
             )
         seen: dict[str, str] = {}
         for group, names in self.groups.items():
-            if isinstance(names, str) or not names:
+            if isinstance(names, str) or len(names) == 0:
                 raise InvalidParameter(
                     f"group {group!r} must be a list of columns, found {names!r}"
                 )
@@ -165,6 +165,8 @@ class MFA(TablePCA):
                     )
                 seen[name] = group
         for asked in ("supplementary_groups", "unscaled"):
+            if isinstance(getattr(self, asked), str):
+                raise InvalidParameter(f"{asked} must be a list of names, found a single text")
             strange = set(getattr(self, asked)) - set(self.groups)
             if strange:
                 raise InvalidParameter(f"{asked} names {min(strange)!r}, which is no group")
@@ -182,6 +184,11 @@ class MFA(TablePCA):
                 )
             kernel = sum_of(kernels_of(part, weights, is_standardised=group not in self.unscaled))
             first = _first_inertia(_centred(kernel.features(part), weights))
+            if not (0.0 < first < np.inf):
+                raise InvalidInput(
+                    f"group {group!r} has the inertia {first:g}: its columns are constant, or too "
+                    "large or small to square; leave it out, or rescale it"
+                )
             self._of_groups[group] = (kernel, first)
         active = [g for g in self._of_groups if g not in set(self.supplementary_groups)]
         columns: dict[str, Kernel] = {}

@@ -44,8 +44,11 @@ def read(X: Any, *, are_categories: bool, missing: str) -> Rows:
         role = table.roles.get(name)
         if role == "ignored":
             continue
-        if _is_number(column) and role not in ("category", "ordinal"):
-            found[name] = _codes(column, name) if are_categories else _numbers(column, name)
+        is_labelled = role in ("category", "ordinal") or isinstance(role, tuple)
+        if _is_number(column) and not is_labelled:
+            found[name] = (
+                _codes(column, name, missing) if are_categories else _numbers(column, name)
+            )
         else:
             found[name] = _labels(column, name, missing)
     if not found:
@@ -65,15 +68,17 @@ def _numbers(column: Any, name: str) -> Array:
     return values
 
 
-def _codes(column: Any, name: str) -> list[str]:
+def _codes(column: Any, name: str, missing: str) -> list[str]:
     """Return whole numbers as the codes of categories."""
     values = np.asarray(column)
-    if values.dtype.kind == "f" and not np.all(values == np.floor(values)):
-        reason = "holds numbers"
-    elif len(np.unique(values)) > MOST_LEVELS:
-        reason = f"holds {len(np.unique(values))} different numbers"
+    known = values[np.isfinite(values)]
+    if np.any(np.isinf(values)) or not np.all(known == np.floor(known)):
+        reason = "holds numbers that are not whole"
+    elif len(np.unique(known)) > MOST_LEVELS:
+        reason = f"holds {len(np.unique(known))} different numbers"
     else:
-        return [f"{value:g}" for value in values.tolist()]
+        codes = [None if np.isnan(value) else str(int(value)) for value in values]
+        return _labels(codes, name, missing)
     raise InvalidInput(
         f"column {name!r} {reason}, and multiple correspondence analysis reads categories: analyse "
         "it with FAMD, or give it to supplementary(variables=...)"

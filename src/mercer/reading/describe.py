@@ -16,6 +16,7 @@ from mercer.data.tidy import library_of
 from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
 from mercer.multiplicity import CORRECTIONS, by_permutation, corrected
+from mercer.points import Rows
 from mercer.progress import Progress, followed
 from mercer.reading.links import AxesDescription, AxisDescription, Link, notes_on
 from mercer.reading.scores import Scores, Space
@@ -217,6 +218,8 @@ class Column:
 
 def _columns(model: Any, table: Any, count: int) -> tuple[list[Column], list[str]]:
     """Return the columns that can be tested, and sentences on those that cannot."""
+    if table is None and isinstance(getattr(model, "X_fit_", None), Rows):
+        table = model.X_fit_.columns
     if table is None:
         try:
             variables = model.variables_

@@ -97,6 +97,10 @@ class Readable:
         """Return the same model of the same data with other weights."""
         raise NotImplementedError
 
+    def sample_weights(self, weights: Array) -> Array:
+        """Return the ``sample_weight`` with which a fit gives individuals these weights."""
+        return weights
+
     def _note(self, X: Any, weights: Array, count: int) -> None:
         """Remember what the data were called, and forget what was read of others."""
         forget(self)

@@ -203,7 +203,7 @@ def parameter_path(
     now = _known(model, parameter)
     if X is None:
         require_fit(model)
-        X, own = model.X_fit_, model.individuals_.weights
+        X, own = model.X_fit_, model.sample_weights(model.individuals_.weights)
         sample_weight = own if sample_weight is None else sample_weight
     is_factor = isinstance(now, tuple)
     fits = []

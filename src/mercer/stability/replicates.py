@@ -208,7 +208,7 @@ def _all_coordinates(model: Any) -> Array:
         whole.kernel = _kernel(model)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReadingWarning)
-        whole.fit(model.X_fit_, sample_weight=model.individuals_.weights)
+        whole.fit(model.X_fit_, sample_weight=model.sample_weights(model.individuals_.weights))
     coordinates: Array = whole.individuals_.coordinates
     return coordinates
 
