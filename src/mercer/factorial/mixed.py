@@ -298,7 +298,7 @@ class MCA(TablePCA):
             scatters=None if found.scatters is None else found.scatters / self.inertias_,
         )
 
-    @property
+    @cached_property
     def adjusted_inertias_(self) -> Array:
         r"""The inertias corrected by Benzécri's rule, of the axes above 1/Q.
 
