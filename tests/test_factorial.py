@@ -285,6 +285,11 @@ def test_rows_of_counts_weigh_by_their_totals_once() -> None:
     assert_same(found.inertias, model.inertias_[: len(found.inertias)])
 
 
+def test_columns_that_decide_weights_are_not_permuted() -> None:
+    with pytest.raises(InvalidParameter, match="cannot be permuted alone"):
+        mc.permutation_importance(mc.CA().fit(HAIR), permutations=9)
+
+
 def test_columns_are_placed_by_rows_as_often_as_these_are_counted() -> None:
     model = mc.CA().fit(HAIR, sample_weight=[2, 1, 1, 1])
     again = model.supplementary_columns(HAIR)

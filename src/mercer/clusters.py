@@ -81,7 +81,7 @@ class Clusters(Shown):
     @property
     def sizes(self) -> Array:
         """How many individuals each class has."""
-        return self.sizes_of(self.labels)
+        return _sizes(self.labels, self.count)
 
     @property
     def gains(self) -> Array:
@@ -146,7 +146,7 @@ class Clusters(Shown):
             away = values - values.mean()
             means = np.array([away[labels == c].mean() for c in range(1, k + 1)])
             total = float(away @ away) if np.ptp(values) > 0 else 0.0
-            eta2 = float(self.sizes_of(labels) @ means**2) / total if total > 0 else 0.0
+            eta2 = float(_sizes(labels, k) @ means**2) / total if total > 0 else 0.0
             free = len(values) - k
             p_value = 1.0  # one class, or none with two members, can prove nothing
             if k > 1 and free > 0:
@@ -165,9 +165,10 @@ class Clusters(Shown):
             }
         )
 
-    def sizes_of(self, labels: Array) -> Array:
-        """Return how often each class occurs among labels."""
-        return np.bincount(labels, minlength=self.count + 1)[1:]
+
+def _sizes(labels: Array, count: int) -> Array:
+    """Return how often each class occurs among labels."""
+    return np.bincount(labels, minlength=count + 1)[1:]
 
 
 def _finite(name: str, values: Array) -> tuple[Array, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -72,6 +72,7 @@ class CA(FeaturePCA):
     Benzécri, L'analyse des données, 1973; Greenacre, Correspondence analysis in practice, 2017.
     """
 
+    has_exchangeable_columns: ClassVar[bool] = False
     kernel_: ChiSquare
 
     def _points(self, X: Any, *, reset: bool) -> Array:

@@ -193,6 +193,11 @@ def _subject(model: Any, axes: int) -> Subject:
             "variables are permuted: give a PCA or a KernelPCA whose individuals are rows of "
             "numbers, or of a table"
         )
+    if not getattr(model, "has_exchangeable_columns", True):
+        raise InvalidParameter(
+            f"the individuals of {type(model).__name__} weigh by what their columns hold, which "
+            "cannot be permuted alone; columns_.contributions say what a column does to an axis"
+        )
     kernel: Kernel | None = getattr(model, "kernel_", None)
     if hasattr(points, "toarray"):
         raise InvalidInput("the importance of sparse columns is not computed: fit a dense table")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
@@ -61,6 +61,9 @@ class FittedAxes(Protocol):
 
 class Readable:
     """A model whose axes are read: it knows its scores and distances, this class the rest."""
+
+    has_exchangeable_columns: ClassVar[bool] = True
+    """Whether a column may be shuffled among the individuals, whose weights do not depend on it."""
 
     spectrum_: Spectrum
     _weights: Array
