@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 import mercer as mc
-from mercer.check import Array, NotDifferentiable, Points
+from mercer.check import Array, Points
+from mercer.errors import NotDifferentiable
 from tests.derivatives import slope_of
 
 ROUNDING = 1e-11

@@ -19,7 +19,7 @@ import pytest
 
 import mercer as mc
 from mercer import datasets
-from mercer.check import Advice, not_finite, refused
+from mercer.check import not_finite, refused
 from mercer.cli import EXAMPLES, main
 from mercer.cli import report as report_command
 from mercer.cli.commands import DEMOS, SHOWN
@@ -30,6 +30,7 @@ from mercer.cli.tables import csv_bytes
 from mercer.data.dialect import has_nul
 from mercer.datasets.embedded import FOLDER
 from mercer.dimension import choose
+from mercer.errors import Advice
 from mercer.mds import stress
 from mercer.spectrum.budget import smaller
 from mercer.store import save

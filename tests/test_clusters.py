@@ -16,7 +16,8 @@ from scipy.stats import hypergeom, norm
 
 import mercer as mc
 from mercer import clusters
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import Array
+from mercer.errors import InvalidInput, InvalidParameter
 
 REFERENCE = Path(__file__).parent / "reference" / "hcpc_decathlon.json"
 SEEDS = st.integers(0, 10**6)

@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mercer as mc
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import Array
 from mercer.data import Edges, Role, SquareMatrix, Table, read, settled
 from mercer.data import numeric as numeric_path
 from mercer.data.dialect import sniffed
 from mercer.data.extras import extra
 from mercer.data.source import Limits
+from mercer.errors import InvalidInput, InvalidParameter
 
 PEOPLE = "name;height;born;sex;note\nAda;1,65;1815-12-10;f;x\nAlan;1,80;1912-06-23;m;y\n"
 

@@ -13,8 +13,8 @@ import pytest
 from scipy import sparse
 
 import mercer as mc
-from mercer.check import InvalidParameter
 from mercer.data import Role, annotate, from_anndata, read
+from mercer.errors import InvalidParameter
 from tests.oracles import assert_near
 
 COUNTS = np.random.default_rng(2).poisson(1.0, (8, 5)).astype(np.float32)

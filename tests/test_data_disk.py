@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.check import Array, InvalidParameter, Points
+from mercer.check import Array, Points
 from mercer.data import OnDisk, open_points
 from mercer.data.ondisk import InGroups
+from mercer.errors import InvalidParameter
 
 X = np.random.default_rng(4).standard_normal((1000, 3)).astype(np.float32)
 

@@ -12,12 +12,8 @@ from hypothesis.extra import numpy as hnp
 from scipy.linalg import hilbert
 
 from mercer import FeatureMap
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NotPositiveDefinite,
-)
+from mercer.check import Array
+from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Verdict, factor, form, positive_definite
 from mercer.kernels.functions import FromFunction, Precomputed

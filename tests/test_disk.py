@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.check import (
-    Array,
-    InvalidInput,
-)
+from mercer.check import Array
+from mercer.errors import InvalidInput
 from mercer.gram import Gram
 from mercer.points import (
     lies_on_disk,

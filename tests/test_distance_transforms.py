@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import Array
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.distance_transforms import TRANSFORMS, largest_euclidean_power, schoenberg
 from mercer.kernels.geometry import euclidean, negative_definite

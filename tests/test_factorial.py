@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import mercer as mc
-from mercer.check import Array, InvalidInput, InvalidParameter, NotAvailable
+from mercer.check import Array
+from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.reading.remarks.DegenerateAxes")
 

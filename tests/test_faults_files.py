@@ -207,7 +207,7 @@ def test_limits_can_be_raised(tmp_path: Path) -> None:
 
 HUGE = """
 import gzip, os, resource, sys, zipfile, numpy as np
-from mercer.check import InvalidInput
+from mercer.errors import InvalidInput
 from mercer.data import read
 folder = sys.argv[1]
 def at(name):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.check import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.fourier import fourier_features, random_fourier
 from mercer.gram import Gram
 from mercer.kernels.spectral import LAWS

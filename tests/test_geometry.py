@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from mercer.check import Array, InvalidInput, InvalidParameter, NotPositiveDefinite
+from mercer.check import Array
+from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.definite import Verdict
 from mercer.kernels.geometry import (
     euclidean,

@@ -199,7 +199,7 @@ REFUSED: dict[str, tuple[str, Any, str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:.*is left out:mercer.check.DataWarning")
+@pytest.mark.filterwarnings("ignore:.*is left out:mercer.errors.DataWarning")
 @pytest.mark.parametrize("case", REFUSED)
 def test_the_file_is_refused_by_name(case: str, tmp_path: Path) -> None:
     suffix, data, message, options = REFUSED[case]

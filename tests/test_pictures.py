@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 import mercer as mc
 from mercer import datasets, pictures
-from mercer.check import InvalidInput, InvalidParameter, MissingExtra
+from mercer.errors import InvalidInput, InvalidParameter, MissingExtra
 from mercer.pictures.colours import PALETTE
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Arrows, Bars, Field, Labels, Lines, Panel, Points, Rule, Texts

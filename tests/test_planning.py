@@ -10,9 +10,9 @@ import pytest
 
 import mercer as mc
 from mercer import planning
-from mercer.check import InvalidParameter
 from mercer.cli.models import planned
 from mercer.engines.cpu import Threads
+from mercer.errors import InvalidParameter
 from mercer.planning import plan
 
 

@@ -23,7 +23,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 import mercer as mc
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
+from mercer.errors import InvalidInput
 from mercer.regression import penalty_path, spline_sweeps
 from mercer.regression.choice import chosen
 from mercer.regression.curve import Curve, curve

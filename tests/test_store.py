@@ -427,7 +427,7 @@ def test_a_limit_on_the_size_of_files_is_noticed(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "m.mercer")], capture_output=True, text=True
     )
-    assert "mercer.check.NotSaved" in done.stderr
+    assert "mercer.errors.NotSaved" in done.stderr
     assert os.listdir(tmp_path) == []
 
 

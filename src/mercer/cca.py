@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, InvalidParameter, nonnegative, whole
+from mercer.check import Array, nonnegative, whole
 from mercer.engines.base import Engine
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import Computing, KernelModel, all_or_nothing, as_kernel, on_engine
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import cached_property
 from math import isnan
 from numbers import Integral, Number, Real
-from typing import Any, NamedTuple, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
+
+from mercer.errors import Advice, InvalidInput, InvalidParameter
 
 Array: TypeAlias = npt.NDArray[Any]
 """A numpy array, or an array of any namespace that follows the array API standard."""
@@ -69,105 +71,6 @@ class Namespace(Protocol):
     complex128: Any
     float32: Any
     float64: Any
-
-
-class Advice(NamedTuple):
-    """A parameter that a message speaks of, and a value that would work, where there is one.
-
-    In Python it is a keyword. Other doors have other words for the same, such as a flag of the
-    command line; ``text`` is for what a keyword does not say.
-
-    >>> str(Advice("missing", "drop")), str(Advice("memory")), str(Advice("degree", text="degree"))
-    ("missing='drop'", 'memory=', 'degree')
-    """
-
-    parameter: str
-    value: Any = ...
-    text: str = ""
-
-    def __str__(self) -> str:
-        return self.text or f"{self.parameter}={'' if self.value is ... else repr(self.value)}"
-
-
-class Advised(Exception):  # noqa: N818  (of errors and of warnings)
-    """A message, and after it the advice that stands in it.
-
-    >>> error = InvalidInput("give more axes: n_components=3", Advice("n_components", 3))
-    >>> str(error), error.advice[0].value
-    ('give more axes: n_components=3', 3)
-    """
-
-    def __str__(self) -> str:
-        return str(self.args[0]) if self.args else ""
-
-    @property
-    def advice(self) -> tuple[Advice, ...]:
-        """What the message advises, or which parameter it speaks of."""
-        return tuple(part for part in self.args[1:] if isinstance(part, Advice))
-
-
-class MercerError(Advised):
-    """Everything mercer raises on purpose."""
-
-
-class InvalidInput(MercerError, ValueError):
-    """Data that cannot be used as they are; the message names the place and the remedy."""
-
-
-class InvalidParameter(MercerError, ValueError):
-    """A parameter outside the domain for which the theory holds."""
-
-
-class UnknownParameter(InvalidParameter, TypeError):
-    """A keyword that no parameter has; the message names the nearest, or the equivalent."""
-
-
-class NotAvailable(InvalidInput, AttributeError):
-    """An attribute that does not exist for this model and these data; the message says why."""
-
-
-class NotPositiveDefinite(MercerError, ValueError):
-    """An operation or a matrix that leaves the cone of positive definite kernels."""
-
-
-class NotDifferentiable(MercerError, TypeError):
-    """A derivative was asked of a kernel that has none, or whose derivative is not known."""
-
-
-class NoFeatureMap(MercerError, TypeError):
-    """Explicit features were asked of a kernel that has no finite feature map."""
-
-
-class WrittenFormError(InvalidInput):
-    """A text that is not a kernel; the message points at the position."""
-
-
-class UnreadableFile(InvalidInput):
-    """A file that is not what it should be; the message names the file and the place."""
-
-
-class TooLarge(UnreadableFile):
-    """A file that would take more memory than allowed, found before the memory was taken."""
-
-
-class CorruptFile(UnreadableFile):
-    """A stored model that is damaged, cut short, or not one at all."""
-
-
-class NotStorable(MercerError, TypeError):
-    """A model that holds what cannot be written as plain data, such as a Python function."""
-
-
-class NotSaved(MercerError, OSError):
-    """A file that could not be written; what was there before is still there."""
-
-
-class MissingExtra(MercerError, ImportError):
-    """An optional library that is not installed; the message names the extra that brings it."""
-
-
-class DataWarning(Advised, UserWarning):
-    """Something in the data was guessed or changed that the user should know of."""
 
 
 NUMPY = cast(Namespace, array_namespace(np.empty(0)))
@@ -374,7 +277,7 @@ def vectors(x: Points, name: str = "x") -> Array:
     >>> vectors([[1.0, float("nan")]])
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: x, row 0, column 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
+    mercer.errors.InvalidInput: x, row 0, column 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if isinstance(x, Checked) and x.is_known:
         return np.asarray(x.doubles)
@@ -520,7 +423,7 @@ def refuse_non_finite(
     >>> refuse_non_finite(np.array([[1.0, np.nan], [np.inf, 2.0]]), "X", columns=("age", "height"))
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: X, row 0, column 1 ('height') holds NaN, and 1 more entry is missing or infinite. Remove or impute what is missing or infinite (NaN, inf) first
+    mercer.errors.InvalidInput: X, row 0, column 1 ('height') holds NaN, and 1 more entry is missing or infinite. Remove or impute what is missing or infinite (NaN, inf) first
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     xp = namespace(values)
     if not xp.isdtype(values.dtype, ("real floating", "complex floating")):
@@ -566,7 +469,7 @@ def weights_of(
     >>> weights_of(["heavy", "light"], 2)
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: sample_weight, row 0: 'heavy' is no weight, which is a finite real number
+    mercer.errors.InvalidInput: sample_weight, row 0: 'heavy' is no weight, which is a finite real number
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if weights is None:
         return np.ones(n)
@@ -627,7 +530,7 @@ def number(value: Any, name: str, *, above: float = -np.inf, allowed: float | No
     >>> number(-1.0, "weight", above=0.0, allowed=0.0)
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidParameter: weight must be a number > 0 or equal to 0, found -1.0
+    mercer.errors.InvalidParameter: weight must be a number > 0 or equal to 0, found -1.0
     """
     if isinstance(value, Real) and not isinstance(value, bool):
         result = _double(value)

@@ -13,17 +13,10 @@ from scipy.stats import f as f_law
 from scipy.stats import hypergeom, norm
 from sklearn.cluster import KMeans
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    is_missing,
-    power_of_two,
-    refuse_non_finite,
-    whole,
-)
+from mercer.check import Array, is_missing, power_of_two, refuse_non_finite, whole
 from mercer.data.tidy import Tidy, columns_of
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.reading.scores import Scores
 from mercer.settings import RandomState, seed_of
 

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal, qr
 from scipy.stats import t as student
 
-from mercer.check import Array, InvalidParameter, nonnegative, whole
+from mercer.check import Array, nonnegative, whole
 from mercer.engines.lapack import invert_triangle_in_place
+from mercer.errors import InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.bounds import gamma

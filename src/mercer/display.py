@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Advice
+from mercer.errors import Advice
 
 MOST_LINES = 10
 """Lines of a result that is shown, the first being its title."""

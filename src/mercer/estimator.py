@@ -20,8 +20,6 @@ from sklearn.utils.validation import _check_n_features, check_is_fitted, validat
 from mercer.check import (
     Array,
     Checked,
-    InvalidInput,
-    InvalidParameter,
     Points,
     chunks,
     is_annotated,
@@ -40,6 +38,7 @@ from mercer.data.tidy import row_names
 from mercer.display import costly_names, forget
 from mercer.engines.base import Engine
 from mercer.engines.cpu import engine_of, using
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
 from mercer.kernels.text import kernel as parsed
@@ -305,7 +304,7 @@ def one_of(value: Any, name: str, allowed: Collection[str | None]) -> None:
     >>> one_of("fast", "method", ("auto", "dense"))
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidParameter: method must be one of 'auto', 'dense', found 'fast'
+    mercer.errors.InvalidParameter: method must be one of 'auto', 'dense', found 'fast'
     """
     if not isinstance(value, str | None) or value not in allowed:
         listed = ", ".join(map(repr, allowed))

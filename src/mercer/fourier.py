@@ -11,14 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    Points,
-    as_numpy,
-    chunks,
-    vectors,
-    whole,
-)
+from mercer.check import Array, Points, as_numpy, chunks, vectors, whole
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned

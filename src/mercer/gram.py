@@ -12,7 +12,6 @@ from mercer.barycentre import centre
 from mercer.check import (
     Array,
     Checked,
-    InvalidInput,
     Points,
     as_numpy,
     chunks,
@@ -28,6 +27,7 @@ from mercer.engines.base import Engine, NotEnoughMemory, machine_bytes
 from mercer.engines.cpu import engine_in_use
 from mercer.engines.rounding import BLOCK, Rounding, gamma, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
+from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.calls import BOTH_WAYS
 from mercer.kernels.functions import MOST_ASYMMETRY

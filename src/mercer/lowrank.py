@@ -12,20 +12,11 @@ from scipy.cluster.vq import vq
 from scipy.linalg import solve_triangular
 
 from mercer.barycentre import Barycentre, centre
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    Points,
-    as_numpy,
-    chunks,
-    power_of_two,
-    vectors,
-    whole,
-)
+from mercer.check import Array, Points, as_numpy, chunks, power_of_two, vectors, whole
 from mercer.engines.rounding import norm_bound, rounding
 from mercer.engines.tiles import Block
 from mercer.engines.waiting import answered
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram, shares
 from mercer.kernels.base import Kernel
 from mercer.points import SparseRows, take

@@ -18,7 +18,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, Points, as_numpy, real_array, vectors
+from mercer.check import Array, Points, as_numpy, real_array, vectors
+from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.points import as_table
 

@@ -12,15 +12,12 @@ from typing import Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mercer.check import (
-    Advice,
-    InvalidParameter,
-    whole,
-)
+from mercer.check import whole
 from mercer.display import Shown
 from mercer.engines.base import Engine, machine_bytes
 from mercer.engines.cpu import Threads, engine_of
 from mercer.engines.tiles import TILE
+from mercer.errors import Advice, InvalidParameter
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian

@@ -13,7 +13,6 @@ from scipy import sparse
 from mercer.check import (
     Array,
     Checked,
-    InvalidInput,
     Points,
     chunks,
     how_many,
@@ -26,6 +25,7 @@ from mercer.check import (
     refuse_sparse,
     rows_of,
 )
+from mercer.errors import InvalidInput
 
 MICROSECONDS_A_DAY = 86_400_000_000
 
@@ -230,7 +230,7 @@ def sparse_points(matrix: Any, name: str) -> SparseRows:
     >>> sparse_points(sparse.coo_array([[0.0, float("inf")]]), "x")
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: x, row 0, column 1 holds inf. Remove or impute what is missing or infinite (NaN, inf) first
+    mercer.errors.InvalidInput: x, row 0, column 1 holds inf. Remove or impute what is missing or infinite (NaN, inf) first
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if len(matrix.shape) != 2 or np.dtype(matrix.dtype).kind not in "biufc":
         raise InvalidInput(

@@ -101,7 +101,7 @@ def followed(progress: bool | Progress | None, what: str) -> Iterator[Progress |
         yield progress
     else:
         # The command line starts with this module, and numpy takes its time.
-        from mercer.check import InvalidParameter
+        from mercer.errors import InvalidParameter
 
         raise InvalidParameter(
             "progress must be True, None or a function of the parts done and the parts there are, "

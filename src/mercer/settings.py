@@ -6,7 +6,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.check import InvalidParameter, number, whole
+from mercer.check import number, whole
+from mercer.errors import InvalidParameter
 
 RandomState: TypeAlias = (
     int
@@ -40,7 +41,7 @@ def level_of(level: Any) -> float:
     >>> level_of(0.95)
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidParameter: level is a significance level, above 0 and at most 0.5, found 0.95; did you mean level=0.05?
+    mercer.errors.InvalidParameter: level is a significance level, above 0 and at most 0.5, found 0.95; did you mean level=0.05?
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     found = number(level, "level", above=0.0)
     if found > HALF:
@@ -59,7 +60,7 @@ def confidence_of(confidence: Any) -> float:
     >>> confidence_of(95)
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidParameter: confidence is that of an interval, at least 0.5 and below 1, found 95; did you mean confidence=0.95?
+    mercer.errors.InvalidParameter: confidence is that of an interval, at least 0.5 and below 1, found 95; did you mean confidence=0.95?
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     found = number(confidence, "confidence", above=0.0)
     if not HALF <= found < 1.0:
@@ -127,7 +128,7 @@ def first_axes(axes: Any) -> int:
     >>> first_axes((2, 3))
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidParameter: axes must be a number, or the first ones in order (1, 2, ...), found (2, 3)
+    mercer.errors.InvalidParameter: axes must be a number, or the first ones in order (1, 2, ...), found (2, 3)
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     if np.ndim(axes) == 0:
         return whole(axes, "axes", least=1)

@@ -12,7 +12,7 @@ from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mercer.check import UnknownParameter
+from mercer.errors import UnknownParameter
 
 EQUIVALENTS: Mapping[str, str] = {
     "CCA": "KernelCCA(n_components, kernels=('linear', 'linear'), penalty=0)",
@@ -126,7 +126,7 @@ def spelled(function: F) -> F:
     >>> interval(1.0, jobs=2)
     Traceback (most recent call last):
     ...
-    mercer.check.UnknownParameter: interval has no parameter 'jobs', only x, confidence; jobs is threads
+    mercer.errors.UnknownParameter: interval has no parameter 'jobs', only x, confidence; jobs is threads
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     parameters = signature(function).parameters
     if any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
@@ -162,7 +162,7 @@ def advised(init: Callable[..., None]) -> Callable[..., None]:
     >>> Circle(diameter=2.0)
     Traceback (most recent call last):
     ...
-    mercer.check.UnknownParameter: Circle has no parameter 'diameter', only radius; diameter is 2·radius
+    mercer.errors.UnknownParameter: Circle has no parameter 'diameter', only radius; diameter is 2·radius
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     _, *parameters = signature(init).parameters.values()
     if any(p.kind in (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL) for p in parameters):

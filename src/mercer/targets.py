@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, Checked, InvalidInput, Points, refuse_non_finite
+from mercer.check import Array, Checked, Points, refuse_non_finite
+from mercer.errors import InvalidInput
 
 EXTREME = 1e140
 """Numbers above this, or all below its inverse, have sums of squares that are no doubles."""
@@ -19,7 +20,7 @@ def check_size(values: Array, name: str) -> None:
     >>> check_size(np.array([0.0, 1e-200]), "y")
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: the largest modulus of y is 1e-200, whose square is no double: multiply y by a power of ten
+    mercer.errors.InvalidInput: the largest modulus of y is 1e-200, whose square is no double: multiply y by a power of ten
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     largest = float(np.max(np.abs(values), initial=0.0))
     if largest > EXTREME or 0.0 < largest < 1.0 / EXTREME:
@@ -37,11 +38,11 @@ def read_numbers(y: Any) -> Any:
     >>> read_numbers(["1.5", "high"])
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: y, row 1: 'high' is not a number; classes are for mercer.SVC
+    mercer.errors.InvalidInput: y, row 1: 'high' is not a number; classes are for mercer.SVC
     >>> read_numbers([1.5, np.nan])
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: y, row 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
+    mercer.errors.InvalidInput: y, row 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     values = np.asarray(y)
     if values.ndim == 0:
@@ -79,7 +80,7 @@ def read_targets(y: Any, count: int, model: str) -> Array:
     >>> read_targets([1, 2], 3, "A model")
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: y has 2 values for 3 points
+    mercer.errors.InvalidInput: y has 2 values for 3 points
     """
     _refuse_none(y, model)
     targets = np.asarray(read_numbers(y), dtype=np.float64)
@@ -101,7 +102,7 @@ def read_labels(y: Any, count: int, model: str) -> Array:
     >>> read_labels(["a", None], 2, "A model")
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: y, row 1 holds None. Leave out what has no label
+    mercer.errors.InvalidInput: y, row 1 holds None. Leave out what has no label
     """
     _refuse_none(y, model)
     labels = np.asarray(y)

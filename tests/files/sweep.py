@@ -134,7 +134,7 @@ def opened(case: Case, door: str, enter: Callable[[str], Any], folder: str) -> O
 
 
 def _ending(enter: Callable[[str], Any], path: str) -> str:
-    from mercer.check import MercerError
+    from mercer.errors import MercerError
 
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESSES, ADDRESSES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
 from mercer.cli.codes import OK, REFUSED
 from mercer.cli.parser import Misused
 from mercer.cli.running import finished
@@ -16,6 +16,7 @@ from mercer.cli.sources import Data, data_of
 from mercer.cli.tables import aligned
 from mercer.cli.talk import Talk
 from mercer.data.matrices import SquareMatrix
+from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
 from mercer.kernels.contract import KernelCheck, check_kernel
 from mercer.kernels.definite import Verdict, positive_definite

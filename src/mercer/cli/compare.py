@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, MissingExtra
+from mercer.check import Array
 from mercer.cli.codes import OK, RESOURCE
 from mercer.cli.models import kernel_of
 from mercer.cli.parser import Misused
@@ -27,6 +27,7 @@ from mercer.compare.products import STORED
 from mercer.compare.several import Comparison, compare_kernels
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import listed
+from mercer.errors import InvalidInput, MissingExtra
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.planning import flops

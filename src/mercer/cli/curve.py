@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, MissingExtra
+from mercer.check import Array
 from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
 from mercer.cli.parser import Misused
 from mercer.cli.report import command_line
@@ -19,6 +19,7 @@ from mercer.cli.sources import Data, data_of, without
 from mercer.cli.tables import csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.table import Role, Table
+from mercer.errors import InvalidInput, MissingExtra
 from mercer.estimator import as_kernel
 from mercer.gp.process import STORED, GaussianProcess
 from mercer.kernels.base import Kernel

@@ -15,7 +15,6 @@ from tempfile import mkdtemp
 from typing import Any, NamedTuple
 
 from mercer import datasets
-from mercer.check import MissingExtra, NotSaved
 from mercer.cli import command
 from mercer.cli.codes import OK
 from mercer.cli.parser import parser
@@ -23,6 +22,7 @@ from mercer.cli.tables import csv_bytes, write
 from mercer.cli.talk import Talk
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Table
+from mercer.errors import MissingExtra, NotSaved
 
 
 class Demo(NamedTuple):

@@ -6,7 +6,9 @@ import errno
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mercer.check import (
+from mercer.cli.codes import BUG, INPUT, NOT_CONVERGED, REFUSED, RESOURCE, USAGE
+from mercer.cli.parser import Misused
+from mercer.errors import (
     Advice,
     InvalidInput,
     InvalidParameter,
@@ -20,8 +22,6 @@ from mercer.check import (
     TooLarge,
     WrittenFormError,
 )
-from mercer.cli.codes import BUG, INPUT, NOT_CONVERGED, REFUSED, RESOURCE, USAGE
-from mercer.cli.parser import Misused
 
 if TYPE_CHECKING:
     from argparse import Namespace

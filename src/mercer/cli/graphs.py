@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, MercerError, UnreadableFile
+from mercer.check import Array
 from mercer.cli.fit import coordinates, summary, text_of
 from mercer.cli.models import AXES, Fitted, fitted, tell_plan
 from mercer.cli.parser import Misused
@@ -23,6 +23,7 @@ from mercer.cli.talk import Talk
 from mercer.data.graphs import Edges
 from mercer.data.reading import GRAPHS, read
 from mercer.data.table import Table
+from mercer.errors import InvalidInput, MercerError, UnreadableFile
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph

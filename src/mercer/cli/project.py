@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import CorruptFile, InvalidInput
 from mercer.cli.codes import OK
 from mercer.cli.parser import Misused
 from mercer.cli.running import finished
@@ -18,6 +17,7 @@ from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.missing import policies, settled
 from mercer.data.table import Table, frozen
+from mercer.errors import CorruptFile, InvalidInput
 from mercer.planning import flops
 from mercer.progress import Line
 from mercer.reading import Readable

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import MissingExtra
 from mercer.cli.codes import OK, RESOURCE
 from mercer.cli.parser import Misused
 from mercer.cli.report import command_line
@@ -20,6 +19,7 @@ from mercer.cli.sources import data_of
 from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.table import Table
+from mercer.errors import MissingExtra
 from mercer.networks.expression import Expression, as_expression
 from mercer.networks.inference import Inference
 from mercer.networks.needed import Needed

@@ -9,7 +9,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from mercer.check import MissingExtra
 from mercer.cli.codes import OK
 from mercer.cli.commands import LARGEST
 from mercer.cli.dim import chosen
@@ -24,6 +23,7 @@ from mercer.cli.talk import Talk
 from mercer.data.source import kind_of, regular
 from mercer.dimension.choose import UNASKED, affordable_permutations
 from mercer.engines.base import memory_bytes
+from mercer.errors import MissingExtra
 from mercer.progress import Line
 from mercer.store import about, load
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, TooLarge
+from mercer.check import Array
 from mercer.cli.parser import Misused
 from mercer.cli.talk import Talk
 from mercer.data.graphs import Edges
@@ -26,6 +26,7 @@ from mercer.data.reading import read
 from mercer.data.source import MEMORY
 from mercer.data.table import Role, Table, frozen, listed
 from mercer.engines.base import memory_bytes
+from mercer.errors import InvalidInput, TooLarge
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import columns_read

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, whole
+from mercer.check import Array, whole
 from mercer.check import number as real_number
 from mercer.compare.measures import refuse_constant
 from mercer.compare.products import products_of
@@ -17,6 +17,7 @@ from mercer.compare.simplex import least_on_simplex
 from mercer.compare.topology import torn
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, whole
+from mercer.check import Array, Points, whole
 from mercer.compare.nulls import moments, multiplied_moments
 from mercer.compare.products import STORED, Features, Products, Stored, Tiled, products_of
 from mercer.compare.sides import (
@@ -20,6 +20,7 @@ from mercer.compare.sides import (
     side,
 )
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
 from mercer.progress import Progress, followed

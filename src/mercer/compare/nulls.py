@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammainc, gammaincc, ndtr
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
+from mercer.errors import InvalidInput
 
 LEAST = float(np.finfo(np.float64).tiny)
 """The least p-value that can be told from zero."""

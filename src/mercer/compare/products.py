@@ -12,9 +12,10 @@ from typing import Protocol
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, chunks
+from mercer.check import Array, chunks
 from mercer.compare.sides import CentredSide, Centring, shifted
 from mercer.engines.tiles import Block
+from mercer.errors import InvalidInput
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.lowrank import pivoted_cholesky

@@ -8,16 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    Points,
-    as_numpy,
-    vectors,
-    weights_of,
-)
+from mercer.check import Array, Points, as_numpy, vectors, weights_of
 from mercer.engines.tiles import Block
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram, shares
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction, Precomputed

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import nnls
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
+from mercer.errors import InvalidInput
 
 
 class Least(NamedTuple):

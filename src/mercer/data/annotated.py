@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, in_dtype_of, is_annotated
+from mercer.check import Array, in_dtype_of, is_annotated
 from mercer.data.frames import columns_of, is_frame
 from mercer.data.source import Limits
 from mercer.data.table import as_labels, listed
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.points import NamedRows, matrix_of
 
 Parts = tuple[list[str], list[Array], list[str]]

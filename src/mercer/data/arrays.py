@@ -11,8 +11,9 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.lib import format as npy
 
-from mercer.check import Array, InvalidInput, MercerError, UnreadableFile
+from mercer.check import Array
 from mercer.data.source import Limits, in_one_line
+from mercer.errors import InvalidInput, MercerError, UnreadableFile
 
 IS_ENCRYPTED = 0x1
 """The bit by which a member of an archive says that it needs a password."""

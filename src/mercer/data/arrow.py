@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, DataWarning, InvalidInput, MercerError, UnreadableFile
+from mercer.check import Array
 from mercer.data.extras import extra
 from mercer.data.source import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, listed
 from mercer.display import warn
+from mercer.errors import DataWarning, InvalidInput, MercerError, UnreadableFile
 
 DAMAGE = (OSError, LookupError, TypeError, ValueError, OverflowError, SystemError, MemoryError)
 """What the library raises of damaged files, beside errors of its own."""

@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, UnreadableFile
+from mercer.check import Array
 from mercer.data.missing import POINTS_ONLY, Policies, settled
 from mercer.data.roles import as_dates, guessed, may_be_identifier
 from mercer.data.source import in_one_line
 from mercer.data.table import Role, Table, as_labels, frozen, listed
+from mercer.errors import InvalidInput, InvalidParameter, UnreadableFile
 
 
 def assembled(

@@ -16,13 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mercer.check import (
-    Advice,
-    Array,
-    DataWarning,
-    TooLarge,
-    UnreadableFile,
-)
+from mercer.check import Array
 from mercer.data.dialect import (
     DELIMITERS,
     ENCODING,
@@ -42,6 +36,7 @@ from mercer.data.roles import may_be_identifier
 from mercer.data.source import LONGEST_LINE, Limits, opened, refuse_bomb
 from mercer.data.table import LABEL, Role, listed
 from mercer.display import warn
+from mercer.errors import Advice, DataWarning, TooLarge, UnreadableFile
 
 MOST_COLUMNS = 2**21
 """Columns of a table, whose names alone take a quarter of a gigabyte."""

@@ -13,10 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from mercer.check import (
-    Advice,
-    UnreadableFile,
-)
+from mercer.errors import Advice, UnreadableFile
 
 SAMPLE = 2**16
 """Bytes from which the dialect is guessed."""
@@ -92,7 +89,7 @@ def checked_encoding(name: str) -> str:
     >>> checked_encoding("rot13")
     Traceback (most recent call last):
     ...
-    mercer.check.UnreadableFile: encoding='rot13' is no encoding of texts: name one such as utf-8, latin-1 or utf-16-le
+    mercer.errors.UnreadableFile: encoding='rot13' is no encoding of texts: name one such as utf-8, latin-1 or utf-16-le
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     try:
         found = codecs.lookup(name)

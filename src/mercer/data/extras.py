@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from mercer.check import MissingExtra
+from mercer.errors import MissingExtra
 
 
 def extra(module: str, name: str, purpose: str) -> Any:
@@ -14,7 +14,7 @@ def extra(module: str, name: str, purpose: str) -> Any:
     >>> extra("no_such_module", "io", "reading moonbeams")
     Traceback (most recent call last):
     ...
-    mercer.check.MissingExtra: reading moonbeams needs no_such_module, which is not installed; pip install "mercer[io]" brings it
+    mercer.errors.MissingExtra: reading moonbeams needs no_such_module, which is not installed; pip install "mercer[io]" brings it
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     try:
         return import_module(module)

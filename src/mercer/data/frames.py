@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
 from mercer.data.table import as_labels
+from mercer.errors import InvalidInput
 
 NATIVE = ("pandas", "polars", "pyarrow", "modin", "cudf")
 

@@ -10,11 +10,11 @@ from math import isfinite
 from pathlib import Path
 from xml.parsers import expat
 
-from mercer.check import DataWarning, UnreadableFile
 from mercer.data.dialect import MARKS, checked_encoding, is_number
 from mercer.data.graphs import EDGE, NODE, Edges
 from mercer.data.source import BLOCK, Limits, in_one_line, opened
 from mercer.display import warn
+from mercer.errors import DataWarning, UnreadableFile
 
 DEEPEST = 100
 """Elements that lie within one another: a graph needs five, a graph of graphs a few more."""

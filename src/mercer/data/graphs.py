@@ -9,12 +9,13 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar
 
-from mercer.check import InvalidInput, UnreadableFile, is_missing
+from mercer.check import is_missing
 from mercer.data.dialect import is_number
 from mercer.data.lines import lines_of
 from mercer.data.source import Limits
 from mercer.data.table import Column, Role, Table
 from mercer.display import Shown
+from mercer.errors import InvalidInput, UnreadableFile
 
 EDGE, NODE = 160, 200
 """Bytes that an edge and its weight, and the name of a node, take in memory."""

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csr_array
 
-from mercer.check import Array, DataWarning, MercerError, UnreadableFile
+from mercer.check import Array
 from mercer.data.annotated import Parts, as_text, feature_names, labels_of
 from mercer.data.extras import extra
 from mercer.data.source import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, listed
 from mercer.display import warn
+from mercer.errors import DataWarning, MercerError, UnreadableFile
 
 TEXTS = "OSU"
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from mercer.check import TooLarge, UnreadableFile
 from mercer.data.dialect import ENCODING, SAMPLE, encoding_of, has_nul, refuse_unmarked
 from mercer.data.source import BLOCK, LONGEST_LINE, Limits, opened, refuse_bomb
 from mercer.data.table import LABEL
+from mercer.errors import TooLarge, UnreadableFile
 
 SET = 216
 """Bytes that a set takes in memory, beside its words."""

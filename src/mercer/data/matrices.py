@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, worst_asymmetry
+from mercer.check import Array, worst_asymmetry
 from mercer.data.table import Table, frozen
 from mercer.display import Shown
+from mercer.errors import InvalidInput
 
 ASYMMETRY = 1e-6
 """What rounding to printed digits leaves of symmetry, relative to the largest entry."""

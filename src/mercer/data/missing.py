@@ -9,13 +9,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mercer.check import (
-    Advice,
-    Array,
-    InvalidInput,
-    InvalidParameter,
-)
+from mercer.check import Array
 from mercer.data.table import Role, Table, as_labels, frozen, listed
+from mercer.errors import Advice, InvalidInput, InvalidParameter
 
 Missing: TypeAlias = str | Mapping[str, str]
 """One word for numbers and factors, or a word for each of them."""
@@ -92,7 +88,7 @@ def settled(table: Table, missing: Missing | Policies = "error") -> Table:
     >>> settled(table)
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: 1 number is missing, in column "x" (1), the first in row 1. Say what to do: missing='drop' leaves out 1 of 3 rows, missing='mean' puts the mean of the column
+    mercer.errors.InvalidInput: 1 number is missing, in column "x" (1), the first in row 1. Say what to do: missing='drop' leaves out 1 of 3 rows, missing='mean' puts the mean of the column
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     asked = policies(missing)
     _refuse_infinite(table)

@@ -7,14 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import (
-    InvalidInput,
-    Points,
-    members,
-    refuse_lazy,
-)
+from mercer.check import Points, members, refuse_lazy
 from mercer.data.frames import is_frame, objects_of
 from mercer.data.table import Role, Table
+from mercer.errors import InvalidInput
 from mercer.points import (
     Rows,
     as_points,

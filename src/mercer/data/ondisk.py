@@ -12,19 +12,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    TooLarge,
-    UnreadableFile,
-    chunks,
-)
+from mercer.check import Array, chunks
 from mercer.data.arrays import in_file
 from mercer.data.arrow import damage_named, declared_lengths
 from mercer.data.extras import extra
 from mercer.data.source import MEMORY, kind_of, regular
 from mercer.data.table import listed
+from mercer.errors import InvalidInput, InvalidParameter, TooLarge, UnreadableFile
 
 ROWS = 2**14
 """Rows that are read at one time by those who walk over all of them."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, cast
 
-from mercer.check import InvalidParameter
 from mercer.data.dialect import checked_encoding
 from mercer.data.table import Role, listed
+from mercer.errors import InvalidParameter
 
 NO_DELIMITERS = frozenset('"\r\n\0')
 """Characters that mean something else in a table, or nothing."""
@@ -33,7 +33,7 @@ def checked_options(given: Mapping[str, Any], *, are_sets: bool) -> Options:
     >>> checked_options({"delimiter": "ab"}, are_sets=False)
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidParameter: delimiter must be one character between cells, such as ',' or a tab, found 'ab'
+    mercer.errors.InvalidParameter: delimiter must be one character between cells, such as ',' or a tab, found 'ab'
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     unknown = sorted(given.keys() - Options.__annotations__.keys())
     if unknown:

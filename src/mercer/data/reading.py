@@ -9,17 +9,7 @@ from typing import Any, Literal, TypedDict, overload
 
 import numpy as np
 
-from mercer.check import (
-    Advice,
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    UnreadableFile,
-    is_annotated,
-    memory_bytes,
-    number,
-    refuse_lazy,
-)
+from mercer.check import Array, is_annotated, memory_bytes, number, refuse_lazy
 from mercer.data.annotated import columns_of_annotated
 from mercer.data.arrays import as_matrix, read_npy, read_npz
 from mercer.data.arrow import read_arrow, read_parquet
@@ -35,6 +25,7 @@ from mercer.data.missing import Missing, Policies, policies
 from mercer.data.options import Options, checked_options, checked_roles, words
 from mercer.data.source import MEMORY, RATIO, Limits, kind_of, regular
 from mercer.data.table import Role, Table
+from mercer.errors import Advice, InvalidInput, InvalidParameter, UnreadableFile
 
 KINDS = ("auto", "table", "matrix", "graph", "strings", "sets")
 GRAPHS = (".graphml", ".edges", ".edgelist")

@@ -11,11 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from mercer.check import (
-    Advice,
-    TooLarge,
-    UnreadableFile,
-)
+from mercer.errors import Advice, TooLarge, UnreadableFile
 
 SMALL = 2**20
 """Bytes below which no ratio of compression is suspicious."""

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, how_many, is_missing
+from mercer.check import Array, how_many, is_missing
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter
 
 SHOWN = 6
 """Names that a message or a summary lists before it only counts."""

@@ -10,10 +10,11 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from mercer.check import Array, InvalidInput, InvalidParameter, is_annotated
+from mercer.check import Array, is_annotated
 from mercer.data.frames import index_names
 from mercer.data.table import as_column
 from mercer.display import MOST_LINES
+from mercer.errors import InvalidInput, InvalidParameter
 
 SHOWN = MOST_LINES - 2
 """Rows of a long table that are shown, beside its head and how many more there are."""

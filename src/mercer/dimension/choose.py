@@ -7,10 +7,11 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from mercer.check import InvalidInput, InvalidParameter, number
+from mercer.check import number
 from mercer.dimension.horn import parallel_analysis
 from mercer.dimension.rules import Choice, by_kaiser, by_scree, by_share
 from mercer.engines.cpu import Threads
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.planning import flops, plan
 from mercer.progress import Progress
 from mercer.settings import LEVEL, RandomState

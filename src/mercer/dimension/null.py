@@ -8,17 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    Points,
-    as_numpy,
-    members,
-    vectors,
-)
+from mercer.check import Array, Points, as_numpy, members, vectors
 from mercer.data.mixed import rows as as_rows
 from mercer.engines.cpu import Threads
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.sets import as_sets, in_order, incidence

@@ -11,7 +11,8 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, number_array
+from mercer.check import Array, number_array
+from mercer.errors import InvalidInput
 from mercer.resampling import Resampling
 
 T = TypeVar("T")

@@ -6,12 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-)
+from mercer.check import Array
 from mercer.dimension.null import Exchanged, Subject, kernel_subject, linear_subject
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.vectors import Linear

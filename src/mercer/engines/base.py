@@ -8,9 +8,10 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from mercer.check import Array, MercerError
+from mercer.check import Array
 from mercer.check import memory_bytes as memory_bytes
 from mercer.engines.tiles import Block, Tiles
+from mercer.errors import MercerError
 from mercer.progress import Progress
 
 

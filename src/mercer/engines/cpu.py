@@ -16,9 +16,10 @@ from typing import Any, TypeVar
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from mercer.check import Array, InvalidParameter, chunks, whole
+from mercer.check import Array, chunks, whole
 from mercer.engines.base import Engine, memory_bytes
 from mercer.engines.tiles import Block, Tiles
+from mercer.errors import InvalidParameter
 from mercer.kernels.pairs import exponential, numpy_exponential
 from mercer.progress import Progress
 

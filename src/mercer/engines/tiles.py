@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, Points, as_numpy, chunks, vectors
+from mercer.check import Array, Points, as_numpy, chunks, vectors
+from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
 from mercer.kernels.bounds import Arithmetic, gamma
 from mercer.kernels.counts import remembered

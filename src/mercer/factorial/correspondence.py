@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, NotAvailable, refuse_non_finite
+from mercer.check import Array, refuse_non_finite
 from mercer.data.tidy import as_frame, columns_of, library_of
+from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import numbers_of, register
 from mercer.factorial.features import FeaturePCA
 from mercer.kernels.abundances import ChiSquare

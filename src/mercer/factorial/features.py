@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from mercer.check import Array, InvalidInput, NotAvailable, Points
+from mercer.check import Array, Points
+from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import all_or_nothing, weights_of
 from mercer.gram import shares
 from mercer.kernels.base import Kernel

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, NotAvailable, part_of
+from mercer.check import Array, part_of
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown
+from mercer.errors import InvalidInput, NotAvailable
 from mercer.factorial.features import FeaturePCA
 from mercer.factorial.tables import is_categorical, kernels_of, read
 from mercer.kernels.base import Kernel

@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.factorial.mixed import TablePCA, sum_of
 from mercer.factorial.tables import is_categorical, kernels_of
 from mercer.kernels.base import Kernel

@@ -8,16 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    as_numpy,
-    is_missing,
-    members,
-    refuse_non_finite,
-)
+from mercer.check import Array, as_numpy, is_missing, members, refuse_non_finite
 from mercer.data.mixed import rows
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.variables import Category, Standardised
 from mercer.points import Rows

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, as_numpy, chunks
+from mercer.check import Array, as_numpy, chunks
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Block
+from mercer.errors import InvalidInput
 from mercer.gram import Gram
 from mercer.kernels.pairs import Table
 

@@ -12,16 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import t as student
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    Points,
-    number,
-    real_array,
-    whole,
-)
+from mercer.check import Array, Points, number, real_array, whole
 from mercer.determinant import log_determinant, skewed_quantile
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gp.blocks import partial_products
 from mercer.gp.evidence import Observations, orthonormal
 from mercer.gp.preconditioner import Preconditioner, landmarks_of

@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from mercer.check import Array, InvalidInput, NotPositiveDefinite, Points
+from mercer.check import Array, Points
 from mercer.engines.lapack import factor_in_place, invert_in_place, whitened
 from mercer.engines.tiles import Block
+from mercer.errors import InvalidInput, NotPositiveDefinite
 from mercer.gp.blocks import contracted
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Kind

@@ -8,8 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, MercerError
+from mercer.check import Array
 from mercer.engines.cpu import Threads
+from mercer.errors import InvalidParameter, MercerError
 from mercer.gp.evidence import Observations, conditioned, gradient
 from mercer.gp.search import STEPS, Objective, Optimum, best_of, curvature, descend, starts
 from mercer.gp.tuning import Prior, Tuned

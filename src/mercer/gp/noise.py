@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, real_array
+from mercer.check import Array, real_array
+from mercer.errors import InvalidParameter
 
 NOISE = "noise_variance"
 
@@ -29,7 +30,7 @@ def each_noise(given: Any, n: int) -> Array | None:
     >>> each_noise([0.1, -0.2], 2)
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidParameter: noise_variance[1] must be >= 0, found -0.2
+    mercer.errors.InvalidParameter: noise_variance[1] must be >= 0, found -0.2
     """
     if np.ndim(given) == 0:
         return None

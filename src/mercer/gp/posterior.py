@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, MercerError
+from mercer.check import Array
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.errors import MercerError
 from mercer.gp.noise import NoNoise
 from mercer.settings import CONFIDENCE, confidence_of
 from mercer.spelling import spelled

@@ -16,7 +16,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, Points
+from mercer.check import Array, Points
+from mercer.errors import InvalidParameter
 from mercer.gp.estimate import (
     TOL,
     LikelihoodInterval,

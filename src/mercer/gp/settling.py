@@ -9,7 +9,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import eigh
 
-from mercer.check import Array, MercerError
+from mercer.check import Array
+from mercer.errors import MercerError
 from mercer.gp.search import held, updated
 
 Derivatives: TypeAlias = Callable[[Array], tuple[Array, Array]]

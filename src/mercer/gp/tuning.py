@@ -8,15 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidParameter,
-    MercerError,
-    NotDifferentiable,
-    Points,
-    number,
-    numbers,
-)
+from mercer.check import Array, Points, number, numbers
+from mercer.errors import InvalidParameter, MercerError, NotDifferentiable
 from mercer.gp.noise import NOISE as NOISE
 from mercer.kernels.base import Kernel
 from mercer.kernels.tree import with_parameters

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter
+from mercer.check import Array
+from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns, columns_read
 from mercer.points import Rows, take

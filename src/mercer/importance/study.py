@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, chunks, whole
+from mercer.check import Array, chunks, whole
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import require_fit
 from mercer.importance.columns import Column, columns_of, groups_of
 from mercer.importance.systems import Covariances, Landmarks, Moved, System, Whole

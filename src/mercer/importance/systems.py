@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
-from mercer.check import Array, InvalidInput, NotPositiveDefinite
+from mercer.check import Array
+from mercer.errors import InvalidInput, NotPositiveDefinite
 from mercer.importance.columns import shuffled, split
 from mercer.importance.tables import Group, shares_squares, width
 from mercer.kernels.base import Kernel

@@ -14,15 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidParameter,
-    NotPositiveDefinite,
-    Points,
-    namespace,
-    number,
-    numbers,
-)
+from mercer.check import Array, Points, namespace, number, numbers
+from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
 from mercer.kernels.composite import (

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer.check import Array, InvalidInput, Points, members, namespace, nonnegative
+from mercer.check import Array, Points, members, namespace, nonnegative
+from mercer.errors import InvalidInput
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.batch import as_graphs, refuse_directed, refuse_negative
 from mercer.kernels.counts import Counted, Counts, beside, compact, tally

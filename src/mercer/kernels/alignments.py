@@ -8,16 +8,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidParameter,
-    NotPositiveDefinite,
-    Points,
-    chunks,
-    namespace,
-    nonnegative,
-    number,
-)
+from mercer.check import Array, Points, chunks, namespace, nonnegative, number
+from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, FrozenArray, Kernel, value
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.rowwise import row_by_row

@@ -7,7 +7,8 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, Points, members, namespace, whole
+from mercer.check import Array, Points, members, namespace, whole
+from mercer.errors import InvalidInput
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.batch import Batch, as_graphs, refuse_negative
 from mercer.kernels.composite import refuse_conditional

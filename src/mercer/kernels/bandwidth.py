@@ -9,7 +9,8 @@ from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, Points, as_numpy, number, numbers, vectors
+from mercer.check import Array, Points, as_numpy, number, numbers, vectors
+from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.metric import median_distance, sampled
 from mercer.kernels.pairs import LARGEST_SQUARE, Scale, Table, multiply_scales

@@ -9,17 +9,8 @@ from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidParameter,
-    NoFeatureMap,
-    NotDifferentiable,
-    Points,
-    finite,
-    in_dtype_of,
-    is_single,
-    namespace,
-)
+from mercer.check import Array, Points, finite, in_dtype_of, is_single, namespace
+from mercer.errors import InvalidParameter, NoFeatureMap, NotDifferentiable
 from mercer.kernels.frozen import FrozenArray as FrozenArray
 from mercer.kernels.pairs import Aligned, Pairs, Scale, Table, checked_scale, real
 from mercer.kernels.statements import Kind as Kind

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer.check import Array, InvalidInput, Points, members
+from mercer.check import Array, Points, members
+from mercer.errors import InvalidInput
 from mercer.kernels.graph import Graph
 
 

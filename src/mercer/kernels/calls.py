@@ -7,17 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    MercerError,
-    Points,
-    chunks,
-    how_many,
-    members,
-    number_array,
-    part_of,
-)
+from mercer.check import Array, Points, chunks, how_many, members, number_array, part_of
+from mercer.errors import InvalidInput, MercerError
 from mercer.points import SparseRows
 
 Function: TypeAlias = Callable[[Any, Any], Any]

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
-from mercer.check import Array, InvalidParameter, NotPositiveDefinite, nonnegative, whole
+from mercer.check import Array, nonnegative, whole
+from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.bounds import Arithmetic, Bound
 from mercer.kernels.pairs import Pairs, Scale, Statistic

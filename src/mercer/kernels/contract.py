@@ -10,19 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    MercerError,
-    NoFeatureMap,
-    NotDifferentiable,
-    Points,
-    as_numpy,
-    how_many,
-    namespace,
-    vectors,
-)
+from mercer.check import Array, Points, as_numpy, how_many, namespace, vectors
 from mercer.display import Shown
+from mercer.errors import InvalidInput, MercerError, NoFeatureMap, NotDifferentiable
 from mercer.kernels.base import STRUCTURAL, Kernel, Kind
 from mercer.kernels.bounds import Arithmetic
 from mercer.kernels.coordinates import coordinates, stepped

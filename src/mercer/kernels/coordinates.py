@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, NotDifferentiable
+from mercer.check import Array
+from mercer.errors import NotDifferentiable
 from mercer.points import Rows
 
 

@@ -16,17 +16,8 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 from scipy.sparse import csr_array, hstack
 
-from mercer.check import (
-    Array,
-    NoFeatureMap,
-    Points,
-    as_numpy,
-    chunks,
-    finite,
-    how_many,
-    members,
-    namespace,
-)
+from mercer.check import Array, Points, as_numpy, chunks, finite, how_many, members, namespace
+from mercer.errors import NoFeatureMap
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned, Pairs
 from mercer.points import (

@@ -11,8 +11,6 @@ from scipy.linalg import eigh
 
 from mercer.check import (
     Array,
-    InvalidInput,
-    NotPositiveDefinite,
     Points,
     chunks,
     how_many,
@@ -24,6 +22,7 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.display import Shown
+from mercer.errors import InvalidInput, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.probing import (
     DIRECT_POINTS,

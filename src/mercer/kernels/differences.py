@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from mercer.check import Array, MercerError
+from mercer.check import Array
+from mercer.errors import MercerError
 
 STEP = 1e-4
 """Steps of differences, as a part of what is moved: errors of 1e-10 in the values become 1e-6."""

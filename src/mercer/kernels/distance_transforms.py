@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from mercer.check import Array, InvalidInput, InvalidParameter, finite, number, real_array
+from mercer.check import Array, finite, number, real_array
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.definite import ASYMMETRY, eigenvalues
 from mercer.kernels.geometry import (
     across,

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from mercer.check import InvalidInput, Points, as_numpy, rows_of, vectors
+from mercer.check import Points, as_numpy, rows_of, vectors
+from mercer.errors import InvalidInput
 
 
 def listed(points: Any) -> Points:

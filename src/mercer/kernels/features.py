@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, NoFeatureMap, finite, namespace
+from mercer.check import Array, finite, namespace
+from mercer.errors import NoFeatureMap
 
 MOST_FEATURES = 100_000
 """More columns than this are never what an explicit feature map is wanted for."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mercer.check import DataWarning, InvalidInput
 from mercer.display import warn
+from mercer.errors import DataWarning, InvalidInput
 
 SHOWN = 10
 """Attributes that a message names."""

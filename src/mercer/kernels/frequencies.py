@@ -7,7 +7,8 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
+from mercer.errors import InvalidInput
 from mercer.kernels.pairs import Scale
 
 

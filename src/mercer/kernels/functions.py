@@ -9,8 +9,6 @@ import numpy as np
 
 from mercer.check import (
     Array,
-    InvalidInput,
-    InvalidParameter,
     Points,
     as_numpy,
     how_many,
@@ -19,6 +17,7 @@ from mercer.check import (
     square_matrix,
     worst_asymmetry,
 )
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, FrozenArray, Kernel, value
 from mercer.kernels.pairs import Pairs, Scale, codes
 

@@ -7,15 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NotPositiveDefinite,
-    numbers,
-    plain_array,
-    power_of_two,
-)
+from mercer.check import Array, numbers, plain_array, power_of_two
+from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.definite import (
     ASYMMETRY,
     ROUNDING,

@@ -9,7 +9,8 @@ from typing import Any, cast
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from mercer.check import Array, InvalidInput, as_numpy, real_array, whole
+from mercer.check import Array, as_numpy, real_array, whole
+from mercer.errors import InvalidInput
 from mercer.kernels.foreign import Names, is_edges, is_igraph, is_networkx, parts_of
 from mercer.kernels.written import ATOM, LONGEST_TEXT, Name, literal
 
@@ -46,7 +47,7 @@ class Graph:
     >>> Graph([(0, 1), (1, 0)])
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: the edge (0, 1) is given twice; an undirected graph has each edge once, in either direction
+    mercer.errors.InvalidInput: the edge (0, 1) is given twice; an undirected graph has each edge once, in either direction
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
 
     __slots__ = (

@@ -12,20 +12,8 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NoFeatureMap,
-    NotPositiveDefinite,
-    Points,
-    as_numpy,
-    members,
-    namespace,
-    number,
-    numbers,
-    whole,
-)
+from mercer.check import Array, Points, as_numpy, members, namespace, number, numbers, whole
+from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap, NotPositiveDefinite
 from mercer.kernels.base import ATOM, Domain, Kernel, Name, literal, value
 from mercer.kernels.pairs import Pairs
 

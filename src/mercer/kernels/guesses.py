@@ -9,16 +9,9 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import (
-    DataWarning,
-    InvalidInput,
-    Points,
-    as_numpy,
-    how_many,
-    is_missing,
-    members,
-)
+from mercer.check import Points, as_numpy, how_many, is_missing, members
 from mercer.display import warn
+from mercer.errors import DataWarning, InvalidInput
 from mercer.kernels.abundances import Aitchison, BrayCurtis
 from mercer.kernels.base import Kernel
 from mercer.kernels.equality import hashable

@@ -8,16 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    Points,
-    as_numpy,
-    how_many,
-    namespace,
-    number,
-)
+from mercer.check import Array, Points, as_numpy, how_many, namespace, number
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.factors import factors_of_cosines

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse.csgraph import connected_components
 
-from mercer.check import Array, InvalidInput, Points, as_numpy, how_many, namespace, nonnegative
+from mercer.check import Array, Points, as_numpy, how_many, namespace, nonnegative
+from mercer.errors import InvalidInput
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.batch import refuse_directed, refuse_negative
 from mercer.kernels.graph import Graph

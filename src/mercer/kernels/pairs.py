@@ -18,9 +18,7 @@ from scipy.sparse import csr_array, hstack
 from mercer.check import (
     NUMPY,
     Array,
-    InvalidInput,
     Namespace,
-    NotDifferentiable,
     Points,
     as_numpy,
     how_many,
@@ -31,6 +29,7 @@ from mercer.check import (
     refuse_sparse,
     vectors,
 )
+from mercer.errors import InvalidInput, NotDifferentiable
 from mercer.kernels import calls
 from mercer.kernels.equality import hashable, listed
 from mercer.kernels.squares import DISTANCE_ACCURACY as DISTANCE_ACCURACY

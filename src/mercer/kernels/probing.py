@@ -8,17 +8,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_array_api_obj
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    MercerError,
-    Points,
-    as_numpy,
-    finite,
-    how_many,
-    part_of,
-    rows_of,
-)
+from mercer.check import Array, Points, as_numpy, finite, how_many, part_of, rows_of
+from mercer.errors import InvalidInput, MercerError
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Table
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, NotPositiveDefinite, as_numpy, namespace, number
+from mercer.check import Array, as_numpy, namespace, number
+from mercer.errors import NotPositiveDefinite
 from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth
 from mercer.kernels.bandwidth import positive as positive
 from mercer.kernels.base import Domain, Kind, value

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any, ClassVar
 
-from mercer.check import Array, InvalidParameter, Points, number, whole
+from mercer.check import Array, Points, number, whole
+from mercer.errors import InvalidParameter
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.radial import Gaussian, Laplacian

@@ -10,8 +10,6 @@ from array_api_compat import is_array_api_obj
 
 from mercer.check import (
     Array,
-    InvalidInput,
-    InvalidParameter,
     Points,
     as_numpy,
     finite,
@@ -21,6 +19,7 @@ from mercer.check import (
     numbers,
     vectors,
 )
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.transforms import OfPoints

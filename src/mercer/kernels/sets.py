@@ -11,16 +11,8 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 from scipy.sparse import csr_array
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NoFeatureMap,
-    Points,
-    as_numpy,
-    members,
-    namespace,
-)
+from mercer.check import Array, Points, as_numpy, members, namespace
+from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap
 from mercer.kernels.base import Domain, value
 from mercer.kernels.counts import Counted, Counts, Remembered
 from mercer.kernels.features import refuse_too_many

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, Points, namespace
+from mercer.check import Array, Points, namespace
+from mercer.errors import InvalidParameter
 from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.bounds import Arithmetic, Bound

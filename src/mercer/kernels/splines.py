@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar
 
-from mercer.check import Array, InvalidInput, Points, namespace, vectors
+from mercer.check import Array, Points, namespace, vectors
+from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel, value
 from mercer.kernels.pairs import Pairs, is_complex
 

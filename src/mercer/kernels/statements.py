@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from mercer.check import InvalidParameter, NoFeatureMap
+from mercer.errors import InvalidParameter, NoFeatureMap
 from mercer.kernels.bounds import Arithmetic, Bound
 from mercer.kernels.frequencies import Frequencies
 from mercer.kernels.pairs import Statistic

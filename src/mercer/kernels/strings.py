@@ -11,15 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NoFeatureMap,
-    Points,
-    members,
-    whole,
-)
+from mercer.check import Array, Points, members, whole
+from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap
 from mercer.kernels.base import Domain, value
 from mercer.kernels.counts import Counted, Counts, beside, occupied, tally
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, NotPositiveDefinite, square_matrix
+from mercer.check import Array, square_matrix
+from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.frozen import FrozenArray
 from mercer.kernels.strings import ALPHABETS
 

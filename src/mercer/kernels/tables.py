@@ -12,11 +12,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from mercer.check import (
-    Advice,
     Array,
-    DataWarning,
-    InvalidInput,
-    InvalidParameter,
     Points,
     as_numpy,
     is_missing,
@@ -26,6 +22,7 @@ from mercer.check import (
     numbers,
 )
 from mercer.display import warn
+from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter
 from mercer.kernels.algebra import Product
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.composite import Composite, refuse_conditional, times

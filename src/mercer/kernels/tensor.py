@@ -7,14 +7,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NotDifferentiable,
-    Points,
-    members,
-)
+from mercer.check import Array, Points, members
+from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable
 from mercer.kernels.algebra import Product, Sum
 from mercer.kernels.base import ATOM, Kernel, Name, snake, value
 from mercer.kernels.composite import Composite, refuse_conditional

@@ -13,7 +13,8 @@ from math import inf, isfinite
 from operator import add, mul, neg, sub, truediv
 from typing import Any, NamedTuple, NoReturn
 
-from mercer.check import InvalidParameter, WrittenFormError, number
+from mercer.check import number
+from mercer.errors import InvalidParameter, WrittenFormError
 from mercer.kernels import (  # noqa: F401  (by name)
     abundances,
     aligned,
@@ -95,7 +96,7 @@ def kernel(text: str | Kernel) -> Kernel:
     >>> kernel("linear() + gaussain()")
     Traceback (most recent call last):
     ...
-    mercer.check.WrittenFormError: expected a kernel, found 'gaussain' (did you mean gaussian?), at character 12
+    mercer.errors.WrittenFormError: expected a kernel, found 'gaussain' (did you mean gaussian?), at character 12
         linear() + gaussain()
                    ^
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)

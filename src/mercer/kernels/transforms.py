@@ -10,20 +10,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    MercerError,
-    NotDifferentiable,
-    Points,
-    finite,
-    how_many,
-    members,
-    namespace,
-    numbers,
-    vectors,
-)
+from mercer.check import Array, Points, finite, how_many, members, namespace, numbers, vectors
+from mercer.errors import InvalidInput, InvalidParameter, MercerError, NotDifferentiable
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import dense
@@ -52,7 +40,7 @@ class OfPoints:
     >>> OfPoints(lambda x: 2.0 * x, "f")([1.0])
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: f cannot read points given as a list (can't multiply sequence by non-int of type 'float'); a function gets the points as they are passed: pass an array
+    mercer.errors.InvalidInput: f cannot read points given as a list (can't multiply sequence by non-int of type 'float'); a function gets the points as they are passed: pass an array
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
 
     function: Callable[[Any], Any]

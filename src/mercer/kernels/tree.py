@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from mercer.check import InvalidParameter
+from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel
 
 

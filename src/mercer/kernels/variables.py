@@ -10,10 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import (
-    Advice,
     Array,
-    InvalidInput,
-    InvalidParameter,
     Points,
     as_numpy,
     is_missing,
@@ -23,6 +20,7 @@ from mercer.check import (
     numbers,
     vectors,
 )
+from mercer.errors import Advice, InvalidInput, InvalidParameter
 from mercer.kernels.bandwidth import positive
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, Remembered, tally

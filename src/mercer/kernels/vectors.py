@@ -11,10 +11,6 @@ import numpy as np
 
 from mercer.check import (
     Array,
-    InvalidInput,
-    InvalidParameter,
-    NotDifferentiable,
-    NotPositiveDefinite,
     Points,
     as_numpy,
     finite,
@@ -26,6 +22,7 @@ from mercer.check import (
     whole,
     worst_asymmetry,
 )
+from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
 from mercer.kernels.factors import factors_of_features

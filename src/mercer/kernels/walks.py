@@ -7,7 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, Points, namespace, nonnegative
+from mercer.check import Array, Points, namespace, nonnegative
+from mercer.errors import InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.batch import as_graphs, refuse_directed, refuse_negative
 from mercer.kernels.graph import Graph

@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, NotAvailable, chunks, finite, number, whole
+from mercer.check import Array, chunks, finite, number, whole
 from mercer.data.tidy import library_of
 from mercer.display import costly, forget
 from mercer.engines.base import Engine
+from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, one_of, weights_of
 from mercer.gram import Gram
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues

@@ -11,9 +11,10 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from mercer.check import Array, InvalidInput, chunks, finite, power_of_two, refuse_non_finite
+from mercer.check import Array, chunks, finite, power_of_two, refuse_non_finite
 from mercer.data.matrices import SquareMatrix
 from mercer.data.tidy import row_names
+from mercer.errors import InvalidInput
 from mercer.estimator import column_names, numbers_of, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
 from mercer.points import matrix_of

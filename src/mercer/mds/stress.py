@@ -14,18 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from mercer.check import (
-    Advice,
-    Advised,
-    Array,
-    InvalidInput,
-    finite,
-    number,
-    real_array,
-    whole,
-)
+from mercer.check import Array, finite, number, real_array, whole
 from mercer.data.tidy import library_of
 from mercer.display import Shown, forget, warn
+from mercer.errors import Advice, Advised, InvalidInput
 from mercer.estimator import Model, in_dtype_of, one_of
 from mercer.mds.descent import End, Pairs, descended, start_maps
 from mercer.mds.distances import (

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 import numpy as np
 from scipy.stats import rankdata
 
-from mercer.check import Array, InvalidParameter
+from mercer.check import Array
+from mercer.errors import InvalidParameter
 
 CONSTANT = 1e-12
 """The deviation of a gene, as a share of its values, below which it is constant."""

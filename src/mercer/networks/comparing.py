@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
+from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
 from mercer.kernels.aligned import AlignedEdges
 from mercer.kernels.base import Kernel

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, refuse_non_finite
+from mercer.check import Array, refuse_non_finite
 from mercer.data.frames import is_frame
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import numbers_of
 
 

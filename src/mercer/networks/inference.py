@@ -10,9 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from mercer.check import Array, InvalidInput, InvalidParameter, number, whole
+from mercer.check import Array, number, whole
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import is_yes, one_of
 from mercer.kernels.graph import Graph
 from mercer.networks import coefficients

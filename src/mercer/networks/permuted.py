@@ -9,7 +9,8 @@ from threading import Event
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, chunks, whole
+from mercer.check import Array, chunks, whole
+from mercer.errors import InvalidParameter
 from mercer.networks.coefficients import CONSTANT
 from mercer.networks.comparing import Comparison, checked
 from mercer.networks.drawing import TOGETHER, shared_out

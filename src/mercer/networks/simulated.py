@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, number, whole
+from mercer.check import Array, number, whole
 from mercer.data.table import Table, as_labels
 from mercer.display import Shown
+from mercer.errors import InvalidParameter
 from mercer.kernels.graph import Graph
 from mercer.settings import RandomState, generator_of, seed_of
 

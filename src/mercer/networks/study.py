@@ -9,8 +9,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, whole
+from mercer.check import Array, whole
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.networks.coefficients import unconverged
 from mercer.networks.comparing import Comparison, checked

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, MercerError
+from mercer.check import Array
+from mercer.errors import MercerError
 from mercer.gp import GaussianProcess, SampledOptimum
 from mercer.kernels.tree import parameters
 from mercer.page.sections import Picture, Section

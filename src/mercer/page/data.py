@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, MercerError, how_many
+from mercer.check import Array, how_many
 from mercer.data.table import Column, Role, Table
 from mercer.dimension.choose import Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
+from mercer.errors import MercerError
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import positive_definite
 from mercer.page.formula import mathml

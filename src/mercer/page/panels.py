@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, MercerError, how_many
+from mercer.check import Array, how_many
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice, KaiserChoice
+from mercer.errors import MercerError
 from mercer.kernels.vectors import Linear
 from mercer.page.limits import PAGE
 from mercer.page.sections import Section

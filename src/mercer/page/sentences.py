@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import InvalidInput
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
+from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import columns_read
 from mercer.kernels.tree import parameters

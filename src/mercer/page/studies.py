@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import NotDifferentiable
+from mercer.errors import NotDifferentiable
 from mercer.importance import Importance
 from mercer.page.limits import PAGE
 from mercer.page.sections import Picture, Section

@@ -10,16 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NotAvailable,
-    NotPositiveDefinite,
-)
+from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
+from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, NotPositiveDefinite
 from mercer.estimator import require_fit
 from mercer.kernels.tables import columns_read
 from mercer.points import lies_on_disk

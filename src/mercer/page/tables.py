@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
 from mercer.data.table import Column, Role, Table
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
+from mercer.errors import InvalidInput
 from mercer.page.limits import PAGE
 from mercer.page.subject import Passive, Subject
 from mercer.page.text import clean, short

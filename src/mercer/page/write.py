@@ -12,10 +12,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mercer.check import InvalidInput
 from mercer.data.extras import extra
 from mercer.data.source import regular
 from mercer.dimension.rules import Choice
+from mercer.errors import InvalidInput
 from mercer.page.data import Value, describe
 from mercer.page.limits import PAGE
 from mercer.page.panels import map_sections

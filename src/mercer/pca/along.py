@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.errors import InvalidInput
 from mercer.estimator import require_fit
 from mercer.pca.slopes import has_variables
 from mercer.points import readings

@@ -7,11 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    Points,
-)
+from mercer.check import Array, Points
+from mercer.errors import InvalidInput
 from mercer.estimator import in_dtype_of
 from mercer.gram import columns
 from mercer.kernels.base import Kernel

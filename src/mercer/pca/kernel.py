@@ -11,19 +11,10 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import (
-    Advice,
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NotAvailable,
-    number,
-    real_array,
-    shares_of,
-    whole,
-)
+from mercer.check import Array, number, real_array, shares_of, whole
 from mercer.engines.base import Engine
 from mercer.engines.cpu import engine_of
+from mercer.errors import Advice, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
     OF_KERNELS,
     KernelModel,

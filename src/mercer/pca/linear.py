@@ -15,18 +15,9 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import (
-    Advice,
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NotAvailable,
-    real_array,
-    refuse_non_finite,
-    shares_of,
-    whole,
-)
+from mercer.check import Array, real_array, refuse_non_finite, shares_of, whole
 from mercer.display import warn
+from mercer.errors import Advice, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
     Model,
     axes_asked,

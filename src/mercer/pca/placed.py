@@ -11,11 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    Points,
-    power_of_two,
-)
+from mercer.check import Array, Points, power_of_two
 from mercer.gram import columns
 from mercer.points import (
     SparseRows,

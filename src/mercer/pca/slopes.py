@@ -7,16 +7,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NotDifferentiable,
-    Points,
-    chunks,
-    how_many,
-    members,
-)
+from mercer.check import Array, Points, chunks, how_many, members
+from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable
 from mercer.estimator import is_yes, require_fit
 from mercer.kernels.base import Kernel
 from mercer.kernels.coordinates import coordinates, how_wide

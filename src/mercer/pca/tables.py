@@ -13,7 +13,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from mercer.check import Array, InvalidInput, chunks, refuse_non_finite
+from mercer.check import Array, chunks, refuse_non_finite
+from mercer.errors import InvalidInput
 from mercer.estimator import CHUNK, pieces
 
 EPSILON = float(np.finfo(float).eps)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.check import Array, NotPositiveDefinite
+from mercer.check import Array
+from mercer.errors import NotPositiveDefinite
 from mercer.gram import Centred
 from mercer.spectrum import Spectrum
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, number, whole
+from mercer.check import Array, number, whole
+from mercer.errors import InvalidParameter
 from mercer.pictures.colours import BLUE, GREY, INK, PALE, RED, Scale
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.limits import LIMITS

@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
+from mercer.errors import InvalidInput
 
 PALETTE = (
     "#0072B2",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
 from mercer.compare.consensus import Consensus
 from mercer.compare.measures import Dependence
 from mercer.compare.several import Comparison
+from mercer.errors import InvalidInput
 from mercer.pictures.colours import BLUE, GREY, PALE, RED, Scale, hexes
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.limits import LIMITS

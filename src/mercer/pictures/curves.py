@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, real_array
+from mercer.check import Array, real_array
+from mercer.errors import InvalidInput
 from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.limits import LIMITS

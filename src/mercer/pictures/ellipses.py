@@ -6,7 +6,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter
+from mercer.check import Array
+from mercer.errors import InvalidParameter
 from mercer.settings import CONFIDENCE, confidence_of
 
 Kind = Literal["concentration", "confidence"]

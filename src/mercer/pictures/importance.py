@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, whole
+from mercer.check import Array, whole
+from mercer.errors import InvalidInput
 from mercer.importance import Importance
 from mercer.pictures.circle import percents
 from mercer.pictures.colours import BLUE, GREY, INK, PALE, PALETTE

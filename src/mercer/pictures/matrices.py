@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, real_array, square_matrix
+from mercer.check import Array, real_array, square_matrix
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.pictures.colours import Scale, coloured, hexes
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.limits import LIMITS

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, NotAvailable
+from mercer.check import Array
+from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import Model, require_fit
 from mercer.pictures.shares import as_shares
 

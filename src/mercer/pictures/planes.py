@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, real_array
+from mercer.check import Array, real_array
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.pictures.colours import INK, RED, Coloured, Scale, coloured
 from mercer.pictures.crowds import density, thinned
 from mercer.pictures.drawing import Drawing

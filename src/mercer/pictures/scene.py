@@ -7,7 +7,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array, MissingExtra
+from mercer.check import Array
+from mercer.errors import MissingExtra
 from mercer.pictures.colours import INK, Scale
 
 Dash = Literal["solid", "dashed", "dotted"]

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, real_array, whole
+from mercer.check import Array, real_array, whole
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.pictures.scene import Axis
 from mercer.spectrum import Spectrum
 

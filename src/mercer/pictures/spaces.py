@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from mercer.check import Array, InvalidInput, real_array
+from mercer.check import Array, real_array
+from mercer.errors import InvalidInput
 from mercer.pictures.colours import BLUE, GREEN, RED, coloured
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.planes import as_individuals, clouds

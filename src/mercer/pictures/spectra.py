@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, number, real_array, whole
+from mercer.check import Array, number, real_array, whole
 from mercer.dimension.horn import ParallelAnalysis
+from mercer.errors import InvalidInput
 from mercer.pictures.circle import percents
 from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALE, PALETTE, RED
 from mercer.pictures.curves import DASHES

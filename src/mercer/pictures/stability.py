@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, real_array, whole
+from mercer.check import Array, real_array, whole
 from mercer.display import in_ranges
+from mercer.errors import InvalidInput
 from mercer.pictures.colours import BLUE, INK, PALE, RED
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.ellipses import Ellipse, ellipse, outline

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, finite, real_array, whole
+from mercer.check import Array, finite, real_array, whole
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.pictures.colours import INK, Scale, coloured
 from mercer.pictures.drawing import Drawing
 from mercer.pictures.limits import LIMITS

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import InvalidParameter
 from mercer.data.extras import extra
+from mercer.errors import InvalidParameter
 from mercer.pictures.colours import GREY, PALE, Scale, hexes, legible
 from mercer.pictures.labels import cut, placements, width_of
 from mercer.pictures.limits import LIMITS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
+from mercer.errors import InvalidInput
 from mercer.kernels.pairs import Aligned
 from mercer.preimages.radial import Found
 from mercer.preimages.targets import CANCELLED, Targets

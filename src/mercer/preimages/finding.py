@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, NotDifferentiable, number, real_array, whole
+from mercer.check import Array, number, real_array, whole
 from mercer.display import Shown
+from mercer.errors import InvalidInput, NotDifferentiable
 from mercer.estimator import as_kernel, one_of, require_fit
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mercer.check import Array, InvalidParameter, nonnegative
+from mercer.check import Array, nonnegative
+from mercer.errors import InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
 from mercer.data.tidy import Tidy
+from mercer.errors import InvalidInput
 from mercer.estimator import require_fit
 from mercer.gram import Gram
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, binom, chdtrc
 
-from mercer.check import Array, InvalidInput, InvalidParameter, whole
+from mercer.check import Array, whole
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
 from mercer.data.tidy import library_of
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
 from mercer.multiplicity import CORRECTIONS, by_permutation, corrected

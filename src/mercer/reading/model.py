@@ -8,9 +8,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, NotAvailable, number, real_array, whole
+from mercer.check import Array, number, real_array, whole
 from mercer.data.tidy import columns_of, frozen, library_of, row_names
 from mercer.display import forget, warn
+from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import column_names, require_fit
 from mercer.reading.outliers import Outliers
 from mercer.reading.remarks import ConstantColumns, ReadingWarning, named

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mercer.check import Advice, Advised
 from mercer.display import in_ranges, warn
+from mercer.errors import Advice, Advised
 
 NAMED = 5
 """Individuals or columns that a warning names before it only counts."""

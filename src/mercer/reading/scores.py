@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
+from mercer.errors import InvalidInput
 from mercer.estimator import require_fit
 from mercer.reading.values import Categories, correlations, scatters
 

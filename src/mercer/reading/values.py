@@ -9,13 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    NotAvailable,
-    NotPositiveDefinite,
-)
+from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown, warn
+from mercer.errors import NotAvailable, NotPositiveDefinite
 from mercer.points import readings
 from mercer.reading.remarks import AtBarycentre, named
 

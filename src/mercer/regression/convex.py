@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.special import expit
 
-from mercer.check import Array, InvalidInput, InvalidParameter
+from mercer.check import Array
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.regression.losses import Loss
 from mercer.regression.rounding import infeasibility, rounding
 from mercer.solve import Answer, Saddle

@@ -8,7 +8,8 @@ from functools import cached_property
 import numpy as np
 from scipy.interpolate import CubicSpline, PPoly
 
-from mercer.check import Array, InvalidParameter
+from mercer.check import Array
+from mercer.errors import InvalidParameter
 from mercer.regression.information import (
     Known,
     carried,

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, Points
+from mercer.check import Array, Points
+from mercer.errors import InvalidInput
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
@@ -80,7 +81,7 @@ def refuse_light(weights: Array, who: str, share: float = LIGHTEST) -> None:
     >>> refuse_light(np.array([1.0, 1e-30]), "the hinge loss")
     Traceback (most recent call last):
     ...
-    mercer.check.InvalidInput: the weight 1e-30 at row 1 is below 1e-16 of the largest, which the hinge loss cannot tell from 0: give 0
+    mercer.errors.InvalidInput: the weight 1e-30 at row 1 is below 1e-16 of the largest, which the hinge loss cannot tell from 0: give 0
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     light = np.flatnonzero((weights > 0) & (weights < share * weights.max()))
     if light.size:

@@ -12,20 +12,10 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    Points,
-    chunks,
-    in_dtype_of,
-    number,
-    shares_of,
-    weights_of,
-    whole,
-)
+from mercer.check import Array, Points, chunks, in_dtype_of, number, shares_of, weights_of, whole
 from mercer.display import warn
 from mercer.engines.base import Engine
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel

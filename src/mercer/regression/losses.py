@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, xlogy
 
-from mercer.check import Array, InvalidInput, InvalidParameter, number
+from mercer.check import Array, number
+from mercer.errors import InvalidInput, InvalidParameter
 
 
 @dataclass(frozen=True)

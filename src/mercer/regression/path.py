@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, whole
+from mercer.check import Array, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import require_fit
 from mercer.regression.curve import Curve
 from mercer.regression.kernel import KernelRegression

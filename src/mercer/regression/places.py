@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput
+from mercer.check import Array
+from mercer.errors import InvalidInput
 
 WIDEST = 1e100
 """A penalty is in units of the cubed range, which must be a double."""

@@ -10,18 +10,9 @@ from scipy.optimize import brentq
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    in_dtype_of,
-    number,
-    refuse_non_finite,
-    shares_of,
-    weights_of,
-    whole,
-)
+from mercer.check import Array, in_dtype_of, number, refuse_non_finite, shares_of, weights_of, whole
 from mercer.display import warn
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import Model, numbers_of
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen

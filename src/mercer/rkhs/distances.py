@@ -15,8 +15,6 @@ from array_api_compat import is_array_api_obj
 
 from mercer.check import (
     Array,
-    InvalidInput,
-    NotPositiveDefinite,
     Points,
     as_numpy,
     chunks,
@@ -29,6 +27,7 @@ from mercer.check import (
     vectors,
 )
 from mercer.display import Shown
+from mercer.errors import InvalidInput, NotPositiveDefinite
 from mercer.gram import shares
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, Table

@@ -11,20 +11,9 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from scipy.special import roots_legendre
 
-from mercer.check import (
-    Array,
-    InvalidInput,
-    InvalidParameter,
-    NotPositiveDefinite,
-    Points,
-    as_numpy,
-    chunks,
-    how_many,
-    number,
-    vectors,
-    whole,
-)
+from mercer.check import Array, Points, as_numpy, chunks, how_many, number, vectors, whole
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table, is_complex
 from mercer.kernels.text import kernel as read

@@ -21,9 +21,6 @@ from array_api_compat import is_array_api_obj
 
 from mercer.check import (
     Array,
-    InvalidInput,
-    InvalidParameter,
-    NotPositiveDefinite,
     Points,
     as_numpy,
     chunks,
@@ -37,6 +34,7 @@ from mercer.check import (
     whole,
 )
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table
 from mercer.kernels.text import kernel as read

@@ -9,7 +9,8 @@ from scipy import sparse
 from sklearn import kernel_approximation
 from sklearn.utils import check_random_state
 
-from mercer.check import Array, MercerError
+from mercer.check import Array
+from mercer.errors import MercerError
 from mercer.fourier import fourier_features
 from mercer.gram import Gram
 from mercer.kernels.radial import Gaussian

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn import gaussian_process
 
-from mercer.check import Array, MercerError
+from mercer.check import Array
+from mercer.errors import MercerError
 from mercer.gp import GaussianProcess
 from mercer.gp.tuning import NOISE
 from mercer.kernels.tree import parameters

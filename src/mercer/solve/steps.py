@@ -8,8 +8,9 @@ from typing import TypeAlias
 import numpy as np
 from scipy.linalg import blas, lapack, qr
 
-from mercer.check import Array, MercerError
+from mercer.check import Array
 from mercer.engines.lapack import factor_in_place
+from mercer.errors import MercerError
 
 DIRECT = 3_000
 """Up to this size the matrix is stored and factored."""

@@ -8,8 +8,9 @@ from time import perf_counter
 
 import numpy as np
 
-from mercer.check import Array, InvalidInput, InvalidParameter, nonnegative, number
+from mercer.check import Array, nonnegative, number
 from mercer.display import warn
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.bounds import gamma
 from mercer.solve.saddle import TINY, Answer, Saddle, entry_error

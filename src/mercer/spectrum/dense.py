@@ -9,11 +9,12 @@ import numpy as np
 from numpy.linalg import eigh  # scipy's does not let other threads run, not even for Ctrl-C
 
 from mercer.certificate import FAILURE, Certificate, probe_quantile, sine_bounds
-from mercer.check import Advice, Array, InvalidParameter, chunks, power_of_two
+from mercer.check import Array, chunks, power_of_two
 from mercer.engines.lapack import factor_in_place
 from mercer.engines.rounding import gamma
 from mercer.engines.tiles import TILE
 from mercer.engines.waiting import answered
+from mercer.errors import Advice, InvalidParameter
 from mercer.spectrum.values import (
     How,
     NotConverged,

@@ -16,11 +16,12 @@ from mercer.certificate import (
     frobenius_complement,
     trace_complement,
 )
-from mercer.check import Array, InvalidInput, Points, as_numpy
+from mercer.check import Array, Points, as_numpy
 from mercer.davidson import LANCZOS_COLUMNS, MOST_BLOCKS, Iteration, Limits, Noise, davidson
 from mercer.display import warn
 from mercer.engines.base import Engine
 from mercer.engines.tiles import TILE
+from mercer.errors import InvalidInput
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom

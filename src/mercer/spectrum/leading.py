@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from mercer.check import InvalidParameter, Points, number, whole
+from mercer.check import Points, number, whole
+from mercer.errors import InvalidParameter
 from mercer.gram import Centred
 from mercer.lowrank import Factored
 from mercer.settings import RandomState, seed_of

@@ -10,9 +10,10 @@ import numpy as np
 
 from mercer.barycentre import Barycentre
 from mercer.certificate import Certificate
-from mercer.check import Array, MercerError, Points, power_of_two
+from mercer.check import Array, Points, power_of_two
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.errors import MercerError
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import Factored

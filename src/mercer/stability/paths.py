@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from mercer.check import Array, InvalidInput, InvalidParameter, numbers
+from mercer.check import Array, numbers
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
 from mercer.progress import Progress, followed
 from mercer.reading import ReadingWarning

@@ -11,12 +11,8 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import clone
 
-from mercer.check import (
-    Advice,
-    Array,
-    InvalidInput,
-    chunks,
-)
+from mercer.check import Array, chunks
+from mercer.errors import Advice, InvalidInput
 from mercer.estimator import PRECOMPUTED, require_fit
 from mercer.pca import PCA, KernelPCA
 from mercer.reading import ReadingWarning

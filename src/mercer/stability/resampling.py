@@ -11,10 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.stats import f as fisher
 
-from mercer.check import Array, InvalidParameter
+from mercer.check import Array
 from mercer.data.tidy import as_frame
 from mercer.display import Shown, in_ranges
 from mercer.engines.parallel import in_order
+from mercer.errors import InvalidParameter
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, first_axes

@@ -22,7 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, CorruptFile, NotSaved, UnreadableFile
+from mercer.check import Array
+from mercer.errors import CorruptFile, NotSaved, UnreadableFile
 from mercer.store.packing import PLAIN, aligned
 
 MAGIC = b"\x89MERCER\n"

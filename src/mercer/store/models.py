@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import CorruptFile, NotStorable
 from mercer.data.source import in_one_line, regular
+from mercer.errors import CorruptFile, NotStorable
 from mercer.store.file import array_of, checked, parts_of, written
 from mercer.store.packing import Arrays, Taken, unpacked
 

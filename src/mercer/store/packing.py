@@ -14,12 +14,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix
 
-from mercer.check import (
-    Array,
-    CorruptFile,
-    MercerError,
-    NotStorable,
-)
+from mercer.check import Array
+from mercer.errors import CorruptFile, MercerError, NotStorable
 from mercer.kernels.base import Kernel
 from mercer.kernels.text import kernel as parsed
 from mercer.points import Paired

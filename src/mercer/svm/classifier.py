@@ -13,8 +13,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, in_dtype_of, number
+from mercer.check import Array, Points, in_dtype_of, number
 from mercer.engines.base import Engine
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import is_yes, one_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.check import Array, InvalidInput, InvalidParameter, Points, number, shares_of
+from mercer.check import Array, Points, number, shares_of
 from mercer.display import warn
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import KernelModel, as_kernel, on_engine, weights_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kind

@@ -18,7 +18,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn import svm as libsvm
 
-from mercer.check import Array, InvalidParameter
+from mercer.check import Array
+from mercer.errors import InvalidParameter
 from mercer.svm.expansion import (
     START,
     Expansion,

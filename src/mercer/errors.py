@@ -1,0 +1,104 @@
+"""What mercer raises and warns of on purpose, each with its advice as data."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Advice(NamedTuple):
+    """A parameter that a message speaks of, and a value that would work, where there is one.
+
+    In Python it is a keyword. Other doors have other words for the same, such as a flag of the
+    command line; ``text`` is for what a keyword does not say.
+
+    >>> str(Advice("missing", "drop")), str(Advice("memory")), str(Advice("degree", text="degree"))
+    ("missing='drop'", 'memory=', 'degree')
+    """
+
+    parameter: str
+    value: Any = ...
+    text: str = ""
+
+    def __str__(self) -> str:
+        return self.text or f"{self.parameter}={'' if self.value is ... else repr(self.value)}"
+
+
+class Advised(Exception):  # noqa: N818  (of errors and of warnings)
+    """A message, and after it the advice that stands in it.
+
+    >>> error = InvalidInput("give more axes: n_components=3", Advice("n_components", 3))
+    >>> str(error), error.advice[0].value
+    ('give more axes: n_components=3', 3)
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+    @property
+    def advice(self) -> tuple[Advice, ...]:
+        """What the message advises, or which parameter it speaks of."""
+        return tuple(part for part in self.args[1:] if isinstance(part, Advice))
+
+
+class MercerError(Advised):
+    """Everything mercer raises on purpose."""
+
+
+class InvalidInput(MercerError, ValueError):
+    """Data that cannot be used as they are; the message names the place and the remedy."""
+
+
+class InvalidParameter(MercerError, ValueError):
+    """A parameter outside the domain for which the theory holds."""
+
+
+class UnknownParameter(InvalidParameter, TypeError):
+    """A keyword that no parameter has; the message names the nearest, or the equivalent."""
+
+
+class NotAvailable(InvalidInput, AttributeError):
+    """An attribute that does not exist for this model and these data; the message says why."""
+
+
+class NotPositiveDefinite(MercerError, ValueError):
+    """An operation or a matrix that leaves the cone of positive definite kernels."""
+
+
+class NotDifferentiable(MercerError, TypeError):
+    """A derivative was asked of a kernel that has none, or whose derivative is not known."""
+
+
+class NoFeatureMap(MercerError, TypeError):
+    """Explicit features were asked of a kernel that has no finite feature map."""
+
+
+class WrittenFormError(InvalidInput):
+    """A text that is not a kernel; the message points at the position."""
+
+
+class UnreadableFile(InvalidInput):
+    """A file that is not what it should be; the message names the file and the place."""
+
+
+class TooLarge(UnreadableFile):
+    """A file that would take more memory than allowed, found before the memory was taken."""
+
+
+class CorruptFile(UnreadableFile):
+    """A stored model that is damaged, cut short, or not one at all."""
+
+
+class NotStorable(MercerError, TypeError):
+    """A model that holds what cannot be written as plain data, such as a Python function."""
+
+
+class NotSaved(MercerError, OSError):
+    """A file that could not be written; what was there before is still there."""
+
+
+class MissingExtra(MercerError, ImportError):
+    """An optional library that is not installed; the message names the extra that brings it."""
+
+
+class DataWarning(Advised, UserWarning):
+    """Something in the data was guessed or changed that the user should know of."""
