@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
+from threading import Barrier, Lock
 from typing import Any
 
 import numpy as np
@@ -752,3 +753,27 @@ def test_shares_are_of_the_moduli_and_sum_to_the_goodness(correction: str | None
     assert np.all(model.shares_ > 0)
     subject = subject_of(model)  # what a page shows
     np.testing.assert_array_equal(subject.shares, model.shares_)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_distances_are_multiplied_by_as_many_threads_as_were_asked_for(
+    count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three parts, three threads do all at once and one does one after the other."""
+    inside, most, lock, together = [0], [0], Lock(), Barrier(count, timeout=30.0)
+    usual = CentredDistances._panels
+
+    def watched(self: CentredDistances, part: slice) -> Any:
+        with lock:
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+        together.wait()
+        yield from usual(self, part)
+        with lock:
+            inside[0] -= 1
+
+    monkeypatch.setattr(CentredDistances, "_panels", watched)
+    d = cityblock(2001)
+    found = mc.ClassicalMDS(2, method="exact", threads=count, random_state=0).fit(d)
+    assert most[0] == count
+    assert found.spectrum_.values[0] > 0.0

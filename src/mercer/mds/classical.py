@@ -16,7 +16,7 @@ from mercer.data.tidy import library_of
 from mercer.display import costly, forget
 from mercer.engines.base import Engine
 from mercer.errors import NotAvailable
-from mercer.estimator import Computing, in_dtype_of, one_of, weights_of
+from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
 from mercer.gram import Gram
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.functions import Precomputed
@@ -318,6 +318,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
                 self._all[when] = eigenvalues(self._dense(when))[::-1]
         return self._all[when]
 
+    @on_engine
     def _dense(self, when: str) -> Array:
         """Return the whole centred matrix of the distances, if they are still the same."""
         n = len(self._rows)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,13 +12,14 @@ from scipy.spatial.distance import cdist
 from mercer.check import Array, chunks, finite, power_of_two, refuse_non_finite
 from mercer.data.matrices import SquareMatrix
 from mercer.data.tidy import row_names
+from mercer.engines.cpu import engine_in_use
 from mercer.errors import InvalidInput
 from mercer.estimator import column_names, numbers_of, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
 from mercer.points import matrix_of
 
 WHOLE = 1_000
-"""Up to this many points the whole matrix is decomposed at once."""
+"""Up to this many points the whole matrix is decomposed at once; of more a thread takes as many."""
 
 TILE = 512
 """Rows and columns examined at a time, together with their mirror image."""
@@ -196,16 +195,6 @@ def distances_of(x: Array) -> Array:
         return finite(unit * cdist(y, y), "a distance between two points")
 
 
-def over_threads(work: Callable[[slice], float], count: int) -> list[float]:
-    """Return what a function returns for consecutive parts of many rows, one for each thread."""
-    threads = len(os.sched_getaffinity(0)) if count > WHOLE else 1
-    parts = list(chunks(count, -(-count // threads)))
-    if len(parts) == 1:
-        return [work(parts[0])]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        return list(pool.map(work, parts))
-
-
 class CentredDistances:
     r"""Distances as an operator: the inner products they define about the weighted barycentre.
 
@@ -261,18 +250,18 @@ class CentredDistances:
         n = len(self.distances)
         images = np.empty((n, vectors.shape[1]))
 
-        def work(part: slice) -> float:
+        def work(part: slice) -> Array:
             squares = 0.0
             for rows, panel in self._panels(part):
                 np.matmul(panel, vectors, out=images[rows])
                 if with_squares:
                     np.multiply(panel, panel, out=panel)
                     squares += 0.25 * float(self.weights[rows] @ (panel @ self.weights))
-            return squares
+            return np.array(squares)
 
-        total = sum(over_threads(work, n))
+        total = engine_in_use().sum_over_rows(work, n, WHOLE)
         images *= -0.5
-        return images, total
+        return images, float(total)
 
     def product(self, vectors: Array) -> Array:
         """Return the operator times a block of vectors."""

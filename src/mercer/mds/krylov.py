@@ -12,10 +12,10 @@ from time import perf_counter
 
 import numpy as np
 from numpy.linalg import eigh
-from threadpoolctl import threadpool_limits
 
 from mercer.certificate import certify, frobenius_complement
 from mercer.check import Array
+from mercer.engines.cpu import engine_in_use
 from mercer.mds.distances import CentredDistances, ranks
 from mercer.spectrum import How, NotConverged, Spectrum, signs
 from mercer.spectrum.values import clusters
@@ -53,7 +53,7 @@ def ends(
     The basis V is kept whole and orthonormal, so that nothing found is lost again. Blocks are
     narrow and their products bound by memory: threads share the rows, and BLAS has one.
     """
-    with threadpool_limits(1, user_api="blas"):
+    with engine_in_use().session():
         return _ends(operator, count, tol, random_state)
 
 
