@@ -17,7 +17,7 @@ import mercer as mc
 from mercer.check import Points
 from mercer.data.ondisk import OnDisk
 from mercer.data.table import Role
-from mercer.engines.rounding import Rounding
+from mercer.engines.engine import Rounding
 from mercer.engines.tiles import Block, Tiles
 from mercer.kernels.contract import Check
 from mercer.kernels.factors import Factors

@@ -46,7 +46,7 @@ from mercer import (
     with_parameters,
 )
 from mercer.check import Array, Points, nonnegative
-from mercer.engines.rounding import rounding
+from mercer.engines.engine import rounding
 from mercer.engines.tiles import Tiles
 from mercer.fourier import fourier_features
 from mercer.kernels.base import FrozenArray

@@ -18,8 +18,8 @@ from threadpoolctl import threadpool_info
 import mercer as mc
 from mercer.check import Array
 from mercer.engines import cpu
-from mercer.engines.base import memory_bytes
 from mercer.engines.cpu import Threads, fastest_exponential
+from mercer.engines.engine import memory_bytes
 from mercer.engines.tiles import PreparedTable, Tiles
 from mercer.errors import InvalidInput
 from mercer.gram import Gram

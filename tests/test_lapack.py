@@ -1,6 +1,11 @@
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import textwrap
 import threading
+from contextvars import ContextVar
 from time import perf_counter
 from typing import Any
 
@@ -9,21 +14,16 @@ import pytest
 import scipy.linalg
 
 from mercer.check import Array
-from mercer.engines import waiting
+from mercer.engines import lapack
 from mercer.engines.cpu import Threads
-from mercer.engines.lapack import (
-    factor_in_place,
-    invert_in_place,
-    invert_triangle_in_place,
-    whitened,
-)
+from mercer.engines.lapack import factor_in_place, invert_in_place, invert_triangle_in_place, whiten
 
 TYPES = [np.float32, np.float64, np.complex64, np.complex128]
 
 
 @pytest.fixture(params=["here", "in a thread of its own"])
 def where(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "LONG", 1000 if request.param == "here" else 0)
+    monkeypatch.setattr(lapack, "LONG", 1000 if request.param == "here" else 0)
 
 
 def positive(n: int, dtype: Any) -> Array:
@@ -61,12 +61,12 @@ def test_columns_are_whitened_whatever_their_order_and_left_as_they_were(
     L = np.asfortranarray(np.linalg.cholesky(positive(20, dtype)))
     given = np.random.default_rng(0).standard_normal((20, 2 * columns)).astype(dtype)[:, ::2]
     before, error = given.copy(), 100 * np.finfo(dtype).eps
-    found, turned = whitened(L, given), whitened(L, given, is_transposed=True)
+    found, turned = whiten(L, given), whiten(L, given, is_transposed=True)
     assert found.dtype == dtype
     np.testing.assert_allclose(L @ found, given, atol=error)
     np.testing.assert_allclose(L.T @ turned, given, atol=error)
     columnwise = np.asfortranarray(given)
-    assert np.array_equal(whitened(L, columnwise), found)
+    assert np.array_equal(whiten(L, columnwise), found)
     assert np.array_equal(columnwise, before)
     assert np.array_equal(given, before)
 
@@ -116,3 +116,60 @@ def test_what_is_factored_rebuilds_the_matrix_as_closely_as_the_theorem_says() -
     assert np.all(np.abs(A - L @ L.T) <= 2 * product)
     assert np.all(np.diag(L) > 0)
     np.testing.assert_allclose(L, scipy.linalg.cholesky(A, lower=True), rtol=0, atol=1e-13)
+
+
+INTERRUPTED = """
+    import os, signal, time
+    from mercer.engines.lapack import run_interruptibly
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    def work():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep({seconds})
+        print("done", flush=True)
+"""
+
+
+def ended(script: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    """Return how a script ended whose work is interrupted and goes on for some time."""
+    text = textwrap.dedent(INTERRUPTED.format(seconds=seconds)) + textwrap.dedent(script)
+    return subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+def test_a_program_that_catches_ctrl_c_waits_for_what_goes_on_when_it_ends() -> None:
+    found = ended(
+        """
+        try:
+            run_interruptibly(work, 2000)
+        except KeyboardInterrupt:
+            print("heard", flush=True)
+        raise SystemExit(3)
+        """,
+        seconds=0.3,
+    )
+    assert (found.returncode, found.stdout.split()) == (3, ["heard", "done"])
+
+
+def test_a_program_that_ctrl_c_ends_waits_for_nothing() -> None:
+    found = ended("run_interruptibly(work, 2000)", seconds=100.0)
+    assert found.returncode == -signal.SIGINT
+    assert "KeyboardInterrupt" in found.stderr
+    assert found.stdout == ""
+
+
+@pytest.mark.parametrize("long", [10, 10_000])
+def test_what_goes_wrong_in_a_thread_of_its_own_is_raised_in_ours(
+    long: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lapack, "LONG", long)
+    with pytest.raises(ZeroDivisionError):
+        lapack.run_interruptibly(lambda: 1 / 0, rows=20)
+
+
+@pytest.mark.parametrize("long", [10, 10_000])
+def test_a_thread_of_its_own_sees_our_context(long: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lapack, "LONG", long)
+    variable: ContextVar[int] = ContextVar("variable", default=0)
+    variable.set(3)
+    assert lapack.run_interruptibly(variable.get, rows=20) == 3

@@ -17,7 +17,7 @@ import pytest
 import mercer as mc
 from mercer.certificate import FAILURE, frobenius_complement
 from mercer.check import Array
-from mercer.engines import waiting
+from mercer.engines import lapack
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Tiles
 from mercer.gram import Centred, Gram
@@ -218,9 +218,9 @@ def test_ctrl_c_does_not_wait_for_lapack() -> None:
 
 
 def test_a_thread_of_its_own_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "LONG", 10)
+    monkeypatch.setattr(lapack, "LONG", 10)
     one = leading(Gram(mc.Gaussian(1.0), latent(20)), 2, random_state=0)
-    monkeypatch.setattr(waiting, "LONG", 10_000)
+    monkeypatch.setattr(lapack, "LONG", 10_000)
     other = leading(Gram(mc.Gaussian(1.0), latent(20)), 2, random_state=0)
     assert np.array_equal(one.vectors, other.vectors)
 

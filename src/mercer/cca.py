@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, nonnegative, whole
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import Computing, KernelModel, all_or_nothing, as_kernel, on_engine
 from mercer.gram import Gram

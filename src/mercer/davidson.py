@@ -15,9 +15,8 @@ from typing import Protocol
 import numpy as np
 
 from mercer.check import Array
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine, combinations, inner_products
 from mercer.engines.lapack import eigenpairs
-from mercer.engines.tall import combinations, inner_products
 from mercer.woodbury import LowRankInverse
 
 MOST_BLOCKS, KEPT_BLOCKS = 4, 2

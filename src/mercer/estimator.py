@@ -36,8 +36,8 @@ from mercer.check import weights_of as weights_of
 from mercer.data.mixed import rows as as_rows
 from mercer.data.tidy import row_names
 from mercer.display import costly_names, forget
-from mercer.engines.base import Engine
 from mercer.engines.cpu import engine_of, using
+from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction

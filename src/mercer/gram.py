@@ -23,9 +23,16 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.display import Shown
-from mercer.engines.base import Engine, NotEnoughMemory, machine_bytes
 from mercer.engines.cpu import engine_in_use
-from mercer.engines.rounding import BLOCK, Rounding, gamma, rounding
+from mercer.engines.engine import (
+    BLOCK,
+    Engine,
+    NotEnoughMemory,
+    Rounding,
+    gamma,
+    machine_bytes,
+    rounding,
+)
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel, Kind

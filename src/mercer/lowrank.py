@@ -13,9 +13,9 @@ from scipy.linalg import solve_triangular
 
 from mercer.barycentre import Barycentre, centre
 from mercer.check import Array, Points, as_numpy, chunks, power_of_two, vectors, whole
-from mercer.engines.rounding import norm_bound, rounding
+from mercer.engines.engine import norm_bound, rounding
+from mercer.engines.lapack import run_interruptibly
 from mercer.engines.tiles import Block
-from mercer.engines.waiting import answered
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram, shares
 from mercer.kernels.base import Kernel
@@ -270,7 +270,7 @@ def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> 
     unit = float(np.finfo(np.float32).eps) if single else 10 * m * float(np.finfo(float).eps)
     shift = unit * max(float(np.trace(K).real), float(np.finfo(float).tiny))
     try:
-        lower = answered(lambda: cholesky(K + shift * np.eye(m)), m)
+        lower = run_interruptibly(lambda: cholesky(K + shift * np.eye(m)), m)
     except np.linalg.LinAlgError:
         smallest = float(np.linalg.eigvalsh(K)[0])
         raise InvalidInput(

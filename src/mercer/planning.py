@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from mercer.check import whole
 from mercer.display import Shown
-from mercer.engines.base import Engine, machine_bytes
 from mercer.engines.cpu import Threads, engine_of
+from mercer.engines.engine import Engine, machine_bytes
 from mercer.engines.tiles import TILE
 from mercer.errors import Advice, InvalidParameter
 from mercer.gram import KEPT_SHARE, Gram

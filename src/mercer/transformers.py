@@ -10,7 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Points, in_dtype_of, whole
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.errors import InvalidParameter
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine, one_of
 from mercer.fourier import random_fourier

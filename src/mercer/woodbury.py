@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.engines.base import Engine
 from mercer.engines.cpu import Threads
+from mercer.engines.engine import Engine, combinations, inner_products
 from mercer.engines.lapack import eigenpairs
-from mercer.engines.tall import combinations, inner_products
 
 ROWS = 1024
 """Rows of the low-rank factor that are made double precision at a time."""

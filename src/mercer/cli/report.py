@@ -22,7 +22,7 @@ from mercer.cli.tables import refuse_existing
 from mercer.cli.talk import Talk
 from mercer.data.source import kind_of, regular
 from mercer.dimension.choose import UNASKED, affordable_permutations
-from mercer.engines.base import memory_bytes
+from mercer.engines.engine import memory_bytes
 from mercer.errors import MissingExtra
 from mercer.progress import Line
 from mercer.store import about, load

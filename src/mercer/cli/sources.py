@@ -25,7 +25,7 @@ from mercer.data.mixed import rows as as_rows
 from mercer.data.reading import read
 from mercer.data.source import MEMORY
 from mercer.data.table import Role, Table, frozen, listed
-from mercer.engines.base import memory_bytes
+from mercer.engines.engine import memory_bytes
 from mercer.errors import InvalidInput, TooLarge
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel

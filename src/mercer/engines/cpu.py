@@ -17,7 +17,7 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from mercer.check import Array, chunks, whole
-from mercer.engines.base import Engine, memory_bytes
+from mercer.engines.engine import Engine, memory_bytes
 from mercer.engines.tiles import Block, Tiles
 from mercer.errors import InvalidParameter
 from mercer.kernels.pairs import exponential, numpy_exponential

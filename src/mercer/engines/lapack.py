@@ -7,16 +7,68 @@ Where they take long they have a thread of their own.
 
 from __future__ import annotations
 
+import atexit
+import sys
 from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
 from ctypes import CFUNCTYPE, PYFUNCTYPE, byref, c_char_p, c_int, c_void_p, py_object, pythonapi
 from functools import cache
-from typing import Any
+from threading import Thread
+from typing import Any, TypeVar
+from weakref import WeakSet
 
 import numpy as np
 from scipy.linalg import cython_lapack
 
 from mercer.check import Array
-from mercer.engines.waiting import answered
+
+T = TypeVar("T")
+
+LONG = 1000
+"""Matrices of fewer rows are decomposed before anybody could wish to stop it."""
+
+_working: WeakSet[Thread] = WeakSet()
+"""The threads of long work; those that have ended fall out."""
+
+
+def run_interruptibly(work: Callable[[], T], rows: int) -> T:
+    """Return what some work on so many rows returns, long work in a thread of its own.
+
+    There Ctrl-C does not wait for it. Nothing stops LAPACK: what was interrupted goes on unseen, at
+    the longest until Ctrl-C ends Python. A program that catches it and ends by itself waits.
+
+    >>> run_interruptibly(lambda: 6 * 7, rows=2000)
+    42
+    """
+    if rows < LONG:
+        return work()
+    found: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(work())
+        except BaseException as error:  # to be raised where the result is waited for
+            found.set_exception(error)
+
+    thread = Thread(target=copy_context().run, args=(run,), daemon=True)
+    _working.add(thread)
+    thread.start()
+    return found.result()
+
+
+@atexit.register
+def _wait_for_the_rest() -> None:
+    """Wait for interrupted work, lest the process hang: OpenBLAS cannot shut down while it runs.
+
+    After Ctrl-C the signal ends the process, and nothing is waited for.
+    """
+    is_ended_by_signal = getattr(sys, "last_type", None) is KeyboardInterrupt
+    if is_ended_by_signal and not hasattr(sys, "ps1"):
+        return
+    for thread in list(_working):
+        thread.join()
+
 
 LETTERS = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 """What the names of LAPACK begin with."""
@@ -28,7 +80,7 @@ def eigenpairs(A: Array) -> tuple[Array, Array]:
     >>> eigenpairs(np.diag([2.0, 1.0]))[0]
     array([1., 2.])
     """
-    values, vectors = answered(lambda: np.linalg.eigh(A), len(A))
+    values, vectors = run_interruptibly(lambda: np.linalg.eigh(A), len(A))
     return values, vectors
 
 
@@ -65,11 +117,11 @@ def invert_triangle_in_place(L: Array) -> bool:
     return _called("trtri", b"L", b"N", len(L), L) == 0
 
 
-def whitened(L: Array, columns: Array, *, is_transposed: bool = False) -> Array:
+def whiten(L: Array, columns: Array, *, is_transposed: bool = False) -> Array:
     """Return L⁻¹ times columns, or L⁻ᵀ times them, for a lower triangle L without zeros.
 
     >>> L = np.array([[2.0, 0.0], [1.0, 2.0]], order="F")
-    >>> whitened(L, np.array([[2.0], [5.0]])).tolist()
+    >>> whiten(L, np.array([[2.0], [5.0]])).tolist()
     [[1.0], [2.0]]
     """
     result = np.array(columns, L.dtype, order="F")
@@ -90,7 +142,7 @@ def _called(name: str, *arguments: bytes | int | Array) -> int:
         routine(*(address for a in arguments for address in _addresses(a)), byref(success))
         return success.value
 
-    return answered(call, len(matrices[0]))
+    return run_interruptibly(call, len(matrices[0]))
 
 
 def _addresses(argument: bytes | int | Array) -> list[Any]:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.linalg import qr, solve_triangular
 
 from mercer.check import Array, Points
-from mercer.engines.lapack import factor_in_place, invert_in_place, whitened
+from mercer.engines.lapack import factor_in_place, invert_in_place, whiten
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, NotPositiveDefinite
 from mercer.gp.blocks import contracted
@@ -107,11 +107,11 @@ class Conditioned:
 
     def whitened(self, columns: Array) -> Array:
         """Return L⁻¹ times columns."""
-        return whitened(self.factor, columns)
+        return whiten(self.factor, columns)
 
     def unwhitened(self, columns: Array) -> Array:
         """Return L⁻ᵀ times columns."""
-        return whitened(self.factor, columns, is_transposed=True)
+        return whiten(self.factor, columns, is_transposed=True)
 
 
 def conditioned(gram: Gram, noise_variance: float, data: Observations) -> Conditioned:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Points, in_dtype_of, nonnegative, number, real_array, whole
 from mercer.display import warn
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel, on_engine
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, chunks, finite, number, whole
 from mercer.data.tidy import library_of
 from mercer.display import costly, forget
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
 from mercer.gram import Gram

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.check import Array
-from mercer.engines.lapack import eigenpairs
-from mercer.engines.waiting import answered
+from mercer.engines.lapack import eigenpairs, run_interruptibly
 from mercer.kernels.definite import ASYMMETRY
 from mercer.kernels.distance_transforms import largest_euclidean_power
 from mercer.kernels.geometry import across, centre_of, centred, euclidean
@@ -31,7 +30,7 @@ def lingoes_constant(d: Array) -> float:
         return 0.0
     alpha = centre_of(None, len(d))
     matrix = across(centred(d**2, alpha), alpha)
-    return -float(answered(lambda: np.linalg.eigvalsh(matrix), len(matrix))[0])
+    return -float(run_interruptibly(lambda: np.linalg.eigvalsh(matrix), len(matrix))[0])
 
 
 def cailliez_constant(d: Array) -> float:

@@ -18,7 +18,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.certificate import Certificate, sine_bounds
 from mercer.check import Array
-from mercer.engines.rounding import gamma, norm_bound
+from mercer.engines.engine import gamma, norm_bound
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 from mercer.estimator import pieces
 from mercer.pca.tables import EPSILON, DenseTable, SparseTable, Table, noise_of

@@ -12,8 +12,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, number, real_array, shares_of, whole
-from mercer.engines.base import Engine
 from mercer.engines.cpu import engine_of
+from mercer.engines.engine import Engine
 from mercer.errors import Advice, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
     OF_KERNELS,

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Points, chunks, in_dtype_of, number, shares_of, weights_of, whole
 from mercer.display import warn
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine
 from mercer.gram import Gram

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from mercer.barycentre import Barycentre
 from mercer.certificate import FAILURE, Certificate
 from mercer.check import Array, Points, as_numpy, chunks, whole
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.pairs import Aligned

@@ -10,10 +10,9 @@ from numpy.linalg import eigh  # scipy's does not let other threads run, not eve
 
 from mercer.certificate import FAILURE, Certificate, probe_quantile, sine_bounds
 from mercer.check import Array, chunks, power_of_two
-from mercer.engines.lapack import factor_in_place
-from mercer.engines.rounding import gamma
+from mercer.engines.engine import gamma
+from mercer.engines.lapack import factor_in_place, run_interruptibly
 from mercer.engines.tiles import TILE
-from mercer.engines.waiting import answered
 from mercer.errors import Advice, InvalidParameter
 from mercer.spectrum.values import (
     How,
@@ -78,7 +77,7 @@ def dense(operator: Operator, count: int) -> Spectrum:
     unit = power_of_two(K)
     K /= unit  # so that no product of large or small entries leaves the range of doubles
     threshold, rounding = rank_threshold(operator), operator.dense_rounding()
-    found = answered(lambda: _decomposed(K, count, (threshold + rounding) / unit), n)
+    found = run_interruptibly(lambda: _decomposed(K, count, (threshold + rounding) / unit), n)
     values, trace = unit * found.values, unit * float(np.trace(K).real)
     error = unit * found.error + rounding
     # Values down to the threshold of K before centring are zero.

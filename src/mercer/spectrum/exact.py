@@ -19,7 +19,7 @@ from mercer.certificate import (
 from mercer.check import Array, Points, as_numpy
 from mercer.davidson import LANCZOS_COLUMNS, MOST_BLOCKS, Iteration, Limits, Noise, davidson
 from mercer.display import warn
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.engines.tiles import TILE
 from mercer.errors import InvalidInput
 from mercer.gram import Centred, Gram, columns

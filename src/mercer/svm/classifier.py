@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.check import Array, Points, in_dtype_of, number
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import is_yes, one_of
 from mercer.kernels.base import Kernel

@@ -10,7 +10,7 @@ from sklearn.base import OutlierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, in_dtype_of
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress

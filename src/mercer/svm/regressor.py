@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.check import Array, in_dtype_of, nonnegative, number
-from mercer.engines.base import Engine
+from mercer.engines.engine import Engine
 from mercer.estimator import OF_KERNELS
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
