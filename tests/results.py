@@ -14,6 +14,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 import mercer as mc
+from mercer.analysis import Doubt
+from mercer.analysis.evidence import evidence_of
 from mercer.check import Points
 from mercer.data.ondisk import OnDisk
 from mercer.data.table import Role
@@ -113,7 +115,14 @@ def _examples() -> dict[str, Any]:
     spectrum = mc.leading(gram.centred(), 3, random_state=0)
     read = mc.read(TABLE)
     decomposition = mc.mercer_decomposition(mc.Gaussian(0.5), mc.Interval(0.0, 1.0), 5)
+    both = mc.analyse(FRAME.assign(side=LABELS), random_state=0)
+    evidence = evidence_of(both.model, curved, [read.column("colour")])
+    assert evidence is not None
     return {
+        "analysis": both,
+        "doubt": Doubt("time", "the column <b>side</b> holds times", "side"),
+        "evidence": evidence,
+        "separation": evidence.separations[0],
         "alignment": mc.alignment("gaussian(2.0)", "linear()", NUMBERS, permutations=99),
         "axis_points": mc.axis_points(curved),
         "axis_slopes": mc.axis_slopes(curved),

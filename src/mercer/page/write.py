@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mercer.analysis import Analysis, analyse
 from mercer.data.extras import extra
 from mercer.data.source import regular
 from mercer.dimension.rules import Choice
@@ -67,7 +68,8 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     Parameters
     ----------
     model
-        A fitted `PCA`, `KernelPCA`, `ClassicalMDS` or `StressMDS`.
+        A fitted `PCA`, `KernelPCA`, `ClassicalMDS` or `StressMDS`; or what `analyse` returned; or
+        a table, a data frame or a file's name, which is then analysed.
     path
         Where to write; an existing file is replaced once the new one is whole.
     table : Table, data frame or SquareMatrix, optional
@@ -104,6 +106,11 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     """
     target = Path(path)
     file = None if source is None else regular(source)
+    if not isinstance(model, Analysis) and not hasattr(model, "fit"):
+        model = analyse(model, random_state=0)
+    if isinstance(model, Analysis):
+        table = model.table if table is None else table
+        model = model.model
 
     def tried() -> Iterator[Value]:
         asked = choices

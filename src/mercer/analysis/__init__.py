@@ -1,0 +1,15 @@
+"""The analysis that fits a table when nobody says: which columns, which model, what to doubt.
+
+`mercer.analyse` decides, fits and reads the evidence; the command line, `mercer.report` and the
+explorer call it, so that all of them do the same with the same file.
+"""
+
+from mercer.analysis.analysis import Analysis as Analysis
+from mercer.analysis.analysis import analyse as analyse
+from mercer.analysis.columns import Fate as Fate
+from mercer.analysis.doubts import Doubt as Doubt
+from mercer.analysis.doubts import Misleading as Misleading
+from mercer.analysis.evidence import Evidence as Evidence
+from mercer.analysis.evidence import Separation as Separation
+from mercer.analysis.proposal import Proposal as Proposal
+from mercer.analysis.proposal import propose as propose

@@ -1,0 +1,250 @@
+"""An analysis made: its models, what became of the columns, what to doubt, what a kernel adds."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.analysis.columns import Fate
+from mercer.analysis.doubts import (
+    Doubt,
+    Misleading,
+    doubts_of,
+    of_bandwidth,
+    of_columns,
+    of_ellipses,
+    sampled,
+)
+from mercer.analysis.evidence import Evidence, evidence_of
+from mercer.analysis.proposal import NAMES, Proposal, propose
+from mercer.check import Array
+from mercer.data.table import Column, Role, Table
+from mercer.display import Shown, warn
+from mercer.errors import Advice, MercerError
+from mercer.kernels.base import Kernel
+from mercer.pca import KernelPCA
+from mercer.points import take
+from mercer.reading.remarks import ReadingWarning
+from mercer.settings import RandomState, seed_of
+from mercer.spectrum import STORED
+
+NAMED, WIDTH = 3, 280
+"""Columns and doubts that are shown, and letters of a line."""
+
+LANDMARKS = 300
+"""Landmarks of the curved map of more individuals than a matrix is stored of."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis(Shown):
+    """What was done with a table, why, and what to think of it.
+
+    ``model`` is the map that is read, ``curved`` the kernel's of the same individuals, None where
+    one of the two was asked for alone or there is no other. ``sentence`` says the rule, the choice
+    and the parameter that changes it; ``adds`` what the kernel adds.
+    """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "sentence": "",
+        "adds": "",
+        "active": "columns that make the axes",
+        "supplementary": "columns placed on them",
+        "ignored": "columns left out",
+        "doubts": "what may mislead",
+    }
+
+    analysis: str
+    model: Any
+    curved: KernelPCA | None
+    scaled: bool
+    active: tuple[str, ...]
+    supplementary: tuple[str, ...]
+    ignored: tuple[str, ...]
+    named_by: str | None
+    fates: tuple[Fate, ...]
+    doubts: tuple[Doubt, ...]
+    evidence: Evidence | None
+    sentence: str
+    adds: str
+    table: Any
+    advice: tuple[Advice, ...] = ()
+
+    def _title(self) -> str:
+        scaled = ", standardised" if self.scaled else ""
+        return f"Analysis: {NAMES[self.analysis]}{scaled}, of {len(self.table)} individuals"
+
+    def __repr__(self) -> str:
+        beside = [fate for fate in self.fates if fate.use in ("name", "ignored")]
+        lines = [self._title(), self.sentence, *([self.adds] if self.adds else [])]
+        lines += [f"{fate.name}: {fate.use}, {fate.reason}" for fate in beside[:NAMED]]
+        lines += [f"Doubt: {doubt.text}." for doubt in self.doubts[:NAMED]]
+        more = len(self.doubts) - NAMED
+        lines += [f"{more} more doubts" if more > 1 else "1 more doubt"] if more > 0 else []
+        return "\n  ".join(
+            line if len(line) <= WIDTH else f"{line[: WIDTH - 1]}…" for line in lines
+        )
+
+
+def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    data: Any,
+    *,
+    method: str | None = None,
+    kernel: Kernel | str | None = None,
+    scale: bool | None = None,
+    n_components: int | None = None,
+    supplementary: Iterable[str] = (),
+    sample_weight: Any = None,
+    random_state: RandomState = None,
+) -> Analysis:
+    """Analyse a table as its columns ask for, and say what was done and what to doubt.
+
+    Numbers are standardised and get a principal component analysis, factors a multiple
+    correspondence analysis, both a factor analysis of mixed data; few factors beside more numbers
+    are placed on the axes of these and colour the individuals. Matrices of distances are mapped,
+    similarities have their axes. Whole numbers that count the rows become their names. Beside the
+    straight map stands that of the Gaussian of its distances, with the evidence of what it adds.
+
+    Parameters
+    ----------
+    data : Table, data frame, array or SquareMatrix
+        What `mercer.read` returns or reads.
+    method : str, optional
+        pca, mca, famd, ca, kpca, mds or stress, which is then made alone.
+    kernel : Kernel or str, optional
+        The kernel of a kernel PCA, which is then made alone.
+    scale : bool, optional
+        Whether columns of numbers are standardised: they are unless this is False.
+    n_components : int, optional
+        How many axes; up to 10 by default, 2 for maps of distances.
+    supplementary : names
+        Columns to be placed on the axes that others make.
+    sample_weight : array, optional
+        The weights of the individuals.
+    random_state : int or generator, optional
+        The seed of permutations and landmarks.
+
+    Examples
+    --------
+    >>> import mercer as mc
+    >>> found = mc.analyse(mc.datasets.iris(), random_state=0)
+    >>> found.analysis, found.scaled, found.supplementary
+    ('pca', True, ('Species',))
+    >>> print(found.sentence)
+    The table holds 4 numbers and 1 factor: principal component analysis of the standardised numbers
+    with the factor beside them as colour; method='famd' makes the factor active, scale=False keeps
+    units.
+    """
+    weights = None if sample_weight is None else np.asarray(sample_weight, float)
+    proposal = propose(
+        data,
+        method=method,
+        kernel=kernel,
+        scale=scale,
+        supplementary=supplementary,
+        weights=weights,
+    )
+    seed = seed_of(random_state)
+    options = {"random_state": seed} if proposal.analysis in ("kpca", "mds", "stress") else {}
+    model = proposal.model(n_components, **options)
+    fit = {} if weights is None else {"sample_weight": weights}
+    model.fit(proposal.points, **fit)
+    found = completed(proposal, model, weights=weights, random_state=seed)
+    for doubt in found.doubts:
+        if doubt.is_misleading and (doubt.map != "curved" or found.curved is None):
+            advice = () if doubt.advice is None else (doubt.advice,)
+            warn(doubt.text, Misleading, *advice)
+    return found
+
+
+def completed(
+    proposal: Proposal, model: Any, *, weights: Array | None = None, random_state: int = 0
+) -> Analysis:
+    """Return the analysis whose straight model is fitted: the curved one, the evidence, doubts."""
+    table = proposal.points if isinstance(proposal.points, Table) else None
+    factors = _factors(table)
+    curved = _curved(proposal, model, weights, random_state)
+    evidence = None
+    if curved is not None:
+        groups = [c for c in factors if c.name not in proposal.active]
+        evidence = evidence_of(model, curved, groups, random_state=random_state)
+    fates = proposal.fates
+    return Analysis(
+        analysis=proposal.analysis,
+        model=model,
+        curved=curved,
+        scaled=proposal.scaled,
+        active=proposal.active,
+        supplementary=tuple(f.name for f in fates if f.use == "supplementary"),
+        ignored=tuple(f.name for f in fates if f.use == "ignored"),
+        named_by=next((f.name for f in fates if f.use == "name"), None),
+        fates=fates,
+        doubts=(*proposal.doubts, *_doubts(proposal, model, curved, table)),
+        evidence=evidence,
+        sentence=proposal.sentence,
+        adds="" if evidence is None else evidence.adds,
+        table=proposal.points,
+        advice=proposal.advice,
+    )
+
+
+def _factors(table: Table | None) -> list[Column]:
+    return [] if table is None else [c for c in table.columns() if c.role is Role.FACTOR]
+
+
+def _curved(proposal: Proposal, model: Any, weights: Array | None, seed: int) -> KernelPCA | None:
+    """Return the kernel's map of the same individuals, weighted as the straight model does."""
+    kernel = proposal.curved_kernel(model, weights)
+    if kernel is None:
+        return None
+    n = len(proposal.points)
+    axes = len(model.inertias_)
+    is_large = n > STORED
+    found = KernelPCA(
+        min(max(axes, 2), n - 1 or 1),
+        kernel=kernel,
+        method="nystrom" if is_large else "auto",
+        landmarks=LANDMARKS if is_large else None,
+        random_state=seed,
+    )
+    given = model.weights_ if proposal.analysis == "ca" else weights
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ReadingWarning)
+            found.fit(_points(proposal), sample_weight=given)
+    except MercerError:  # all individuals coincide, or are too far apart to be squared
+        return None
+    return found if found.n_components else None
+
+
+def _points(proposal: Proposal) -> Any:
+    return proposal.points.matrix() if proposal.analysis == "ca" else proposal.points
+
+
+def _doubts(
+    proposal: Proposal, model: Any, curved: KernelPCA | None, table: Table | None
+) -> list[Doubt]:
+    found: list[Doubt] = []
+    names = proposal.points.names if table is None else table.row_names
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReadingWarning)
+        if table is not None and proposal.analysis in ("pca", "kpca", "mca", "famd", "mds"):
+            active = [c for c in table.columns() if c.name in proposal.active]
+            found += of_columns(active, scaled=proposal.scaled)
+        is_kernel = proposal.analysis == "kpca"
+        found += doubts_of(model, names, which="curved" if is_kernel else "straight")
+        if curved is not None:
+            found += doubts_of(curved, names, which="curved")
+        kernel_model = model if is_kernel and table is not None else curved
+        if kernel_model is not None:
+            found += of_bandwidth(kernel_model.kernel_, _some(kernel_model))
+        found += of_ellipses(_factors(table))
+    return found
+
+
+def _some(model: KernelPCA) -> Any:
+    """Return some individuals of a fit, as its kernel reads them."""
+    return take(model.X_fit_, sampled(len(model.X_fit_)))

@@ -1,0 +1,180 @@
+"""What becomes of each column of a table: a variable, a name, beside the analysis, or left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.data.table import Column, Role, Table
+
+FEWEST_ROWS = 10
+"""Rows from which on a column that counts 1, 2, 3, … is taken for the numbers of the rows."""
+
+SHORTEST_RUN = 5
+"""Rows of a group within which a running index starts again."""
+
+EARLIEST, LATEST = 1800, 2100
+"""Whole numbers that can be years."""
+
+IDENTIFIER = re.compile(
+    r"(?i)(.*[\W_])?(id|idx|index|no|nr|num|number|code|key|obs|observation|case|sample|subject|"
+    r"patient|row|rownames|row\.names|unnamed.*)?"
+)
+"""Names of columns whose different whole numbers tell rows apart rather than measure them."""
+
+TIME = re.compile(
+    r"(?i)(.*[\W_])?(years?|yr|annees?|années?|jahre?|dates?|days?|jours?|months?|mois|weeks?|"
+    r"hours?|heures?|time|seconds?|quarter)([\W_].*)?"
+)
+"""Names of columns that hold times."""
+
+YEAR = re.compile(r"(?i).*(year|ann[eé]e|jahr).*|yr.*")
+
+UNITS = re.compile(
+    r"(?i)mm|cm|dm|m|km|µm|um|nm|mg|kg|g|µg|ml|cl|l|ms|s|min|h|%|percent|pct|share|ratio|usd|eur|"
+    r"mv|v|hz|ppm|°c|k"
+)
+"""Units as names of columns end with them."""
+
+ALIKE = 3.0
+"""Spreads within this factor may well be in one unit."""
+
+
+class Fate(NamedTuple):
+    """What becomes of a column, and why.
+
+    ``use`` is active, supplementary, name or ignored.
+    """
+
+    name: str
+    use: str
+    reason: str
+
+
+def is_identifier(column: Column, *, is_first: bool) -> bool:
+    """Whether a column of numbers names the rows: different whole numbers that measure nothing.
+
+    A running index does, whatever it is called unless it is a time, and so do different whole
+    numbers in a column with the name of an identifier.
+
+    >>> numbers = Column("plot", Role.NUMBER, np.arange(1.0, 21.0))
+    >>> is_identifier(numbers, is_first=True)
+    True
+    >>> is_identifier(Column("day", Role.NUMBER, numbers.values), is_first=True)
+    False
+    """
+    values = column.values
+    if not _is_whole(values) or len(values) < 2 or TIME.fullmatch(column.name.strip()):
+        return False
+    if len(np.unique(values)) < len(values):
+        return False
+    is_called_so = IDENTIFIER.fullmatch(column.name.strip()) is not None
+    is_long = len(values) >= FEWEST_ROWS
+    return (is_called_so and (is_first or is_long)) or (is_long and bool(np.all(_steps(values))))
+
+
+def restarts(column: Column) -> int:
+    """Return how often a column counts 1, 2, 3, … anew, 0 where it does anything else.
+
+    >>> restarts(Column("index", Role.NUMBER, np.tile(np.arange(1.0, 51.0), 4)))
+    4
+    """
+    values = column.values
+    if not _is_whole(values) or TIME.fullmatch(column.name.strip()):
+        return 0
+    starts = np.flatnonzero(np.r_[True, ~_steps(values)])
+    lengths = np.diff(np.r_[starts, len(values)])
+    is_so = len(starts) > 1 and len(set(values[starts])) == 1 and lengths.min() >= SHORTEST_RUN
+    return len(starts) if is_so else 0
+
+
+def is_time(column: Column) -> bool:
+    """Whether a column of numbers holds years, days or other times.
+
+    >>> is_time(Column("YearBuilt", Role.NUMBER, np.array([1961.0, 1958.0, 2003.0])))
+    True
+    >>> is_time(Column("height", Role.NUMBER, np.array([1961.0, 1958.0, 2003.0])))
+    False
+    """
+    values, name = column.values, column.name.strip()
+    if TIME.fullmatch(name):
+        return True
+    are_years = _is_whole(values) and values.min() >= EARLIEST and values.max() <= LATEST
+    is_ordered = len(values) >= SHORTEST_RUN and bool(np.all(np.diff(values) == 1.0))
+    return are_years and (YEAR.fullmatch(name) is not None or is_ordered)
+
+
+def is_constant(column: Column) -> bool:
+    """Whether all individuals have the same in a column."""
+    if column.role is Role.NUMBER:
+        return bool(np.all(column.values == column.values[:1]))
+    return len(column.levels) < 2 and not any(v is None for v in column.values.tolist())
+
+
+def are_counts(columns: Sequence[Column], has_row_names: bool) -> bool:
+    """Whether a table is one of counts: named rows and columns, nonnegative whole numbers."""
+    if not has_row_names or len(columns) < 2:
+        return False
+    return all(_is_whole(c.values) and c.values.min() >= 0 for c in columns) and all(
+        not re.fullmatch(r"x?\d+", c.name) for c in columns
+    )
+
+
+def share_a_unit(names: Iterable[str]) -> bool:
+    """Whether the names of columns end with one unit, or are the numbers of one series.
+
+    >>> share_a_unit(["length_mm", "width_mm"]), share_a_unit(["V1", "V2", "V3"])
+    (True, True)
+    >>> share_a_unit(["height", "weight"]), share_a_unit(["length_mm", "mass_g"])
+    (False, False)
+    """
+    names = list(names)
+    if len(names) < 2:
+        return False
+    stems = {re.sub(r"\d+([.,]\d+)?", "#", name) for name in names}
+    if len(stems) == 1 and any(re.search(r"\d", name) for name in names):
+        return True
+    units = {re.split(r"[\s_.(\[/]+", name.strip().rstrip(")]"))[-1].lower() for name in names}
+    return len(units) == 1 and UNITS.fullmatch(units.pop()) is not None
+
+
+def spread_ratio(matrix: Array) -> float:
+    """Return the largest standard deviation of a column by the smallest that is not 0.
+
+    >>> spread_ratio(np.array([[0.0, 0.0, 5.0], [2.0, 6.0, 5.0]]))
+    3.0
+    """
+    spreads = np.std(matrix, axis=0)
+    spreads = spreads[spreads > 0]
+    return float(spreads.max() / spreads.min()) if len(spreads) else 1.0
+
+
+def with_names(table: Table, name: str) -> Table:
+    """Return a table whose rows are named by a column of whole numbers, unless they have names."""
+    columns = {c.name: c.values for c in table.columns()}
+    roles = dict(zip(table.names, table.roles, strict=True))
+    columns[name] = np.array([str(int(v)) for v in columns[name]], dtype=object)
+    roles[name] = Role.IDENTIFIER
+    row_names = table.row_names or tuple(columns[name].tolist())
+    return Table.of(
+        columns,
+        roles=roles,
+        row_names=row_names,
+        supplementary=table.supplementary,
+        notes=(*table.notes, f'rows are named by "{name}"'),
+    )
+
+
+def _is_whole(values: Array) -> bool:
+    if values.dtype.kind not in "iuf" or len(values) == 0:
+        return False
+    return bool(np.all(np.isfinite(values)) and np.all(values == np.floor(values)))
+
+
+def _steps(values: Array) -> Array:
+    steps: Array = np.diff(values) == 1.0
+    return steps

@@ -1,0 +1,239 @@
+"""What can mislead on a map, measured: each doubt with its place and its remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.data.table import Column, Role, listed
+from mercer.display import Shown
+from mercer.errors import Advice
+from mercer.kernels.base import Kernel
+from mercer.reading.remarks import ReadingWarning
+from mercer.reading.scores import Scores
+from mercer.reading.wording import percent
+
+MOST = 0.5
+"""The share of one column in all squared distances from which on it is most of them."""
+
+BENT = 2 / 3
+"""The share of an axis that a parabola in the first one explains, from which on it is an arch."""
+
+ALONE, TIMES = 1 / 3, 6.0
+"""The contribution of one individual from which on it makes an axis, and in terms of the mean."""
+
+FEWEST = 10
+"""Individuals from which on an arch or a single individual can be told from chance."""
+
+FAR, NEAR = 0.1, 0.95
+"""Normalised kernel values: nine pairs of ten below the first are far, above the second near."""
+
+SAMPLE = 300
+"""Individuals whose pairs are looked at, evenly taken."""
+
+ELLIPSE = 3
+"""Members that an ellipse needs."""
+
+
+class Misleading(ReadingWarning):
+    """A map shows something else than it seems to."""
+
+
+@dataclass(frozen=True, repr=False)
+class Doubt(Shown):
+    """Something that misleads where it is seen.
+
+    ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
+    missing. ``where`` names the axis, column or individual, ``advice`` what helps, and ``map`` the
+    straight or the curved map where it is seen on one of them.
+    """
+
+    facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
+
+    kind: str
+    text: str
+    where: str
+    advice: Advice | None = None
+    map: str = ""
+
+    def _title(self) -> str:
+        return f"Doubt ({self.kind}): {self.text}"
+
+    @property
+    def is_misleading(self) -> bool:
+        """Whether the picture itself, rather than a reading of it, would mislead."""
+        return self.kind in ("column", "arch", "bandwidth", "individual")
+
+
+def doubts_of(model: Any, names: tuple[str, ...] | None, *, which: str) -> Iterator[Doubt]:
+    """Yield what misleads on the axes of a fitted model; ``which`` is the name of its map."""
+    scores = Scores.of(model)
+    yield from of_arch(scores, which)
+    yield from of_individuals(scores, names, which)
+    if scores.shares is not None:
+        yield from of_axes(scores, which)
+
+
+def of_columns(columns: Sequence[Column], *, scaled: bool) -> Iterator[Doubt]:
+    """Yield the column whose squared deviations are most of the squared distances."""
+    shares = column_shares(columns, scaled=scaled)
+    name = max(shares, key=lambda key: shares[key], default="")
+    if len(shares) < 2 or shares[name] < MOST or shares[name] * len(shares) < 1.5:
+        return
+    is_number = next(c for c in columns if c.name == name).role is Role.NUMBER
+    other = Advice("scale", True) if is_number else Advice("supplementary", [name])
+    does = "gives all columns the same weight" if is_number else "sets it beside the others"
+    text = (
+        f'the column "{name}" carries {percent(shares[name])} of the squared distances, so that '
+        f"the map is nearly that column alone; {other} {does}"
+    )
+    yield Doubt("column", text, name, other)
+
+
+def column_shares(columns: Sequence[Column], *, scaled: bool) -> dict[str, float]:
+    """Return the share of each column in the inertia: the squared distances it makes.
+
+    Numbers have their variance, standardised ones 1; a category of m levels has m - 1.
+
+    >>> small, large = np.array([0.0, 1.0]), np.array([0.0, 3.0])
+    >>> numbers = [Column("a", Role.NUMBER, small), Column("b", Role.NUMBER, large)]
+    >>> column_shares(numbers, scaled=False), column_shares(numbers, scaled=True)
+    ({'a': 0.1, 'b': 0.9}, {'a': 0.5, 'b': 0.5})
+    """
+    sizes = {
+        c.name: max(len(c.levels) - 1.0, 1.0)
+        if c.role is not Role.NUMBER
+        else 1.0
+        if scaled
+        else float(np.var(c.values))
+        for c in columns
+    }
+    total = sum(sizes.values())
+    return {name: size / total for name, size in sizes.items()} if total > 0 else {}
+
+
+def of_arch(scores: Scores, which: str) -> Iterator[Doubt]:
+    """Yield the arch: a second axis that is a parabola of the first."""
+    bend = arch(scores)
+    if bend >= BENT:
+        yield Doubt(
+            "arch",
+            f"on the {which} map axis 2 is an arch over axis 1, of which a parabola explains "
+            f"{percent(bend)}: the individuals lie along one gradient, and axis 2 is no second one",
+            f"{which} axis 2",
+            map=which,
+        )
+
+
+def arch(scores: Scores) -> float:
+    """Return the share of axis 2 that a quadratic function of axis 1 explains.
+
+    >>> t = np.linspace(-1.0, 1.0, 21)
+    >>> bent = np.column_stack([t, t**2 - np.mean(t**2)])
+    >>> round(arch(Scores(bent, np.full(21, 1 / 21), np.ones(2), 1.0, None, ())), 6)
+    1.0
+    """
+    F, w = scores.coordinates, scores.weights
+    if F.shape[1] < 2 or scores.count < FEWEST:
+        return 0.0
+    first, second = F[:, 0] / scores.unit, F[:, 1] / scores.unit
+    basis = np.column_stack([np.ones(len(first)), first, first**2])
+    roots = np.sqrt(w)
+    away = second - w @ second
+    total = float(w @ away**2)
+    if not total > 0:
+        return 0.0
+    fitted = basis @ np.linalg.lstsq(basis * roots[:, None], roots * away, rcond=None)[0]
+    return max(1.0 - float(w @ (away - fitted) ** 2) / total, 0.0)
+
+
+def of_individuals(scores: Scores, names: tuple[str, ...] | None, which: str) -> Iterator[Doubt]:
+    """Yield individuals that make an axis of the first two alone."""
+    if scores.count < FEWEST:
+        return
+    F, w = scores.coordinates[:, :2] / scores.unit, scores.weights
+    squares = w[:, None] * F**2
+    total = squares.sum(axis=0)
+    for k in range(F.shape[1]):
+        i = int(np.argmax(squares[:, k]))
+        share = float(squares[i, k] / total[k]) if total[k] > 0 else 0.0
+        if share >= max(ALONE, TIMES / scores.count):
+            name = str(i) if names is None else names[i]
+            apart = Advice("supplementary_rows", [name], text="setting it aside")
+            yield Doubt(
+                "individual",
+                f'"{name}" alone makes {percent(share)} of axis {k + 1} of the {which} map, which '
+                f"shows how it differs and little else; {apart} shows the others",
+                name,
+                apart,
+                which,
+            )
+
+
+def of_axes(scores: Scores, which: str) -> Iterator[Doubt]:
+    r"""Yield neighbouring axes that another sample could exchange.
+
+    Two inertias are as good as equal where :math:`\lambda_k - \lambda_{k+1} < \lambda_k
+    \sqrt{2/n}`, the standard error of the first (North et al., Monthly Weather Review 110, 1982).
+    """
+    values, n = scores.inertias, max(scores.count, 1)
+    for k in range(min(2, len(values) - 1)):
+        if values[k] - values[k + 1] < values[k] * np.sqrt(2.0 / n):
+            yield Doubt(
+                "axes",
+                f"axes {k + 1} and {k + 2} of the {which} map differ in inertia by less than the "
+                f"error that {n} individuals leave: another sample may exchange or turn them, so "
+                "read the plane of both",
+                f"{which} axes {k + 1} and {k + 2}",
+                map=which,
+            )
+
+
+def of_bandwidth(kernel: Kernel, points: Any, which: str = "curved") -> Iterator[Doubt]:
+    """Yield a bandwidth under which all points are equally far, or the kernel is linear."""
+    if len(points) < FEWEST:
+        return
+    values = np.asarray(kernel(points))
+    own = np.sqrt(np.maximum(np.diag(values), 0.0))
+    if not np.all(own > 0) or np.ptp(own) > 1e-9 * own.max():
+        return  # not a function of distances alone
+    pairs = np.abs(values / np.outer(own, own))[np.triu_indices(len(values), 1)]
+    rule = Advice("kernel", "gaussian(bandwidth='median')")
+    if np.quantile(pairs, 0.9) < FAR:
+        text = (
+            "the bandwidth is so small that nearly all individuals are equally far from each "
+            f"other, and axes pick out single ones; {rule} takes the median distance"
+        )
+    elif np.quantile(pairs, 0.1) > NEAR:
+        text = (
+            "the bandwidth is so large that the kernel is linear on these individuals, and its map "
+            f"is the straight one; {rule} takes the median distance"
+        )
+    else:
+        return
+    yield Doubt("bandwidth", text, f"{which} kernel", rule, which)
+
+
+def of_ellipses(factors: list[Column]) -> Iterator[Doubt]:
+    """Yield the levels of the first factor that are too few for an ellipse."""
+    for column in factors[:1]:
+        labels = np.array([str(v) for v in column.values.tolist() if v is not None], dtype=object)
+        levels, counts = np.unique(labels.astype(str), return_counts=True)
+        few = [str(level) for level, count in zip(levels, counts, strict=True) if count < ELLIPSE]
+        if few:
+            have = "has" if len(few) == 1 else "have"
+            yield Doubt(
+                "ellipses",
+                f'{listed(few)} of "{column.name}" {have} fewer than {ELLIPSE} individuals, too '
+                "few for an ellipse",
+                column.name,
+            )
+
+
+def sampled(n: int) -> Array:
+    """Return some rows of n, evenly taken."""
+    return np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(int))

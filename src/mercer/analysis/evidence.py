@@ -1,0 +1,207 @@
+"""What a kernel adds to the straight map: how alike the two are, and how well groups part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.compare.measures import alignment
+from mercer.data.table import Column
+from mercer.display import Shown
+from mercer.kernels.vectors import Linear
+from mercer.reading.scores import Scores
+from mercer.reading.wording import percent
+from mercer.resampling import Resampling
+
+PLANE = 2
+"""Axes of the maps that are drawn, and compared."""
+
+READ = 5
+"""Axes on which groups are sought."""
+
+PERMUTATIONS, ENOUGH = 199, 10
+"""Permutations of a test, and exceedances after which it ends."""
+
+FACTORS = 10
+"""Factors whose groups are sought, the first ones."""
+
+SAMPLE = 3_000
+"""Individuals that are compared; of more an even sample."""
+
+SAME = 0.9
+"""An alignment from which on two maps show the same."""
+
+GAIN = 0.1
+"""How much more of a factor a map must show than another to add something."""
+
+LEVEL = 0.05
+"""The p-value below which groups part by more than chance."""
+
+
+@dataclass(frozen=True, repr=False)
+class Separation(Shown):
+    r"""How well the groups of a factor part on the axes of each map, from 0 to 1.
+
+    .. math:: s = \frac{1}{\min(K, g - 1)} \sum_{k=1}^K \eta^2_k
+
+    is the mean squared canonical correlation of g groups with the first K axes. ``p_value`` is
+    that of the curved map, by permutations of the groups; ``axis`` is where it parts them best.
+    """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "straight": "of 1, on the straight map",
+        "curved": "of 1, on the curved map",
+        "p_value": "of chance alone on the curved map",
+        "axis": "of the curved map that parts the groups best",
+    }
+
+    factor: str
+    straight: float
+    curved: float
+    p_value: float
+    axis: int
+
+    def _title(self) -> str:
+        return f"Separation of {self.factor}"
+
+    @property
+    def is_gain(self) -> bool:
+        """Whether the curved map parts the groups better, by more than chance."""
+        return self.curved - self.straight >= GAIN and self.p_value <= LEVEL
+
+
+@dataclass(frozen=True, repr=False)
+class Evidence(Shown):
+    """What a kernel adds to the straight map.
+
+    ``alignment`` is the RV coefficient of the two planes, with the ``p_value`` of permutations;
+    ``separations`` has a row for each factor; ``verdict`` is groups, same or other.
+    """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "alignment": "of the two maps, 1 where they show the same",
+        "p_value": "of two maps that have nothing in common",
+        "separations": "of the factors",
+        "verdict": "groups that part better, the same map, or another one",
+        "individuals": "that were compared",
+    }
+
+    alignment: float
+    p_value: float | None
+    separations: tuple[Separation, ...]
+    verdict: str
+    individuals: int
+
+    def _title(self) -> str:
+        return f"Evidence: {self.adds}"
+
+    @property
+    def adds(self) -> str:
+        """What the kernel adds, in one sentence."""
+        alike = f"alignment {self.alignment:.2f}"
+        p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
+        best = max(self.separations, key=lambda s: s.curved - s.straight, default=None)
+        if self.verdict == "groups" and best is not None:
+            return (
+                f'The kernel parts the groups of "{best.factor}" better: its axes show '
+                f"{percent(best.curved)} of them, the straight ones {percent(best.straight)} "
+                f"(axis {best.axis} most, p = {best.p_value:.3g}; {alike})."
+            )
+        known = ""
+        if best is not None:
+            known = f', and parts the groups of "{best.factor}" no better'
+        if self.verdict == "same":
+            return (
+                f"The kernel adds nothing: its map shows what the straight one does ({alike}{p})"
+                f"{known}. Read the straight map."
+            )
+        return (
+            f"The kernel draws another map ({alike}{p}){known or ', and no known groups'}: read "
+            "the straight one first."
+        )
+
+
+def evidence_of(
+    straight: Any, curved: Any, factors: Sequence[Column], *, random_state: int = 0
+) -> Evidence | None:
+    """Return what a curved model adds to a straight one of the same individuals."""
+    a, b = Scores.of(straight), Scores.of(curved)
+    if min(a.coordinates.shape[1], b.coordinates.shape[1]) == 0 or a.count < 3:
+        return None
+    kept = np.flatnonzero(a.weights > 0)
+    kept = kept[np.unique(np.linspace(0, len(kept) - 1, min(len(kept), SAMPLE)).astype(int))]
+    w = a.weights[kept]
+    F, G = a.coordinates[kept] / a.unit, b.coordinates[kept] / b.unit
+    found = alignment(
+        Linear(),
+        Linear(),
+        F[:, :PLANE],
+        G[:, :PLANE],
+        sample_weight=None if np.ptp(w) == 0 else w,
+        permutations=PERMUTATIONS,
+        stop_after=ENOUGH,
+        random_state=random_state,
+        threads=1,
+    )
+    separations = tuple(_separations(F, G, w, kept, factors, random_state))
+    alike = float(found.statistic)
+    is_gain = any(s.is_gain for s in separations)
+    verdict = "groups" if is_gain else "same" if alike >= SAME else "other"
+    return Evidence(alike, found.p_value, separations, verdict, len(kept))
+
+
+def _separations(  # noqa: PLR0913  (two maps of the same individuals, and whose groups)
+    F: Array, G: Array, w: Array, kept: Array, factors: Sequence[Column], seed: int
+) -> Iterator[Separation]:
+    axes = min(READ, F.shape[1], G.shape[1])
+    F, G = F[:, :axes], G[:, :axes]
+    for number, factor in enumerate(factors[:FACTORS]):
+        labels = factor.values[kept]
+        known = np.array([v is not None for v in labels.tolist()])
+        levels, places = np.unique(labels[known].astype(str), return_inverse=True)
+        if len(levels) < 2 or len(levels) >= known.sum():
+            continue
+        most = min(axes, len(levels) - 1)
+        ours, theirs, weights = F[known], G[known], w[known]
+        eta2 = correlation_ratios(theirs, places, weights)
+        draws = Resampling(PERMUTATIONS, seed, stop_after=ENOUGH, threads=1)
+
+        def statistic(
+            r: int,
+            draws: Resampling = draws,
+            number: int = number,
+            data: tuple[Array, Array, Array] = (theirs, places, weights),
+        ) -> float:
+            order = draws.generator(number, r).permutation(len(data[1]))
+            return float(correlation_ratios(data[0], data[1][order], data[2]).sum())
+
+        observed = float(eta2.sum())
+        null = draws.null(draws.batches(statistic, ENOUGH), observed * (1 - 1e-12))
+        yield Separation(
+            factor.name,
+            float(correlation_ratios(ours, places, weights).sum()) / most,
+            observed / most,
+            float(null.p_values[0]),
+            1 + int(np.argmax(eta2)),
+        )
+
+
+def correlation_ratios(F: Array, places: Array, weights: Array) -> Array:
+    r"""Return the share of each axis that lies between groups.
+
+    .. math:: \eta^2 = \frac{\sum_g w_g (\bar f_g - \bar f)^2}{\sum_i w_i (f_i - \bar f)^2}
+
+    >>> correlation_ratios(np.array([[0.0], [0.0], [1.0], [3.0]]), np.array([0, 0, 1, 1]), np.ones(4))
+    array([0.66666667])
+    """  # noqa: E501  (a doctest in one line)
+    w = weights / weights.sum()
+    away = F - w @ F
+    masses = np.bincount(places, w)
+    sums = np.column_stack([np.bincount(places, w * f) for f in away.T])
+    total = w @ away**2
+    between = np.sum(sums**2 / np.where(masses > 0, masses, 1.0)[:, None], axis=0)
+    return np.asarray(between / np.where(total > 0, total, 1.0))
