@@ -878,7 +878,7 @@ def test_every_error_has_its_code(error: Exception, code: int) -> None:
 
 
 def test_not_converged_is_five() -> None:
-    from mercer.spectrum import NotConverged
+    from mercer.errors import NotConverged
 
     assert code_of(NotConverged("x")) == 5
     full = mc.NotSaved("x")

@@ -99,7 +99,7 @@ def test_a_model_takes_an_annotated_matrix(make: Any, form: Any) -> None:
     assert np.array_equal(make().fit_transform(data), expected.fit_transform(form(COUNTS)))
 
 
-@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
 def test_a_sparse_annotated_matrix_is_not_filled() -> None:
     n, p = 2_000, 30_000
     rng = np.random.default_rng(0)

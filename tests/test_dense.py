@@ -13,8 +13,9 @@ from benchmarks.certificates import run
 import mercer as mc
 from mercer.certificate import FAILURE
 from mercer.check import Array
+from mercer.errors import NotConverged
 from mercer.gram import Centred, Gram
-from mercer.spectrum import NotConverged, Spectrum, leading
+from mercer.spectrum import Spectrum, leading
 
 dense_module = importlib.import_module("mercer.spectrum.dense")
 METHODS = ("dense", "exact", "nystrom")

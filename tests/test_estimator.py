@@ -16,7 +16,8 @@ from mercer import check, estimator, targets
 from mercer import sklearn as sklearn_doors
 from mercer.data import open_points
 from mercer.engines.cpu import Threads
-from mercer.estimator import NotANumber, as_kernel, numbers_of
+from mercer.errors import NotANumber
+from mercer.estimator import as_kernel, numbers_of
 
 RNG = np.random.default_rng(2)
 X = RNG.standard_normal((12, 3))
@@ -399,7 +400,7 @@ AXES_OF: dict[str, tuple[Callable[[], Any], Any]] = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
 @pytest.mark.parametrize("name", AXES_OF)
 def test_coordinates_of_float32_are_float32(name: str) -> None:
     model, data = AXES_OF[name][0](), AXES_OF[name][1]

@@ -17,7 +17,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
 
-pytestmark = pytest.mark.filterwarnings("ignore::mercer.reading.remarks.DegenerateAxes")
+pytestmark = pytest.mark.filterwarnings("ignore::mercer.errors.DegenerateAxes")
 
 REFERENCE = Path(__file__).parent / "reference"
 CLOSE = 1e-10

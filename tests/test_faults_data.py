@@ -16,7 +16,7 @@ from scipy import sparse
 
 import mercer as mc
 from mercer.check import Array
-from mercer.reading import ConstantColumns, FewerAxes, NoInertia
+from mercer.errors import ConstantColumns, FewerAxes, NoInertia
 from tests.references import near
 
 RNG = np.random.default_rng(23)

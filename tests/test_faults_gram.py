@@ -11,7 +11,7 @@ import pytest
 
 import mercer as mc
 from mercer.check import Array
-from mercer.reading import DegenerateAxes, NoInertia
+from mercer.errors import DegenerateAxes, NoInertia
 from tests.references import near, reference
 
 RNG = np.random.default_rng(29)

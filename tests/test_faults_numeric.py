@@ -13,9 +13,9 @@ import mercer as mc
 from mercer import Gram
 from mercer.check import Array
 from mercer.engines.tiles import TILE
+from mercer.errors import DegenerateAxes, NoInertia
 from mercer.mds import distances
 from mercer.pca import axes as pca_axes
-from mercer.reading import DegenerateAxes, NoInertia
 from mercer.spectrum import DENSE, leading
 from mercer.spectrum import exact as iteration
 from tests.references import near

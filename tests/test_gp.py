@@ -20,13 +20,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.check import Array
+from mercer.errors import Jittered, NegativeVariance, SingularSystem
 from mercer.gp import log_likelihood_gradient_interval, log_likelihood_interval
-from mercer.gp.posterior import NegativeVariance
-from mercer.gp.process import Jittered
 from mercer.gp.search import Optimum
 from mercer.gram import Gram
 from mercer.null_space import null_columns
-from mercer.solve import SingularSystem
 from mercer.store import save
 from tests.oracles import LINE
 from tests.references import reference

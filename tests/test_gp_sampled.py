@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import mercer as mc
 from mercer.check import Array
+from mercer.errors import SingularSystem
 from mercer.gp import Optimum, SampledOptimum, log_likelihood_interval
 from mercer.gp.blocks import partial_products
 from mercer.gp.estimate import likelihood_of, regressed, sampled_slopes, signs
@@ -26,7 +27,7 @@ from mercer.gp.systems import solved
 from mercer.gp.tuning import Tuned
 from mercer.gram import Gram
 from mercer.null_space import null_columns
-from mercer.solve import Saddle, SingularSystem
+from mercer.solve import Saddle
 from mercer.store import save
 
 RNG = np.random.default_rng(11)

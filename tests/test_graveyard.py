@@ -20,11 +20,11 @@ from sklearn.kernel_ridge import KernelRidge
 import mercer as mc
 from mercer import Gram
 from mercer.check import Array
+from mercer.errors import ConstantColumns, DegenerateAxes, FewerAxes, NoInertia, NotConverged
 from mercer.lowrank import nystrom
 from mercer.pca import axes as pca_axes
-from mercer.reading import ConstantColumns, DegenerateAxes, FewerAxes, NoInertia
 from mercer.sklearn import KernelPCA
-from mercer.spectrum import MOST_DENSE, NotConverged, leading
+from mercer.spectrum import MOST_DENSE, leading
 from mercer.spectrum.leading import chosen_method
 from tests.oracles import untouched
 from tests.references import aligned, near, reference
@@ -150,7 +150,7 @@ def test_07_the_way_back_through_the_linear_kernel_is_that_of_pca() -> None:
 
 
 @pytest.mark.parametrize("method", ["dense", "exact", "nystrom"])
-@pytest.mark.filterwarnings("ignore::mercer.reading.DegenerateAxes")
+@pytest.mark.filterwarnings("ignore::mercer.errors.DegenerateAxes")
 def test_08_repeated_fits_have_the_same_signs(method: str) -> None:
     """ARPACK's random start gave scikit-learn other signs at every run (#8798)."""
     fits = [

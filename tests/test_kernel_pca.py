@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 
 import mercer as mc
 from mercer.check import Array
-from mercer.reading import DegenerateAxes, NoInertia
+from mercer.errors import DegenerateAxes, NoInertia
 from mercer.spectrum import signs
 from tests.oracles import LINE
 from tests.references import aligned, near, reference
@@ -35,7 +35,7 @@ def latent(n: int) -> Array:
     return np.asarray(surface + 0.1 * rng.standard_normal((n, 6)))
 
 
-@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [mc.KernelPCA(2, kernel=mc.Gaussian(1.0)), mc.KernelPCA(2), mc.KernelPCA(kernel="laplacian()")],
     expected_failed_checks=lambda _: LINE,
@@ -50,7 +50,7 @@ ROUNDED = "a Gram matrix cut to single precision, or to whole numbers, is none i
 HERMITIAN = "a Hermitian Gram matrix is one of complex numbers"
 
 
-@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [mc.KernelPCA(2, kernel="precomputed")],
     expected_failed_checks=lambda _: {

@@ -17,12 +17,13 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.check import Array
+from mercer.errors import NotConverged
 from mercer.mds import krylov, points
 from mercer.mds.corrections import cailliez_constant, constant_of, copies, corrected_square
 from mercer.mds.distances import CentredDistances
 from mercer.mds.losses import kruskal_stress
 from mercer.page.subject import subject_of
-from mercer.spectrum import NotConverged, signs
+from mercer.spectrum import signs
 from tests.oracles import LINE, untouched
 from tests.strategies import points as grid_points
 
@@ -182,7 +183,7 @@ def test_shares_are_shares(count: int, correction: str | None) -> None:
     assert naive > 1.9  # the planted mistake: dividing by the trace
 
 
-@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")  # grids are symmetric, flat
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")  # grids are symmetric, flat
 @settings(max_examples=60)
 @given(grid_points(2, 7), st.integers(1, 3))
 def test_scaling_distances_is_principal_components_is_kernel_pca(x: Array, count: int) -> None:

@@ -18,10 +18,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.check import Array
+from mercer.errors import ConstantColumns, DegenerateAxes, NotConverged, ReadingWarning
 from mercer.pca import axes, tables
 from mercer.pca import kernel as kernel_pca
-from mercer.reading import ConstantColumns, DegenerateAxes, ReadingWarning
-from mercer.spectrum import NotConverged, signs
+from mercer.spectrum import signs
 from tests.oracles import LINE, untouched
 from tests.references import aligned, near, reference
 
@@ -32,7 +32,7 @@ NEW = RNG.standard_normal((7, 5))
 WEIGHTS = RNG.uniform(0.5, 2.0, 60)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
 @parametrize_with_checks(  # type: ignore[untyped-decorator]
     [mc.PCA(), mc.PCA(2, standardize=True)],
     expected_failed_checks=lambda _: LINE,

@@ -206,7 +206,7 @@ def test_rows_are_taken_and_joined() -> None:
         np.asarray(points)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.reading.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
 def test_a_wide_table_is_never_filled() -> None:
     n, p, each = 20_000, 50_000, 50
     rng = np.random.default_rng(1)

@@ -13,13 +13,8 @@ from sklearn.exceptions import NotFittedError
 import mercer as mc
 from mercer.check import Array
 from mercer.data.tidy import columns_of
-from mercer.reading import (
-    AtBarycentre,
-    ConstantColumns,
-    Individuals,
-    ReadingWarning,
-    Tidy,
-)
+from mercer.errors import AtBarycentre, ConstantColumns, ReadingWarning
+from mercer.reading import Individuals, Tidy
 from tests.references import aligned, near, reference
 
 RNG = np.random.default_rng(6)

@@ -24,13 +24,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.check import Array
+from mercer.errors import SingularSystem
 from mercer.gram import Gram
 from mercer.null_space import null_columns
 from mercer.regression import penalty_path
 from mercer.regression.convex import Problem, minimise
 from mercer.regression.data import Data
 from mercer.regression.losses import loss_named
-from mercer.solve import Saddle, SingularSystem
+from mercer.solve import Saddle
 from tests.oracles import LINE
 
 RNG = np.random.default_rng(4)

@@ -42,10 +42,11 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer as mc
 from mercer import sklearn as doors
 from mercer.check import Array
+from mercer.errors import NotConverged
 from mercer.sklearn import KernelPCA
 from mercer.sklearn import pca as replacement
 from mercer.sklearn.covariance import NoTranslation, translate
-from mercer.spectrum import NotConverged, leading
+from mercer.spectrum import leading
 
 IRIS = load_iris().data
 CIRCLES = make_circles(250, factor=0.3, noise=0.05, random_state=0)[0]

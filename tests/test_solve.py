@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.errors import SingularSystem, ToleranceNotMet
 from mercer.gram import Gram
-from mercer.solve import Saddle, SingularSystem, ToleranceNotMet, solve
+from mercer.solve import Saddle, solve
 from mercer.solve.system import _norm
 
 RNG = np.random.default_rng(2)

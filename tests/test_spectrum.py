@@ -20,13 +20,13 @@ from mercer.check import Array
 from mercer.engines import lapack
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Tiles
+from mercer.errors import MissedAxes, NotConverged, RoundingLimit
 from mercer.gram import Centred, Gram
 from mercer.lowrank import nystrom
-from mercer.spectrum import NotConverged, Spectrum, leading, signs
+from mercer.spectrum import Spectrum, leading, signs
 from mercer.spectrum.approximate import largest_mean, nystrom_bytes, sampled_norm
 from mercer.spectrum.budget import refuse_beyond_budget, smaller
 from mercer.spectrum.exact import needed_bytes, points_left_out
-from mercer.spectrum.values import MissedAxes, RoundingLimit
 from tests.interrupts import interrupt, start_script
 
 EPSILON = np.finfo(float).eps

@@ -352,7 +352,7 @@ def test_small_and_trivial_data(loss: str) -> None:
     assert wide.stress_ < 1e-5
 
 
-@pytest.mark.filterwarnings("ignore::mercer.reading.remarks.DegenerateAxes")
+@pytest.mark.filterwarnings("ignore::mercer.errors.DegenerateAxes")
 def test_a_start_with_points_on_top_of_each_other_is_left() -> None:
     """Six points at equal distances: on two of their five equal axes some may lie together.
 

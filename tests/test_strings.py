@@ -96,7 +96,7 @@ def test_kernels_on_strings_obey_the_laws(k: mc.Kernel, x: list[str]) -> None:
     obeys_the_laws(k, x)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.reading.remarks.FewerAxes")
+@pytest.mark.filterwarnings("ignore::mercer.errors.FewerAxes")
 @pytest.mark.parametrize("k", KERNELS, ids=repr)
 def test_strings_go_through_operators_and_models(k: mc.Kernel) -> None:
     works_in_models(k, ["abcab", "", "cab", "aabbcc", "bca"], ["abc", "", "ccca"])

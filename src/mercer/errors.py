@@ -100,5 +100,87 @@ class MissingExtra(MercerError, ImportError):
     """An optional library that is not installed; the message names the extra that brings it."""
 
 
+class NotANumber(InvalidInput, TypeError):
+    """An entry of a table of numbers that is text or another object."""
+
+
+class NoDistances(NotPositiveDefinite, NotAvailable):
+    """A squared distance that is negative, as kernels that are not positive definite have them."""
+
+
+class NotEnoughMemory(MercerError, MemoryError):
+    """A computation that would take more memory than it may; the message names a smaller one."""
+
+
+class NegativeVariance(MercerError, ArithmeticError):
+    """A variance that is below zero by more than rounding: the kernel or the noise is at fault."""
+
+
+class NoNoise(InvalidParameter):
+    """The noise of a new observation, asked of a model that knows those of its data alone."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "noise_variance has a value for each observation that was fitted, and none for new "
+            "ones: ask for the law of g, and add the variance of the noise to that"
+        )
+
+
+class NotConverged(MercerError, RuntimeError):
+    """An iteration or a decomposition whose residual is larger than was asked for."""
+
+
+class SingularSystem(MercerError, ValueError):
+    """A system that has no unique solution, or none that can be computed."""
+
+
 class DataWarning(Advised, UserWarning):
     """Something in the data was guessed or changed that the user should know of."""
+
+
+class ReadingWarning(Advised, UserWarning):
+    """Something on the axes has no meaning, or not the one it seems to have."""
+
+
+class AtBarycentre(ReadingWarning):
+    """Individuals at the barycentre have no direction: their cos2 is 0/0."""
+
+
+class DegenerateAxes(ReadingWarning):
+    """Axes with one eigenvalue between them: only the space they span means something."""
+
+
+class ConstantColumns(ReadingWarning):
+    """Columns without variance: they have no correlations and cannot be standardised."""
+
+
+class NoInertia(ReadingWarning):
+    """All individuals coincide: there are no axes."""
+
+
+class FewerAxes(ReadingWarning):
+    """More axes were asked for than there are."""
+
+
+class SpectrumWarning(UserWarning):
+    """Something about the axes that was not asked for, each by its own name."""
+
+
+class MissedAxes(SpectrumWarning):
+    """An axis larger than the last one was found outside, and may not be the only one."""
+
+
+class RoundingLimit(SpectrumWarning):
+    """The residual asked for is below what rounding allows."""
+
+
+class Jittered(UserWarning):
+    """A covariance matrix was singular to working precision; how much was added is reported."""
+
+
+class NearlyInterpolating(UserWarning):
+    """Cross-validation chose a curve that follows its observations where another rule does not."""
+
+
+class ToleranceNotMet(UserWarning):
+    """An iterative solution whose true residual rounding keeps above the tolerance asked for."""

@@ -38,7 +38,7 @@ from mercer.data.tidy import row_names
 from mercer.display import costly_names, forget
 from mercer.engines.cpu import engine_of, using
 from mercer.engines.engine import Engine
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, NotANumber
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction
 from mercer.kernels.text import kernel as parsed
@@ -73,10 +73,6 @@ OF_KERNELS = {
     "n_jobs": "threads, by default one for each core",
 }
 """scikit-learn's parameters that are those of a kernel here."""
-
-
-class NotANumber(InvalidInput, TypeError):
-    """An entry of a table of numbers that is text or another object."""
 
 
 def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
@@ -114,7 +110,7 @@ def numbers_of(
     >>> numbers_of([[1.0, 2.0], [3.0, "four"]])
     Traceback (most recent call last):
     ...
-    mercer.estimator.NotANumber: X, row 1, column 1: 'four' is not a number. The argument must be a table without strings or other objects, every entry a number; encode this column, or give it to supplementary(categories=...)
+    mercer.errors.NotANumber: X, row 1, column 1: 'four' is not a number. The argument must be a table without strings or other objects, every entry a number; encode this column, or give it to supplementary(categories=...)
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     a = plain_array(X, name)
     if a.ndim == 1 and not is_matrix:

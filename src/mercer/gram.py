@@ -24,17 +24,9 @@ from mercer.check import (
 )
 from mercer.display import Shown
 from mercer.engines.cpu import engine_in_use
-from mercer.engines.engine import (
-    BLOCK,
-    Engine,
-    NotEnoughMemory,
-    Rounding,
-    gamma,
-    machine_bytes,
-    rounding,
-)
+from mercer.engines.engine import BLOCK, Engine, Rounding, gamma, machine_bytes, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
-from mercer.errors import InvalidInput
+from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.calls import BOTH_WAYS
 from mercer.kernels.functions import MOST_ASYMMETRY

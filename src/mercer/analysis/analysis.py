@@ -24,11 +24,10 @@ from mercer.analysis.proposal import NAMES, Proposal, propose
 from mercer.check import Array
 from mercer.data.table import Column, Role, Table
 from mercer.display import Shown, warn
-from mercer.errors import Advice, MercerError
+from mercer.errors import Advice, MercerError, ReadingWarning
 from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
-from mercer.reading.remarks import ReadingWarning
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED
 

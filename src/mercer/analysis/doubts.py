@@ -11,9 +11,8 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.table import Column, Role, listed
 from mercer.display import Shown
-from mercer.errors import Advice
+from mercer.errors import Advice, ReadingWarning
 from mercer.kernels.base import Kernel
-from mercer.reading.remarks import ReadingWarning
 from mercer.reading.scores import Scores
 from mercer.reading.wording import percent
 

@@ -136,8 +136,7 @@ def code_of(error: BaseException) -> int:
     >>> code_of(InvalidInput("row 3")), code_of(InvalidParameter("rank")), code_of(KeyError())
     (3, 2, 1)
     """
-    from mercer.solve.steps import SingularSystem
-    from mercer.spectrum.values import NotConverged
+    from mercer.errors import NotConverged, SingularSystem
 
     kinds: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], int], ...] = (
         (Misused, USAGE),

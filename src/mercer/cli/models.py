@@ -18,6 +18,7 @@ from mercer.cli.talk import Talk
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table
 from mercer.engines.cpu import Threads
+from mercer.errors import FewerAxes
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
@@ -28,7 +29,6 @@ from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
 from mercer.planning import Plan, flops, plan
 from mercer.progress import Line
-from mercer.reading import FewerAxes
 from mercer.spectrum import STORED
 from mercer.spectrum.budget import machine_bytes
 from mercer.spectrum.dense import dense_bytes

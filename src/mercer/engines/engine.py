@@ -13,14 +13,9 @@ import numpy as np
 from mercer.check import Array
 from mercer.check import memory_bytes as memory_bytes
 from mercer.engines.tiles import Block, Tiles
-from mercer.errors import MercerError
 from mercer.kernels.bounds import Bound
 from mercer.kernels.bounds import gamma as gamma
 from mercer.progress import Progress
-
-
-class NotEnoughMemory(MercerError, MemoryError):
-    """A computation that would take more memory than it may; the message names a smaller one."""
 
 
 class Engine(Protocol):

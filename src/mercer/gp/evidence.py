@@ -20,12 +20,11 @@ from scipy.linalg import qr, solve_triangular
 from mercer.check import Array, Points
 from mercer.engines.lapack import factor_in_place, invert_in_place, whiten
 from mercer.engines.tiles import Block
-from mercer.errors import InvalidInput, NotPositiveDefinite
+from mercer.errors import InvalidInput, NotPositiveDefinite, SingularSystem
 from mercer.gp.blocks import contracted
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Kind
 from mercer.points import take
-from mercer.solve import SingularSystem
 from mercer.solve.blocks import lower_triangle
 
 MOST_JITTER = 1e-8

@@ -8,11 +8,12 @@ import numpy as np
 
 from mercer.check import Array, Points, chunks
 from mercer.display import warn
+from mercer.errors import ToleranceNotMet
 from mercer.gp.evidence import Observations
 from mercer.gp.posterior import checked_variance
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.solve import Explained, Saddle, ToleranceNotMet
+from mercer.solve import Explained, Saddle
 
 TOL = 1e-10
 """Residuals of the systems, as shares of their right sides."""

@@ -12,16 +12,6 @@ from mercer.errors import InvalidParameter
 NOISE = "noise_variance"
 
 
-class NoNoise(InvalidParameter):
-    """The noise of a new observation, asked of a model that knows those of its data alone."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "noise_variance has a value for each observation that was fitted, and none for new "
-            "ones: ask for the law of g, and add the variance of the noise to that"
-        )
-
-
 def each_noise(given: Any, n: int) -> Array | None:
     """Return the noise variances of n observations, or None where one number is for all.
 

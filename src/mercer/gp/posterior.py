@@ -13,16 +13,11 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.errors import MercerError
-from mercer.gp.noise import NoNoise
+from mercer.errors import NegativeVariance, NoNoise
 from mercer.settings import CONFIDENCE, confidence_of
 from mercer.spelling import spelled
 
 UNIT = float(np.finfo(float).eps)
-
-
-class NegativeVariance(MercerError, ArithmeticError):
-    """A variance that is below zero by more than rounding: the kernel or the noise is at fault."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +139,7 @@ def checked_variance(variance: Array, scale: Array, n: int) -> Array:
     >>> checked_variance(np.array([-0.1]), np.array([1.0]), 10)
     Traceback (most recent call last):
     ...
-    mercer.gp.posterior.NegativeVariance: the variance at point 0 is -0.1, below zero by more than rounding: the kernel is not positive definite, or the noise variance too small for its condition
+    mercer.errors.NegativeVariance: the variance at point 0 is -0.1, below zero by more than rounding: the kernel is not positive definite, or the noise variance too small for its condition
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     wrong = np.flatnonzero(variance < -n * UNIT * scale)
     if wrong.size:

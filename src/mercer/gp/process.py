@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, Points, in_dtype_of, nonnegative, number, real_array, whole
 from mercer.display import warn
 from mercer.engines.engine import Engine
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, Jittered, NoNoise
 from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel, on_engine
 from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
 from mercer.gp.fitting import maximised, variance_of
 from mercer.gp.iterative import Iterated, IterativePredictive, iterated
-from mercer.gp.noise import NoNoise, each_noise
+from mercer.gp.noise import each_noise
 from mercer.gp.posterior import LeaveOneOut, Posterior, left_out, root
 from mercer.gp.predictive import Predictive
 from mercer.gp.sampled import SampledOptimum, maximised_by_sampling
@@ -46,10 +46,6 @@ INTERVALS = (
     "mercer.gp.log_likelihood_interval and log_likelihood_gradient_interval give intervals for "
     "the likelihood of any number of points and for its derivatives"
 )
-
-
-class Jittered(UserWarning):
-    """A covariance matrix was singular to working precision; how much was added is reported."""
 
 
 class GaussianProcess(RegressorMixin, KernelModel):

@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from mercer.check import Array, Points
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidParameter, SingularSystem
 from mercer.gp.estimate import (
     TOL,
     LikelihoodInterval,
@@ -34,7 +34,7 @@ from mercer.gp.search import Optimum, definite
 from mercer.gp.settling import STEPS, Settled, settle
 from mercer.gp.tuning import Prior, Tuned
 from mercer.progress import Progress
-from mercer.solve import Saddle, SingularSystem
+from mercer.solve import Saddle
 
 SUBSET = 2_000
 """Points to which the parameters are fitted first, by factors."""

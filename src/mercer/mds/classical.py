@@ -15,7 +15,7 @@ from mercer.check import Array, chunks, finite, number, whole
 from mercer.data.tidy import library_of
 from mercer.display import costly, forget
 from mercer.engines.engine import Engine
-from mercer.errors import NotAvailable
+from mercer.errors import NotAvailable, NotConverged
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
 from mercer.gram import Gram
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
@@ -38,7 +38,7 @@ from mercer.progress import Progress
 from mercer.reading.remarks import remark_axes
 from mercer.reading.values import Individuals
 from mercer.settings import RandomState, seed_of
-from mercer.spectrum import STORED, NotConverged, Spectrum, leading
+from mercer.spectrum import STORED, Spectrum, leading
 
 METHODS = ("auto", "dense", "exact")
 METRICS = ("precomputed", "euclidean")

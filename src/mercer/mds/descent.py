@@ -11,10 +11,10 @@ from scipy.sparse.csgraph import csgraph_from_dense, shortest_path
 from scipy.spatial.distance import pdist, squareform
 
 from mercer.check import Array
+from mercer.errors import NotConverged
 from mercer.mds.distances import CentredDistances, ranks, refuse_groups
 from mercer.mds.krylov import ends
 from mercer.mds.losses import Loss
-from mercer.spectrum import NotConverged
 
 START_TOL = 1e-3
 """Residual of the axes that are only started from."""

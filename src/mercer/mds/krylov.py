@@ -16,8 +16,9 @@ from numpy.linalg import eigh
 from mercer.certificate import certify, frobenius_complement
 from mercer.check import Array
 from mercer.engines.cpu import engine_in_use
+from mercer.errors import NotConverged
 from mercer.mds.distances import CentredDistances, ranks
-from mercer.spectrum import How, NotConverged, Spectrum, signs
+from mercer.spectrum import How, Spectrum, signs
 from mercer.spectrum.values import clusters
 
 MOST_VECTORS = 600

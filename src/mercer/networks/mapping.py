@@ -12,10 +12,10 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.errors import ReadingWarning
 from mercer.networks.comparing import Comparison
 from mercer.networks.drawing import Drawn
 from mercer.pca.kernel import KernelPCA
-from mercer.reading import ReadingWarning
 
 AXES = 2
 

@@ -14,11 +14,17 @@ from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
-from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, NotPositiveDefinite
+from mercer.errors import (
+    InvalidInput,
+    InvalidParameter,
+    NotAvailable,
+    NotPositiveDefinite,
+    ReadingWarning,
+)
 from mercer.estimator import require_fit
 from mercer.kernels.tables import columns_read
 from mercer.points import lies_on_disk
-from mercer.reading import ReadingWarning, Variables
+from mercer.reading import Variables
 from mercer.spectrum import STORED, Spectrum
 
 MISSING = "(missing)"

@@ -19,18 +19,10 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from mercer.certificate import Certificate, sine_bounds
 from mercer.check import Array
 from mercer.engines.engine import gamma, norm_bound
-from mercer.errors import Advice, InvalidInput, InvalidParameter
+from mercer.errors import Advice, InvalidInput, InvalidParameter, NotConverged
 from mercer.estimator import pieces
 from mercer.pca.tables import EPSILON, DenseTable, SparseTable, Table, noise_of
-from mercer.spectrum import (
-    ILL_SOLVED,
-    MOST_DENSE,
-    How,
-    NotConverged,
-    Spectrum,
-    clusters,
-    signs,
-)
+from mercer.spectrum import ILL_SOLVED, MOST_DENSE, How, Spectrum, clusters, signs
 
 SMALL_ENTRIES, SMALL_FLOPS = 1e6, 2e6
 """Up to this size and cost the table itself is decomposed."""

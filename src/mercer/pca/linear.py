@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, real_array, refuse_non_finite, shares_of, whole
 from mercer.display import warn
-from mercer.errors import Advice, InvalidInput, InvalidParameter, NotAvailable
+from mercer.errors import Advice, ConstantColumns, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
     Model,
     axes_asked,
@@ -35,7 +35,7 @@ from mercer.estimator import (
 from mercer.pca.axes import Oriented, principal, wants_scatter
 from mercer.pca.tables import ROUNDING, DenseTable, Table, noise_of, read
 from mercer.points import lies_on_disk, matrix_of
-from mercer.reading import ConstantColumns, Readable, Variables
+from mercer.reading import Readable, Variables
 from mercer.reading.model import warn_constant
 from mercer.reading.remarks import named, remark_axes
 

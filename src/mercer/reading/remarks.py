@@ -3,34 +3,10 @@
 from __future__ import annotations
 
 from mercer.display import in_ranges, warn
-from mercer.errors import Advice, Advised
+from mercer.errors import Advice, DegenerateAxes, FewerAxes, NoInertia
 
 NAMED = 5
 """Individuals or columns that a warning names before it only counts."""
-
-
-class ReadingWarning(Advised, UserWarning):
-    """Something on the axes has no meaning, or not the one it seems to have."""
-
-
-class AtBarycentre(ReadingWarning):
-    """Individuals at the barycentre have no direction: their cos2 is 0/0."""
-
-
-class DegenerateAxes(ReadingWarning):
-    """Axes with one eigenvalue between them: only the space they span means something."""
-
-
-class ConstantColumns(ReadingWarning):
-    """Columns without variance: they have no correlations and cannot be standardised."""
-
-
-class NoInertia(ReadingWarning):
-    """All individuals coincide: there are no axes."""
-
-
-class FewerAxes(ReadingWarning):
-    """More axes were asked for than there are."""
 
 
 def remark_axes(

@@ -12,19 +12,15 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown, warn
-from mercer.errors import NotAvailable, NotPositiveDefinite
+from mercer.errors import AtBarycentre, NoDistances, NotAvailable
 from mercer.points import readings
-from mercer.reading.remarks import AtBarycentre, named
+from mercer.reading.remarks import named
 
 CONSTANT = 4.0 * float(np.finfo(float).eps)
 """A standard deviation below this share of the largest entry is the rounding of a constant."""
 
 CANCELLED = 1e-12
 """What is left of a squared distance below this share of it is rounding."""
-
-
-class NoDistances(NotPositiveDefinite, NotAvailable):
-    """A squared distance that is negative, as kernels that are not positive definite have them."""
 
 
 def _labels(names: tuple[str, ...] | None, count: int) -> Array:

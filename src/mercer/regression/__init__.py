@@ -3,5 +3,4 @@
 from mercer.regression.kernel import KernelRegression as KernelRegression
 from mercer.regression.path import PenaltyPath as PenaltyPath
 from mercer.regression.path import penalty_path as penalty_path
-from mercer.regression.spline import NearlyInterpolating as NearlyInterpolating
 from mercer.regression.spline import SmoothingSpline as SmoothingSpline

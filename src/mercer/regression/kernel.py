@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, Points, chunks, in_dtype_of, number, shares_of, weights_of, whole
 from mercer.display import warn
 from mercer.engines.engine import Engine
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, SingularSystem
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -32,7 +32,7 @@ from mercer.regression.optima import optima_of
 from mercer.regression.spectral import Decomposition, decomposition
 from mercer.rkhs.functions import Function
 from mercer.settings import CONFIDENCE
-from mercer.solve import DIRECT, Explained, Saddle, SingularSystem
+from mercer.solve import DIRECT, Explained, Saddle
 from mercer.spelling import spelled
 from mercer.targets import kept, read_targets
 

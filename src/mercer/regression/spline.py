@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mercer.check import Array, in_dtype_of, number, refuse_non_finite, shares_of, weights_of, whole
 from mercer.display import warn
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, NearlyInterpolating
 from mercer.estimator import Model, numbers_of
 from mercer.regression.bands import band
 from mercer.regression.choice import chosen
@@ -40,10 +40,6 @@ EXTREME = 90.0
 
 SOUGHT = 1e-12
 """Decimal logarithms of penalties of given degrees of freedom are found to within this."""
-
-
-class NearlyInterpolating(UserWarning):
-    """Cross-validation chose a curve that follows its observations where another rule does not."""
 
 
 class SmoothingSpline(RegressorMixin, Model):

@@ -13,12 +13,13 @@ from sklearn.utils import check_array, check_random_state
 from sklearn.utils.validation import _check_psd_eigenvalues, check_is_fitted, validate_data
 
 from mercer.check import Array
+from mercer.errors import NotConverged
 from mercer.estimator import PRECOMPUTED, in_dtype_of
 from mercer.gram import Centred
 from mercer.kernels.vectors import Linear
 from mercer.sklearn.kernels import PairwiseKernels, dense
 from mercer.solve import solve
-from mercer.spectrum import STORED, NotConverged, Spectrum, leading
+from mercer.spectrum import STORED, Spectrum, leading
 
 TIGHTEST = 1e-11
 """The residual asked for, as a share of λ₁, where ``tol`` is smaller: for 0, as good as can be."""

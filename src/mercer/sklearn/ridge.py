@@ -15,10 +15,11 @@ from sklearn.utils.validation import (
 )
 
 from mercer.check import Array
+from mercer.errors import SingularSystem
 from mercer.gram import Gram
 from mercer.kernels.functions import Precomputed
 from mercer.sklearn.kernels import PairwiseKernels
-from mercer.solve import SingularSystem, solve
+from mercer.solve import solve
 
 
 class KernelRidge(PairwiseKernels, kernel_ridge.KernelRidge):

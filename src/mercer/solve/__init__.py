@@ -4,7 +4,5 @@ from mercer.solve.explained import Explained as Explained
 from mercer.solve.saddle import Answer as Answer
 from mercer.solve.saddle import Saddle as Saddle
 from mercer.solve.steps import DIRECT as DIRECT
-from mercer.solve.steps import SingularSystem as SingularSystem
 from mercer.solve.system import Solution as Solution
-from mercer.solve.system import ToleranceNotMet as ToleranceNotMet
 from mercer.solve.system import solve as solve

@@ -19,20 +19,13 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer.check import Array
 from mercer.engines.lapack import factor_in_place
+from mercer.errors import SingularSystem
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kind
 from mercer.kernels.bounds import gamma
 from mercer.lowrank import nystrom
 from mercer.solve.blocks import lower_triangle
-from mercer.solve.steps import (
-    DIRECT,
-    Map,
-    Reflections,
-    SingularSystem,
-    conjugate_gradients,
-    factored,
-    solve_single,
-)
+from mercer.solve.steps import DIRECT, Map, Reflections, conjugate_gradients, factored, solve_single
 
 SINGLE = 16_000
 """Up to this size (1 GB) a factor in single precision is stored as a preconditioner."""

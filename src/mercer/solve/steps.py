@@ -10,7 +10,7 @@ from scipy.linalg import blas, lapack, qr
 
 from mercer.check import Array
 from mercer.engines.lapack import factor_in_place
-from mercer.errors import MercerError
+from mercer.errors import SingularSystem
 
 DIRECT = 3_000
 """Up to this size the matrix is stored and factored."""
@@ -22,10 +22,6 @@ MOST_ITERATIONS = 1_000
 """After so many steps conjugate gradients give up."""
 
 Map: TypeAlias = Callable[[Array], Array]
-
-
-class SingularSystem(MercerError, ValueError):
-    """A system that has no unique solution, or none that can be computed."""
 
 
 def factored(A: Array) -> tuple[Array, bool]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.check import Array, nonnegative, number
 from mercer.display import warn
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, ToleranceNotMet
 from mercer.gram import Gram
 from mercer.kernels.bounds import gamma
 from mercer.solve.saddle import TINY, Answer, Saddle, entry_error
@@ -19,10 +19,6 @@ UNIT = float(np.finfo(float).eps) / 2
 
 METHODS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}
 """What is asked for, and what it is called where it is done."""
-
-
-class ToleranceNotMet(UserWarning):
-    """An iterative solution whose true residual rounding keeps above the tolerance asked for."""
 
 
 @dataclass(frozen=True)

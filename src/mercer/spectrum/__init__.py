@@ -7,7 +7,6 @@ from mercer.spectrum.leading import STORED as STORED
 from mercer.spectrum.leading import leading as leading
 from mercer.spectrum.values import DEGENERATE as DEGENERATE
 from mercer.spectrum.values import How as How
-from mercer.spectrum.values import NotConverged as NotConverged
 from mercer.spectrum.values import Operator as Operator
 from mercer.spectrum.values import Spectrum as Spectrum
 from mercer.spectrum.values import clusters as clusters

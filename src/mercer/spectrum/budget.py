@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isqrt
 
 from mercer.check import Points
-from mercer.engines.engine import NotEnoughMemory as NotEnoughMemory
 from mercer.engines.engine import machine_bytes as machine_bytes
 from mercer.errors import Advice
+from mercer.errors import NotEnoughMemory as NotEnoughMemory
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import EXACT, MOST_DENSE, dense_bytes
 from mercer.spectrum.exact import exact_bytes, held_columns, needed_bytes, threads_of

@@ -13,10 +13,9 @@ from mercer.check import Array, chunks, power_of_two
 from mercer.engines.engine import gamma
 from mercer.engines.lapack import factor_in_place, run_interruptibly
 from mercer.engines.tiles import TILE
-from mercer.errors import Advice, InvalidParameter
+from mercer.errors import Advice, InvalidParameter, NotConverged
 from mercer.spectrum.values import (
     How,
-    NotConverged,
     Operator,
     Spectrum,
     clusters,

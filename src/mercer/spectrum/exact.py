@@ -21,17 +21,14 @@ from mercer.davidson import LANCZOS_COLUMNS, MOST_BLOCKS, Iteration, Limits, Noi
 from mercer.display import warn
 from mercer.engines.engine import Engine
 from mercer.engines.tiles import TILE
-from mercer.errors import InvalidInput
+from mercer.errors import InvalidInput, MissedAxes, NotConverged, RoundingLimit
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
 from mercer.points import SparseRows, joined, lies_on_disk, take
 from mercer.spectrum.values import (
     How,
-    MissedAxes,
-    NotConverged,
     Operator,
-    RoundingLimit,
     Spectrum,
     clusters,
     in_units,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from mercer.check import Points, number, whole
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidParameter, NotConverged
 from mercer.gram import Centred
 from mercer.lowrank import Factored
 from mercer.settings import RandomState, seed_of
@@ -13,7 +13,7 @@ from mercer.spectrum.approximate import approximate, of_factor
 from mercer.spectrum.budget import refuse_beyond_budget
 from mercer.spectrum.dense import MOST_DENSE, dense
 from mercer.spectrum.exact import exact
-from mercer.spectrum.values import NotConverged, Operator, Spectrum, of_all
+from mercer.spectrum.values import Operator, Spectrum, of_all
 
 DENSE = 1_000
 """Up to this size the whole matrix is decomposed at once."""

@@ -13,7 +13,6 @@ from mercer.certificate import Certificate
 from mercer.check import Array, Points, power_of_two
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.errors import MercerError
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import Factored
@@ -23,22 +22,6 @@ DEGENERATE = 1e-8
 """Eigenvalues closer than this share of the largest are one cluster, whatever the errors say."""
 
 Operator = Gram | Centred
-
-
-class NotConverged(MercerError, RuntimeError):
-    """An iteration or a decomposition whose residual is larger than was asked for."""
-
-
-class SpectrumWarning(UserWarning):
-    """Something about the axes that was not asked for, each by its own name."""
-
-
-class MissedAxes(SpectrumWarning):
-    """An axis larger than the last one was found outside, and may not be the only one."""
-
-
-class RoundingLimit(SpectrumWarning):
-    """The residual asked for is below what rounding allows."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -14,10 +14,9 @@ from sklearn.base import clone
 from mercer.check import Array, numbers
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
 from mercer.progress import Progress, followed
-from mercer.reading import ReadingWarning
 from mercer.settings import first_axes
 from mercer.stability.procrustes import matched, rotation
 

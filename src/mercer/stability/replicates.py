@@ -12,10 +12,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import clone
 
 from mercer.check import Array, chunks
-from mercer.errors import Advice, InvalidInput
+from mercer.errors import Advice, InvalidInput, ReadingWarning
 from mercer.estimator import PRECOMPUTED, require_fit
 from mercer.pca import PCA, KernelPCA
-from mercer.reading import ReadingWarning
 from mercer.spectrum import STORED
 from mercer.stability.downdates import downdated
 
