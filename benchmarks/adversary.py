@@ -81,7 +81,7 @@ def kernels(rng: np.random.Generator, unit: float) -> mc.Kernel:
         lambda: mc.Gaussian(width),
         lambda: mc.Laplacian(width, norm=float(rng.choice([1.0, 2.0]))),
         lambda: mc.Matern(1.5, width),
-        lambda: mc.RationalQuadratic(1.0, width),
+        lambda: mc.kernels.RationalQuadratic(1.0, width),
         mc.Linear,
         lambda: mc.Polynomial(2, 1.0, unit**-2.0),
         lambda: mc.Linear() + mc.Gaussian(width),
@@ -99,16 +99,16 @@ def expressions(rng: np.random.Generator, unit: float) -> mc.Kernel:
         mc.Gaussian(width),
         mc.Laplacian(width, norm=float(rng.choice([1.0, 2.0]))),
         mc.Matern(float(rng.choice([0.5, 1.5, 2.5, 3.5])), width),
-        mc.RationalQuadratic(float(rng.choice([0.5, 1.0, 3.0])), width),
+        mc.kernels.RationalQuadratic(float(rng.choice([0.5, 1.0, 3.0])), width),
         mc.Linear(),
         mc.Polynomial(int(rng.integers(1, 4)), float(rng.choice([0.0, 1.0])), unit**-2.0),
-        mc.NegativeDistance(float(rng.choice([0.5, 1.0, 1.5])), width),
+        mc.kernels.NegativeDistance(float(rng.choice([0.5, 1.0, 1.5])), width),
     ]
     leaf, other = leaves[rng.integers(len(leaves))], leaves[rng.integers(len(leaves) - 1)]
     how = int(rng.integers(6))
     if how == 0:
         return leaf + other
-    if isinstance(leaf, mc.NegativeDistance):
+    if isinstance(leaf, mc.kernels.NegativeDistance):
         return leaf.exp() if how == 1 else leaf
     if how == 1:
         return leaf * other
@@ -148,10 +148,10 @@ def _of_distance(kernel: Any, a: Any, b: Any) -> Any:
     if isinstance(kernel, mc.Laplacian):
         lengths = np.sum(np.abs(differences), axis=-1) if kernel.norm == 1.0 else np.sqrt(squares)
         return np.exp(-lengths)
-    if isinstance(kernel, mc.RationalQuadratic):
+    if isinstance(kernel, mc.kernels.RationalQuadratic):
         shape = LONG(kernel.shape)
         return (1 + squares / (2 * shape)) ** -shape
-    if isinstance(kernel, mc.NegativeDistance):
+    if isinstance(kernel, mc.kernels.NegativeDistance):
         return -(np.sqrt(squares) ** LONG(kernel.exponent))
     if isinstance(kernel, mc.Matern) and kernel.nu % 1.0 == 0.5:
         p = int(kernel.nu)

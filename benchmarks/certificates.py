@@ -90,7 +90,7 @@ def run(name: str, cases: int, first: int = 0) -> tuple[Tally, list[int]]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found = CLAIMS[name].check(seed)
-        except mc.MercerError:
+        except mc.errors.MercerError:
             continue
         trials, violations = trials + found.trials, violations + found.violations
         if found.violations:

@@ -1,8 +1,8 @@
 """Claim: which kernel between gene networks needs the fewest replicates, on known networks.
 
 For every kernel the number is the true one of `mercer.replicate_study`, computed by Monte Carlo
-with fresh replicates of known networks (`mercer.simulate_expression`); so is how often a network
-of six replicates lies nearest to another one of its own condition.
+with fresh replicates of known networks (`mercer.networks.simulate_expression`); so is how often a
+network of six replicates lies nearest to another one of its own condition.
 
     python benchmarks/network_kernels.py [models]
 """
@@ -30,22 +30,22 @@ MODELS: dict[str, dict[str, Any]] = {
     "loose (correlation 0.5 inside)": {"genes": 40, "hubs": 4, "effect": 0.5, "strength": 0.7},
 }
 
-EDGES = mc.AlignedEdges()
-UNSIGNED = mc.Inference(is_signed=False)
-CASES: dict[str, tuple[mc.Inference, mc.Kernel]] = {
-    "edges, correlation": (mc.Inference(), EDGES),
-    "edges, rank correlation": (mc.Inference("spearman"), EDGES),
+EDGES = mc.kernels.AlignedEdges()
+UNSIGNED = mc.networks.Inference(is_signed=False)
+CASES: dict[str, tuple[mc.networks.Inference, mc.Kernel]] = {
+    "edges, correlation": (mc.networks.Inference(), EDGES),
+    "edges, rank correlation": (mc.networks.Inference("spearman"), EDGES),
     "edges, correlation without sign": (UNSIGNED, EDGES),
-    "edges, soft power 2": (mc.Inference(power=2.0), EDGES),
-    "edges, soft power 6": (mc.Inference(power=6.0), EDGES),
-    "edges, threshold 0.7": (mc.Inference(threshold=0.7), EDGES),
-    "edges, normalised, correlation": (mc.Inference(), EDGES.normalised()),
-    "Gaussian of edges (bandwidth 15)": (mc.Inference(), EDGES.gaussian(15.0)),
-    "edges, partial correlation": (mc.Inference("partial"), EDGES),
-    "Laplacian, without sign": (UNSIGNED, mc.AlignedLaplacian()),
+    "edges, soft power 2": (mc.networks.Inference(power=2.0), EDGES),
+    "edges, soft power 6": (mc.networks.Inference(power=6.0), EDGES),
+    "edges, threshold 0.7": (mc.networks.Inference(threshold=0.7), EDGES),
+    "edges, normalised, correlation": (mc.networks.Inference(), EDGES.normalised()),
+    "Gaussian of edges (bandwidth 15)": (mc.networks.Inference(), EDGES.gaussian(15.0)),
+    "edges, partial correlation": (mc.networks.Inference("partial"), EDGES),
+    "Laplacian, without sign": (UNSIGNED, mc.kernels.AlignedLaplacian()),
     "heat (time 0.1), soft power 2": (
-        mc.Inference(power=2.0, is_signed=False),
-        mc.AlignedHeat(0.1),
+        mc.networks.Inference(power=2.0, is_signed=False),
+        mc.kernels.AlignedHeat(0.1),
     ),
 }
 
@@ -53,7 +53,7 @@ CASES: dict[str, tuple[mc.Inference, mc.Kernel]] = {
 def measured(seed: int, model: dict[str, Any], case: str) -> tuple[float, float]:
     """Return the number of replicates needed, and the share recognised at six."""
     how, kernel = CASES[case]
-    known = mc.simulate_expression(**model, random_state=seed)
+    known = mc.networks.simulate_expression(**model, random_state=seed)
     compare = Comparison(kernel, tuple(str(g) for g in range(known.genes)))
     rng = np.random.default_rng([11, seed])
     found, six = [], 0.0

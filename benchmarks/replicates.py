@@ -1,8 +1,8 @@
 """Claim: the recommended number of replicates is right within one, where the regime allows it.
 
-Studies are simulated from known networks (`mercer.simulate_expression`). The truth is computed
-from the same networks by Monte Carlo with fresh replicates. Regimes where the answer cannot be
-known are run too.
+Studies are simulated from known networks (`mercer.networks.simulate_expression`). The truth is
+computed from the same networks by Monte Carlo with fresh replicates. Regimes where the answer
+cannot be known are run too.
 
     python benchmarks/replicates.py [runs [number of a regime ...]]
 """
@@ -59,7 +59,7 @@ REGIMES = (
 )
 
 
-def truth(model: mc.Simulation, power: float, rng: np.random.Generator) -> float:
+def truth(model: mc.networks.Simulation, power: float, rng: np.random.Generator) -> float:
     """Return the number that the known networks need, from fresh replicates and numpy alone."""
     last = 1  # the largest number that is not enough
     for m in range(2, LARGEST + 1):
@@ -78,7 +78,7 @@ def truth(model: mc.Simulation, power: float, rng: np.random.Generator) -> float
 
 
 def features(
-    model: mc.Simulation, condition: int, m: int, power: float, rng: np.random.Generator
+    model: mc.networks.Simulation, condition: int, m: int, power: float, rng: np.random.Generator
 ) -> Any:
     """Return the edges of many networks, each of m fresh replicates."""
     x = model.draw(condition, m * FRESH, rng).reshape(FRESH, m, model.genes)
@@ -89,15 +89,15 @@ def features(
     return np.sign(r) * np.abs(r) ** power
 
 
-def run(regime: Regime, seed: int) -> tuple[float, mc.ReplicateStudy]:
+def run(regime: Regime, seed: int) -> tuple[float, mc.networks.ReplicateStudy]:
     """Return the truth of one simulated study, and what the study says."""
     rng = np.random.default_rng([7, seed])
-    model = mc.simulate_expression(**regime.model, random_state=seed)
+    model = mc.networks.simulate_expression(**regime.model, random_state=seed)
     table = model.table(regime.replicates, rng)
     study = mc.replicate_study(
         table,
         "condition",
-        infer=mc.Inference(power=regime.power),
+        infer=mc.networks.Inference(power=regime.power),
         sizes=range(2, regime.replicates // 2 + 1),
         draws=60,
         random_state=seed,

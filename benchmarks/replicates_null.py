@@ -20,18 +20,18 @@ from mercer.networks.needed import decided
 
 GENES, CONDITIONS = 20, 4
 
-CASES: tuple[tuple[str, mc.Inference, int, str], ...] = (
-    ("correlation", mc.Inference(), 6, "normal"),
-    ("correlation", mc.Inference(), 6, "counts"),
-    ("correlation", mc.Inference(), 6, "other means"),
-    ("correlation, soft power 6", mc.Inference(power=6.0), 6, "normal"),
-    ("correlation, soft power 6", mc.Inference(power=6.0), 6, "counts"),
-    ("rank correlation", mc.Inference("spearman"), 6, "normal"),
-    ("rank correlation", mc.Inference("spearman"), 6, "counts"),
-    ("partial correlation", mc.Inference("partial"), 6, "normal"),
-    ("partial correlation", mc.Inference("partial"), 6, "counts"),
-    ("partial correlation", mc.Inference("partial"), 12, "normal"),
-    ("partial correlation", mc.Inference("partial"), 12, "counts"),
+CASES: tuple[tuple[str, mc.networks.Inference, int, str], ...] = (
+    ("correlation", mc.networks.Inference(), 6, "normal"),
+    ("correlation", mc.networks.Inference(), 6, "counts"),
+    ("correlation", mc.networks.Inference(), 6, "other means"),
+    ("correlation, soft power 6", mc.networks.Inference(power=6.0), 6, "normal"),
+    ("correlation, soft power 6", mc.networks.Inference(power=6.0), 6, "counts"),
+    ("rank correlation", mc.networks.Inference("spearman"), 6, "normal"),
+    ("rank correlation", mc.networks.Inference("spearman"), 6, "counts"),
+    ("partial correlation", mc.networks.Inference("partial"), 6, "normal"),
+    ("partial correlation", mc.networks.Inference("partial"), 6, "counts"),
+    ("partial correlation", mc.networks.Inference("partial"), 12, "normal"),
+    ("partial correlation", mc.networks.Inference("partial"), 12, "counts"),
 )
 
 
@@ -46,7 +46,9 @@ def expression(kind: str, replicates: int, rng: np.random.Generator) -> Any:
     return x
 
 
-def ended(how: mc.Inference, replicates: int, kind: str, runs: int) -> tuple[int, int, int]:
+def ended(
+    how: mc.networks.Inference, replicates: int, kind: str, runs: int
+) -> tuple[int, int, int]:
     """Return how many intervals end, how many by the bootstrap alone, and how many tests reject."""
     rng = np.random.default_rng(5)
     labels = np.repeat([*"abcd"][:CONDITIONS], replicates)

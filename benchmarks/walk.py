@@ -92,7 +92,7 @@ def paths() -> Iterator[dict[str, Callable[[], Any]]]:
     rng = np.random.default_rng(0)
     x = rng.normal(size=(ROWS, 3))
     y = np.sin(x[:, 0]) + 0.1 * rng.normal(size=ROWS)
-    model = mc.simulate_expression(24, 4, effect=0.8, strength=0.95, random_state=1)
+    model = mc.networks.simulate_expression(24, 4, effect=0.8, strength=0.95, random_state=1)
     table = model.table(ROWS // 4, np.random.default_rng(1))  # of four conditions
     with tempfile.TemporaryDirectory() as folder:
         data, page = Path(folder, "data.csv"), Path(folder, "page.html")

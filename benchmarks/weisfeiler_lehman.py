@@ -59,7 +59,7 @@ def mercer(n: int) -> dict[str, Any]:
     import mercer as mc
 
     graphs = [mc.Graph(edges, labels.tolist(), n=NODES) for edges, labels in drawn(n)]
-    kernel = mc.WeisfeilerLehman(DEPTH)
+    kernel = mc.kernels.WeisfeilerLehman(DEPTH)
     kernel(graphs[:20])
     base = peak_megabytes()
     K, seconds = timed(lambda: kernel(graphs))

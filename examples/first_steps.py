@@ -12,7 +12,7 @@ circles = np.column_stack([radii * np.cos(angles), radii * np.sin(angles)])
 k = mc.Gaussian(bandwidth="median").resolve(circles) + 0.1 * mc.Linear()
 print("Ninety points on three circles, and the kernel")
 print(f"  k = {k}")
-print(f"  parameters: {mc.parameters(k)}")
+print(f"  parameters: {mc.kernels.parameters(k)}")
 
 K = k(circles)
 verdict = mc.positive_definite(k, circles)
@@ -37,4 +37,4 @@ for value, error in zip(expansion.values, expansion.errors, strict=True):
 
 print("\nThe same language on sets:")
 baskets = [{"bread", "milk"}, {"milk"}, {"tea", "bread", "milk"}, {"tea"}]
-print(mc.Intersection().gaussian(bandwidth=1.0)(baskets).round(4))
+print(mc.kernels.Intersection().gaussian(bandwidth=1.0)(baskets).round(4))

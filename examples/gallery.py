@@ -253,7 +253,7 @@ def likelihood() -> Any:
     model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25, random_state=0).fit(x, y)
     widths, noises = np.geomspace(0.05, 0.6, 40), np.geomspace(0.2, 1.2, 40)
     values = model.likelihood_surface({"bandwidth": widths, "noise_variance": noises**2}).T
-    best = [mc.parameters(model.kernel_)["bandwidth"], np.sqrt(model.noise_variance_)]
+    best = [mc.kernels.parameters(model.kernel_)["bandwidth"], np.sqrt(model.noise_variance_)]
     return pictures.contours.describe(
         widths,
         noises,
@@ -353,7 +353,7 @@ def path() -> Any:
     x = datasets.iris().matrix()
     widths = np.geomspace(0.1, 10.0, 25)
     models = [mc.KernelPCA(6, kernel=mc.Gaussian(h)).fit(x) for h in widths]
-    median = mc.parameters(mc.Gaussian("median").resolve(x))["bandwidth"]
+    median = mc.kernels.parameters(mc.Gaussian("median").resolve(x))["bandwidth"]
     return pictures.bandwidth_path.describe(
         widths, [m.inertias_ for m in models], [m.inertia_ for m in models], chosen=median
     )
@@ -439,10 +439,10 @@ def crowd() -> Any:
 @cache
 def _study() -> Any:
     """Return a study of simulated expression: 2 x 2 conditions, 12 replicates of each."""
-    model = mc.simulate_expression(40, 4, effect=0.8, strength=0.95, random_state=1)
+    model = mc.networks.simulate_expression(40, 4, effect=0.8, strength=0.95, random_state=1)
     table = model.table(12, np.random.default_rng(1))
     return mc.replicate_study(
-        table, "condition", infer=mc.Inference(power=2), draws=40, random_state=0
+        table, "condition", infer=mc.networks.Inference(power=2), draws=40, random_state=0
     )
 
 

@@ -32,7 +32,7 @@ table = {
     "genes": [network(i) for i in ill],
 }
 
-kernel = mc.Columns.guess(mc.rows(table, roles={"visits": "ordinal", "note": "text"}))
+kernel = mc.Columns.guess(mc.data.rows(table, roles={"visits": "ordinal", "note": "text"}))
 print("A kernel for each column, balanced so that each has inertia 1:")
 for column, k in kernel.children().items():
     print(f"  {column:<9} {k}")

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mercer import Kernel, parameters, with_parameters
+from mercer import Kernel
 from mercer.check import Array
+from mercer.kernels import parameters, with_parameters
 
 STEP = 1e-3
 """Truncation is about its fourth power and rounding about u divided by it: 1e-12 and 1e-13."""

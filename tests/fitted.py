@@ -34,8 +34,8 @@ LABELS = np.where(NUMBERS[:, 0] > 0, "high", "low")
 POINTS: dict[str, tuple[Any, Any]] = {
     "numbers": (mc.Gaussian(2.0), NUMBERS),
     "a data frame": (mc.Gaussian("median"), FRAME),
-    "strings": (mc.StringSpectrum(2), STRINGS),
-    "graphs": (mc.WeisfeilerLehman(2), GRAPHS),
+    "strings": (mc.kernels.StringSpectrum(2), STRINGS),
+    "graphs": (mc.kernels.WeisfeilerLehman(2), GRAPHS),
     "a table": (mc.Columns(), TABLE),
     "a matrix": ("precomputed", SIMILARITIES),
     "a function": (lambda x, y: float(x @ y), NUMBERS),

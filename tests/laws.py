@@ -104,20 +104,20 @@ def written_form_returns(k: mc.Kernel) -> None:
 
 
 def parameters_return(k: mc.Kernel) -> None:
-    assert mc.with_parameters(k, mc.parameters(k)) == k
+    assert mc.kernels.with_parameters(k, mc.kernels.parameters(k)) == k
 
 
 def features_give_the_kernel(k: mc.Kernel, x: Points) -> None:
     try:
         phi = k.features(x)
-    except mc.NoFeatureMap:
+    except mc.errors.NoFeatureMap:
         return
     agree(phi @ phi.conj().T, k(x))
 
 
 def partials_are_differences(k: mc.Kernel, x: Array, y: Array) -> None:
     for name, partial in k.partials(x, y).items():
-        value = mc.parameters(k)[name]
+        value = mc.kernels.parameters(k)[name]
         if not isinstance(value, tuple):
             _compare(lambda h, v=value, n=name: _moved(k, n, v + h, x, y), partial, name, value)  # type: ignore[misc]
             continue
@@ -130,7 +130,7 @@ def partials_are_differences(k: mc.Kernel, x: Array, y: Array) -> None:
 
 
 def _moved(k: mc.Kernel, name: str, value: object, x: Array, y: Array) -> Array:
-    return mc.with_parameters(k, {name: value})(x, y)
+    return mc.kernels.with_parameters(k, {name: value})(x, y)
 
 
 def slopes_are_differences(k: mc.Kernel, x: Array, y: Array) -> None:

@@ -34,14 +34,18 @@ def derivative(f: Callable[[float], Array], at: float, step: float) -> Array:
 
 def difference_in_parameter(k: mc.Kernel, name: str, x: Any, y: Any) -> Array:
     """Return the differences of k(x, y) in a parameter, those of a sequence on a last axis."""
-    given = mc.parameters(k)[name]
+    given = mc.kernels.parameters(k)[name]
     if not isinstance(given, tuple):
         return derivative(
-            lambda v: mc.with_parameters(k, {name: v})(x, y), given, STEP * abs(given or 1.0)
+            lambda v: mc.kernels.with_parameters(k, {name: v})(x, y),
+            given,
+            STEP * abs(given or 1.0),
         )
 
     def moved(i: int) -> Callable[[float], Array]:
-        return lambda v: mc.with_parameters(k, {name: (*given[:i], v, *given[i + 1 :])})(x, y)
+        return lambda v: mc.kernels.with_parameters(k, {name: (*given[:i], v, *given[i + 1 :])})(
+            x, y
+        )
 
     parts = [derivative(moved(i), v, STEP * v) for i, v in enumerate(given)]
     return np.stack(parts, axis=-1)

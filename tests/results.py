@@ -38,13 +38,13 @@ from tests.fitted import FRAME, LABELS, MODELS, NUMBERS, TABLE, N, fitted
 
 SHORT = (
     mc.Graph,  # written as its formula, which is cut
-    mc.Inference,
+    mc.networks.Inference,
     mc.Interval,
     mc.Normal,
-    mc.FiniteGroup,
-    mc.Kind,
-    mc.Paired,
-    mc.Rows,
+    mc.kernels.FiniteGroup,
+    mc.kernels.Kind,
+    mc.data.Paired,
+    mc.data.Rows,
     Check,
     Link,
     Goodness,
@@ -91,8 +91,9 @@ def public_results() -> tuple[type, ...]:
     """Return the classes of what public functions return, and of what can be asked of that."""
     seen: list[type] = []
     todo: list[Any] = []
-    for name in dir(mc):
-        value = getattr(mc, name)
+    names = [(place, name) for place in (mc, mc.networks, mc.results) for name in dir(place)]
+    for module, name in names:
+        value = getattr(module, name)
         todo.append(_hints(value).get("return") if inspect.isfunction(value) else value)
     while todo:
         for kind in _classes(todo.pop()):
@@ -107,7 +108,7 @@ def _examples() -> dict[str, Any]:
     process = fitted("GaussianProcess with a mean")
     kernels = {"wide": mc.Gaussian(5.0), "narrow": mc.Gaussian(0.5), "<i>": mc.Linear()}
     passive = pca.supplementary(FRAME[:3], {"a": range(N)}, {"<b>side</b>": LABELS})
-    simulated = mc.simulate_expression(12, 2, random_state=0)
+    simulated = mc.networks.simulate_expression(12, 2, random_state=0)
     expression = np.random.default_rng(0).standard_normal((10, 6))
     described = mc.describe_axes(pca, {"side": LABELS})
     refuted = mc.positive_definite([[1.0, 2.0], [2.0, 1.0]])
@@ -141,7 +142,7 @@ def _examples() -> dict[str, Any]:
         "column_contributions": mc.column_contributions(fitted("KernelPCA of a table")),
         "comparison": mc.compare_kernels(kernels, NUMBERS, permutations=99),
         "consensus": mc.consensus(kernels, NUMBERS),
-        "crossing": mc.Crossing((1, 2), (0.5, 1.0), 0.7, True),
+        "crossing": mc.results.Crossing((1, 2), (0.5, 1.0), 0.7, True),
         "description": described,
         "description of an axis": described.axes[0],
         "discrepancy": mc.mean_discrepancy(
@@ -158,7 +159,7 @@ def _examples() -> dict[str, Any]:
         "leave_one_out": process.leave_one_out(),
         "matrix": mc.datasets.eurodist(),
         "decomposition": decomposition,
-        "network": mc.infer_network(expression, draws=20, random_state=0),
+        "network": mc.networks.infer_network(expression, draws=20, random_state=0),
         "outliers": pca.outliers(1.0),
         "parallel_analysis": mc.parallel_analysis(NUMBERS, 19, random_state=0),
         "parameter_path": mc.parameter_path(curved, FRAME, "kernel__bandwidth", [1.0, 2.0, 4.0]),
@@ -196,7 +197,7 @@ def results() -> dict[str, Any]:
 
 
 def _study() -> dict[str, Any]:
-    genes = mc.simulate_expression(8, 2, effect=0.8, random_state=1)
+    genes = mc.networks.simulate_expression(8, 2, effect=0.8, random_state=1)
     table = genes.table(6, np.random.default_rng(1))
     study = mc.replicate_study(
         table, "condition", draws=10, samples=20, permutations=39, random_state=0

@@ -35,10 +35,10 @@ def distinct_points(least: int = 2, most: int = 5) -> st.SearchStrategy[Array]:
     )
 
 
-def forms() -> st.SearchStrategy[mc.Bilinear]:
+def forms() -> st.SearchStrategy[mc.kernels.Bilinear]:
     """Positive semidefinite forms of the plane, as Gram matrices of two vectors."""
     return hnp.arrays(np.float64, (2, 2), elements=st.integers(-3, 3).map(float)).map(
-        lambda a: mc.Bilinear((a @ a.T).tolist())
+        lambda a: mc.kernels.Bilinear((a @ a.T).tolist())
     )
 
 
@@ -48,12 +48,12 @@ def bounded_atoms() -> st.SearchStrategy[mc.Kernel]:
         st.builds(mc.Gaussian, bandwidths),
         st.builds(mc.Laplacian, bandwidths, st.sampled_from([1.0, 1.5, 2.0])),
         st.builds(mc.Matern, st.sampled_from([0.5, 0.8, 1.5, 2.5, 3.3, 30.0, np.inf]), bandwidths),
-        st.builds(mc.RationalQuadratic, positive, bandwidths),
-        st.builds(mc.Periodic, positive, positive),
-        st.builds(mc.Sinc, bandwidths),
-        st.builds(mc.Sobolev, st.sampled_from([1.5, 2.0, 3.0]), bandwidths),
+        st.builds(mc.kernels.RationalQuadratic, positive, bandwidths),
+        st.builds(mc.kernels.Periodic, positive, positive),
+        st.builds(mc.kernels.Sinc, bandwidths),
+        st.builds(mc.kernels.Sobolev, st.sampled_from([1.5, 2.0, 3.0]), bandwidths),
         st.builds(
-            mc.Characteristic,
+            mc.kernels.Characteristic,
             st.sampled_from(["normal", "uniform", "cauchy", "laplace", "triangular", "signs"]),
             bandwidths,
         ),
@@ -68,7 +68,7 @@ def smooth_atoms() -> st.SearchStrategy[mc.Kernel]:
         st.builds(mc.Polynomial, st.integers(0, 3), weights, weights),
         st.builds(PerCoordinate, st.sampled_from(["rbf", "laplacian"])),
         st.builds(PerCoordinate, st.just("poly"), st.integers(0, 3), weights),
-        st.builds(mc.Constant, weights),
+        st.builds(mc.kernels.Constant, weights),
         forms(),
     )
 
@@ -141,8 +141,8 @@ def functional_kernels() -> st.SearchStrategy[mc.Kernel]:
 def undifferentiable_kernels() -> st.SearchStrategy[mc.Kernel]:
     """Kernels from functions of points, mixed with others."""
     atoms = st.one_of(
-        st.just(mc.FeatureMap(bend)),
-        st.builds(lambda a, b: mc.Series([one, first], [a, b]), positive, positive),
+        st.just(mc.kernels.FeatureMap(bend)),
+        st.builds(lambda a, b: mc.kernels.Series([one, first], [a, b]), positive, positive),
         st.just(mc.FromFunction(lambda a, b: float(a @ b))),
     )
     return st.builds(lambda a, b: a * b + a, atoms, smooth_atoms())
@@ -165,7 +165,7 @@ def complex_kernels() -> st.SearchStrategy[mc.Kernel]:
 def conditional_kernels() -> st.SearchStrategy[mc.Kernel]:
     """Conditionally positive definite sums."""
     return st.builds(
-        lambda exponent, c, k: mc.NegativeDistance(exponent) + c * k,
+        lambda exponent, c, k: mc.kernels.NegativeDistance(exponent) + c * k,
         st.sampled_from([0.5, 1.0, 1.7, 2.0]),
         weights,
         smooth_atoms(),
@@ -179,7 +179,7 @@ def smooth_kernels() -> st.SearchStrategy[mc.Kernel]:
 
 def kernels() -> st.SearchStrategy[mc.Kernel]:
     """Expressions on the plane, differentiable or not."""
-    atoms = st.one_of(smooth_atoms(), st.just(mc.Delta()), st.just(mc.Tanimoto()))
+    atoms = st.one_of(smooth_atoms(), st.just(mc.kernels.Delta()), st.just(mc.kernels.Tanimoto()))
     return st.recursive(atoms, _grown, max_leaves=5)
 
 
@@ -191,13 +191,13 @@ def sets_of_letters() -> st.SearchStrategy[list[frozenset[str]]]:
 def set_kernels() -> st.SearchStrategy[mc.Kernel]:
     """Expressions on sets of letters."""
     atoms = st.one_of(
-        st.builds(mc.Intersection, st.just(UNIVERSE)),
-        st.builds(mc.UnionComplement, st.just(UNIVERSE)),
-        st.builds(mc.Agreement, st.just(UNIVERSE)),
-        st.builds(mc.AllSubsets, st.just(UNIVERSE)),
-        st.builds(mc.Jaccard, st.just(UNIVERSE)),
-        st.just(mc.Delta()),
-        st.builds(mc.Constant, weights),
+        st.builds(mc.kernels.Intersection, st.just(UNIVERSE)),
+        st.builds(mc.kernels.UnionComplement, st.just(UNIVERSE)),
+        st.builds(mc.kernels.Agreement, st.just(UNIVERSE)),
+        st.builds(mc.kernels.AllSubsets, st.just(UNIVERSE)),
+        st.builds(mc.kernels.Jaccard, st.just(UNIVERSE)),
+        st.just(mc.kernels.Delta()),
+        st.builds(mc.kernels.Constant, weights),
     )
     return st.recursive(
         atoms,

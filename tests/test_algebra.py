@@ -13,28 +13,24 @@ import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer import (
-    Constant,
-    Delta,
-    FromFunction,
-    Gaussian,
+from mercer import FromFunction, Gaussian, Kernel, Linear, Matern, Polynomial, Precomputed
+from mercer.check import Array, as_numpy
+from mercer.errors import (
     InvalidInput,
     InvalidParameter,
-    Kernel,
-    Kind,
-    Linear,
-    Matern,
-    NegativeDistance,
     NoFeatureMap,
     NotDifferentiable,
     NotPositiveDefinite,
-    Polynomial,
-    Precomputed,
+)
+from mercer.kernels import (
+    Constant,
+    Delta,
+    Kind,
+    NegativeDistance,
     RationalQuadratic,
     Sigmoid,
     tensor_sum,
 )
-from mercer.check import Array, as_numpy
 from mercer.kernels.algebra import PolynomialOf, Power, Product, Scaled, Sum
 from tests.derivatives import assert_partials, assert_slopes
 

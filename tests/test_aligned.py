@@ -17,10 +17,10 @@ from tests.structures import graphs, many, obeys_the_laws, works_in_models
 NODES = 5
 networks = many(graphs(nodes=NODES, weighted=True))
 MATRICES: dict[mc.Kernel, Callable[[Graph], Array]] = {
-    mc.AlignedEdges(): lambda g: np.triu(g.adjacency().toarray()),
-    mc.AlignedLaplacian(): lambda g: g.laplacian(),
-    mc.AlignedHeat(time=0.3): lambda g: expm(-0.3 * g.laplacian()),
-    mc.AlignedHeat(time=0.0): lambda g: np.eye(g.n),
+    mc.kernels.AlignedEdges(): lambda g: np.triu(g.adjacency().toarray()),
+    mc.kernels.AlignedLaplacian(): lambda g: g.laplacian(),
+    mc.kernels.AlignedHeat(time=0.3): lambda g: expm(-0.3 * g.laplacian()),
+    mc.kernels.AlignedHeat(time=0.0): lambda g: np.eye(g.n),
 }
 
 
@@ -60,48 +60,50 @@ def test_networks_given_as_matrices() -> None:
     stacked = np.array([g.adjacency().toarray() for g in x])
     for k in MATRICES:
         assert np.array_equal(k(stacked), k(x))
-    model = mc.KernelPCA(2, kernel=mc.AlignedEdges().gaussian("median")).fit(stacked)
+    model = mc.KernelPCA(2, kernel=mc.kernels.AlignedEdges().gaussian("median")).fit(stacked)
     np.testing.assert_allclose(model.transform(stacked), model.fit_transform(stacked), atol=1e-12)
 
 
 def test_correlations_may_be_negative_as_weights_of_edges_only() -> None:
     g = Graph([(0, 1), (1, 2)], weights=[-0.5, 2.0])
-    assert mc.AlignedEdges()([g]).tolist() == [[4.25]]
-    with pytest.raises(mc.InvalidInput, match=r"point 0: the edge \(0, 1\) has the weight -0.5"):
-        mc.AlignedHeat()([g])
+    assert mc.kernels.AlignedEdges()([g]).tolist() == [[4.25]]
+    with pytest.raises(
+        mc.errors.InvalidInput, match=r"point 0: the edge \(0, 1\) has the weight -0.5"
+    ):
+        mc.kernels.AlignedHeat()([g])
 
 
 def test_networks_on_many_nodes_with_few_edges() -> None:
     x = [Graph([(0, 9000)], n=10_000), Graph([(0, 9000), (5, 6)], n=10_000), Graph([], n=10_000)]
-    assert mc.AlignedEdges()(x).tolist() == [[1, 1, 0], [1, 2, 0], [0, 0, 0]]
-    assert mc.AlignedLaplacian()(x).tolist() == [[4, 4, 0], [4, 8, 0], [0, 0, 0]]
+    assert mc.kernels.AlignedEdges()(x).tolist() == [[1, 1, 0], [1, 2, 0], [0, 0, 0]]
+    assert mc.kernels.AlignedLaplacian()(x).tolist() == [[4, 4, 0], [4, 8, 0], [0, 0, 0]]
 
 
 def test_directed_networks_have_ordered_edges() -> None:
     there, back = Graph([(0, 1)], directed=True), Graph([(1, 0)], directed=True)
-    assert mc.AlignedEdges()([there, back]).tolist() == [[1.0, 0.0], [0.0, 1.0]]
-    with pytest.raises(mc.InvalidInput, match="point 0 is a directed graph"):
-        mc.AlignedLaplacian()([there])
+    assert mc.kernels.AlignedEdges()([there, back]).tolist() == [[1.0, 0.0], [0.0, 1.0]]
+    with pytest.raises(mc.errors.InvalidInput, match="point 0 is a directed graph"):
+        mc.kernels.AlignedLaplacian()([there])
 
 
 @pytest.mark.parametrize("k", MATRICES, ids=repr)
 def test_networks_on_other_nodes_are_refused(k: mc.Kernel) -> None:
-    with pytest.raises(mc.InvalidInput, match="with 5 nodes is compared with one of 3"):
+    with pytest.raises(mc.errors.InvalidInput, match="with 5 nodes is compared with one of 3"):
         k(some(2), [Graph([], n=3)])
-    with pytest.raises(mc.InvalidInput, match=r"directed graph is compared .* \(point 1\)"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"directed graph is compared .* \(point 1\)"):
         k([Graph([], n=2), Graph([], n=2, directed=True)])
 
 
 def test_heat_has_the_derivative_of_its_formula() -> None:
-    x, y, k = some(4), some(3, seed=2), mc.AlignedHeat(time=0.4)
+    x, y, k = some(4), some(3, seed=2), mc.kernels.AlignedHeat(time=0.4)
     points: tuple[Any, Any] = (x, y)
     expected = difference_in_parameter(k, "time", *points)
     np.testing.assert_allclose(k.partials(*points)["time"], expected, atol=1e-9)
 
 
 def test_a_minus_in_time_is_refused() -> None:
-    with pytest.raises(mc.InvalidParameter, match="time must be"):
-        mc.AlignedHeat(-1.0)
+    with pytest.raises(mc.errors.InvalidParameter, match="time must be"):
+        mc.kernels.AlignedHeat(-1.0)
 
 
 @pytest.mark.parametrize("k", MATRICES, ids=repr)

@@ -16,16 +16,16 @@ from mercer.kernels.substitution import matrix_of
 from tests.structures import obeys_the_laws, words, works_in_models
 
 KERNELS: list[mc.Kernel] = [
-    mc.Subsequence(1, decay=0.7),
-    mc.Subsequence(3, decay=0.5),
-    mc.Subsequence(2, decay=1.0, alphabet="abc"),
-    mc.LocalAlignment(),
-    mc.LocalAlignment(2.0, 0.5, opening=0.0, extension=0.0, scale=0.3, alphabet="abc"),
-    mc.LocalAlignment(1.0, 1.0, opening=3.0, extension=0.1, scale=0.2),
+    mc.kernels.Subsequence(1, decay=0.7),
+    mc.kernels.Subsequence(3, decay=0.5),
+    mc.kernels.Subsequence(2, decay=1.0, alphabet="abc"),
+    mc.kernels.LocalAlignment(),
+    mc.kernels.LocalAlignment(2.0, 0.5, opening=0.0, extension=0.0, scale=0.3, alphabet="abc"),
+    mc.kernels.LocalAlignment(1.0, 1.0, opening=3.0, extension=0.1, scale=0.2),
 ]
 
 
-def subsequences(k: mc.Subsequence, s: str, t: str) -> float:
+def subsequences(k: mc.kernels.Subsequence, s: str, t: str) -> float:
     """Sum over all choices of letters of both strings."""
     total = 0.0
     for i in combinations(range(len(s)), k.length):
@@ -35,7 +35,7 @@ def subsequences(k: mc.Subsequence, s: str, t: str) -> float:
     return total
 
 
-def alignments_of(k: mc.LocalAlignment, s: str, t: str) -> float:
+def alignments_of(k: mc.kernels.LocalAlignment, s: str, t: str) -> float:
     """Sum over all ways to pair letters of both strings in order."""
     total = 0.0
     for size in range(min(len(s), len(t)) + 1):
@@ -51,9 +51,9 @@ def alignments_of(k: mc.LocalAlignment, s: str, t: str) -> float:
 
 
 def by_definition(k: mc.Kernel) -> Callable[[str, str], float]:
-    if isinstance(k, mc.Subsequence):
+    if isinstance(k, mc.kernels.Subsequence):
         return lambda s, t: subsequences(k, s, t)
-    assert isinstance(k, mc.LocalAlignment)
+    assert isinstance(k, mc.kernels.LocalAlignment)
     return lambda s, t: alignments_of(k, s, t)
 
 
@@ -69,7 +69,7 @@ def test_kernels_sum_what_they_say(k: mc.Kernel, data: st.DataObject) -> None:
 
 
 def test_the_words_of_lodhi_and_others() -> None:
-    k = mc.Subsequence(2, decay=0.5)
+    k = mc.kernels.Subsequence(2, decay=0.5)
     K = k(["cat", "car", "bat", "bar"])
     decay = 0.5
     assert K[0, 1] == decay**4
@@ -104,46 +104,49 @@ def test_blocks_of_strings_do_not_change_the_values(
 def test_alignments_are_positive_definite_on_longer_strings() -> None:
     rng = np.random.default_rng(0)
     x = ["".join(rng.choice(list("ACGT"), size)) for size in rng.integers(5, 40, 20)]
-    for k in (mc.LocalAlignment(scale=0.2), mc.Subsequence(4, 0.8)):
+    for k in (mc.kernels.LocalAlignment(scale=0.2), mc.kernels.Subsequence(4, 0.8)):
         assert mc.positive_definite(k.normalised(), x)
 
 
 def test_the_logarithm_tends_to_the_smith_waterman_score() -> None:
     # GATTACA against GCATTA: ATTA with ATTA scores 4, and no alignment scores more.
-    k = mc.LocalAlignment(1.0, -1.0, opening=2.0, extension=1.0, scale=40.0)
+    k = mc.kernels.LocalAlignment(1.0, -1.0, opening=2.0, extension=1.0, scale=40.0)
     assert np.log(k(["GATTACA"], ["GCATTA"])[0, 0]) / 40.0 == pytest.approx(4.0, abs=0.05)
 
 
 def test_strings_without_subsequences_share_one_unit_vector() -> None:
-    K = mc.Subsequence(2).normalised()(["", "abcab", "a"])
+    K = mc.kernels.Subsequence(2).normalised()(["", "abcab", "a"])
     assert K.tolist() == [[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 1.0]]
-    assert mc.LocalAlignment()(["", "ab"])[0].tolist() == [1.0, 1.0]  # the empty alignment
+    assert mc.kernels.LocalAlignment()(["", "ab"])[0].tolist() == [1.0, 1.0]  # the empty alignment
 
 
 def test_values_that_overflow_are_refused_by_name() -> None:
-    k = mc.LocalAlignment(match=10.0, scale=10.0)
-    with pytest.raises(mc.InvalidInput, match="LocalAlignment|local_alignment"):
+    k = mc.kernels.LocalAlignment(match=10.0, scale=10.0)
+    with pytest.raises(mc.errors.InvalidInput, match="LocalAlignment|local_alignment"):
         k(["a" * 40])
 
 
 @pytest.mark.parametrize("k", KERNELS, ids=repr)
 def test_letters_are_refused_by_name(k: Any) -> None:
     if k.alphabet:
-        with pytest.raises(mc.InvalidInput, match="point 1 holds 'z' at place 1"):
+        with pytest.raises(mc.errors.InvalidInput, match="point 1 holds 'z' at place 1"):
             k(["abc", "az"])
-    with pytest.raises(mc.InvalidInput, match="point 1 is 2, not a string"):
+    with pytest.raises(mc.errors.InvalidInput, match="point 1 is 2, not a string"):
         k(["abc", 2])
 
 
 @pytest.mark.parametrize(
     ("make", "error"),
     [
-        (lambda: mc.Subsequence(0), mc.InvalidParameter),
-        (lambda: mc.Subsequence(2, decay=0.0), mc.InvalidParameter),
-        (lambda: mc.Subsequence(2, decay=1.1), mc.InvalidParameter),
-        (lambda: mc.LocalAlignment(opening=-1.0), mc.InvalidParameter),
-        (lambda: mc.LocalAlignment(scale=0.0), mc.InvalidParameter),
-        (lambda: mc.LocalAlignment(match=-1.0, mismatch=0.0), mc.NotPositiveDefinite),
+        (lambda: mc.kernels.Subsequence(0), mc.errors.InvalidParameter),
+        (lambda: mc.kernels.Subsequence(2, decay=0.0), mc.errors.InvalidParameter),
+        (lambda: mc.kernels.Subsequence(2, decay=1.1), mc.errors.InvalidParameter),
+        (lambda: mc.kernels.LocalAlignment(opening=-1.0), mc.errors.InvalidParameter),
+        (lambda: mc.kernels.LocalAlignment(scale=0.0), mc.errors.InvalidParameter),
+        (
+            lambda: mc.kernels.LocalAlignment(match=-1.0, mismatch=0.0),
+            mc.errors.NotPositiveDefinite,
+        ),
     ],
 )
 def test_parameters_outside_their_domain_are_refused(
@@ -163,13 +166,13 @@ def test_more_for_mismatches_than_for_matches_would_not_be_positive() -> None:
 @given(x=words("ab", most=5))
 @settings(max_examples=20)
 def test_a_matrix_of_matches_and_mismatches_is_no_other_kernel(x: list[str]) -> None:
-    plain = mc.LocalAlignment(1.5, -0.5, alphabet="ab")
-    scored = mc.LocalAlignment(scores=[[1.5, -0.5], [-0.5, 1.5]], alphabet="ab")
+    plain = mc.kernels.LocalAlignment(1.5, -0.5, alphabet="ab")
+    scored = mc.kernels.LocalAlignment(scores=[[1.5, -0.5], [-0.5, 1.5]], alphabet="ab")
     np.testing.assert_allclose(scored(x), plain(x), rtol=1e-13)
 
 
 def test_scores_of_letters_are_those_of_the_matrix() -> None:
-    k = mc.LocalAlignment(scores="blosum62", scale=0.5)
+    k = mc.kernels.LocalAlignment(scores="blosum62", scale=0.5)
     # One letter with one letter: the empty alignment, and theirs.
     assert k(["W"], ["W"])[0, 0] == pytest.approx(1.0 + np.exp(0.5 * 11.0))
     assert k(["A"], ["C"])[0, 0] == pytest.approx(1.0 + np.exp(0.0))
@@ -184,29 +187,31 @@ def test_blosum62_is_conditionally_positive_definite_and_so_its_exponentials_are
         assert np.linalg.eigvalsh(np.exp(scale * S))[0] > 0
     rng = np.random.default_rng(0)
     x = ["".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), n)) for n in rng.integers(4, 12, 8)]
-    obeys_the_laws(mc.LocalAlignment(opening=11.0, extension=1.0, scale=0.2, scores="blosum62"), x)
+    obeys_the_laws(
+        mc.kernels.LocalAlignment(opening=11.0, extension=1.0, scale=0.2, scores="blosum62"), x
+    )
 
 
 def test_scores_that_are_no_kernel_are_refused() -> None:
     wrong = [[0.0, 2.0], [2.0, 0.0]]
-    with pytest.raises(mc.NotPositiveDefinite, match="negative eigenvalue"):
-        mc.LocalAlignment(scores=wrong, alphabet="ab")
-    with pytest.raises(mc.InvalidParameter, match="symmetric"):
-        mc.LocalAlignment(scores=[[1.0, 0.0], [0.5, 1.0]], alphabet="ab")
-    with pytest.raises(mc.InvalidParameter, match="2 letters and the alphabet has 3"):
-        mc.LocalAlignment(scores=[[1.0, 0.0], [0.0, 1.0]], alphabet="abc")
-    with pytest.raises(mc.InvalidParameter, match="knows blosum62"):
-        mc.LocalAlignment(scores="pam250")
-    with pytest.raises(mc.InvalidParameter, match="too large"):
-        mc.LocalAlignment(scores="blosum62", scale=100.0)
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="negative eigenvalue"):
+        mc.kernels.LocalAlignment(scores=wrong, alphabet="ab")
+    with pytest.raises(mc.errors.InvalidParameter, match="symmetric"):
+        mc.kernels.LocalAlignment(scores=[[1.0, 0.0], [0.5, 1.0]], alphabet="ab")
+    with pytest.raises(mc.errors.InvalidParameter, match="2 letters and the alphabet has 3"):
+        mc.kernels.LocalAlignment(scores=[[1.0, 0.0], [0.0, 1.0]], alphabet="abc")
+    with pytest.raises(mc.errors.InvalidParameter, match="knows blosum62"):
+        mc.kernels.LocalAlignment(scores="pam250")
+    with pytest.raises(mc.errors.InvalidParameter, match="too large"):
+        mc.kernels.LocalAlignment(scores="blosum62", scale=100.0)
 
 
 def test_scores_with_a_name_follow_the_letters_of_the_alphabet() -> None:
     x = ["WARD", "KWAR", "DAWK", ""]
-    expected = mc.LocalAlignment(scale=0.2, scores="blosum62")(x)
+    expected = mc.kernels.LocalAlignment(scale=0.2, scores="blosum62")(x)
     for alphabet in ("ARNDCQEGHILKMFPSTWYV", "WARDK"):
-        k = mc.LocalAlignment(scale=0.2, scores="blosum62", alphabet=alphabet)
+        k = mc.kernels.LocalAlignment(scale=0.2, scores="blosum62", alphabet=alphabet)
         np.testing.assert_allclose(k(x), expected, rtol=1e-14)
         assert mc.kernel(repr(k)) == k
-    with pytest.raises(mc.InvalidParameter, match="no score of 'B'"):
-        mc.LocalAlignment(scores="blosum62", alphabet="AB")
+    with pytest.raises(mc.errors.InvalidParameter, match="no score of 'B'"):
+        mc.kernels.LocalAlignment(scores="blosum62", alphabet="AB")

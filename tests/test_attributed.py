@@ -20,7 +20,7 @@ def attributed(draw: st.DrawFn) -> mc.Graph:
     return mc.Graph(plain.edges, plain.labels, plain.weights, plain.n, attributes=values)
 
 
-def by_definition(k: mc.ContinuousWeisfeilerLehman, g: mc.Graph, h: mc.Graph) -> float:
+def by_definition(k: mc.kernels.ContinuousWeisfeilerLehman, g: mc.Graph, h: mc.Graph) -> float:
     """The sum of the docstring, node by node."""
 
     def levels(graph: mc.Graph) -> list[Any]:
@@ -45,9 +45,9 @@ def by_definition(k: mc.ContinuousWeisfeilerLehman, g: mc.Graph, h: mc.Graph) ->
 
 
 KERNELS = [
-    mc.ContinuousWeisfeilerLehman(0, mc.Gaussian(1.0)),
-    mc.ContinuousWeisfeilerLehman(2, mc.Gaussian((0.5, 2.0))),
-    mc.ContinuousWeisfeilerLehman(1, mc.Linear() + 0.5),
+    mc.kernels.ContinuousWeisfeilerLehman(0, mc.Gaussian(1.0)),
+    mc.kernels.ContinuousWeisfeilerLehman(2, mc.Gaussian((0.5, 2.0))),
+    mc.kernels.ContinuousWeisfeilerLehman(1, mc.Linear() + 0.5),
 ]
 
 
@@ -55,7 +55,7 @@ KERNELS = [
 @settings(max_examples=15)
 @given(x=st.lists(attributed(), min_size=1, max_size=3))
 def test_it_is_the_sum_of_the_definition(
-    k: mc.ContinuousWeisfeilerLehman, x: list[mc.Graph]
+    k: mc.kernels.ContinuousWeisfeilerLehman, x: list[mc.Graph]
 ) -> None:
     expected = [[by_definition(k, g, h) for h in x] for g in x]
     np.testing.assert_allclose(k(x), expected, rtol=1e-10, atol=1e-10)
@@ -88,7 +88,7 @@ def drawn(count: int) -> list[mc.Graph]:
 def test_it_goes_through_operators_and_models() -> None:
     x = drawn(7)
     works_in_models(KERNELS[1], x[:5], x[5:])
-    k = mc.ContinuousWeisfeilerLehman(1)
+    k = mc.kernels.ContinuousWeisfeilerLehman(1)
     model = mc.KernelPCA(2, kernel=k).fit(x)
     assert isinstance(model.kernel_.parameters()["kernel__bandwidth"], float)
     assert mc.check_kernel(k, x)
@@ -98,13 +98,13 @@ def test_it_goes_through_operators_and_models() -> None:
 
 def test_mistakes_are_named() -> None:
     k = KERNELS[0]
-    with pytest.raises(mc.InvalidInput, match="point 1: its nodes have no attributes"):
+    with pytest.raises(mc.errors.InvalidInput, match="point 1: its nodes have no attributes"):
         k([drawn(1)[0], mc.Graph([(0, 1)])])
-    with pytest.raises(mc.InvalidInput, match="point 1: its nodes have 1 of them"):
+    with pytest.raises(mc.errors.InvalidInput, match="point 1: its nodes have 1 of them"):
         k([drawn(1)[0], mc.Graph([(0, 1)], attributes=[1.0, 2.0])])
-    with pytest.raises(mc.InvalidInput, match="positive weights"):
+    with pytest.raises(mc.errors.InvalidInput, match="positive weights"):
         k([mc.Graph([(0, 1)], weights=[-1.0], attributes=[1.0, 2.0])])
-    with pytest.raises(mc.NotPositiveDefinite):
-        mc.ContinuousWeisfeilerLehman(1, mc.NegativeDistance())
-    with pytest.raises(mc.InvalidParameter):
-        mc.ContinuousWeisfeilerLehman(-1)
+    with pytest.raises(mc.errors.NotPositiveDefinite):
+        mc.kernels.ContinuousWeisfeilerLehman(1, mc.kernels.NegativeDistance())
+    with pytest.raises(mc.errors.InvalidParameter):
+        mc.kernels.ContinuousWeisfeilerLehman(-1)

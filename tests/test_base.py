@@ -17,27 +17,35 @@ from sklearn.model_selection import GridSearchCV
 
 import mercer
 from mercer import (
+    FromFunction,
+    Gaussian,
+    Kernel,
+    Laplacian,
+    Linear,
+    Matern,
+    Polynomial,
+    Precomputed,
+)
+from mercer.check import Array, Points, nonnegative
+from mercer.data import Paired
+from mercer.engines.engine import rounding
+from mercer.engines.tiles import Tiles
+from mercer.errors import (
+    InvalidInput,
+    InvalidParameter,
+    NoFeatureMap,
+    NotDifferentiable,
+    NotPositiveDefinite,
+)
+from mercer.fourier import fourier_features
+from mercer.kernels import (
     Agreement,
     Bilinear,
     Brownian,
     Constant,
     Delta,
-    FromFunction,
-    Gaussian,
-    InvalidInput,
-    InvalidParameter,
-    Kernel,
     Kind,
-    Laplacian,
-    Linear,
-    Matern,
     NegativeDistance,
-    NoFeatureMap,
-    NotDifferentiable,
-    NotPositiveDefinite,
-    Paired,
-    Polynomial,
-    Precomputed,
     Sigmoid,
     parameters,
     tensor_product,
@@ -45,10 +53,6 @@ from mercer import (
     value,
     with_parameters,
 )
-from mercer.check import Array, Points, nonnegative
-from mercer.engines.engine import rounding
-from mercer.engines.tiles import Tiles
-from mercer.fourier import fourier_features
 from mercer.kernels.base import FrozenArray
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.written import LONGEST_TEXT
@@ -202,7 +206,7 @@ def test_a_kernel_keeps_nothing_of_the_callers_arrays() -> None:
 
 @pytest.mark.parametrize("kernel", WRITTEN, ids=str)
 def test_repr_is_code_that_makes_the_kernel(kernel: Kernel) -> None:
-    names = {name: getattr(mercer, name) for name in ("tensor_sum", "tensor_product")}
+    names = {name: getattr(mercer.kernels, name) for name in ("tensor_sum", "tensor_product")}
     classes = {cls.__name__: cls for cls in Kernel.known.values()}
     assert eval(repr(kernel), {**names, **classes}) == kernel
 
@@ -552,17 +556,17 @@ def test_what_cannot_be_written_says_so() -> None:
     for kernel in (
         deep,
         Gaussian() ** 2000,
-        mercer.Intersection({b"bytes"}),
-        mercer.Intersection({10**50}),
+        mercer.kernels.Intersection({b"bytes"}),
+        mercer.kernels.Intersection({10**50}),
     ):
         assert "<" in repr(kernel)
-        with pytest.raises(mercer.WrittenFormError):
+        with pytest.raises(mercer.errors.WrittenFormError):
             mercer.kernel(repr(kernel))
 
 
 def test_a_class_with_the_name_of_another_does_not_print_as_that_one() -> None:
     namespace = {"__module__": "elsewhere", "evaluate": lambda self, pairs: pairs.inner()}
-    other: Any = mercer.value(type("Gaussian", (Kernel,), namespace))
+    other: Any = mercer.kernels.value(type("Gaussian", (Kernel,), namespace))
     assert "elsewhere.Gaussian" in repr(other())
     assert type(mercer.kernel("gaussian()")) is Gaussian
 
@@ -572,7 +576,7 @@ def test_a_class_that_is_no_value_says_what_to_do() -> None:
         def evaluate(self, pairs: Any) -> Array:
             return np.asarray(pairs.inner())
 
-    with pytest.raises(mercer.InvalidParameter, match="@mercer.value"):
+    with pytest.raises(mercer.errors.InvalidParameter, match="@mercer.kernels.value"):
         repr(Plain())
 
 
@@ -594,7 +598,7 @@ def cauchy() -> Iterator[Any]:
 
 def test_the_kernel_to_copy_is_a_rational_quadratic(cauchy: Any) -> None:
     x = np.random.default_rng(1).standard_normal((50, 3))
-    same = mercer.RationalQuadratic(1.0, 1.7 / np.sqrt(2.0))
+    same = mercer.kernels.RationalQuadratic(1.0, 1.7 / np.sqrt(2.0))
     np.testing.assert_allclose(cauchy(1.7)(x), same(x), atol=2e-16)
     assert mercer.check_kernel(cauchy(1.7), x)
 
@@ -611,7 +615,7 @@ def test_the_kernel_to_copy_has_fast_tiles_and_proved_rounding(cauchy: Any, sing
     values = np.array(tiles.tile(tiles.blocks()[0]), np.longdouble)
     assert np.max(np.abs(values - kernel(x))) <= found.entry
     same = Tiles(
-        0.5 * mercer.RationalQuadratic(1.0, 1.3 / np.sqrt(2.0)) + Linear(), x, single=single
+        0.5 * mercer.kernels.RationalQuadratic(1.0, 1.3 / np.sqrt(2.0)) + Linear(), x, single=single
     )
     assert found.entry == pytest.approx(rounding(same, np.nan).entry, rel=0.01)
 

@@ -106,7 +106,7 @@ def test_a_common_cause_is_found_across_kinds_of_points() -> None:
     share = rng.uniform(0.1, 0.9, 40)
     words = ["".join(rng.choice(["a", "c"], 60, p=[p, 1.0 - p])) for p in share]
     heights = np.column_stack([np.exp(share), rng.standard_normal(40)])
-    kernels = (mc.StringSpectrum(1).normalised(), mc.Gaussian(1.0))
+    kernels = (mc.kernels.StringSpectrum(1).normalised(), mc.Gaussian(1.0))
     model = mc.KernelCCA(1, kernels=kernels, penalty=1e-2).fit(words, heights)
     assert abs(np.corrcoef(model.x_scores_[:, 0], share)[0, 1]) > 0.9
     assert model.p_value(99, random_state=0) == 0.01
@@ -127,24 +127,24 @@ def test_the_p_value_is_one_of_chance_where_there_is_nothing() -> None:
 
 
 def test_what_is_correlated_by_construction_is_refused() -> None:
-    with pytest.raises(mc.InvalidParameter, match="Give penalty > 0"):
+    with pytest.raises(mc.errors.InvalidParameter, match="Give penalty > 0"):
         mc.KernelCCA(1, kernels=(mc.Gaussian(1.0), "linear"), penalty=0.0).fit(X, Y)
-    with pytest.raises(mc.InvalidInput, match="the same for all individuals"):
+    with pytest.raises(mc.errors.InvalidInput, match="the same for all individuals"):
         mc.KernelCCA(1).fit(np.ones((10, 2)), Y[:10])
-    with pytest.raises(mc.InvalidInput, match="X has 80 individuals and Y has 79"):
+    with pytest.raises(mc.errors.InvalidInput, match="X has 80 individuals and Y has 79"):
         mc.KernelCCA(1).fit(X, Y[:79])
-    with pytest.raises(mc.InvalidInput, match="give Y too"):
+    with pytest.raises(mc.errors.InvalidInput, match="give Y too"):
         mc.KernelCCA(1).fit(X, None)
-    with pytest.raises(mc.InvalidParameter, match="kernels must be a pair"):
+    with pytest.raises(mc.errors.InvalidParameter, match="kernels must be a pair"):
         mc.KernelCCA(1, kernels="linear").fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="penalty must be a number"):
+    with pytest.raises(mc.errors.InvalidParameter, match="penalty must be a number"):
         mc.KernelCCA(1, penalty=-1.0).fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="negative eigenvalue"):
-        mc.KernelCCA(1, kernels=(mc.Sigmoid(1.0, -2.0), "linear")).fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="NystromFeatures of each view"):
+    with pytest.raises(mc.errors.InvalidParameter, match="negative eigenvalue"):
+        mc.KernelCCA(1, kernels=(mc.kernels.Sigmoid(1.0, -2.0), "linear")).fit(X, Y)
+    with pytest.raises(mc.errors.InvalidParameter, match="NystromFeatures of each view"):
         mc.KernelCCA(1).fit(np.zeros((5001, 1)), np.zeros((5001, 1)))
     model = mc.KernelCCA(1).fit(X, Y)
-    with pytest.raises(mc.InvalidInput, match="give points of the first view"):
+    with pytest.raises(mc.errors.InvalidInput, match="give points of the first view"):
         model.transform(None)
 
 

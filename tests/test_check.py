@@ -14,23 +14,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer import (
-    Bilinear,
-    Constant,
-    Delta,
-    Gaussian,
-    InvalidInput,
-    InvalidParameter,
-    Kernel,
-    Laplacian,
-    Linear,
-    Matern,
-    MercerError,
-    NegativeDistance,
-    Paired,
-    Polynomial,
-    Precomputed,
-)
+from mercer import Gaussian, Kernel, Laplacian, Linear, Matern, Polynomial, Precomputed
 from mercer.check import (
     Array,
     Checked,
@@ -51,6 +35,9 @@ from mercer.check import (
     whole,
     worst_asymmetry,
 )
+from mercer.data import Paired
+from mercer.errors import InvalidInput, InvalidParameter, MercerError
+from mercer.kernels import Bilinear, Constant, Delta, NegativeDistance
 from mercer.points import as_points
 
 X = np.random.default_rng(0).normal(size=(6, 4)).round(3)

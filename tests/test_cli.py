@@ -295,7 +295,7 @@ def test_strings_and_sets_are_points_too(run: Any, tmp_path: Path) -> None:
     words.write_text("banana\nbandana\ncabana\nananas\n")
     kernel = ["--kernel", "string_spectrum(length=2)"]
     answer = run("fit", words, "--as", "strings", *kernel, "--json")
-    expected = mc.KernelPCA(3, kernel=mc.StringSpectrum(2)).fit(words.read_text().split())
+    expected = mc.KernelPCA(3, kernel=mc.kernels.StringSpectrum(2)).fit(words.read_text().split())
     assert answer.value["inertia"] == pytest.approx(expected.inertia_)
     assert run("fit", words, "--as", "strings").code == 2  # which kernel?
     assert run("fit", words, "--as", "strings", "--kernel", "linear()").code == 2
@@ -855,14 +855,14 @@ def test_a_bug_is_one_line_and_a_traceback_only_if_asked_for(
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (mc.InvalidInput("x"), 3),
-        (mc.UnreadableFile("x"), 3),
-        (mc.CorruptFile("x"), 3),
-        (mc.InvalidParameter("x"), 2),
-        (mc.WrittenFormError("x"), 2),
-        (mc.NotPositiveDefinite("x"), 4),
-        (mc.TooLarge("x"), 6),
-        (mc.MissingExtra("x"), 6),
+        (mc.errors.InvalidInput("x"), 3),
+        (mc.errors.UnreadableFile("x"), 3),
+        (mc.errors.CorruptFile("x"), 3),
+        (mc.errors.InvalidParameter("x"), 2),
+        (mc.errors.WrittenFormError("x"), 2),
+        (mc.errors.NotPositiveDefinite("x"), 4),
+        (mc.errors.TooLarge("x"), 6),
+        (mc.errors.MissingExtra("x"), 6),
         (MemoryError(), 6),
         (OSError(28, "No space left on device"), 6),
         (PermissionError(13, "Permission denied"), 3),
@@ -881,7 +881,7 @@ def test_not_converged_is_five() -> None:
     from mercer.errors import NotConverged
 
     assert code_of(NotConverged("x")) == 5
-    full = mc.NotSaved("x")
+    full = mc.errors.NotSaved("x")
     full.__cause__ = OSError(28, "No space left on device")
     assert code_of(full) == 6
 

@@ -129,7 +129,7 @@ def test_strings_stand_beside_tables(run: Any, tmp_path: Path) -> None:
         *("--kernel", "string_spectrum(length=1)", "--kernel", "string_spectrum(length=2)"),
     )
     lines = words.read_text().split()
-    one, two = mc.StringSpectrum(1), mc.StringSpectrum(2)
+    one, two = mc.kernels.StringSpectrum(1), mc.kernels.StringSpectrum(2)
     expected = mc.alignment(one, two, lines, permutations=0).statistic
     assert code == 0
     assert json.loads(out)["alignments"][0][1] == pytest.approx(expected)

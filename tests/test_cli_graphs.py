@@ -59,7 +59,7 @@ def test_the_axes_are_those_of_the_library(folder: Path, capsys: Any, tmp_path: 
     assert value["groups"] == ["control"] * 4 + ["treated"] * 4
     files = sorted(folder.rglob("*.edges"))
     points = [mc.Graph.read(mc.read(path)) for path in files]
-    expected = mc.KernelPCA(2, kernel=mc.WeisfeilerLehman(3).normalised()).fit(points)
+    expected = mc.KernelPCA(2, kernel=mc.kernels.WeisfeilerLehman(3).normalised()).fit(points)
     assert [axis["inertia"] for axis in value["axes"]] == pytest.approx(expected.inertias_.tolist())
     loaded = mc.load(model)
     np.testing.assert_allclose(loaded.transform(points), expected.transform(points), atol=1e-12)
@@ -80,8 +80,8 @@ def test_aligned_kernels_match_nodes_by_name(folder: Path, capsys: Any) -> None:
         given = mc.read(path)
         order = np.array([names.index(n) for n in given.names])
         graphs.append(mc.Graph(order[np.array(given.edges)], None, given.weights, len(names)))
-    assert mc.AlignedEdges()(graphs[:2])[0, 1] == 7.0  # 2·3 + 1·1
-    expected = mc.KernelPCA(3, kernel=mc.AlignedEdges()).fit(graphs)
+    assert mc.kernels.AlignedEdges()(graphs[:2])[0, 1] == 7.0  # 2·3 + 1·1
+    expected = mc.KernelPCA(3, kernel=mc.kernels.AlignedEdges()).fit(graphs)
     assert value["inertia"] == pytest.approx(expected.inertia_)
 
 
@@ -172,7 +172,7 @@ def test_the_page_tells_of_graphs_and_groups(folder: Path, capsys: Any, tmp_path
 
 def test_distances_are_those_of_the_kernel() -> None:
     x = [mc.Graph([(0, 1)]), mc.Graph([(0, 1), (1, 2)]), mc.Graph([])]
-    k = mc.VertexHistogram()
+    k = mc.kernels.VertexHistogram()
     assert distances_of(k, x).tolist() == [[0.0, 1.0, 2.0], [1.0, 0.0, 3.0], [2.0, 3.0, 0.0]]
 
 

@@ -366,9 +366,9 @@ def test_progress_is_drawn_on_a_terminal_only() -> None:
 
 def test_what_work_raises_is_raised_where_it_is_waited_for() -> None:
     def broken() -> None:
-        raise mc.InvalidInput("row 3")
+        raise mc.errors.InvalidInput("row 3")
 
-    with pytest.raises(mc.InvalidInput, match="row 3"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 3"):
         running.finished(broken, Talk(), Line("x"))
     assert not running.is_running()
 

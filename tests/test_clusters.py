@@ -220,5 +220,5 @@ def test_constant_and_huge_columns_are_described_as_they_are() -> None:
         np.testing.assert_allclose(large["in_class"], small["in_class"] * scale, rtol=1e-12)
     one = mc.cluster(mc.PCA().fit(X), 1)
     assert one.links({"x": X[:, 0]})["p_value"].tolist() == [1.0]
-    with pytest.warns(mc.ReadingWarning), pytest.raises(InvalidInput, match="no axes"):
+    with pytest.warns(mc.errors.ReadingWarning), pytest.raises(InvalidInput, match="no axes"):
         mc.cluster(mc.PCA().fit(np.ones((5, 2))))

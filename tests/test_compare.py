@@ -81,7 +81,7 @@ def test_hsic_of_distances_is_the_distance_covariance() -> None:
     x, y = data(4)
     A, B = (np.linalg.norm(z[:, None] - z, axis=2) for z in (x, y))
     A, B = (D - D.mean(axis=0) - D.mean(axis=1)[:, None] + D.mean() for D in (A, B))
-    k = mc.NegativeDistance(exponent=1.0)
+    k = mc.kernels.NegativeDistance(exponent=1.0)
     assert mc.hsic(k, k, x, y, permutations=0).statistic == pytest.approx(np.mean(A * B))
 
 
@@ -130,7 +130,7 @@ def test_complex_kernels_have_real_alignments() -> None:
     w = uniform(9)
     expected = direct(K, L, w) / np.sqrt(direct(K, K, w) * direct(L, L, w))
     assert mc.alignment(K, L, permutations=0).statistic == pytest.approx(expected)
-    with pytest.raises(mc.InvalidInput, match="real matrices"):
+    with pytest.raises(mc.errors.InvalidInput, match="real matrices"):
         mc.alignment(K, L, test="pearson")
 
 
@@ -297,7 +297,7 @@ def test_individuals_without_weight_are_not_permuted() -> None:
             (expected.statistic, expected.p_value), rel=1e-9
         )
         assert found.individuals == 20
-    with pytest.raises(mc.InvalidInput, match="at least two individuals"):
+    with pytest.raises(mc.errors.InvalidInput, match="at least two individuals"):
         mc.rv(x, y, sample_weight=np.r_[1.0, np.zeros(23)])
 
 
@@ -368,16 +368,16 @@ def circle(rng: np.random.Generator) -> tuple[Array, Array]:
     return (np.cos(angle) + noise[0])[:, None], (np.sin(angle) + noise[1])[:, None]
 
 
-def by_hsic(x: Array, y: Array) -> mc.Dependence:
+def by_hsic(x: Array, y: Array) -> mc.results.Dependence:
     k = mc.Gaussian(bandwidth=0.5)
     return mc.hsic(k, k, x, y, permutations=39, random_state=5)
 
 
-def by_rv(x: Array, y: Array) -> mc.Dependence:
+def by_rv(x: Array, y: Array) -> mc.results.Dependence:
     return mc.rv(x, y, permutations=39, random_state=5)
 
 
-def by_moments(x: Array, y: Array) -> mc.Dependence:
+def by_moments(x: Array, y: Array) -> mc.results.Dependence:
     k = mc.Gaussian(bandwidth=1.0)
     return mc.hsic(k, k, x, y, estimator="unbiased", test="pearson")
 
@@ -417,7 +417,7 @@ def test_many_individuals_take_memory_that_grows_with_their_number() -> None:
     assert peak < 8 * n * n  # of which two matrices alone would take twice as much
     assert found.p_value is None
     assert "not tested" in repr(found)
-    with pytest.raises(mc.InvalidInput, match="3 000"):
+    with pytest.raises(mc.errors.InvalidInput, match="3 000"):
         mc.rv(x, x, test="pearson")
 
 
@@ -427,7 +427,7 @@ def test_many_individuals_take_memory_that_grows_with_their_number() -> None:
 def three() -> tuple[dict[str, Any], dict[str, Any]]:
     x, y = data(14, 40)
     words = ["".join(np.random.default_rng(i).choice(list("ab"), 6)) for i in range(40)]
-    kernels = {"x": GAUSS, "y": "linear()", "words": mc.StringSpectrum(2)}
+    kernels = {"x": GAUSS, "y": "linear()", "words": mc.kernels.StringSpectrum(2)}
     return kernels, {"x": x, "y": y, "words": words}
 
 
@@ -527,7 +527,7 @@ def test_nothing_given_is_changed() -> None:
         (lambda x: mc.alignment(GAUSS, GAUSS), "has no points"),
         (lambda x: mc.alignment(GAUSS, x, x), "Gram matrix, found ndarray of shape"),
         (
-            lambda x: mc.alignment(GAUSS, mc.Constant(2.0), x),
+            lambda x: mc.alignment(GAUSS, mc.kernels.Constant(2.0), x),
             "all individuals are alike under the s",
         ),
         (lambda x: mc.rv(x, np.full((30, 2), 1e6)), "all individuals are alike"),
@@ -536,14 +536,17 @@ def test_nothing_given_is_changed() -> None:
         (lambda x: mc.hsic(GAUSS, GAUSS, x[:5], test="pearson"), "at least 6"),
         (lambda x: mc.rv(x, x, sample_weight=-np.ones(30)), "nonnegative"),
         (lambda x: mc.rv(x, x, sample_weight=["a"] * 30), "sample_weight"),
-        (lambda x: mc.hsic(mc.NegativeDistance(), GAUSS, x, rank=3), "only once it is centred"),
+        (
+            lambda x: mc.hsic(mc.kernels.NegativeDistance(), GAUSS, x, rank=3),
+            "only once it is centred",
+        ),
         (lambda x: mc.rv(np.zeros((3_001, 1)) + x[0, 0], np.arange(3_001.0)), "are alike"),
         (lambda x: mc.compare_kernels({"a": GAUSS, "b": GAUSS}, {"a": x}), "no entry 'b'"),
         (lambda x: mc.rv(x, np.where(np.eye(30, 3) > 0, np.nan, x)), "row 0, column 0"),
     ],
 )
 def test_what_cannot_be_compared_is_named(call: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         call(data(18)[0])
 
 
@@ -564,7 +567,7 @@ def test_what_cannot_be_compared_is_named(call: Any, message: str) -> None:
     ],
 )
 def test_questions_that_make_no_sense_are_refused(call: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
         call(data(18)[0])
 
 

@@ -99,7 +99,7 @@ def test_individuals_without_weight_decide_nothing() -> None:
 
 
 def test_a_negative_alignment_has_no_consensus() -> None:
-    with pytest.raises(mc.InvalidInput, match="negative, -1"):
+    with pytest.raises(mc.errors.InvalidInput, match="negative, -1"):
         mc.consensus({"a": np.eye(4), "b": -np.eye(4)})
 
 
@@ -212,7 +212,7 @@ def test_a_form_is_least_where_the_conditions_of_kkt_hold(seed: int, size: int, 
 
 
 def test_a_form_that_is_not_convex_is_refused() -> None:
-    with pytest.raises(mc.InvalidInput, match="negative eigenvalue"):
+    with pytest.raises(mc.errors.InvalidInput, match="negative eigenvalue"):
         least_on_simplex(np.array([[1.0, 3.0], [3.0, 1.0]]))
     assert least_on_simplex(np.zeros((2, 2))).weights.tolist() == [0.5, 0.5]
 
@@ -227,7 +227,7 @@ def test_the_consensus_is_the_weighted_sum_of_normalised_kernels(method: str) ->
     H = np.eye(30) - 1.0 / 30
     expected = sum(w * C for w, C in zip(found.weights, normalised(x), strict=True))
     np.testing.assert_allclose(H @ found.kernel(x) @ H / 30, expected, atol=1e-12)
-    assert found.kernel.kind is mc.Kind.POSITIVE
+    assert found.kernel.kind is mc.kernels.Kind.POSITIVE
     assert mc.kernel(repr(found.kernel)) == found.kernel
 
 
@@ -239,7 +239,7 @@ def test_new_individuals_are_projected(method: str) -> None:
     parts: dict[str, Any] = {"genes": genes, "words": words, "one": genes[:, :1]}
     kernels: dict[str, Any] = {
         "genes": "gaussian(bandwidth='median')",
-        "words": mc.StringSpectrum(2),
+        "words": mc.kernels.StringSpectrum(2),
         "one": "linear()",
     }
     active = {name: part[:30] for name, part in parts.items()}
@@ -302,10 +302,10 @@ def test_the_value_reads_well() -> None:
     ],
 )
 def test_questions_that_make_no_sense_are_refused(said: dict[str, Any], message: str) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
         mc.consensus(KERNELS, points(), **said)
 
 
 def test_more_neighbours_than_individuals_are_refused() -> None:
-    with pytest.raises(mc.InvalidInput, match="at most 29 neighbours"):
+    with pytest.raises(mc.errors.InvalidInput, match="at most 29 neighbours"):
         mc.consensus(KERNELS, points(), method="sparse-umkl", neighbours=30)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from mercer import FeatureMap, Series
 from mercer.check import Array, Points
 from mercer.errors import InvalidInput
+from mercer.kernels import FeatureMap, Series
 from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.bounds import Arithmetic, Bound

@@ -17,7 +17,7 @@ WORDS = ["abcab", "", "cab", "aabbcc", "bca", "c"]
 CALLS: list[int] = []
 
 
-@mc.value
+@mc.kernels.value
 class Lengths(Counted):
     """The product of lengths, which notes how many points it is asked to count."""
 
@@ -42,9 +42,9 @@ def test_points_that_are_remembered_are_a_sequence_of_points() -> None:
 @pytest.mark.parametrize(
     "k",
     [
-        mc.StringSpectrum(2),
-        mc.StringBoundedRange(3).normalised(),
-        mc.StringSpectrum(1).gaussian(2.0) + 0.5 * mc.StringSpectrum(2) ** 2,
+        mc.kernels.StringSpectrum(2),
+        mc.kernels.StringBoundedRange(3).normalised(),
+        mc.kernels.StringSpectrum(1).gaussian(2.0) + 0.5 * mc.kernels.StringSpectrum(2) ** 2,
     ],
     ids=repr,
 )
@@ -81,10 +81,10 @@ def test_an_expression_counts_the_parts_of_points_once() -> None:
 
 
 def test_what_may_be_remembered() -> None:
-    k = mc.StringSpectrum(2)
+    k = mc.kernels.StringSpectrum(2)
     assert k.is_counted
     assert ((k + k.normalised()) * k.gaussian(1.0)).is_counted
-    assert not (k + mc.Delta()).is_counted
+    assert not (k + mc.kernels.Delta()).is_counted
     assert not k.on(lambda x: x).is_counted  # a map is given the points as they are passed
     assert not mc.Gaussian().is_counted
 
@@ -111,5 +111,5 @@ def test_how_products_are_formed_does_not_change_them(
 def test_a_kernel_that_counts_takes_few_lines() -> None:
     assert Lengths()(["ab"], ["abc", ""]).tolist() == [[6.0, 0.0]]
     assert Lengths().partials(["ab"]) == {}
-    with pytest.raises(mc.NoFeatureMap, match="no fixed columns"):
+    with pytest.raises(mc.errors.NoFeatureMap, match="no fixed columns"):
         Lengths().features(["ab"])

@@ -205,10 +205,10 @@ def test_a_path_of_penalties_has_its_least_score_where_one_is_chosen() -> None:
 
 def test_paths_that_are_not_known_are_refused() -> None:
     spline = mc.SmoothingSpline(1.0).fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="gcv, loo, reml"):
+    with pytest.raises(mc.errors.InvalidParameter, match="gcv, loo, reml"):
         penalty_path(spline, criterion="cv")
     absolute = mc.KernelRegression(mc.Gaussian(1.0), 1e-2, loss="absolute").fit(X[:, None], Y)
-    with pytest.raises(mc.InvalidParameter, match="squared loss"):
+    with pytest.raises(mc.errors.InvalidParameter, match="squared loss"):
         penalty_path(absolute)
 
 
@@ -217,7 +217,7 @@ def test_pictures_of_fits_show_their_values() -> None:
     assert [rule.at for rule in panel.of_kind(Rule)] == [0.0, -1.0, 1.0]  # type: ignore[union-attr]
     many = pictures.residuals.describe(np.arange(12_000.0), np.ones(12_000))
     assert many.notes == ("One point of every 3 is drawn.",)
-    with pytest.raises(mc.InvalidInput, match="shape"):
+    with pytest.raises(mc.errors.InvalidInput, match="shape"):
         pictures.residuals.describe(X, Y[1:])
     sheet = pictures.penalty_path.describe(penalty_path(mc.SmoothingSpline().fit(X, Y)))
     assert [panel.y.title for panel in sheet.panels][1] == "degrees of freedom"

@@ -74,7 +74,7 @@ def test_guesses_can_be_overruled(file: Any) -> None:
         :1
     ].column("column 1").values.tolist() == ["a"]
     assert read(path, "table", supplementary=["b"]).active == ("a",)
-    with pytest.raises(mc.InvalidInput, match='no column "z"'):
+    with pytest.raises(mc.errors.InvalidInput, match='no column "z"'):
         read(path, roles={"z": "factor"})
     with pytest.raises(InvalidParameter, match="a role is one of number, factor"):
         read(path, roles={"a": "colour"})
@@ -161,11 +161,11 @@ def test_the_fast_path_takes_no_block_that_is_not_clean(
 
 def test_numbers_are_counted_before_memory_is_taken(file: Any) -> None:
     path = file("x,y\n" + "1,2\n" * 1000)
-    with pytest.raises(mc.TooLarge, match=r"the table in data.csv takes 16,\d\d\d bytes"):
+    with pytest.raises(mc.errors.TooLarge, match=r"the table in data.csv takes 16,\d\d\d bytes"):
         read(path, memory=10_000)
     assert len(read(path, "table", memory=20_000)) == 1000
     mixed = file("g,x\n" + "a,2\n" * 1000, "mixed.csv")
-    with pytest.raises(mc.TooLarge, match="raise the limit with memory="):
+    with pytest.raises(mc.errors.TooLarge, match="raise the limit with memory="):
         read(mixed, memory=20_000)
 
 
@@ -186,7 +186,7 @@ def test_a_first_column_that_counts_names_the_rows_and_any_other_is_a_number(fil
 def test_missing_numbers_are_an_error_that_counts_them_and_names_their_columns(file: Any) -> None:
     path = file("name,x,y\na,1,NA\nb,,2\nc,3,4\nd,5,\n")
     expected = r'3 numbers are missing, in columns "y" \(2\), "x" \(1\), the first in row 0 \("a"\)'
-    with pytest.raises(mc.InvalidInput, match=expected):
+    with pytest.raises(mc.errors.InvalidInput, match=expected):
         read(path)
     dropped = read(path, "table", missing="drop")
     assert dropped.row_names == ("c",)
@@ -213,17 +213,17 @@ def test_a_column_that_begins_with_missing_cells_is_still_one_of_numbers(file: A
 
 def test_a_policy_never_puts_zero_nor_leaves_nothing() -> None:
     empty = Table.of({"x": [np.nan, np.nan], "y": [1.0, 2.0]})
-    with pytest.raises(mc.InvalidInput, match='column "x" has no number at all'):
+    with pytest.raises(mc.errors.InvalidInput, match='column "x" has no number at all'):
         settled(empty, "mean")
-    with pytest.raises(mc.InvalidInput, match="every row lacks a number"):
+    with pytest.raises(mc.errors.InvalidInput, match="every row lacks a number"):
         settled(empty, "drop")
-    with pytest.raises(mc.InvalidInput, match='row 1, column "x" is inf'):
+    with pytest.raises(mc.errors.InvalidInput, match='row 1, column "x" is inf'):
         settled(Table.of({"x": [1.0, np.inf]}), "keep")
 
 
 def test_missing_categories_are_dropped_filled_or_a_level_as_asked(file: Any) -> None:
     path = file("name,x,kind,empty\na,1,u,\nb,,v,\nc,3,NA,\nd,5,v,\ne,7,w,\nf,8,w,\ng,9,u,\n")
-    with pytest.raises(mc.InvalidInput, match='1 number is missing, in column "x"'):
+    with pytest.raises(mc.errors.InvalidInput, match='1 number is missing, in column "x"'):
         read(path, "table", missing="level")
     both = read(path, "table", missing={"number": "mean", "factor": "level"})
     assert both.column("kind").values.tolist() == ["u", "v", "(missing)", "v", "w", "w", "u"]
@@ -235,11 +235,11 @@ def test_missing_categories_are_dropped_filled_or_a_level_as_asked(file: Any) ->
     filled = read(path, "table", missing={"factor": "mode", "number": "drop"})
     assert filled.column("kind").values.tolist() == ["u", "u", "v", "w", "w", "u"]
     counted = r'1 category is missing, in column "kind" \(1\), the first in row 2 \("c"\)'
-    with pytest.raises(mc.InvalidInput, match=counted):
+    with pytest.raises(mc.errors.InvalidInput, match=counted):
         read(path, "table", missing={"factor": "error", "number": "keep"})
     kept = read(path, "table", missing="mean")  # a category has no mean
     assert kept.column("kind").values[2] is None
-    with pytest.warns(mc.DataWarning, match="'empty' holds the same"):
+    with pytest.warns(mc.errors.DataWarning, match="'empty' holds the same"):
         assert mc.KernelPCA(2, kernel=mc.Columns()).fit(both).inertias_.shape == (2,)
 
 
@@ -261,12 +261,12 @@ def test_policies_that_are_none_are_refused(missing: Any, message: str) -> None:
 def test_a_cell_that_is_no_number_is_named_with_its_line_and_a_remedy(file: Any) -> None:
     path = file("x,geneX\n1,2\n3,NA?\n5,6\n")
     expected = r"""data.csv, line 3, column "geneX": 'NA\?' is not a number. Declare it missing"""
-    with pytest.raises(mc.UnreadableFile, match=expected):
+    with pytest.raises(mc.errors.UnreadableFile, match=expected):
         read(path)
     assert np.isnan(read(path, "table", na=["NA?"], missing="keep").matrix()[1, 1])
     assert read(path, "table", roles={"geneX": "factor"}).active == ("x",)
     late = file("x\n" + "1\n" * 500 + "oops\n")
-    with pytest.raises(mc.UnreadableFile, match='line 502, column "x"'):
+    with pytest.raises(mc.errors.UnreadableFile, match='line 502, column "x"'):
         read(late)
 
 
@@ -290,9 +290,9 @@ def test_a_table_is_a_sequence_of_points_that_nothing_changes() -> None:
     assert np.array_equal(k(table), k(table.matrix()))
     with pytest.raises(InvalidParameter, match='no column "c"; the columns are "a", "b", "g"'):
         table.column("c")
-    with pytest.raises(mc.InvalidInput, match="equal lengths"):
+    with pytest.raises(mc.errors.InvalidInput, match="equal lengths"):
         Table.of({"a": [1.0], "b": [1.0, 2.0]})
-    with pytest.raises(mc.InvalidInput, match="1 row names were given for 2 rows"):
+    with pytest.raises(mc.errors.InvalidInput, match="1 row names were given for 2 rows"):
         Table.of({"a": [1.0, 2.0]}, row_names=["x"])
     assert "supplementary number" in repr(table)
 
@@ -327,13 +327,13 @@ def test_the_index_of_a_pandas_frame_names_the_rows() -> None:
     assert np.isnat(table.column("when").values[1])
     assert table.column("kind").values.tolist() == ["a", None, "a"]
     assert table.column("flag").role is Role.FACTOR
-    with pytest.raises(mc.InvalidInput, match='1 number is missing, in column "x"'):
+    with pytest.raises(mc.errors.InvalidInput, match='1 number is missing, in column "x"'):
         read(frame)
     assert table.frame().index.tolist() == ["r", "s", "t"]
     twice = pandas.DataFrame(np.zeros((2, 2)), columns=["a", "a"])
-    with pytest.raises(mc.InvalidInput, match="several columns named 'a'"):
+    with pytest.raises(mc.errors.InvalidInput, match="several columns named 'a'"):
         read(twice)
-    with pytest.raises(mc.InvalidInput, match="no rows"):
+    with pytest.raises(mc.errors.InvalidInput, match="no rows"):
         read(frame.iloc[:0])
 
 
@@ -347,7 +347,7 @@ def test_the_index_of_a_series_names_the_individuals() -> None:
     assert read(series.reset_index(drop=True), "table").row_names is None
     assert read(polars.Series("x", [1.0, 2.0]), "table").matrix().tolist() == [[1.0], [2.0]]
     words = pandas.Series(["ab", "abc", "bcd"], index=["r", "s", "t"])
-    model = mc.KernelPCA(1, kernel=mc.StringSpectrum(2)).fit(words)
+    model = mc.KernelPCA(1, kernel=mc.kernels.StringSpectrum(2)).fit(words)
     assert model.individuals_.names == ("r", "s", "t")
     placed = model.supplementary(individuals=words[:2]).individuals
     assert placed is not None
@@ -391,7 +391,7 @@ def test_parquet_and_arrow_files_are_tables(tmp_path: Path) -> None:
     for name in ("t.parquet", "t.arrow"):
         table = read(tmp_path / name, "table", missing="mean")
         assert table.matrix().tolist() == [[1.0, 1.0], [1.0, 2.0]]
-    with pytest.raises(mc.TooLarge):
+    with pytest.raises(mc.errors.TooLarge):
         read(tmp_path / "t.parquet", memory=10)
 
 
@@ -405,9 +405,9 @@ def test_arrays_are_tables_without_names(tmp_path: Path) -> None:
     assert read(tmp_path / "columns.npz", "table").active == ("a", "b")
     assert np.array_equal(read(X, "table").matrix(), X)
     np.savez(tmp_path / "odd.npz", a=X, b=X[:1])
-    with pytest.raises(mc.InvalidInput, match="one array, or columns of equal length"):
+    with pytest.raises(mc.errors.InvalidInput, match="one array, or columns of equal length"):
         read(tmp_path / "odd.npz")
-    with pytest.raises(mc.InvalidInput, match="read takes a path, a data frame"):
+    with pytest.raises(mc.errors.InvalidInput, match="read takes a path, a data frame"):
         read(3.0)
 
 
@@ -429,11 +429,11 @@ def test_a_square_table_with_equal_names_is_a_matrix_of_pairs(file: Any) -> None
     assert not gram.is_distance
     asymmetric = file(",a,b\na,0,1\nb,2,0\n")
     assert isinstance(read(asymmetric), Table)
-    with pytest.raises(mc.InvalidInput, match=r'\("a", "b"\) is 1 and \("b", "a"\) is 2'):
+    with pytest.raises(mc.errors.InvalidInput, match=r'\("a", "b"\) is 1 and \("b", "a"\) is 2'):
         read(asymmetric, "matrix")
-    with pytest.raises(mc.InvalidInput, match='row 0 is "a" and column 0 is "b"'):
+    with pytest.raises(mc.errors.InvalidInput, match='row 0 is "a" and column 0 is "b"'):
         read(file(",b,a\na,0,1\nb,1,0\n"), "matrix")
-    with pytest.raises(mc.InvalidInput, match="must be square"):
+    with pytest.raises(mc.errors.InvalidInput, match="must be square"):
         read(file("a,b\n1,2\n"), "matrix")
 
 
@@ -453,11 +453,13 @@ def test_graph_files_are_plain_edges(file: Any) -> None:
     assert graph == Edges(((0, 1),), 2, (0.0,), ("C", "O"), ("n0", "n1"))
     other = file(xml.replace('"label"', '"element"'), "h.graphml")
     assert read(other, label="element").labels == ("C", "O")
-    with pytest.warns(mc.DataWarning, match="attributes 'element', and none is named label"):
+    with pytest.warns(mc.errors.DataWarning, match="attributes 'element', and none is named label"):
         assert read(other).labels is None
-    with pytest.raises(mc.UnreadableFile, match="no node has the attribute 'atom'; there are 'ele"):
+    with pytest.raises(
+        mc.errors.UnreadableFile, match="no node has the attribute 'atom'; there are 'ele"
+    ):
         read(other, label="atom")
-    with pytest.raises(mc.InvalidParameter, match="is a list of edges"):
+    with pytest.raises(mc.errors.InvalidParameter, match="is a list of edges"):
         read(file(text, "g.edges"), label="element")
     for bad, message in (
         (xml.replace('target="n1"', 'target="n9"'), "an edge to node 'n9'"),
@@ -466,11 +468,11 @@ def test_graph_files_are_plain_edges(file: Any) -> None:
         ("<svg/>", "has no <graph>"),
         ('<!DOCTYPE g [<!ENTITY a "b">]><graphml/>', "declares entities"),
     ):
-        with pytest.raises(mc.UnreadableFile, match=message):
+        with pytest.raises(mc.errors.UnreadableFile, match=message):
             read(file(bad, "bad.graphml"))
-    with pytest.raises(mc.UnreadableFile, match="line 2: an edge is two names"):
+    with pytest.raises(mc.errors.UnreadableFile, match="line 2: an edge is two names"):
         read(file("a b\na b c d\n", "bad.edges"))
-    with pytest.raises(mc.UnreadableFile, match="has no edges"):
+    with pytest.raises(mc.errors.UnreadableFile, match="has no edges"):
         read(file("# nothing\n", "none.edges"))
 
 
@@ -483,11 +485,11 @@ def test_lines_are_strings_or_sets(file: Any) -> None:
     )
     assert read(file("a b|c\n"), "sets", delimiter="|") == (frozenset({"a b", "c"}),)
     points = read(file("a b\nb c\n"), "sets")
-    assert mc.Intersection()(points).tolist() == [[2.0, 1.0], [1.0, 2.0]]
+    assert mc.kernels.Intersection()(points).tolist() == [[2.0, 1.0], [1.0, 2.0]]
 
 
 def test_a_missing_library_is_named_with_its_extra() -> None:
-    with pytest.raises(mc.MissingExtra, match=r'pip install "mercer\[io\]"'):
+    with pytest.raises(mc.errors.MissingExtra, match=r'pip install "mercer\[io\]"'):
         extra("no_such_library.part", "io", "reading")
 
 
@@ -498,14 +500,14 @@ def test_random_bytes_end_in_a_table_or_a_named_error(file: Any) -> None:
         patch.setattr("warnings.warn", lambda *_, **__: None)
         for i in range(400):
             data = bytes(rng.choices(alphabets[i % 3], k=rng.randrange(1, 60)))
-            with suppress(mc.InvalidInput):
+            with suppress(mc.errors.InvalidInput):
                 assert len(read(file(data), "table", missing="keep")) > 0
 
 
 def test_limits_say_what_to_raise() -> None:
-    with pytest.raises(mc.TooLarge, match="memory="):
+    with pytest.raises(mc.errors.TooLarge, match="memory="):
         Limits(memory=10).check(11, None, "x")
-    with pytest.raises(mc.TooLarge, match="ratio="):
+    with pytest.raises(mc.errors.TooLarge, match="ratio="):
         Limits(ratio=2.0).check(2**21, 1000, "x")
     Limits(ratio=2.0).check(1000, 1, "x")
 
@@ -528,7 +530,7 @@ def test_a_first_column_that_counts_names_the_rows_of_a_frame_too() -> None:
 @pytest.mark.parametrize("cell", ["1,234,567", "2.5%", "2.5 %", "$12", "12 €", "8 mg", "1 234"])
 def test_numbers_in_disguise_are_told(cell: str, file: Any) -> None:
     path = file("name;x;v\n" + "".join(f"r{i};{i};{cell}\n" for i in range(5)))
-    with pytest.warns(mc.DataWarning, match='column "v" holds values such as') as caught:
+    with pytest.warns(mc.errors.DataWarning, match='column "v" holds values such as') as caught:
         table = mc.read(path, delimiter=";", decimal=".")
     assert len(caught) == 1
     assert table.active == ("x",)

@@ -61,7 +61,7 @@ def test_slices_are_the_rows_whatever_the_format(path: Path) -> None:
     assert np.array_equal(np.vstack(list(points)), X)
     with pytest.raises(IndexError, match="no point 1000 among 1000"):
         points[1000]
-    with pytest.raises(mc.InvalidInput, match="step > 0"):
+    with pytest.raises(mc.errors.InvalidInput, match="step > 0"):
         points[::-1]
 
 
@@ -118,10 +118,10 @@ def test_only_the_row_groups_of_a_slice_are_read(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_in_parts_say_so(tmp_path: Path) -> None:
     text = tmp_path / "x.csv"
     text.write_text("1,2\n3,4\n")
-    with pytest.raises(mc.UnreadableFile, match=r"convert it to .npy, Parquet or Arrow"):
+    with pytest.raises(mc.errors.UnreadableFile, match=r"convert it to .npy, Parquet or Arrow"):
         open_points(text)
     np.save(tmp_path / "cube.npy", np.zeros((2, 2, 2)))
-    with pytest.raises(mc.InvalidInput, match="not a table of numbers"):
+    with pytest.raises(mc.errors.InvalidInput, match="not a table of numbers"):
         open_points(tmp_path / "cube.npy")
     np.save(tmp_path / "line.npy", np.arange(5.0))
     assert open_points(tmp_path / "line.npy").shape == (5, 1)
@@ -133,8 +133,8 @@ def test_columns_that_hold_no_numbers_or_lack_some_are_named(tmp_path: Path) -> 
     parquet.write_table(arrow.table({"g": ["a", "b"], "i": [1, 2], "x": [1.0, None]}), path)
     points = open_points(path)
     assert points.names == ("i", "x")
-    with pytest.raises(mc.InvalidInput, match='column "x" lacks 1 numbers in rows 0 to 1'):
+    with pytest.raises(mc.errors.InvalidInput, match='column "x" lacks 1 numbers in rows 0 to 1'):
         points[0:2]
     assert open_points(path, columns=["i"])[0:2].tolist() == [[1.0], [2.0]]
-    with pytest.raises(mc.InvalidInput, match='column "g" holds no numbers'):
+    with pytest.raises(mc.errors.InvalidInput, match='column "g" holds no numbers'):
         open_points(path, columns=["g"])

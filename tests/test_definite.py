@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.linalg import hilbert
 
-from mercer import FeatureMap
 from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
+from mercer.kernels import FeatureMap
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Verdict, factor, form, positive_definite
 from mercer.kernels.functions import FromFunction, Precomputed

@@ -59,7 +59,7 @@ def test_data_far_from_the_origin_keep_their_digits_and_their_proof(kernel: mc.K
 
 
 def test_the_exponential_of_minus_a_distance_is_at_most_one() -> None:
-    kernel = mc.NegativeDistance(1.0, bandwidth=0.01).exp()
+    kernel = mc.kernels.NegativeDistance(1.0, bandwidth=0.01).exp()
     known = Gram(kernel, normal(0, 50, 3)).entry_rounding()
     assert known.value == 1.0
     assert known.entry < 1e-9

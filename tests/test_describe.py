@@ -330,7 +330,7 @@ def test_a_column_without_a_name_is_called_so() -> None:
 def test_factors_that_made_the_axes_are_active() -> None:
     rng = np.random.default_rng(0)
     columns = {"x": rng.standard_normal(12), "kind": list("aabb") * 3, "beside": list("uvw") * 4}
-    kernel = mc.Columns({"x": mc.Linear(), "kind": mc.Category()})
+    kernel = mc.Columns({"x": mc.Linear(), "kind": mc.kernels.Category()})
     model = mc.KernelPCA(2, kernel=kernel).fit(columns)
     description = mc.describe_axes(model, columns)
     is_active = {link.variable: link.is_active for link in description.axes[0].links}
@@ -382,7 +382,7 @@ def test_what_cannot_be_tested_is_said() -> None:
 
 def test_an_axis_whose_twin_was_not_computed_is_named() -> None:
     square = np.array([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]])
-    with pytest.warns(mc.DegenerateAxes):
+    with pytest.warns(mc.errors.DegenerateAxes):
         model = mc.PCA(1).fit(square)
     assert "ask for one more" in mc.describe_axes(model, {"u": square[:, 0]}).axes[0].sentences[0]
 
@@ -415,17 +415,17 @@ def test_maps_of_distances_are_described_too() -> None:
 
 
 def test_models_without_variables_ask_for_a_table() -> None:
-    model = mc.KernelPCA(1, kernel=mc.Intersection(frozenset("abc"))).fit(
+    model = mc.KernelPCA(1, kernel=mc.kernels.Intersection(frozenset("abc"))).fit(
         [{"a"}, {"a", "b"}, {"c"}]
     )
-    with pytest.raises(mc.InvalidInput, match="give describe_axes a table"):
+    with pytest.raises(mc.errors.InvalidInput, match="give describe_axes a table"):
         mc.describe_axes(model)
-    with pytest.raises(mc.InvalidInput, match="2 rows and the model 3"):
+    with pytest.raises(mc.errors.InvalidInput, match="2 rows and the model 3"):
         mc.describe_axes(model, {"u": [1.0, 2.0]})
-    with pytest.raises(mc.InvalidParameter, match="correction"):
+    with pytest.raises(mc.errors.InvalidParameter, match="correction"):
         mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}, correction="bonferroni")
-    with pytest.raises(mc.InvalidParameter, match="did you mean level=0.05"):
+    with pytest.raises(mc.errors.InvalidParameter, match="did you mean level=0.05"):
         mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}, level=5)
-    with pytest.raises(mc.InvalidInput, match="str has no individuals"):
+    with pytest.raises(mc.errors.InvalidInput, match="str has no individuals"):
         mc.describe_axes("model")
     assert len(mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}).axes) == 1

@@ -345,7 +345,7 @@ def test_sets_are_permuted_element_by_element() -> None:
     table = np.hstack([together ^ (rng.random((30, 3)) < 0.1), rng.random((30, 3)) < 0.5])
     names = "abcdef"
     sets = [{names[j] for j in np.flatnonzero(row)} for row in table]
-    horn = mc.parallel_analysis(sets, 99, kernel=mc.Intersection(), random_state=0)
+    horn = mc.parallel_analysis(sets, 99, kernel=mc.kernels.Intersection(), random_state=0)
     numbers = mc.parallel_analysis(
         table.astype(float), 99, kernel=mc.Polynomial(1, 0.0, 1.0), random_state=0
     )
@@ -371,7 +371,7 @@ def test_sets_are_permuted_element_by_element() -> None:
 def test_data_without_columns_are_told_which_nulls_exist(
     call: Callable[[], object], message: str
 ) -> None:
-    with pytest.raises(mc.InvalidInput, match=message) as caught:
+    with pytest.raises(mc.errors.InvalidInput, match=message) as caught:
         call()
     assert "each column of a table, or each element's presences" in str(caught.value)
 
@@ -396,9 +396,13 @@ CONSTANT_COLUMN = np.column_stack([ONE_FACTOR, np.full(40, 0.1)])
         (ONE_FACTOR[:, :1], {}, "at least two columns, found 1"),
         (ONE_FACTOR[:, 0], {}, "at least two columns, found 1"),
         (ONE_FACTOR[:, :1], {"kernel": "gaussian()"}, "at least two columns, found 1"),
-        ([{1}, {1, 2}][:1], {"kernel": mc.Intersection()}, "at least two individuals"),
-        ([{1}, set()], {"kernel": mc.Intersection()}, "at least two elements, found 1"),
-        ([{1}, {2}], {"kernel": mc.Intersection(), "standardize": True}, "these have no columns"),
+        ([{1}, {1, 2}][:1], {"kernel": mc.kernels.Intersection()}, "at least two individuals"),
+        ([{1}, set()], {"kernel": mc.kernels.Intersection()}, "at least two elements, found 1"),
+        (
+            [{1}, {2}],
+            {"kernel": mc.kernels.Intersection(), "standardize": True},
+            "these have no columns",
+        ),
         (with_entry(np.nan), {}, "row 3, column 1"),
         (with_entry(np.inf), {"kernel": "gaussian()"}, "row 3, column 1"),
         (ONE_FACTOR.astype(complex) + 1j, {}, "real numbers"),
@@ -436,20 +440,20 @@ CONSTANT_COLUMN = np.column_stack([ONE_FACTOR, np.full(40, 0.1)])
 def test_what_cannot_be_tested_is_refused_by_name(
     table: Any, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(mc.MercerError, match=message):
+    with pytest.raises(mc.errors.MercerError, match=message):
         mc.parallel_analysis(table, **options)
 
 
 def test_a_constant_column_of_a_frame_is_refused_by_its_name() -> None:
     frame = Frame(CONSTANT_COLUMN, [*"abcdef"])
-    with pytest.raises(mc.InvalidInput, match="column 'f' is constant"):
+    with pytest.raises(mc.errors.InvalidInput, match="column 'f' is constant"):
         mc.parallel_analysis(frame)
 
 
 def test_a_model_with_weights_is_refused() -> None:
     weights = np.linspace(1.0, 2.0, 40)
     model = mc.KernelPCA(3, kernel=mc.Gaussian("median")).fit(ONE_FACTOR, sample_weight=weights)
-    with pytest.raises(mc.InvalidInput, match="fit without weights"):
+    with pytest.raises(mc.errors.InvalidInput, match="fit without weights"):
         mc.parallel_analysis(model, 19)
     equal = mc.KernelPCA(3, kernel=mc.Gaussian("median")).fit(
         ONE_FACTOR, sample_weight=np.full(40, 2.0)
@@ -471,7 +475,7 @@ def test_every_rule_reads_a_pca() -> None:
     assert [c.n_components for c in choices.values()] == [5, SWISS["kaiser_keep"], 2, 1]
     short = mc.choose_dimension(mc.PCA(2, standardize=True).fit(X), "all", permutations=ROWS)
     assert "reach only 73.1 %" in short["inertia"].evidence
-    with pytest.raises(mc.InvalidInput, match="fit without weights"):
+    with pytest.raises(mc.errors.InvalidInput, match="fit without weights"):
         mc.choose_dimension(mc.PCA(column_weight=[1, 2, 3, 4, 5, 6]).fit(X), "horn")
 
 
@@ -485,7 +489,7 @@ def test_a_model_of_a_few_axes_is_tested_on_its_data() -> None:
 def test_a_model_that_keeps_no_data_is_refused() -> None:
     model = Columns(X)
     del model.X_fit_
-    with pytest.raises(mc.InvalidInput, match="pass the data themselves"):
+    with pytest.raises(mc.errors.InvalidInput, match="pass the data themselves"):
         mc.parallel_analysis(model)
 
 
@@ -645,7 +649,7 @@ def test_a_rule_that_the_data_do_not_allow_says_so_among_all() -> None:
     choice = mc.choose_dimension(model, "all")["horn"]
     assert (choice.n_components, choice.is_decided) == (0, False)
     assert "a precomputed matrix has no columns" in choice.evidence
-    with pytest.raises(mc.InvalidInput, match="precomputed"):
+    with pytest.raises(mc.errors.InvalidInput, match="precomputed"):
         mc.choose_dimension(model, "horn")
 
 
@@ -667,7 +671,7 @@ def test_a_rule_that_the_data_do_not_allow_says_so_among_all() -> None:
 def test_a_choice_that_cannot_be_made_is_refused_by_name(
     model: Any, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(mc.MercerError, match=message):
+    with pytest.raises(mc.errors.MercerError, match=message):
         mc.choose_dimension(model, **options)
 
 
@@ -734,13 +738,13 @@ def test_a_table_of_several_types_is_permuted_column_by_column() -> None:
     without = mc.parallel_analysis(model.without([0]), 19, random_state=0)
     fresh = mc.KernelPCA(2, kernel=mc.Columns()).fit({n: list(c)[1:] for n, c in table.items()})
     close(without.observed, fresh.explained_variance_ratio_)
-    with pytest.raises(mc.InvalidParameter, match="no columns of numbers"):
+    with pytest.raises(mc.errors.InvalidParameter, match="no columns of numbers"):
         mc.parallel_analysis(table, 19, kernel=mc.Columns(), standardize=True)
 
 
 def test_a_kernel_that_sees_no_difference_has_no_axes() -> None:
-    with pytest.raises(mc.InvalidInput, match="no inertia"):
-        mc.parallel_analysis(ONE_FACTOR, 19, kernel=mc.Constant(2.0))
+    with pytest.raises(mc.errors.InvalidInput, match="no inertia"):
+        mc.parallel_analysis(ONE_FACTOR, 19, kernel=mc.kernels.Constant(2.0))
 
 
 def test_one_second_difference_is_spoken_of_as_one() -> None:

@@ -126,12 +126,12 @@ def test_the_reason_why_a_value_does_not_exist_is_told() -> None:
     assert not hasattr(model, "variables_")
     with pytest.raises(AttributeError, match="not rows of variables"):
         model.variables_  # noqa: B018  (asking is the test)
-    with pytest.raises(mc.NotAvailable, match="too large for double precision"):
+    with pytest.raises(mc.errors.NotAvailable, match="too large for double precision"):
         fitted("ClassicalMDS of huge distances").eigenvalues_  # noqa: B018
 
 
 def test_models_are_shown_inside_others() -> None:
-    pca = mc.KernelPCA(2, kernel=mc.StringSpectrum(2))
+    pca = mc.KernelPCA(2, kernel=mc.kernels.StringSpectrum(2))
     pipe = make_pipeline(pca).fit(STRINGS)
     assert "KernelPCA" in pipe._repr_html_()
     assert "transform" in dir(pipe)
@@ -253,7 +253,7 @@ def test_a_warning_points_at_the_line_of_the_user(name: str) -> None:
 
 def test_a_warning_names_ranges() -> None:
     x = np.vstack([np.eye(40), -np.eye(40)])
-    with pytest.warns(mc.DegenerateAxes, match="degenerate axes: 1 to 30. Their"):
+    with pytest.warns(mc.errors.DegenerateAxes, match="degenerate axes: 1 to 30. Their"):
         mc.PCA(30).fit(x)
 
 

@@ -14,14 +14,16 @@ from mercer.rkhs.distances import distance, distance_to_set, joined, mean_discre
 from tests.strategies import kernels, points, set_kernels, sets_of_letters
 from tests.test_check import FRAME, ROWS
 
-WAVES = mc.FeatureMap(lambda x: np.exp(1j * np.asarray(x) @ np.array([[1.0, -2.0], [0.3, 1.0]])))
+WAVES = mc.kernels.FeatureMap(
+    lambda x: np.exp(1j * np.asarray(x) @ np.array([[1.0, -2.0], [0.3, 1.0]]))
+)
 TINY = [1e-15, 1e-12, 1e-9, 1e-6, 1e-3, 1.0, 30.0]
 
 
 def largest(k: mc.Kernel, *samples: Points) -> float:
     try:
         value = max(float(np.max(np.abs(k.diag(x)))) for x in samples)
-    except mc.InvalidInput:
+    except mc.errors.InvalidInput:
         assume(False)
     assume(value < 1e6)
     return value
@@ -62,10 +64,10 @@ def test_small_distances_keep_their_digits(step: float) -> None:
     agrees(mc.Gaussian(2.0), gaussian)
     agrees(4.0 * mc.Gaussian(2.0) + mc.Linear(), np.hypot(2.0 * gaussian, step))
     agrees(mc.Laplacian(2.0), np.sqrt(-2 * np.expm1(-step / 2)))
-    agrees(mc.RationalQuadratic(1.0, 1.0), np.sqrt(2.0) * step / np.sqrt(2.0 + step**2))
+    agrees(mc.kernels.RationalQuadratic(1.0, 1.0), np.sqrt(2.0) * step / np.sqrt(2.0 + step**2))
     agrees(mc.Gaussian(2.0).on(lambda p: np.asarray(p)), gaussian)
     agrees(mc.Gaussian(2.0).centred([[5.0]]), gaussian)
-    agrees(mc.NegativeDistance(1.0), np.sqrt(2 * step))
+    agrees(mc.kernels.NegativeDistance(1.0), np.sqrt(2 * step))
 
 
 def test_distances_of_points_far_from_the_origin() -> None:
@@ -94,12 +96,12 @@ def test_single_precision_is_computed_in_double() -> None:
 
 
 def test_what_is_not_a_kernel_has_no_distances() -> None:
-    with pytest.raises(mc.NotPositiveDefinite, match="squared distance -1 < 0"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="squared distance -1 < 0"):
         distance(mc.FromFunction(lambda x, y: -x * y), [0.0, 1.0])
     # -xy alone is no kernel, but 2xy - xy is one.
     mixed = mc.FromFunction(lambda x, y: -x * y) + 2.0 * mc.Linear()
     assert distance(mixed, np.array([0.0, 3.0]))[0, 1] == 3.0
-    with pytest.raises(mc.InvalidInput, match="not a finite number"):
+    with pytest.raises(mc.errors.InvalidInput, match="not a finite number"):
         distance(mc.Linear(), [[0.0], [1e200]])
 
 
@@ -127,7 +129,9 @@ def test_the_distance_to_a_set_in_tiles_of_sets_and_of_complex_features(
     monkeypatch.setattr("mercer.rkhs.distances.TILE", 50)
     np.testing.assert_allclose(distance_to_set(WAVES, x, x), whole, rtol=1e-13)
     words = [{"a"}, {"b"}]
-    np.testing.assert_allclose(distance_to_set(mc.Intersection(), words, words), np.sqrt(0.5))
+    np.testing.assert_allclose(
+        distance_to_set(mc.kernels.Intersection(), words, words), np.sqrt(0.5)
+    )
     assert distance_to_set(WAVES, np.zeros((0, 2)), x).shape == (0,)
 
 
@@ -140,7 +144,7 @@ def test_the_distance_to_a_set_in_tiles_of_sets_and_of_complex_features(
     ],
 )
 def test_barycentres_refuse_their_weights(weights: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         distance_to_set(mc.Linear(), [[0.0]], [[0.0], [1.0]], weights)
 
 
@@ -191,20 +195,20 @@ def test_the_permutation_test_holds_its_level_and_has_power() -> None:
 
 def test_the_discrepancy_of_minus_the_distance_is_the_energy_distance() -> None:
     x, y = np.array([0.0, 1.0]), np.array([2.0, 5.0])
-    found = mean_discrepancy(mc.NegativeDistance(), x, y, permutations=0, random_state=0)
+    found = mean_discrepancy(mc.kernels.NegativeDistance(), x, y, permutations=0, random_state=0)
     assert found.squared == pytest.approx(2 * 3.0 - 0.5 - 1.5)
 
 
 def test_discrepancies_of_sets_repeat_with_the_seed() -> None:
     x, y = [{"a"}, {"a", "b"}, {"b"}], [{"c"}, {"c", "d"}]
-    first = mean_discrepancy(mc.Intersection(), x, y, permutations=50, random_state=7)
-    again = mean_discrepancy(mc.Intersection(), x, y, permutations=50, random_state=7)
+    first = mean_discrepancy(mc.kernels.Intersection(), x, y, permutations=50, random_state=7)
+    again = mean_discrepancy(mc.kernels.Intersection(), x, y, permutations=50, random_state=7)
     assert np.array_equal(first.null, again.null)
     assert not first.null.flags.writeable
-    with pytest.raises(mc.InvalidInput, match="at least 2 points"):
-        mean_discrepancy(mc.Intersection(), x, y[:1], random_state=0)
-    with pytest.raises(mc.InvalidParameter, match="permutations"):
-        mean_discrepancy(mc.Intersection(), x, y, permutations=-1, random_state=0)
+    with pytest.raises(mc.errors.InvalidInput, match="at least 2 points"):
+        mean_discrepancy(mc.kernels.Intersection(), x, y[:1], random_state=0)
+    with pytest.raises(mc.errors.InvalidParameter, match="permutations"):
+        mean_discrepancy(mc.kernels.Intersection(), x, y, permutations=-1, random_state=0)
 
 
 def test_permutations_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,8 +223,8 @@ def test_permutations_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_joined_points_keep_their_type() -> None:
     assert joined(["12"], ["3"]) == ("12", "3")
     assert isinstance(joined(np.array([1]), np.array([2])), np.ndarray)
-    both = joined(mc.Paired([[0.0]], ["a"]), mc.Paired([[1.0]], ["b"]))
-    assert isinstance(both, mc.Paired)
+    both = joined(mc.data.Paired([[0.0]], ["a"]), mc.data.Paired([[1.0]], ["b"]))
+    assert isinstance(both, mc.data.Paired)
     assert both[1] == ([1.0], "b")
 
 
@@ -248,5 +252,7 @@ def test_texts_measure_as_the_kernels_they_describe() -> None:
         == mean_discrepancy(k, ROWS, ROWS + 1.0, permutations=9, random_state=0).squared
     )
     for measure in (distance, distance_to_set, mean_discrepancy):
-        with pytest.raises(mc.InvalidParameter, match="expected a kernel or its text, found int"):
+        with pytest.raises(
+            mc.errors.InvalidParameter, match="expected a kernel or its text, found int"
+        ):
             measure(3, ROWS, ROWS)  # type: ignore[arg-type]

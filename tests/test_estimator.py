@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 import mercer as mc
-from mercer import check, estimator, targets
+from mercer import check, estimator, kernels, targets
 from mercer import sklearn as sklearn_doors
 from mercer.data import open_points
 from mercer.engines.cpu import Threads
@@ -55,7 +55,7 @@ BAD: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_data_are_refused_by_their_place(model: Callable[[], Any], case: str) -> None:
     table, message = BAD[case]
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         model().fit(table)
 
 
@@ -64,7 +64,7 @@ def test_bad_data_are_refused_by_their_place(model: Callable[[], Any], case: str
 def test_bad_data_are_refused_at_transform_too(model: Callable[[], Any], case: str) -> None:
     fitted = model().fit(X)
     table, message = BAD[case]
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         fitted.transform(table)
 
 
@@ -100,13 +100,15 @@ def test_a_one_dimensional_array_holds_points_of_the_line(name: str) -> None:
 
 def test_an_individual_without_its_brackets_is_told_how_to_be_one() -> None:
     model = mc.PCA().fit(X)
-    with pytest.raises(mc.InvalidInput, match=r"has 1 features.*X\.reshape\(1, -1\)"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"has 1 features.*X\.reshape\(1, -1\)"):
         model.transform(X[0])
 
 
 @pytest.mark.parametrize("model", [mc.KernelPCA(kernel="precomputed"), mc.ClassicalMDS()])
 def test_a_matrix_has_two_dimensions(model: Any) -> None:
-    with pytest.raises(mc.InvalidInput, match="must be a matrix with a row for each individual"):
+    with pytest.raises(
+        mc.errors.InvalidInput, match="must be a matrix with a row for each individual"
+    ):
         model.fit(X[:, 0])
 
 
@@ -143,7 +145,7 @@ LAZY: dict[str, Callable[[], Any]] = {
         lambda x: mc.PCA().fit(x),
         lambda x: mc.KernelPCA(kernel=mc.Gaussian()).fit(x),
         lambda x: mc.KernelPCA(kernel=mc.Columns()).fit(x),
-        lambda x: mc.KernelPCA(kernel=mc.Delta()).fit(x),
+        lambda x: mc.KernelPCA(kernel=mc.kernels.Delta()).fit(x),
         lambda x: mc.ClassicalMDS().fit(x),
         lambda x: mc.Gaussian()(x),
         lambda x: mc.Gaussian().diag(x),
@@ -153,7 +155,7 @@ LAZY: dict[str, Callable[[], Any]] = {
     ids=["pca", "kernel pca", "columns", "objects", "mds", "kernel", "diag", "gram", "read"],
 )
 def test_data_that_are_not_computed_yet_are_refused_at_once(use: Any, name: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=r"pass .*\.(compute|collect)\(\).*mmap_mode"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"pass .*\.(compute|collect)\(\).*mmap_mode"):
         use(LAZY[name]())
 
 
@@ -173,7 +175,7 @@ def test_a_missing_entry_of_a_sparse_table_is_named() -> None:
     table = sparse.csr_array(np.where(np.abs(X) > 0.5, X, 0.0))
     table.data[4] = np.nan
     row, column = (int(i[4]) for i in table.nonzero())
-    with pytest.raises(mc.InvalidInput, match=f"row {row}, column {column} holds NaN"):
+    with pytest.raises(mc.errors.InvalidInput, match=f"row {row}, column {column} holds NaN"):
         mc.PCA(2).fit(table)
 
 
@@ -181,12 +183,12 @@ def test_a_missing_entry_of_a_sparse_table_is_named() -> None:
     "table", [sparse.csr_array((0, 3)), sparse.csr_array((3, 0)), sparse.csr_array(X + 1j)]
 )
 def test_a_sparse_table_is_held_to_the_same_rules(table: Any) -> None:
-    with pytest.raises(mc.InvalidInput):
+    with pytest.raises(mc.errors.InvalidInput):
         mc.PCA(2).fit(table)
 
 
 def test_a_kernel_says_that_it_cannot_read_sparse_rows() -> None:
-    with pytest.raises(mc.InvalidInput, match="sparse"):
+    with pytest.raises(mc.errors.InvalidInput, match="sparse"):
         mc.KernelPCA(2, kernel=mc.Laplacian(1.0)).fit(sparse.csr_array(X))
 
 
@@ -195,25 +197,25 @@ def test_a_kernel_says_that_it_cannot_read_sparse_rows() -> None:
 def test_weights_are_one_for_each_and_not_negative(
     model: Callable[[], Any], weights: list[float]
 ) -> None:
-    with pytest.raises(mc.InvalidInput, match="weight"):
+    with pytest.raises(mc.errors.InvalidInput, match="weight"):
         model().fit(X, sample_weight=weights)
 
 
 def test_duplicate_column_names_get_one_clear_message() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(X, columns=["a", "b", "a"])
-    with pytest.raises(mc.InvalidInput, match="two columns of X are named 'a'"):
+    with pytest.raises(mc.errors.InvalidInput, match="two columns of X are named 'a'"):
         mc.PCA(2).fit(frame)
-    with pytest.raises(mc.InvalidInput, match="same name"):
+    with pytest.raises(mc.errors.InvalidInput, match="same name"):
         mc.PCA(2).fit(X).supplementary(variables=frame)
 
 
 def test_a_missing_value_of_a_frame_is_named() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"a": [1.0, 2.0, None], "b": [1, 2, 3]})
-    with pytest.raises(mc.InvalidInput, match="row 2, column 0"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 2, column 0"):
         mc.PCA(1).fit(frame)
-    with pytest.raises(mc.InvalidInput, match=r"column 0 \('a'\): <NA>"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"column 0 \('a'\): <NA>"):
         mc.PCA(1).fit(frame.astype({"a": "Int64"}))
 
 
@@ -226,7 +228,7 @@ def test_an_error_of_the_users_function_is_told_with_its_points() -> None:
     def broken(a: Any, b: Any) -> float:
         raise ZeroDivisionError("my own mistake")
 
-    with pytest.raises(mc.InvalidInput, match="points 0 and 0.*my own mistake"):
+    with pytest.raises(mc.errors.InvalidInput, match="points 0 and 0.*my own mistake"):
         mc.KernelPCA(2, kernel=broken).fit(X)
 
 
@@ -237,7 +239,7 @@ def test_an_error_of_the_users_function_is_told_with_its_points() -> None:
 def test_weights_that_are_no_numbers_are_refused_by_their_row(
     model: Callable[[], Any], weights: list[Any]
 ) -> None:
-    with pytest.raises(mc.InvalidInput, match="sample_weight, row 0"):
+    with pytest.raises(mc.errors.InvalidInput, match="sample_weight, row 0"):
         model().fit(X, sample_weight=weights)
 
 
@@ -266,25 +268,25 @@ def test_weights_that_are_no_numbers_are_refused_by_their_row(
 def test_a_wrong_parameter_is_named_before_anything_is_computed(
     model: Any, name: str, value: Any
 ) -> None:
-    with pytest.raises(mc.InvalidParameter, match=name):
+    with pytest.raises(mc.errors.InvalidParameter, match=name):
         model(**{name: value}).fit(X)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
 def test_another_number_of_columns_is_an_error_of_ours(model: Callable[[], Any]) -> None:
-    with pytest.raises(mc.InvalidInput, match="expecting 3 features"):
+    with pytest.raises(mc.errors.InvalidInput, match="expecting 3 features"):
         model().fit(X).transform(X[:, :2])
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["pca", "kernel pca"])
 def test_minus_infinity_is_called_so(model: Callable[[], Any]) -> None:
-    with pytest.raises(mc.InvalidInput, match="row 3, column 1 holds -inf"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 3, column 1 holds -inf"):
         model().fit(spoiled(-np.inf))
 
 
 @pytest.mark.parametrize("model", [mc.PCA, mc.KernelPCA])
 def test_more_axes_than_there_are_is_told(model: Any) -> None:
-    with pytest.warns(mc.FewerAxes, match="there are 3 axes, fewer than the 7 asked for"):
+    with pytest.warns(mc.errors.FewerAxes, match="there are 3 axes, fewer than the 7 asked for"):
         model(7).fit(X)
 
 
@@ -348,7 +350,7 @@ def test_a_bad_number_on_disk_is_named_by_its_row(
     monkeypatch.setattr("mercer.points.READ_AT_ONCE", 400)
     bad = LONG.copy()
     bad[650, 2] = np.nan
-    with pytest.raises(mc.InvalidInput, match="row 650, column 2 holds NaN"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 650, column 2 holds NaN"):
         model().fit(Parts(bad[:, :3]))
 
 
@@ -444,12 +446,13 @@ def test_predictions_at_float32_are_float32(name: str) -> None:
 VALUES = [
     k() if isinstance(k, type) else k
     for k in (
-        mc.Linear, mc.Polynomial, mc.Sigmoid, mc.Tanimoto, mc.Gaussian, mc.Laplacian, mc.Matern,
-        mc.RationalQuadratic, mc.NegativeDistance, mc.Periodic, mc.Sinc, mc.Sobolev(3.0), mc.Delta,
-        mc.Constant, mc.BrayCurtis, mc.Characteristic, mc.Gaussian().normalised(),
+        mc.Linear, mc.Polynomial, mc.Gaussian, mc.Laplacian, mc.Matern,
+        kernels.Sigmoid, kernels.Tanimoto, kernels.RationalQuadratic, kernels.NegativeDistance,
+        kernels.Periodic, kernels.Sinc, kernels.Sobolev(3.0), kernels.Delta, kernels.Constant,
+        kernels.BrayCurtis, kernels.Characteristic, mc.Gaussian().normalised(),
         mc.Gaussian() ** 2,
         mc.Linear().gaussian(), mc.Gaussian().exp(), mc.Gaussian() * mc.Linear() + 1.0,
-        mc.FromFunction(lambda a, b: float(a @ b)), mc.FeatureMap(lambda x: x),
+        mc.FromFunction(lambda a, b: float(a @ b)), mc.kernels.FeatureMap(lambda x: x),
         mc.Linear().weighted(lambda x: x[:, 0]), mc.Linear().on(lambda x: 2.0 * x),
         mc.Gaussian().centred(SINGLE[:3]),
         mc.FromFunction(lambda x, y: x @ y.T, vectorised=True),
@@ -567,9 +570,9 @@ def test_a_model_computes_on_the_engine_it_is_given(name: str) -> None:
     if name not in ("GaussianProcess", "KernelRegression"):  # which store what threads fill
         assert engine.calls > 0
     for wrong in ({"threads": 2}, {"memory": "1GB"}):
-        with pytest.raises(mc.InvalidParameter, match="to the engine"):
+        with pytest.raises(mc.errors.InvalidParameter, match="to the engine"):
             _computing()[name]({"engine": engine, **wrong}, {})
-    with pytest.raises(mc.InvalidParameter, match="engine must be"):
+    with pytest.raises(mc.errors.InvalidParameter, match="engine must be"):
         _computing()[name]({"engine": "gpu"}, {})
 
 
@@ -588,7 +591,7 @@ def test_threads_of_a_model_are_those_of_all_that_it_computes(
     monkeypatch.setattr(Threads, "__init__", noted)
     _computing()[name]({"threads": 3}, {})
     assert counts <= {3}
-    with pytest.raises(mc.InvalidParameter, match="threads"):
+    with pytest.raises(mc.errors.InvalidParameter, match="threads"):
         _computing()[name]({"threads": 0}, {})
 
 
@@ -605,5 +608,5 @@ def test_a_fit_tells_how_far_it_is(name: str) -> None:
     _computing()[name]({}, {"progress": lambda done, total: told.append((done, total))})
     assert told
     assert all(0 < done <= total for done, total in told)
-    with pytest.raises(mc.InvalidParameter, match="progress must be True"):
+    with pytest.raises(mc.errors.InvalidParameter, match="progress must be True"):
         _computing()[name]({}, {"progress": 3})

@@ -63,7 +63,7 @@ def test_one_plus_the_product_with_a_probability_measure() -> None:
 
 def test_brownian_motion_on_the_unit_interval() -> None:
     expected = reference("mercer_min_kernel")
-    d = mercer_decomposition(mc.Brownian(), Interval(0.0, 1.0), 20)
+    d = mercer_decomposition(mc.kernels.Brownian(), Interval(0.0, 1.0), 20)
     gaps = np.abs(d.values - expected["min_eigenvalues"])
     assert np.all(gaps <= 1e-15)
     assert np.all(gaps <= d.errors)
@@ -110,8 +110,8 @@ def test_the_gaussian_kernel_with_a_normal_law(mean: float, sd: float, bandwidth
         (mc.Laplacian(0.2), 0.0, 1.0),
         (mc.Matern(1.5, 0.7), -3.0, 2.0),
         (mc.Gaussian(0.5), 10.0, 11.0),
-        (mc.CubicSpline(), 0.0, 2.0),
-        (mc.Periodic(1.0, 0.8), 0.0, 1.0),
+        (mc.kernels.CubicSpline(), 0.0, 2.0),
+        (mc.kernels.Periodic(1.0, 0.8), 0.0, 1.0),
     ],
 )
 def test_functions_are_orthonormal_eigenfunctions(kernel: mc.Kernel, a: float, b: float) -> None:
@@ -143,7 +143,7 @@ def test_exponential_kernel_solves_its_transcendental_equation() -> None:
 
 
 def test_a_singular_diagonal_is_reported_not_hidden() -> None:
-    d = mercer_decomposition(mc.NegativeDistance(0.3).exp(), Interval(0.0, 1.0), 2)
+    d = mercer_decomposition(mc.kernels.NegativeDistance(0.3).exp(), Interval(0.0, 1.0), 2)
     assert not d.how.is_converged
     assert np.all(d.errors > 1e-12 * d.values[0])
     assert np.all(d.errors < 1e-7 * d.values[0])
@@ -151,7 +151,9 @@ def test_a_singular_diagonal_is_reported_not_hidden() -> None:
 
 def test_complex_kernels() -> None:
     frequencies = np.array([1.0, -2.0, 0.5])
-    kernel = mc.FeatureMap(lambda x: np.exp(1j * np.asarray(x).reshape(-1, 1) * frequencies))
+    kernel = mc.kernels.FeatureMap(
+        lambda x: np.exp(1j * np.asarray(x).reshape(-1, 1) * frequencies)
+    )
     d = mercer_decomposition(kernel, Interval(0.0, 1.0), 4)
     x, w = grid(0.0, 1.0, 60)
     xi = d.family(x)
@@ -179,8 +181,8 @@ def test_a_sample_is_its_own_measure() -> None:
 
 def test_a_sample_approaches_its_law() -> None:
     quantiles = (np.arange(300) + 0.5) / 300
-    d = mercer_decomposition(mc.Brownian(), quantiles, 3)
-    exact = mercer_decomposition(mc.Brownian(), Interval(0.0, 1.0), 3)
+    d = mercer_decomposition(mc.kernels.Brownian(), quantiles, 3)
+    exact = mercer_decomposition(mc.kernels.Brownian(), Interval(0.0, 1.0), 3)
     np.testing.assert_allclose(d.values, exact.values, rtol=1e-4)
     x = [0.1, 0.3, 0.9]
     matches_up_to_sign(d.family(x), exact.family(x), 1e-3)
@@ -188,7 +190,7 @@ def test_a_sample_approaches_its_law() -> None:
 
 def test_samples_of_sets_and_rules() -> None:
     sample = [{"a"}, {"a", "b"}, {"b", "c"}]
-    d = mercer_decomposition(mc.Intersection(), sample, 3)
+    d = mercer_decomposition(mc.kernels.Intersection(), sample, 3)
     sample.clear()
     assert np.sum(d.values) == pytest.approx(5 / 3)
     assert d.functions[0]([{"a", "c"}]).shape == (1,)
@@ -198,7 +200,7 @@ def test_samples_of_sets_and_rules() -> None:
 
 def test_the_zero_kernel_has_no_functions() -> None:
     for measure in (Interval(0.0, 1.0), np.arange(3.0)):
-        d = mercer_decomposition(mc.Constant(0.0), measure, 2)
+        d = mercer_decomposition(mc.kernels.Constant(0.0), measure, 2)
         assert d.values.tolist() == [0.0, 0.0]
         assert d.functions == ()
         assert d.features([0.5]).shape == (1, 0)
@@ -212,7 +214,7 @@ def test_signs_do_not_depend_on_how_many_functions_are_asked() -> None:
 
 def test_decompositions_survive_pickling() -> None:
     for measure in (Interval(0.0, 1.0), np.linspace(0.0, 1.0, 5)):
-        d = mercer_decomposition(mc.Brownian(), measure, 2)
+        d = mercer_decomposition(mc.kernels.Brownian(), measure, 2)
         again = pickle.loads(pickle.dumps(d))
         np.testing.assert_array_equal(again.functions[1]([0.4]), d.functions[1]([0.4]))
 
@@ -220,7 +222,7 @@ def test_decompositions_survive_pickling() -> None:
 @pytest.mark.parametrize(
     ("kernel", "measure", "message"),
     [
-        (mc.NegativeDistance(), Interval(0.0, 1.0), "conditionally positive definite"),
+        (mc.kernels.NegativeDistance(), Interval(0.0, 1.0), "conditionally positive definite"),
         (mc.FromFunction(lambda x, y: -x * y), Interval(0.0, 1.0), "eigenvalue -0.333"),
         (mc.FromFunction(lambda x, y: -x * y), [0.0, 1.0], "eigenvalue -0.5"),
     ],
@@ -228,24 +230,24 @@ def test_decompositions_survive_pickling() -> None:
 def test_what_is_not_positive_definite_is_refused(
     kernel: mc.Kernel, measure: Any, message: str
 ) -> None:
-    with pytest.raises(mc.NotPositiveDefinite, match=message):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match=message):
         mercer_decomposition(kernel, measure, 1)
 
 
 def test_measures_and_counts_are_checked() -> None:
-    with pytest.raises(mc.InvalidParameter, match="b must be a number > 1"):
+    with pytest.raises(mc.errors.InvalidParameter, match="b must be a number > 1"):
         Interval(1.0, 1.0)
-    with pytest.raises(mc.InvalidParameter, match="sd must be a number > 0"):
+    with pytest.raises(mc.errors.InvalidParameter, match="sd must be a number > 0"):
         Normal(0.0, 0.0)
     for measure, count in ((Interval(0, 1), 257), (Interval(0, 1), 0), ([0.0, 1.0], 3)):
-        with pytest.raises(mc.InvalidParameter, match="count"):
+        with pytest.raises(mc.errors.InvalidParameter, match="count"):
             mercer_decomposition(mc.Gaussian(), measure, count)
-    with pytest.raises(mc.InvalidInput, match="sequence of points"):
+    with pytest.raises(mc.errors.InvalidInput, match="sequence of points"):
         mercer_decomposition(mc.Gaussian(), 3.0, 1)  # type: ignore[arg-type]
-    with pytest.raises(mc.InvalidInput, match="grows too fast"):
+    with pytest.raises(mc.errors.InvalidInput, match="grows too fast"):
         mercer_decomposition(mc.Linear().exp(), Normal(), 1)
     line = mercer_decomposition(mc.Gaussian(), Interval(0, 1), 1)
-    with pytest.raises(mc.InvalidInput, match="functions on the line"):
+    with pytest.raises(mc.errors.InvalidInput, match="functions on the line"):
         line.family([[0.0, 1.0]])
 
 
@@ -255,5 +257,5 @@ def test_data_frames_and_texts_are_decomposed() -> None:
     for other in (found, written):
         np.testing.assert_array_equal(other.values, expected.values)
         np.testing.assert_array_equal(other.features(FRAME), expected.features(ROWS))
-    with pytest.raises(mc.InvalidParameter, match="expected a kernel or its text"):
+    with pytest.raises(mc.errors.InvalidParameter, match="expected a kernel or its text"):
         mercer_decomposition(3, ROWS, 2)  # type: ignore[arg-type]

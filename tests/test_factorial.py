@@ -332,7 +332,7 @@ def test_axes_of_the_family_can_be_counted_and_reported(tmp_path: Path) -> None:
         kept = mc.parallel_analysis(model, 19, random_state=0)
         assert np.all(kept.p_values > 0)
         assert mc.report(model, tmp_path / "page.html").stat().st_size > 10_000
-        with pytest.raises((NotAvailable, mc.NotDifferentiable)):
+        with pytest.raises((NotAvailable, mc.errors.NotDifferentiable)):
             mc.axis_slopes(model)
     counts = mc.CA().fit(HAIR)
     with pytest.raises(NotAvailable, match="straight in the features"):

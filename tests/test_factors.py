@@ -13,27 +13,33 @@ RNG = np.random.default_rng(0)
 WORDS = ["abcab", "", "cab", "aabbcc", "bca", "c", "abab"]
 NUMBERS = RNG.normal(size=7)
 TABLE: dict[str, Any] = {"word": WORDS, "x": NUMBERS}
-SPECTRUM = mc.StringSpectrum(2)
+SPECTRUM = mc.kernels.StringSpectrum(2)
 
 
 @pytest.mark.parametrize(
     ("k", "x"),
     [
         (SPECTRUM, WORDS),
-        (mc.Intersection().normalised(), [set(word) for word in WORDS]),
+        (mc.kernels.Intersection().normalised(), [set(word) for word in WORDS]),
         (SPECTRUM.normalised(), WORDS),
-        ((2.0 * SPECTRUM + mc.StringBoundedRange(3)).normalised() + SPECTRUM, WORDS),
-        (mc.tensor_sum(SPECTRUM, mc.Linear()), mc.Paired(WORDS, NUMBERS)),
-        (mc.Columns({"word": SPECTRUM.normalised(), "x": mc.Linear()}, [2.0, 0.5]), mc.Rows(TABLE)),
-        (mc.Columns({"word": SPECTRUM, "x": mc.Standardised()}).normalised(), mc.Rows(TABLE)),
+        ((2.0 * SPECTRUM + mc.kernels.StringBoundedRange(3)).normalised() + SPECTRUM, WORDS),
+        (mc.kernels.tensor_sum(SPECTRUM, mc.Linear()), mc.data.Paired(WORDS, NUMBERS)),
+        (
+            mc.Columns({"word": SPECTRUM.normalised(), "x": mc.Linear()}, [2.0, 0.5]),
+            mc.data.Rows(TABLE),
+        ),
+        (
+            mc.Columns({"word": SPECTRUM, "x": mc.kernels.Standardised()}).normalised(),
+            mc.data.Rows(TABLE),
+        ),
         (
             mc.Columns(),
-            mc.Rows(
+            mc.data.Rows(
                 {**TABLE, "kind": list("abcabca"), "grade": np.arange(7) % 3 + 0.0},
                 {"grade": "ordinal"},
             ),
         ),
-        (mc.AlignedLaplacian(), [mc.Graph([(i % 3, 3)], n=4) for i in range(7)]),
+        (mc.kernels.AlignedLaplacian(), [mc.Graph([(i % 3, 3)], n=4) for i in range(7)]),
     ],
     ids=lambda v: repr(v)[:60] if isinstance(v, mc.Kernel) else "",
 )
@@ -55,8 +61,8 @@ def test_products_by_factors_are_products_with_the_matrix(k: mc.Kernel, x: Any) 
     [
         SPECTRUM**2,
         SPECTRUM.gaussian(1.0),
-        mc.AllSubsets(),
-        mc.Agreement(set("abc")).normalised(),
+        mc.kernels.AllSubsets(),
+        mc.kernels.Agreement(set("abc")).normalised(),
         mc.Gaussian(1.0),
         mc.Columns({"word": SPECTRUM, "x": mc.Gaussian(1.0)}),
         mc.Columns({"word": SPECTRUM}, product=True),
@@ -94,7 +100,7 @@ def test_gram_matrices_multiply_by_factors_where_these_are_small(k: mc.Kernel) -
 
 def test_axes_found_by_factors_are_those_of_the_whole_matrix() -> None:
     x = drawn(400)
-    for k in (SPECTRUM.normalised(), mc.StringSpectrum(3)):
+    for k in (SPECTRUM.normalised(), mc.kernels.StringSpectrum(3)):
         exact = mc.leading(mc.Gram(k, x).centred(), 3, method="exact", random_state=0)
         dense = mc.leading(mc.Gram(k, x).centred(), 3, method="dense", random_state=0)
         gaps = np.abs(exact.values - dense.values)
@@ -115,7 +121,7 @@ def test_the_bound_for_rounding_covers_products_by_factors() -> None:
 def test_complex_numbers_beside_counts_have_no_factors() -> None:
     rng = np.random.default_rng(3)
     table: dict[str, Any] = {"z": rng.normal(size=40) + 1j * rng.normal(size=40), "s": ["ab"] * 40}
-    k = mc.Columns({"z": mc.Linear(), "s": mc.StringSpectrum(1)})
-    assert factors(k, mc.Rows(table), None) is None
+    k = mc.Columns({"z": mc.Linear(), "s": mc.kernels.StringSpectrum(1)})
+    assert factors(k, mc.data.Rows(table), None) is None
     v = rng.normal(size=(40, 2))
     np.testing.assert_allclose(mc.Gram(k, table) @ v, k(table) @ v, rtol=1e-12)

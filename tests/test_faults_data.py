@@ -126,7 +126,7 @@ def test_the_table_is_refused_by_its_place(case: str) -> None:
             if name == exception:
                 assert np.all(np.isfinite(model(data)))
                 continue
-            with pytest.raises(mc.InvalidInput, match=message) as caught:
+            with pytest.raises(mc.errors.InvalidInput, match=message) as caught:
                 model(data)
             assert "\n" not in str(caught.value), name
 
@@ -202,7 +202,7 @@ def test_a_sparse_table_is_taken_as_it_is_or_refused_by_name() -> None:
             if name in ("PCA", "standardised", "linear", "gaussian"):
                 near(model(data), model(dense), 1e-12)
             else:
-                with pytest.raises(mc.InvalidInput, match=r"sparse.*X\.toarray\(\)"):
+                with pytest.raises(mc.errors.InvalidInput, match=r"sparse.*X\.toarray\(\)"):
                     model(data)
 
 
@@ -215,7 +215,7 @@ def assert_no_axes(x: Array) -> None:
         assert {warning.category for warning in said} - {ConstantColumns} == {NoInertia}
     with pytest.warns(NoInertia):
         assert mc.KernelPCA(kernel=mc.Gaussian(2.0)).fit_transform(x).shape == (len(x), 0)
-    with pytest.raises(mc.InvalidInput, match="'median' is undefined: all points are equal"):
+    with pytest.raises(mc.errors.InvalidInput, match="'median' is undefined: all points are equal"):
         MODELS["gaussian"](x)
 
 
@@ -223,7 +223,7 @@ def test_one_row_has_a_place_and_no_axes() -> None:
     assert_no_axes(X[:1])
     with pytest.warns(NoInertia, match="one individual"):
         assert np.array_equal(MODELS["stress"](X[:1]), np.zeros((1, 2)))
-    with pytest.raises(mc.InvalidInput, match="at least two individuals, found 1"):
+    with pytest.raises(mc.errors.InvalidInput, match="at least two individuals, found 1"):
         MODELS["Horn"](X[:1])
 
 
@@ -245,7 +245,7 @@ def test_one_column_is_its_own_axis() -> None:
         near(np.abs(MODELS[name](X[:, :1])), np.abs(column), 1e-12)
     near(np.abs(MODELS["stress"](X[:, :1])[:, :1]), np.abs(column), 1e-4)
     assert MODELS["gaussian"](X[:, :1]).shape == (12, 1)
-    with pytest.raises(mc.InvalidInput, match="at least two columns, found 1"):
+    with pytest.raises(mc.errors.InvalidInput, match="at least two columns, found 1"):
         MODELS["Horn"](X[:, :1])
 
 
@@ -270,7 +270,7 @@ def test_a_constant_column_adds_nothing_and_is_named_where_it_matters() -> None:
             with pytest.warns(ConstantColumns, match="cannot be standardised: x1"):
                 found = model(x)
         elif name == "Horn":
-            with pytest.raises(mc.InvalidInput, match="column 1 is constant"):
+            with pytest.raises(mc.errors.InvalidInput, match="column 1 is constant"):
                 model(x)
             continue
         else:
@@ -283,7 +283,7 @@ def test_a_constant_table_has_no_axes() -> None:
     assert_no_axes(x)
     with pytest.warns(NoInertia, match="all 6 individuals coincide"):
         assert np.all(MODELS["stress"](x) == 0.0)
-    with pytest.raises(mc.InvalidInput, match="all individuals are equal"):
+    with pytest.raises(mc.errors.InvalidInput, match="all individuals are equal"):
         MODELS["Horn"](x)
 
 

@@ -112,7 +112,7 @@ def test_the_file_is_refused_by_name(case: str, tmp_path: Path) -> None:
     data, message = NAMED[case]
     path = tmp_path / "data.csv"
     path.write_bytes(data)
-    with pytest.raises(mc.InvalidInput, match=message) as caught:
+    with pytest.raises(mc.errors.InvalidInput, match=message) as caught:
         read(path)
     assert "\n" not in str(caught.value)
 
@@ -125,21 +125,21 @@ def test_a_cut_parquet_file_is_refused_wherever_it_was_cut(tmp_path: Path) -> No
     for length in (4, 12, len(whole) // 2, len(whole) - 8, len(whole) - 1):
         path.write_bytes(whole[:length])
         for opened in (read, open_points):
-            with pytest.raises(mc.UnreadableFile, match=r"cut\.parquet"):
+            with pytest.raises(mc.errors.UnreadableFile, match=r"cut\.parquet"):
                 opened(path)
 
 
 def test_latin_1_is_read_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_bytes("prénom,âge\nZoé,3\nAda,4\n".encode("latin-1"))
-    with pytest.warns(mc.DataWarning, match="not UTF-8 and was read as latin-1"):
+    with pytest.warns(mc.errors.DataWarning, match="not UTF-8 and was read as latin-1"):
         table = read(path, "table")
     assert table.names == ("prénom", "âge")
     assert table.row_names == ("Zoé", "Ada")
     assert read(path, "table", encoding="latin-1").row_names == ("Zoé", "Ada")
-    with pytest.raises(mc.UnreadableFile, match="is not utf-8"):
+    with pytest.raises(mc.errors.UnreadableFile, match="is not utf-8"):
         read(path, encoding="utf-8")
-    with pytest.raises(mc.UnreadableFile, match="klingon"):
+    with pytest.raises(mc.errors.UnreadableFile, match="klingon"):
         read(path, encoding="klingon")
 
 
@@ -147,7 +147,7 @@ def test_latin_1_beyond_the_sample_is_noticed_too(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     rows = "".join(f"row{i},{i}\n" for i in range(20_000)) + "Zoé,3\n"
     path.write_bytes(("name,x\n" + rows).encode("latin-1"))
-    with pytest.warns(mc.DataWarning, match="latin-1"):
+    with pytest.warns(mc.errors.DataWarning, match="latin-1"):
         table = read(path, "table")
     assert table.row_names is not None
     assert table.row_names[-1] == "Zoé"
@@ -156,7 +156,7 @@ def test_latin_1_beyond_the_sample_is_noticed_too(tmp_path: Path) -> None:
 def test_equal_names_of_columns_are_numbered_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "data.csv"
     path.write_text("x,x,x (2),,\n1,2,3,4,5\n6,7,8,9,0\n")
-    with pytest.warns(mc.DataWarning, match='columns of equal name were numbered: "x"'):
+    with pytest.warns(mc.errors.DataWarning, match='columns of equal name were numbered: "x"'):
         table = read(path, "table")
     assert len(set(table.names)) == 5
     assert table.names[0] == "x"
@@ -189,19 +189,19 @@ def test_links_are_followed_and_what_is_no_file_is_refused(tmp_path: Path) -> No
         ("a\0b", "cannot be opened"),
     ):
         for opened in (read, open_points, mc.load):
-            with pytest.raises(mc.UnreadableFile, match=message):
+            with pytest.raises(mc.errors.UnreadableFile, match=message):
                 opened(f"{tmp_path}/{name}")
-    with pytest.raises(mc.UnreadableFile, match="a pipe or a device"):
+    with pytest.raises(mc.errors.UnreadableFile, match="a pipe or a device"):
         read("/dev/zero")
 
 
 def test_limits_can_be_raised(tmp_path: Path) -> None:
     path = tmp_path / "x.npz"
     path.write_bytes(zipped({"x.npy": saved(np.zeros(2**18))}))
-    with pytest.raises(mc.TooLarge, match="ratio="):
+    with pytest.raises(mc.errors.TooLarge, match="ratio="):
         read(path)
     assert len(read(path, "table", ratio=10_000)) == 2**18
-    with pytest.raises(mc.TooLarge, match="memory="):
+    with pytest.raises(mc.errors.TooLarge, match="memory="):
         read(path, ratio=10_000, memory=1000)
 
 

@@ -36,18 +36,30 @@ def hermitian() -> Array:
     return np.asarray(z @ z.conj().T)
 
 
-MATRICES: dict[str, tuple[Array, type[mc.MercerError], str]] = {
-    "one entry changed": (changed(2, 7, 5.0), mc.InvalidInput, r"\(2, 7\) is .*\(7, 2\) is"),
-    "no symmetry at all": (RNG.standard_normal((30, 30)), mc.InvalidInput, r"entry \(\d+, \d+\)"),
-    "asymmetry above 1e-8": (changed(2, 7, 2e-8), mc.InvalidInput, r"\(2, 7\)|\(7, 2\)"),
-    "complex, not Hermitian": (changed(1, 2, 0.1j), mc.InvalidInput, r"\(1, 2\)|\(2, 1\)"),
-    "a NaN": (changed(3, 4, np.nan), mc.InvalidInput, r"row 3, column 4 .*NaN"),
-    "an infinity": (changed(3, 4, np.inf), mc.InvalidInput, r"row 3, column 4 .*inf"),
-    "a negative diagonal": (changed(5, 5, -2.0), mc.NotPositiveDefinite, r"\(5, 5\).*-1"),
-    "not square": (G[:, :-1], mc.InvalidInput, r"square.*\(30, 29\)"),
-    "strongly indefinite": (X @ X.T - 3 * np.eye(30) + 20, mc.NotPositiveDefinite, r"\d % of"),
-    "mildly indefinite": (X @ X.T - 1e-6 * np.eye(30) + 20, mc.NotPositiveDefinite, r"% of its"),
-    "minus one axis": (20 - np.outer(LINE, LINE), mc.NotPositiveDefinite, r"100 % of its"),
+MATRICES: dict[str, tuple[Array, type[mc.errors.MercerError], str]] = {
+    "one entry changed": (changed(2, 7, 5.0), mc.errors.InvalidInput, r"\(2, 7\) is .*\(7, 2\) is"),
+    "no symmetry at all": (
+        RNG.standard_normal((30, 30)),
+        mc.errors.InvalidInput,
+        r"entry \(\d+, \d+\)",
+    ),
+    "asymmetry above 1e-8": (changed(2, 7, 2e-8), mc.errors.InvalidInput, r"\(2, 7\)|\(7, 2\)"),
+    "complex, not Hermitian": (changed(1, 2, 0.1j), mc.errors.InvalidInput, r"\(1, 2\)|\(2, 1\)"),
+    "a NaN": (changed(3, 4, np.nan), mc.errors.InvalidInput, r"row 3, column 4 .*NaN"),
+    "an infinity": (changed(3, 4, np.inf), mc.errors.InvalidInput, r"row 3, column 4 .*inf"),
+    "a negative diagonal": (changed(5, 5, -2.0), mc.errors.NotPositiveDefinite, r"\(5, 5\).*-1"),
+    "not square": (G[:, :-1], mc.errors.InvalidInput, r"square.*\(30, 29\)"),
+    "strongly indefinite": (
+        X @ X.T - 3 * np.eye(30) + 20,
+        mc.errors.NotPositiveDefinite,
+        r"\d % of",
+    ),
+    "mildly indefinite": (
+        X @ X.T - 1e-6 * np.eye(30) + 20,
+        mc.errors.NotPositiveDefinite,
+        r"% of its",
+    ),
+    "minus one axis": (20 - np.outer(LINE, LINE), mc.errors.NotPositiveDefinite, r"100 % of its"),
 }
 
 
@@ -124,13 +136,13 @@ def test_a_uniform_density_is_found_not_to_be_a_kernel() -> None:
     verdict = mc.positive_definite(uniform, points)
     assert not verdict
     assert verdict.smallest == pytest.approx(content["eigenvalues"][0], rel=1e-12)
-    with pytest.raises(mc.NotPositiveDefinite, match="% of its eigenvalues"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="% of its eigenvalues"):
         mc.KernelPCA(2, kernel=uniform).fit(np.linspace(0.0, 3.0, 13)[:, None])
 
 
 def test_few_axes_that_show_more_than_there_is_are_refused() -> None:
     x = np.random.default_rng(4).standard_normal((1_200, 3))
-    with pytest.raises(mc.NotPositiveDefinite, match="the axes show"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="the axes show"):
         fitted(x @ x.T - 3 * np.eye(1_200) + 200, random_state=0)
 
 
@@ -157,9 +169,9 @@ def test_a_hermitian_matrix_is_a_gram_matrix(method: str) -> None:
 
 def test_new_rows_are_those_of_the_fitted_matrix() -> None:
     model = fitted(G)
-    with pytest.raises(mc.InvalidInput, match="5 features.*expecting 30"):
+    with pytest.raises(mc.errors.InvalidInput, match="5 features.*expecting 30"):
         model.transform(G[:, :5])
-    with pytest.raises(mc.InvalidInput, match=r"row 3, column 4 .*NaN"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"row 3, column 4 .*NaN"):
         model.transform(changed(3, 4, np.nan))
 
 
@@ -184,6 +196,6 @@ FUNCTIONS: list[Any] = [
 
 @pytest.mark.parametrize(("function", "message"), FUNCTIONS)
 def test_the_function_is_refused_by_what_it_does(function: Any, message: str) -> None:
-    with pytest.raises(mc.MercerError, match=message) as caught:
+    with pytest.raises(mc.errors.MercerError, match=message) as caught:
         mc.KernelPCA(2, kernel=function).fit(X)
     assert "linear algebra library" not in str(caught.value)

@@ -82,7 +82,7 @@ def test_shares_and_coordinates_outlast_the_range_of_inertias(unit: float) -> No
     near(model.individuals_.cos2, plain.individuals_.cos2, 1e-12)
     near(model.explained_variance_ratio_, plain.explained_variance_ratio_, 1e-12)
     for name in ("inertias_", "inertia_", "explained_variance_"):
-        with pytest.raises(mc.InvalidInput, match="no double precision number.*rescale"):
+        with pytest.raises(mc.errors.InvalidInput, match="no double precision number.*rescale"):
             getattr(model, name)
     for kernel in (mc.Gaussian, mc.Laplacian):
         near(
@@ -95,7 +95,7 @@ def test_shares_and_coordinates_outlast_the_range_of_inertias(unit: float) -> No
         mc.parallel_analysis(X, 9, random_state=0).observed,
         1e-12,
     )
-    with pytest.raises(mc.InvalidInput, match="not a double precision number; rescale"):
+    with pytest.raises(mc.errors.InvalidInput, match="not a double precision number; rescale"):
         mc.parallel_analysis(unit * X, 9, standardize=False)
 
 
@@ -113,7 +113,7 @@ def test_shares_of_distances_have_no_unit() -> None:
     for unit in (1e200, 1e-200):
         found = mc.ClassicalMDS(2).fit(unit * D)
         near(found.embedding_ / unit, plain.embedding_, 1e-11)
-        with pytest.raises(mc.InvalidInput, match="double precision"):
+        with pytest.raises(mc.errors.InvalidInput, match="double precision"):
             _ = found.eigenvalues_
         np.testing.assert_allclose(found.goodness_, plain.goodness_, rtol=1e-10)
         assert found.negative_mass_ == pytest.approx(plain.negative_mass_, rel=1e-8)
@@ -226,7 +226,7 @@ def sample(n: int) -> Array:
     return np.asarray(np.random.default_rng(n).standard_normal((n, 3))) * [3.0, 2.0, 1.0]
 
 
-def assert_certified(spectrum: mc.Spectrum, operator: Any, tol: float) -> None:
+def assert_certified(spectrum: mc.results.Spectrum, operator: Any, tol: float) -> None:
     """Assert that residuals are within tol, and Rayleigh quotients within the certificate."""
     images = operator.product(spectrum.vectors)
     residuals = np.linalg.norm(images - spectrum.vectors * spectrum.values, axis=0)

@@ -15,16 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from mercer import (
-    Bilinear,
-    FeatureMap,
-    InvalidInput,
-    Kernel,
-    Linear,
-    NoFeatureMap,
-    Polynomial,
-)
+from mercer import Kernel, Linear, Polynomial
 from mercer.check import Array, as_numpy
+from mercer.errors import InvalidInput, NoFeatureMap
+from mercer.kernels import Bilinear, FeatureMap
 from mercer.kernels.features import (
     MOST_FACTORS,
     MOST_FEATURES,

@@ -24,24 +24,24 @@ ON_VECTORS = [
     mc.Linear(),
     mc.Polynomial(3, 1.0, 0.5),
     mc.Polynomial(1, 0.0, 1.0),
-    mc.Sigmoid(0.3, -0.5),
-    mc.Tanimoto(),
-    mc.Bilinear([[2.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 1.0]]),
-    mc.Constant(0.7),
+    mc.kernels.Sigmoid(0.3, -0.5),
+    mc.kernels.Tanimoto(),
+    mc.kernels.Bilinear([[2.0, 1.0, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 1.0]]),
+    mc.kernels.Constant(0.7),
     mc.Gaussian(0.5),
     mc.Gaussian((1.0, 2.0, 0.5)),
     mc.Laplacian(2.0),
     mc.Laplacian((1.0, 2.0, 0.5), norm=1.5),
     *(mc.Matern(nu, 0.8) for nu in (0.5, 0.7, 1.5, 2.5, 3.1, np.inf)),
     mc.Matern(1.5, (1.0, 2.0, 0.5)),
-    mc.RationalQuadratic(0.7, 2.0),
-    mc.NegativeDistance(1.5, 2.0),
-    mc.Periodic(1.3, 2.0),
-    mc.Periodic((1.3, 2.0, 1.0), 2.0),
-    mc.Sinc(0.7),
-    mc.Sobolev(2.5, 0.9),
-    *(mc.Characteristic(law, 0.8) for law in LAWS),
-    mc.BrayCurtis(),
+    mc.kernels.RationalQuadratic(0.7, 2.0),
+    mc.kernels.NegativeDistance(1.5, 2.0),
+    mc.kernels.Periodic(1.3, 2.0),
+    mc.kernels.Periodic((1.3, 2.0, 1.0), 2.0),
+    mc.kernels.Sinc(0.7),
+    mc.kernels.Sobolev(2.5, 0.9),
+    *(mc.kernels.Characteristic(law, 0.8) for law in LAWS),
+    mc.kernels.BrayCurtis(),
     mc.Gaussian(0.5) + 0.1 * mc.Linear() + 2.0,
     (mc.Gaussian(0.5) + 1.0) * mc.Linear() ** 2,
     (0.1 * mc.Linear()).exp(),
@@ -108,7 +108,7 @@ def test_formulas_are_the_values_of_kernels(kernel: Kernel) -> None:
         assert value(formula, kernel, X[i], Y[j]) == pytest.approx(expected[i, j], rel=1e-9)
 
 
-@pytest.mark.parametrize("kernel", [mc.Brownian(), mc.CubicSpline()], ids=repr)
+@pytest.mark.parametrize("kernel", [mc.kernels.Brownian(), mc.kernels.CubicSpline()], ids=repr)
 def test_formulas_of_splines_are_their_values(kernel: Kernel) -> None:
     formula = formula_of(kernel)
     assert formula is not None
@@ -116,7 +116,9 @@ def test_formulas_of_splines_are_their_values(kernel: Kernel) -> None:
         assert value(formula, kernel, x, y) == pytest.approx(kernel([x], [y])[0, 0])
 
 
-@pytest.mark.parametrize("kernel", [mc.Intersection(), mc.Jaccard(), mc.AllSubsets()], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [mc.kernels.Intersection(), mc.kernels.Jaccard(), mc.kernels.AllSubsets()], ids=repr
+)
 def test_formulas_on_sets_are_their_values(kernel: Kernel) -> None:
     formula, x, y = formula_of(kernel), frozenset("abcd"), frozenset("cde")
     assert formula is not None
@@ -139,6 +141,6 @@ def test_kernels_without_a_formula_leave_expressions_without_one() -> None:
 def test_simplification_leaves_no_ones_and_no_fractions_of_fractions() -> None:
     assert str(formula_of(mc.Gaussian(1.0))) == "exp(-(norm(x - y) ** 2 / 2))"
     assert str(formula_of(mc.Polynomial(1, 0.0, 1.0))) == "inner(x, y)"
-    assert str(formula_of(mc.RationalQuadratic(1.0, 0.5))) == (
+    assert str(formula_of(mc.kernels.RationalQuadratic(1.0, 0.5))) == (
         "(1 + norm(x - y) ** 2 / (2 * 0.5 ** 2)) ** (-1.0)"
     )

@@ -19,14 +19,14 @@ KERNELS = [
     mc.Matern(nu=1.5, bandwidth=2.0),
     mc.Matern(nu=np.inf, bandwidth=2.0),
     mc.Laplacian(3.0, norm=2.0),
-    mc.RationalQuadratic(shape=2.0, bandwidth=1.5),
+    mc.kernels.RationalQuadratic(shape=2.0, bandwidth=1.5),
     2.0 * mc.Gaussian(1.0) + mc.Matern(nu=2.5, bandwidth=1.0),
     mc.Gaussian(1.0) + 0.5,
     mc.Laplacian((2.0, 3.0, 2.0, 4.0), norm=1.0),
-    mc.Sobolev(s=4.0, bandwidth=1.5),
-    mc.Sinc((1.0, 2.0, 1.0, 0.5)),
-    mc.Periodic(period=3.0, bandwidth=0.8),
-    *(mc.Characteristic(law, 2.0) for law in LAWS),
+    mc.kernels.Sobolev(s=4.0, bandwidth=1.5),
+    mc.kernels.Sinc((1.0, 2.0, 1.0, 0.5)),
+    mc.kernels.Periodic(period=3.0, bandwidth=0.8),
+    *(mc.kernels.Characteristic(law, 2.0) for law in LAWS),
 ]
 
 
@@ -70,7 +70,11 @@ def test_kernels_without_such_features_are_refused() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(InvalidParameter, match="Use nystrom"):
         fourier_features(mc.Linear(), 3, 10, rng)
-    for kernel in (mc.Laplacian(1.0, norm=1.5), mc.Characteristic(np.cos), mc.Gaussian() ** 2):
+    for kernel in (
+        mc.Laplacian(1.0, norm=1.5),
+        mc.kernels.Characteristic(np.cos),
+        mc.Gaussian() ** 2,
+    ):
         with pytest.raises(InvalidParameter, match="frequencies is not known"):
             fourier_features(kernel, 3, 10, rng)
     with pytest.raises(InvalidInput, match="2 bandwidths for 3"):

@@ -35,7 +35,7 @@ def points_of(panel: Panel) -> Any:
 def picture(name: str) -> Any:
     """Return a picture of the gallery; each is computed once."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mc.DegenerateAxes)
+        warnings.simplefilter("ignore", mc.errors.DegenerateAxes)
         return getattr(gallery, name)()
 
 

@@ -102,7 +102,7 @@ def test_empirical_bayes_finds_the_texts_parameters_in_most_draws() -> None:
             mc.Gaussian(0.2), noise_variance=0.25, n_starts=1, random_state=0
         ).fit(x, y)
         assert ended(model).is_converged
-        bandwidth = mc.parameters(model.kernel_)["bandwidth"]
+        bandwidth = mc.kernels.parameters(model.kernel_)["bandwidth"]
         found.append((bandwidth, np.sqrt(model.noise_variance_)))
     low, middle, high = np.quantile(found, [0.1, 0.5, 0.9], axis=0)
     # What other draws of 60 move these quantiles by; those of the text lie between them.
@@ -116,7 +116,7 @@ def test_the_surface_has_its_top_where_the_search_ends() -> None:
     model = mc.GaussianProcess(mc.Gaussian(0.2), noise_variance=0.25, random_state=0).fit(
         FILE["X"], FILE["y"]
     )
-    bandwidth = mc.parameters(model.kernel_)["bandwidth"]
+    bandwidth = mc.kernels.parameters(model.kernel_)["bandwidth"]
     grid = {
         "bandwidth": bandwidth * np.array([0.8, 1.0, 1.25]),
         "noise_variance": model.noise_variance_ * np.array([0.7, 1.0, 1.4]),
@@ -165,7 +165,9 @@ def test_the_mean_is_kernel_ridge_regression() -> None:
 
 @pytest.mark.parametrize("mean", ["constant", "linear"])
 def test_an_improper_mean_is_the_limit_of_a_wide_prior(mean: str) -> None:
-    columns = mc.Constant(1.0) if mean == "constant" else mc.Constant(1.0) + mc.Linear()
+    columns = (
+        mc.kernels.Constant(1.0) if mean == "constant" else mc.kernels.Constant(1.0) + mc.Linear()
+    )
     Q = np.ones((40, 1)) if mean == "constant" else np.c_[np.ones(40), X]
     kernel, wide = mc.Gaussian(0.8), 1e6
     improper = fixed(kernel, 0.1, mean=mean).fit(X, Y)
@@ -197,7 +199,7 @@ def test_a_known_mean_is_subtracted_and_added() -> None:
 
 
 def derivatives_are_differences(model: mc.GaussianProcess, gradient: dict[str, Any]) -> None:
-    values = {**mc.parameters(model.kernel_), "noise_variance": model.noise_variance_}
+    values = {**mc.kernels.parameters(model.kernel_), "noise_variance": model.noise_variance_}
     for name, derivative in gradient.items():
         value = values[name]
         members = value if isinstance(value, tuple) else (value,)
@@ -270,8 +272,10 @@ def test_the_search_reaches_the_optimum_of_scikit_learn() -> None:
     assert ended(model).gradient_norm <= 1e-5
     assert model.log_likelihood() >= peer.log_marginal_likelihood_value_ - 1e-7
     weight, bandwidth, noise = np.exp(peer.kernel_.theta)
-    assert mc.parameters(model.kernel_)["weight"] == pytest.approx(weight, rel=1e-2)
-    assert mc.parameters(model.kernel_)["kernel__bandwidth"] == pytest.approx(bandwidth, rel=1e-2)
+    assert mc.kernels.parameters(model.kernel_)["weight"] == pytest.approx(weight, rel=1e-2)
+    assert mc.kernels.parameters(model.kernel_)["kernel__bandwidth"] == pytest.approx(
+        bandwidth, rel=1e-2
+    )
     assert model.noise_variance_ == pytest.approx(noise, rel=1e-2)
     mean, deviation = model.predict(NEW, return_std=True, observation=True)
     theirs = peer.predict(NEW, return_std=True)
@@ -303,7 +307,7 @@ def test_a_prior_moves_the_estimate_and_the_derivative_vanishes_with_it() -> Non
     plain = mc.GaussianProcess(
         mc.Gaussian(1.0), noise_variance=0.1, n_starts=1, random_state=0
     ).fit(X, Y)
-    b, without = (mc.parameters(m.kernel_)["bandwidth"] for m in (model, plain))
+    b, without = (mc.kernels.parameters(m.kernel_)["bandwidth"] for m in (model, plain))
     assert abs(np.log(b / 3.0)) < abs(np.log(without / 3.0))
     slope = model.log_likelihood_gradient()["bandwidth"]
     prior = -(np.log(b / 3.0) / 0.1**2 + 1.0) / b
@@ -331,7 +335,7 @@ def test_the_covariance_has_the_variances_and_samples_have_both() -> None:
     np.testing.assert_allclose(np.cov(draws), covariance, atol=0.03)
     noisy = model.sample(NEW, 20_000, observation=True, random_state=0)
     np.testing.assert_allclose(np.cov(noisy), covariance + 0.1 * np.eye(9), atol=0.03)
-    with pytest.raises(mc.InvalidParameter, match="not for both"):
+    with pytest.raises(mc.errors.InvalidParameter, match="not for both"):
         model.predict(NEW, return_std=True, return_cov=True)
 
 
@@ -435,22 +439,26 @@ def test_graveyard_50_a_search_says_how_it_ended(monkeypatch: Any) -> None:
     named = mc.GaussianProcess(
         mc.Gaussian(0.3), optimise=["noise_variance"], noise_variance=0.5, random_state=0
     ).fit(X, Y)
-    assert mc.parameters(named.kernel_) == {"bandwidth": 0.3}
+    assert mc.kernels.parameters(named.kernel_) == {"bandwidth": 0.3}
     assert named.noise_variance_ != 0.5
     assert fixed(mc.Gaussian(0.3), 0.5).fit(X, Y).optimum_ is None
 
 
 def test_points_of_any_kind_have_a_process() -> None:
     words = ["gattaca", "gattata", "cccgg", "ccgcg", "gatcc"]
-    model = mc.GaussianProcess(1.0 * mc.StringSpectrum(2).normalised(), n_starts=1, random_state=0)
+    model = mc.GaussianProcess(
+        1.0 * mc.kernels.StringSpectrum(2).normalised(), n_starts=1, random_state=0
+    )
     assert model.fit(words, [1.0, 1.1, 0.0, 0.1, 0.5]).predict(["gatta"])[0] > 0.5
     assert "weight" in model.log_likelihood_gradient()
     graphs = [mc.Graph([(i, (i + 1) % n) for i in range(n)], labels=["a"] * n) for n in range(3, 9)]
-    process = mc.GaussianProcess(mc.WeisfeilerLehman(1).gaussian(5.0), n_starts=1, random_state=0)
+    process = mc.GaussianProcess(
+        mc.kernels.WeisfeilerLehman(1).gaussian(5.0), n_starts=1, random_state=0
+    )
     process.fit(graphs, np.arange(3.0, 9.0))
     assert np.all(process.posterior(graphs).latent_variance >= 0)
     sets = [{1}, {1, 2}, {2, 3}, {1, 2, 3}]
-    process = fixed(mc.Intersection(), 0.1).fit(sets, [1.0, 2.0, 2.0, 3.0])
+    process = fixed(mc.kernels.Intersection(), 0.1).fit(sets, [1.0, 2.0, 2.0, 3.0])
     assert process.predict([{1, 2}])[0] == pytest.approx(2.0, abs=0.2)
 
 
@@ -505,7 +513,9 @@ def test_more_points_than_are_stored_say_what_works(monkeypatch: Any) -> None:
         lambda: many.log_likelihood({"bandwidth": 2.0}),
         lambda: many.likelihood_surface({"bandwidth": [1.0]}),
     ):
-        with pytest.raises(mc.InvalidParameter, match="up to 39 points and not for 40.*interval"):
+        with pytest.raises(
+            mc.errors.InvalidParameter, match="up to 39 points and not for 40.*interval"
+        ):
             ask()
     monkeypatch.setattr("mercer.solve.saddle.DIRECT", 20)
     with pytest.raises(SingularSystem, match="> 0"):
@@ -556,13 +566,13 @@ def test_a_gradient_without_the_trace_is_found_out() -> None:
 
 def test_what_has_no_interval_is_refused() -> None:
     x, y = np.zeros((5, 1)), np.zeros(4)
-    with pytest.raises(mc.InvalidInput, match="y has 4 rows for 5 points"):
+    with pytest.raises(mc.errors.InvalidInput, match="y has 4 rows for 5 points"):
         log_likelihood_interval(mc.Gaussian(1.0), x, y, 0.1, random_state=0)
-    with pytest.raises(mc.InvalidInput, match="functions has 4 rows"):
+    with pytest.raises(mc.errors.InvalidInput, match="functions has 4 rows"):
         log_likelihood_gradient_interval(
             mc.Gaussian(1.0), x, np.zeros(5), 0.1, functions=np.ones((4, 1)), random_state=0
         )
-    with pytest.raises(mc.InvalidParameter, match="auto, direct, iterative"):
+    with pytest.raises(mc.errors.InvalidParameter, match="auto, direct, iterative"):
         log_likelihood_interval(
             mc.Gaussian(1.0), x, np.zeros(5), 0.1, method="lanczos", random_state=0
         )
@@ -576,24 +586,28 @@ def test_a_precomputed_matrix_gives_the_same_mean() -> None:
     assert given.log_likelihood() == pytest.approx(plain.log_likelihood(), rel=1e-12)
     fitted = mc.GaussianProcess("precomputed", n_starts=1, random_state=0).fit(kernel(X), Y)
     assert ended(fitted).is_converged
-    with pytest.raises(mc.InvalidParameter, match=r"k\(x, x\) of new points"):
+    with pytest.raises(mc.errors.InvalidParameter, match=r"k\(x, x\) of new points"):
         given.predict(kernel(NEW, X), return_std=True)
 
 
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        ({"noise_variance": -1.0}, mc.InvalidParameter, "noise_variance"),
-        ({"optimise": "all"}, mc.InvalidParameter, "optimise must be"),
-        ({"optimise": ["width"]}, mc.InvalidParameter, "'width' cannot be fitted"),
-        ({"bounds": {"bandwidth": (5.0, 9.0)}}, mc.InvalidParameter, "outside its bounds"),
-        ({"bounds": {"width": (5.0, 9.0)}}, mc.InvalidParameter, "which is not fitted"),
-        ({"priors": {"width": stats.norm()}}, mc.InvalidParameter, "which is not fitted"),
-        ({"mean": "quadratic"}, mc.InvalidParameter, "mean must be None"),
-        ({"n_starts": 0}, mc.InvalidParameter, "n_starts"),
-        ({"tol": 0.0}, mc.InvalidParameter, "tol"),
-        ({"kernel": mc.NegativeDistance(1.0)}, mc.InvalidInput, "conditionally"),
-        ({"kernel": mc.RandomWalk(0.1)}, mc.MercerError, "noise alone|sequence|Graph|graph"),
+        ({"noise_variance": -1.0}, mc.errors.InvalidParameter, "noise_variance"),
+        ({"optimise": "all"}, mc.errors.InvalidParameter, "optimise must be"),
+        ({"optimise": ["width"]}, mc.errors.InvalidParameter, "'width' cannot be fitted"),
+        ({"bounds": {"bandwidth": (5.0, 9.0)}}, mc.errors.InvalidParameter, "outside its bounds"),
+        ({"bounds": {"width": (5.0, 9.0)}}, mc.errors.InvalidParameter, "which is not fitted"),
+        ({"priors": {"width": stats.norm()}}, mc.errors.InvalidParameter, "which is not fitted"),
+        ({"mean": "quadratic"}, mc.errors.InvalidParameter, "mean must be None"),
+        ({"n_starts": 0}, mc.errors.InvalidParameter, "n_starts"),
+        ({"tol": 0.0}, mc.errors.InvalidParameter, "tol"),
+        ({"kernel": mc.kernels.NegativeDistance(1.0)}, mc.errors.InvalidInput, "conditionally"),
+        (
+            {"kernel": mc.kernels.RandomWalk(0.1)},
+            mc.errors.MercerError,
+            "noise alone|sequence|Graph|graph",
+        ),
     ],
 )
 def test_parameters_outside_their_domain_are_refused(change: Any, error: Any, message: str) -> None:
@@ -810,7 +824,7 @@ def test_noise_of_each_observation_of_more_points_than_are_stored(
     many = fixed(mc.Gaussian(0.7), EACH, mean=mean).fit(X, Y)
     np.testing.assert_allclose(many.predict(NEW, return_std=True), expected, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(many.predict(NEW, return_cov=True)[1], covariance, atol=1e-8)
-    with pytest.raises(mc.InvalidParameter, match="with one noise variance for all"):
+    with pytest.raises(mc.errors.InvalidParameter, match="with one noise variance for all"):
         mc.GaussianProcess(mc.Gaussian(0.7), noise_variance=EACH, mean=mean, random_state=0).fit(
             X, Y
         )
@@ -837,7 +851,7 @@ def test_noise_of_each_observation_is_stored_sampled_and_refused_where_unknown(
         lambda: model.sample(NEW, prior=True, observation=True, random_state=0),
         lambda: model.posterior(NEW).observation_variance,
     ):
-        with pytest.raises(mc.InvalidParameter, match="none for new ones"):
+        with pytest.raises(mc.errors.InvalidParameter, match="none for new ones"):
             ask()
     assert np.all(model.posterior(NEW).latent_variance >= 0.0)
     for noise, message in (
@@ -845,9 +859,9 @@ def test_noise_of_each_observation_is_stored_sampled_and_refused_where_unknown(
         (-EACH, r"noise_variance\[\d+\] must be >= 0"),
         (np.full(40, np.nan), "noise_variance"),
     ):
-        with pytest.raises((mc.InvalidParameter, mc.InvalidInput), match=message):
+        with pytest.raises((mc.errors.InvalidParameter, mc.errors.InvalidInput), match=message):
             fixed(mc.Gaussian(0.7), noise).fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="cannot be fitted"):
+    with pytest.raises(mc.errors.InvalidParameter, match="cannot be fitted"):
         mc.GaussianProcess(
             mc.Gaussian(0.7), noise_variance=EACH, optimise=("noise_variance",), random_state=0
         ).fit(X, Y)

@@ -59,7 +59,7 @@ def stored(kernel: Any, y: Array = Y, **more: Any) -> mc.GaussianProcess:
 
 
 def values(model: mc.GaussianProcess) -> dict[str, Any]:
-    return {**mc.parameters(model.kernel_), "noise_variance": model.noise_variance_}
+    return {**mc.kernels.parameters(model.kernel_), "noise_variance": model.noise_variance_}
 
 
 def logs(model: mc.GaussianProcess, names: Any) -> Array:
@@ -175,7 +175,9 @@ def test_bounds_that_hold_are_named(many: None) -> None:
     found = sampled(model)
     assert found.is_converged
     assert found.at_bounds == ("kernel__bandwidth",)
-    assert mc.parameters(model.kernel_)["kernel__bandwidth"] == pytest.approx(0.5, rel=1e-12)
+    assert mc.kernels.parameters(model.kernel_)["kernel__bandwidth"] == pytest.approx(
+        0.5, rel=1e-12
+    )
     assert found.errors["kernel__bandwidth"] == 0.0
     assert found.gradient["kernel__bandwidth"][0] > 0.0  # the likelihood rises beyond the bound
 
@@ -190,7 +192,7 @@ def test_priors_and_chosen_parameters_are_those_of_the_stored_matrix(request: An
         X, y
     )
     found = sampled(model)
-    assert mc.parameters(model.kernel_)["weight"] == 4.0
+    assert mc.kernels.parameters(model.kernel_)["weight"] == 4.0
     away = np.abs(logs(model, found.errors) - logs(exact, found.errors))
     assert np.all(away <= np.array(list(found.errors.values())) + 1e-4)
     assert exact.optimum_ is not None
@@ -225,17 +227,19 @@ def test_curvature_begins_as_the_average_information(monkeypatch: Any) -> None:
 
 def test_priors_are_left_neither_by_starts_nor_by_steps(many: None) -> None:
     kernel, law = 1.0 * mc.Gaussian(0.3), {"kernel__bandwidth": stats.uniform(0.1, 0.4)}
-    with pytest.raises(mc.InvalidParameter, match="prior of kernel__bandwidth .* about 9: start"):
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="prior of kernel__bandwidth .* about 9: start"
+    ):
         mc.GaussianProcess(1.0 * mc.Gaussian(9.0), priors=law, random_state=0).fit(X, Y)
     data = Observations(X, Y[:, None], np.zeros((N, 0)))
     search = search_of(kernel, 0.1, data, priors=law)
-    with pytest.raises(mc.InvalidParameter, match="about 0.6"):
+    with pytest.raises(mc.errors.InvalidParameter, match="about 0.6"):
         search.at(np.log([1.0, 0.6, 0.1]))
     assert search.evaluations == 0
     # The likelihood rises up to the end of the law, where no derivative vanishes.
     with pytest.warns(ConvergenceWarning, match="still rises"):
         model = mc.GaussianProcess(kernel, priors=law, n_starts=1, random_state=0).fit(X, Y)
-    assert 0.49 < mc.parameters(model.kernel_)["kernel__bandwidth"] <= 0.5
+    assert 0.49 < mc.kernels.parameters(model.kernel_)["kernel__bandwidth"] <= 0.5
     assert np.all(np.isfinite(model.predict(NEW)))
 
 
@@ -287,7 +291,7 @@ def test_residuals_of_all_outputs_widen_the_interval() -> None:
     ],
 )
 def test_what_has_no_likelihood_is_refused(y: Array, functions: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         log_likelihood_interval(
             mc.Gaussian(1.0), X[:5], y, 0.1, functions=functions, random_state=0
         )
@@ -295,7 +299,7 @@ def test_what_has_no_likelihood_is_refused(y: Array, functions: Any, message: st
 
 @pytest.mark.parametrize("ends", [3.0, (1.0, 2.0, 3.0), (1.0,), (0.5, np.inf)])
 def test_bounds_are_pairs_of_numbers(ends: Any) -> None:
-    with pytest.raises(mc.InvalidParameter, match="bounds of weight"):
+    with pytest.raises(mc.errors.InvalidParameter, match="bounds of weight"):
         Tuned.of(SMOOTH, 0.1, X, True).bounds({"weight": ends}, 1.0)
 
 
@@ -306,7 +310,7 @@ def test_points_of_any_kind_are_fitted(monkeypatch: Any) -> None:
     words = ["".join(rng.choice(list("acgt"), 12)) for _ in range(60)]
     y = np.array([word.count("a") for word in words]) + 0.1 * rng.standard_normal(60)
     model = mc.GaussianProcess(
-        1.0 * mc.StringSpectrum(1).normalised(), n_starts=1, random_state=0
+        1.0 * mc.kernels.StringSpectrum(1).normalised(), n_starts=1, random_state=0
     ).fit(words, y)
     assert sampled(model).is_converged
     assert np.corrcoef(model.predict(words), y)[0, 1] > 0.9
@@ -352,13 +356,15 @@ def test_a_search_that_stops_early_says_so(many: None, monkeypatch: Any) -> None
 
 
 def test_what_iteration_cannot_do_is_refused(many: None, smooth: mc.GaussianProcess) -> None:
-    with pytest.raises(mc.InvalidParameter, match="noise_variance = 0 .* 400 points.*> 0"):
+    with pytest.raises(mc.errors.InvalidParameter, match="noise_variance = 0 .* 400 points.*> 0"):
         mc.GaussianProcess(SMOOTH, noise_variance=0.0, random_state=0).fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="which is not fitted"):
+    with pytest.raises(mc.errors.InvalidParameter, match="which is not fitted"):
         mc.GaussianProcess(SMOOTH, priors={"width": stats.norm()}, random_state=0).fit(X, Y)
-    with pytest.raises(mc.InvalidInput, match="conditionally"):
-        mc.GaussianProcess(mc.NegativeDistance(1.0), mean="constant", random_state=0).fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match=r"not for 400. optimum_.likelihood"):
+    with pytest.raises(mc.errors.InvalidInput, match="conditionally"):
+        mc.GaussianProcess(mc.kernels.NegativeDistance(1.0), mean="constant", random_state=0).fit(
+            X, Y
+        )
+    with pytest.raises(mc.errors.InvalidParameter, match=r"not for 400. optimum_.likelihood"):
         smooth.log_likelihood()
 
 
@@ -398,10 +404,10 @@ def test_controls_are_the_derivatives_of_the_preconditioner(
 
     M = Preconditioner.of(Gram(kernel, x), noise, z)
     for name, (trace, forms) in M.logarithmic(Z).items():
-        here = mc.parameters(kernel)[name]
+        here = mc.kernels.parameters(kernel)[name]
         for i, value in enumerate(here if isinstance(here, tuple) else (here,)):
             low, high = (
-                mc.with_parameters(
+                mc.kernels.with_parameters(
                     kernel, {name: (*here[:i], v, *here[i + 1 :]) if isinstance(here, tuple) else v}
                 )
                 for v in (value - 1e-5, value + 1e-5)
@@ -504,7 +510,7 @@ def test_a_search_does_not_follow_noise_along_a_valley() -> None:
 def test_a_step_out_of_the_domain_is_shortened_and_says_nothing_of_curvature() -> None:
     def slope(x: Array) -> tuple[Array, Array]:
         if x[0] > 1.2:
-            raise mc.InvalidInput("no likelihood here")
+            raise mc.errors.InvalidInput("no likelihood here")
         return 2.0 * (x - 1.0), 1e-18 * np.eye(2)
 
     end = settle(slope, np.array([0.0, 1.0]), np.diag([0.5, 2.0]), np.array([[-9.0, 9.0]] * 2), 0.0)

@@ -26,9 +26,9 @@ NEW = X[:5] + [0.05, 0.04]  # away from kinks, which are where a coordinate is o
 KERNELS: list[mc.Kernel] = [
     mc.Linear(),
     mc.kernel("rbf"),
-    mc.Tanimoto(),
+    mc.kernels.Tanimoto(),
     mc.Polynomial(3, 0.5, 0.7),
-    mc.Bilinear([[2.0, 0.3], [0.3, 1.0]]),
+    mc.kernels.Bilinear([[2.0, 0.3], [0.3, 1.0]]),
     mc.Gaussian(0.8),
     mc.Gaussian((0.8, 1.4)),
     mc.Laplacian(1.1),
@@ -37,15 +37,15 @@ KERNELS: list[mc.Kernel] = [
     mc.Matern(0.5, 1.0),
     mc.Matern(1.5, (1.0, 2.0)),
     mc.Matern(3.3, 1.0),
-    mc.RationalQuadratic(1.3, 0.9),
-    mc.Periodic(2.5, 1.2),
-    mc.Sinc(0.6),
-    mc.Sobolev(2.0, 0.9),
-    mc.Characteristic("cauchy", 0.8),
-    mc.NegativeDistance(1.3),
-    mc.Aitchison(),
-    mc.ChiSquare(),
-    mc.Aitchison().stretched((2.0, 0.5)),
+    mc.kernels.RationalQuadratic(1.3, 0.9),
+    mc.kernels.Periodic(2.5, 1.2),
+    mc.kernels.Sinc(0.6),
+    mc.kernels.Sobolev(2.0, 0.9),
+    mc.kernels.Characteristic("cauchy", 0.8),
+    mc.kernels.NegativeDistance(1.3),
+    mc.kernels.Aitchison(),
+    mc.kernels.ChiSquare(),
+    mc.kernels.Aitchison().stretched((2.0, 0.5)),
     mc.Gaussian(0.8) + 0.1 * mc.Linear(),
     mc.Gaussian(0.8) * mc.Polynomial(2, 1.0, 1.0),
     mc.Linear() ** 2,
@@ -57,18 +57,18 @@ KERNELS: list[mc.Kernel] = [
     mc.Gaussian(0.8).weighted(strategies.bump, strategies.bump_slope),
     mc.Gaussian(0.8).on(strategies.bend, strategies.bend_jacobian),
     mc.Gaussian(0.8).weighted(strategies.wave, strategies.wave_slope),
-    mc.Standardised(),
-    mc.Standardised().gaussian(0.9) + 2.0,
+    mc.kernels.Standardised(),
+    mc.kernels.Standardised().gaussian(0.9) + 2.0,
 ]
 
-ON_THE_LINE: list[mc.Kernel] = [mc.Brownian(), mc.CubicSpline()]
+ON_THE_LINE: list[mc.Kernel] = [mc.kernels.Brownian(), mc.kernels.CubicSpline()]
 
-SIMILARITIES: list[mc.Kernel] = [mc.Sigmoid(0.3, 0.2)]
+SIMILARITIES: list[mc.Kernel] = [mc.kernels.Sigmoid(0.3, 0.2)]
 """What need not be positive definite: compared as functions, and refused as slopes of axes."""
 
 OF_PARTS: list[mc.Kernel] = [
-    mc.tensor_sum(mc.Gaussian(1.0), mc.Linear()),
-    mc.tensor_product(mc.Gaussian(1.0), mc.Linear()),
+    mc.kernels.tensor_sum(mc.Gaussian(1.0), mc.Linear()),
+    mc.kernels.tensor_product(mc.Gaussian(1.0), mc.Linear()),
 ]
 """Kernels of points that are no vectors."""
 
@@ -88,7 +88,7 @@ def assert_slopes(model: Any, x: Array, accuracy: float = 1e-7) -> None:
     np.testing.assert_allclose(arrows, expected, rtol=0, atol=accuracy * size)
 
 
-@pytest.mark.filterwarnings("ignore::mercer.ReadingWarning")
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_slopes_are_differences_for_every_differentiable_kernel(kernel: mc.Kernel) -> None:
     assert_slopes(mc.KernelPCA(2, kernel=kernel).fit(X), NEW)
@@ -115,10 +115,10 @@ def test_slopes_of_similarities_are_differences(kernel: mc.Kernel) -> None:
 
 @pytest.mark.parametrize("kernel", OF_PARTS, ids=repr)
 def test_kernels_of_parts_refuse_slopes_by_name(kernel: mc.Kernel) -> None:
-    points = mc.Paired(X, X[:, :1])
-    with pytest.raises(mc.NotDifferentiable, match="product space"):
+    points = mc.data.Paired(X, X[:, :1])
+    with pytest.raises(mc.errors.NotDifferentiable, match="product space"):
         kernel.slopes(points, points)
-    with pytest.raises(mc.InvalidParameter, match="rows of numbers"):
+    with pytest.raises(mc.errors.InvalidParameter, match="rows of numbers"):
         axis_slopes(mc.KernelPCA(1, kernel=kernel).fit(points))
 
 
@@ -137,14 +137,16 @@ TABLE = tables(14, 4)
 
 ON_TABLES: list[mc.Kernel] = [
     mc.Columns({"u": mc.Linear(), "v": mc.Gaussian(1.0), "genes": mc.Matern(1.5, 1.0)}),
-    mc.Columns({"u": mc.Gaussian(0.8), "genes": mc.Polynomial(2), "word": mc.Category()}),
-    mc.Columns({("v", "u"): mc.Gaussian((0.5, 1.5)), "code": mc.Category()}, weights=[2.0, 0.5]),
+    mc.Columns({"u": mc.Gaussian(0.8), "genes": mc.Polynomial(2), "word": mc.kernels.Category()}),
+    mc.Columns(
+        {("v", "u"): mc.Gaussian((0.5, 1.5)), "code": mc.kernels.Category()}, weights=[2.0, 0.5]
+    ),
     mc.Columns({"u": mc.Gaussian(1.0), "genes": mc.Polynomial(2, 1.0, 1.0)}, product=True),
-    mc.Columns({"word": mc.Category(), "u": mc.Gaussian(1.0)}, product=True),
+    mc.Columns({"word": mc.kernels.Category(), "u": mc.Gaussian(1.0)}, product=True),
     mc.Columns({"u": mc.Gaussian(1.0)}) * (1.0 + mc.Columns({"v": mc.Linear()})),
     mc.Columns({"u": mc.Linear(), "genes": mc.Linear()}).gaussian(0.9),
     mc.Columns({"v": mc.Polynomial(2), "u": mc.Gaussian(1.0)}).normalised(),
-    mc.Columns({"u": mc.Standardised(), "word": mc.Category()}, weights="balanced"),
+    mc.Columns({"u": mc.kernels.Standardised(), "word": mc.kernels.Category()}, weights="balanced"),
 ]
 
 
@@ -181,12 +183,12 @@ def test_slopes_of_a_table_of_numbers_are_those_of_a_matrix() -> None:
 
 
 def test_tables_without_numbers_have_no_slopes() -> None:
-    kernel = mc.Columns({"word": mc.Category(), "code": mc.Category()})
-    with pytest.raises(mc.NotDifferentiable, match="no column of the table as numbers"):
+    kernel = mc.Columns({"word": mc.kernels.Category(), "code": mc.kernels.Category()})
+    with pytest.raises(mc.errors.NotDifferentiable, match="no column of the table as numbers"):
         axis_slopes(mc.KernelPCA(1, kernel=kernel).fit(TABLE))
-    with pytest.raises(mc.NotDifferentiable, match="Category has no slopes"):
+    with pytest.raises(mc.errors.NotDifferentiable, match="Category has no slopes"):
         kernel.resolve(TABLE).slopes(TABLE)
-    with pytest.raises(mc.NotDifferentiable, match="one by one"):
+    with pytest.raises(mc.errors.NotDifferentiable, match="one by one"):
         mc.Columns({"u": mc.Linear()}).slopes([{"u": 1.0}, {"u": 2.0}])
 
 
@@ -295,14 +297,14 @@ def test_no_more_than_a_block_of_pairs_is_in_memory(monkeypatch: pytest.MonkeyPa
 
 
 def test_what_has_no_slopes_is_refused() -> None:
-    with pytest.raises(mc.InvalidParameter, match="give a PCA"):
+    with pytest.raises(mc.errors.InvalidParameter, match="give a PCA"):
         axis_slopes("model")
     model = mc.KernelPCA(1, kernel="precomputed").fit(np.diag([1.0, 2.0, 4.0]))
-    with pytest.raises(mc.InvalidParameter, match="rows of numbers"):
+    with pytest.raises(mc.errors.InvalidParameter, match="rows of numbers"):
         axis_slopes(model)
-    with pytest.raises(mc.InvalidParameter, match="rows of numbers"):
-        axis_slopes(mc.KernelPCA(1, kernel=mc.Intersection()).fit([{1}, {2}, {1, 2}]))
-    with pytest.raises(mc.NotDifferentiable):
+    with pytest.raises(mc.errors.InvalidParameter, match="rows of numbers"):
+        axis_slopes(mc.KernelPCA(1, kernel=mc.kernels.Intersection()).fit([{1}, {2}, {1, 2}]))
+    with pytest.raises(mc.errors.NotDifferentiable):
         axis_slopes(mc.KernelPCA(1, kernel=mc.FromFunction(lambda a, b: float(a @ b))).fit(X))
-    with pytest.raises(mc.InvalidInput, match="GB"):
+    with pytest.raises(mc.errors.InvalidInput, match="GB"):
         module._refuse_large((10**6, 1000), 10)

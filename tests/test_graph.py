@@ -72,7 +72,7 @@ def test_a_graph_survives_copies_and_its_written_form(g: Graph, d: Graph) -> Non
 def test_a_large_graph_says_that_it_is() -> None:
     g = Graph([(i, i + 1) for i in range(5000)])
     assert repr(g) == "<Graph of 5001 nodes, 5000 edges: too long to write>"
-    assert "too long to write" in repr(mc.CommuteTime(g))
+    assert "too long to write" in repr(mc.kernels.CommuteTime(g))
 
 
 def test_a_graph_cannot_be_changed() -> None:
@@ -122,7 +122,7 @@ def test_a_graph_cannot_be_changed() -> None:
     ],
 )
 def test_graphs_that_are_none_are_refused_by_name(make: Callable[[], Graph], message: str) -> None:
-    with pytest.raises((mc.InvalidInput, mc.InvalidParameter), match=message):
+    with pytest.raises((mc.errors.InvalidInput, mc.errors.InvalidParameter), match=message):
         make()
 
 
@@ -156,11 +156,11 @@ def test_adjacency_there_and_back(g: Graph, d: Graph) -> None:
     ],
 )
 def test_matrices_that_are_no_graph_are_refused(matrix: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         Graph.from_adjacency(matrix)
     if np.ndim(matrix) == 2:
-        with pytest.raises(mc.InvalidInput, match=f"(?s)point 1: .*{message}"):
-            mc.VertexHistogram()([Graph([]), np.array(matrix)])
+        with pytest.raises(mc.errors.InvalidInput, match=f"(?s)point 1: .*{message}"):
+            mc.kernels.VertexHistogram()([Graph([]), np.array(matrix)])
 
 
 class Networkx:
@@ -235,29 +235,31 @@ def test_attributes_are_read_by_the_name_asked_for() -> None:
 def test_a_name_that_is_not_there_is_answered_with_those_that_are(
     asked: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         Graph.read(molecule(), **asked)
 
 
 def test_attributes_that_nobody_reads_are_told() -> None:
-    with pytest.warns(mc.DataWarning, match=r"nodes have .*'charge'.*label='charge'\) reads one"):
+    with pytest.warns(
+        mc.errors.DataWarning, match=r"nodes have .*'charge'.*label='charge'\) reads one"
+    ):
         found = Graph.read(molecule(), edge_label=None)
     assert found == Graph([(0, 1)])
-    with pytest.warns(mc.DataWarning, match=r"edges have .*'bond'.*edge_label='bond'\)"):
+    with pytest.warns(mc.errors.DataWarning, match=r"edges have .*'bond'.*edge_label='bond'\)"):
         Graph.read(molecule(), label=None)
-    with pytest.warns(mc.DataWarning, match="none is named 'label'"):
-        mc.WeisfeilerLehman(1)([molecule()])
+    with pytest.warns(mc.errors.DataWarning, match="none is named 'label'"):
+        mc.kernels.WeisfeilerLehman(1)([molecule()])
     quiet = Networkx({"x": {"name": "a"}, "y": {"name": "b"}}, [("x", "y", {"weight": 2.0})], False)
     assert Graph.read(quiet) == Graph([(0, 1)], weights=[2.0])
 
 
 def test_attributes_that_only_some_have_are_refused() -> None:
     given = Networkx({"x": {"label": "a"}, "y": {}}, [("x", "y", {})], False)
-    with pytest.raises(mc.InvalidInput, match="node 1 has no 'label', which others have"):
+    with pytest.raises(mc.errors.InvalidInput, match="node 1 has no 'label', which others have"):
         Graph.read(given)
     loop = Networkx({"x": {}}, [("x", "x", {})], False)
-    with pytest.raises(mc.InvalidInput, match="point 1: node 0 has an edge to itself"):
-        mc.ShortestPath()([Graph([]), loop])
+    with pytest.raises(mc.errors.InvalidInput, match="point 1: node 0 has an edge to itself"):
+        mc.kernels.ShortestPath()([Graph([]), loop])
 
 
 def test_graphs_of_igraph_are_read_by_what_they_offer() -> None:
@@ -277,7 +279,7 @@ def test_networkx_itself() -> None:
     networkx = pytest.importorskip("networkx")
     given = networkx.path_graph(4)
     assert Graph.read(given) == Graph([(0, 1), (1, 2), (2, 3)])
-    assert mc.ShortestPath()([given]).shape == (1, 1)
+    assert mc.kernels.ShortestPath()([given]).shape == (1, 1)
     given = networkx.DiGraph()
     given.add_node("a", label="x", attributes=[1.0, 2.0])
     given.add_node("b", label="y", attributes=[3.0, 4.0])
@@ -302,7 +304,9 @@ def test_igraph_itself() -> None:
     assert Graph.read(igraph.Graph.Ring(4)) == Graph([(0, 1), (1, 2), (2, 3), (3, 0)])
     atoms = igraph.Graph(edges=[(0, 1)], vertex_attrs={"element": ["C", "O"]})
     assert Graph.read(atoms, label="element") == Graph([(0, 1)], "CO")
-    with pytest.raises(mc.InvalidInput, match="no node has the attribute 'atom'; there are 'elem"):
+    with pytest.raises(
+        mc.errors.InvalidInput, match="no node has the attribute 'atom'; there are 'elem"
+    ):
         Graph.read(atoms, label="atom")
     given = igraph.Graph(edges=[(0, 1)], edge_attrs={"label": ["binds"]})
     given.vs["attributes"] = [[1.0], [2.0]]
@@ -311,7 +315,9 @@ def test_igraph_itself() -> None:
 
 @pytest.mark.parametrize("point", [3, "abc", [(0, 1), (1, 2)], None, np.zeros(3)])
 def test_points_that_are_not_graphs_are_named(point: Any) -> None:
-    with pytest.raises(mc.InvalidInput, match=r"point 1: .* is not a graph; give a mercer.Graph"):
+    with pytest.raises(
+        mc.errors.InvalidInput, match=r"point 1: .* is not a graph; give a mercer.Graph"
+    ):
         as_graphs([Graph([]), point])
 
 
@@ -350,7 +356,7 @@ def test_a_graph_may_have_labels_of_edges_and_attributes_of_nodes() -> None:
         [(2, 1), (0, 1)], edge_labels=["x", "y"], attributes=[[1.0, 2.0], [0.0, 1.0], [5.0, -0.0]]
     )
     assert g.edge_labels == ("y", "x")  # in the order of the edges
-    assert mc.kernel(repr(mc.Diffusion(g))) == mc.Diffusion(g)
+    assert mc.kernel(repr(mc.kernels.Diffusion(g))) == mc.kernels.Diffusion(g)
     assert pickle.loads(pickle.dumps(g)) == g
     assert g != Graph([(2, 1), (0, 1)], edge_labels=["y", "x"], attributes=g.attributes)
     assert g != Graph([(2, 1), (0, 1)], edge_labels=["x", "y"])
@@ -366,7 +372,7 @@ def test_a_graph_may_have_labels_of_edges_and_attributes_of_nodes() -> None:
         ({"attributes": [[1.0]]}, r"shape \(1, 1\) for 3 nodes"),
         ({"attributes": [1.0, float("nan"), 2.0]}, "the attributes, row 1 holds NaN"),
     ):
-        with pytest.raises(mc.InvalidInput, match=message):
+        with pytest.raises(mc.errors.InvalidInput, match=message):
             Graph([(2, 1), (0, 1)], **wrong)
 
 

@@ -89,8 +89,10 @@ def test_02_a_sigmoid_that_is_no_kernel_is_refused_with_its_negative_mass() -> N
     H = np.eye(6) - 1 / 6
     values = np.linalg.eigvalsh(H @ K @ H)
     mass = 100 * np.abs(values[values < 0]).sum() / np.abs(values).sum()
-    with pytest.raises(mc.NotPositiveDefinite, match=rf"{mass:.3g} % .*Choose a positive definite"):
-        mc.KernelPCA(5, kernel=mc.Sigmoid(4.0, 0.0)).fit(data)
+    with pytest.raises(
+        mc.errors.NotPositiveDefinite, match=rf"{mass:.3g} % .*Choose a positive definite"
+    ):
+        mc.KernelPCA(5, kernel=mc.kernels.Sigmoid(4.0, 0.0)).fit(data)
 
 
 def test_03_an_ill_conditioned_matrix_shows_its_rank() -> None:
@@ -106,11 +108,11 @@ def test_03_an_ill_conditioned_matrix_shows_its_rank() -> None:
 
 def test_04_an_indefinite_matrix_is_refused_or_said_to_be_unverified() -> None:
     """scikit-learn checked only the two eigenvalues it had computed and accepted XXᵀ - 3I."""
-    with pytest.raises(mc.NotPositiveDefinite, match="squared norm"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="squared norm"):
         given().fit(indefinite(40, shift=0.0))
-    with pytest.raises(mc.NotPositiveDefinite, match="% of its eigenvalues"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="% of its eigenvalues"):
         given().fit(indefinite(40))
-    with pytest.raises(mc.NotPositiveDefinite, match="the axes show"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="the axes show"):
         given(method="exact", random_state=0).fit(indefinite(40))
     Q = np.linalg.qr(np.random.default_rng(0).standard_normal((40, 40)))[0]
     K = (Q * np.r_[5.0, 4.0, np.ones(37), -1.0]) @ Q.T  # which two axes do not betray
@@ -121,7 +123,7 @@ def test_04_an_indefinite_matrix_is_refused_or_said_to_be_unverified() -> None:
 def test_05_an_asymmetric_matrix_is_refused_by_its_worst_entry() -> None:
     """scikit-learn accepted a Gram matrix with one entry wrong, and a random matrix."""
     assert_names_the_asymmetric_entry()
-    with pytest.raises(mc.InvalidInput, match="not symmetric"):
+    with pytest.raises(mc.errors.InvalidInput, match="not symmetric"):
         given().fit(RNG.standard_normal((30, 30)))
 
 
@@ -180,9 +182,9 @@ def test_10_many_points_are_refused_before_memory_is_taken_or_need_no_matrix() -
     """scikit-learn allocated 80 000 × 80 000 numbers and died (#19479, #9690)."""
     many = np.zeros((80_000, 2))
     tracemalloc.start()
-    with pytest.raises(mc.InvalidParameter, match=r"51 GB; use method='exact'"):
+    with pytest.raises(mc.errors.InvalidParameter, match=r"51 GB; use method='exact'"):
         mc.KernelPCA(2, kernel=GAUSSIAN, method="dense").fit(many)
-    with pytest.raises(mc.InvalidParameter, match="give a number"):
+    with pytest.raises(mc.errors.InvalidParameter, match="give a number"):
         mc.KernelPCA(kernel=GAUSSIAN).fit(many)
     with pytest.raises(MemoryError, match=r"nystrom.*landmarks=\d+"):
         mc.KernelPCA(2, kernel=GAUSSIAN, memory="50MB").fit(many)
@@ -244,9 +246,9 @@ def test_15_texts_graphs_and_sets_are_data_like_any_other() -> None:
     baskets = [{1, 2}, {2, 3}, {1, 2, 3}, set()]
     data: list[tuple[Any, Any]] = [
         (shared, words),
-        (mc.StringSpectrum(2), words),
-        (mc.WeisfeilerLehman(2), graphs),
-        (mc.Intersection(), baskets),
+        (mc.kernels.StringSpectrum(2), words),
+        (mc.kernels.WeisfeilerLehman(2), graphs),
+        (mc.kernels.Intersection(), baskets),
     ]
     for kernel, points in data:
         model = mc.KernelPCA(2, kernel=kernel)
@@ -282,7 +284,7 @@ def test_16_17_huge_and_tiny_data_have_the_same_shares_and_coordinates(
 def test_16_17_inertias_that_are_no_doubles_are_refused_by_name(model: Any, unit: float) -> None:
     model.fit(unit * X)
     for name in ("inertias_", "inertia_", "explained_variance_"):
-        with pytest.raises(mc.InvalidInput, match="no double precision number"):
+        with pytest.raises(mc.errors.InvalidInput, match="no double precision number"):
             getattr(model, name)
 
 
@@ -320,7 +322,7 @@ def test_20_a_constant_column_is_named_and_left_out_or_refused() -> None:
         model = mc.PCA(standardize=True).fit(frame)
     near(model.inertias_, mc.PCA(standardize=True).fit(X[:, :2]).inertias_, 1e-13)
     assert np.all(np.isfinite(model.individuals_.cos2))
-    with pytest.raises(mc.InvalidInput, match="same"):
+    with pytest.raises(mc.errors.InvalidInput, match="same"):
         mc.PCA(standardize=True, constant_columns="error").fit(frame)
 
 
@@ -350,7 +352,7 @@ def test_21_supplementary_columns_are_those_of_factominer_weighted_and_not(
 def test_22_columns_of_equal_name_are_refused_in_one_sentence(model: Any) -> None:
     """prince let an error of another library through."""
     pandas = pytest.importorskip("pandas")
-    with pytest.raises(mc.InvalidInput, match="two columns of X are named 'a'; rename one"):
+    with pytest.raises(mc.errors.InvalidInput, match="two columns of X are named 'a'; rename one"):
         model.fit(pandas.DataFrame(X[:, :2], columns=["a", "a"]))
 
 
@@ -371,9 +373,9 @@ def test_24_missing_values_are_refused_by_their_place_or_treated_as_asked_never_
     frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1]})
     frame.loc[4, "b"] = np.nan
     for model in (mc.PCA(), mc.KernelPCA(2), mc.KernelPCA(2, kernel=GAUSSIAN)):
-        with pytest.raises(mc.InvalidInput, match=r"row 4, column 1.*NaN.*impute"):
+        with pytest.raises(mc.errors.InvalidInput, match=r"row 4, column 1.*NaN.*impute"):
             model.fit(frame)
-    with pytest.raises(mc.InvalidInput, match='1 number is missing, in column "b"'):
+    with pytest.raises(mc.errors.InvalidInput, match='1 number is missing, in column "b"'):
         mc.read(frame)
     dropped = mc.read(frame, "table", missing="drop").matrix()
     assert np.array_equal(dropped, np.delete(X[:, :2], 4, axis=0))
@@ -415,7 +417,7 @@ EUROPE = np.array(EURODIST["D"], dtype=float)
 def test_29_axes_exist_for_positive_eigenvalues_only() -> None:
     """scikit-learn's ClassicalMDS gave 4 columns of NaN for 15 axes of eurodist."""
     values = np.array(EURODIST["eig"])
-    with pytest.warns(mc.FewerAxes, match="there are 11 axes, fewer than the 15"):
+    with pytest.warns(mc.errors.FewerAxes, match="there are 11 axes, fewer than the 15"):
         model = mc.ClassicalMDS(15).fit(EUROPE)
     positive = int(np.sum(values > 1e-9 * values[0]))
     assert model.embedding_.shape == (21, min(15, positive))
@@ -437,7 +439,7 @@ def test_31_a_negative_eigenvalue_larger_than_all_gives_no_absurd_share() -> Non
     """PCAngsd printed shares of 230 % and -290 % (#55)."""
     D = np.zeros((20, 20))
     D[10:, 10:] = 1.0 - np.eye(10)  # ten points apart from each other and at 0 from ten others
-    with pytest.warns(mc.DegenerateAxes, match="1 and 2"):
+    with pytest.warns(mc.errors.DegenerateAxes, match="1 and 2"):
         model = mc.ClassicalMDS(2).fit(D)
     assert -model.eigenvalues_[-1] > 2 * model.eigenvalues_[0]
     for share in (*model.goodness_, model.negative_mass_):
@@ -476,7 +478,7 @@ def test_40_repeated_landmarks_are_harmless() -> None:
 @pytest.mark.parametrize("landmarks", [4, 40])
 def test_41_an_indefinite_matrix_has_no_approximation(landmarks: int) -> None:
     """scikit-learn's Nyström was silent, and its product was off by 5.9."""
-    with pytest.raises(mc.MercerError, match="positive|negative"):
+    with pytest.raises(mc.errors.MercerError, match="positive|negative"):
         given(method="nystrom", landmarks=landmarks, random_state=0).fit(indefinite(40))
 
 
@@ -484,9 +486,9 @@ def test_52_sizes_that_overflow_lapack_are_never_passed_to_it() -> None:
     """From 32 767 rows on numpy and scipy returned zeros, or crashed (numpy #25564, #13956)."""
     assert MOST_DENSE < 32_767
     assert chosen_method(32_767, 10) == "exact"
-    with pytest.raises(mc.InvalidParameter, match="32766.*use method='exact'"):
+    with pytest.raises(mc.errors.InvalidParameter, match="32766.*use method='exact'"):
         leading(Gram(mc.Linear(), np.zeros((32_767, 1))), 2, method="dense", random_state=0)
-    with pytest.raises(mc.InvalidParameter, match="beyond what LAPACK addresses"):
+    with pytest.raises(mc.errors.InvalidParameter, match="beyond what LAPACK addresses"):
         pca_axes._refuse_huge(32_767)
 
 
@@ -531,7 +533,7 @@ def assert_names_the_asymmetric_entry() -> None:
     said = "accepted"
     try:
         given().fit(K)
-    except mc.MercerError as error:
+    except mc.errors.MercerError as error:
         said = f"{type(error).__name__}: {error}"
     assert said.startswith("InvalidInput")
     assert "(2, 7)" in said

@@ -8,13 +8,13 @@ import pytest
 import mercer as mc
 
 KERNELS: list[mc.Kernel] = [
-    mc.WeisfeilerLehman(3),
-    mc.ShortestPath(),
-    mc.EdgeHistogram(),
-    mc.VertexHistogram(),
-    mc.Graphlets(),
-    mc.Propagation(2),
-    mc.RandomWalk(0.5),
+    mc.kernels.WeisfeilerLehman(3),
+    mc.kernels.ShortestPath(),
+    mc.kernels.EdgeHistogram(),
+    mc.kernels.VertexHistogram(),
+    mc.kernels.Graphlets(),
+    mc.kernels.Propagation(2),
+    mc.kernels.RandomWalk(0.5),
 ]
 POINT, EDGELESS, NOTHING = mc.Graph([], n=1), mc.Graph([], n=3), mc.Graph([])
 PATH, RING = mc.Graph([(0, 1), (1, 2)]), mc.Graph([(0, 1), (1, 2), (2, 0)])
@@ -35,11 +35,11 @@ def test_normalised_graphs_without_edges_are_no_row_of_nan(k: mc.Kernel) -> None
 def test_walks_that_do_not_converge_are_refused() -> None:
     """GraKeL's random walks diverge: k(G, G) = -1, or NaN (#8, #81)."""
     complete = mc.Graph([(u, v) for u in range(9) for v in range(u)])
-    K = mc.RandomWalk(0.999)([complete, PATH])
+    K = mc.kernels.RandomWalk(0.999)([complete, PATH])
     assert np.all(np.linalg.eigvalsh(K) > 0)
     for decay in (1.0, 1.5, -0.1):
-        with pytest.raises(mc.InvalidParameter):
-            mc.RandomWalk(decay)
+        with pytest.raises(mc.errors.InvalidParameter):
+            mc.kernels.RandomWalk(decay)
 
 
 @pytest.mark.parametrize("k", KERNELS, ids=repr)
@@ -64,8 +64,12 @@ def test_what_can_be_fitted_can_be_transformed(k: mc.Kernel) -> None:
 def test_gram_matrices_of_strings_are_symmetric_and_count_no_end_of_line() -> None:
     """GaKCo's are not (#8), and kernlab appends a newline to each string, and counts it."""
     x = ["abcab", "bca", "aaaa", ""]
-    for k in (mc.MismatchSpectrum(3, 1, "abc"), mc.GappySpectrum(2, 1), mc.StringSpectrum(1)):
+    for k in (
+        mc.kernels.MismatchSpectrum(3, 1, "abc"),
+        mc.kernels.GappySpectrum(2, 1),
+        mc.kernels.StringSpectrum(1),
+    ):
         K = k(x)
         assert np.array_equal(K, K.T)
-    assert mc.StringSpectrum(1)(["a"], ["b"])[0, 0] == 0.0
-    assert mc.StringSpectrum(1)([""])[0, 0] == 0.0
+    assert mc.kernels.StringSpectrum(1)(["a"], ["b"])[0, 0] == 0.0
+    assert mc.kernels.StringSpectrum(1)([""])[0, 0] == 0.0

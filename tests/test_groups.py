@@ -33,20 +33,20 @@ def compose(u: Any, s: Any) -> tuple[int, ...]:
     return tuple(u[i] for i in s)
 
 
-CYCLIC = mc.Group([2.0, 1.0, 1.0])
-TURNS = mc.Group([3.0, 1.0 + 1.0j, 1.0 - 1.0j])
-SHUFFLES = mc.Group(fixed_points, mc.Permutations(3))
-KERNELS: list[tuple[mc.Group, list[Any]]] = [
+CYCLIC = mc.kernels.Group([2.0, 1.0, 1.0])
+TURNS = mc.kernels.Group([3.0, 1.0 + 1.0j, 1.0 - 1.0j])
+SHUFFLES = mc.kernels.Group(fixed_points, mc.kernels.Permutations(3))
+KERNELS: list[tuple[mc.kernels.Group, list[Any]]] = [
     (CYCLIC, [0, 1, 2]),
     (TURNS, [0, 1, 2]),
     (SHUFFLES, list(permutations(range(3)))),
-    (mc.Group(mallows, mc.Permutations(4)), list(permutations(range(4)))),
+    (mc.kernels.Group(mallows, mc.kernels.Permutations(4)), list(permutations(range(4)))),
 ]
 
 
 def test_the_kernel_is_p_of_the_quotient() -> None:
     assert CYCLIC([0, 1, 2]).tolist() == [[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]]
-    k = mc.Group([3.0, 2.0, 1.0, 1.0, 2.0])
+    k = mc.kernels.Group([3.0, 2.0, 1.0, 1.0, 2.0])
     p = [3.0, 2.0, 1.0, 1.0, 2.0]
     assert k(range(5)).tolist() == [[p[(s - t) % 5] for t in range(5)] for s in range(5)]
 
@@ -61,7 +61,7 @@ def test_complex_functions_are_read_the_right_way_round() -> None:
 
 
 def test_quotients_of_permutations_undo_the_first() -> None:
-    group = mc.Permutations(4)
+    group = mc.kernels.Permutations(4)
     for t, s in product(group.elements()[::5], group.elements()[::7]):
         assert compose(t, group.quotient(t, s)) == s
     k = SHUFFLES([(1, 2, 0)], [(1, 0, 2)])
@@ -69,7 +69,13 @@ def test_quotients_of_permutations_undo_the_first() -> None:
 
 
 @pytest.mark.parametrize(
-    "group", [mc.Cyclic(1), mc.Cyclic(7), mc.Permutations(1), mc.Permutations(4)]
+    "group",
+    [
+        mc.kernels.Cyclic(1),
+        mc.kernels.Cyclic(7),
+        mc.kernels.Permutations(1),
+        mc.kernels.Permutations(4),
+    ],
 )
 def test_the_table_of_quotients_is_that_of_the_group(group: Any) -> None:
     elements = group.elements()
@@ -81,7 +87,9 @@ def test_the_table_of_quotients_is_that_of_the_group(group: Any) -> None:
 
 
 @pytest.mark.parametrize(("k", "elements"), KERNELS, ids=lambda v: "")
-def test_the_kernel_is_invariant_under_the_group_and_positive(k: mc.Group, elements: Any) -> None:
+def test_the_kernel_is_invariant_under_the_group_and_positive(
+    k: mc.kernels.Group, elements: Any
+) -> None:
     K = k(elements)
     assert_positive(K)
     assert np.all(k.diag(elements) == K[0, 0].real)
@@ -94,7 +102,7 @@ def test_the_kernel_is_invariant_under_the_group_and_positive(k: mc.Group, eleme
 
 
 @pytest.mark.parametrize(("k", "elements"), KERNELS, ids=lambda v: "")
-def test_features_are_a_vector_of_the_representation(k: mc.Group, elements: Any) -> None:
+def test_features_are_a_vector_of_the_representation(k: mc.kernels.Group, elements: Any) -> None:
     phi = k.features(elements)
     assert phi.shape == (len(elements), len(elements))
     assert_near(phi @ phi.conj().T, k(elements), 1e-13)
@@ -107,7 +115,7 @@ def test_features_are_a_vector_of_the_representation(k: mc.Group, elements: Any)
 def test_transforms_of_positive_measures_are_kernels(spectrum: list[float]) -> None:
     n = len(spectrum)
     p = np.fft.fft(spectrum)
-    k = mc.Group(p.tolist())
+    k = mc.kernels.Group(p.tolist())
     K = k(range(n))
     eigenvalues = np.sort(np.linalg.eigvalsh(K))
     size = max(1.0, max(spectrum)) * n
@@ -126,64 +134,73 @@ def test_transforms_of_positive_measures_are_kernels(spectrum: list[float]) -> N
     ],
 )
 def test_functions_that_are_not_positive_definite_are_refused(p: Any, message: str) -> None:
-    with pytest.raises(mc.NotPositiveDefinite, match=message):
-        mc.Group(p)
+    with pytest.raises(mc.errors.NotPositiveDefinite, match=message):
+        mc.kernels.Group(p)
 
 
 def test_functions_of_permutations_are_tested_too() -> None:
-    with pytest.raises(mc.NotPositiveDefinite, match="not positive definite on the group"):
-        mc.Group(lambda s: -fixed_points(s), mc.Permutations(3))
-    with pytest.raises(mc.NotPositiveDefinite, match=r"p\(s⁻¹\) must be conj p\(s\)"):
-        mc.Group(lambda s: float(s[0]), mc.Permutations(3))
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="not positive definite on the group"):
+        mc.kernels.Group(lambda s: -fixed_points(s), mc.kernels.Permutations(3))
+    with pytest.raises(mc.errors.NotPositiveDefinite, match=r"p\(s⁻¹\) must be conj p\(s\)"):
+        mc.kernels.Group(lambda s: float(s[0]), mc.kernels.Permutations(3))
 
 
 def test_a_function_that_is_zero_is_a_kernel() -> None:
-    assert mc.Group([0.0, 0.0])([0, 1]).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert mc.kernels.Group([0.0, 0.0])([0, 1]).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: mc.Group([]), "p must hold at least one"),
-        (lambda: mc.Group("abc"), "p must be a sequence of numbers, found 'abc'"),  # type: ignore[arg-type]
-        (lambda: mc.Group(3), "p must be a sequence of numbers, found 3"),  # type: ignore[arg-type]
-        (lambda: mc.Group([1.0, float("nan")]), r"p\[1\] must be a number, found nan"),
-        (lambda: mc.Group([1.0, complex(0, np.inf)]), r"p\[1\] must be a number, found inf"),
-        (lambda: mc.Group([1.0, "a"]), r"p\[1\] must be a number, found 'a'"),  # type: ignore[list-item]
-        (lambda: mc.Group(lambda s: float("nan"), 3), "p at 0 must be a number, found nan"),
+        (lambda: mc.kernels.Group([]), "p must hold at least one"),
+        (lambda: mc.kernels.Group("abc"), "p must be a sequence of numbers, found 'abc'"),  # type: ignore[arg-type]
+        (lambda: mc.kernels.Group(3), "p must be a sequence of numbers, found 3"),  # type: ignore[arg-type]
+        (lambda: mc.kernels.Group([1.0, float("nan")]), r"p\[1\] must be a number, found nan"),
         (
-            lambda: mc.Group(lambda s: None, mc.Permutations(2)),  # type: ignore[arg-type, return-value]
+            lambda: mc.kernels.Group([1.0, complex(0, np.inf)]),
+            r"p\[1\] must be a number, found inf",
+        ),
+        (lambda: mc.kernels.Group([1.0, "a"]), r"p\[1\] must be a number, found 'a'"),  # type: ignore[list-item]
+        (lambda: mc.kernels.Group(lambda s: float("nan"), 3), "p at 0 must be a number, found nan"),
+        (
+            lambda: mc.kernels.Group(lambda s: None, mc.kernels.Permutations(2)),  # type: ignore[arg-type, return-value]
             r"p at \(0, 1\) must be a number, found None",
         ),
-        (lambda: mc.Group(fixed_points), r"needs its group: Group\(p, Permutations\(n\)\)"),
-        (lambda: mc.Group([1.0, 0.5], mc.Permutations(2)), "2 values belong to the cyclic group"),
-        (lambda: mc.Group([1.0, 0.5], 3), "2 values belong to the cyclic group of 2 elements"),
-        (lambda: mc.Group(fixed_points, 2.5), "group must be a whole number >= 1"),  # type: ignore[arg-type]
-        (lambda: mc.Cyclic(0), "n must be a whole number >= 1, found 0"),
-        (lambda: mc.Permutations(-2), "n must be a whole number >= 1, found -2"),
-        (lambda: mc.Cyclic(2.5), "n must be a whole number >= 1, found 2.5"),  # type: ignore[arg-type]
+        (lambda: mc.kernels.Group(fixed_points), r"needs its group: Group\(p, Permutations\(n\)\)"),
+        (
+            lambda: mc.kernels.Group([1.0, 0.5], mc.kernels.Permutations(2)),
+            "2 values belong to the cyclic group",
+        ),
+        (
+            lambda: mc.kernels.Group([1.0, 0.5], 3),
+            "2 values belong to the cyclic group of 2 elements",
+        ),
+        (lambda: mc.kernels.Group(fixed_points, 2.5), "group must be a whole number >= 1"),  # type: ignore[arg-type]
+        (lambda: mc.kernels.Cyclic(0), "n must be a whole number >= 1, found 0"),
+        (lambda: mc.kernels.Permutations(-2), "n must be a whole number >= 1, found -2"),
+        (lambda: mc.kernels.Cyclic(2.5), "n must be a whole number >= 1, found 2.5"),  # type: ignore[arg-type]
     ],
 )
 def test_parameters_outside_the_domain_are_refused(
     make: Callable[[], object], message: str
 ) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
         make()
 
 
 def test_whole_numbers_written_as_floats_are_whole() -> None:
-    assert mc.Cyclic(5.0).elements() == [0, 1, 2, 3, 4]  # type: ignore[arg-type]
-    assert mc.Cyclic(5.0) == mc.Cyclic(5)  # type: ignore[arg-type]
-    assert mc.Group([2.0, 1.0, 1.0], 3.0)([0, 1]).tolist() == CYCLIC([0, 1]).tolist()  # type: ignore[arg-type]
+    assert mc.kernels.Cyclic(5.0).elements() == [0, 1, 2, 3, 4]  # type: ignore[arg-type]
+    assert mc.kernels.Cyclic(5.0) == mc.kernels.Cyclic(5)  # type: ignore[arg-type]
+    assert mc.kernels.Group([2.0, 1.0, 1.0], 3.0)([0, 1]).tolist() == CYCLIC([0, 1]).tolist()  # type: ignore[arg-type]
     assert CYCLIC(np.array([0.0, 1.0])).tolist() == CYCLIC([0, 1]).tolist()
 
 
 @pytest.mark.parametrize("point", [3, -1, 1.7, float("nan"), float("inf"), "a", None, (0,)])
 def test_points_that_are_not_numbers_of_the_cycle_are_refused(point: object) -> None:
-    for k in (CYCLIC, mc.Group(lambda s: 2.0 - (s != 0), 3)):
+    for k in (CYCLIC, mc.kernels.Group(lambda s: 2.0 - (s != 0), 3)):
         for call in (k, k.diag, k.features):
             with pytest.raises(
-                mc.InvalidInput, match="point 1 is .*, not one of the numbers 0 … 2"
+                mc.errors.InvalidInput, match="point 1 is .*, not one of the numbers 0 … 2"
             ):
                 call([0, point])
 
@@ -194,7 +211,7 @@ def test_points_that_are_not_numbers_of_the_cycle_are_refused(point: object) -> 
 def test_points_that_are_not_permutations_are_refused(point: object) -> None:
     for call in (SHUFFLES, SHUFFLES.diag, SHUFFLES.features):
         with pytest.raises(
-            mc.InvalidInput, match="point 1 is .*, not one of the permutations of 0"
+            mc.errors.InvalidInput, match="point 1 is .*, not one of the permutations of 0"
         ):
             call([(0, 1, 2), point])
 
@@ -217,42 +234,46 @@ def test_elements_of_other_array_libraries_are_read(library: str) -> None:
 
 
 def test_large_groups_are_used_untested_and_say_so() -> None:
-    k = mc.Group(fixed_points, mc.Permutations(20))
+    k = mc.kernels.Group(fixed_points, mc.kernels.Permutations(20))
     identity = tuple(range(20))
     swapped = (1, 0, *range(2, 20))
     assert k([identity, swapped]).tolist() == [[20.0, 18.0], [18.0, 20.0]]
     assert k.proof == ""
-    with pytest.raises(mc.NoFeatureMap, match=f"{factorial(20)} x {factorial(20)} Gram matrix"):
+    with pytest.raises(
+        mc.errors.NoFeatureMap, match=f"{factorial(20)} x {factorial(20)} Gram matrix"
+    ):
         k.features([identity])
 
 
 def test_groups_of_hundreds_of_elements_are_tested_without_delay() -> None:
-    assert mc.Group([2.0] + [1.0] * 399)([0, 399]).tolist() == [[2.0, 1.0], [1.0, 2.0]]
-    assert mc.Group(mallows, mc.Permutations(5)).proof != ""
+    assert mc.kernels.Group([2.0] + [1.0] * 399)([0, 399]).tolist() == [[2.0, 1.0], [1.0, 2.0]]
+    assert mc.kernels.Group(mallows, mc.kernels.Permutations(5)).proof != ""
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 @pytest.mark.parametrize(("k", "elements"), KERNELS[:3], ids=lambda v: "")
-def test_no_element_one_element_and_two_elements(k: mc.Group, elements: Any, n: int) -> None:
+def test_no_element_one_element_and_two_elements(
+    k: mc.kernels.Group, elements: Any, n: int
+) -> None:
     assert k(elements[:n]).shape == (n, n)
     assert np.array_equal(k(elements[:n], elements), k(elements)[:n])
     assert k.diag(elements[:n]).shape == (n,)
     assert k.features(elements[:n]).shape == (n, len(elements))
-    with pytest.raises(mc.NotDifferentiable, match="has no slopes"):
+    with pytest.raises(mc.errors.NotDifferentiable, match="has no slopes"):
         k.slopes(elements[:n])
     assert k.partials(elements[:n]) == {}
 
 
 def test_equal_functions_make_equal_kernels() -> None:
-    assert mc.Group([2, 1, 1]) == CYCLIC
-    assert hash(mc.Group(np.array([2.0, 1.0, 1.0]))) == hash(CYCLIC)  # type: ignore[arg-type]
-    assert mc.Group([2.0, 0.5, 0.5]) != CYCLIC
+    assert mc.kernels.Group([2, 1, 1]) == CYCLIC
+    assert hash(mc.kernels.Group(np.array([2.0, 1.0, 1.0]))) == hash(CYCLIC)  # type: ignore[arg-type]
+    assert mc.kernels.Group([2.0, 0.5, 0.5]) != CYCLIC
     assert "complex(1.0, -1.0)" in repr(TURNS)
 
 
 def test_a_group_of_ones_own_is_made_from_the_public_class() -> None:
-    assert issubclass(mc.Cyclic, mc.FiniteGroup)
-    assert issubclass(mc.Permutations, mc.FiniteGroup)
+    assert issubclass(mc.kernels.Cyclic, mc.kernels.FiniteGroup)
+    assert issubclass(mc.kernels.Permutations, mc.kernels.FiniteGroup)
 
 
 def test_the_written_form_of_a_group_is_read_again() -> None:

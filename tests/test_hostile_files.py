@@ -209,7 +209,7 @@ def test_the_file_is_refused_by_name(case: str, tmp_path: Path) -> None:
         pytest.importorskip(library)
     path = tmp_path / f"data{suffix}"
     path.write_bytes(data() if callable(data) else data)
-    with pytest.raises(mc.MercerError, match=message) as caught:
+    with pytest.raises(mc.errors.MercerError, match=message) as caught:
         mc.load(path) if suffix == ".mercer" else read(path, **options)
     assert "\n" not in str(caught.value)
 
@@ -233,7 +233,7 @@ def test_places_of_text_that_lie_are_found_before_they_are_read(tmp_path: Path) 
         made = bytearray(whole)
         made[place + 40 : place + 44] = np.int32(end).tobytes()
         (tmp_path / "data.arrow").write_bytes(made)
-        with pytest.raises(mc.UnreadableFile, match="damaged or incomplete Arrow file"):
+        with pytest.raises(mc.errors.UnreadableFile, match="damaged or incomplete Arrow file"):
             read(tmp_path / "data.arrow")
 
 
@@ -243,7 +243,9 @@ def test_columns_that_are_no_columns_are_left_out_with_a_warning(tmp_path: Path)
     for form, suffix in ((parquet, "parquet"), (arrow, "arrow")):
         path = tmp_path / f"data.{suffix}"
         path.write_bytes(form(table))
-        with pytest.warns(mc.DataWarning, match='column "parts", "raw" holds neither numbers'):
+        with pytest.warns(
+            mc.errors.DataWarning, match='column "parts", "raw" holds neither numbers'
+        ):
             assert read(path, "table").names == ("x",)
 
 
@@ -253,14 +255,14 @@ def test_a_matrix_in_another_file_is_not_read(tmp_path: Path) -> None:
     with h5py.File(tmp_path / "data.h5ad", "w") as file:
         file["X"] = h5py.ExternalLink(str(tmp_path / "other.h5"), "/X")
         file["obs/_index"] = ["a"] * 8
-    with pytest.raises(mc.UnreadableFile, match="X lies in another file, which is not read"):
+    with pytest.raises(mc.errors.UnreadableFile, match="X lies in another file, which is not read"):
         read(tmp_path / "data.h5ad")
     (tmp_path / "raw").write_bytes(np.arange(24.0).tobytes())
     with h5py.File(tmp_path / "data.h5ad", "w") as file:
         elsewhere = [(str(tmp_path / "raw"), 0, 192)]
         file.create_dataset("X", (8, 3), "f8", external=elsewhere)
         file["obs/_index"] = ["a"] * 8
-    with pytest.raises(mc.UnreadableFile, match="X lies in another file, which is not read"):
+    with pytest.raises(mc.errors.UnreadableFile, match="X lies in another file, which is not read"):
         read(tmp_path / "data.h5ad")
 
 
@@ -270,7 +272,7 @@ def test_graphml_is_read_in_the_encoding_it_names(encoding: str, tmp_path: Path)
     text = GRAPHML.replace("UTF-8", encoding).replace("é", letter)
     (tmp_path / "net.graphml").write_bytes(text.encode(encoding))
     if encoding == "utf-16-be":  # which the parser cannot know without a mark
-        with pytest.raises(mc.UnreadableFile, match="is not XML"):
+        with pytest.raises(mc.errors.UnreadableFile, match="is not XML"):
             read(tmp_path / "net.graphml")
         return
     edges = read(tmp_path / "net.graphml")
@@ -308,7 +310,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("case", OPTIONS)
 def test_options_of_wrong_types_are_refused_before_the_file_is_opened(case: str) -> None:
     options, message = OPTIONS[case]
-    with pytest.raises(mc.InvalidParameter, match=message):
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
         read("no such file.csv", **options)
 
 

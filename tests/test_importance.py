@@ -53,7 +53,7 @@ MODELS: dict[str, Any] = {
     "gaussian": mc.KernelPCA(4, kernel=mc.Gaussian("median")),
     "sum": mc.KernelPCA(4, kernel=mc.Gaussian(2.0) + 0.5 * mc.Laplacian(3.0, norm=2.0)),
     "polynomial": mc.KernelPCA(4, kernel=mc.Polynomial(2, 1.0, 0.2)),
-    "conditional": mc.KernelPCA(4, kernel=mc.NegativeDistance(1.0)),
+    "conditional": mc.KernelPCA(4, kernel=mc.kernels.NegativeDistance(1.0)),
 }
 
 
@@ -111,7 +111,7 @@ def few_dimensions(n: int, seed: int) -> Array:
 @pytest.mark.parametrize(
     "kernel",
     [
-        mc.Standardised(),  # three dimensions, and residuals that all point the same way
+        mc.kernels.Standardised(),  # three dimensions, and residuals that all point the same way
         mc.Polynomial(2),  # axes whose inertias differ by orders of magnitude
         mc.Gaussian(50.0),  # values that are all near 1
     ],
@@ -135,7 +135,7 @@ def test_landmarks_that_miss_a_category_still_follow_axes() -> None:
     labels = ["a"] * 290 + ["b", "c"] * 5
     rng = np.random.default_rng(0)
     table = {"kind": labels, "other": rng.choice(["u", "v"], 300).tolist()}
-    kernel = mc.Columns({"kind": mc.Category(), "other": mc.Category()})
+    kernel = mc.Columns({"kind": mc.kernels.Category(), "other": mc.kernels.Category()})
     model = mc.KernelPCA(3, kernel=kernel).fit(table)
     found = mc.permutation_importance(model, ["kind"], 3, axes=3, landmarks=6, random_state=0)
     assert np.all(np.isfinite(found.shares))
@@ -316,17 +316,17 @@ def test_values_are_read_as_tables_and_sentences() -> None:
 
 def test_wrong_questions_are_refused_by_name() -> None:
     model = mc.PCA().fit(linked(20, 15))
-    with pytest.raises(mc.InvalidParameter, match="no column 'y'"):
+    with pytest.raises(mc.errors.InvalidParameter, match="no column 'y'"):
         mc.permutation_importance(model, ["y"])
-    with pytest.raises(mc.InvalidParameter, match="all columns"):
+    with pytest.raises(mc.errors.InvalidParameter, match="all columns"):
         mc.permutation_importance(model, {"all": range(6)})
-    with pytest.raises(mc.InvalidParameter, match="each once"):
+    with pytest.raises(mc.errors.InvalidParameter, match="each once"):
         mc.permutation_importance(model, {"a": [1, 1]})
-    with pytest.raises(mc.InvalidParameter, match="give a PCA"):
+    with pytest.raises(mc.errors.InvalidParameter, match="give a PCA"):
         mc.permutation_importance("model")
-    with pytest.raises(mc.InvalidParameter, match="permutations"):
+    with pytest.raises(mc.errors.InvalidParameter, match="permutations"):
         mc.permutation_importance(model, permutations=0)
-    with pytest.raises(mc.InvalidParameter, match="rows of numbers"):
+    with pytest.raises(mc.errors.InvalidParameter, match="rows of numbers"):
         mc.permutation_importance(
             mc.KernelPCA(1, kernel="precomputed").fit(np.diag([1.0, 2.0, 4.0, 8.0]))
         )
@@ -360,8 +360,8 @@ def mixed(n: int, seed: int) -> dict[str, Any]:
 MIXED = mc.Columns(
     {
         "size": mc.Linear(),
-        "kind": mc.Category(),
-        "word": mc.StringSpectrum(2).normalised(),
+        "kind": mc.kernels.Category(),
+        "word": mc.kernels.StringSpectrum(2).normalised(),
         "genes": mc.Gaussian(2.0),
     },
     weights="balanced",
@@ -407,17 +407,20 @@ def test_shares_of_permuted_tables_are_those_of_refits() -> None:
 
 def test_blocks_of_a_consensus_have_an_importance() -> None:
     table = mixed(50, 22)
-    parts = {"genes": (mc.Gaussian(2.0), table["genes"]), "kind": (mc.Category(), table["kind"])}
+    parts = {
+        "genes": (mc.Gaussian(2.0), table["genes"]),
+        "kind": (mc.kernels.Category(), table["kind"]),
+    }
     kernel = mc.consensus(parts).kernel
     model = mc.KernelPCA(2, kernel=kernel).fit({n: table[n] for n in parts})
     found = mc.permutation_importance(model, ["genes", "genes[2]"], 19, axes=1, random_state=0)
     assert found.p_values.tolist()[0] == 0.05
     assert found.importances[1] < found.importances[0]
-    with pytest.raises(mc.InvalidParameter, match=r"no column 'genes\[3\]'"):
+    with pytest.raises(mc.errors.InvalidParameter, match=r"no column 'genes\[3\]'"):
         mc.permutation_importance(model, ["genes[3]"])
-    with pytest.raises(mc.InvalidParameter, match="all columns"):
+    with pytest.raises(mc.errors.InvalidParameter, match="all columns"):
         mc.permutation_importance(model, {"all": ["genes", "kind"]})
-    with pytest.raises(mc.InvalidParameter, match="no column True"):
+    with pytest.raises(mc.errors.InvalidParameter, match="no column True"):
         mc.permutation_importance(model, [True])
-    with pytest.raises(mc.InvalidParameter, match="each once"):
+    with pytest.raises(mc.errors.InvalidParameter, match="each once"):
         mc.permutation_importance(model, {"twice": ["genes", "genes[0]"]})

@@ -66,7 +66,7 @@ def test_the_protocol_is_kept_with_a_gram_matrix(estimator: Any, check: Any) -> 
 
 def test_the_protocol_leaves_objects_alone() -> None:
     """scikit-learn has no checks for points that are not rows; what it can check is kept."""
-    model = mc.KernelPCA(2, kernel=mc.StringSpectrum(2))
+    model = mc.KernelPCA(2, kernel=mc.kernels.StringSpectrum(2))
     assert not model.__sklearn_tags__().input_tags.two_d_array
     with pytest.warns(SkipTestWarning, match="requires input"):
         found = check_estimator(model)
@@ -144,20 +144,20 @@ def test_a_precomputed_matrix_is_left_alone() -> None:
 def test_an_asymmetric_matrix_is_refused_by_its_entry() -> None:
     K = mc.Gaussian(1.5)(X)
     K[2, 7] += 5.0
-    with pytest.raises(mc.InvalidInput, match=r"\(2, 7\)"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"\(2, 7\)"):
         mc.KernelPCA(2, kernel="precomputed").fit(K)
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        mc.KernelPCA(2, kernel=mc.Sigmoid(1.0, -2.0)),
+        mc.KernelPCA(2, kernel=mc.kernels.Sigmoid(1.0, -2.0)),
         mc.KernelPCA(2, kernel=mc.FromFunction(lambda a, b: 0.5 * (abs(a[0] - b[0]) <= 1.0))),
     ],
     ids=["sigmoid", "uniform density"],
 )
 def test_an_indefinite_kernel_is_refused_with_its_negative_mass(model: mc.KernelPCA) -> None:
-    with pytest.raises(mc.NotPositiveDefinite, match="% of its eigenvalues"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="% of its eigenvalues"):
         model.fit(X)
 
 
@@ -187,8 +187,8 @@ def test_signs_follow_the_rule_for_every_solver() -> None:
 
 
 def test_conditionally_positive_kernels_are_valid_here() -> None:
-    model = mc.KernelPCA(3, kernel=mc.NegativeDistance(1.0)).fit(X)
-    centred = mc.KernelPCA(3, kernel=mc.NegativeDistance(1.0).centred(X[:1])).fit(X)
+    model = mc.KernelPCA(3, kernel=mc.kernels.NegativeDistance(1.0)).fit(X)
+    centred = mc.KernelPCA(3, kernel=mc.kernels.NegativeDistance(1.0).centred(X[:1])).fit(X)
     np.testing.assert_allclose(model.inertias_, centred.inertias_, rtol=1e-10)
     np.testing.assert_allclose(model.transform(NEW), centred.transform(NEW), atol=1e-10)
 
@@ -209,7 +209,7 @@ def test_a_row_of_weight_two_is_a_row_repeated_and_of_weight_zero_supplementary(
 
 def test_objects_are_analysed_like_vectors() -> None:
     baskets = [{"a", "b"}, {"b"}, {"a", "c"}, {"d"}, {"a", "b", "d"}]
-    model = mc.KernelPCA(2, kernel=mc.Intersection()).fit(baskets)
+    model = mc.KernelPCA(2, kernel=mc.kernels.Intersection()).fit(baskets)
     scores = model.transform(baskets)
     np.testing.assert_allclose(scores, model.fit_transform(baskets), atol=1e-12)
     assert model.transform([set()]).shape == (1, 2)
@@ -234,20 +234,20 @@ def test_a_fitted_model_survives_pickling() -> None:
 def test_the_rule_of_a_bandwidth_is_frozen_at_fit() -> None:
     model = mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(X)
     assert model.kernel == mc.Gaussian("median")
-    assert isinstance(mc.parameters(model.kernel_)["bandwidth"], float)
+    assert isinstance(mc.kernels.parameters(model.kernel_)["bandwidth"], float)
     np.testing.assert_allclose(
         model.transform(NEW), mc.KernelPCA(2, kernel=model.kernel_).fit(X).transform(NEW)
     )
 
 
 def test_large_data_ask_for_a_number_of_axes() -> None:
-    with pytest.raises(mc.InvalidParameter, match="n_components=10"):
+    with pytest.raises(mc.errors.InvalidParameter, match="n_components=10"):
         mc.KernelPCA(kernel=mc.Gaussian(1.0)).fit(np.zeros((3001, 1)))
 
 
 @pytest.mark.parametrize("bad", ["nonsense(", 3, None])
 def test_what_is_no_kernel_is_refused(bad: object) -> None:
-    with pytest.raises(mc.MercerError):
+    with pytest.raises(mc.errors.MercerError):
         mc.KernelPCA(2, kernel=bad).fit(X)  # type: ignore[arg-type]
 
 
@@ -413,7 +413,7 @@ def test_inertia_is_the_true_total_though_few_axes_were_computed() -> None:
     ids=["shape", "diagonal", "missing", "asymmetric"],
 )
 def test_what_is_no_gram_matrix_is_refused_by_its_entry(K: Array, message: str) -> None:
-    with pytest.raises(mc.MercerError, match=message):
+    with pytest.raises(mc.errors.MercerError, match=message):
         mc.KernelPCA(1, kernel="precomputed").fit(K)
 
 
@@ -432,7 +432,7 @@ def test_a_zero_matrix_is_the_gram_matrix_of_one_point() -> None:
 def test_an_indefinite_matrix_is_refused_with_its_negative_mass() -> None:
     K = X @ X.T - 3 * np.eye(80)
     K += 10 * np.eye(80) * (np.arange(80) < 0)
-    with pytest.raises(mc.NotPositiveDefinite):
+    with pytest.raises(mc.errors.NotPositiveDefinite):
         mc.KernelPCA(2, kernel="precomputed").fit(K)
 
 
@@ -460,9 +460,9 @@ def test_a_gram_matrix_is_read_like_its_kernel() -> None:
     near(found.cos2, expected.cos2, 1e-11)
     unknown = given.supplementary(individuals=kernel(NEW, X)).individuals
     assert unknown is not None
-    with pytest.raises(mc.NotAvailable, match="squares="):
+    with pytest.raises(mc.errors.NotAvailable, match="squares="):
         _ = unknown.cos2
-    with pytest.raises(mc.NotAvailable, match="supplementary"):
+    with pytest.raises(mc.errors.NotAvailable, match="supplementary"):
         _ = given.variables_
 
 
@@ -494,9 +494,9 @@ def test_variables_of_a_curved_kernel_have_correlations_only() -> None:
     expected = np.corrcoef(np.column_stack([X, F]), rowvar=False)[:4, 4:]
     near(model.variables_.correlations, expected, 1e-12)
     near(model.variables_.cos2, expected**2, 1e-12)
-    with pytest.raises(mc.NotAvailable, match="linear kernel"):
+    with pytest.raises(mc.errors.NotAvailable, match="linear kernel"):
         _ = model.variables_.coordinates
-    with pytest.raises(mc.NotAvailable, match="contribute"):
+    with pytest.raises(mc.errors.NotAvailable, match="contribute"):
         _ = model.variables_.contributions
 
 
@@ -666,7 +666,7 @@ def test_the_linear_kernel_has_the_same_axes_in_every_unit(scale: float) -> None
     near(found.individuals.cos2, right.individuals.cos2, 1e-11)
     near(found.categories.v_test, right.categories.v_test, 1e-11)
     near(found.categories.cos2, right.categories.cos2, 1e-11)
-    with pytest.raises(mc.InvalidInput, match="no double precision number"):
+    with pytest.raises(mc.errors.InvalidInput, match="no double precision number"):
         _ = model.eigenvalues_
 
 
@@ -689,14 +689,14 @@ def test_no_function_of_the_space_carries_more_inertia_than_the_first_axis() -> 
 @pytest.mark.parametrize(
     "kernel",
     [
-        mc.Sigmoid(1.0, -2.0),
+        mc.kernels.Sigmoid(1.0, -2.0),
         mc.FromFunction(lambda a, b: 0.5 * (abs(a[0] - b[0]) <= 1.0)),
     ],
     ids=["sigmoid", "uniform density"],
 )
 def test_few_axes_betray_an_indefinite_kernel_that_was_not_decomposed(kernel: mc.Kernel) -> None:
     """They show more of some individuals than there is: their shares would add up to 112 %."""
-    with pytest.raises(mc.NotPositiveDefinite, match="the axes show"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="the axes show"):
         mc.KernelPCA(2, kernel=kernel, method="exact", random_state=0).fit(latent(300))
 
 
@@ -705,7 +705,7 @@ def test_few_axes_betray_an_indefinite_kernel_that_was_not_decomposed(kernel: mc
     "kernel",
     [
         mc.Gaussian(2.0),
-        mc.NegativeDistance(1.0),
+        mc.kernels.NegativeDistance(1.0),
         mc.FromFunction(lambda a, b: float(np.exp(-0.5 * np.sum((a - b) ** 2)))),
     ],
     ids=["gaussian", "conditional", "function"],
@@ -720,7 +720,7 @@ def test_an_approximation_of_a_conditional_kernel_is_seen_from_the_barycentre(fi
     """Its features are seen from one of the points, which must not show."""
     x = np.random.default_rng(3).standard_normal((300, 3))
     w = np.r_[np.full(5, first), np.ones(295)]
-    kernel = mc.NegativeDistance(1.0)
+    kernel = mc.kernels.NegativeDistance(1.0)
     model = mc.KernelPCA(2, kernel=kernel, method="nystrom", landmarks=280, random_state=0)
     scores = model.fit_transform(x, sample_weight=w)  # without a warning: they are apart
     few = mc.KernelPCA(2, kernel=kernel, method="nystrom", landmarks=6, random_state=0)

@@ -32,7 +32,7 @@ LARGEST = 1e6
 def moderate(k: mc.Kernel, *samples: Points) -> None:
     try:
         assume(all(np.max(np.abs(k(x)), initial=0.0) < LARGEST for x in samples))
-    except mc.InvalidInput:
+    except mc.errors.InvalidInput:
         assume(False)
 
 
@@ -110,8 +110,8 @@ def test_tensor_kernels_obey_the_same_laws(
     a: mc.Kernel, b: mc.Kernel, x: Array, sets: list[frozenset[str]]
 ) -> None:
     count = min(len(x), len(sets))
-    both = mc.Paired(x[:count], sets[:count])
-    for k in (mc.tensor_sum(a, b), mc.tensor_product(a, b)):
+    both = mc.data.Paired(x[:count], sets[:count])
+    for k in (mc.kernels.tensor_sum(a, b), mc.kernels.tensor_product(a, b)):
         moderate(k, both)
         laws.matrix_is_hermitian(k, both, both)
         laws.matrix_is_positive(k, both)
@@ -123,7 +123,7 @@ def test_tensor_kernels_obey_the_same_laws(
 @given(conditional_kernels(), points(), st.integers(1, 3))
 def test_sums_with_conditional_kernels_are_conditional(k: mc.Kernel, x: Array, count: int) -> None:
     moderate(k, x)
-    assert k.kind is mc.Kind.CONDITIONAL
+    assert k.kind is mc.kernels.Kind.CONDITIONAL
     laws.matrix_is_hermitian(k, x, x[::-1])
     laws.matrix_is_positive(k.centred(x[:count]), x)
     laws.written_form_returns(k)
@@ -164,7 +164,7 @@ def test_partials_and_slopes_are_limits_of_differences(k: mc.Kernel, x: Array, y
 def test_conditional_kernels_become_positive_by_centring_and_by_exp(
     exponent: float, x: Array, count: int
 ) -> None:
-    k = mc.NegativeDistance(min(exponent, 2.0))
+    k = mc.kernels.NegativeDistance(min(exponent, 2.0))
     laws.matrix_is_positive(k.centred(x[:count]), x)
     laws.matrix_is_positive(k.exp(), x)
 

@@ -145,14 +145,14 @@ def test_data_frames_of_numbers_are_read_with_their_names(model: Any, frame: Any
     found = fitted.predict(table)
     expected = model.fit(plain, outcome(model)).predict(plain)
     assert np.array_equal(found, expected) or np.allclose(found, expected, rtol=1e-12)
-    with pytest.raises(mc.InvalidInput, match="feature names"):
+    with pytest.raises(mc.errors.InvalidInput, match="feature names"):
         model.fit(table, outcome(model)).predict(table[["red", "size"]])
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_tables_of_numbers_and_categories_are_read(model: Any, frame: Any) -> None:
     table = frame({"size": SIZES, "team": TEAMS})
-    kernel = mc.Columns({"size": mc.Gaussian(0.5), "team": mc.Category()}, product=True)
+    kernel = mc.Columns({"size": mc.Gaussian(0.5), "team": mc.kernels.Category()}, product=True)
     fitted = model.set_params(kernel=kernel).fit(table, outcome(model))
     assert fitted.score(table, outcome(model)) > 0.9
     swapped = table[["team", "size"]]
@@ -172,11 +172,11 @@ PATHS = [mc.Graph([(i, i + 1) for i in range(n)], labels=["c"] * (n + 1)) for n 
 def test_strings_and_graphs_are_learnt_from(model: Any) -> None:
     counts = np.array([float(word.count("ab")) for word in WORDS])
     y = counts > 1.0 if isinstance(model, mc.SVC) else counts
-    model.set_params(kernel=mc.StringSpectrum(2).normalised())
+    model.set_params(kernel=mc.kernels.StringSpectrum(2).normalised())
     assert model.fit(WORDS[:30], y[:30]).score(WORDS[30:], y[30:]) > 0.7
     graphs = RINGS + PATHS
     kinds = np.repeat([1, -1], 7) if isinstance(model, mc.SVC) else np.repeat([1.0, -1.0], 7)
-    model.set_params(kernel=mc.WeisfeilerLehman(2).normalised())
+    model.set_params(kernel=mc.kernels.WeisfeilerLehman(2).normalised())
     fitted = model.fit(graphs[::2], kinds[::2])
     assert np.all(np.sign(fitted.predict(graphs[1::2])) == kinds[1::2])
 
@@ -184,7 +184,7 @@ def test_strings_and_graphs_are_learnt_from(model: Any) -> None:
 def test_kernels_are_values_of_a_grid_and_their_parameters_are_too(model: Any) -> None:
     x = np.column_stack([SIZES, TEAMS == "red"]).astype(float)
     y = outcome(model)
-    wrong, right = mc.Constant(1.0), mc.Gaussian(0.7)
+    wrong, right = mc.kernels.Constant(1.0), mc.Gaussian(0.7)
     grid = {"kernel": [wrong, right]}
     search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(x, y)
     assert search.best_params_["kernel"] == right
@@ -254,9 +254,9 @@ def regressions() -> list[Any]:
 
 @pytest.mark.parametrize("model", regressions(), ids=lambda m: type(m).__name__)
 def test_words_are_no_targets(model: Any) -> None:
-    with pytest.raises(mc.InvalidInput, match="y, row 1: 'high' is not a number.*SVC"):
+    with pytest.raises(mc.errors.InvalidInput, match="y, row 1: 'high' is not a number.*SVC"):
         model.fit(np.arange(3.0)[:, None], ["0.5", "high", "low"])
-    with pytest.raises(mc.InvalidInput, match="y, row 2: None is not a number"):
+    with pytest.raises(mc.errors.InvalidInput, match="y, row 2: None is not a number"):
         model.fit(np.arange(3.0)[:, None], np.array([1.0, 2.0, None]))
     read = model.fit(np.arange(3.0)[:, None], ["0.5", "1.0", "0.25"])
     assert np.all(np.isfinite(read.predict(np.arange(3.0)[:, None])))
@@ -267,13 +267,13 @@ def test_targets_that_are_no_finite_real_numbers_are_named(model: Any) -> None:
     x, y = np.arange(4.0)[:, None], np.array([0.0, 1.0, 0.5, 2.0])
     for value, word in ((np.nan, "NaN"), (-np.inf, "-inf")):
         wrong = np.where(np.arange(4) == 2, value, y)
-        with pytest.raises(mc.InvalidInput, match=f"y, row 2 holds {word}. Remove"):
+        with pytest.raises(mc.errors.InvalidInput, match=f"y, row 2 holds {word}. Remove"):
             model.fit(x, wrong)
-        with pytest.raises(mc.InvalidInput, match=f"y, row 2 holds {word}. Remove"):
+        with pytest.raises(mc.errors.InvalidInput, match=f"y, row 2 holds {word}. Remove"):
             model.fit(x, pd.Series(wrong))
-    with pytest.raises(mc.InvalidInput, match="y holds complex numbers"):
+    with pytest.raises(mc.errors.InvalidInput, match="y holds complex numbers"):
         model.fit(x, y + 1j)
-    with pytest.raises(mc.InvalidInput, match="y holds dates or times"):
+    with pytest.raises(mc.errors.InvalidInput, match="y holds dates or times"):
         model.fit(x, pd.Series(pd.date_range("2020-01-01", periods=4)))
     with pytest.raises(ValueError, match=r"4.*3|3.*4"):
         model.fit(x, y[:3])
@@ -283,12 +283,12 @@ def test_several_targets_are_named_with_their_column() -> None:
     both = np.ones((4, 2))
     both[1, 1] = np.nan
     model = mc.KernelRegression(mc.Gaussian(1.0), 1e-2)
-    with pytest.raises(mc.InvalidInput, match="y, row 1, column 1 holds NaN"):
+    with pytest.raises(mc.errors.InvalidInput, match="y, row 1, column 1 holds NaN"):
         model.fit(np.arange(4.0)[:, None], both)
-    with pytest.raises(mc.InvalidInput, match="y has 3 values for 4 points"):
+    with pytest.raises(mc.errors.InvalidInput, match="y has 3 values for 4 points"):
         model.fit(np.arange(4.0)[:, None], both[:3, 0])
     for wrong in (3.0, np.ones((4, 0)), np.ones((4, 2, 1))):
-        with pytest.raises(mc.InvalidInput, match="for each point; found shape"):
+        with pytest.raises(mc.errors.InvalidInput, match="for each point; found shape"):
             model.fit(np.arange(4.0)[:, None], wrong)
 
 

@@ -59,16 +59,16 @@ def test_repeated_landmarks_and_ranks_beyond_the_data_are_harmless() -> None:
 
 def test_a_kernel_that_is_not_positive_definite_has_no_approximation() -> None:
     indefinite = K - 3.0 * np.eye(300)
-    with pytest.raises(mc.InvalidInput, match="negative"):
+    with pytest.raises(mc.errors.InvalidInput, match="negative"):
         nystrom(Gram(mc.Precomputed(indefinite), np.arange(300)), 20, landmarks="uniform")
-    sigmoid = Gram(mc.Sigmoid(1.0, -1.0), X)
-    with pytest.raises(mc.InvalidInput, match="negative"):
+    sigmoid = Gram(mc.kernels.Sigmoid(1.0, -1.0), X)
+    with pytest.raises(mc.errors.InvalidInput, match="negative"):
         nystrom(sigmoid, 40, landmarks="uniform")
 
 
 def test_objects_are_approximated_like_vectors() -> None:
     sets = [set(RNG.choice(9, size, replace=False).tolist()) for size in RNG.integers(1, 9, 80)]
-    gram = Gram(mc.Intersection(), sets)
+    gram = Gram(mc.kernels.Intersection(), sets)
     approximation = nystrom(gram, 9)
     assert approximation.trace_error <= 1e-9 * approximation.trace
 
@@ -80,7 +80,7 @@ def test_the_same_seed_gives_the_same_factor_and_another_one_another() -> None:
 
 
 def test_unknown_landmarks_are_refused() -> None:
-    with pytest.raises(mc.InvalidParameter, match="landmarks"):
+    with pytest.raises(mc.errors.InvalidParameter, match="landmarks"):
         nystrom(GRAM, 5, landmarks="best")
 
 
@@ -90,7 +90,7 @@ def test_an_approximation_never_exceeds_the_matrix(
 ) -> None:
     try:
         matrix = k(x)
-    except mc.InvalidInput:
+    except mc.errors.InvalidInput:
         return
     approximation = pivoted_cholesky(Gram(k, x), rank)
     missing = matrix - approximation.dense()

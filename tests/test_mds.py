@@ -92,7 +92,7 @@ def test_cmdscale_is_reproduced(file: dict[str, Any]) -> None:
     np.testing.assert_allclose(model.goodness_, file["GOF"], rtol=1e-12)
     up_to_sign(model.embedding_, file["points"], atol=1e-8)
     np.testing.assert_allclose(
-        -2 * mc.gram_of(D**2), file["double_centred_D2_equals_minus_2B"], rtol=0, atol=1e-6
+        -2 * mc.kernels.gram_of(D**2), file["double_centred_D2_equals_minus_2B"], rtol=0, atol=1e-6
     )
 
 
@@ -159,7 +159,7 @@ def test_clipping_changes_the_eigenvalues_and_not_the_map() -> None:
 
 def test_axes_that_do_not_exist_are_left_out() -> None:
     """A square root of all eigenvalues, as scikit-learn takes it, has NaN columns here."""
-    with pytest.warns(mc.FewerAxes, match="there are 11 axes, fewer than the 15"):
+    with pytest.warns(mc.errors.FewerAxes, match="there are 11 axes, fewer than the 15"):
         model = mc.ClassicalMDS(15).fit(EUROPE)
     positive = int(np.sum(np.array(EURODIST["eig"]) > 1e-3))
     assert model.embedding_.shape == (21, positive) == (21, 11)
@@ -170,7 +170,9 @@ def test_axes_that_do_not_exist_are_left_out() -> None:
         assert np.isnan(np.sqrt(model.eigenvalues_[:15])).sum() == 4  # the planted mistake
 
 
-@pytest.mark.filterwarnings("ignore::mercer.FewerAxes", "ignore::mercer.DegenerateAxes")
+@pytest.mark.filterwarnings(
+    "ignore::mercer.errors.FewerAxes", "ignore::mercer.errors.DegenerateAxes"
+)
 @pytest.mark.parametrize("count", [1, 2, 5])
 @pytest.mark.parametrize("correction", [None, "clip", *CHANGING])
 def test_shares_are_shares(count: int, correction: str | None) -> None:
@@ -236,7 +238,7 @@ def test_scores_are_those_of_numpy_with_the_rule_of_signs() -> None:
 
 @pytest.mark.parametrize("kernel", [mc.Gaussian(1.5), mc.Polynomial(2), mc.Laplacian(2.0)], ids=str)
 def test_distances_of_features_are_scaled_to_the_scores_of_kernel_pca(kernel: mc.Kernel) -> None:
-    D = np.sqrt(mc.squared_distances_of(kernel(X)))
+    D = np.sqrt(mc.kernels.squared_distances_of(kernel(X)))
     scaled, components = mc.ClassicalMDS(3).fit(D), mc.KernelPCA(3, kernel=kernel).fit(X)
     np.testing.assert_allclose(scaled.embedding_, components.fit_transform(X), atol=1e-9)
     np.testing.assert_allclose(scaled.eigenvalues_[:3], components.eigenvalues_, rtol=1e-10)
@@ -273,7 +275,7 @@ def test_small_axes_survive_the_centring_of_new_individuals() -> None:
     x[0, 0] = 1e3
     D = cdist(x, x)
     with pytest.warns(
-        mc.DegenerateAxes, match="degenerate axes: 2"
+        mc.errors.DegenerateAxes, match="degenerate axes: 2"
     ):  # 1e-12 of the first, next to none
         model = mc.ClassicalMDS(2).fit(D)
     first, second = model.spectrum_.values[:2]
@@ -349,7 +351,7 @@ def test_corrected_distances_are_euclidean(seed: int, correction: str) -> None:
 @given(st.integers(0, 10**6), st.integers(3, 9))
 def test_the_additive_constant_is_the_largest_eigenvalue_of_cailliez(seed: int, n: int) -> None:
     D = random_distances(n, seed) ** 3
-    first, second = mc.gram_of(D**2), mc.gram_of(D)
+    first, second = mc.kernels.gram_of(D**2), mc.kernels.gram_of(D)
     companion = np.block([[np.zeros((n, n)), 2.0 * first], [-np.eye(n), -4.0 * second]])
     values = np.linalg.eigvals(companion)
     largest = float(np.max(values.real[np.abs(values.imag) < 1e-6]))
@@ -382,7 +384,7 @@ def test_eigenvalues_too_large_for_a_double_are_refused_when_they_are_read() -> 
     model = mc.ClassicalMDS(2)
     scores = model.fit_transform(EUROPE * 1e200)
     np.testing.assert_allclose(scores / 1e200, mc.ClassicalMDS(2).fit_transform(EUROPE), rtol=1e-9)
-    with pytest.raises(mc.InvalidInput, match="too large"):
+    with pytest.raises(mc.errors.InvalidInput, match="too large"):
         model.eigenvalues_  # noqa: B018  (reading it is the test)
     far = mc.ClassicalMDS(2, metric="euclidean").fit(X * 1e200)
     near = mc.ClassicalMDS(2, metric="euclidean").fit(X)
@@ -393,7 +395,7 @@ def test_eigenvalues_too_large_for_a_double_are_refused_when_they_are_read() -> 
 def test_the_iteration_finds_what_the_decomposition_finds(n: int) -> None:
     D = cityblock(n)
     exact = mc.ClassicalMDS(4, method="exact", tol=1e-11, random_state=0).fit(D)
-    K = mc.gram_of(D**2)
+    K = mc.kernels.gram_of(D**2)
     values = np.linalg.eigvalsh(K)[::-1]
     spectrum = exact.spectrum_
     assert np.all(np.abs(n * spectrum.values - values[:4]) <= n * spectrum.errors + 1e-9)
@@ -426,7 +428,7 @@ def test_an_iteration_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyP
 
 def test_distances_that_are_all_alike_leave_the_iteration_nothing_to_find() -> None:
     D = 1.0 - np.eye(300)
-    with pytest.warns(mc.DegenerateAxes, match="1 to 3"):
+    with pytest.warns(mc.errors.DegenerateAxes, match="1 to 3"):
         model = mc.ClassicalMDS(3, method="exact", random_state=0).fit(D)
     np.testing.assert_allclose(300 * model.spectrum_.values, 0.5, rtol=1e-12)
 
@@ -435,7 +437,7 @@ def test_the_panels_of_an_operator_are_the_matrix(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("mercer.mds.distances.PANEL", 50)
     w = np.random.default_rng(0).dirichlet(np.ones(21))
     operator = CentredDistances(EUROPE, w)
-    dense = np.sqrt(np.outer(w, w)) * mc.gram_of(EUROPE**2, centre=w)
+    dense = np.sqrt(np.outer(w, w)) * mc.kernels.gram_of(EUROPE**2, centre=w)
     V = np.random.default_rng(1).standard_normal((21, 3))
     size = float(np.linalg.norm(dense))
     np.testing.assert_allclose(operator.product(V), dense @ V, rtol=0, atol=1e-12 * size)
@@ -447,7 +449,7 @@ def test_eigenvalues_are_not_read_off_distances_that_were_changed() -> None:
     D = cityblock(1001)
     model = mc.ClassicalMDS(2).fit(D)
     D[3, 4] = D[4, 3] = 2.0 * D[3, 4]
-    with pytest.raises(mc.InvalidInput, match="fit again"):
+    with pytest.raises(mc.errors.InvalidInput, match="fit again"):
         model.eigenvalues_  # noqa: B018  (reading it is the test)
 
 
@@ -472,7 +474,7 @@ def test_points_with_many_coordinates_take_the_products(monkeypatch: pytest.Monk
     np.testing.assert_allclose(by_products.embedding_, direct.embedding_, atol=1e-9)
     np.testing.assert_allclose(by_products.eigenvalues_, direct.eigenvalues_, atol=1e-9)
     np.testing.assert_allclose(by_products.transform(NEW), direct.transform(NEW), atol=1e-9)
-    with pytest.warns(mc.FewerAxes, match="there is 1 axis, fewer than the 2"):
+    with pytest.warns(mc.errors.FewerAxes, match="there is 1 axis, fewer than the 2"):
         wide = mc.ClassicalMDS(2, metric="euclidean").fit(X[:2])
     assert wide.embedding_.shape == (2, 1)
 
@@ -481,16 +483,16 @@ def test_points_with_many_coordinates_take_the_products(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("correction", [None, "clip", *CHANGING])
 def test_small_and_trivial_data(metric: str, correction: str | None) -> None:
     model = mc.ClassicalMDS(2, metric=metric, correction=correction)
-    with pytest.warns(mc.NoInertia, match="one individual"):
+    with pytest.warns(mc.errors.NoInertia, match="one individual"):
         one = model.fit_transform([[0.0]])
     assert one.shape == (1, 0)
     assert model.goodness_ == (0.0, 0.0)
-    with pytest.warns(mc.FewerAxes, match="there is 1 axis, fewer than the 2"):
+    with pytest.warns(mc.errors.FewerAxes, match="there is 1 axis, fewer than the 2"):
         two = model.fit_transform([[0.0, 3.0], [3.0, 0.0]])
     if metric == "precomputed":
         np.testing.assert_allclose(np.abs(two), [[1.5], [1.5]])
         assert two[0, 0] > 0  # tied moduli: the first is positive
-    with pytest.warns(mc.NoInertia, match="all 4 individuals coincide"):
+    with pytest.warns(mc.errors.NoInertia, match="all 4 individuals coincide"):
         same = model.fit_transform(np.zeros((4, 4)))
     assert same.shape == (4, 0)
     assert model.negative_mass_ == 0.0
@@ -516,7 +518,7 @@ BAD: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("D", "message"), BAD, ids=[message for _, message in BAD])
 def test_what_are_no_distances_is_refused_by_its_place(D: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         mc.ClassicalMDS(2).fit(D)
 
 
@@ -525,11 +527,11 @@ def test_asymmetry_by_rounding_is_accepted_and_more_is_not() -> None:
     D[2, 7] *= 1 + 1e-9
     mc.ClassicalMDS(2).fit(D)
     D[2, 7] *= 1 + 1e-6
-    with pytest.raises(mc.InvalidInput, match=r"\(2, 7\)"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"\(2, 7\)"):
         mc.ClassicalMDS(2).fit(D)
     large = cityblock(600)
     large[30, 550] += 1e-3
-    with pytest.raises(mc.InvalidInput, match=r"\(30, 550\)"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"\(30, 550\)"):
         mc.ClassicalMDS(2).fit(large)
 
 
@@ -545,13 +547,13 @@ def test_asymmetry_by_rounding_is_accepted_and_more_is_not() -> None:
     ids=str,
 )
 def test_parameters_outside_their_domain_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(mc.InvalidParameter, match=next(iter(settings))):
+    with pytest.raises(mc.errors.InvalidParameter, match=next(iter(settings))):
         mc.ClassicalMDS(**settings).fit(US)
 
 
 @pytest.mark.parametrize("weights", [[1.0] * 8, [-1.0] + [1.0] * 8, [0.0] * 9, [np.nan] * 9])
 def test_weights_are_checked(weights: list[float]) -> None:
-    with pytest.raises(mc.InvalidInput, match="sample_weight"):
+    with pytest.raises(mc.errors.InvalidInput, match="sample_weight"):
         mc.ClassicalMDS(2).fit(US, sample_weight=weights)
 
 
@@ -559,9 +561,9 @@ def test_new_distances_are_checked() -> None:
     model = mc.ClassicalMDS(2).fit(US)
     with pytest.raises(ValueError, match="9 features"):
         model.transform(US[:, :5])
-    with pytest.raises(mc.InvalidInput, match="row 1, column 2"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 1, column 2"):
         model.transform(np.where(np.arange(18).reshape(2, 9) == 11, -1.0, 1.0))
-    with pytest.raises(mc.InvalidInput, match="row 0, column 3"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 0, column 3"):
         model.transform(np.where(np.arange(9)[None, :] == 3, np.nan, 1.0))
 
 
@@ -607,7 +609,7 @@ def test_models_are_cloned_and_pickled() -> None:
 
 def test_new_distances_too_large_to_square_are_refused() -> None:
     model = mc.ClassicalMDS(2).fit(US)
-    with pytest.raises(mc.InvalidInput, match="rescale"):
+    with pytest.raises(mc.errors.InvalidInput, match="rescale"):
         model.transform(np.full((1, 9), 1e200))
 
 
@@ -615,7 +617,7 @@ def test_degenerate_axes_are_named_by_either_method() -> None:
     ring = np.exp(2j * np.pi * np.arange(60) / 60)
     D = np.abs(np.subtract.outer(ring, ring))
     for method in ("dense", "exact"):
-        with pytest.warns(mc.DegenerateAxes, match="1 and 2"):
+        with pytest.warns(mc.errors.DegenerateAxes, match="1 and 2"):
             model = mc.ClassicalMDS(2, method=method, random_state=0).fit(D)
         assert model.spectrum_.clusters[0] == (0, 1)
 
@@ -632,11 +634,11 @@ def test_transforms_of_schoenberg_increase_and_their_slopes_are_completely_monot
 ) -> None:
     """Φ is a Bernstein function; a completely monotone Φ, as the text has it, would decrease."""
     t = np.linspace(0.5, 3.0, 11)
-    values = mc.schoenberg(t, transform, 0.5)
+    values = mc.kernels.schoenberg(t, transform, 0.5)
     assert np.all(values > 0)
     for order in range(1, 6):
         assert np.all((-1) ** (order - 1) * np.diff(values, order) > 0)
-    assert np.all(mc.schoenberg([0.0], transform, 0.5) == 0.0)
+    assert np.all(mc.kernels.schoenberg([0.0], transform, 0.5) == 0.0)
 
 
 def test_one_matrix_proves_nothing_of_a_transform() -> None:
@@ -664,7 +666,7 @@ def test_shares_have_no_unit_and_eigenvalues_beyond_doubles_are_refused(
     matrix = model.dissimilarity_matrix_ / scale
     np.testing.assert_allclose(matrix, expected.dissimilarity_matrix_, rtol=1e-12)
     for name in ("eigenvalues_", "smallest_eigenvalue_"):
-        with pytest.raises(mc.InvalidInput, match="divide the distances by their maximum"):
+        with pytest.raises(mc.errors.InvalidInput, match="divide the distances by their maximum"):
             getattr(model, name)
 
 
@@ -678,17 +680,17 @@ def test_the_spectrum_of_points_is_in_their_own_unit() -> None:
     ("metric", "given"), [("euclidean", np.full((6, 3), 0.1)), ("precomputed", np.zeros((6, 6)))]
 )
 def test_points_that_coincide_have_no_axes(metric: str, given: Array) -> None:
-    with pytest.warns(mc.NoInertia, match="all 6 individuals coincide"):
+    with pytest.warns(mc.errors.NoInertia, match="all 6 individuals coincide"):
         model = mc.ClassicalMDS(2, metric=metric).fit(given)
     assert model.embedding_.shape == (6, 0)
 
 
 def test_axes_that_are_arbitrary_or_missing_are_told() -> None:
     square = np.array([[0.0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
-    with pytest.warns(mc.DegenerateAxes, match="1 and 2"):
+    with pytest.warns(mc.errors.DegenerateAxes, match="1 and 2"):
         mc.ClassicalMDS(2).fit(square)
     x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
-    with pytest.warns(mc.FewerAxes, match="there are 2 axes, fewer than the 3"):
+    with pytest.warns(mc.errors.FewerAxes, match="there are 2 axes, fewer than the 3"):
         mc.ClassicalMDS(3, metric="euclidean").fit(x)
 
 
@@ -696,7 +698,7 @@ def test_an_asymmetry_too_small_to_be_printed_is_told_as_a_difference() -> None:
     x = np.random.default_rng(3).standard_normal((15, 3))
     D = cdist(x, x)
     D[2, 7] += 1e-6
-    with pytest.raises(mc.InvalidInput, match="which differ by 1e-06"):
+    with pytest.raises(mc.errors.InvalidInput, match="which differ by 1e-06"):
         mc.ClassicalMDS(2).fit(D)
 
 
@@ -741,7 +743,7 @@ def test_individuals_are_read_as_those_of_pca(metric: str, is_weighted: bool) ->
 
 def test_individuals_of_distances_that_no_space_holds_say_so() -> None:
     far = mc.ClassicalMDS(2).fit([[0.0, 1, 1, 9], [1, 0, 1, 1], [1, 1, 0, 1], [9, 1, 1, 0]])
-    with pytest.raises(mc.NotPositiveDefinite, match="individual 1"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="individual 1"):
         far.individuals_.cos2  # noqa: B018
 
 

@@ -37,7 +37,7 @@ MATRIX_FREE: dict[str, Callable[[], Any]] = {
     "a product": lambda: Gram(KERNEL, X) @ V,
     "a product in single precision": lambda: Gram(KERNEL, X).product(V, single=True),
     "a product of an expression": lambda: Gram(KERNEL * mc.Linear() + mc.Matern(1.5, 2.0), X) @ V,
-    "a product of strings": lambda: Gram(mc.StringSpectrum(3).normalised(), WORDS) @ V,
+    "a product of strings": lambda: Gram(mc.kernels.StringSpectrum(3).normalised(), WORDS) @ V,
     "a product between two data sets": lambda: Gram(KERNEL, X, X[::-1]) @ V,
     "centring": lambda: Gram(KERNEL, X).centred(np.arange(1.0, N + 1.0)) @ V,
     "means and the sum of squares": lambda: Gram(KERNEL, X).centred().square_sum,

@@ -9,32 +9,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer import (
-    AllSubsets,
-    Constant,
-    Delta,
     FromFunction,
     Gaussian,
-    Intersection,
-    InvalidInput,
-    InvalidParameter,
     Kernel,
-    Kind,
     Laplacian,
     Linear,
     Matern,
-    NegativeDistance,
-    NoFeatureMap,
-    NotDifferentiable,
-    Paired,
     Polynomial,
     Precomputed,
-    Sigmoid,
-    parameters,
     positive_definite,
-    tensor_sum,
 )
 from mercer import kernel as read
 from mercer.check import Array, Points, as_numpy
+from mercer.data import Paired
+from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap, NotDifferentiable
+from mercer.kernels import (
+    AllSubsets,
+    Constant,
+    Delta,
+    Intersection,
+    Kind,
+    NegativeDistance,
+    Sigmoid,
+    parameters,
+    tensor_sum,
+)
 from mercer.kernels.metric import MEDIAN_SAMPLE, median_distance, sampled
 from mercer.kernels.pairs import Table
 from tests.derivatives import assert_close, assert_partials, assert_slopes, differences_in

@@ -75,7 +75,7 @@ def test_partial_correlations_find_what_is_mediated() -> None:
 
 def test_the_lasso_finds_a_chain_and_nothing_else() -> None:
     x = table(200, 6)
-    network = mc.infer_network(x, "glasso", penalty=0.2, random_state=0)
+    network = mc.networks.infer_network(x, "glasso", penalty=0.2, random_state=0)
     assert {(0, 1), (1, 2)} <= set(map(tuple, network.graph.edges.tolist()))
     assert network.frequencies is not None
     assert network.frequencies[0, 1] == 1.0
@@ -111,7 +111,7 @@ def test_intervals_cover_at_their_level() -> None:
 
 
 def test_intervals_know_nothing_of_three_replicates() -> None:
-    network = mc.infer_network(table(3), random_state=0)
+    network = mc.networks.infer_network(table(3), random_state=0)
     assert network.low is not None
     assert network.high is not None
     assert np.all(network.low == -1.0)
@@ -121,11 +121,15 @@ def test_intervals_know_nothing_of_three_replicates() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_makes_a_graph_for_the_kernels(method: str) -> None:
     networks = [
-        mc.infer_network(table(10, 6, seed), method, is_signed=False, random_state=0)
+        mc.networks.infer_network(table(10, 6, seed), method, is_signed=False, random_state=0)
         for seed in (0, 1)
     ]
     graphs = [network.graph for network in networks]
-    for kernel in (mc.AlignedEdges(), mc.AlignedLaplacian(), mc.AlignedHeat(0.5)):
+    for kernel in (
+        mc.kernels.AlignedEdges(),
+        mc.kernels.AlignedLaplacian(),
+        mc.kernels.AlignedHeat(0.5),
+    ):
         K = kernel(graphs)
         assert np.all(np.isfinite(K))
         assert np.all(np.linalg.eigvalsh(K) >= -1e-9)
@@ -139,7 +143,7 @@ def test_every_method_makes_a_graph_for_the_kernels(method: str) -> None:
 def test_networks_do_not_depend_on_units_or_order(seed: int, method: str) -> None:
     x = table(8, 5, seed)
     rng = np.random.default_rng(seed)
-    how = mc.Inference(method)
+    how = mc.networks.Inference(method)
     moved = x[rng.permutation(8)] * rng.uniform(0.1, 100.0, 5) + rng.normal(0.0, 10.0, 5)
     np.testing.assert_allclose(how(moved), how(x), atol=1e-7)
     genes = rng.permutation(5)
@@ -151,7 +155,7 @@ def test_a_constant_gene_has_no_edges() -> None:
     x = table()
     x[:, 4] = 7.3
     for method in METHODS:
-        weights = mc.Inference(method)(x)
+        weights = mc.networks.Inference(method)(x)
         assert np.all(np.isfinite(weights))
         assert not weights[4].any()
 
@@ -159,18 +163,18 @@ def test_a_constant_gene_has_no_edges() -> None:
 def test_thresholds_are_hard_and_powers_soft() -> None:
     x = table()
     r = coefficients.correlations(x)
-    hard = mc.Inference(threshold=0.5)(x)
+    hard = mc.networks.Inference(threshold=0.5)(x)
     np.testing.assert_array_equal(hard, np.where(np.abs(r) >= 0.5, r, 0.0))
-    soft = mc.Inference(power=6.0)(x)
+    soft = mc.networks.Inference(power=6.0)(x)
     np.testing.assert_allclose(soft, np.sign(r) * np.abs(r) ** 6)
-    np.testing.assert_allclose(mc.Inference(power=6.0, is_signed=False)(x), np.abs(soft))
+    np.testing.assert_allclose(mc.networks.Inference(power=6.0, is_signed=False)(x), np.abs(soft))
 
 
 def test_data_frames_and_tables_give_names() -> None:
     plants = mc.Table.of({"a": [1.0, 2.0, 4.0], "b": [0.0, 1.0, 1.5], "kind": ["x", "y", "x"]})
-    assert mc.infer_network(plants, random_state=0).names == ("a", "b")
-    assert mc.infer_network(plants.frame("polars"), random_state=0).names == ("a", "b")
-    both = mc.infer_networks(
+    assert mc.networks.infer_network(plants, random_state=0).names == ("a", "b")
+    assert mc.networks.infer_network(plants.frame("polars"), random_state=0).names == ("a", "b")
+    both = mc.networks.infer_networks(
         mc.Table.of({"a": [1.0, 2.0, 0.0, 1.0], "b": [1.0, 2.0, 3.0, 4.0], "k": list("uuvv")}),
         "k",
         random_state=0,
@@ -180,10 +184,10 @@ def test_data_frames_and_tables_give_names() -> None:
 
 
 def test_edges_come_heaviest_first() -> None:
-    edges = mc.infer_network(table(), threshold=0.3, random_state=0).table()
+    edges = mc.networks.infer_network(table(), threshold=0.3, random_state=0).table()
     assert list(edges) == ["gene", "with", "weight", "estimate", "low", "high"]
     assert np.all(np.diff(np.abs(edges["weight"])) <= 0)
-    frame = mc.infer_network(table(), random_state=0).table("pandas")
+    frame = mc.networks.infer_network(table(), random_state=0).table("pandas")
     assert len(frame) == 10
 
 
@@ -191,7 +195,7 @@ def test_the_caller_keeps_the_data() -> None:
     x = table()
     before = x.copy()
     for method in METHODS:
-        mc.infer_network(x, method, random_state=0)
+        mc.networks.infer_network(x, method, random_state=0)
     np.testing.assert_array_equal(x, before)
 
 
@@ -206,27 +210,27 @@ def test_the_caller_keeps_the_data() -> None:
     ],
 )
 def test_parameters_are_refused_by_name(options: dict[str, object], message: str) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
-        mc.infer_network(table(), **options)  # type: ignore[arg-type]
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
+        mc.networks.infer_network(table(), **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_too_few_replicates_are_refused(method: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=f"at least {FEWEST[method]} replicates"):
-        mc.infer_network(table(FEWEST[method] - 1), method, random_state=0)
+    with pytest.raises(mc.errors.InvalidInput, match=f"at least {FEWEST[method]} replicates"):
+        mc.networks.infer_network(table(FEWEST[method] - 1), method, random_state=0)
 
 
 def test_missing_numbers_and_single_genes_are_refused() -> None:
     x = table()
     x[2, 1] = np.nan
-    with pytest.raises(mc.InvalidInput, match="row 2, column 1"):
-        mc.infer_network(x, random_state=0)
-    with pytest.raises(mc.InvalidInput, match="at least 2 genes"):
-        mc.infer_network(x[:, :1], random_state=0)
+    with pytest.raises(mc.errors.InvalidInput, match="row 2, column 1"):
+        mc.networks.infer_network(x, random_state=0)
+    with pytest.raises(mc.errors.InvalidInput, match="at least 2 genes"):
+        mc.networks.infer_network(x[:, :1], random_state=0)
 
 
 def test_simulated_precision_matrices_are_those_of_the_data() -> None:
-    model = mc.simulate_expression(12, 3, effect=0.5, strength=0.8, random_state=2)
+    model = mc.networks.simulate_expression(12, 3, effect=0.5, strength=0.8, random_state=2)
     x = model.draw(3, 40_000, np.random.default_rng(0))
     np.testing.assert_allclose(np.linalg.inv(np.cov(x.T)), model.precision(3), atol=0.12)
     off = model.precision(3) - np.diag(np.diag(model.precision(3)))
@@ -236,9 +240,9 @@ def test_simulated_precision_matrices_are_those_of_the_data() -> None:
 
 
 def test_effects_are_shares_of_genes_that_change_their_hub() -> None:
-    model = mc.simulate_expression(44, 4, effect=0.25, random_state=0)
+    model = mc.networks.simulate_expression(44, 4, effect=0.25, random_state=0)
     base, second, first, both = model.regulators
     assert np.sum(first != base) == np.sum(second != base) == 10
     assert np.all(both[second != base] == second[second != base])
-    still = mc.simulate_expression(44, 4, effect=0.0, random_state=0)
+    still = mc.networks.simulate_expression(44, 4, effect=0.0, random_state=0)
     assert np.all(still.regulators == still.regulators[0])

@@ -16,12 +16,15 @@ from tests.oracles import difference_in_parameter
 from tests.structures import graphs, works_in_models
 
 FUNCTIONS: dict[str, tuple[Callable[[Graph], mc.Kernel], Callable[[Array], Array]]] = {
-    "diffusion": (lambda g: mc.Diffusion(g, time=0.7), lambda L: expm(-0.7 * L)),
+    "diffusion": (lambda g: mc.kernels.Diffusion(g, time=0.7), lambda L: expm(-0.7 * L)),
     "regularised": (
-        lambda g: mc.RegularisedLaplacian(g, scale=2.0),
+        lambda g: mc.kernels.RegularisedLaplacian(g, scale=2.0),
         lambda L: np.linalg.inv(np.eye(len(L)) + 2.0 * L),
     ),
-    "commute time": (mc.CommuteTime, lambda L: np.linalg.pinv(L, rcond=1e-10, hermitian=True)),
+    "commute time": (
+        mc.kernels.CommuteTime,
+        lambda L: np.linalg.pinv(L, rcond=1e-10, hermitian=True),
+    ),
 }
 LADDER = Graph([(0, 1), (2, 3), (0, 2), (1, 3)], weights=[1.0, 2.0, 0.5, 1.5], labels="abba")
 
@@ -50,16 +53,18 @@ def test_nodes_go_through_operators_and_models(name: str) -> None:
 
 
 def test_the_written_form_holds_the_graph() -> None:
-    k = mc.CommuteTime(Graph([(0, 1)], n=3))
+    k = mc.kernels.CommuteTime(Graph([(0, 1)], n=3))
     assert repr(k) == "CommuteTime(graph=Graph(edges=[[0, 1]], n=3))"
     assert mc.kernel("commute_time(graph([[1, 0]], n=3))") == k
-    assert mc.kernel(repr(2.0 * k + mc.Diffusion(LADDER))) == 2.0 * k + mc.Diffusion(LADDER)
+    assert mc.kernel(
+        repr(2.0 * k + mc.kernels.Diffusion(LADDER))
+    ) == 2.0 * k + mc.kernels.Diffusion(LADDER)
 
 
 def test_heat_is_neither_lost_nor_made() -> None:
-    K = mc.Diffusion(LADDER, time=3.0)(range(4))
+    K = mc.kernels.Diffusion(LADDER, time=3.0)(range(4))
     np.testing.assert_allclose(K.sum(axis=1), np.ones(4), rtol=1e-14)
-    assert np.array_equal(mc.Diffusion(LADDER, time=0.0)(range(4)).round(14), np.eye(4))
+    assert np.array_equal(mc.kernels.Diffusion(LADDER, time=0.0)(range(4)).round(14), np.eye(4))
 
 
 def test_the_distance_of_commute_time_is_the_mean_time_of_a_walk() -> None:
@@ -74,7 +79,7 @@ def test_the_distance_of_commute_time_is_the_mean_time_of_a_walk() -> None:
         return h
 
     there = np.array([hitting(v) for v in range(4)])
-    K = mc.CommuteTime(LADDER)(range(4))
+    K = mc.kernels.CommuteTime(LADDER)(range(4))
     squares = np.diag(K)[:, None] + np.diag(K)[None, :] - 2.0 * K
     np.testing.assert_allclose(A.sum() * squares, there + there.T, atol=1e-12)
 
@@ -92,7 +97,7 @@ def test_parameters_have_the_derivatives_of_the_formula(name: str) -> None:
     for parameter, partial in k.partials(nodes).items():
         expected = difference_in_parameter(k, parameter, nodes, nodes)
         np.testing.assert_allclose(partial, expected, atol=1e-10)
-    assert set(k.partials(nodes)) == set(mc.parameters(k))
+    assert set(k.partials(nodes)) == set(mc.kernels.parameters(k))
 
 
 @pytest.mark.parametrize(
@@ -107,28 +112,30 @@ def test_parameters_have_the_derivatives_of_the_formula(name: str) -> None:
     ],
 )
 def test_points_that_are_no_nodes_are_named(points: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
-        mc.Diffusion(LADDER)(points)
+    with pytest.raises(mc.errors.InvalidInput, match=message):
+        mc.kernels.Diffusion(LADDER)(points)
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: mc.Diffusion(LADDER, time=-1.0),
-        lambda: mc.RegularisedLaplacian(LADDER, scale=-1.0),
-        lambda: mc.CommuteTime(Graph([(0, 1)], directed=True)),
-        lambda: mc.CommuteTime(Graph([(0, 1)], weights=[-1.0])),
-        lambda: mc.CommuteTime(3),  # type: ignore[arg-type]
+        lambda: mc.kernels.Diffusion(LADDER, time=-1.0),
+        lambda: mc.kernels.RegularisedLaplacian(LADDER, scale=-1.0),
+        lambda: mc.kernels.CommuteTime(Graph([(0, 1)], directed=True)),
+        lambda: mc.kernels.CommuteTime(Graph([(0, 1)], weights=[-1.0])),
+        lambda: mc.kernels.CommuteTime(3),  # type: ignore[arg-type]
     ],
 )
 def test_parameters_outside_their_domain_are_refused(make: Callable[[], mc.Kernel]) -> None:
-    with pytest.raises(mc.MercerError):
+    with pytest.raises(mc.errors.MercerError):
         make()
 
 
 def test_the_graph_may_be_given_as_a_matrix() -> None:
     matrix: Any = LADDER.adjacency().toarray()
-    assert mc.CommuteTime(matrix) == mc.CommuteTime(Graph(LADDER.edges, weights=LADDER.weights))
+    assert mc.kernels.CommuteTime(matrix) == mc.kernels.CommuteTime(
+        Graph(LADDER.edges, weights=LADDER.weights)
+    )
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

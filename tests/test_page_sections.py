@@ -34,7 +34,7 @@ def test_a_section_needs_no_model() -> None:
 
 
 def test_columns_of_unequal_length_are_no_table() -> None:
-    with pytest.raises(mc.InvalidInput, match="'Sizes' must have equal lengths"):
+    with pytest.raises(mc.errors.InvalidInput, match="'Sizes' must have equal lengths"):
         sheet_of("t", "Sizes", {"a": [1.0], "b": [1.0, 2.0]})
 
 
@@ -121,7 +121,7 @@ def test_the_code_reads_the_file_as_it_was_read(tmp_path: Path) -> None:
     file = tmp_path / "words.txt"
     file.write_text("aab\nabb\nbba\nbab\n")
     data = mc.read(file, "strings")
-    model = mc.KernelPCA(2, kernel=mc.StringSpectrum(2)).fit(data)
+    model = mc.KernelPCA(2, kernel=mc.kernels.StringSpectrum(2)).fit(data)
     value = describe(model, choices={}, source=file, name="p.html", reading={"what": "strings"})
     namespace: dict[str, Any] = {}
     exec(value["reproduce"]["code"].replace("'p.html'", repr(str(tmp_path / "p.html"))), namespace)
@@ -135,13 +135,13 @@ def test_what_was_analysed_is_summed_and_nothing_else() -> None:
 
     words = ("aab", "abb", "bba", "bab")
     beside = Table.of({"size": [1.0, 2.0, 3.0, 4.0]}, supplementary=["size"])
-    of_words = mc.KernelPCA(2, kernel=mc.StringSpectrum(2)).fit(words)
+    of_words = mc.KernelPCA(2, kernel=mc.kernels.StringSpectrum(2)).fit(words)
     assert total(of_words, beside) is None
     assert "1 column, none of them active" in describe(of_words, table=beside)["data"]["sentence"]
     columns = {"x": [1.0, 2.0, 4.0, 7.0], "kind": list("aabb"), "other": list("uvvu")}
     tables = [Table.of(columns), Table.of({**columns, "kind": list("abab")})]
     tables.append(Table.of({**columns, "other": list("uuvv")}))
-    kernel = mc.Columns({"x": mc.Linear(), "kind": mc.Category()})
+    kernel = mc.Columns({"x": mc.Linear(), "kind": mc.kernels.Category()})
     sums = [total(mc.KernelPCA(2, kernel=kernel).fit(table), table) for table in tables]
     assert sums[0] == sums[2] is not None  # what the kernel does not look at does not count
     assert sums[0] != sums[1]

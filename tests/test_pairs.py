@@ -13,22 +13,10 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer import (
-    Constant,
-    Delta,
-    FeatureMap,
-    FromFunction,
-    Gaussian,
-    InvalidInput,
-    Laplacian,
-    Linear,
-    Matern,
-    NotDifferentiable,
-    Polynomial,
-    RationalQuadratic,
-    tensor_sum,
-)
+from mercer import FromFunction, Gaussian, Laplacian, Linear, Matern, Polynomial
 from mercer.check import Array, Points, as_numpy
+from mercer.errors import InvalidInput, NotDifferentiable
+from mercer.kernels import Constant, Delta, FeatureMap, RationalQuadratic, tensor_sum
 from mercer.kernels import pairs as pairs_module
 from mercer.kernels.pairs import (
     DIRECT_COLUMNS,

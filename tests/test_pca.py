@@ -182,7 +182,7 @@ def test_the_generalised_variance_is_a_determinant() -> None:
     flat = np.column_stack([X, X[:, 0] + X[:, 1]])
     assert mc.PCA().fit(flat).generalised_variance_ == 0.0
     wide = RNG.standard_normal((2000, 450))
-    with pytest.raises(mc.NotAvailable, match="n_components=None"):
+    with pytest.raises(mc.errors.NotAvailable, match="n_components=None"):
         _ = mc.PCA(2).fit(wide).generalised_variance_
 
 
@@ -274,7 +274,7 @@ def test_units_change_nothing_but_units(scale: float, standardize: bool) -> None
     if standardize or 1e-150 < scale < 1e150:
         near(model.inertias_ / unit / unit, expected.inertias_, 1e-12)
     else:
-        with pytest.raises(mc.InvalidInput, match="no double precision number"):
+        with pytest.raises(mc.errors.InvalidInput, match="no double precision number"):
             _ = model.inertias_
 
 
@@ -369,9 +369,11 @@ def test_a_constant_column_is_named_and_left_out_or_refused() -> None:
         variables = model.variables_
     assert np.all(np.isnan(variables.correlations[5]))
     assert np.all(variables.coordinates[5] == 0.0)
-    with pytest.raises(mc.InvalidInput, match="x5"):
+    with pytest.raises(mc.errors.InvalidInput, match="x5"):
         mc.PCA(standardize=True, constant_columns="error").fit(table)
-    with pytest.raises(mc.InvalidParameter, match="one of 'exclude', 'error', found 'nonsense'"):
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="one of 'exclude', 'error', found 'nonsense'"
+    ):
         mc.PCA(standardize=True, constant_columns="nonsense").fit(table)
     assert len(mc.PCA().fit(table).inertias_) == 5  # harmless where it is not divided by 0
 
@@ -414,7 +416,7 @@ def test_data_changed_after_the_fit_are_noticed() -> None:
     table = X.copy()
     model = mc.PCA().fit(table)
     table[0] += 100.0
-    with pytest.raises(mc.InvalidInput, match="changed since"):
+    with pytest.raises(mc.errors.InvalidInput, match="changed since"):
         _ = model.individuals_
 
 
@@ -478,21 +480,21 @@ def test_a_fitted_model_survives_pickling() -> None:
 
 @pytest.mark.parametrize("count", [0, -1, 2.5, "all"])
 def test_what_is_no_number_of_axes_is_refused(count: Any) -> None:
-    with pytest.raises(mc.InvalidParameter, match="n_components"):
+    with pytest.raises(mc.errors.InvalidParameter, match="n_components"):
         mc.PCA(count).fit(X)
 
 
 @pytest.mark.parametrize("weight", [[1.0], [1.0, 2.0, 3.0, 4.0, 0.0], [1, 1, 1, 1, -1]])
 def test_column_weights_are_positive_and_one_for_each(weight: Any) -> None:
-    with pytest.raises(mc.InvalidParameter, match="column_weight must hold 5 positive"):
+    with pytest.raises(mc.errors.InvalidParameter, match="column_weight must hold 5 positive"):
         mc.PCA(column_weight=weight).fit(X)
 
 
 def test_more_axes_than_there_are_cannot_be_rebuilt_from() -> None:
     model = mc.PCA(2).fit(X)
-    with pytest.raises(mc.InvalidParameter, match="there are 2 axes, not 3"):
+    with pytest.raises(mc.errors.InvalidParameter, match="there are 2 axes, not 3"):
         model.reconstruction_error(3)
-    with pytest.raises(mc.InvalidInput, match="coordinates on 2 axes"):
+    with pytest.raises(mc.errors.InvalidInput, match="coordinates on 2 axes"):
         model.inverse_transform(np.ones((3, 4)))
 
 
@@ -610,7 +612,7 @@ def test_a_metric_of_individuals_is_a_bilinear_kernel() -> None:
     """Martin's M: diagonal as weights of columns, any other as the kernel xᵀMy."""
     m = np.array([1.0, 2.0, 0.5, 3.0, 1.5])
     weighted = mc.PCA(column_weight=m).fit(X, sample_weight=WEIGHTS)
-    kernel = mc.KernelPCA(kernel=mc.Bilinear(np.diag(m))).fit(X, sample_weight=WEIGHTS)
+    kernel = mc.KernelPCA(kernel=mc.kernels.Bilinear(np.diag(m))).fit(X, sample_weight=WEIGHTS)
     near(kernel.inertias_, weighted.inertias_, 1e-11)
     near(kernel.transform(NEW), weighted.transform(NEW), 1e-9)
 
@@ -651,11 +653,11 @@ def test_what_cannot_be_squared_beside_the_others_is_refused_by_name() -> None:
     table[0, 1] = 1e200
     weights = np.r_[0.0, np.ones(59)]
     for data in (table, sparse.csr_array(table)):
-        with pytest.raises(mc.InvalidInput, match=r"without weight reaches 1e\+200"):
+        with pytest.raises(mc.errors.InvalidInput, match=r"without weight reaches 1e\+200"):
             mc.PCA(standardize=True).fit(data, sample_weight=weights)
     model = mc.PCA().fit(X)
     assert np.all(np.isfinite(model.transform(table)))
-    with pytest.raises(mc.InvalidInput, match="individual 0 is so far"):
+    with pytest.raises(mc.errors.InvalidInput, match="individual 0 is so far"):
         model.supplementary(individuals=table)
 
 
@@ -688,7 +690,9 @@ def test_a_share_of_equal_inertias_is_reached_but_for_rounding() -> None:
 def test_what_is_neither_a_number_of_axes_nor_a_share_is_refused(share: Any) -> None:
     x = np.random.default_rng(0).standard_normal((10, 3))
     for model in (mc.PCA(share), mc.KernelPCA(share)):
-        with pytest.raises(mc.InvalidParameter, match="a share of the inertia between 0 and 1"):
+        with pytest.raises(
+            mc.errors.InvalidParameter, match="a share of the inertia between 0 and 1"
+        ):
             model.fit(x)
 
 
@@ -704,5 +708,7 @@ def test_a_share_of_many_individuals_is_sought_or_refused(
         model.explained_variance_ratio_, exact[: len(model.inertias_)], rtol=1e-5
     )
     monkeypatch.setattr(kernel_pca, "MOST_SOUGHT", 16)
-    with pytest.raises(mc.InvalidParameter, match=r"16 axes hold 0\.7.* give the number of axes"):
+    with pytest.raises(
+        mc.errors.InvalidParameter, match=r"16 axes hold 0\.7.* give the number of axes"
+    ):
         mc.KernelPCA(0.8, tol=1e-6).fit(x)

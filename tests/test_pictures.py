@@ -236,7 +236,7 @@ def test_the_scree_has_horns_band_kaisers_line_and_p_values(decathlon: Any) -> N
 
 def test_shares_are_of_the_true_inertia_and_never_exceed_it() -> None:
     data = datasets.circles()
-    with pytest.warns(mc.DegenerateAxes):
+    with pytest.warns(mc.errors.DegenerateAxes):
         model = mc.KernelPCA(3, kernel=mc.Gaussian(8**-0.5)).fit(data)
     panel = pictures.individuals.describe(model.individuals_, axes=(2, 3), spectrum=model.spectrum_)
     assert panel.x.title == f"Dim 2 ({100 * 2.14166 / 87.8235:.1f} %)"

@@ -20,12 +20,12 @@ KERNELS = {
 
 
 @pytest.fixture(scope="module")
-def found() -> mc.Comparison:
+def found() -> mc.results.Comparison:
     x = datasets.iris().numbers
     return mc.compare_kernels(KERNELS, x, permutations=19, random_state=0)
 
 
-def test_the_heat_map_writes_every_alignment_and_p_value(found: mc.Comparison) -> None:
+def test_the_heat_map_writes_every_alignment_and_p_value(found: mc.results.Comparison) -> None:
     panel = pictures.agreement.describe(found)
     (field,) = panel.of_kind(Field)
     numbers, p_values = panel.of_kind(Texts)
@@ -46,7 +46,7 @@ def test_untested_kernels_have_no_p_values() -> None:
     assert not any(section.pictures for section in sections_of(bare)[1:])
 
 
-def test_arrows_of_the_map_stay_in_the_circle(found: mc.Comparison) -> None:
+def test_arrows_of_the_map_stay_in_the_circle(found: mc.results.Comparison) -> None:
     panel = pictures.kernel_map.describe(found)
     (arrows,) = panel.of_kind(Arrows)
     (circle,) = panel.of_kind(Lines)
@@ -58,7 +58,7 @@ def test_arrows_of_the_map_stay_in_the_circle(found: mc.Comparison) -> None:
     assert circle.x.min() >= panel.x.limits[0] - 1e-12
 
 
-def test_the_law_of_chance_counts_every_permutation(found: mc.Comparison) -> None:
+def test_the_law_of_chance_counts_every_permutation(found: mc.results.Comparison) -> None:
     pair = found.pairs[0]
     panel = pictures.chance.describe(pair)
     (law,), (rule,) = panel.of_kind(Lines), panel.of_kind(Rule)
@@ -67,7 +67,7 @@ def test_the_law_of_chance_counts_every_permutation(found: mc.Comparison) -> Non
     steps = np.asarray(law.y)[1:-2:2]
     assert steps.sum() == pair.permutations == 19
     assert rule.at == pair.statistic
-    with pytest.raises(mc.InvalidInput, match="nothing to draw"):
+    with pytest.raises(mc.errors.InvalidInput, match="nothing to draw"):
         pictures.chance(mc.rv([[1.0], [2.0], [4.0]], [[1.0], [3.0], [2.0]], permutations=0))
 
 
@@ -81,13 +81,13 @@ def test_the_bars_of_a_consensus_are_its_weights() -> None:
 
 
 @pytest.mark.parametrize("draw", ["agreement", "kernel_map"])
-def test_both_libraries_draw_them(found: mc.Comparison, draw: str) -> None:
+def test_both_libraries_draw_them(found: mc.results.Comparison, draw: str) -> None:
     picture: Any = getattr(pictures, draw)
     assert picture(found).get_title(loc="left") or picture(found).get_title()
     assert picture.plotly(found).data
 
 
-def test_sentences_say_who_agrees(found: mc.Comparison) -> None:
+def test_sentences_say_who_agrees(found: mc.results.Comparison) -> None:
     said = sentences(found)
     table = found.table()
     best = int(np.argmax(table["alignment"]))

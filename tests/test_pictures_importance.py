@@ -74,7 +74,7 @@ def test_both_libraries_draw_them(irises: Any) -> None:
     assert len(pictures.slopes.plotly(irises.individuals_, slopes).data) > 4
     assert pictures.importance(found_by_hand()).get_xlabel() == "importance"
     assert pictures.importance.plotly(found_by_hand()).data
-    with pytest.raises(mc.InvalidInput, match="do not belong"):
+    with pytest.raises(mc.errors.InvalidInput, match="do not belong"):
         pictures.slopes.describe(irises.individuals_.take(np.arange(3)), slopes)
 
 

@@ -47,7 +47,7 @@ def test_a_plan_reads_as_sentences() -> None:
 
 def test_slow_kernels_take_longer_and_other_models_are_refused() -> None:
     fast = plan(mc.KernelPCA(3, kernel=mc.Gaussian(1.0)), 20_000, 4)
-    slow = plan(mc.KernelPCA(3, kernel=mc.Intersection()), 20_000, 0)
+    slow = plan(mc.KernelPCA(3, kernel=mc.kernels.Intersection()), 20_000, 0)
     assert slow.seconds > fast.seconds
     with pytest.raises(InvalidParameter, match="models with a kernel"):
         plan("model", 10, 2)

@@ -27,17 +27,17 @@ LENGTHS = tuple(np.linspace(0.5, 2.0, 30).tolist())
 KERNELS = [
     mc.Linear(),
     mc.Polynomial(2),
-    mc.Sigmoid(0.1, 0.2),
-    mc.Tanimoto(),
+    mc.kernels.Sigmoid(0.1, 0.2),
+    mc.kernels.Tanimoto(),
     mc.Gaussian(1.3),
     mc.Gaussian(LENGTHS),
     mc.Gaussian("median"),
     mc.Gaussian("scale"),
     mc.Laplacian(1.0, norm=2.0),
     mc.Matern(1.5, 2.0),
-    mc.RationalQuadratic(),
-    mc.NegativeDistance(),
-    mc.Sobolev(20.0),
+    mc.kernels.RationalQuadratic(),
+    mc.kernels.NegativeDistance(),
+    mc.kernels.Sobolev(20.0),
     mc.Linear() + 0.5 * mc.Gaussian() * mc.Linear() ** 2,
     mc.Linear().normalised(),
     mc.Linear().gaussian(2.0),
@@ -90,24 +90,30 @@ def test_near_rows_far_from_the_origin_keep_their_digits() -> None:
     assert mc.Gaussian(1e-3)(rows).diagonal().tolist() == [1.0, 1.0]
 
 
-NEEDS_ALL = [mc.Laplacian(), mc.Periodic(), mc.BrayCurtis(), mc.Delta(), mc.Bilinear(np.eye(30))]
+NEEDS_ALL = [
+    mc.Laplacian(),
+    mc.kernels.Periodic(),
+    mc.kernels.BrayCurtis(),
+    mc.kernels.Delta(),
+    mc.kernels.Bilinear(np.eye(30)),
+]
 
 
 @pytest.mark.parametrize("k", NEEDS_ALL, ids=lambda k: type(k).__name__)
 def test_kernels_of_single_coordinates_say_what_to_do(k: mc.Kernel) -> None:
     message = r"sparse matrix.*inner products and Euclidean distances.*toarray\(\)"
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         k(S)
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         mc.KernelPCA(2, kernel=k).fit(S)
     assert not k.reads_sparse
 
 
 def test_slopes_and_pre_images_of_sparse_rows_are_refused_by_name() -> None:
-    with pytest.raises(mc.InvalidInput, match="is a sparse matrix"):
+    with pytest.raises(mc.errors.InvalidInput, match="is a sparse matrix"):
         mc.Gaussian().slopes(S)
     model = mc.KernelPCA(2, kernel=mc.Gaussian(2.0)).fit(S)
-    with pytest.raises(mc.InvalidInput, match="is a sparse matrix"):
+    with pytest.raises(mc.errors.InvalidInput, match="is a sparse matrix"):
         model.inverse_transform(model.transform(S[:2]))
 
 
@@ -115,27 +121,29 @@ def test_what_is_not_finite_is_named_by_its_place() -> None:
     bad = S.copy()
     row, column = (int(i[7]) for i in bad.nonzero())
     bad.data[7] = np.nan
-    with pytest.raises(mc.InvalidInput, match=f"x, row {row}, column {column} holds NaN"):
+    with pytest.raises(mc.errors.InvalidInput, match=f"x, row {row}, column {column} holds NaN"):
         mc.Gaussian()(bad)
-    with pytest.raises(mc.InvalidInput, match=f"row {row}, column {column} holds NaN"):
+    with pytest.raises(mc.errors.InvalidInput, match=f"row {row}, column {column} holds NaN"):
         mc.KernelPCA(kernel=mc.Gaussian()).fit(bad)
 
 
 def test_other_numbers_of_columns_and_odd_arrays_are_refused() -> None:
-    with pytest.raises(mc.InvalidInput, match="x has points of 30 coordinates and y of 7"):
+    with pytest.raises(mc.errors.InvalidInput, match="x has points of 30 coordinates and y of 7"):
         mc.Gaussian()(S, S[:, :7])
-    with pytest.raises(mc.InvalidInput, match="expecting 30 features"):
+    with pytest.raises(mc.errors.InvalidInput, match="expecting 30 features"):
         mc.KernelPCA(kernel=mc.Gaussian()).fit(S).transform(S[:, :7])
-    with pytest.raises(mc.InvalidInput, match="0 sample"):
+    with pytest.raises(mc.errors.InvalidInput, match="0 sample"):
         mc.KernelPCA(kernel=mc.Gaussian()).fit(S[:0])
-    with pytest.raises(mc.InvalidInput, match="leave the range of double precision"):
+    with pytest.raises(mc.errors.InvalidInput, match="leave the range of double precision"):
         mc.Gaussian()(1e200 * S)
-    with pytest.raises(mc.InvalidInput, match="sparse array of shape"):
+    with pytest.raises(mc.errors.InvalidInput, match="sparse array of shape"):
         mc.Gaussian()(sparse.coo_array(np.ones(3)))
 
 
 @pytest.mark.parametrize("method", ["dense", "exact", "nystrom"])
-@pytest.mark.parametrize("k", [mc.Linear(), mc.Gaussian(1.5), mc.NegativeDistance()], ids=repr)
+@pytest.mark.parametrize(
+    "k", [mc.Linear(), mc.Gaussian(1.5), mc.kernels.NegativeDistance()], ids=repr
+)
 def test_axes_of_sparse_rows_are_those_of_dense_ones(k: mc.Kernel, method: str) -> None:
     settings: dict[str, Any] = {"kernel": k, "method": method, "landmarks": 40, "random_state": 0}
     found, expected = (mc.KernelPCA(2, **settings).fit(data) for data in (S, X))
@@ -202,7 +210,7 @@ def test_rows_are_taken_and_joined() -> None:
     both = joined(chosen, take(X, [1]))
     assert isinstance(both, SparseRows)
     assert np.array_equal(both.toarray(), X[[4, 0, 1]])
-    with pytest.raises(mc.InvalidInput, match=r"pass the data\.toarray\(\)"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"pass the data\.toarray\(\)"):
         np.asarray(points)
 
 

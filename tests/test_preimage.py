@@ -22,11 +22,11 @@ RADIAL = [
     mc.Gaussian((0.8, 1.6)),
     mc.Matern(1.5, 1.0),
     mc.Laplacian(1.0, norm=2.0),
-    mc.RationalQuadratic(0.7, 1.0),
-    mc.NegativeDistance(1.0),
-    mc.Sobolev(s=3.0),
+    mc.kernels.RationalQuadratic(0.7, 1.0),
+    mc.kernels.NegativeDistance(1.0),
+    mc.kernels.Sobolev(s=3.0),
     0.5 * mc.Gaussian(1.0) + mc.Matern(2.5, 2.0) * mc.Gaussian(3.0) + 1.0,
-    mc.NegativeDistance(1.5).exp() + mc.Linear().gaussian(2.0) ** 2,
+    mc.kernels.NegativeDistance(1.5).exp() + mc.Linear().gaussian(2.0) ** 2,
 ]
 OTHERS = [
     mc.Polynomial(2),
@@ -73,7 +73,8 @@ def test_the_linear_kernel_comes_back_as_in_PCA(n: int, p: int, axes: int | None
 
 
 @pytest.mark.parametrize(
-    "kernel", [0.5 * mc.Linear() + 1.0, mc.NegativeDistance(2.0), mc.Polynomial(1, 2.0, 3.0)]
+    "kernel",
+    [0.5 * mc.Linear() + 1.0, mc.kernels.NegativeDistance(2.0), mc.Polynomial(1, 2.0, 3.0)],
 )
 def test_affine_features_come_back_exactly(kernel: mc.Kernel) -> None:
     x = np.random.default_rng(0).standard_normal((20, 3))
@@ -98,7 +99,12 @@ def test_a_profile_is_the_kernel_and_its_slope(kernel: mc.Kernel) -> None:
 
 @pytest.mark.parametrize(
     "kernel",
-    [*OTHERS, mc.Gaussian(1.0) + mc.Gaussian((1.0, 2.0)), mc.Constant(1.0), mc.Periodic(1.0, 1.0)],
+    [
+        *OTHERS,
+        mc.Gaussian(1.0) + mc.Gaussian((1.0, 2.0)),
+        mc.kernels.Constant(1.0),
+        mc.kernels.Periodic(1.0, 1.0),
+    ],
     ids=str,
 )
 def test_what_is_no_function_of_a_distance_is_not_taken_for_one(kernel: mc.Kernel) -> None:
@@ -114,7 +120,7 @@ def test_the_error_is_the_distance_in_feature_space(kernel: mc.Kernel, method: s
     model = mc.KernelPCA(3, kernel=kernel).fit(x, sample_weight=w)
     f = model.transform(curve(4, 0.3, seed=2))
     if profile_of(kernel, 2) is None and method in ("fixed_point", "distances"):
-        with pytest.raises(mc.InvalidInput, match="no function of a Euclidean distance"):
+        with pytest.raises(mc.errors.InvalidInput, match="no function of a Euclidean distance"):
             mc.preimage(model, f, method)
         return
     found = mc.preimage(model, f, method, steps=40)
@@ -286,7 +292,7 @@ def test_denoising_brings_points_nearer_to_the_circle() -> None:
 
 def test_kernels_that_do_not_exist_everywhere_are_kept_in_range() -> None:
     x = np.random.default_rng(0).uniform(0.0, 1.0, (20, 1))
-    model = mc.KernelPCA(2, kernel=mc.CubicSpline()).fit(x)
+    model = mc.KernelPCA(2, kernel=mc.kernels.CubicSpline()).fit(x)
     found = mc.preimage(model, -20.0 * np.abs(model.transform(x[:3])))
     assert np.all((found.points >= x.min()) & (found.points <= x.max()))
 
@@ -314,26 +320,28 @@ def test_a_stored_model_has_the_same_pre_images(tmp_path: Path) -> None:
 def test_models_without_points_say_why() -> None:
     x = curve(10)
     model = mc.KernelPCA(2, kernel="precomputed").fit(mc.Gaussian(1.0)(x))
-    with pytest.raises(mc.InvalidInput, match="never saw the points"):
+    with pytest.raises(mc.errors.InvalidInput, match="never saw the points"):
         model.inverse_transform(np.zeros((1, 2)))
-    words = mc.KernelPCA(2, kernel=mc.StringSpectrum(2)).fit(["abab", "baba", "aabb", "abba"])
-    with pytest.raises(mc.InvalidInput, match="rows of real numbers"):
+    words = mc.KernelPCA(2, kernel=mc.kernels.StringSpectrum(2)).fit(
+        ["abab", "baba", "aabb", "abba"]
+    )
+    with pytest.raises(mc.errors.InvalidInput, match="rows of real numbers"):
         words.inverse_transform(np.zeros((1, 2)))
-    with pytest.raises(mc.InvalidInput, match="its own inverse_transform"):
+    with pytest.raises(mc.errors.InvalidInput, match="its own inverse_transform"):
         mc.preimage(mc.PCA(1).fit(x), [[0.0]])
 
 
 def test_wrong_arguments_are_named() -> None:
     model = mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(curve(10))
-    with pytest.raises(mc.InvalidInput, match="2 columns"):
+    with pytest.raises(mc.errors.InvalidInput, match="2 columns"):
         mc.preimage(model, [[0.0, 0.0, 0.0]])
-    with pytest.raises(mc.InvalidInput, match="finite"):
+    with pytest.raises(mc.errors.InvalidInput, match="finite"):
         mc.preimage(model, [[0.0, np.nan]])
-    with pytest.raises(mc.InvalidParameter, match="method must be one of"):
+    with pytest.raises(mc.errors.InvalidParameter, match="method must be one of"):
         mc.preimage(model, [[0.0, 0.0]], "newton")
-    with pytest.raises(mc.InvalidInput, match="not exact"):
+    with pytest.raises(mc.errors.InvalidInput, match="not exact"):
         mc.preimage(model, [[0.0, 0.0]], "exact")
-    with pytest.raises(mc.InvalidParameter, match="neighbours"):
+    with pytest.raises(mc.errors.InvalidParameter, match="neighbours"):
         mc.preimage(model, [[0.0, 0.0]], "distances", neighbours=1)
     with pytest.raises(ValueError, match="not fitted"):
         mc.KernelPCA(2).inverse_transform([[0.0, 0.0]])
@@ -465,11 +473,13 @@ def test_a_column_that_is_constant_is_not_rebuilt_and_a_sample_is_drawn() -> Non
 
 
 def test_points_of_models_that_have_none_are_refused() -> None:
-    words = mc.KernelPCA(2, kernel=mc.StringSpectrum(2)).fit(["abab", "baba", "aabb", "abba"])
+    words = mc.KernelPCA(2, kernel=mc.kernels.StringSpectrum(2)).fit(
+        ["abab", "baba", "aabb", "abba"]
+    )
     for study in (mc.axis_points, mc.rebuilt):
-        with pytest.raises(mc.InvalidInput, match="rows of numbers"):
+        with pytest.raises(mc.errors.InvalidInput, match="rows of numbers"):
             study(words)
-        with pytest.raises(mc.InvalidParameter, match="axes"):
+        with pytest.raises(mc.errors.InvalidParameter, match="axes"):
             study(mc.PCA(1).fit(curve(5)), axes=0)
         with pytest.raises(ValueError, match="not fitted"):
             study(mc.PCA(1))

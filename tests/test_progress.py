@@ -45,7 +45,9 @@ def test_nobody_is_told_who_did_not_ask(nothing: Any) -> None:
 
 @pytest.mark.parametrize("wrong", [1, "yes", object()])
 def test_what_cannot_be_told_is_refused(wrong: Any) -> None:
-    with pytest.raises(mc.InvalidParameter, match="progress must be True, None or a function"):
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="progress must be True, None or a function"
+    ):
         followed(wrong, "draws").__enter__()
 
 

@@ -52,17 +52,17 @@ BOUNDED: list[mc.Kernel] = [
     mc.Matern(0.7, PER_COLUMN),
     mc.Matern(np.inf, 0.8),
     mc.Matern(np.inf, PER_COLUMN),
-    mc.RationalQuadratic(0.6, 0.8),
-    mc.RationalQuadratic(2.5, PER_COLUMN),
+    mc.kernels.RationalQuadratic(0.6, 0.8),
+    mc.kernels.RationalQuadratic(2.5, PER_COLUMN),
 ]
 CONDITIONAL: list[mc.Kernel] = [
-    mc.NegativeDistance(0.5, 0.8),
-    mc.NegativeDistance(1.0, PER_COLUMN),
-    mc.NegativeDistance(1.7, 0.8),
-    mc.NegativeDistance(1.9, PER_COLUMN),
+    mc.kernels.NegativeDistance(0.5, 0.8),
+    mc.kernels.NegativeDistance(1.0, PER_COLUMN),
+    mc.kernels.NegativeDistance(1.7, 0.8),
+    mc.kernels.NegativeDistance(1.9, PER_COLUMN),
 ]
 ALL = [*BOUNDED, *CONDITIONAL]
-SMOOTH = [k for k in BOUNDED if isinstance(k, mc.Gaussian | mc.RationalQuadratic)]
+SMOOTH = [k for k in BOUNDED if isinstance(k, mc.Gaussian | mc.kernels.RationalQuadratic)]
 
 
 def distances(x: Array, y: Array, norm: float = 2.0) -> Array:
@@ -118,17 +118,17 @@ def test_the_rational_quadratic_mixes_gaussians_with_a_gamma_law(shape: float) -
             limit=400,
             epsabs=1e-13,
         )
-        found = mc.RationalQuadratic(shape)([[0.0]], [[r]])[0, 0]
+        found = mc.kernels.RationalQuadratic(shape)([[0.0]], [[r]])[0, 0]
         assert found == pytest.approx(mixed, rel=1e-9)
 
 
 def test_the_rational_quadratic_tends_to_the_gaussian() -> None:
-    gap = np.abs(mc.RationalQuadratic(1e9, 0.8)(X, Y) - mc.Gaussian(0.8)(X, Y))
+    gap = np.abs(mc.kernels.RationalQuadratic(1e9, 0.8)(X, Y) - mc.Gaussian(0.8)(X, Y))
     assert np.max(gap) < 1e-8
 
 
-@mc.value
-class InverseQuadric(mc.Radial):
+@mc.kernels.value
+class InverseQuadric(mc.kernels.Radial):
     """A radial function of the user's own, (1 + r²/2σ²)⁻²."""
 
     bandwidth: Bandwidth = 1.0
@@ -150,10 +150,10 @@ def test_a_radial_function_needs_no_more_than_its_profile() -> None:
 
 @pytest.mark.parametrize("exponent", [0.4, 1.0, 2.0])
 def test_the_negative_distance_is_a_power_of_the_distance(exponent: float) -> None:
-    k = mc.NegativeDistance(exponent, 0.8)
+    k = mc.kernels.NegativeDistance(exponent, 0.8)
     np.testing.assert_allclose(k(X, Y), -((distances(X, Y) / 0.8) ** exponent), rtol=1e-13)
     assert np.array_equal(k.diag(X), np.zeros(5))
-    assert k.kind is mc.Kind.CONDITIONAL
+    assert k.kind is mc.kernels.Kind.CONDITIONAL
 
 
 @pytest.mark.parametrize("table", REFERENCE["tables"], ids=lambda t: f"nu={t['nu']}")
@@ -251,7 +251,7 @@ def test_infinite_order_is_the_gaussian_with_its_derivatives() -> None:
 
 @pytest.mark.parametrize("nu", [0.0, -1.0, float("nan"), -float("inf"), "1", None])
 def test_the_order_of_matern_is_positive(nu: object) -> None:
-    with pytest.raises(mc.InvalidParameter, match="nu must be a number > 0 or equal to inf"):
+    with pytest.raises(mc.errors.InvalidParameter, match="nu must be a number > 0 or equal to inf"):
         mc.Matern(nu)  # type: ignore[arg-type]
 
 
@@ -262,18 +262,24 @@ def test_partials_and_slopes_agree_with_differences(k: mc.Kernel) -> None:
 
 @pytest.mark.parametrize("columns", [1, 3, 6])
 @pytest.mark.parametrize(
-    "k", [mc.Gaussian(1.4), mc.Matern(2.2, 1.4), mc.RationalQuadratic(0.7), mc.Laplacian(2.0, 2.0)]
+    "k",
+    [
+        mc.Gaussian(1.4),
+        mc.Matern(2.2, 1.4),
+        mc.kernels.RationalQuadratic(0.7),
+        mc.Laplacian(2.0, 2.0),
+    ],
 )
 def test_derivatives_are_right_in_any_number_of_coordinates(k: mc.Kernel, columns: int) -> None:
     rng = np.random.default_rng(columns)
     x, y = rng.normal(size=(3, columns)), rng.normal(size=(2, columns))
     assert_derivatives(k, x, y)
-    lengths = tuple(mc.parameters(k)["bandwidth"] * (1.0 + 0.1 * j) for j in range(columns))
-    assert_derivatives(mc.with_parameters(k, {"bandwidth": lengths}), x, y)
+    lengths = tuple(mc.kernels.parameters(k)["bandwidth"] * (1.0 + 0.1 * j) for j in range(columns))
+    assert_derivatives(mc.kernels.with_parameters(k, {"bandwidth": lengths}), x, y)
 
 
 @pytest.mark.parametrize("k", SMOOTH, ids=repr)
-def test_profiles_agree_with_complex_steps(k: mc.Radial) -> None:
+def test_profiles_agree_with_complex_steps(k: mc.kernels.Radial) -> None:
     s, h = np.array([0.0, 1e-9, 0.3, 1.0, 7.0, 60.0]), 1e-150
     steps = k.profile(s + 1j * h).imag / h
     np.testing.assert_allclose(k.profile_slope(s + 0.0), steps, rtol=1e-12, atol=1e-300)
@@ -282,7 +288,7 @@ def test_profiles_agree_with_complex_steps(k: mc.Radial) -> None:
 @pytest.mark.parametrize("shape", [0.05, 1.0, 40.0])
 def test_the_partial_in_the_shape_agrees_with_complex_steps(shape: float) -> None:
     s, h = np.array([0.0, 1e-9, 0.3, 1.0, 7.0, 1e6]), 1e-150
-    k = mc.RationalQuadratic(shape)
+    k = mc.kernels.RationalQuadratic(shape)
     moved = replace(k)
     object.__setattr__(moved, "shape", shape + 1j * h)
     found = k.profile_partials(s)["shape"]
@@ -300,22 +306,28 @@ def test_slopes_and_partials_vanish_where_points_coincide(k: mc.Kernel) -> None:
 
 @pytest.mark.parametrize("k", ALL, ids=repr)
 def test_slopes_are_refused_for_complex_points(k: mc.Kernel) -> None:
-    with pytest.raises(mc.NotDifferentiable, match="real vectors only"):
+    with pytest.raises(mc.errors.NotDifferentiable, match="real vectors only"):
         k.slopes(X + 1j)
 
 
 @pytest.mark.parametrize("k", [k for k in ALL if not isinstance(k, mc.Laplacian)], ids=repr)
 def test_complex_points_are_points_of_twice_as_many_real_coordinates(k: mc.Kernel) -> None:
     z = X + 1j * X[::-1]
-    bandwidth = mc.parameters(k)["bandwidth"]
+    bandwidth = mc.kernels.parameters(k)["bandwidth"]
     doubled = bandwidth * 2 if isinstance(bandwidth, tuple) else bandwidth
-    real = mc.with_parameters(k, {"bandwidth": doubled})
+    real = mc.kernels.with_parameters(k, {"bandwidth": doubled})
     np.testing.assert_allclose(k(z), real(np.hstack([X, X[::-1]])), rtol=1e-13)
 
 
 @pytest.mark.parametrize(
     "kernel",
-    [mc.Gaussian, mc.Laplacian, mc.Matern, mc.RationalQuadratic, mc.NegativeDistance],
+    [
+        mc.Gaussian,
+        mc.Laplacian,
+        mc.Matern,
+        mc.kernels.RationalQuadratic,
+        mc.kernels.NegativeDistance,
+    ],
     ids=lambda c: str(c.__name__),
 )
 @pytest.mark.parametrize(
@@ -340,7 +352,7 @@ def test_complex_points_are_points_of_twice_as_many_real_coordinates(k: mc.Kerne
 def test_bandwidths_outside_the_domain_are_refused(
     kernel: Callable[..., mc.Kernel], bandwidth: object, message: str
 ) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
         kernel(bandwidth=bandwidth)
 
 
@@ -348,7 +360,7 @@ def test_bandwidths_outside_the_domain_are_refused(
 def test_a_wrong_number_of_bandwidths_is_named(k: mc.Kernel) -> None:
     message = "2 bandwidths but the points have 3 coordinates; give one bandwidth, or one per"
     for call in (k, k.diag, k.slopes, k.partials):
-        with pytest.raises(mc.InvalidInput, match=message):
+        with pytest.raises(mc.errors.InvalidInput, match=message):
             call(np.ones((2, 3)))
 
 
@@ -361,15 +373,15 @@ def test_sequences_and_numpy_numbers_are_bandwidths() -> None:
 
 @pytest.mark.parametrize("shape", [0.0, -1.0, float("nan"), float("inf"), None])
 def test_the_shape_of_a_rational_quadratic_is_positive(shape: object) -> None:
-    with pytest.raises(mc.InvalidParameter, match="shape must be a number > 0, found"):
-        mc.RationalQuadratic(shape)  # type: ignore[arg-type]
+    with pytest.raises(mc.errors.InvalidParameter, match="shape must be a number > 0, found"):
+        mc.kernels.RationalQuadratic(shape)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("norm", [3.0, 2.0 + 1e-9, 0.5, -1.0])
 def test_norms_without_a_proof_are_refused(norm: float) -> None:
-    with pytest.raises(mc.NotPositiveDefinite, match="1 <= p <= 2 only, found norm"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="1 <= p <= 2 only, found norm"):
         mc.Laplacian(norm=norm)
-    with pytest.raises(mc.InvalidParameter, match="norm must be a number, found nan"):
+    with pytest.raises(mc.errors.InvalidParameter, match="norm must be a number, found nan"):
         mc.Laplacian(norm=float("nan"))
 
 
@@ -382,14 +394,14 @@ def test_the_exponential_of_the_cubic_norm_is_not_positive_definite() -> None:
 
 @pytest.mark.parametrize("exponent", [2.5, 2.0 + 1e-9, 4.0])
 def test_powers_of_the_distance_above_two_are_refused(exponent: float) -> None:
-    with pytest.raises(mc.NotPositiveDefinite, match="0 < β <= 2 only, found exponent"):
-        mc.NegativeDistance(exponent)
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="0 < β <= 2 only, found exponent"):
+        mc.kernels.NegativeDistance(exponent)
 
 
 @pytest.mark.parametrize("exponent", [0.0, -1.0, float("nan"), None])
 def test_powers_of_the_distance_are_positive(exponent: object) -> None:
-    with pytest.raises(mc.InvalidParameter, match="exponent must be a number > 0"):
-        mc.NegativeDistance(exponent)  # type: ignore[arg-type]
+    with pytest.raises(mc.errors.InvalidParameter, match="exponent must be a number > 0"):
+        mc.kernels.NegativeDistance(exponent)  # type: ignore[arg-type]
 
 
 def test_powers_above_two_are_not_conditionally_definite_and_those_below_are() -> None:
@@ -399,8 +411,8 @@ def test_powers_above_two_are_not_conditionally_definite_and_those_below_are() -
     x = RNG.normal(size=(30, 3))
     centring = np.eye(30) - 1.0 / 30
     for exponent in (0.3, 1.0, 1.9, 2.0):
-        assert_positive(centring @ mc.NegativeDistance(exponent)(x) @ centring)
-    assert smallest_eigenvalue(mc.NegativeDistance()(x)) < -1.0
+        assert_positive(centring @ mc.kernels.NegativeDistance(exponent)(x) @ centring)
+    assert smallest_eigenvalue(mc.kernels.NegativeDistance()(x)) < -1.0
 
 
 @pytest.mark.parametrize("k", BOUNDED, ids=repr)
@@ -409,7 +421,7 @@ def test_bounded_kernels_are_positive_definite_with_unit_diagonal(k: mc.Kernel) 
     assert_positive(K)
     assert np.array_equal(np.diag(K), np.ones(40))
     assert np.all((K > 0.0) & (K <= 1.0))
-    assert k.kind is mc.Kind.POSITIVE
+    assert k.kind is mc.kernels.Kind.POSITIVE
     assert k.proof.startswith(f"{type(k).__name__}: ")
 
 
@@ -418,8 +430,8 @@ def test_bounded_kernels_are_positive_definite_with_unit_diagonal(k: mc.Kernel) 
     [
         (mc.Gaussian("median"), 2.0),
         (mc.Matern(2.5, "median"), 2.0),
-        (mc.RationalQuadratic(1.0, "median"), 2.0),
-        (mc.NegativeDistance(1.0, "median"), 2.0),
+        (mc.kernels.RationalQuadratic(1.0, "median"), 2.0),
+        (mc.kernels.NegativeDistance(1.0, "median"), 2.0),
         (mc.Laplacian("median"), 1.0),
         (mc.Laplacian("median", 1.5), 1.5),
     ],
@@ -430,20 +442,20 @@ def test_the_median_rule_is_the_median_distance_in_the_kernels_norm(
 ) -> None:
     pairs = distances(X, X, norm)[np.triu_indices(5, 1)]
     expected = np.sqrt(np.median(pairs**2))
-    assert mc.parameters(k.resolve(X))["bandwidth"] == pytest.approx(expected, rel=1e-13)
+    assert mc.kernels.parameters(k.resolve(X))["bandwidth"] == pytest.approx(expected, rel=1e-13)
 
 
 def test_the_median_rule_ignores_copies_of_points() -> None:
     copies = np.repeat(X, 7, axis=0)
     expected = np.median(distances(X, X)[np.triu_indices(5, 1)] ** 2)
-    found = mc.parameters(mc.Gaussian("median").resolve(copies))["bandwidth"]
+    found = mc.kernels.parameters(mc.Gaussian("median").resolve(copies))["bandwidth"]
     assert found == pytest.approx(np.sqrt(expected), rel=1e-13)
 
 
 def test_the_median_rule_samples_large_data_and_is_repeatable() -> None:
     x = RNG.normal(size=(2500, 3))
-    first = mc.parameters(mc.Gaussian("median").resolve(x))["bandwidth"]
-    assert first == mc.parameters(mc.Gaussian("median").resolve(x.copy()))["bandwidth"]
+    first = mc.kernels.parameters(mc.Gaussian("median").resolve(x))["bandwidth"]
+    assert first == mc.kernels.parameters(mc.Gaussian("median").resolve(x.copy()))["bandwidth"]
     whole = np.median(distances(x[:1200], x[1200:]))
     assert first == pytest.approx(whole, rel=0.02)
 
@@ -459,8 +471,8 @@ def test_the_scale_rule_is_that_of_scikit_learn() -> None:
 @pytest.mark.parametrize("unit", [2.0**-660, 2.0**-100, 2.0**100, 2.0**660])
 @pytest.mark.parametrize("k", [mc.Gaussian(), mc.Laplacian(norm=1.5)], ids=repr)
 def test_rules_are_equivariant_under_units(k: mc.Kernel, rule: str, unit: float) -> None:
-    k = mc.with_parameters(k, {"bandwidth": rule})
-    here, there = (mc.parameters(k.resolve(u * X))["bandwidth"] for u in (1.0, unit))
+    k = mc.kernels.with_parameters(k, {"bandwidth": rule})
+    here, there = (mc.kernels.parameters(k.resolve(u * X))["bandwidth"] for u in (1.0, unit))
     assert there == pytest.approx(unit * here, rel=1e-13)
     np.testing.assert_allclose(
         k.resolve(unit * X)(unit * X), k.resolve(X)(X), rtol=1e-12
@@ -477,14 +489,16 @@ def test_a_resolved_kernel_stays_as_it_is() -> None:
 def test_a_rule_must_be_resolved_before_use(rule: str) -> None:
     k = mc.Gaussian(rule)
     for call in (k, k.diag, k.slopes, k.partials):
-        with pytest.raises(mc.InvalidParameter, match=r"call k.resolve\(x\) first"):
+        with pytest.raises(mc.errors.InvalidParameter, match=r"call k.resolve\(x\) first"):
             call(X)
 
 
 @pytest.mark.parametrize("rule", ["median", "scale"])
 @pytest.mark.parametrize("x", [[], [[1.0]], [[0.1], [0.1], [0.1]], np.full((9, 3), 1e200 / 3)])
 def test_rules_are_undefined_for_data_that_do_not_vary(rule: str, x: Any) -> None:
-    with pytest.raises((mc.InvalidInput, mc.InvalidParameter), match=f"'{rule}' is undefined"):
+    with pytest.raises(
+        (mc.errors.InvalidInput, mc.errors.InvalidParameter), match=f"'{rule}' is undefined"
+    ):
         mc.Gaussian(rule).resolve(x)
 
 
@@ -507,7 +521,7 @@ FAR: list[tuple[mc.Kernel, Callable[[list[Any]], Any]]] = [
         ),
     ),
     (
-        mc.RationalQuadratic(0.5, SIGMA),
+        mc.kernels.RationalQuadratic(0.5, SIGMA),
         lambda g: 1 / mpmath.sqrt(1 + squares(g) / mpmath.mpf(SIGMA) ** 2),
     ),
     (mc.Laplacian(SIGMA), lambda g: mpmath.exp(-sum(map(abs, g)) / mpmath.mpf(SIGMA))),
@@ -526,7 +540,7 @@ def test_kernels_keep_their_accuracy_far_from_the_origin(columns: int, offset: f
     gaps = exact_gaps(x, x[::3])
     for k, exact in FAR:
         lengths = (SIGMA,) * columns
-        per_column = mc.with_parameters(k, {"bandwidth": lengths})
+        per_column = mc.kernels.with_parameters(k, {"bandwidth": lengths})
         with mpmath.workdps(30):
             values = [[exact(pair) for pair in row] for row in gaps]
         for kernel in (k, per_column):
@@ -547,7 +561,7 @@ def test_neighbouring_doubles_far_from_the_origin_keep_their_distance(
     x = 1e8 + ulp * np.arange(12.0)[:, None] * np.ones(columns)
     lengths = (0.3,) * columns if bandwidth == "each" else 0.3
     exact = -ulp * np.abs(np.arange(12.0)[:, None] - np.arange(12.0)) * np.sqrt(columns) / 0.3
-    found = mc.NegativeDistance(1.0, lengths)(x)
+    found = mc.kernels.NegativeDistance(1.0, lengths)(x)
     np.testing.assert_allclose(found, exact, rtol=1e-14)
 
 
@@ -589,7 +603,7 @@ def test_huge_data_are_infinitely_far_apart(k: mc.Kernel, unit: float) -> None:
     assert np.all(k.partials(x)["bandwidth"] == 0.0)
 
 
-@pytest.mark.parametrize("k", [*DECAYING, mc.RationalQuadratic(2.0)], ids=repr)
+@pytest.mark.parametrize("k", [*DECAYING, mc.kernels.RationalQuadratic(2.0)], ids=repr)
 @pytest.mark.parametrize("unit", [5e-324, 1e-307, 1e-200])
 def test_tiny_data_are_one_point(k: mc.Kernel, unit: float) -> None:
     x = unit * np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 1.0]])
@@ -600,7 +614,7 @@ def test_tiny_data_are_one_point(k: mc.Kernel, unit: float) -> None:
 
 def test_a_rational_quadratic_of_huge_data_vanishes() -> None:
     x = 1e200 * np.array([[0.0], [1.0]])
-    K = mc.RationalQuadratic(1.0)(x)
+    K = mc.kernels.RationalQuadratic(1.0)(x)
     assert np.array_equal(np.diag(K), np.ones(2))
     assert 0.0 <= K[0, 1] < 1e-290
 
@@ -611,16 +625,16 @@ def test_distances_keep_the_whole_range_of_doubles(
     unit: float, bandwidth: float | tuple[float, ...]
 ) -> None:
     x = unit * np.array([[0.0, 0.0], [3.0, 4.0]])
-    k = mc.NegativeDistance(1.0, bandwidth)
+    k = mc.kernels.NegativeDistance(1.0, bandwidth)
     assert k(x)[0, 1] == pytest.approx(-10.0 * unit, rel=1e-14)
     assert k.slopes(x)[0, 1] == pytest.approx(np.array([1.2, 1.6]), rel=1e-14)
-    root = mc.NegativeDistance(0.5, bandwidth)(x)[0, 1]
+    root = mc.kernels.NegativeDistance(0.5, bandwidth)(x)[0, 1]
     assert root == pytest.approx(-np.sqrt(10.0) * np.sqrt(unit), rel=1e-14)
 
 
 def test_powers_that_overflow_are_refused_by_name() -> None:
-    with pytest.raises(mc.InvalidInput, match=r"not a finite number at \(0, 1\)"):
-        mc.NegativeDistance(2.0)(np.array([[0.0], [1e200]]))
+    with pytest.raises(mc.errors.InvalidInput, match=r"not a finite number at \(0, 1\)"):
+        mc.kernels.NegativeDistance(2.0)(np.array([[0.0], [1e200]]))
 
 
 @pytest.mark.parametrize("bandwidth", [1e-310, 1e-200, 1e-10, 1e10, 1e200, 1e300])
@@ -641,7 +655,7 @@ def test_bandwidth_and_data_in_one_unit_cancel() -> None:
             mc.Laplacian(unit),
             mc.Gaussian((unit,)),
         ):
-            near = mc.with_parameters(k, {"bandwidth": 1.0})([[0.0]], [[1.5]])
+            near = mc.kernels.with_parameters(k, {"bandwidth": 1.0})([[0.0]], [[1.5]])
             np.testing.assert_allclose(k([[0.0]], [[1.5 * unit]]), near, rtol=1e-13)
 
 
@@ -714,7 +728,7 @@ def test_rules_read_other_array_libraries(library: str, rule: str) -> None:
 def test_rational_quadratics_outlast_the_squares_of_distances(
     shape: float, r: float, bandwidth: Bandwidth
 ) -> None:
-    k = mc.RationalQuadratic(shape, bandwidth)
+    k = mc.kernels.RationalQuadratic(shape, bandwidth)
     length = bandwidth[0] if isinstance(bandwidth, tuple) else bandwidth
     a = mpmath.mpf(shape)
     ratio = (mpmath.mpf(r) / mpmath.mpf(length)) ** 2 / (2 * a)
@@ -728,7 +742,7 @@ def test_rational_quadratics_outlast_the_squares_of_distances(
         assert partials["bandwidth"].item() == pytest.approx(in_length, rel=1e-10)
         slope = float(exact * share * 2 * a / mpmath.mpf(r))
         assert k.slopes([[0.0]], [[r]]).item() == pytest.approx(slope, rel=1e-10)
-    assert mc.RationalQuadratic(1e-320)([[0.0]], [[r]]) == 1.0  # where s/2a is no double
+    assert mc.kernels.RationalQuadratic(1e-320)([[0.0]], [[r]]) == 1.0  # where s/2a is no double
 
 
 @pytest.mark.parametrize("nu", [0.1, 0.3, 0.5, 0.7, 0.95, 1.0])
@@ -740,7 +754,7 @@ def test_slopes_of_rough_kernels_are_right_wherever_they_are_doubles(nu: float, 
     k = mc.Matern(nu)
     assert k.slopes([[r]], [[0.0]]).item() == pytest.approx(-descent, rel=1e-12)
     assert k.partials([[r]], [[0.0]])["bandwidth"].item() == pytest.approx(descent * r, rel=1e-12)
-    assert mc.Sobolev(nu + 0.5, np.sqrt(1.0 / (2.0 * nu))).slopes(
+    assert mc.kernels.Sobolev(nu + 0.5, np.sqrt(1.0 / (2.0 * nu))).slopes(
         [[r]], [[0.0]]
     ).item() == pytest.approx(-descent, rel=1e-12)
 
@@ -748,10 +762,10 @@ def test_slopes_of_rough_kernels_are_right_wherever_they_are_doubles(nu: float, 
 @pytest.mark.parametrize("kernel", [mc.Gaussian, mc.Laplacian, mc.Matern])
 def test_medians_of_data_near_the_largest_double(kernel: Callable[..., mc.Kernel]) -> None:
     resolved = kernel(bandwidth="median").resolve([[1.7e308], [-1.7e308], [0.0]])
-    assert mc.parameters(resolved)["bandwidth"] == 1.7e308
-    with pytest.raises(mc.InvalidParameter, match="'median' of these data is too large"):
+    assert mc.kernels.parameters(resolved)["bandwidth"] == 1.7e308
+    with pytest.raises(mc.errors.InvalidParameter, match="'median' of these data is too large"):
         kernel(bandwidth="median").resolve([[1.7e308], [-1.7e308]])
-    with pytest.raises(mc.InvalidParameter, match="'median' of these data is too large"):
+    with pytest.raises(mc.errors.InvalidParameter, match="'median' of these data is too large"):
         mc.Laplacian("median", norm=1.5).resolve([[1e300], [0.0], [1.0]])
 
 

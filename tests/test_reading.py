@@ -61,7 +61,7 @@ def test_supplementary_variables_are_those_of_factominer() -> None:
     near(aligned(variables.coordinates, expected["coord"]), expected["coord"])
     near(aligned(variables.correlations, expected["cor"]), expected["cor"])
     near(variables.cos2, expected["cos2"])
-    with pytest.raises(mc.NotAvailable, match="only active variables"):
+    with pytest.raises(mc.errors.NotAvailable, match="only active variables"):
         _ = variables.contributions
 
 
@@ -236,7 +236,7 @@ def test_the_individual_at_the_barycentre_has_no_cos2_and_is_named() -> None:
 
 def test_a_negative_squared_distance_is_said_to_be_one() -> None:
     people = Individuals(np.ones((2, 1)), np.array([1.0, -0.5]), np.ones(2) / 2, np.ones(1))
-    with pytest.raises(mc.NotPositiveDefinite, match="individual 1"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="individual 1"):
         _ = people.cos2
 
 
@@ -289,12 +289,12 @@ def test_outliers_have_three_measures() -> None:
 
 @pytest.mark.parametrize("rows", [[50], [-1], [1.5]])
 def test_rows_that_do_not_exist_are_not_removed(rows: list[Any]) -> None:
-    with pytest.raises(mc.MercerError, match="row"):
+    with pytest.raises(mc.errors.MercerError, match="row"):
         mc.PCA(2).fit(X).without(rows)
 
 
 def test_all_rows_cannot_be_removed() -> None:
-    with pytest.raises(mc.InvalidInput, match="would remain"):
+    with pytest.raises(mc.errors.InvalidInput, match="would remain"):
         mc.PCA(2).fit(X).without(range(50))
 
 
@@ -363,7 +363,7 @@ def test_data_frames_come_back_in_the_users_library(library: str) -> None:
 
 
 def test_a_library_that_is_none_is_refused() -> None:
-    with pytest.raises(mc.InvalidParameter, match="pandas, polars, pyarrow"):
+    with pytest.raises(mc.errors.InvalidParameter, match="pandas, polars, pyarrow"):
         mc.PCA(2).fit(X).individuals_.table("excel")
 
 
@@ -371,9 +371,9 @@ def test_columns_are_given_in_any_form() -> None:
     column = np.arange(3)
     for form in ({"x0": column}, column, column[:, None], [0, 1, 2]):
         assert list(columns_of(form, 3, "variables")) == ["x0"]
-    with pytest.raises(mc.InvalidInput, match=r"'b' has shape \(2,\) for 3 individuals"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"'b' has shape \(2,\) for 3 individuals"):
         columns_of({"a": column, "b": [1, 2]}, 3, "variables")
-    with pytest.raises(mc.InvalidInput, match="shape"):
+    with pytest.raises(mc.errors.InvalidInput, match="shape"):
         columns_of(np.zeros((3, 1, 1)), 3, "variables")
 
 
@@ -381,9 +381,9 @@ def test_a_missing_label_and_a_missing_number_are_named() -> None:
     model = mc.PCA(2).fit(X)
     labels: list[Any] = LABELS.tolist()
     labels[4] = None
-    with pytest.raises(mc.InvalidInput, match="'group' has no label in row 4"):
+    with pytest.raises(mc.errors.InvalidInput, match="'group' has no label in row 4"):
         model.supplementary(categories={"group": np.array(labels, object)})
-    with pytest.raises(mc.InvalidInput, match="variable 'height'"):
+    with pytest.raises(mc.errors.InvalidInput, match="variable 'height'"):
         model.supplementary(variables={"height": np.full(50, np.nan)})
 
 
@@ -457,7 +457,7 @@ def test_every_kind_of_missing_label_is_refused_by_its_row() -> None:
         (np.r_[np.nan, np.ones(49)], 0),
         (times, 0),
     ]:
-        with pytest.raises(mc.InvalidInput, match=f"has no label in row {row}"):
+        with pytest.raises(mc.errors.InvalidInput, match=f"has no label in row {row}"):
             model.supplementary(categories=labels)
 
 
@@ -491,11 +491,11 @@ def test_variables_are_represented_in_a_kernel_pca() -> None:
 @pytest.mark.parametrize("what", ["variables", "categories"])
 @pytest.mark.parametrize("given", [{}, np.empty((50, 0))], ids=["mapping", "array"])
 def test_a_table_without_columns_is_refused(what: str, given: Any) -> None:
-    with pytest.raises(mc.InvalidInput, match=f"{what} hold no columns"):
+    with pytest.raises(mc.errors.InvalidInput, match=f"{what} hold no columns"):
         fitted("pca").supplementary(**{what: given})
 
 
 @pytest.mark.parametrize("name", MODELS)
 def test_weights_without_a_finite_sum_are_refused(name: str) -> None:
-    with pytest.raises(mc.InvalidInput, match="a finite sum"):
+    with pytest.raises(mc.errors.InvalidInput, match="a finite sum"):
         fitted(name, sample_weight=np.full(50, 1e308))

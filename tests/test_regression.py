@@ -369,9 +369,11 @@ def test_every_part_of_cross_validation_holds_both_labels() -> None:
     model = mc.KernelRegression(mc.Gaussian(1.0), None, "constant", "logistic").fit(X, rare)
     assert 0 < model.penalty_ < np.inf
     rare[0] = -1.0
-    with pytest.raises(mc.InvalidInput, match="fits 48 of 60 points at a time, where .*separates"):
+    with pytest.raises(
+        mc.errors.InvalidInput, match="fits 48 of 60 points at a time, where .*separates"
+    ):
         mc.KernelRegression(mc.Gaussian(1.0), None, "constant", "logistic").fit(X, rare)
-    with pytest.raises(mc.InvalidInput, match="fits 1 of 2 points at a time"):
+    with pytest.raises(mc.errors.InvalidInput, match="fits 1 of 2 points at a time"):
         mc.KernelRegression(mc.Gaussian(1.0), None, "constant", "absolute").fit(X[:2], Y[:2])
 
 
@@ -410,7 +412,7 @@ def test_penalties_of_any_size_have_a_gap_or_a_reason(loss: str) -> None:
             assert near.objective_ <= 1e-6 * of_zero
             assert near.gap_ - near.rounding_ <= 1e-8 * of_zero
     if loss not in ("squared", "logistic"):
-        with pytest.raises(mc.InvalidParameter, match="give a smaller one"):
+        with pytest.raises(mc.errors.InvalidParameter, match="give a smaller one"):
             mc.KernelRegression(mc.Gaussian(1.0), 1e300, None, loss).fit(X, targets(loss))
 
 
@@ -441,10 +443,10 @@ def test_weights_of_any_size_are_shares() -> None:
         np.testing.assert_allclose(other.predict(NEW), one, rtol=1e-9)
     light = np.where(np.arange(60) == 7, 1e-30, 1.0)
     assert mc.KernelRegression(mc.Gaussian(1.0), 1e-2).fit(X, Y, light).gap_ < 1e-12
-    with pytest.raises(mc.InvalidInput, match="weight 1e-30 at row 7"):
+    with pytest.raises(mc.errors.InvalidInput, match="weight 1e-30 at row 7"):
         mc.KernelRegression(mc.Gaussian(1.0), 1e-2, loss="absolute").fit(X, Y, light)
     for wrong, message in (("heavy", "sample_weight: 'heavy'"), ([np.inf] * 60, "row 0 holds inf")):
-        with pytest.raises(mc.InvalidInput, match=message):
+        with pytest.raises(mc.errors.InvalidInput, match=message):
             mc.KernelRegression(mc.Gaussian(1.0), 1e-2).fit(X, Y, wrong)
 
 
@@ -504,7 +506,7 @@ def test_targets_in_the_null_space_leave_nothing_to_penalise() -> None:
 
 def test_losses_with_corners_say_how_many_points_they_take() -> None:
     many = np.zeros((8_001, 1))
-    with pytest.raises(mc.InvalidParameter, match="up to 8000 points"):
+    with pytest.raises(mc.errors.InvalidParameter, match="up to 8000 points"):
         mc.KernelRegression(mc.Gaussian(1.0), 1e-2, loss="absolute").fit(many, many[:, 0])
 
 
@@ -588,12 +590,12 @@ def test_landmarks_choose_their_penalty_and_say_what_they_cannot() -> None:
     assert few.degrees_of_freedom_ == pytest.approx(freedom, rel=1e-9)
     mean_square = WEIGHTS @ (Y - few.predict(X)) ** 2 / WEIGHTS.sum()
     assert few.criterion_ == pytest.approx(mean_square / (1.0 - freedom / 60) ** 2, rel=1e-9)
-    words = mc.KernelRegression(mc.StringSpectrum(2), 1e-2, landmarks=2)
+    words = mc.KernelRegression(mc.kernels.StringSpectrum(2), 1e-2, landmarks=2)
     assert len(words.fit(["ab", "abab", "ba"], [1.0, 2.0, 0.0]).X_fit_) <= 2
-    with pytest.raises(mc.InvalidParameter, match="standard deviation"):
+    with pytest.raises(mc.errors.InvalidParameter, match="standard deviation"):
         model.predict(NEW, return_std=True)
     for change in ({"loss": "absolute"}, {"criterion": "reml"}):
-        with pytest.raises(mc.InvalidParameter, match="landmarks are for squared loss"):
+        with pytest.raises(mc.errors.InvalidParameter, match="landmarks are for squared loss"):
             mc.KernelRegression(mc.Gaussian(1.0), 1e-2, landmarks=5, **change).fit(X, Y)  # type: ignore[arg-type]
 
 
@@ -611,7 +613,7 @@ def test_deviations_are_those_of_a_gaussian_process() -> None:
     _, wide = model.confidence_band(NEW, 0.9, observation=True)
     total = np.sqrt(deviations**2 + model.noise_variance_)
     np.testing.assert_allclose(wide - values, 1.6448536 * total, rtol=1e-6)
-    with pytest.raises(mc.InvalidParameter, match="confidence"):
+    with pytest.raises(mc.errors.InvalidParameter, match="confidence"):
         model.confidence_band(NEW, 95.0)
 
 
@@ -639,7 +641,7 @@ def test_an_infinite_penalty_has_the_deviations_of_least_squares(weights: Any) -
 def test_more_points_than_are_factored_have_no_estimate_of_the_noise(monkeypatch: Any) -> None:
     model = mc.KernelRegression(mc.Gaussian(1.0), 1e-2).fit(X, Y)
     monkeypatch.setattr("mercer.regression.kernel.DIRECT", 50)
-    with pytest.raises(mc.InvalidParameter, match="up to 50 points, and here are 60"):
+    with pytest.raises(mc.errors.InvalidParameter, match="up to 50 points, and here are 60"):
         model.predict(NEW, return_std=True)
     with pytest.raises(AttributeError, match="up to 50 points"):
         _ = model.degrees_of_freedom_
@@ -670,7 +672,7 @@ def test_points_of_any_kind_are_regressed() -> None:
     np.testing.assert_allclose(model.predict(["aaab", "b"]), [1.0, -2.0], atol=1e-3)
     sets = [{1, 2}, {2}, {1, 3}, {3, 4}, set()]
     sizes = np.array([len(s) for s in sets], float)
-    fitted = mc.KernelRegression(mc.Intersection(), 1e-8).fit(sets, sizes)
+    fitted = mc.KernelRegression(mc.kernels.Intersection(), 1e-8).fit(sets, sizes)
     np.testing.assert_allclose(fitted.predict([{1, 4}, {2, 3}]), [2.0, 2.0], atol=1e-4)
 
 
@@ -688,7 +690,7 @@ def test_a_precomputed_matrix_is_the_kernel() -> None:
         mc.KernelRegression(kernel, criterion="cv").fit(X, Y),
     ]
     assert chosen[0].penalty_ == chosen[1].penalty_
-    with pytest.raises(mc.InvalidParameter, match="precomputed"):
+    with pytest.raises(mc.errors.InvalidParameter, match="precomputed"):
         mc.KernelRegression("precomputed", 1e-2, "linear").fit(kernel(X), Y)
 
 
@@ -718,9 +720,9 @@ def test_functions_of_the_null_space_may_be_any() -> None:
 
 def test_labels_that_the_null_space_separates_have_no_logistic_fit() -> None:
     separated = np.where(X[:, 0] > 0.3, 1.0, -1.0)
-    with pytest.raises(mc.InvalidInput, match="separates"):
+    with pytest.raises(mc.errors.InvalidInput, match="separates"):
         mc.KernelRegression(mc.Gaussian(1.0), 1e-2, "linear", "logistic").fit(X, separated)
-    with pytest.raises(mc.InvalidInput, match="separates"):
+    with pytest.raises(mc.errors.InvalidInput, match="separates"):
         mc.KernelRegression(mc.Gaussian(1.0), 1e-2, "constant", "logistic").fit(X, np.ones(60))
     model = mc.KernelRegression(mc.Gaussian(1.0), 1e-2, "constant", "logistic").fit(X, separated)
     assert model.gap_ - model.rounding_ <= 1e-8 * model.objective_
@@ -731,46 +733,46 @@ def test_labels_that_the_null_space_separates_have_no_logistic_fit() -> None:
 
 def test_what_cannot_be_is_refused() -> None:
     kernel = mc.Gaussian(1.0)
-    with pytest.raises(mc.InvalidInput, match="labels -1 and 1, and y has"):
+    with pytest.raises(mc.errors.InvalidInput, match="labels -1 and 1, and y has"):
         mc.KernelRegression(kernel, 1e-2, loss="hinge").fit(X, Y)
     some, most = np.where(np.arange(60) % 9 == 0, 0.0, LABELS), np.arange(60) > 0
-    with pytest.raises(mc.InvalidInput, match="at row 9; "):
+    with pytest.raises(mc.errors.InvalidInput, match="at row 9; "):
         mc.KernelRegression(kernel, 1e-2, loss="hinge").fit(X, some, most)
-    with pytest.raises(mc.InvalidParameter, match="loss must be one of"):
+    with pytest.raises(mc.errors.InvalidParameter, match="loss must be one of"):
         mc.KernelRegression(kernel, 1e-2, loss="cubic").fit(X, Y)
     for penalty in (-1.0, np.nan, "much"):
-        with pytest.raises(mc.InvalidParameter, match="penalty"):
+        with pytest.raises(mc.errors.InvalidParameter, match="penalty"):
             mc.KernelRegression(kernel, penalty).fit(X, Y)  # type: ignore[arg-type]
     for penalty in (0.0, np.inf):
-        with pytest.raises(mc.InvalidParameter, match="penalty"):
+        with pytest.raises(mc.errors.InvalidParameter, match="penalty"):
             mc.KernelRegression(kernel, penalty, loss="absolute").fit(X, Y)
     for space in ("quadratic", 3, np.ones((60, 1)), ["constant"]):
-        with pytest.raises(mc.InvalidParameter, match="null_space must be None"):
+        with pytest.raises(mc.errors.InvalidParameter, match="null_space must be None"):
             mc.KernelRegression(kernel, 1e-2, space).fit(X, Y)  # type: ignore[arg-type]
     for loss in LOSSES:
         nothing = mc.KernelRegression(kernel, 1e-2, lambda x: 0.0 * x[:, 0], loss)
         with pytest.raises(SingularSystem, match="dependent"):
             nothing.fit(X, targets(loss))
-    with pytest.raises(mc.InvalidParameter, match="each of 60 points"):
+    with pytest.raises(mc.errors.InvalidParameter, match="each of 60 points"):
         mc.KernelRegression(kernel, 1e-2, lambda x: np.ones(3)).fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="criterion must be"):
+    with pytest.raises(mc.errors.InvalidParameter, match="criterion must be"):
         mc.KernelRegression(kernel, criterion="aic").fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="squared loss"):
+    with pytest.raises(mc.errors.InvalidParameter, match="squared loss"):
         mc.KernelRegression(kernel, loss="hinge", criterion="gcv").fit(X, LABELS)
     with pytest.raises(SingularSystem, match="dependent"):
         mc.KernelRegression(kernel, 1e-2, "linear").fit(np.c_[X, X[:, 0]], Y)
     with pytest.raises(SingularSystem, match="null space"):
-        mc.KernelRegression(mc.NegativeDistance(1.0), 1e-2).fit(X, Y)
+        mc.KernelRegression(mc.kernels.NegativeDistance(1.0), 1e-2).fit(X, Y)
     with pytest.raises(SingularSystem, match="larger penalty"):
         mc.KernelRegression(kernel, 0.0).fit(np.vstack([X, X]), np.append(Y, Y))
-    with pytest.raises(mc.InvalidInput, match="complex"):
-        mc.KernelRegression(mc.FeatureMap(lambda x: x * 1j), 1e-2).fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="quantile"):
+    with pytest.raises(mc.errors.InvalidInput, match="complex"):
+        mc.KernelRegression(mc.kernels.FeatureMap(lambda x: x * 1j), 1e-2).fit(X, Y)
+    with pytest.raises(mc.errors.InvalidParameter, match="quantile"):
         mc.KernelRegression(kernel, 1e-2, loss="quantile", quantile=1.0).fit(X, Y)
     model = mc.KernelRegression(kernel, 1e-2, loss="huber").fit(X, Y)
-    with pytest.raises(mc.InvalidParameter, match="Gaussian process"):
+    with pytest.raises(mc.errors.InvalidParameter, match="Gaussian process"):
         model.predict(NEW, return_std=True)
-    with pytest.raises(mc.InvalidParameter, match="probability"):
+    with pytest.raises(mc.errors.InvalidParameter, match="probability"):
         model.probability(NEW)
     with pytest.raises(AttributeError, match="squared"):
         _ = model.degrees_of_freedom_
@@ -783,7 +785,7 @@ def test_a_gap_that_stays_open_is_told() -> None:
 
 
 def test_conditionally_positive_kernels_are_thin_plates_of_their_kind() -> None:
-    model = mc.KernelRegression(mc.NegativeDistance(1.0), 0.0, "constant").fit(X, Y)
+    model = mc.KernelRegression(mc.kernels.NegativeDistance(1.0), 0.0, "constant").fit(X, Y)
     np.testing.assert_allclose(model.predict(X), Y, atol=1e-11)
     assert abs(model.dual_coef_.sum()) < 1e-11
 

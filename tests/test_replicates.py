@@ -27,7 +27,7 @@ from mercer.resampling import Resampling
 from tests.browser import started, visit
 from tests.hostile import HOSTILE
 
-SOFT = mc.Inference(power=2.0)
+SOFT = mc.networks.Inference(power=2.0)
 MODEL = {"genes": 40, "hubs": 4, "effect": 0.8, "strength": 0.95}
 
 
@@ -40,8 +40,8 @@ def quick() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def study() -> mc.ReplicateStudy:
-    model = mc.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
+def study() -> mc.networks.ReplicateStudy:
+    model = mc.networks.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
     table = model.table(8, np.random.default_rng(1))
     return mc.replicate_study(table, "condition", infer=SOFT, draws=12, samples=60, random_state=0)
 
@@ -181,8 +181,8 @@ def p_values(counts: tuple[int, ...], effect: float, seed: int, shift: float = 0
         parts.append(x + shift * rng.standard_normal(6))
     labels = np.repeat(np.arange(len(counts)), counts)
     data = as_expression(np.concatenate(parts), labels.tolist())
-    compare = Comparison(mc.AlignedEdges(), data.genes)
-    test = Permuted(residuals(data), mc.Inference(), compare, seed)
+    compare = Comparison(mc.kernels.AlignedEdges(), data.genes)
+    test = Permuted(residuals(data), mc.networks.Inference(), compare, seed)
     return list(
         test.run(
             test.tasks(39, 39 if len(counts) > 2 else 0), Resampling(1, seed, threads=1)
@@ -204,9 +204,9 @@ def test_without_centring_other_means_would_look_like_networks() -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((16, 4)) + np.repeat([[0.0] * 4, [9.0] * 4], 8, axis=0)
     data = as_expression(x, ["a"] * 8 + ["b"] * 8)
-    mixed = mc.Inference()(rng.permutation(x)[:8])
+    mixed = mc.networks.Inference()(rng.permutation(x)[:8])
     assert np.abs(mixed[0, 1:]).min() > 0.7
-    centred = mc.Inference()(rng.permutation(np.concatenate(residuals(data)))[:8])
+    centred = mc.networks.Inference()(rng.permutation(np.concatenate(residuals(data)))[:8])
     assert np.abs(centred[0, 1:]).min() < 0.5
 
 
@@ -226,7 +226,7 @@ def test_studies_without_a_difference_name_no_end() -> None:
     assert "By themselves these conditions are not told apart" in str(found)
 
 
-def edges(model: mc.Simulation, condition: int, m: int, rng: np.random.Generator) -> Array:
+def edges(model: mc.networks.Simulation, condition: int, m: int, rng: np.random.Generator) -> Array:
     """The correlations of a hundred networks of m fresh replicates each, by numpy alone."""
     x = model.draw(condition, 100 * m, rng).reshape(100, m, model.genes)
     z = x - x.mean(axis=1, keepdims=True)
@@ -236,7 +236,7 @@ def edges(model: mc.Simulation, condition: int, m: int, rng: np.random.Generator
     return r
 
 
-def truth(model: mc.Simulation, rng: np.random.Generator) -> int:
+def truth(model: mc.networks.Simulation, rng: np.random.Generator) -> int:
     """The number that the known networks need, from the definition."""
     for m in range(2, 20):
         a, b = ([edges(model, c, m, rng) for c in range(4)] for _ in range(2))
@@ -250,7 +250,7 @@ def truth(model: mc.Simulation, rng: np.random.Generator) -> int:
 
 def test_the_number_is_right_within_one() -> None:
     """Six studies of known networks; benchmarks/replicates.py has fifty in nine regimes."""
-    model = mc.simulate_expression(**MODEL, random_state=3)  # type: ignore[arg-type]
+    model = mc.networks.simulate_expression(**MODEL, random_state=3)  # type: ignore[arg-type]
     rng = np.random.default_rng(3)
     true = truth(model, rng)
     said = []
@@ -273,7 +273,7 @@ def test_the_number_is_right_within_one() -> None:
 
 def test_no_effect_is_never_taken_for_one() -> None:
     """A regime in which the answer cannot be known: the interval says so."""
-    model = mc.simulate_expression(**(MODEL | {"effect": 0.0}), random_state=0)  # type: ignore[arg-type]
+    model = mc.networks.simulate_expression(**(MODEL | {"effect": 0.0}), random_state=0)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
     for seed in range(4):
         found = mc.replicate_study(
@@ -285,7 +285,7 @@ def test_no_effect_is_never_taken_for_one() -> None:
 
 
 def test_a_weak_effect_takes_more_than_one_has() -> None:
-    model = mc.simulate_expression(20, 4, effect=0.1, strength=0.95, random_state=0)
+    model = mc.networks.simulate_expression(20, 4, effect=0.1, strength=0.95, random_state=0)
     table = model.table(40, np.random.default_rng(0))
     found = mc.replicate_study(table, "condition", sizes=[3, 5, 8], draws=20, random_state=0)
     assert found.answer.number is not None
@@ -297,8 +297,8 @@ def test_a_weak_effect_takes_more_than_one_has() -> None:
     assert middle >= 1.0 - 1e-9
 
 
-def test_a_seed_decides_everything_and_threads_nothing(study: mc.ReplicateStudy) -> None:
-    model = mc.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
+def test_a_seed_decides_everything_and_threads_nothing(study: mc.networks.ReplicateStudy) -> None:
+    model = mc.networks.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
     table = model.table(8, np.random.default_rng(1))
     calls: list[tuple[int, int]] = []
     again = mc.replicate_study(
@@ -321,8 +321,8 @@ def test_a_seed_decides_everything_and_threads_nothing(study: mc.ReplicateStudy)
     assert not np.array_equal(other.curve.ratio, study.curve.ratio)
 
 
-def test_rows_may_come_in_any_order(study: mc.ReplicateStudy) -> None:
-    model = mc.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
+def test_rows_may_come_in_any_order(study: mc.networks.ReplicateStudy) -> None:
+    model = mc.networks.simulate_expression(16, 4, effect=0.8, strength=0.95, random_state=1)
     table = model.table(8, np.random.default_rng(1))
     labels = table.column("condition").values
     order = np.argsort(np.arange(32) % 8, kind="stable")  # conditions in turn
@@ -332,7 +332,7 @@ def test_rows_may_come_in_any_order(study: mc.ReplicateStudy) -> None:
     np.testing.assert_allclose(found.curve.scatter, study.curve.scatter)
 
 
-def test_distances_to_the_full_network_fall_to_nothing(study: mc.ReplicateStudy) -> None:
+def test_distances_to_the_full_network_fall_to_nothing(study: mc.networks.ReplicateStudy) -> None:
     assert study.curve.every.tolist() == list(range(2, 9))
     assert study.curve.sizes.tolist() == [2, 3, 4]
     assert np.all(np.diff(study.curve.to_full.mean(axis=1)) < 0)
@@ -353,25 +353,30 @@ def test_kernels_on_vectors_are_kernels_on_graphs() -> None:
     W = (W + np.swapaxes(W, 1, 2)) / 2.0
     names = tuple("abcdef")
     for kernel in (
-        mc.AlignedEdges(),
-        mc.AlignedEdges().normalised(),
-        (0.5 * mc.AlignedEdges() + mc.AlignedEdges() ** 2),
-        mc.AlignedEdges().gaussian(2.0),
+        mc.kernels.AlignedEdges(),
+        mc.kernels.AlignedEdges().normalised(),
+        (0.5 * mc.kernels.AlignedEdges() + mc.kernels.AlignedEdges() ** 2),
+        mc.kernels.AlignedEdges().gaussian(2.0),
     ):
         assert on_vectors(kernel) is not None
         graphs = [mc.Graph.from_adjacency(w, names) for w in W]
         np.testing.assert_allclose(Comparison(kernel, names).gram(W), kernel(graphs), atol=1e-10)
-    assert on_vectors(mc.AlignedLaplacian()) is None
-    assert on_vectors(mc.AlignedEdges() + mc.AlignedLaplacian()) is None
+    assert on_vectors(mc.kernels.AlignedLaplacian()) is None
+    assert on_vectors(mc.kernels.AlignedEdges() + mc.kernels.AlignedLaplacian()) is None
 
 
 @pytest.mark.parametrize(
-    "kernel", [mc.AlignedHeat(0.1), mc.AlignedLaplacian(), "aligned_edges().gaussian('median')"]
+    "kernel",
+    [
+        mc.kernels.AlignedHeat(0.1),
+        mc.kernels.AlignedLaplacian(),
+        "aligned_edges().gaussian('median')",
+    ],
 )
 def test_any_kernel_between_networks_will_do(kernel: Any) -> None:
-    model = mc.simulate_expression(10, 2, effect=0.8, random_state=0)
+    model = mc.networks.simulate_expression(10, 2, effect=0.8, random_state=0)
     table = model.table(6, np.random.default_rng(0))
-    how = mc.Inference(is_signed=False)
+    how = mc.networks.Inference(is_signed=False)
     found = mc.replicate_study(
         table,
         "condition",
@@ -388,27 +393,31 @@ def test_any_kernel_between_networks_will_do(kernel: Any) -> None:
 
 
 def test_inference_may_be_a_function() -> None:
-    model = mc.simulate_expression(10, 2, effect=0.8, random_state=0)
+    model = mc.networks.simulate_expression(10, 2, effect=0.8, random_state=0)
     table = model.table(6, np.random.default_rng(0))
     own = mc.replicate_study(
-        table, "condition", infer=lambda x: mc.Inference()(x), draws=4, random_state=0
+        table, "condition", infer=lambda x: mc.networks.Inference()(x), draws=4, random_state=0
     )
     named = mc.replicate_study(table, "condition", draws=4, random_state=0)
     np.testing.assert_array_equal(own.curve.ratio, named.curve.ratio)
     assert own.networks["00"].low is None
-    with pytest.raises(mc.InvalidInput, match="symmetric"):
+    with pytest.raises(mc.errors.InvalidInput, match="symmetric"):
         mc.replicate_study(
-            table, "condition", infer=lambda x: np.triu(mc.Inference()(x)), draws=4, random_state=0
+            table,
+            "condition",
+            infer=lambda x: np.triu(mc.networks.Inference()(x)),
+            draws=4,
+            random_state=0,
         )
-    with pytest.raises(mc.InvalidInput, match="shape"):
+    with pytest.raises(mc.errors.InvalidInput, match="shape"):
         mc.replicate_study(table, "condition", infer=lambda x: np.eye(3), draws=4, random_state=0)
 
 
 def test_the_lasso_can_be_studied_too() -> None:
-    model = mc.simulate_expression(8, 2, effect=0.8, strength=0.9, random_state=0)
+    model = mc.networks.simulate_expression(8, 2, effect=0.8, strength=0.9, random_state=0)
     x = model.table(12, np.random.default_rng(0)).matrix()[:24]
     labels = np.repeat(["00", "01"], 12)
-    how = mc.Inference("glasso", penalty=0.6, subsamples=3)
+    how = mc.networks.Inference("glasso", penalty=0.6, subsamples=3)
     found = mc.replicate_study(
         x, labels, infer=how, sizes=[6], draws=2, confidence=0.8, permutations=9, random_state=0
     )
@@ -416,7 +425,7 @@ def test_the_lasso_can_be_studied_too() -> None:
     assert np.all(np.isfinite(found.curve.ratio))
 
 
-def test_networks_and_pairs_are_those_of_the_conditions(study: mc.ReplicateStudy) -> None:
+def test_networks_and_pairs_are_those_of_the_conditions(study: mc.networks.ReplicateStudy) -> None:
     assert list(study.networks) == list(study.conditions) == ["00", "01", "10", "11"]
     assert study.networks["10"].replicates == 8
     assert len(study.pairs) == 6
@@ -439,19 +448,24 @@ def small(counts: tuple[int, ...]) -> tuple[Array, list[str]]:
 @pytest.mark.parametrize(
     ("counts", "options", "error", "message"),
     [
-        ((6,), {}, mc.InvalidInput, "at least 2 conditions"),
-        ((6, 3), {}, mc.InvalidInput, "condition 'b'.*at least 4"),
-        ((6, 5), {"infer": mc.Inference(is_signed=False)}, mc.InvalidInput, "at least 6"),
-        ((6, 5), {"infer": "partial"}, mc.InvalidInput, "at least 6"),
-        ((6, 6), {"sizes": [2, 7]}, mc.InvalidParameter, "between 2 and 6"),
-        ((6, 6), {"sizes": [4]}, mc.InvalidParameter, "at most 3"),
-        ((6, 6), {"sizes": [1, 2]}, mc.InvalidParameter, "sizes"),
-        ((6, 6), {"draws": 0}, mc.InvalidParameter, "draws"),
-        ((6, 6), {"confidence": 1.0}, mc.InvalidParameter, "confidence"),
-        ((6, 6), {"confidence": 0.99999}, mc.InvalidParameter, "lower it"),
-        ((6, 6), {"permutations": 38}, mc.InvalidParameter, "permutations"),
-        ((6, 6), {"infer": 3}, mc.InvalidParameter, "infer"),
-        ((6, 6), {"infer": "magic"}, mc.InvalidParameter, "method"),
+        ((6,), {}, mc.errors.InvalidInput, "at least 2 conditions"),
+        ((6, 3), {}, mc.errors.InvalidInput, "condition 'b'.*at least 4"),
+        (
+            (6, 5),
+            {"infer": mc.networks.Inference(is_signed=False)},
+            mc.errors.InvalidInput,
+            "at least 6",
+        ),
+        ((6, 5), {"infer": "partial"}, mc.errors.InvalidInput, "at least 6"),
+        ((6, 6), {"sizes": [2, 7]}, mc.errors.InvalidParameter, "between 2 and 6"),
+        ((6, 6), {"sizes": [4]}, mc.errors.InvalidParameter, "at most 3"),
+        ((6, 6), {"sizes": [1, 2]}, mc.errors.InvalidParameter, "sizes"),
+        ((6, 6), {"draws": 0}, mc.errors.InvalidParameter, "draws"),
+        ((6, 6), {"confidence": 1.0}, mc.errors.InvalidParameter, "confidence"),
+        ((6, 6), {"confidence": 0.99999}, mc.errors.InvalidParameter, "lower it"),
+        ((6, 6), {"permutations": 38}, mc.errors.InvalidParameter, "permutations"),
+        ((6, 6), {"infer": 3}, mc.errors.InvalidParameter, "infer"),
+        ((6, 6), {"infer": "magic"}, mc.errors.InvalidParameter, "method"),
     ],
 )
 def test_refusals_say_what_and_why(
@@ -480,7 +494,7 @@ def test_sparse_counts_are_remarked() -> None:
 
 
 def test_networks_that_never_differ_are_refused() -> None:
-    with pytest.raises(mc.InvalidInput, match="all alike"):
+    with pytest.raises(mc.errors.InvalidInput, match="all alike"):
         mc.replicate_study(np.ones((12, 4)), ["a"] * 6 + ["b"] * 6, draws=3, random_state=0)
     two_genes = mc.replicate_study(
         small((4, 4))[0][:, :2], small((4, 4))[1], draws=3, random_state=0
@@ -490,11 +504,13 @@ def test_networks_that_never_differ_are_refused() -> None:
 
 def test_conditions_are_labels_or_columns() -> None:
     x, labels = small((4, 5))
-    with pytest.raises(mc.InvalidInput, match="row 2 has no condition; .* leave the row out"):
+    with pytest.raises(
+        mc.errors.InvalidInput, match="row 2 has no condition; .* leave the row out"
+    ):
         mc.replicate_study(x, [*labels[:2], None, *labels[3:]], random_state=0)
-    with pytest.raises(mc.InvalidInput, match="8 conditions were given for 9"):
+    with pytest.raises(mc.errors.InvalidInput, match="8 conditions were given for 9"):
         mc.replicate_study(x, labels[:8], random_state=0)
-    with pytest.raises(mc.InvalidParameter, match="names a column"):
+    with pytest.raises(mc.errors.InvalidParameter, match="names a column"):
         mc.replicate_study(x, "condition", random_state=0)
     columns = {"t": [20.0, 20.0, 25.0, 25.0] * 4, "c": ["lo", "hi"] * 8}
     genes = np.random.default_rng(0).standard_normal((16, 3))
@@ -502,7 +518,7 @@ def test_conditions_are_labels_or_columns() -> None:
     found = mc.replicate_study(table, ["t", "c"], draws=3, random_state=0)
     assert found.conditions == ("20 × hi", "20 × lo", "25 × hi", "25 × lo")
     assert found.genes == ("g0", "g1", "g2")
-    with pytest.raises(mc.InvalidParameter, match="no column"):
+    with pytest.raises(mc.errors.InvalidParameter, match="no column"):
         mc.replicate_study(table, ["t", "d"], random_state=0)
 
 
@@ -515,14 +531,16 @@ def test_conditions_are_labels_or_columns() -> None:
         drawn.replicate_networks,
     ],
 )
-def test_pictures_are_drawn_by_both_libraries(picture: Any, study: mc.ReplicateStudy) -> None:
+def test_pictures_are_drawn_by_both_libraries(
+    picture: Any, study: mc.networks.ReplicateStudy
+) -> None:
     described = picture.describe(study)
     axes = np.ravel(draw(described))
     axes[0].figure.clear()
     assert len(plotly(described).data) > 0
 
 
-def test_the_curve_marks_the_answer(study: mc.ReplicateStudy) -> None:
+def test_the_curve_marks_the_answer(study: mc.networks.ReplicateStudy) -> None:
     panel = drawn.replicate_curve.describe(study)
     names = [getattr(mark, "name", None) for mark in panel.marks]
     assert f"enough: {study.answer.number}" in names
@@ -531,7 +549,7 @@ def test_the_curve_marks_the_answer(study: mc.ReplicateStudy) -> None:
     assert sum(isinstance(mark, Band) for mark in panel.marks) == 2
 
 
-def test_the_page_begins_with_the_answer(study: mc.ReplicateStudy, tmp_path: Path) -> None:
+def test_the_page_begins_with_the_answer(study: mc.networks.ReplicateStudy, tmp_path: Path) -> None:
     page = replicates_page(tmp_path / "p.html", study, command="mercer replicates x.csv")
     text = page.read_text(encoding="utf-8")
     first = text.index('<p class="result">')
@@ -543,7 +561,7 @@ def test_the_page_begins_with_the_answer(study: mc.ReplicateStudy, tmp_path: Pat
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    model = mc.simulate_expression(12, 3, effect=0.8, strength=0.95, random_state=1)
+    model = mc.networks.simulate_expression(12, 3, effect=0.8, strength=0.95, random_state=1)
     table = model.table(6, np.random.default_rng(1))
     rows = zip(*(c.values.tolist() for c in table.columns()), strict=True)
     lines = [",".join(table.names), *(",".join(map(str, row)) for row in rows)]

@@ -216,8 +216,8 @@ def test_sets_strings_and_matrices_have_pages() -> None:
         {"tea", "jam"},
         {"bread", "jam", "oil"},
     ]
-    of_sets = mc.KernelPCA(2, kernel=mc.Intersection()).fit(baskets)
-    of_matrix = mc.KernelPCA(2, kernel="precomputed").fit(mc.Intersection()(baskets))
+    of_sets = mc.KernelPCA(2, kernel=mc.kernels.Intersection()).fit(baskets)
+    of_matrix = mc.KernelPCA(2, kernel="precomputed").fit(mc.kernels.Intersection()(baskets))
     for model in (of_sets, of_matrix):
         found = describe(model, choices={})
         page = rendered(found)
@@ -254,7 +254,7 @@ def test_one_axis_one_variable_and_no_inertia_have_pages() -> None:
     np.testing.assert_allclose(curve.y, line.transform(curve.x[:, None])[:, 0])
     assert len(marks_of(found, "plane-1", Points)[0].x) == 3
     assert rendered(found)
-    with pytest.warns(mc.NoInertia):
+    with pytest.warns(mc.errors.NoInertia):
         point = mc.PCA().fit([[1.0, 2.0], [1.0, 2.0]])
     found = describe(point)
     assert found["panels"] == {}
@@ -262,7 +262,7 @@ def test_one_axis_one_variable_and_no_inertia_have_pages() -> None:
 
 
 def test_what_the_reading_warns_of_stands_on_the_page() -> None:
-    with pytest.warns(mc.DegenerateAxes):
+    with pytest.warns(mc.errors.DegenerateAxes):
         square = mc.PCA(2).fit([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
     assert any("one eigenvalue between them" in r for r in describe(square, choices={})["remarks"])
     centre = mc.PCA(1).fit([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
@@ -299,7 +299,7 @@ def test_a_page_that_would_be_too_large_shows_fewer_individuals(tmp_path: Path) 
     page = mc.report(model, tmp_path / "names.html", table=table, choices={}, most_bytes=limit)
     assert page.stat().st_size <= limit
     assert "a sample of 5\N{NO-BREAK SPACE}000" in page.read_text(encoding="utf-8")
-    with pytest.raises(mc.InvalidInput, match="more than 1,000"):
+    with pytest.raises(mc.errors.InvalidInput, match="more than 1,000"):
         mc.report(model, tmp_path / "no.html", table=table, choices={}, most_bytes=1_000)
 
 
@@ -349,12 +349,12 @@ def test_code_names_the_parameters_that_are_not_usual() -> None:
 
 def test_models_without_axes_and_other_tables_are_refused(tmp_path: Path) -> None:
     spline = mc.SmoothingSpline().fit(np.arange(9.0), np.arange(9.0) ** 2)
-    with pytest.raises(mc.InvalidInput, match="SmoothingSpline has no individuals on axes"):
+    with pytest.raises(mc.errors.InvalidInput, match="SmoothingSpline has no individuals on axes"):
         mc.report(spline, tmp_path / "no.html")
     model = mc.PCA().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
-    with pytest.raises(mc.InvalidInput, match="41 rows and the model 3 individuals"):
+    with pytest.raises(mc.errors.InvalidInput, match="41 rows and the model 3 individuals"):
         mc.report(model, tmp_path / "no.html", table=decathlon())
-    with pytest.raises(mc.NotSaved):
+    with pytest.raises(mc.errors.NotSaved):
         mc.report(model, tmp_path / "no" / "such" / "folder.html", choices={})
     assert not list(tmp_path.iterdir())
 
@@ -431,14 +431,14 @@ KERNELS = [
     mc.Laplacian(2.0),
     mc.Matern(1.5, 2.0),
     mc.Matern(2.5, 2.0),
-    mc.RationalQuadratic(0.7, 2.0),
-    mc.Periodic(1.0, 2.0),
+    mc.kernels.RationalQuadratic(0.7, 2.0),
+    mc.kernels.Periodic(1.0, 2.0),
     mc.Gaussian(0.5) + 0.1 * mc.Linear(),
     (mc.Gaussian(0.5) + 1.0) * mc.Linear() ** 2,
     mc.Linear().exp(),
     mc.Linear().normalised(),
     mc.Linear().gaussian(2.0),
-    mc.AllSubsets(),
+    mc.kernels.AllSubsets(),
 ]
 
 

@@ -104,7 +104,7 @@ def test_threads_change_nothing_and_progress_ends_at_its_total(name: str) -> Non
     assert told == sorted(told)
     assert told[-1][0] == told[-1][1]
     for wrong in ({"threads": 0}, {"threads": "two"}, {"progress": 7}):
-        with pytest.raises(mc.InvalidParameter, match="threads|progress"):
+        with pytest.raises(mc.errors.InvalidParameter, match="threads|progress"):
             TESTS[name](random_state=7, **wrong)
 
 
@@ -130,5 +130,5 @@ def test_the_command_line_and_the_page_make_as_many_permutations_unasked(
 def test_a_resampling_is_a_value() -> None:
     draws = Resampling.of(9, 3, threads=2)
     assert replace(draws, threads=None) == Resampling(9, 3)
-    with pytest.raises(mc.InvalidParameter, match="replicates"):
+    with pytest.raises(mc.errors.InvalidParameter, match="replicates"):
         Resampling.of(3, 0, name="replicates", least=20)

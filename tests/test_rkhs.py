@@ -29,7 +29,7 @@ def waves(x: Points) -> Array:
     return np.asarray(np.exp(1j * phases) * [1.0, 0.5, 2.0])
 
 
-WAVES = mc.FeatureMap(waves)
+WAVES = mc.kernels.FeatureMap(waves)
 coefficients = st.integers(-8, 8).map(lambda i: i / 4.0)
 
 
@@ -49,7 +49,7 @@ def families(draw: st.DrawFn, count: int) -> tuple[Function, ...]:
     found = tuple(draw(functions(k)) for _ in range(count))
     try:
         assume(all(np.max(k.diag(np.asarray(f.points))) < LARGEST for f in found))
-    except mc.InvalidInput:
+    except mc.errors.InvalidInput:
         assume(False)
     return found
 
@@ -147,9 +147,9 @@ def test_points_of_the_line_join_however_they_are_given(x: Points, y: Points) ->
 
 
 def test_points_of_products_strings_and_row_numbers() -> None:
-    k = mc.tensor_product(mc.Linear(), mc.Delta())
-    f = Function(k, mc.Paired(np.array([[1.0], [2.0]]), ["a", "b"]), [1.0, 1.0])
-    g = Function(k, mc.Paired(np.array([[3.0]]), ["b"]), [1.0])
+    k = mc.kernels.tensor_product(mc.Linear(), mc.kernels.Delta())
+    f = Function(k, mc.data.Paired(np.array([[1.0], [2.0]]), ["a", "b"]), [1.0, 1.0])
+    g = Function(k, mc.data.Paired(np.array([[3.0]]), ["b"]), [1.0])
     assert f.inner(g) == 6.0
     assert (f + g).norm ** 2 == pytest.approx(1 + 4 + 9 + 12)
     h = Function(mc.Precomputed(np.array([[2.0, 1.0], [1.0, 3.0]])), np.array([0, 1]), [1.0, -1.0])
@@ -185,7 +185,7 @@ def test_evaluation_in_tiles_and_on_no_points(monkeypatch: pytest.MonkeyPatch) -
 def test_functions_of_different_kernels_do_not_mix() -> None:
     f, g = Function.at(mc.Gaussian(1.0), 0.0), Function.at(mc.Gaussian(2.0), 0.0)
     for operation in (lambda: f + g, lambda: f.inner(g), lambda: f.distance(g)):
-        with pytest.raises(mc.InvalidParameter, match=r"=1.0\) and one of gaussian\(b"):
+        with pytest.raises(mc.errors.InvalidParameter, match=r"=1.0\) and one of gaussian\(b"):
             operation()
     with pytest.raises(TypeError):
         f + 1.0  # type: ignore[operator]
@@ -203,14 +203,14 @@ def test_functions_of_different_kernels_do_not_mix() -> None:
     ],
 )
 def test_functions_refuse_what_is_none(points: Points, weights: list[float], message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         Function(mc.Gaussian(), points, weights)
-    with pytest.raises(mc.InvalidParameter, match="expected a kernel"):
+    with pytest.raises(mc.errors.InvalidParameter, match="expected a kernel"):
         Function(min, [[0.0]], [1.0])  # type: ignore[arg-type]
 
 
 def test_conditional_kernels_have_inner_products_of_balanced_weights_only() -> None:
-    k, x = mc.NegativeDistance(), np.array([[0.0], [1.0], [3.0]])
+    k, x = mc.kernels.NegativeDistance(), np.array([[0.0], [1.0], [3.0]])
     f = Function(k, x, [1.0, -3.0, 2.0])
     # ‖f‖² = Σ αᵢαⱼ(-|xᵢ - xⱼ|), the variance of a Brownian motion's combination, twice.
     assert f.norm**2 == pytest.approx(2 * (1.0 * 1.0**2 + 2.0 * 2.0**2))
@@ -219,18 +219,18 @@ def test_conditional_kernels_have_inner_products_of_balanced_weights_only() -> N
     assert np.all(steps <= f.norm * distance(k, x) * (1 + 1e-12))
     unbalanced = Function(k, x, [1.0, 0.0, 2.0])
     assert unbalanced([[0.0]]) == -6.0
-    with pytest.raises(mc.NotPositiveDefinite, match="sum to 3"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="sum to 3"):
         _ = unbalanced.norm
-    with pytest.raises(mc.NotPositiveDefinite, match="sum to 3"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="sum to 3"):
         f.inner(unbalanced)
-    with pytest.raises(mc.NotPositiveDefinite, match="sum to 1e-09"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="sum to 1e-09"):
         _ = Function(k, x, [1.0, -3.0, 2.0 + 1e-9]).norm
-    with pytest.raises(mc.NotPositiveDefinite, match="nothing bounds"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="nothing bounds"):
         f.bound(x)
 
 
 def test_a_norm_below_zero_is_refused_and_rounding_is_not() -> None:
-    with pytest.raises(mc.NotPositiveDefinite, match=r"squared norm -1 < 0"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match=r"squared norm -1 < 0"):
         _ = Function(mc.FromFunction(lambda x, y: -x * y), [1.0], [1.0]).norm
     near = 1.0 + 1e-9 * np.arange(40.0)
     weights = np.where(np.arange(40) % 2, 1.0, -1.0)
@@ -241,7 +241,7 @@ def test_a_norm_below_zero_is_refused_and_rounding_is_not() -> None:
 def test_principal_functions_are_orthonormal_and_centred(k: mc.Kernel, x: Array) -> None:
     try:
         K = k(x)
-    except mc.InvalidInput:
+    except mc.errors.InvalidInput:
         assume(False)
     axes = principal_functions(k, x, 2)
     assert axes.values.shape == (2,)
@@ -281,7 +281,7 @@ def test_principal_functions_of_the_plane_are_its_axes() -> None:
 
 def test_principal_functions_of_conditional_and_complex_kernels() -> None:
     x = np.random.default_rng(1).normal(size=(12, 2))
-    for k in (mc.NegativeDistance(), WAVES):
+    for k in (mc.kernels.NegativeDistance(), WAVES):
         axes = principal_functions(k, x, 2)
         products = [[f.inner(g) for f in axes.functions] for g in axes.functions]
         np.testing.assert_allclose(products, np.eye(2), atol=1e-12)
@@ -294,9 +294,9 @@ def test_principal_functions_stay_centred_beside_a_large_constant() -> None:
 
 
 def test_principal_functions_refuse() -> None:
-    with pytest.raises(mc.InvalidParameter, match="2 points have at most 2 axes"):
+    with pytest.raises(mc.errors.InvalidParameter, match="2 points have at most 2 axes"):
         principal_functions(mc.Linear(), [[0.0], [1.0]], 3)
-    with pytest.raises(mc.NotPositiveDefinite, match="eigenvalue"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="eigenvalue"):
         principal_functions(mc.FromFunction(lambda x, y: -x * y), [0.0, 1.0, 3.0], 1)
 
 
@@ -349,7 +349,9 @@ def test_functions_on_data_frames_and_of_texts(monkeypatch: pytest.MonkeyPatch) 
     assert Function.at("linear()", [2.0]).norm == 2.0
     found = [principal_functions(k, x, 2) for k, x in (("linear()", FRAME), (mc.Linear(), ROWS))]
     np.testing.assert_array_equal(found[0].values, found[1].values)
-    with pytest.raises(mc.InvalidParameter, match="expected a kernel or its text, found int"):
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="expected a kernel or its text, found int"
+    ):
         principal_functions(3, ROWS, 2)  # type: ignore[arg-type]
 
 
@@ -358,8 +360,8 @@ def test_functions_do_not_change_with_the_points_they_were_given() -> None:
     standard = array_api_strict.asarray([[1.0], [2.0]])
     objects = np.array(words, dtype=object)
     given: list[tuple[mc.Kernel, Any]] = [
-        *((mc.Linear(), rows), (mc.Intersection(), words)),
-        *((mc.Linear(), arrays), (mc.Linear(), standard), (mc.Intersection(), objects)),
+        *((mc.Linear(), rows), (mc.kernels.Intersection(), words)),
+        *((mc.Linear(), arrays), (mc.Linear(), standard), (mc.kernels.Intersection(), objects)),
     ]
     functions = [Function(k, x, [1.0, 1.0]) for k, x in given]
     norms = [f.norm for f in functions]
@@ -394,7 +396,7 @@ class Sized(NamedTuple):
     ],
 )
 def test_overflow_is_named_not_warned_of(compute: Callable[[Function], object]) -> None:
-    with pytest.raises(mc.InvalidInput, match="holds inf|not a finite number"):
+    with pytest.raises(mc.errors.InvalidInput, match="holds inf|not a finite number"):
         compute(Function(mc.Linear(), [[1e100]], [1e100]))
 
 
@@ -403,7 +405,7 @@ def test_functions_are_summed_and_divided() -> None:
     assert sum([f, g])([[1.0]]) == 5.0  # type: ignore[operator]
     assert (f / 2)([[1.0]]) == 1.5
     assert (f / 2j).weights[0] == -1.5j
-    with pytest.raises(mc.InvalidParameter, match="divided by 0"):
+    with pytest.raises(mc.errors.InvalidParameter, match="divided by 0"):
         f / 0
     with pytest.raises(TypeError):
         1 + f
@@ -414,5 +416,5 @@ def test_functions_are_summed_and_divided() -> None:
 def test_inner_products_and_distances_need_functions() -> None:
     f = Function.at(mc.Linear(), [1.0])
     for compute in (f.inner, f.distance):
-        with pytest.raises(mc.InvalidParameter, match="expected a Function, found int"):
+        with pytest.raises(mc.errors.InvalidParameter, match="expected a Function, found int"):
             compute(3)  # type: ignore[arg-type]

@@ -21,10 +21,10 @@ LEAVES = [
     mc.Laplacian(0.7, norm=2.0),
     mc.Matern(nu=0.5, bandwidth=2.0),
     mc.Matern(nu=2.5, bandwidth=1.0),
-    mc.RationalQuadratic(shape=1.5, bandwidth=1.0),
+    mc.kernels.RationalQuadratic(shape=1.5, bandwidth=1.0),
     mc.Linear(),
     mc.Polynomial(degree=3, offset=0.5, scale=0.2),
-    mc.NegativeDistance(exponent=1.0),
+    mc.kernels.NegativeDistance(exponent=1.0),
 ]
 EXPRESSIONS = [
     mc.Gaussian(1.0) + 0.3 * mc.Linear(),
@@ -107,6 +107,6 @@ def test_a_bound_that_is_too_small_is_noticed(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_kernels_without_a_bound_say_that_theirs_is_an_estimate() -> None:
-    tiles = Tiles(mc.Intersection(), [{1}, {1, 2}, {3}])
+    tiles = Tiles(mc.kernels.Intersection(), [{1}, {1, 2}, {3}])
     assert not rounding(tiles, 2.0).is_proved
     assert rounding(Tiles(mc.Gaussian(1.0), RNG.standard_normal((9, 2))), 1.0).is_proved

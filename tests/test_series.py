@@ -59,7 +59,7 @@ def sign_changed(x: Any) -> Any:
 
 def test_two_feature_maps_give_one_kernel() -> None:
     line = X[:, :1]
-    first, second = mc.FeatureMap(once), mc.FeatureMap(twice)
+    first, second = mc.kernels.FeatureMap(once), mc.kernels.FeatureMap(twice)
     np.testing.assert_allclose(first(line), line @ line.T, rtol=1e-15)
     np.testing.assert_allclose(second(line), first(line), rtol=1e-15)
     assert first.features(line).shape != second.features(line).shape
@@ -70,17 +70,17 @@ def test_features_may_be_complex_and_sparse() -> None:
     def waves(x: Any) -> Array:
         return np.asarray(np.exp(1j * np.asarray(x) @ np.array([[1.0, 2.0], [0.5, -1.0]])))
 
-    K = mc.FeatureMap(waves)(X)
+    K = mc.kernels.FeatureMap(waves)(X)
     assert_near(K, waves(X) @ waves(X).conj().T, 1e-15)
     assert_positive(K)
-    np.testing.assert_allclose(mc.FeatureMap(waves).diag(X), np.full(5, 2.0), rtol=1e-15)
-    sparse, dense = mc.FeatureMap(sparse_halves), mc.FeatureMap(halves)
+    np.testing.assert_allclose(mc.kernels.FeatureMap(waves).diag(X), np.full(5, 2.0), rtol=1e-15)
+    sparse, dense = mc.kernels.FeatureMap(sparse_halves), mc.kernels.FeatureMap(halves)
     np.testing.assert_allclose(sparse(X, Y), dense(X, Y), rtol=1e-15)
     np.testing.assert_allclose(sparse.diag(X), dense.diag(X), rtol=1e-15)
 
 
 def test_features_may_come_from_points_of_any_kind() -> None:
-    k = mc.FeatureMap(letters)
+    k = mc.kernels.FeatureMap(letters)
     assert k(["banana", "cherry"]).tolist() == [[45.0, 36.0], [36.0, 36.0]]
 
 
@@ -95,8 +95,8 @@ def test_features_may_come_from_points_of_any_kind() -> None:
 def test_feature_maps_that_return_something_else_are_refused(
     phi: Callable[[Any], Any], message: str
 ) -> None:
-    for call in (mc.FeatureMap(phi), mc.FeatureMap(phi).features):
-        with pytest.raises(mc.InvalidInput, match=message):
+    for call in (mc.kernels.FeatureMap(phi), mc.kernels.FeatureMap(phi).features):
+        with pytest.raises(mc.errors.InvalidInput, match=message):
             call(X)
 
 
@@ -106,25 +106,35 @@ def test_a_map_of_one_point_is_refused_where_features_are_as_many_as_points(x: A
         return np.array([np.asarray(point[i % 2]) * (1.0 + i) for i in range(len(x))])
 
     assert of_one(x).shape[0] == len(x)  # so that the number of rows says nothing
-    for call in (mc.FeatureMap(of_one), mc.FeatureMap(of_one).features):
-        with pytest.raises(mc.InvalidInput, match="one row for each.* the first point alone"):
+    for call in (mc.kernels.FeatureMap(of_one), mc.kernels.FeatureMap(of_one).features):
+        with pytest.raises(
+            mc.errors.InvalidInput, match="one row for each.* the first point alone"
+        ):
             call(x)
-    with pytest.raises(mc.InvalidInput, match=r"functions\[0\].*one number for each.* alone"):
-        mc.Series([lambda p: of_one(p)[:, 0]], [1.0])(x)
+    with pytest.raises(
+        mc.errors.InvalidInput, match=r"functions\[0\].*one number for each.* alone"
+    ):
+        mc.kernels.Series([lambda p: of_one(p)[:, 0]], [1.0])(x)
 
 
 def test_a_map_that_returns_a_row_for_the_first_point_is_called_with_it() -> None:
-    k = mc.FeatureMap(lambda x: [[float(len(word)), 1.0] for word in x])
+    k = mc.kernels.FeatureMap(lambda x: [[float(len(word)), 1.0] for word in x])
     assert k(["a", "bcd"]).tolist() == [[2.0, 4.0], [4.0, 10.0]]
 
 
 def test_maps_that_cannot_be_called_are_refused() -> None:
-    with pytest.raises(mc.InvalidParameter, match="phi must be a function of points, found 3"):
-        mc.FeatureMap(3)  # type: ignore[arg-type]
-    with pytest.raises(mc.InvalidParameter, match=r"functions\[1\] must be a function of points"):
-        mc.Series([once, "sin"], [1.0, 1.0])  # type: ignore[list-item]
-    with pytest.raises(mc.InvalidParameter, match="functions must be a sequence of functions"):
-        mc.Series(once, [1.0])  # type: ignore[arg-type]
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="phi must be a function of points, found 3"
+    ):
+        mc.kernels.FeatureMap(3)  # type: ignore[arg-type]
+    with pytest.raises(
+        mc.errors.InvalidParameter, match=r"functions\[1\] must be a function of points"
+    ):
+        mc.kernels.Series([once, "sin"], [1.0, 1.0])  # type: ignore[list-item]
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="functions must be a sequence of functions"
+    ):
+        mc.kernels.Series(once, [1.0])  # type: ignore[arg-type]
 
 
 FREQUENCIES = range(1, 5)
@@ -135,7 +145,7 @@ def sine(i: int) -> Callable[[Any], Array]:
     return lambda x: np.asarray(np.sin(i * np.asarray(x)))
 
 
-SINES = mc.Series([sine(i) for i in FREQUENCIES], WEIGHTS)
+SINES = mc.kernels.Series([sine(i) for i in FREQUENCIES], WEIGHTS)
 LINE = np.array([0.3, 1.1, 2.0, -0.7])
 
 
@@ -168,11 +178,11 @@ def test_the_kernel_of_a_series_reproduces_and_has_its_norm() -> None:
 
 
 def test_a_function_of_weight_zero_is_not_in_the_space() -> None:
-    k = mc.Series([sine(1), sine(2)], [1.0, 0.0])
+    k = mc.kernels.Series([sine(1), sine(2)], [1.0, 0.0])
     assert k.norm([2.0, 0.0]) == 2.0
-    with pytest.raises(mc.InvalidInput, match="weight 0 is not in the space"):
+    with pytest.raises(mc.errors.InvalidInput, match="weight 0 is not in the space"):
         k.norm([2.0, 1e-300])
-    with pytest.raises(mc.InvalidInput, match=r"expected 2 coefficients, found \(3,\)"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"expected 2 coefficients, found \(3,\)"):
         k.norm([1.0, 2.0, 3.0])
 
 
@@ -180,7 +190,7 @@ def test_complex_series_are_hermitian() -> None:
     def wave(x: Any) -> Array:
         return np.asarray(np.exp(1j * np.asarray(x)))
 
-    k = mc.Series([wave, sine(1)], [2.0, 1.0])
+    k = mc.kernels.Series([wave, sine(1)], [2.0, 1.0])
     K = k(LINE)
     assert_near(K, 2 * np.exp(1j * (LINE[:, None] - LINE)) + np.outer(*[np.sin(LINE)] * 2), 1e-15)
     assert_positive(K)
@@ -207,21 +217,23 @@ def test_partials_in_the_weights_are_the_products() -> None:
 def test_series_outside_the_domain_are_refused(
     functions: Sequence[Callable[[Any], Array]], weights: Sequence[float], message: str
 ) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
-        mc.Series(functions, weights)
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
+        mc.kernels.Series(functions, weights)
 
 
 def test_summable_weights_are_not_enough_for_a_series() -> None:
-    k = mc.Series([inverse], [1e-9])
+    k = mc.kernels.Series([inverse], [1e-9])
     assert np.isfinite(k(np.array([1.0]))).all()
-    with pytest.raises(mc.InvalidInput, match=r"a function of the series is not a finite number"):
+    with pytest.raises(
+        mc.errors.InvalidInput, match=r"a function of the series is not a finite number"
+    ):
         k(np.array([1.0, 0.0]))
-    with pytest.raises(mc.InvalidInput, match="one number for each point"):
-        mc.Series([lambda x: np.ones(7)], [1.0])(LINE)
+    with pytest.raises(mc.errors.InvalidInput, match="one number for each point"):
+        mc.kernels.Series([lambda x: np.ones(7)], [1.0])(LINE)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
-@pytest.mark.parametrize("k", [SINES, mc.FeatureMap(powers)], ids=repr)
+@pytest.mark.parametrize("k", [SINES, mc.kernels.FeatureMap(powers)], ids=repr)
 def test_explicit_maps_of_no_point_one_point_and_two_points(k: mc.Kernel, n: int) -> None:
     line = LINE.copy()
     with untouched(line):
@@ -233,7 +245,7 @@ def test_explicit_maps_of_no_point_one_point_and_two_points(k: mc.Kernel, n: int
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_series_answer_other_array_libraries_in_kind(library: str) -> None:
-    k = mc.Series([doubled, sign_changed], [0.5, 2.0])
+    k = mc.kernels.Series([doubled, sign_changed], [0.5, 2.0])
     x = foreign(library, LINE)
     for given, expected in (
         (k(x), k(LINE)),
@@ -247,23 +259,28 @@ def test_series_answer_other_array_libraries_in_kind(library: str) -> None:
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_features_of_other_array_libraries_stay_there(library: str) -> None:
     x = foreign(library, X)
-    k = mc.FeatureMap(doubled)
+    k = mc.kernels.FeatureMap(doubled)
     assert type(k(x)) is type(x)
     assert type(k.features(x)) is type(x)
 
 
 @pytest.mark.parametrize(
-    ("k", "name"), [(mc.FeatureMap(doubled), "phi"), (mc.Series([doubled], [1.0]), "functions")]
+    ("k", "name"),
+    [(mc.kernels.FeatureMap(doubled), "phi"), (mc.kernels.Series([doubled], [1.0]), "functions")],
 )
 def test_a_map_that_cannot_read_a_list_says_that_it_got_one(k: mc.Kernel, name: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=f"{name}.* points given as a list .*an array") as e:
+    with pytest.raises(
+        mc.errors.InvalidInput, match=f"{name}.* points given as a list .*an array"
+    ) as e:
         k([1.0, 2.0])
     assert isinstance(e.value.__cause__, TypeError)
     assert k(np.array([1.0])).tolist() == [[4.0]]
     with pytest.raises(TypeError, match="bad operand"):  # on an array it is the function's fault
-        mc.FeatureMap(lambda x: -object())(X)  # type: ignore[operator]
+        mc.kernels.FeatureMap(lambda x: -object())(X)  # type: ignore[operator]
 
 
 def test_features_of_a_series_that_overflow_are_refused_by_name() -> None:
-    with pytest.raises(mc.InvalidInput, match="a feature of series.* is not a finite number"):
-        mc.Series([once], [1e300]).features([1e200])
+    with pytest.raises(
+        mc.errors.InvalidInput, match="a feature of series.* is not a finite number"
+    ):
+        mc.kernels.Series([once], [1e300]).features([1e200])

@@ -15,10 +15,10 @@ from tests.oracles import LIBRARIES, assert_positive, foreign, untouched
 D = frozenset({1, 2, 3, 4, 5})
 SETS = [{1, 2}, {2, 3}, {1, 2, 3}, {4}, set()]
 KERNELS: dict[str, mc.Kernel] = {
-    "intersection": mc.Intersection(D),
-    "union complement": mc.UnionComplement(D),
-    "agreement": mc.Agreement(D),
-    "all subsets": mc.AllSubsets(D),
+    "intersection": mc.kernels.Intersection(D),
+    "union complement": mc.kernels.UnionComplement(D),
+    "agreement": mc.kernels.Agreement(D),
+    "all subsets": mc.kernels.AllSubsets(D),
 }
 COUNTS: dict[str, Callable[[Any, Any], float]] = {
     "intersection": lambda a, b: len(a & b),
@@ -51,16 +51,18 @@ def jaccard(a: Any, b: Any) -> float:
     st.lists(st.frozensets(st.sampled_from(sorted(D))), min_size=1, max_size=5),
 )
 def test_the_jaccard_index_is_the_share_of_common_elements(x: Any, y: Any) -> None:
-    k = mc.Jaccard()
+    k = mc.kernels.Jaccard()
     assert k(x, y).tolist() == [[jaccard(a, b) for b in y] for a in x]
     assert k.diag(y).tolist() == [1.0] * len(y)
     assert_positive(k(y))
-    assert k(y).tolist() == mc.Jaccard(D)(y).tolist()
+    assert k(y).tolist() == mc.kernels.Jaccard(D)(y).tolist()
 
 
 def test_the_jaccard_index_of_a_stranger_is_refused() -> None:
-    with pytest.raises(mc.InvalidInput, match="point 1 holds 9, which is not in the universe"):
-        mc.Jaccard(D)([{1}, {9}])
+    with pytest.raises(
+        mc.errors.InvalidInput, match="point 1 holds 9, which is not in the universe"
+    ):
+        mc.kernels.Jaccard(D)([{1}, {9}])
 
 
 @given(
@@ -91,17 +93,19 @@ def test_agreement_is_the_sum_of_the_other_two() -> None:
     assert KERNELS["agreement"](SETS).tolist() == both.tolist()
 
 
-@pytest.mark.parametrize("kernel", [mc.Intersection, mc.AllSubsets])
+@pytest.mark.parametrize("kernel", [mc.kernels.Intersection, mc.kernels.AllSubsets])
 def test_some_kernels_need_no_universe_but_their_features_do(
-    kernel: type[mc.Intersection] | type[mc.AllSubsets],
+    kernel: type[mc.kernels.Intersection] | type[mc.kernels.AllSubsets],
 ) -> None:
     assert kernel()(SETS).tolist() == kernel(D)(SETS).tolist()
-    with pytest.raises(mc.NoFeatureMap, match=rf"need a universe: {kernel.__name__}\(universe="):
+    with pytest.raises(
+        mc.errors.NoFeatureMap, match=rf"need a universe: {kernel.__name__}\(universe="
+    ):
         kernel().features(SETS)
 
 
 def test_a_set_may_be_given_in_any_form() -> None:
-    k = mc.Intersection()
+    k = mc.kernels.Intersection()
     expected = k([{1, 2}, {2, 3}]).tolist()
     for points in (
         [frozenset({1, 2}), frozenset({2, 3})],
@@ -120,13 +124,13 @@ def test_a_set_may_be_given_in_any_form() -> None:
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_elements_of_other_array_libraries_are_numbers(library: str) -> None:
     points = foreign(library, np.array([[1, 2], [2, 3]]))
-    K = mc.Intersection()(points)
+    K = mc.kernels.Intersection()(points)
     assert type(K) is type(points)
     assert as_numpy(K).tolist() == [[2.0, 1.0], [1.0, 2.0]]
 
 
 def test_elements_of_different_kinds_live_together() -> None:
-    k = mc.Agreement({1, "a", ("a", 1), frozenset({2})})
+    k = mc.kernels.Agreement({1, "a", ("a", 1), frozenset({2})})
     x = [{1, "a"}, {("a", 1)}, {frozenset({2}), "a"}]
     assert k(x).tolist() == [[4.0, 1.0, 2.0], [1.0, 4.0, 1.0], [2.0, 1.0, 4.0]]
     phi = k.features(x)
@@ -134,18 +138,20 @@ def test_elements_of_different_kinds_live_together() -> None:
 
 
 def test_equal_universes_make_equal_kernels() -> None:
-    assert mc.Agreement([1, 2, 2]) == mc.Agreement({2, 1})
-    assert hash(mc.Agreement([1, 2])) == hash(mc.Agreement((2, 1)))
-    assert mc.Agreement({1, 2}) != mc.Agreement({1, 3})
+    assert mc.kernels.Agreement([1, 2, 2]) == mc.kernels.Agreement({2, 1})
+    assert hash(mc.kernels.Agreement([1, 2])) == hash(mc.kernels.Agreement((2, 1)))
+    assert mc.kernels.Agreement({1, 2}) != mc.kernels.Agreement({1, 3})
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_elements_outside_the_universe_are_named(name: str) -> None:
     k = KERNELS[name]
     for call in (k, k.diag, k.features):
-        with pytest.raises(mc.InvalidInput, match="point 1 holds 6, which is not in the universe"):
+        with pytest.raises(
+            mc.errors.InvalidInput, match="point 1 holds 6, which is not in the universe"
+        ):
             call([{1}, {7, 2, 6}])
-    with pytest.raises(mc.InvalidInput, match="point 0 holds 'z'"):
+    with pytest.raises(mc.errors.InvalidInput, match="point 0 holds 'z'"):
         k([{1}], [{"z"}])
 
 
@@ -161,25 +167,34 @@ def test_elements_outside_the_universe_are_named(name: str) -> None:
     ],
 )
 def test_points_that_are_not_sets_are_refused(points: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
-        mc.Intersection()(points)
+    with pytest.raises(mc.errors.InvalidInput, match=message):
+        mc.kernels.Intersection()(points)
 
 
 @pytest.mark.parametrize("universe", ["abc", 3, 2.5])
 def test_universes_that_are_not_collections_are_refused(universe: Any) -> None:
-    for kernel in (mc.Agreement, mc.UnionComplement, mc.Intersection, mc.AllSubsets):
-        with pytest.raises(mc.InvalidParameter, match="universe must be a collection of elements"):
+    for kernel in (
+        mc.kernels.Agreement,
+        mc.kernels.UnionComplement,
+        mc.kernels.Intersection,
+        mc.kernels.AllSubsets,
+    ):
+        with pytest.raises(
+            mc.errors.InvalidParameter, match="universe must be a collection of elements"
+        ):
             kernel(universe)
-    with pytest.raises(mc.MercerError, match="universe holds an element that cannot be in a set"):
-        mc.Agreement([[1], [2]])  # type: ignore[list-item]
+    with pytest.raises(
+        mc.errors.MercerError, match="universe holds an element that cannot be in a set"
+    ):
+        mc.kernels.Agreement([[1], [2]])  # type: ignore[list-item]
 
 
 def test_too_many_common_elements_are_refused_before_they_overflow() -> None:
-    assert mc.AllSubsets()([set(range(1023))])[0, 0] == 2.0**1023
-    with pytest.raises(mc.InvalidInput, match="share 1024 elements and 2 to that power"):
-        mc.AllSubsets()([set(range(1024))])
-    with pytest.raises(mc.NoFeatureMap, match="columns, more than 100000"):
-        mc.AllSubsets(range(60)).features([{1}])
+    assert mc.kernels.AllSubsets()([set(range(1023))])[0, 0] == 2.0**1023
+    with pytest.raises(mc.errors.InvalidInput, match="share 1024 elements and 2 to that power"):
+        mc.kernels.AllSubsets()([set(range(1024))])
+    with pytest.raises(mc.errors.NoFeatureMap, match="columns, more than 100000"):
+        mc.kernels.AllSubsets(range(60)).features([{1}])
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -195,14 +210,14 @@ def test_no_set_one_set_and_two_sets(name: str, n: int) -> None:
 
 def test_an_empty_universe_has_one_subset() -> None:
     nothing: frozenset[int] = frozenset()
-    assert mc.Agreement(nothing)([set(), set()]).tolist() == [[0.0, 0.0], [0.0, 0.0]]
-    assert mc.AllSubsets(nothing).features([set()]).tolist() == [[1.0]]
-    assert mc.Intersection()([set(), set()]).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert mc.kernels.Agreement(nothing)([set(), set()]).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert mc.kernels.AllSubsets(nothing).features([set()]).tolist() == [[1.0]]
+    assert mc.kernels.Intersection()([set(), set()]).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_sets_have_no_slopes_and_kernels_of_sets_no_partials(name: str) -> None:
-    with pytest.raises(mc.NotDifferentiable, match="has no slopes"):
+    with pytest.raises(mc.errors.NotDifferentiable, match="has no slopes"):
         KERNELS[name].slopes(SETS)
     assert KERNELS[name].partials(SETS) == {}
 
@@ -218,5 +233,5 @@ def test_points_are_left_alone() -> None:
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_of_sets_state_why_they_are_positive(name: str) -> None:
     k = KERNELS[name]
-    assert k.kind is mc.Kind.POSITIVE
+    assert k.kind is mc.kernels.Kind.POSITIVE
     assert k.proof.startswith(f"{type(k).__name__}: ")

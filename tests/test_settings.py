@@ -14,21 +14,21 @@ X = np.random.default_rng(0).standard_normal((30, 3)) * [3.0, 2.0, 1.0]
 
 @pytest.mark.parametrize("level", [0.95, 95, 0.51, 1.0])
 def test_a_level_that_is_a_confidence_is_refused(level: float) -> None:
-    with pytest.raises(mc.InvalidParameter, match="significance level"):
+    with pytest.raises(mc.errors.InvalidParameter, match="significance level"):
         level_of(level)
 
 
 @pytest.mark.parametrize(("given", "meant"), [(0.95, "0.05"), (95, "0.05"), (5, "0.05")])
 def test_the_level_that_was_meant_is_named(given: float, meant: str) -> None:
-    with pytest.raises(mc.InvalidParameter, match=f"did you mean level={meant}"):
+    with pytest.raises(mc.errors.InvalidParameter, match=f"did you mean level={meant}"):
         mc.parallel_analysis(X, 19, level=given, random_state=0)
-    with pytest.raises(mc.InvalidParameter, match=f"did you mean level={meant}"):
+    with pytest.raises(mc.errors.InvalidParameter, match=f"did you mean level={meant}"):
         mc.describe_axes(mc.PCA(2).fit(X), {"u": X[:, 0]}, level=given)
 
 
 @pytest.mark.parametrize(("given", "meant"), [(0.05, "0.95"), (95, "0.95"), (0.1, "0.9")])
 def test_the_confidence_that_was_meant_is_named(given: float, meant: str) -> None:
-    with pytest.raises(mc.InvalidParameter, match=f"did you mean confidence={meant}"):
+    with pytest.raises(mc.errors.InvalidParameter, match=f"did you mean confidence={meant}"):
         confidence_of(given)
 
 
@@ -40,8 +40,8 @@ def _bands() -> list[Any]:
     )
     return [
         lambda **more: mc.bootstrap(mc.PCA(2), X, 20, **more),
-        lambda **more: mc.infer_network(X, **more),
-        lambda **more: mc.infer_networks(X, ["a", "b"] * 15, **more),
+        lambda **more: mc.networks.infer_network(X, **more),
+        lambda **more: mc.networks.infer_networks(X, ["a", "b"] * 15, **more),
         lambda **more: mc.replicate_study(X, ["a", "b"] * 15, **more),
         lambda **more: mc.SmoothingSpline(1.0).fit(line, y).confidence_band(line, **more),
         lambda **more: mc.KernelRegression(penalty=0.1).fit(X, X[:, 0]).confidence_band(X, **more),
@@ -54,7 +54,7 @@ def _bands() -> list[Any]:
 @pytest.mark.parametrize("call", _bands())
 def test_the_rate_of_an_interval_is_no_level(call: Any) -> None:
     """A keyword that meant 0.95 here once is refused, and the message names the other one."""
-    with pytest.raises(mc.InvalidParameter, match="that of an interval is confidence"):
+    with pytest.raises(mc.errors.InvalidParameter, match="that of an interval is confidence"):
         call(level=0.95)
 
 
@@ -88,7 +88,7 @@ def test_a_sequence_of_seeds_has_one() -> None:
 
 @pytest.mark.parametrize("wrong", ["zero", 1.5, -1, [1, 2]])
 def test_what_is_no_random_state_is_refused(wrong: Any) -> None:
-    with pytest.raises(mc.InvalidParameter, match=r"random_state.*None, which draws afresh"):
+    with pytest.raises(mc.errors.InvalidParameter, match=r"random_state.*None, which draws afresh"):
         seed_of(wrong)
 
 
@@ -124,11 +124,13 @@ def _chances() -> dict[str, Any]:
         "describe_axes": lambda r: mc.describe_axes(
             model, {"u": X[:, 0] + X[:, 2]}, permutations=9, random_state=r
         ),
-        "infer_network": lambda r: mc.infer_network(X, "partial", draws=10, random_state=r),
+        "infer_network": lambda r: mc.networks.infer_network(
+            X, "partial", draws=10, random_state=r
+        ),
         "replicate_study": lambda r: mc.replicate_study(
             X, sets, sizes=[2], draws=2, samples=20, random_state=r
         ),
-        "simulate_expression": lambda r: mc.simulate_expression(8, 2, random_state=r),
+        "simulate_expression": lambda r: mc.networks.simulate_expression(8, 2, random_state=r),
         "rebuilt": lambda r: mc.rebuilt(model, axes=1, most=5, random_state=r),
         "positive_definite": lambda r: mc.positive_definite(
             mc.Gaussian(), np.linspace(0.0, 90.0, 1100), subsets=1, random_state=r

@@ -283,7 +283,7 @@ def test_covariances_are_translated_and_their_optimum_is_no_lower(covariance: An
     assert of.kernel is not None
     white = np.eye(40) * of.noise
     np.testing.assert_allclose(of.kernel(x) + white, covariance(x), rtol=1e-12, atol=1e-12)
-    values = {**mc.parameters(of.kernel), "noise_variance": of.noise}
+    values = {**mc.kernels.parameters(of.kernel), "noise_variance": of.noise}
     np.testing.assert_allclose(of.theta(values), covariance.theta, rtol=1e-12, atol=1e-14)
     ours = doors.GaussianProcessRegressor(covariance, normalize_y=True).fit(x, y)
     theirs = gaussian_process.GaussianProcessRegressor(covariance, normalize_y=True).fit(x, y)

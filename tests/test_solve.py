@@ -38,7 +38,7 @@ def test_kroeses_smoothing_splines() -> None:
     path = Path(__file__).parent / "reference" / "kroese_ex6_15_spline.json"
     file = json.loads(path.read_text())
     x, y = np.array(file["x"]), np.array(file["y"])
-    kernel = mc.CubicSpline()
+    kernel = mc.kernels.CubicSpline()
     for curve in file["curves"]:
         solution = solve(Gram(kernel, x), y, curve["n_gamma"], null_space=kernel.null_space(x))
         np.testing.assert_allclose(solution.weights, curve["alpha"], rtol=1e-8)
@@ -53,7 +53,7 @@ def test_several_right_sides_are_solved_at_once() -> None:
 
 
 def test_a_conditionally_positive_kernel_needs_its_null_space() -> None:
-    gram = Gram(mc.NegativeDistance(1.0), X)
+    gram = Gram(mc.kernels.NegativeDistance(1.0), X)
     with pytest.raises(SingularSystem, match="null space"):
         solve(gram, Y)
     solution = solve(gram, Y, null_space=ONES)
@@ -68,7 +68,7 @@ def test_a_conditionally_positive_kernel_needs_its_null_space() -> None:
 def test_a_conditionally_positive_kernel_is_solved_iteratively(
     exponent: float, null_space: np.ndarray[tuple[int, int], np.dtype[np.float64]]
 ) -> None:
-    gram = Gram(mc.NegativeDistance(exponent), X)
+    gram = Gram(mc.kernels.NegativeDistance(exponent), X)
     found = solve(gram, Y, 1.0, null_space=null_space, method="iterative", tol=1e-11)
     direct = solve(gram, Y, 1.0, null_space=null_space, method="direct")
     np.testing.assert_allclose(found.weights, direct.weights, atol=1e-8)
@@ -77,14 +77,16 @@ def test_a_conditionally_positive_kernel_is_solved_iteratively(
 
 
 def test_points_without_coordinates_are_solved_iteratively() -> None:
-    gram = Gram(mc.NegativeDistance(1.0), X[:7, 0])
+    gram = Gram(mc.kernels.NegativeDistance(1.0), X[:7, 0])
     found = solve(gram, Y[:7], 0.5, null_space=ONES[:7], method="iterative")
     direct = solve(gram, Y[:7], 0.5, null_space=ONES[:7])
     np.testing.assert_allclose(found.weights, direct.weights, atol=1e-8)
 
 
 @pytest.mark.parametrize(
-    "kernel", [mc.Gaussian(0.05), mc.Gaussian(10.0), mc.NegativeDistance(1.0), mc.Linear()], ids=str
+    "kernel",
+    [mc.Gaussian(0.05), mc.Gaussian(10.0), mc.kernels.NegativeDistance(1.0), mc.Linear()],
+    ids=str,
 )
 def test_the_backward_error_takes_no_norm_larger_than_the_matrix_has(kernel: mc.Kernel) -> None:
     """The trace is n times the norm for a Gaussian of small bandwidth, and 0 for a distance."""
@@ -131,9 +133,9 @@ def test_an_iteration_reaches_its_tolerance_in_the_true_residual() -> None:
 
 def test_methods_and_numbers_are_checked() -> None:
     gram = Gram(mc.Gaussian(1.0), X)
-    with pytest.raises(mc.InvalidParameter, match="auto, direct, iterative, found 'drect'"):
+    with pytest.raises(mc.errors.InvalidParameter, match="auto, direct, iterative, found 'drect'"):
         solve(gram, Y, 0.1, method="drect")
-    with pytest.raises(mc.InvalidParameter, match="tol"):
+    with pytest.raises(mc.errors.InvalidParameter, match="tol"):
         solve(gram, Y, 0.1, tol=0.0)
 
 
@@ -145,14 +147,14 @@ def test_systems_without_a_solution_say_why() -> None:
         solve(Gram(mc.Gaussian(1.0), X), Y, 0.1, null_space=np.hstack([ONES, 2 * ONES]))
     with pytest.raises(SingularSystem, match="shift or penalty > 0"):
         solve(Gram(mc.Gaussian(1.0), X), Y, method="iterative")
-    with pytest.raises(mc.InvalidInput, match="rows"):
+    with pytest.raises(mc.errors.InvalidInput, match="rows"):
         solve(Gram(mc.Gaussian(1.0), X), Y[:-1], 0.1)
 
 
 def test_the_squared_system_of_the_text_loses_what_the_saddle_form_keeps() -> None:
     """Kroese et al., (6.23): KK + nγK has the square of the condition number."""
     x = np.array([0.05, 0.2, 0.5, 0.75, 1.0])
-    Q, K = mc.CubicSpline().null_space(x), mc.CubicSpline()(x)
+    Q, K = mc.kernels.CubicSpline().null_space(x), mc.kernels.CubicSpline()(x)
     gamma = (1 - 0.999999) / 0.999999
     squared = np.block([[K @ K + gamma * K, K @ Q], [Q.T @ K, Q.T @ Q]])
     saddle = np.block([[K + gamma * np.eye(5), Q], [Q.T, np.zeros((2, 2))]])
@@ -162,7 +164,7 @@ def test_the_squared_system_of_the_text_loses_what_the_saddle_form_keeps() -> No
 @pytest.mark.parametrize("method", ["direct", "iterative"])
 def test_hermitian_systems_are_solved_with_their_conjugates(method: str) -> None:
     z = X[:60, :2] + 1j * X[60:120, :2]
-    gram = Gram(mc.Linear() + mc.Delta(), z)
+    gram = Gram(mc.Linear() + mc.kernels.Delta(), z)
     b, Q = Y[:60] + 1j * Y[60:120], np.exp(1j * X[:60, 2:])
     found = solve(gram, b, 0.3, null_space=Q, method=method, tol=1e-12)
     left = gram.dense() @ found.weights + 0.3 * found.weights + Q @ found.null_weights
@@ -173,7 +175,7 @@ def test_hermitian_systems_are_solved_with_their_conjugates(method: str) -> None
 @pytest.mark.parametrize("method", ["single", "low-rank"])
 def test_a_conditional_kernel_has_a_preconditioner_of_every_kind(method: str) -> None:
     """The matrix of distances is not positive definite; seen from one point it is."""
-    gram, s = Gram(mc.NegativeDistance(1.0), X), np.sqrt(RNG.uniform(0.5, 1.0, 400))
+    gram, s = Gram(mc.kernels.NegativeDistance(1.0), X), np.sqrt(RNG.uniform(0.5, 1.0, 400))
     direct = Saddle(gram, ONES, method="direct").solve(s, 0.1, Y[:, None])
     found = Saddle(gram, ONES, method=method, tol=1e-12).solve(s, 0.1, Y[:, None])
     np.testing.assert_allclose(found.weights, direct.weights, atol=1e-9)

@@ -27,19 +27,23 @@ Y = np.array([[0.2, 0.1], [-0.5, 1.5], [1.7, -0.9], [-1.2, 0.5]])
 PER_COLUMN = (0.7, 1.6)
 
 PRODUCTS: list[Coordinatewise] = [
-    mc.Periodic(2.3, 0.8),
-    mc.Periodic(PER_COLUMN, 1.4),
-    mc.Sinc(0.4),
-    mc.Sinc(PER_COLUMN),
-    *(mc.Characteristic(law, 0.6) for law in LAWS),
-    mc.Characteristic("triangular", PER_COLUMN),
+    mc.kernels.Periodic(2.3, 0.8),
+    mc.kernels.Periodic(PER_COLUMN, 1.4),
+    mc.kernels.Sinc(0.4),
+    mc.kernels.Sinc(PER_COLUMN),
+    *(mc.kernels.Characteristic(law, 0.6) for law in LAWS),
+    mc.kernels.Characteristic("triangular", PER_COLUMN),
 ]
-SOBOLEV = [mc.Sobolev(1.5, 0.8), mc.Sobolev(2.0, PER_COLUMN), mc.Sobolev(3.7, 0.8)]
+SOBOLEV = [
+    mc.kernels.Sobolev(1.5, 0.8),
+    mc.kernels.Sobolev(2.0, PER_COLUMN),
+    mc.kernels.Sobolev(3.7, 0.8),
+]
 BOUNDED: list[mc.Kernel] = [*PRODUCTS, *SOBOLEV]
 
 
 def test_sinc_is_not_that_of_numpy() -> None:
-    found = mc.Sinc()([0.0], [0.0, 1.0, np.pi, -2.0])[0]
+    found = mc.kernels.Sinc()([0.0], [0.0, 1.0, np.pi, -2.0])[0]
     assert found[0] == 1.0
     assert f"{found[1]:.6f}" == "0.841471"
     np.testing.assert_allclose(found[1:], [np.sin(1.0), 0.0, np.sin(2.0) / 2], atol=1e-16)
@@ -49,9 +53,9 @@ def test_sinc_is_not_that_of_numpy() -> None:
 def test_products_run_over_coordinates() -> None:
     gaps = X[:, None, :] - Y[None, :, :]
     sinc = np.prod(np.sinc(gaps / 0.4 / np.pi), axis=-1)
-    assert_near(mc.Sinc(0.4)(X, Y), sinc, 1e-14)
+    assert_near(mc.kernels.Sinc(0.4)(X, Y), sinc, 1e-14)
     periodic = np.exp(-2.0 * np.sum(np.sin(np.pi * gaps / PER_COLUMN) ** 2, axis=-1) / 1.4**2)
-    assert_near(mc.Periodic(PER_COLUMN, 1.4)(X, Y), periodic, 1e-14)
+    assert_near(mc.kernels.Periodic(PER_COLUMN, 1.4)(X, Y), periodic, 1e-14)
 
 
 def test_radial_sinc_is_not_positive_definite_and_the_product_is() -> None:
@@ -59,7 +63,7 @@ def test_radial_sinc_is_not_positive_definite_and_the_product_is() -> None:
     simplex = np.eye(6) * least / np.sqrt(2.0)  # six points at this distance from one another
     radial = np.sinc(np.linalg.norm(simplex[:, None] - simplex[None], axis=-1) / np.pi)
     assert smallest_eigenvalue(radial) < -0.08
-    assert_positive(mc.Sinc()(simplex))
+    assert_positive(mc.kernels.Sinc()(simplex))
 
 
 def test_a_radial_periodic_function_is_not_positive_definite_and_the_product_is() -> None:
@@ -68,7 +72,7 @@ def test_a_radial_periodic_function_is_not_positive_definite_and_the_product_is(
     r = np.linalg.norm(witness[:, None] - witness[None], axis=-1)
     radial = np.exp(-2.0 * np.sin(np.pi * r / period) ** 2 / bandwidth**2)
     assert smallest_eigenvalue(radial) < -0.1
-    assert_positive(mc.Periodic(period, bandwidth)(witness))
+    assert_positive(mc.kernels.Periodic(period, bandwidth)(witness))
 
 
 @pytest.mark.parametrize("k", BOUNDED, ids=repr)
@@ -78,7 +82,7 @@ def test_characteristic_functions_are_positive_definite_and_one_at_zero(k: mc.Ke
     assert_positive(K)
     assert np.array_equal(np.diag(K), np.ones(40))
     assert np.all(np.abs(K) <= 1.0)
-    assert k.kind is mc.Kind.POSITIVE
+    assert k.kind is mc.kernels.Kind.POSITIVE
     assert k.proof.startswith(f"{type(k).__name__}: ")
 
 
@@ -97,23 +101,31 @@ def test_laws_have_their_characteristic_functions(law: str) -> None:
         psi, _ = integrate.quad(
             lambda x, t=t: 2 * np.cos(t * x) * density(x), 0.0, end, epsabs=1e-13
         )
-        assert mc.Characteristic(law)([0.0], [t])[0, 0] == pytest.approx(psi, rel=1e-9)
+        assert mc.kernels.Characteristic(law)([0.0], [t])[0, 0] == pytest.approx(psi, rel=1e-9)
 
 
 def test_laws_without_moments_or_density_have_theirs_too() -> None:
     t = np.array([0.3, 1.0, 4.7])
-    np.testing.assert_allclose(mc.Characteristic("cauchy")([0.0], t)[0], np.exp(-t), rtol=1e-15)
-    np.testing.assert_allclose(mc.Characteristic("signs")([0.0], t)[0], np.cos(t), rtol=1e-15)
-    np.testing.assert_array_equal(mc.Characteristic("uniform")(X, Y), mc.Sinc()(X, Y))
-    np.testing.assert_allclose(mc.Characteristic("normal")(X, Y), mc.Gaussian()(X, Y), rtol=1e-14)
+    np.testing.assert_allclose(
+        mc.kernels.Characteristic("cauchy")([0.0], t)[0], np.exp(-t), rtol=1e-15
+    )
+    np.testing.assert_allclose(
+        mc.kernels.Characteristic("signs")([0.0], t)[0], np.cos(t), rtol=1e-15
+    )
+    np.testing.assert_array_equal(
+        mc.kernels.Characteristic("uniform")(X, Y), mc.kernels.Sinc()(X, Y)
+    )
+    np.testing.assert_allclose(
+        mc.kernels.Characteristic("normal")(X, Y), mc.Gaussian()(X, Y), rtol=1e-14
+    )
 
 
 def test_a_given_characteristic_function_is_taken_at_its_word() -> None:
-    k = mc.Characteristic(lambda t: np.exp(-np.abs(t)), 0.6)
-    np.testing.assert_array_equal(k(X, Y), mc.Characteristic("cauchy", 0.6)(X, Y))
+    k = mc.kernels.Characteristic(lambda t: np.exp(-np.abs(t)), 0.6)
+    np.testing.assert_array_equal(k(X, Y), mc.kernels.Characteristic("cauchy", 0.6)(X, Y))
     assert k.proof == ""
     for call in (k.slopes, k.partials):
-        with pytest.raises(mc.NotDifferentiable, match="derivative was not given"):
+        with pytest.raises(mc.errors.NotDifferentiable, match="derivative was not given"):
             call(X)
 
 
@@ -127,16 +139,18 @@ def test_a_given_characteristic_function_is_taken_at_its_word() -> None:
 )
 @pytest.mark.parametrize("n", [2, 5])
 def test_a_function_that_does_not_keep_the_shape_is_refused(psi: Any, n: int) -> None:
-    k = mc.Characteristic(psi)
+    k = mc.kernels.Characteristic(psi)
     for call in (k, k.diag):
-        with pytest.raises(mc.InvalidParameter, match="a value for each entry of its array, of"):
+        with pytest.raises(
+            mc.errors.InvalidParameter, match="a value for each entry of its array, of"
+        ):
             call(X[:n])
 
 
 @pytest.mark.parametrize("law", ["student", None, 3, ("normal",)])
 def test_unknown_laws_are_refused_and_the_known_listed(law: object) -> None:
-    with pytest.raises(mc.InvalidParameter, match="one of normal, uniform, cauchy, laplace"):
-        mc.Characteristic(law)  # type: ignore[arg-type]
+    with pytest.raises(mc.errors.InvalidParameter, match="one of normal, uniform, cauchy, laplace"):
+        mc.kernels.Characteristic(law)  # type: ignore[arg-type]
 
 
 def text_sobolev(r: float, s: float, p: int) -> Any:
@@ -153,7 +167,7 @@ def text_sobolev_at_zero(s: float, p: int) -> Any:
 
 @pytest.mark.parametrize(("s", "p"), [(0.7, 1), (1.0, 1), (1.3, 2), (2.5, 2), (2.5, 4), (8.0, 5)])
 def test_sobolev_is_the_formula_of_the_text_divided_by_its_value_at_zero(s: float, p: int) -> None:
-    k = mc.Sobolev(s)
+    k = mc.kernels.Sobolev(s)
     origin = np.zeros((1, p))
     assert k(origin)[0, 0] == 1.0
     with mpmath.workdps(30):
@@ -169,30 +183,30 @@ def test_sobolev_is_the_transform_of_its_spectral_density(s: float) -> None:
     whole, _ = integrate.quad(lambda w: (1 + w * w) ** -s, 0, np.inf)
     for r in (0.5, 2.0):
         part, _ = integrate.quad(lambda w: (1 + w * w) ** -s, 0, np.inf, weight="cos", wvar=r)
-        assert mc.Sobolev(s)([0.0], [r])[0, 0] == pytest.approx(part / whole, rel=1e-7)
+        assert mc.kernels.Sobolev(s)([0.0], [r])[0, 0] == pytest.approx(part / whole, rel=1e-7)
 
 
 @pytest.mark.parametrize(("s", "p"), [(0.5, 1), (1.0, 2), (1.0, 3), (2.5, 5)])
 def test_sobolev_needs_more_smoothness_than_half_the_dimension(s: float, p: int) -> None:
-    k = mc.Sobolev(s)
+    k = mc.kernels.Sobolev(s)
     message = rf"needs s > p/2 and the points have p = {p} real coordinates; take s > {p / 2}"
     for call in (k, k.diag, k.slopes, k.partials):
-        with pytest.raises(mc.InvalidParameter, match=message):
+        with pytest.raises(mc.errors.InvalidParameter, match=message):
             call(np.zeros((2, p)))
-    assert mc.Sobolev(p / 2 + 0.01)(np.zeros((1, p))).tolist() == [[1.0]]
+    assert mc.kernels.Sobolev(p / 2 + 0.01)(np.zeros((1, p))).tolist() == [[1.0]]
 
 
 def test_complex_coordinates_count_twice_for_sobolev() -> None:
     z = X[:, :1] + 1j * X[:, 1:]
-    np.testing.assert_allclose(mc.Sobolev(1.7)(z), mc.Sobolev(1.7)(X), rtol=1e-13)
-    with pytest.raises(mc.InvalidParameter, match="p = 2 real coordinates"):
-        mc.Sobolev(1.0)(z)
+    np.testing.assert_allclose(mc.kernels.Sobolev(1.7)(z), mc.kernels.Sobolev(1.7)(X), rtol=1e-13)
+    with pytest.raises(mc.errors.InvalidParameter, match="p = 2 real coordinates"):
+        mc.kernels.Sobolev(1.0)(z)
 
 
 @pytest.mark.parametrize("s", [0.0, -1.0, float("nan"), float("inf"), None])
 def test_the_smoothness_of_sobolev_is_positive(s: object) -> None:
-    with pytest.raises(mc.InvalidParameter, match="s must be a number > 0, found"):
-        mc.Sobolev(s)  # type: ignore[arg-type]
+    with pytest.raises(mc.errors.InvalidParameter, match="s must be a number > 0, found"):
+        mc.kernels.Sobolev(s)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("k", BOUNDED, ids=repr)
@@ -201,14 +215,16 @@ def test_partials_and_slopes_agree_with_differences(k: mc.Kernel) -> None:
 
 
 @pytest.mark.parametrize("columns", [1, 3, 6])
-@pytest.mark.parametrize("k", [mc.Sinc(0.9), mc.Periodic(4.1, 1.3), mc.Sobolev(4.5)], ids=repr)
+@pytest.mark.parametrize(
+    "k", [mc.kernels.Sinc(0.9), mc.kernels.Periodic(4.1, 1.3), mc.kernels.Sobolev(4.5)], ids=repr
+)
 def test_derivatives_are_right_in_any_number_of_coordinates(k: mc.Kernel, columns: int) -> None:
     rng = np.random.default_rng(columns)
     x, y = rng.normal(size=(3, columns)), rng.normal(size=(2, columns))
     assert_derivatives(k, x, y)
-    name = "period" if isinstance(k, mc.Periodic) else "bandwidth"
-    lengths = tuple(mc.parameters(k)[name] * (1.0 + 0.1 * j) for j in range(columns))
-    assert_derivatives(mc.with_parameters(k, {name: lengths}), x, y)
+    name = "period" if isinstance(k, mc.kernels.Periodic) else "bandwidth"
+    lengths = tuple(mc.kernels.parameters(k)[name] * (1.0 + 0.1 * j) for j in range(columns))
+    assert_derivatives(mc.kernels.with_parameters(k, {name: lengths}), x, y)
 
 
 ANALYTIC = [k for k in PRODUCTS if "cauchy" not in repr(k)]
@@ -227,7 +243,7 @@ def test_the_slope_of_sinc_keeps_its_digits_on_both_sides_of_the_switch() -> Non
     t = np.concatenate([np.geomspace(1e-9, 0.199999, 40), np.geomspace(0.2, 3.0, 20)])
     with mpmath.workdps(40):
         exact = [float(mpmath.cos(v) / v - mpmath.sin(v) / mpmath.mpf(v) ** 2) for v in t]
-    np.testing.assert_allclose(mc.Sinc().factor_slope(t), exact, rtol=3e-14)
+    np.testing.assert_allclose(mc.kernels.Sinc().factor_slope(t), exact, rtol=3e-14)
 
 
 @pytest.mark.parametrize("bandwidth", [0.05, 0.8, 20.0])
@@ -235,7 +251,7 @@ def test_the_partial_in_the_bandwidth_of_periodic_agrees_with_complex_steps(
     bandwidth: float,
 ) -> None:
     t, h = np.array([0.0, 0.01, 0.3, 0.5, 7.7]), 1e-150
-    k = mc.Periodic(1.0, bandwidth)
+    k = mc.kernels.Periodic(1.0, bandwidth)
     moved = replace(k)
     object.__setattr__(moved, "bandwidth", bandwidth + 1j * h)
     found = k.factor_partials(t)["bandwidth"]
@@ -251,16 +267,16 @@ def test_slopes_vanish_where_points_coincide(k: mc.Kernel) -> None:
             assert all(np.all(d[i, j] == 0.0) for d in k.partials(twice).values())
 
 
-COMPLEX = [*PRODUCTS, mc.Sobolev(3.7, 0.8), mc.Sobolev(3.7, PER_COLUMN)]
+COMPLEX = [*PRODUCTS, mc.kernels.Sobolev(3.7, 0.8), mc.kernels.Sobolev(3.7, PER_COLUMN)]
 
 
 @pytest.mark.parametrize("k", COMPLEX, ids=repr)
 def test_derivatives_at_complex_points_are_those_of_their_parts_or_refused(k: mc.Kernel) -> None:
     z, parts = X + 1j * X[::-1], np.hstack([X, X[::-1]])
-    with pytest.raises(mc.NotDifferentiable, match="real vectors only"):
+    with pytest.raises(mc.errors.NotDifferentiable, match="real vectors only"):
         k.slopes(z)
     if "[" in repr(k):
-        with pytest.raises(mc.NotDifferentiable, match="real vectors only"):
+        with pytest.raises(mc.errors.NotDifferentiable, match="real vectors only"):
             k.partials(z)
         return
     for name, partial in k.partials(parts).items():
@@ -279,35 +295,39 @@ def test_derivatives_at_complex_points_are_those_of_their_parts_or_refused(k: mc
     ],
 )
 def test_periods_outside_the_domain_are_refused(period: object, message: str) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
-        mc.Periodic(period)  # type: ignore[arg-type]
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
+        mc.kernels.Periodic(period)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("bandwidth", [0.0, -1.0, float("inf"), (1.0, 2.0), "median"])
 def test_periodic_has_one_bandwidth(bandwidth: object) -> None:
-    with pytest.raises(mc.InvalidParameter, match="bandwidth must be a number > 0, found"):
-        mc.Periodic(1.0, bandwidth)  # type: ignore[arg-type]
+    with pytest.raises(mc.errors.InvalidParameter, match="bandwidth must be a number > 0, found"):
+        mc.kernels.Periodic(1.0, bandwidth)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("k", [k for k in BOUNDED if "[" in repr(k)], ids=repr)
 def test_a_wrong_number_of_lengths_is_named(k: mc.Kernel) -> None:
     for call in (k, k.diag, k.slopes, k.partials):
-        with pytest.raises(mc.InvalidInput, match="2 bandwidths but the points have 3 coordinates"):
+        with pytest.raises(
+            mc.errors.InvalidInput, match="2 bandwidths but the points have 3 coordinates"
+        ):
             call(np.ones((2, 3)))
 
 
-@pytest.mark.parametrize("k", [mc.Sinc("median"), mc.Sobolev(2.0, "median")], ids=repr)
+@pytest.mark.parametrize(
+    "k", [mc.kernels.Sinc("median"), mc.kernels.Sobolev(2.0, "median")], ids=repr
+)
 def test_rules_find_the_bandwidth(k: mc.Kernel) -> None:
-    with pytest.raises(mc.InvalidParameter, match=r"call k.resolve\(x\) first"):
+    with pytest.raises(mc.errors.InvalidParameter, match=r"call k.resolve\(x\) first"):
         k(X)
     d = np.linalg.norm(X[:, None] - X[None], axis=-1)[np.triu_indices(5, 1)]
     expected = np.sqrt(np.median(d**2))
-    assert mc.parameters(k.resolve(X))["bandwidth"] == pytest.approx(expected, rel=1e-13)
-    assert mc.Periodic(2.0, 0.5).resolve(X) == mc.Periodic(2.0, 0.5)
+    assert mc.kernels.parameters(k.resolve(X))["bandwidth"] == pytest.approx(expected, rel=1e-13)
+    assert mc.kernels.Periodic(2.0, 0.5).resolve(X) == mc.kernels.Periodic(2.0, 0.5)
 
 
 def test_whole_periods_do_not_show() -> None:
-    k = mc.Periodic(0.25, 0.8)
+    k = mc.kernels.Periodic(0.25, 0.8)
     turns = np.array([0.0, 1.0, -3.0, 1e3, 1e8, 2.0**50])
     np.testing.assert_array_equal(k([0.0], 0.25 * turns), np.ones((1, 6)))
     np.testing.assert_array_equal(k.slopes([0.0], 0.25 * turns), np.zeros((1, 6, 1)))
@@ -316,7 +336,7 @@ def test_whole_periods_do_not_show() -> None:
 
 @pytest.mark.parametrize("bandwidth", [1e-200, 1e200])
 def test_extreme_bandwidths_of_periodic_give_zero_or_one(bandwidth: float) -> None:
-    k = mc.Periodic(1.0, bandwidth)
+    k = mc.kernels.Periodic(1.0, bandwidth)
     apart = 1.0 if bandwidth > 1.0 else 0.0
     assert k([0.0, 0.3]).tolist() == [[1.0, apart], [apart, 1.0]]
     assert np.all(k.slopes([0.0, 0.3]) == 0.0)
@@ -324,16 +344,16 @@ def test_extreme_bandwidths_of_periodic_give_zero_or_one(bandwidth: float) -> No
 
 
 EXACT: list[tuple[mc.Kernel, Callable[[Any], Any]]] = [
-    (mc.Sinc(0.7), lambda g: mpmath.sinc(g / mpmath.mpf(0.7))),
+    (mc.kernels.Sinc(0.7), lambda g: mpmath.sinc(g / mpmath.mpf(0.7))),
     (
-        mc.Periodic(1.3, 0.9),
+        mc.kernels.Periodic(1.3, 0.9),
         lambda g: mpmath.exp(
             -2 * mpmath.sin(mpmath.pi * g / mpmath.mpf(1.3)) ** 2 / mpmath.mpf(0.9) ** 2
         ),
     ),
-    (mc.Characteristic("laplace", 0.7), lambda g: 1 / (1 + (g / mpmath.mpf(0.7)) ** 2)),
-    (mc.Characteristic("cauchy", 0.7), lambda g: mpmath.exp(-abs(g) / mpmath.mpf(0.7))),
-    (mc.Characteristic("triangular", 0.7), lambda g: mpmath.sinc(g / mpmath.mpf(1.4)) ** 2),
+    (mc.kernels.Characteristic("laplace", 0.7), lambda g: 1 / (1 + (g / mpmath.mpf(0.7)) ** 2)),
+    (mc.kernels.Characteristic("cauchy", 0.7), lambda g: mpmath.exp(-abs(g) / mpmath.mpf(0.7))),
+    (mc.kernels.Characteristic("triangular", 0.7), lambda g: mpmath.sinc(g / mpmath.mpf(1.4)) ** 2),
 ]
 
 
@@ -362,7 +382,7 @@ def test_extreme_units_give_finite_values_without_warnings(k: mc.Kernel, unit: f
     assert np.all(np.isfinite(k.slopes(x)))
     if unit < 1.0:
         assert np.array_equal(K, np.ones((3, 3)))
-    elif "signs" not in repr(k) and not isinstance(k, mc.Periodic):
+    elif "signs" not in repr(k) and not isinstance(k, mc.kernels.Periodic):
         assert np.max(np.abs(K - np.eye(3))) < 1e-190
 
 
@@ -402,9 +422,9 @@ def test_other_array_libraries_get_the_same_numbers_in_kind(k: mc.Kernel, librar
 @pytest.mark.parametrize(
     ("k", "factor"),
     [
-        (mc.Sinc(), lambda t: np.sin(t) / t),
-        (mc.Periodic(10.0), lambda t: np.exp(-2.0 * np.sin(np.pi * t / 10.0) ** 2)),
-        (mc.Characteristic("cauchy"), lambda t: np.exp(-t)),
+        (mc.kernels.Sinc(), lambda t: np.sin(t) / t),
+        (mc.kernels.Periodic(10.0), lambda t: np.exp(-2.0 * np.sin(np.pi * t / 10.0) ** 2)),
+        (mc.kernels.Characteristic("cauchy"), lambda t: np.exp(-t)),
     ],
     ids=["sinc", "periodic", "characteristic"],
 )

@@ -69,7 +69,7 @@ def lapack_ratios(A: Array, spectrum: Spectrum) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 20, 101])
-@pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Linear(), mc.Delta()], ids=str)
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1.0), mc.Linear(), mc.kernels.Delta()], ids=str)
 def test_a_dense_spectrum_passes_lapacks_own_tests(n: int, kernel: mc.Kernel) -> None:
     operator = Gram(kernel, latent(101)[:n]).centred()
     spectrum = leading(operator, n, random_state=0)
@@ -125,7 +125,7 @@ def test_the_iteration_finds_what_the_dense_solver_finds(data: Any, n: int) -> N
         mc.Laplacian(3.0),
         mc.Matern(1.5, 2.0) + 0.1 * mc.Linear(),
         mc.Polynomial(2),
-        mc.NegativeDistance(1.0),
+        mc.kernels.NegativeDistance(1.0),
     ],
     ids=str,
 )
@@ -138,7 +138,7 @@ def test_any_kernel_goes_through_the_iteration(kernel: mc.Kernel) -> None:
 
 def test_objects_and_uncentred_operators_go_through_the_iteration() -> None:
     sets = [set(RNG.choice(30, 6, replace=False).tolist()) for _ in range(1200)]
-    operator = Gram(mc.Intersection().gaussian(2.0), sets)
+    operator = Gram(mc.kernels.Intersection().gaussian(2.0), sets)
     exact = leading(operator, 3, method="exact", tol=1e-8, random_state=0)
     dense = leading(operator, 3, method="dense", random_state=0)
     np.testing.assert_allclose(exact.values, dense.values, rtol=1e-9)
@@ -226,7 +226,7 @@ def test_a_thread_of_its_own_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_sizes_that_overflow_lapack_are_refused_before_they_allocate() -> None:
-    with pytest.raises(mc.InvalidParameter, match="32766"):
+    with pytest.raises(mc.errors.InvalidParameter, match="32766"):
         leading(Gram(mc.Gaussian(1.0), np.zeros((40_000, 1))), 2, method="dense", random_state=0)
 
 
@@ -262,7 +262,7 @@ def test_extreme_bandwidths_give_a_finite_spectrum(bandwidth: float) -> None:
 
 def test_an_indefinite_kernel_is_iterated_without_an_approximation() -> None:
     x = latent(1100)
-    operator = Gram(mc.Sigmoid(0.5, -1.0), x)
+    operator = Gram(mc.kernels.Sigmoid(0.5, -1.0), x)
     exact = leading(operator, 2, method="exact", tol=1e-7, random_state=0)
     assert exact.psd == "not verified"
     assert "indefinite" in exact.how.method
@@ -298,7 +298,7 @@ def test_a_row_of_weight_two_is_a_row_repeated() -> None:
 
 
 def test_unknown_methods_are_refused() -> None:
-    with pytest.raises(mc.InvalidParameter, match="method"):
+    with pytest.raises(mc.errors.InvalidParameter, match="method"):
         leading(Gram(mc.Linear(), latent(5)), 1, method="fast", random_state=0)
 
 
@@ -348,7 +348,7 @@ def test_intervals_of_an_approximation_hold_the_truth(landmarks: Any) -> None:
         Gram(mc.Gaussian(2.0), latent(800)).centred(),
         Gram(mc.Gaussian(2.0), latent(800)).centred(weights),
         Gram(mc.Gaussian(2.0), latent(800)),
-        Gram(mc.NegativeDistance(1.0), latent(800)).centred(),
+        Gram(mc.kernels.NegativeDistance(1.0), latent(800)).centred(),
     ):
         found = leading(operator, 4, method="nystrom", landmarks=landmarks, random_state=0)
         truth = np.linalg.eigvalsh(operator.dense())[::-1]
@@ -363,7 +363,7 @@ def test_intervals_of_an_approximation_hold_the_truth(landmarks: Any) -> None:
 def test_an_approximation_of_an_indefinite_matrix_is_refused() -> None:
     K = np.diag([3.0, 2.0, -1.0, 1.0])
     gram = Gram(mc.Precomputed(K), np.arange(4))
-    with pytest.raises(mc.InvalidInput, match="no (Nyström|Cholesky)"):
+    with pytest.raises(mc.errors.InvalidInput, match="no (Nyström|Cholesky)"):
         leading(gram, 2, method="nystrom", random_state=0)
 
 
@@ -416,7 +416,9 @@ def test_what_is_named_as_fitting_fits(memory: int) -> None:
     assert mc.plan(model, 20_000, 10).fits
     tracemalloc.start()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mc.DegenerateAxes)  # so few landmarks tell little apart
+        warnings.simplefilter(
+            "ignore", mc.errors.DegenerateAxes
+        )  # so few landmarks tell little apart
         model.fit(x)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -467,9 +469,14 @@ def test_axes_beyond_the_rank_do_not_hold_the_iteration_up(tol: float) -> None:
 @pytest.mark.parametrize("method", ["dense", "exact"])
 def test_extreme_units_are_units(scale: float, method: str) -> None:
     x = RNG.standard_normal((60, 2))
-    plain = leading(Gram(mc.NegativeDistance(1.0), x).centred(), 2, method=method, random_state=0)
+    plain = leading(
+        Gram(mc.kernels.NegativeDistance(1.0), x).centred(), 2, method=method, random_state=0
+    )
     moved = leading(
-        Gram(mc.NegativeDistance(1.0), scale * x).centred(), 2, method=method, random_state=0
+        Gram(mc.kernels.NegativeDistance(1.0), scale * x).centred(),
+        2,
+        method=method,
+        random_state=0,
     )
     np.testing.assert_allclose(moved.values / scale, plain.values, rtol=1e-9)
     np.testing.assert_allclose(moved.vectors, plain.vectors, atol=1e-7)
@@ -498,8 +505,8 @@ def test_scores_are_what_transform_computes_on_small_axes_too() -> None:
 @pytest.mark.parametrize("method", ["dense", "exact"])
 def test_the_rank_of_conditional_kernels_is_found(method: str) -> None:
     x = np.random.default_rng(1).standard_normal((50, 2))
-    model = mc.KernelPCA(5, kernel=mc.NegativeDistance(2.0), method=method)
-    with pytest.warns(mc.FewerAxes):
+    model = mc.KernelPCA(5, kernel=mc.kernels.NegativeDistance(2.0), method=method)
+    with pytest.warns(mc.errors.FewerAxes):
         model.fit(x)
     assert len(model.inertias_) == 2
 
@@ -626,7 +633,9 @@ def test_a_point_that_the_axes_leave_out_is_taken_in(monkeypatch: pytest.MonkeyP
 
 def test_a_residual_that_was_asked_for_is_met_however_loose_its_rounding_is_bounded() -> None:
     """It stopped at 0.35 where 1e-9 was asked for."""
-    operator = Gram(mc.NegativeDistance(1.0, bandwidth=0.3).exp(), normal(0, 1500, 5)).centred()
+    operator = Gram(
+        mc.kernels.NegativeDistance(1.0, bandwidth=0.3).exp(), normal(0, 1500, 5)
+    ).centred()
     found = leading(operator, 3, method="exact", random_state=0)
     K = operator.dense()
     residuals = np.linalg.norm(K @ found.vectors - found.vectors * found.values, axis=0)

@@ -24,7 +24,7 @@ from tests.oracles import (
     untouched,
 )
 
-KERNELS: list[SplineKernel] = [mc.Brownian(), mc.CubicSpline()]
+KERNELS: list[SplineKernel] = [mc.kernels.Brownian(), mc.kernels.CubicSpline()]
 X = np.array([0.0, 0.2, 0.7, 1.0, 3.5])
 Y = np.array([0.1, 0.9, 2.0])
 REFERENCE = Path(__file__).parent / "reference" / "mercer_min_kernel.json"
@@ -33,26 +33,26 @@ REFERENCE = Path(__file__).parent / "reference" / "mercer_min_kernel.json"
 @given(st.floats(0.0, 5.0), st.floats(0.0, 5.0))
 def test_the_cubic_kernel_is_the_inner_product_of_truncated_lines(x: float, y: float) -> None:
     whole, _ = integrate.quad(lambda t: (x - t) * (y - t), 0.0, min(x, y), epsabs=1e-14)
-    assert mc.CubicSpline()([x], [y])[0, 0] == pytest.approx(whole, rel=1e-12, abs=1e-15)
+    assert mc.kernels.CubicSpline()([x], [y])[0, 0] == pytest.approx(whole, rel=1e-12, abs=1e-15)
 
 
 @given(st.floats(0.0, 5.0), st.floats(0.0, 5.0))
 def test_the_kernel_of_brownian_motion_is_the_smaller_of_the_two(x: float, y: float) -> None:
-    assert mc.Brownian()([x], [y])[0, 0] == min(x, y)
+    assert mc.kernels.Brownian()([x], [y])[0, 0] == min(x, y)
 
 
 def test_the_cubic_kernel_is_the_formula_of_the_text() -> None:
     least, most = np.minimum(X[:, None], Y), np.maximum(X[:, None], Y)
     expected = most * least**2 / 2 - least**3 / 6
-    assert_near(mc.CubicSpline()(X, Y), expected, 1e-15)
-    assert mc.CubicSpline()([0.5], [1.0])[0, 0] == pytest.approx(5 / 48, rel=1e-15)
+    assert_near(mc.kernels.CubicSpline()(X, Y), expected, 1e-15)
+    assert mc.kernels.CubicSpline()([0.5], [1.0])[0, 0] == pytest.approx(5 / 48, rel=1e-15)
 
 
 def test_brownian_motion_has_the_eigenvalues_of_mercers_theorem() -> None:
     values = json.loads(REFERENCE.read_text())["min_eigenvalues"][:5]
     n = 200
     grid = (np.arange(n) + 0.5) / n
-    found = np.linalg.eigvalsh(mc.Brownian()(grid) / n)[::-1][:5]
+    found = np.linalg.eigvalsh(mc.kernels.Brownian()(grid) / n)[::-1][:5]
     np.testing.assert_allclose(found, values, rtol=1e-3)
 
 
@@ -70,13 +70,13 @@ def test_slopes_agree_with_differences(k: mc.Kernel) -> None:
 
 
 def test_slopes_where_points_coincide() -> None:
-    assert mc.Brownian().slopes([1.5], [1.5]).tolist() == [[[0.5]]]
+    assert mc.kernels.Brownian().slopes([1.5], [1.5]).tolist() == [[[0.5]]]
     x = np.array([0.0, 1.5])
-    np.testing.assert_allclose(mc.CubicSpline().slopes(x)[[0, 1], [0, 1], 0], x**2 / 2)
+    np.testing.assert_allclose(mc.kernels.CubicSpline().slopes(x)[[0, 1], [0, 1], 0], x**2 / 2)
 
 
 def test_the_slope_of_the_cubic_kernel_is_continuous() -> None:
-    below, above = mc.CubicSpline().slopes([1.0 - 1e-9, 1.0 + 1e-9], [1.0])[:, 0, 0]
+    below, above = mc.kernels.CubicSpline().slopes([1.0 - 1e-9, 1.0 + 1e-9], [1.0])[:, 0, 0]
     assert below == pytest.approx(above, abs=3e-9)
 
 
@@ -88,7 +88,10 @@ def test_functions_of_the_space_are_straight_beyond_their_points(k: mc.Kernel) -
 
 @pytest.mark.parametrize(
     ("k", "functions"),
-    [(mc.Brownian(), [lambda x: 1.0]), (mc.CubicSpline(), [lambda x: 1.0, lambda x: x])],
+    [
+        (mc.kernels.Brownian(), [lambda x: 1.0]),
+        (mc.kernels.CubicSpline(), [lambda x: 1.0, lambda x: x]),
+    ],
     ids=["Brownian", "CubicSpline"],
 )
 def test_the_null_space_is_what_the_penalty_does_not_see(
@@ -114,26 +117,29 @@ def test_the_null_space_is_what_the_penalty_does_not_see(
 )
 def test_points_off_the_half_line_are_refused(k: Any, points: Any, message: str) -> None:
     for call in (k, k.diag, k.slopes, k.null_space):
-        with pytest.raises(mc.InvalidInput, match=message):
+        with pytest.raises(mc.errors.InvalidInput, match=message):
             call(points)
 
 
 @pytest.mark.parametrize("k", KERNELS, ids=repr)
 def test_the_second_argument_is_checked_and_named(k: mc.Kernel) -> None:
-    with pytest.raises(mc.InvalidInput, match="y has -2.0 at row 1"):
+    with pytest.raises(mc.errors.InvalidInput, match="y has -2.0 at row 1"):
         k(X, [0.0, -2.0])
 
 
 def test_negative_zero_is_zero() -> None:
-    assert mc.CubicSpline()([-0.0, 1.0]).tolist() == mc.CubicSpline()([0.0, 1.0]).tolist()
+    assert (
+        mc.kernels.CubicSpline()([-0.0, 1.0]).tolist()
+        == mc.kernels.CubicSpline()([0.0, 1.0]).tolist()
+    )
 
 
 @pytest.mark.parametrize("k", KERNELS, ids=repr)
 def test_extreme_units_are_exact_or_refused_by_name(k: mc.Kernel) -> None:
     assert k(1e-200 * X)[0, 0] == 0.0
     assert np.all(np.isfinite(k(1e-200 * X)))
-    if isinstance(k, mc.CubicSpline):
-        with pytest.raises(mc.InvalidInput, match=r"not a finite number at \(1, 1\)"):
+    if isinstance(k, mc.kernels.CubicSpline):
+        with pytest.raises(mc.errors.InvalidInput, match=r"not a finite number at \(1, 1\)"):
             k(1e200 * X)
     else:
         assert k(1e200 * X)[1, 2] == 1e200 * X[1]
@@ -142,7 +148,7 @@ def test_extreme_units_are_exact_or_refused_by_name(k: mc.Kernel) -> None:
 @pytest.mark.parametrize("k", KERNELS, ids=repr)
 def test_the_cubic_kernel_keeps_its_relative_accuracy(k: mc.Kernel) -> None:
     x = 1e8 + np.array([0.0, 1.0, 3.0])
-    exact = x * x * x / 3 if isinstance(k, mc.CubicSpline) else x
+    exact = x * x * x / 3 if isinstance(k, mc.kernels.CubicSpline) else x
     np.testing.assert_allclose(k.diag(x), exact, rtol=1e-15)
 
 

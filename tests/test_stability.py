@@ -81,7 +81,7 @@ def test_a_constant_column_stays_out_of_a_standardised_cloud() -> None:
     X = sample(20, (6.0, 3.0))
     with_constant = np.column_stack([X, np.full(20, 0.1)])
     one = mc.bootstrap(mc.PCA(2, standardize=True), X, 20, random_state=0)
-    with pytest.warns(mc.ConstantColumns):
+    with pytest.warns(mc.errors.ConstantColumns):
         two = mc.bootstrap(mc.PCA(2, standardize=True), with_constant, 20, random_state=0)
     np.testing.assert_allclose(two.covariances, one.covariances, atol=1e-9)
 
@@ -319,7 +319,7 @@ def two_lines(n: int = 30) -> tuple[Array, mc.Kernel]:
     b -= b.mean()
     b -= a * (a @ b) / (a @ a)
     X = np.column_stack([2.0 * a / a.std(), b / b.std()])  # variances 4 and 1
-    first, second = mc.FeatureMap(first_column), mc.FeatureMap(second_column)
+    first, second = mc.kernels.FeatureMap(first_column), mc.kernels.FeatureMap(second_column)
     return X, first + 1.0 * second
 
 
@@ -490,25 +490,27 @@ def test_the_command_line_draws_replicates(
 
 def test_wrong_arguments_are_named() -> None:
     X = sample(20, (6.0, 3.0))
-    with pytest.raises(mc.InvalidParameter, match="replicates"):
+    with pytest.raises(mc.errors.InvalidParameter, match="replicates"):
         mc.bootstrap(mc.PCA(2), X, 5)
-    with pytest.raises(mc.InvalidParameter, match="confidence"):
+    with pytest.raises(mc.errors.InvalidParameter, match="confidence"):
         mc.bootstrap(mc.PCA(2), X, confidence=1.0)
-    with pytest.raises(mc.InvalidInput, match="2 axes, fewer than the 3"):
+    with pytest.raises(mc.errors.InvalidInput, match="2 axes, fewer than the 3"):
         mc.bootstrap(mc.PCA(2), X, axes=3)
-    with pytest.raises(mc.InvalidInput, match="PCA or a KernelPCA"):
+    with pytest.raises(mc.errors.InvalidInput, match="PCA or a KernelPCA"):
         mc.bootstrap(mc.ClassicalMDS(), X)
-    with pytest.raises(mc.InvalidInput, match="at least 3"):
+    with pytest.raises(mc.errors.InvalidInput, match="at least 3"):
         mc.jackknife(mc.PCA(1), X[:2])
     with pytest.raises(ValueError, match="not fitted"):
         mc.bootstrap(mc.PCA(2))
     model = mc.KernelPCA(1, kernel=mc.Gaussian(5.0), method="nystrom", landmarks=18)
-    with pytest.raises(mc.InvalidInput, match="approximation on landmarks"):
+    with pytest.raises(mc.errors.InvalidInput, match="approximation on landmarks"):
         mc.bootstrap(model, X)
     model = mc.KernelPCA(2, kernel=mc.Gaussian(1.0))
-    with pytest.raises(mc.InvalidParameter, match="those of its kernel are kernel__bandwidth"):
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="those of its kernel are kernel__bandwidth"
+    ):
         mc.parameter_path(model, X, "kernel__width", [1.0, 2.0])
-    with pytest.raises(mc.InvalidParameter, match="at least 2 values"):
+    with pytest.raises(mc.errors.InvalidParameter, match="at least 2 values"):
         mc.parameter_path(model, X, "kernel__bandwidth", [1.0])
 
 
@@ -575,10 +577,10 @@ def test_three_individuals_have_one_axis_to_judge() -> None:
     assert mc.jackknife(mc.PCA(), x).angles.shape == (3, 1)
     assert len(mc.bootstrap(mc.PCA(), x, 20, random_state=0).inertias) == 1
     for resample in (mc.jackknife, mc.bootstrap):
-        with pytest.raises(mc.InvalidInput, match="when one is left out"):
+        with pytest.raises(mc.errors.InvalidInput, match="when one is left out"):
             resample(mc.PCA(), x, axes=2)
 
 
 def test_the_number_of_axes_has_no_path() -> None:
-    with pytest.raises(mc.InvalidParameter, match="n_components"):
+    with pytest.raises(mc.errors.InvalidParameter, match="n_components"):
         mc.parameter_path(mc.KernelPCA(2), np.eye(4), "n_components", [1, 2])

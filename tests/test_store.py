@@ -45,8 +45,8 @@ def round_trip(value: Any, folder: Path) -> Any:
     [
         mc.Gaussian(1.3),
         mc.Gaussian((0.1, 0.3, 7.0)) * mc.Linear() + 0.1 * mc.Matern(1.5, 2.0),
-        (mc.Polynomial(2) + mc.Constant(0.7)).normalised(),
-        mc.Bilinear(np.diag([1.0, 2.0, 1 / 3])),
+        (mc.Polynomial(2) + mc.kernels.Constant(0.7)).normalised(),
+        mc.kernels.Bilinear(np.diag([1.0, 2.0, 1 / 3])),
         "gaussian(bandwidth='median')",
         "laplacian()",
     ],
@@ -66,11 +66,11 @@ def test_a_loaded_model_transforms_to_the_last_bit(tmp_path: Path, kernel: Any) 
 @pytest.mark.parametrize(
     ("kernel", "points"),
     [
-        (mc.Intersection(), SETS),
-        (mc.Intersection().gaussian(2.0), [set(s) for s in SETS]),
-        (mc.AllSubsets().normalised(), SETS),
-        (mc.Delta(), WORDS),
-        (mc.Delta(), [(1, "a"), (2, "b"), (3, None)]),
+        (mc.kernels.Intersection(), SETS),
+        (mc.kernels.Intersection().gaussian(2.0), [set(s) for s in SETS]),
+        (mc.kernels.AllSubsets().normalised(), SETS),
+        (mc.kernels.Delta(), WORDS),
+        (mc.kernels.Delta(), [(1, "a"), (2, "b"), (3, None)]),
     ],
     ids=["sets", "mutable sets", "normalised", "words", "tuples"],  # sets have no order
 )
@@ -92,8 +92,10 @@ def test_products_of_spaces_and_precomputed_matrices_are_kept(tmp_path: Path) ->
     again = load(tmp_path / "m.mercer")
     assert np.array_equal(again.transform(K), model.transform(K))
     assert again.kernel_ == model.kernel_  # its text would be too long: it is kept as an array
-    pairs = mc.Paired(X, WORDS * 8)
-    other = mc.KernelPCA(2, kernel=mc.tensor_product(mc.Gaussian(1.0), mc.Delta())).fit(pairs)
+    pairs = mc.data.Paired(X, WORDS * 8)
+    other = mc.KernelPCA(
+        2, kernel=mc.kernels.tensor_product(mc.Gaussian(1.0), mc.kernels.Delta())
+    ).fit(pairs)
     save(other, tmp_path / "p.mercer")
     assert np.array_equal(load(tmp_path / "p.mercer").transform(pairs), other.transform(pairs))
 
@@ -149,7 +151,7 @@ def test_an_engine_and_a_sparse_matrix_are_kept(tmp_path: Path) -> None:
 
 def test_graphs_and_named_tuples_are_kept(tmp_path: Path) -> None:
     paths = [mc.Graph([(i, i + 1) for i in range(n)], labels="ab" * 4, n=8) for n in (1, 2, 4, 7)]
-    model = mc.KernelPCA(2, kernel=mc.WeisfeilerLehman(2)).fit(paths)
+    model = mc.KernelPCA(2, kernel=mc.kernels.WeisfeilerLehman(2)).fit(paths)
     save(model, tmp_path / "m.mercer")
     again = load(tmp_path / "m.mercer")
     assert again.X_fit_ == paths
@@ -162,7 +164,7 @@ def test_graphs_and_named_tuples_are_kept(tmp_path: Path) -> None:
 def test_a_model_that_holds_itself_is_refused(tmp_path: Path) -> None:
     model = fitted()
     model.self_ = model
-    with pytest.raises(mc.NotStorable, match="KernelPCA.self_ is what holds it"):
+    with pytest.raises(mc.errors.NotStorable, match="KernelPCA.self_ is what holds it"):
         save(model, tmp_path / "m.mercer")
 
 
@@ -273,7 +275,7 @@ class Foreign:
 def test_what_cannot_be_written_is_refused_by_name(
     tmp_path: Path, model: Any, message: str
 ) -> None:
-    with pytest.raises(mc.NotStorable, match=message):
+    with pytest.raises(mc.errors.NotStorable, match=message):
         save(model, tmp_path / "m.mercer")
     assert list(tmp_path.iterdir()) == []
 
@@ -292,7 +294,7 @@ def test_every_flipped_bit_is_noticed(tmp_path: Path) -> None:
         damaged = bytearray(whole)
         damaged[place] ^= 1 << int(rng.integers(8))
         path.write_bytes(damaged)
-        with pytest.raises(mc.UnreadableFile, match=r"m\.mercer"):
+        with pytest.raises(mc.errors.UnreadableFile, match=r"m\.mercer"):
             load(path)
 
 
@@ -302,10 +304,10 @@ def test_every_cut_and_every_addition_is_noticed(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for length in [1, 7, 8, 27, 28, 100, len(whole) // 2, len(whole) - 32, len(whole) - 1]:
         path.write_bytes(whole[:length])
-        with pytest.raises(mc.CorruptFile):
+        with pytest.raises(mc.errors.CorruptFile):
             load(path)
     path.write_bytes(whole + b"\0")
-    with pytest.raises(mc.CorruptFile, match="should have"):
+    with pytest.raises(mc.errors.CorruptFile, match="should have"):
         load(path)
 
 
@@ -341,7 +343,7 @@ def header_of(model: Any, arrays: Any = ()) -> bytes:
         ),
         (signed(header_of({"object": ["mercer.Gaussian", {"bandwidth": -1.0}]})), "no class it"),
         (signed(header_of({"object": ["mercer.check.os", {}]})), "no class it"),
-        (signed(header_of({"made": ["mercer.MercerError", ["x"]]})), "no class it"),
+        (signed(header_of({"made": ["mercer.errors.MercerError", ["x"]]})), "no class it"),
         (signed(header_of({"made": ["mercer.store.packing.Arrays", []]})), "no class it"),
         (signed(header_of({"sparse": ["system", [], [1, 1]]})), "no class of sparse matrices"),
         (
@@ -379,7 +381,7 @@ def test_files_that_are_whole_but_wrong_run_nothing_and_are_named(
 ) -> None:
     path = tmp_path / "m.mercer"
     path.write_bytes(data)
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         load(path)
 
 
@@ -388,7 +390,7 @@ def test_a_huge_declared_file_takes_no_memory(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.write(store_file.PREFIX.pack(store_file.MAGIC, 1, 10, 2**40))
         file.truncate(2**33)  # sparse
-    with pytest.raises(mc.CorruptFile, match="should have"):
+    with pytest.raises(mc.errors.CorruptFile, match="should have"):
         load(path)
 
 
@@ -411,7 +413,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_other(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(mc.NotSaved, match="No space left on device"):
+    with pytest.raises(mc.errors.NotSaved, match="No space left on device"):
         save(fitted(tol=1e-8), path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["m.mercer"]
@@ -433,14 +435,14 @@ def test_a_limit_on_the_size_of_files_is_noticed(tmp_path: Path) -> None:
 
 def test_places_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     model = fitted()
-    with pytest.raises(mc.NotSaved, match="No such file"):
+    with pytest.raises(mc.errors.NotSaved, match="No such file"):
         save(model, tmp_path / "nowhere" / "m.mercer")
-    with pytest.raises(mc.NotSaved, match="a folder, a pipe or a device"):
+    with pytest.raises(mc.errors.NotSaved, match="a folder, a pipe or a device"):
         save(model, tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(mc.NotSaved, match="a folder, a pipe or a device"):
+    with pytest.raises(mc.errors.NotSaved, match="a folder, a pipe or a device"):
         save(model, tmp_path / "pipe")
-    with pytest.raises(mc.NotSaved, match="null"):
+    with pytest.raises(mc.errors.NotSaved, match="null"):
         save(model, "a\0b")
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
@@ -453,7 +455,7 @@ def test_a_folder_that_may_not_be_written_is_named(
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr("os.open", refuse)  # root may write everywhere, so the system is played
-    with pytest.raises(mc.NotSaved, match=os.strerror(code)):
+    with pytest.raises(mc.errors.NotSaved, match=os.strerror(code)):
         save(fitted(), tmp_path / "m.mercer")
 
 

@@ -73,7 +73,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     expected_failed_checks=expected_failures,
     xfail_strict=True,
 )
-@pytest.mark.filterwarnings("ignore::mercer.StressNotConverged")
+@pytest.mark.filterwarnings("ignore::mercer.mds.StressNotConverged")
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)
 
@@ -258,7 +258,9 @@ def test_groups_between_which_nothing_is_known_are_named() -> None:
     D = cdist(PLANE[:7], PLANE[:7])
     apart = np.array([0, 0, 1, 0, 1, 2, 0])
     D[apart[:, None] != apart[None, :]] = np.nan
-    with pytest.raises(mc.InvalidInput, match=r"3 separate groups .* 0, 1, 3, 6 \| 2, 4 \| 5"):
+    with pytest.raises(
+        mc.errors.InvalidInput, match=r"3 separate groups .* 0, 1, 3, 6 \| 2, 4 \| 5"
+    ):
         mc.StressMDS(2).fit(D)
 
 
@@ -266,7 +268,7 @@ def test_a_missing_distance_hides_no_wrong_one_elsewhere() -> None:
     D = noisy(1100)
     D[0, 1] = D[1, 0] = np.nan
     D[600, 900] = D[900, 600] = -1.0
-    with pytest.raises(mc.InvalidInput, match="row 600, column 900"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 600, column 900"):
         mc.StressMDS(2).fit(D)
 
 
@@ -306,7 +308,9 @@ def test_the_order_of_individuals_does_not_matter(order: list[int], loss: str) -
 def test_units_change_nothing_but_the_unit(loss: str, scale: float) -> None:
     model = mc.StressMDS(2, loss=loss, n_starts=1).fit(US)
     if loss == "sstress" and scale != 1e50:
-        with pytest.raises(mc.InvalidInput, match="fourth powers of dissimilarities of size"):
+        with pytest.raises(
+            mc.errors.InvalidInput, match="fourth powers of dissimilarities of size"
+        ):
             mc.StressMDS(2, loss=loss, n_starts=1).fit(US * scale)
         return
     scaled = mc.StressMDS(2, loss=loss, n_starts=1).fit(US * scale)
@@ -317,7 +321,7 @@ def test_units_change_nothing_but_the_unit(loss: str, scale: float) -> None:
 
 def test_a_map_that_could_be_better_says_so() -> None:
     model = mc.StressMDS(2, loss="sammon", n_starts=1, max_iter=2)
-    with pytest.warns(mc.StressNotConverged, match="raise max_iter = 2"):
+    with pytest.warns(mc.mds.StressNotConverged, match="raise max_iter = 2"):
         model.fit(swiss())
     assert not model.has_converged_
     assert model.n_iter_ == 2
@@ -335,18 +339,18 @@ def test_progress_is_told() -> None:
 @pytest.mark.parametrize("loss", LOSSES)
 def test_small_and_trivial_data(loss: str) -> None:
     model = mc.StressMDS(2, loss=loss, random_state=0)
-    with pytest.warns(mc.NoInertia, match="one individual"):
+    with pytest.warns(mc.errors.NoInertia, match="one individual"):
         assert np.array_equal(model.fit_transform([[0.0]]), [[0.0, 0.0]])
-    with pytest.warns(mc.FewerAxes, match="there is 1 axis, fewer than the 2"):
+    with pytest.warns(mc.errors.FewerAxes, match="there is 1 axis, fewer than the 2"):
         two = model.fit_transform([[0.0, 3.0], [3.0, 0.0]])
     assert pdist(two)[0] == pytest.approx(3.0, rel=1e-6)
     assert model.stress_ == pytest.approx(0.0, abs=1e-6)
-    with pytest.warns(mc.NoInertia, match="all 4 individuals coincide"):
+    with pytest.warns(mc.errors.NoInertia, match="all 4 individuals coincide"):
         same = model.fit_transform(np.zeros((4, 4)))
     assert np.array_equal(same, np.zeros((4, 2)))
     assert model.stress_ == 0.0
     line = np.abs(np.subtract.outer([0.0, 1.0, 3.0], [0.0, 1.0, 3.0]))
-    with pytest.warns(mc.FewerAxes, match="fewer than the 5"):
+    with pytest.warns(mc.errors.FewerAxes, match="fewer than the 5"):
         wide = mc.StressMDS(5, loss=loss, random_state=0).fit(line)
     assert wide.embedding_.shape == (3, 5)
     assert wide.stress_ < 1e-5
@@ -372,7 +376,9 @@ def test_copies_of_a_point_stay_together() -> None:
     gaps = cdist(model.embedding_, model.embedding_)
     assert gaps[2, 3] < 1e-3
     assert gaps[6, 7] < 1e-3
-    with pytest.raises(mc.InvalidInput, match="row 2, column 3: .*divides by the dissimilarities"):
+    with pytest.raises(
+        mc.errors.InvalidInput, match="row 2, column 3: .*divides by the dissimilarities"
+    ):
         mc.StressMDS(2, loss="sammon").fit(D)
 
 
@@ -390,7 +396,7 @@ def test_copies_of_a_point_stay_together() -> None:
     ids=str,
 )
 def test_what_are_no_distances_is_refused(D: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         mc.StressMDS(2).fit(D)
 
 
@@ -408,7 +414,7 @@ def test_what_are_no_distances_is_refused(D: Any, message: str) -> None:
     ids=str,
 )
 def test_parameters_outside_their_domain_are_refused(settings: dict[str, Any]) -> None:
-    with pytest.raises(mc.InvalidParameter, match=next(iter(settings))):
+    with pytest.raises(mc.errors.InvalidParameter, match=next(iter(settings))):
         mc.StressMDS(**settings).fit(US)
 
 
@@ -416,7 +422,7 @@ def test_parameters_outside_their_domain_are_refused(settings: dict[str, Any]) -
     "weights", [np.ones((3, 3)), np.triu(np.ones((9, 9))), -np.ones((9, 9))], ids=str
 )
 def test_weights_of_pairs_are_checked(weights: Array) -> None:
-    with pytest.raises(mc.InvalidInput, match="pair_weight"):
+    with pytest.raises(mc.errors.InvalidInput, match="pair_weight"):
         mc.StressMDS(2).fit(US, pair_weight=weights)
 
 
@@ -451,15 +457,15 @@ def test_very_large_and_small_points_have_the_same_map(loss: str, scale: float) 
     model = mc.StressMDS(2, metric="euclidean", loss=loss, random_state=0).fit(scale * x)
     assert model.stress_ == pytest.approx(expected.stress_, rel=1e-6)
     np.testing.assert_allclose(model.embedding_ / scale, expected.embedding_, atol=1e-3)
-    with pytest.raises(mc.InvalidInput, match="fourth powers"):
+    with pytest.raises(mc.errors.InvalidInput, match="fourth powers"):
         mc.StressMDS(2, metric="euclidean", loss="sstress", random_state=0).fit(scale * x)
 
 
 def test_a_map_without_distances_and_one_with_equal_axes_are_told() -> None:
-    with pytest.warns(mc.NoInertia, match="all 6 individuals coincide"):
+    with pytest.warns(mc.errors.NoInertia, match="all 6 individuals coincide"):
         mc.StressMDS(2).fit(np.zeros((6, 6)))
     square = np.array([[0.0, 1, 2, 1], [1, 0, 1, 2], [2, 1, 0, 1], [1, 2, 1, 0]])
-    with pytest.warns(mc.DegenerateAxes, match="1 and 2"):
+    with pytest.warns(mc.errors.DegenerateAxes, match="1 and 2"):
         mc.StressMDS(2, random_state=0).fit(square)
 
 
@@ -528,11 +534,11 @@ def test_each_new_individual_is_placed_alone_and_missing_ones_are_left_out() -> 
     np.testing.assert_allclose(alone, model.transform(delta), atol=1e-9)
     holed = np.where(np.random.default_rng(0).random(delta.shape) < 0.5, np.nan, delta)
     np.testing.assert_allclose(model.transform(holed), alone, atol=1e-5)
-    with pytest.raises(mc.InvalidInput, match="row 1: no dissimilarity to a fitted"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 1: no dissimilarity to a fitted"):
         model.transform([delta[0], np.full(30, np.nan)])
-    with pytest.raises(mc.InvalidInput, match="row 0, column 3"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 0, column 3"):
         model.transform([np.r_[delta[0, :3], -1.0, delta[0, 4:]]])
-    with pytest.raises(mc.InvalidInput, match="row 0, column 3"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 0, column 3"):
         model.transform([np.r_[delta[0, :3], np.inf, delta[0, 4:]]])
 
 

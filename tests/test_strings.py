@@ -20,13 +20,13 @@ from tests.structures import obeys_the_laws, words, works_in_models
 REFERENCE = json.loads((Path(__file__).parent / "reference/strings_spectrum.json").read_text())
 STRINGS = REFERENCE["strings"]
 KERNELS: list[mc.Kernel] = [
-    mc.StringSpectrum(2),
-    mc.StringSpectrum(3, alphabet="abc"),
-    mc.StringBoundedRange(3),
-    mc.MismatchSpectrum(3, 1, "abc"),
-    mc.MismatchSpectrum(2, 2, "abcd"),
-    mc.GappySpectrum(2, 1),
-    mc.GappySpectrum(2, 2, "abc"),
+    mc.kernels.StringSpectrum(2),
+    mc.kernels.StringSpectrum(3, alphabet="abc"),
+    mc.kernels.StringBoundedRange(3),
+    mc.kernels.MismatchSpectrum(3, 1, "abc"),
+    mc.kernels.MismatchSpectrum(2, 2, "abcd"),
+    mc.kernels.GappySpectrum(2, 1),
+    mc.kernels.GappySpectrum(2, 2, "abc"),
 ]
 
 
@@ -44,12 +44,12 @@ def inner(p: Counter[str], q: Counter[str]) -> float:
 
 def recounted(k: Any) -> Callable[[str, str], float]:
     """Return the kernel as its definition reads, counted in dictionaries."""
-    if isinstance(k, mc.StringSpectrum):
+    if isinstance(k, mc.kernels.StringSpectrum):
         return lambda s, t: inner(Counter(windows(s, k.length)), Counter(windows(t, k.length)))
-    if isinstance(k, mc.StringBoundedRange):
+    if isinstance(k, mc.kernels.StringBoundedRange):
         lengths = range(1, k.length + 1)
-        return lambda s, t: sum(recounted(mc.StringSpectrum(n))(s, t) for n in lengths)
-    if isinstance(k, mc.MismatchSpectrum):
+        return lambda s, t: sum(recounted(mc.kernels.StringSpectrum(n))(s, t) for n in lengths)
+    if isinstance(k, mc.kernels.MismatchSpectrum):
         every = ["".join(u) for u in product(k.alphabet, repeat=k.length)]
 
         def held(s: str) -> Counter[str]:
@@ -69,7 +69,7 @@ def recounted(k: Any) -> Callable[[str, str], float]:
 
 @pytest.mark.parametrize("entry", REFERENCE["kernels"])
 def test_the_spectrum_is_the_plain_recount_of_the_reference(entry: dict[str, Any]) -> None:
-    k: mc.Kernel = mc.StringSpectrum(entry["length"])
+    k: mc.Kernel = mc.kernels.StringSpectrum(entry["length"])
     K = (k.normalised() if entry["normalized"] else k)(STRINGS)
     np.testing.assert_allclose(K, entry["plain_recount"], rtol=1e-15)
     # kernlab appends a newline to each string and counts it; nobody's strings end with one.
@@ -114,29 +114,29 @@ def test_features_have_columns_of_their_own(k: mc.Kernel, x: list[str], y: list[
 
 
 def test_features_of_all_lengths_stand_side_by_side() -> None:
-    phi: Any = mc.StringBoundedRange(2, alphabet="ab").features(["aab"])
+    phi: Any = mc.kernels.StringBoundedRange(2, alphabet="ab").features(["aab"])
     assert phi.toarray().tolist() == [[2.0, 1.0, 1.0, 1.0, 0.0, 0.0]]
-    phi = mc.StringSpectrum(12, alphabet="protein").features(["ACDEFGHIKLMNP"])
+    phi = mc.kernels.StringSpectrum(12, alphabet="protein").features(["ACDEFGHIKLMNP"])
     assert phi.shape == (1, 20**12)
     assert phi.data.sum() == 2.0
 
 
-@pytest.mark.parametrize("k", [mc.StringSpectrum(2), mc.GappySpectrum(2, 1)])
+@pytest.mark.parametrize("k", [mc.kernels.StringSpectrum(2), mc.kernels.GappySpectrum(2, 1)])
 def test_features_need_an_alphabet(k: mc.Kernel) -> None:
-    with pytest.raises(mc.NoFeatureMap, match=r"need an alphabet: \w+\(\.\.\., alphabet="):
+    with pytest.raises(mc.errors.NoFeatureMap, match=r"need an alphabet: \w+\(\.\.\., alphabet="):
         k.features(["ab"])
 
 
 def test_too_many_words_have_no_features_but_are_counted() -> None:
-    k = mc.StringSpectrum(40, alphabet="dna")
+    k = mc.kernels.StringSpectrum(40, alphabet="dna")
     x = ["ACGT" * 11, "ACGT" * 10 + "A"]
     assert k(x).tolist() == [[7.0, 3.0], [3.0, 2.0]]
-    with pytest.raises(mc.NoFeatureMap, match="too many words"):
+    with pytest.raises(mc.errors.NoFeatureMap, match="too many words"):
         k.features(x)
 
 
 @pytest.mark.parametrize(
-    "k", [k for k in KERNELS if not isinstance(k, mc.MismatchSpectrum)], ids=repr
+    "k", [k for k in KERNELS if not isinstance(k, mc.kernels.MismatchSpectrum)], ids=repr
 )
 def test_words_too_long_for_a_number_are_counted_exactly(
     k: mc.Kernel, monkeypatch: pytest.MonkeyPatch
@@ -148,26 +148,26 @@ def test_words_too_long_for_a_number_are_counted_exactly(
 
 
 def test_without_mismatches_or_gaps_it_is_the_spectrum() -> None:
-    expected = mc.StringSpectrum(3)(STRINGS).tolist()
-    assert mc.MismatchSpectrum(3, 0, "dna")(STRINGS).tolist() == expected
-    assert mc.GappySpectrum(3, 0)(STRINGS).tolist() == expected
+    expected = mc.kernels.StringSpectrum(3)(STRINGS).tolist()
+    assert mc.kernels.MismatchSpectrum(3, 0, "dna")(STRINGS).tolist() == expected
+    assert mc.kernels.GappySpectrum(3, 0)(STRINGS).tolist() == expected
 
 
 def test_mismatches_in_every_letter_make_all_words_alike() -> None:
-    K = mc.MismatchSpectrum(2, 2, "dna")(STRINGS)
+    K = mc.kernels.MismatchSpectrum(2, 2, "dna")(STRINGS)
     sizes = np.array([len(s) - 1 for s in STRINGS])
     assert K.tolist() == (16.0 * np.outer(sizes, sizes)).tolist()
 
 
 def test_letters_are_those_of_unicode() -> None:
     x = ["naïve ÅÅ", "ÅÅ\n𝔾𝔾", "\ud800\x00", np.str_("ÅÅ")]
-    assert mc.StringSpectrum(2)(x).tolist() == [
+    assert mc.kernels.StringSpectrum(2)(x).tolist() == [
         [7.0, 1.0, 0.0, 1.0],
         [1.0, 4.0, 0.0, 1.0],
         [0.0, 0.0, 1.0, 0.0],
         [1.0, 1.0, 0.0, 1.0],
     ]
-    assert mc.StringSpectrum(1)(np.array(["ab", "b"])).tolist() == [[2.0, 1.0], [1.0, 1.0]]
+    assert mc.kernels.StringSpectrum(1)(np.array(["ab", "b"])).tolist() == [[2.0, 1.0], [1.0, 1.0]]
 
 
 @pytest.mark.parametrize("k", KERNELS, ids=repr)
@@ -192,23 +192,29 @@ def test_no_string_one_string_and_two_strings(k: mc.Kernel, n: int) -> None:
     [("dna", "ACGT"), ("rna", "ACGU"), ("protein", "ACDEFGHIKLMNPQRSTVWY"), ("xyz", "xyz")],
 )
 def test_alphabets_have_names(name: str, letters: str) -> None:
-    k = mc.StringSpectrum(2, alphabet=name)
+    k = mc.kernels.StringSpectrum(2, alphabet=name)
     assert k.alphabet == letters
-    assert k == mc.StringSpectrum(2, letters)
+    assert k == mc.kernels.StringSpectrum(2, letters)
     assert mc.kernel(f'string_spectrum(2, alphabet="{name}")') == k
 
 
-@pytest.mark.parametrize("k", [mc.StringSpectrum(2, "dna"), mc.MismatchSpectrum(2, 1, "dna")])
+@pytest.mark.parametrize(
+    "k", [mc.kernels.StringSpectrum(2, "dna"), mc.kernels.MismatchSpectrum(2, 1, "dna")]
+)
 def test_letters_outside_the_alphabet_are_named(k: mc.Kernel) -> None:
     for call in (k, k.diag, k.features):
-        with pytest.raises(mc.InvalidInput, match=r"point 2 holds 'N' at place 3, .* 'ACGT'"):
+        with pytest.raises(
+            mc.errors.InvalidInput, match=r"point 2 holds 'N' at place 3, .* 'ACGT'"
+        ):
             call(["ACGT", "", "ACGNTN"])
 
 
 @pytest.mark.parametrize("alphabet", ["", "aba", 3, ["a", "b"]])
 def test_alphabets_that_are_none_are_refused(alphabet: Any) -> None:
-    with pytest.raises(mc.InvalidParameter, match="alphabet must be a text of different letters"):
-        mc.StringSpectrum(2, alphabet=alphabet)
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="alphabet must be a text of different letters"
+    ):
+        mc.kernels.StringSpectrum(2, alphabet=alphabet)
 
 
 @pytest.mark.parametrize(
@@ -222,24 +228,24 @@ def test_alphabets_that_are_none_are_refused(alphabet: Any) -> None:
     ],
 )
 def test_points_that_are_not_strings_are_refused(points: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
-        mc.StringSpectrum(2)(points)
+    with pytest.raises(mc.errors.InvalidInput, match=message):
+        mc.kernels.StringSpectrum(2)(points)
 
 
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: mc.StringSpectrum(0),
-        lambda: mc.StringBoundedRange(2.5),  # type: ignore[arg-type]
-        lambda: mc.MismatchSpectrum(2, -1, "dna"),
-        lambda: mc.MismatchSpectrum(2, 3, "dna"),
-        lambda: mc.MismatchSpectrum(2, 1, None),  # type: ignore[arg-type]
-        lambda: mc.MismatchSpectrum(40, 1, "dna"),
-        lambda: mc.GappySpectrum(2, -1),
+        lambda: mc.kernels.StringSpectrum(0),
+        lambda: mc.kernels.StringBoundedRange(2.5),  # type: ignore[arg-type]
+        lambda: mc.kernels.MismatchSpectrum(2, -1, "dna"),
+        lambda: mc.kernels.MismatchSpectrum(2, 3, "dna"),
+        lambda: mc.kernels.MismatchSpectrum(2, 1, None),  # type: ignore[arg-type]
+        lambda: mc.kernels.MismatchSpectrum(40, 1, "dna"),
+        lambda: mc.kernels.GappySpectrum(2, -1),
     ],
 )
 def test_parameters_outside_their_domain_are_refused(make: Callable[[], mc.Kernel]) -> None:
-    with pytest.raises(mc.InvalidParameter):
+    with pytest.raises(mc.errors.InvalidParameter):
         make()
 
 
@@ -247,14 +253,14 @@ def test_too_many_neighbours_are_refused_before_they_are_listed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(strings, "MOST_NEIGHBOURS", 10)
-    with pytest.raises(mc.InvalidInput, match="allow fewer mismatches"):
-        mc.MismatchSpectrum(3, 1, "dna")(STRINGS)
-    with pytest.raises(mc.InvalidInput, match="allow fewer gaps"):
-        mc.GappySpectrum(3, 1)(STRINGS)
+    with pytest.raises(mc.errors.InvalidInput, match="allow fewer mismatches"):
+        mc.kernels.MismatchSpectrum(3, 1, "dna")(STRINGS)
+    with pytest.raises(mc.errors.InvalidInput, match="allow fewer gaps"):
+        mc.kernels.GappySpectrum(3, 1)(STRINGS)
 
 
 def test_kernels_on_strings_have_no_derivatives() -> None:
     for k in KERNELS:
         assert k.partials(["ab"]) == {}
-        with pytest.raises(mc.NotDifferentiable, match="has no slopes"):
+        with pytest.raises(mc.errors.NotDifferentiable, match="has no slopes"):
             k.slopes(["ab"])

@@ -231,9 +231,11 @@ def test_both_forms_are_one_problem() -> None:
 
 def test_an_impossible_share_is_refused() -> None:
     y = np.where(np.arange(80) < 8, 1, -1)
-    with pytest.raises(mc.InvalidParameter, match=r"nu = 0.5 is infeasible: .* 0.2 at the most"):
+    with pytest.raises(
+        mc.errors.InvalidParameter, match=r"nu = 0.5 is infeasible: .* 0.2 at the most"
+    ):
         mc.SVC(mc.Gaussian(1.0), nu=0.5).fit(X, y)
-    with pytest.raises(mc.InvalidParameter, match="at most 1"):
+    with pytest.raises(mc.errors.InvalidParameter, match="at most 1"):
         mc.SVC(mc.Gaussian(1.0), nu=1.5).fit(X, Y)
 
 
@@ -241,7 +243,7 @@ def test_a_share_below_the_overlap_of_the_classes_is_refused() -> None:
     points = np.tile(X, (2, 1))
     y = np.repeat([1, -1], 80)
     y[:10], y[80:90] = -1, 1
-    with pytest.raises(mc.InvalidParameter, match=r"leaves no margin: .* Take a larger nu"):
+    with pytest.raises(mc.errors.InvalidParameter, match=r"leaves no margin: .* Take a larger nu"):
         mc.SVC(mc.Linear(), nu=0.3).fit(points, y)
 
 
@@ -276,11 +278,11 @@ def test_weights_are_repetitions() -> None:
 
 def test_points_of_any_kind_are_separated() -> None:
     words = ["gattaca", "gattata", "cccgg", "ccgcg"]
-    model = mc.SVC(mc.StringSpectrum(2).normalised(), C=10.0).fit(words, [0, 0, 1, 1])
+    model = mc.SVC(mc.kernels.StringSpectrum(2).normalised(), C=10.0).fit(words, [0, 0, 1, 1])
     assert model.predict(["gattagatta", "cccc"]).tolist() == [0, 1]
     graphs = [mc.Graph([(i, i + 1) for i in range(n)], labels=["a"] * (n + 1)) for n in (2, 3)]
     rings = [mc.Graph([(i, (i + 1) % n) for i in range(n)], labels=["a"] * n) for n in (4, 5)]
-    model = mc.SVC(mc.WeisfeilerLehman(2), C=10.0).fit(graphs + rings, [0, 0, 1, 1])
+    model = mc.SVC(mc.kernels.WeisfeilerLehman(2), C=10.0).fit(graphs + rings, [0, 0, 1, 1])
     assert model.predict(graphs + rings).tolist() == [0, 0, 1, 1]
     function = mc.SVC(lambda a, b: float(np.exp(-((a - b) @ (a - b)) / 2)), C=1.0)
     values = function.fit(IRIS, SPECIES).decision_function(IRIS)
@@ -289,7 +291,7 @@ def test_points_of_any_kind_are_separated() -> None:
 
 def test_a_conditionally_positive_definite_kernel_is_enough() -> None:
     """Weights sum to zero: k and its centred form decide alike."""
-    kernel = mc.NegativeDistance(1.0)
+    kernel = mc.kernels.NegativeDistance(1.0)
     one = mc.SVC(kernel, C=2.0).fit(X, Y).decision_function(NEW)
     other = mc.SVC(kernel.centred(X), C=2.0).fit(X, Y).decision_function(NEW)
     np.testing.assert_allclose(one, other, atol=1e-9)
@@ -349,21 +351,21 @@ def test_a_program_is_solved_from_any_feasible_start() -> None:
     ],
 )
 def test_parameters_outside_their_domain_are_refused(change: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
         mc.SVC(mc.Gaussian(1.0)).set_params(**change).fit(X, Y).decision_function(X)
 
 
 def test_labels_and_weights_that_cannot_be_used_are_refused() -> None:
     model = mc.SVC(mc.Gaussian(1.0))
-    with pytest.raises(mc.InvalidInput, match="one class"):
+    with pytest.raises(mc.errors.InvalidInput, match="one class"):
         model.fit(X, np.ones(80))
-    with pytest.raises(mc.InvalidInput, match="79 labels for 80 points"):
+    with pytest.raises(mc.errors.InvalidInput, match="79 labels for 80 points"):
         model.fit(X, Y[1:])
-    with pytest.raises(mc.InvalidInput, match="smallest is -1 at row 3"):
+    with pytest.raises(mc.errors.InvalidInput, match="smallest is -1 at row 3"):
         model.fit(X, Y, sample_weight=np.where(np.arange(80) == 3, -1.0, 1.0))
-    with pytest.raises(mc.InvalidInput, match="no point of positive weight"):
+    with pytest.raises(mc.errors.InvalidInput, match="no point of positive weight"):
         model.fit(X, Y, sample_weight=(Y > 0).astype(float))
-    with pytest.raises(mc.InvalidInput, match=r"modulus of sample_weight is 1e\+200"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"modulus of sample_weight is 1e\+200"):
         model.fit(X, Y, sample_weight=np.full(80, 1e200))
     one, other = (
         mc.SVC(mc.Gaussian(1.0), nu=0.3).fit(X, Y, np.full(80, unit)).decision_function(NEW)
@@ -385,7 +387,7 @@ def test_labels_and_weights_that_cannot_be_used_are_refused() -> None:
     ],
 )
 def test_labels_that_are_none_are_named(labels: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidInput, match=message):
+    with pytest.raises(mc.errors.InvalidInput, match=message):
         mc.SVC(mc.Gaussian(1.0)).fit(X[:4], labels)
 
 
@@ -522,9 +524,9 @@ def test_probabilities_of_several_classes_and_who_has_none() -> None:
     share = mc.SVC(mc.Gaussian(1.0), nu=0.2, probability=True).fit(x, y)
     assert np.mean(share.classes_[share.predict_proba(x).argmax(axis=1)] == y) > 0.9
     assert not hasattr(mc.SVC(), "predict_proba")
-    with pytest.raises(mc.InvalidInput, match="one point alone"):
+    with pytest.raises(mc.errors.InvalidInput, match="one point alone"):
         mc.SVC(probability=True).fit([[0.0], [1.0], [2.0]], [0, 1, 1])
-    with pytest.raises(mc.InvalidParameter, match="probability must be True or False"):
+    with pytest.raises(mc.errors.InvalidParameter, match="probability must be True or False"):
         mc.SVC().set_params(probability="yes").fit(x, y)
 
 
@@ -614,9 +616,9 @@ def test_a_hard_margin_has_no_point_inside() -> None:
 
 
 def test_a_hard_margin_of_what_cannot_be_separated_is_refused() -> None:
-    with pytest.raises(mc.InvalidParameter, match="give a finite C"):
+    with pytest.raises(mc.errors.InvalidParameter, match="give a finite C"):
         mc.SVC(mc.Linear(), C=np.inf).fit([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0, 1])
-    with pytest.raises(mc.InvalidParameter, match="give a finite C"):
+    with pytest.raises(mc.errors.InvalidParameter, match="give a finite C"):
         mc.SVC(mc.Gaussian(1.0), C=np.inf).fit([[0.0], [0.0], [1.0]], [0, 1, 1])
 
 
@@ -652,7 +654,7 @@ def test_slacks_and_support_vectors_are_those_of_the_margins() -> None:
     assert model.dual_coef_.shape == (1, 80)
     np.testing.assert_array_equal(model.support_vectors_, X[model.support_])
     words = ["gattaca", "gattata", "cccgg", "ccgcg"]
-    strings = mc.SVC(mc.StringSpectrum(2).normalised()).fit(words, [0, 0, 1, 1])
+    strings = mc.SVC(mc.kernels.StringSpectrum(2).normalised()).fit(words, [0, 0, 1, 1])
     assert strings.support_vectors_ == [words[i] for i in strings.support_]
     assert not hasattr(mc.SVC("precomputed").fit(mc.Gaussian(1.0)(X), Y), "support_vectors_")
     assert not hasattr(mc.SVC(), "support_vectors_")
@@ -819,7 +821,7 @@ def test_one_class_weighs_repetitions_and_reads_any_points() -> None:
     repeated = clone(model).fit(np.repeat(X, counts, 0)).decision_function(NEW)
     np.testing.assert_allclose(weighted, repeated, atol=1e-10)
     words = ["gattaca", "gattata", "gattaga", "cccgcc", "gataca", "gattac", "attaca"]
-    odd = mc.OneClassSVM(mc.StringSpectrum(2).normalised(), nu=0.4).fit(words)
+    odd = mc.OneClassSVM(mc.kernels.StringSpectrum(2).normalised(), nu=0.4).fit(words)
     assert np.argmin(odd.decision_function(words)) == 3
     given = mc.OneClassSVM("precomputed", nu=0.3).fit(mc.Gaussian(0.7)(X))
     np.testing.assert_allclose(
@@ -832,8 +834,8 @@ def test_one_class_weighs_repetitions_and_reads_any_points() -> None:
 def test_one_class_needs_more_than_a_conditional_kernel() -> None:
     """Its weights do not sum to zero: -‖x-y‖ proves nothing, though it does for the others."""
     with pytest.warns(ConvergenceWarning, match="not positive definite"):
-        assert mc.OneClassSVM(mc.NegativeDistance(1.0)).fit(X).gap_ == np.inf
-    assert mc.SVR(mc.NegativeDistance(1.0)).fit(X, Z).gap_ < 1e-7
+        assert mc.OneClassSVM(mc.kernels.NegativeDistance(1.0)).fit(X).gap_ == np.inf
+    assert mc.SVR(mc.kernels.NegativeDistance(1.0)).fit(X, Z).gap_ < 1e-7
 
 
 @pytest.mark.parametrize(
@@ -846,9 +848,9 @@ def test_one_class_needs_more_than_a_conditional_kernel() -> None:
     ],
 )
 def test_what_tubes_and_single_classes_refuse(model: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
         model.fit(X, Z)
-    with pytest.raises(mc.InvalidInput, match="not all zero"):
+    with pytest.raises(mc.errors.InvalidInput, match="not all zero"):
         clone(model).fit(X, Z, sample_weight=np.zeros(80))
 
 

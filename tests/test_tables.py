@@ -29,13 +29,13 @@ TABLE: dict[str, Any] = {
 }
 KERNELS = {
     "height": mc.Gaussian(0.1),
-    ("height", "weight"): mc.Standardised().resolve(
+    ("height", "weight"): mc.kernels.Standardised().resolve(
         np.column_stack([TABLE["height"], TABLE["weight"]])
     ),
-    "team": mc.Category(),
-    "word": mc.StringSpectrum(2).normalised(),
-    "net": mc.WeisfeilerLehman(2),
-    "tags": mc.Intersection(),
+    "team": mc.kernels.Category(),
+    "word": mc.kernels.StringSpectrum(2).normalised(),
+    "net": mc.kernels.WeisfeilerLehman(2),
+    "tags": mc.kernels.Intersection(),
 }
 
 
@@ -60,7 +60,7 @@ def test_the_sum_and_the_product_are_those_of_the_columns_kernels() -> None:
 
 @pytest.mark.parametrize("product", [False, True])
 def test_columns_keep_the_contract(product: bool) -> None:
-    assert mc.check_kernel(mc.Columns(KERNELS, product=product), mc.rows(TABLE))
+    assert mc.check_kernel(mc.Columns(KERNELS, product=product), mc.data.rows(TABLE))
     assert mc.check_kernel(mc.Columns(), TABLE)
     assert mc.positive_definite(mc.Columns(KERNELS), TABLE)
     assert "tensor sum or product" in mc.Columns(KERNELS).proof
@@ -77,7 +77,11 @@ def test_columns_keep_the_contract(product: bool) -> None:
 )
 def test_columns_obey_the_laws(rows: list[tuple[int, str, str]], product: bool) -> None:
     k = mc.Columns(
-        {"a": mc.Gaussian(2.0), "b": mc.Category(), "c": mc.StringSpectrum(1).normalised()},
+        {
+            "a": mc.Gaussian(2.0),
+            "b": mc.kernels.Category(),
+            "c": mc.kernels.StringSpectrum(1).normalised(),
+        },
         product=product,
     )
     points = [{"a": float(a), "b": b, "c": c} for a, b, c in rows]
@@ -95,9 +99,9 @@ def test_columns_obey_the_laws(rows: list[tuple[int, str, str]], product: bool) 
 @settings(max_examples=25)
 @given(st.lists(graphs(), min_size=2, max_size=4))
 def test_graphs_may_stand_beside_numbers(networks: list[mc.Graph]) -> None:
-    k = mc.Columns({"net": mc.WeisfeilerLehman(1), "x": mc.Linear()})
+    k = mc.Columns({"net": mc.kernels.WeisfeilerLehman(1), "x": mc.Linear()})
     table: dict[str, Any] = {"net": networks, "x": np.arange(float(len(networks)))}
-    laws.matrix_is_positive(k, mc.Rows(table))
+    laws.matrix_is_positive(k, mc.data.Rows(table))
 
 
 def test_a_guess_balances_columns_and_is_standardised_pca_of_numbers() -> None:
@@ -117,9 +121,9 @@ def test_numbers_and_chi_square_categories_give_factor_analysis_of_mixed_data() 
     """Pagès: PCA of standardised numbers beside indicators divided by √share, centred."""
     k = mc.Columns(
         {
-            "height": mc.Standardised(),
-            "weight": mc.Standardised(),
-            "team": mc.Category(shares="observed"),
+            "height": mc.kernels.Standardised(),
+            "weight": mc.kernels.Standardised(),
+            "team": mc.kernels.Category(shares="observed"),
         }
     )
     model = mc.KernelPCA(kernel=k).fit(TABLE)
@@ -144,7 +148,7 @@ def test_roles_are_guessed_from_values_and_said_by_users() -> None:
         "note": [object(), object(), object(), object()],
     }
     roles = {"parts": "composition", "grade": ("low", "middle", "high"), "note": "ignored"}
-    children = mc.Columns.guess(mc.rows(table, roles=roles)).children()
+    children = mc.Columns.guess(mc.data.rows(table, roles=roles)).children()
     assert {name: type(k).__name__ for name, k in children.items()} == {
         "flag": "Category",
         "day": "Standardised",
@@ -153,20 +157,23 @@ def test_roles_are_guessed_from_values_and_said_by_users() -> None:
         "parts": "Aitchison",
         "grade": "Ordinal",
     }
-    with pytest.raises(mc.InvalidInput, match="'note' holds object"):
+    with pytest.raises(mc.errors.InvalidInput, match="'note' holds object"):
         mc.Columns.guess(table)
-    with pytest.raises(mc.InvalidInput, match="role 'colour'"):
-        mc.Columns.guess(mc.rows(table, roles={**roles, "flag": "colour"}))
+    with pytest.raises(mc.errors.InvalidInput, match="role 'colour'"):
+        mc.Columns.guess(mc.data.rows(table, roles={**roles, "flag": "colour"}))
 
 
 def test_columns_that_do_not_vary_are_left_out_with_a_warning() -> None:
     table = {"x": [1.0, 2.0], "same": ["a", "a"], "net": [mc.Graph([(0, 1)])] * 2}
-    with pytest.warns(mc.DataWarning, match="'same', 'net' holds the same"):
+    with pytest.warns(mc.errors.DataWarning, match="'same', 'net' holds the same"):
         assert list(mc.Columns.guess(table).children()) == ["x"]
-    with pytest.warns(mc.DataWarning), pytest.raises(mc.InvalidInput, match="no column varies"):
+    with (
+        pytest.warns(mc.errors.DataWarning),
+        pytest.raises(mc.errors.InvalidInput, match="no column varies"),
+    ):
         mc.Columns.guess({"same": ["a", "a"]})
     balanced = mc.Columns({"x": mc.Linear(), "y": mc.Linear()}, "balanced")
-    with pytest.warns(mc.DataWarning, match="'y' is the same"):
+    with pytest.warns(mc.errors.DataWarning, match="'y' is the same"):
         assert balanced.resolve({"x": [0.0, 2.0], "y": [1.0, 1.0]}).parameters()["weights"] == (
             1.0,
             0.0,
@@ -174,15 +181,15 @@ def test_columns_that_do_not_vary_are_left_out_with_a_warning() -> None:
 
 
 def test_time_stamps_are_days_and_may_have_a_period() -> None:
-    weekly = mc.Columns({"when": mc.Periodic(period=7.0, bandwidth=1.0)})
+    weekly = mc.Columns({"when": mc.kernels.Periodic(period=7.0, bandwidth=1.0)})
     stamps = np.array(["2024-01-01", "2024-01-08", "2024-01-04T12:00"], "datetime64[us]")
     K = weekly({"when": stamps})
     assert K[0, 1] == pytest.approx(1.0)
     assert K[0, 2] == pytest.approx(np.exp(-2.0))
-    assert mc.rows({"when": [datetime(1970, 1, 2, 12)]}).column("when")[0] == 1.5
-    assert mc.rows({"when": stamps}).roles == {"when": "time"}
-    with pytest.raises(mc.InvalidInput, match="something else"):
-        mc.rows({"when": [date(2024, 1, 1), "soon"]})
+    assert mc.data.rows({"when": [datetime(1970, 1, 2, 12)]}).column("when")[0] == 1.5
+    assert mc.data.rows({"when": stamps}).roles == {"when": "time"}
+    with pytest.raises(mc.errors.InvalidInput, match="something else"):
+        mc.data.rows({"when": [date(2024, 1, 1), "soon"]})
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
@@ -214,8 +221,8 @@ def test_ordered_categories_of_a_frame_are_ordinals_and_objects_stay_objects() -
         index=["one", "two", "three"],
     )
     model = mc.KernelPCA(2, kernel=mc.Columns()).fit(frame)
-    assert model.kernel_.children()["grade"] == mc.Ordinal(["c", "b", "a"])
-    assert model.kernel_.children()["net"] == mc.WeisfeilerLehman(3).normalised()
+    assert model.kernel_.children()["grade"] == mc.kernels.Ordinal(["c", "b", "a"])
+    assert model.kernel_.children()["net"] == mc.kernels.WeisfeilerLehman(3).normalised()
     assert model.individuals_.names == ("one", "two", "three")
     fitted: Any = model.X_fit_
     assert fitted.roles["when"] == "time"
@@ -248,7 +255,7 @@ def test_models_with_columns_are_stored_cloned_and_tuned(tmp_path: Any) -> None:
     assert again.kernel_ == model.kernel_
     np.testing.assert_array_equal(again.transform(TABLE), model.transform(TABLE))
     twin = clone(model).set_params(kernel__height__bandwidth=0.3)
-    assert mc.parameters(twin.kernel)["height__bandwidth"] == 0.3
+    assert mc.kernels.parameters(twin.kernel)["height__bandwidth"] == 0.3
     assert "kernel__net__depth" in twin.get_params()
     np.testing.assert_allclose(model.without([0]).transform(TABLE).shape, (N, 2))
 
@@ -256,84 +263,85 @@ def test_models_with_columns_are_stored_cloned_and_tuned(tmp_path: Any) -> None:
 def test_what_is_missing_is_refused_by_row_and_column() -> None:
     holes = {**TABLE, "weight": np.where(np.arange(N) == 7, np.nan, TABLE["weight"])}
     with pytest.raises(
-        mc.InvalidInput, match="column 'weight': 1 of 12 values is missing, the first in row 7"
+        mc.errors.InvalidInput,
+        match="column 'weight': 1 of 12 values is missing, the first in row 7",
     ):
         mc.KernelPCA(2, kernel=mc.Columns()).fit(holes)
-    with pytest.raises(mc.InvalidInput, match="column 'height,weight': 1 of 12"):
+    with pytest.raises(mc.errors.InvalidInput, match="column 'height,weight': 1 of 12"):
         mc.Gram(mc.Columns(KERNELS), holes)
     gone = {"team": ["red", None, "red", None, "blue"]}
     with pytest.raises(
-        mc.InvalidInput, match="column 'team': 2 of 5 values are missing, the first in row 1"
+        mc.errors.InvalidInput, match="column 'team': 2 of 5 values are missing, the first in row 1"
     ):
-        mc.Columns({"team": mc.Category()}).resolve(gone)
-    level = 2.0 * mc.Category(missing="level")
+        mc.Columns({"team": mc.kernels.Category()}).resolve(gone)
+    level = 2.0 * mc.kernels.Category(missing="level")
     K = mc.Columns({"team": level}).resolve(gone)(gone)
     assert K[1].tolist() == [0.0, 2.0, 0.0, 2.0, 0.0]
     model = mc.KernelPCA(2, kernel=mc.Columns(KERNELS)).fit(TABLE)
-    with pytest.raises(mc.InvalidInput, match="column 'word': 1 of 12"):
+    with pytest.raises(mc.errors.InvalidInput, match="column 'word': 1 of 12"):
         model.transform({**TABLE, "word": [None, *TABLE["word"][1:]]})
 
 
 def test_missing_categories_are_a_level_of_every_column_that_asks_for_it() -> None:
     gone = {"team": ["red", None, "red", None, "blue"], "size": [1.0, 2.0, 3.0, 5.0, 8.0]}
-    blocks = {"team": mc.Category(), "size": mc.Linear()}
+    blocks = {"team": mc.kernels.Category(), "size": mc.Linear()}
     kernel = mc.Columns(blocks, missing="level")
-    expected = mc.Columns({**blocks, "team": mc.Category(missing="level")})
+    expected = mc.Columns({**blocks, "team": mc.kernels.Category(missing="level")})
     np.testing.assert_array_equal(kernel(gone), expected(gone))
     assert np.linalg.eigvalsh(kernel(gone)).min() > -1e-9
     guessed = mc.Columns(missing="level").resolve(gone)
-    assert guessed.children()["team"] == mc.Category(missing="level")
+    assert guessed.children()["team"] == mc.kernels.Category(missing="level")
     assert mc.kernel(str(kernel)) == kernel
-    nested = mc.Columns({"team": 2.0 * mc.Category()}, missing="level")
+    nested = mc.Columns({"team": 2.0 * mc.kernels.Category()}, missing="level")
     assert nested(gone)[1].tolist() == [0.0, 2.0, 0.0, 2.0, 0.0]
     model = mc.KernelPCA(2, kernel=mc.Columns(missing="level")).fit(gone)
     place = {"team": [None], "size": [2.0]}
     np.testing.assert_allclose(model.transform(place), model.transform(gone)[1:2], atol=1e-9)
-    with pytest.raises(mc.InvalidInput, match="column 'size': 1 of 2 values is missing"):
+    with pytest.raises(mc.errors.InvalidInput, match="column 'size': 1 of 2 values is missing"):
         mc.Columns(blocks, missing="level").resolve({"team": ["a", "b"], "size": [1.0, np.nan]})
-    with pytest.raises(mc.InvalidParameter, match="missing must be one of error, level"):
+    with pytest.raises(mc.errors.InvalidParameter, match="missing must be one of error, level"):
         mc.Columns(blocks, missing="mean")
 
 
 def test_mistakes_are_named() -> None:
     k = mc.Columns({"x": mc.Linear()})
-    with pytest.raises(mc.InvalidInput, match="no column 'x'; the columns are 'y', 'z'"):
+    with pytest.raises(mc.errors.InvalidInput, match="no column 'x'; the columns are 'y', 'z'"):
         k({"y": [1.0], "z": [2.0]})
-    with pytest.raises(mc.InvalidInput, match="a row has no column 'x'"):
+    with pytest.raises(mc.errors.InvalidInput, match="a row has no column 'x'"):
         k([{"y": 1.0}])
-    with pytest.raises(mc.InvalidInput, match="reads a mapping"):
+    with pytest.raises(mc.errors.InvalidInput, match="reads a mapping"):
         k([[1.0]])
-    with pytest.raises(mc.InvalidInput, match="column 'x': .*not a number"):
+    with pytest.raises(mc.errors.InvalidInput, match="column 'x': .*not a number"):
         k({"x": ["one"]})
-    with pytest.raises(mc.InvalidInput, match="equal lengths"):
+    with pytest.raises(mc.errors.InvalidInput, match="equal lengths"):
         k({"x": [1.0], "y": [1.0, 2.0]})
-    with pytest.raises(mc.InvalidInput, match="a table is a data frame"):
-        mc.rows(["text"])
-    with pytest.raises(mc.InvalidInput, match="row 1 has no column 'x'"):
-        mc.rows([{"x": 1.0}, {"y": 1.0}])
-    with pytest.raises(mc.InvalidParameter, match="map columns to kernels, found nothing"):
+    with pytest.raises(mc.errors.InvalidInput, match="a table is a data frame"):
+        mc.data.rows(["text"])
+    with pytest.raises(mc.errors.InvalidInput, match="row 1 has no column 'x'"):
+        mc.data.rows([{"x": 1.0}, {"y": 1.0}])
+    with pytest.raises(mc.errors.InvalidParameter, match="map columns to kernels, found nothing"):
         mc.Columns({})
-    with pytest.raises(mc.InvalidParameter, match="found none for 'x'"):
+    with pytest.raises(mc.errors.InvalidParameter, match="found none for 'x'"):
         mc.Columns({"x": 1.0})  # type: ignore[dict-item]
-    with pytest.raises(mc.InvalidParameter, match="column or a tuple of columns"):
+    with pytest.raises(mc.errors.InvalidParameter, match="column or a tuple of columns"):
         mc.Columns({3: mc.Linear()})
-    with pytest.raises(mc.InvalidParameter, match="2 weights of 1 columns"):
+    with pytest.raises(mc.errors.InvalidParameter, match="2 weights of 1 columns"):
         mc.Columns({"x": mc.Linear()}, [1.0, 2.0])
-    with pytest.raises(mc.InvalidParameter, match="not for each column"):
+    with pytest.raises(mc.errors.InvalidParameter, match="not for each column"):
         mc.Columns({"x": mc.Linear()}, {"y": 1.0})
-    with pytest.raises(mc.InvalidParameter, match="numbers or 'balanced'"):
+    with pytest.raises(mc.errors.InvalidParameter, match="numbers or 'balanced'"):
         mc.Columns({"x": mc.Linear()}, "equal")
-    with pytest.raises(mc.InvalidParameter, match="has no weights"):
+    with pytest.raises(mc.errors.InvalidParameter, match="has no weights"):
         mc.Columns({"x": mc.Linear()}, [1.0], product=True)
-    with pytest.raises(mc.InvalidParameter, match="begins the name of another"):
+    with pytest.raises(mc.errors.InvalidParameter, match="begins the name of another"):
         mc.Columns({"a": mc.Linear(), "a__b": mc.Linear()})
     for unresolved in (mc.Columns(), mc.Columns({"x": mc.Linear()}, "balanced")):
-        with pytest.raises(mc.InvalidParameter, match="call k.resolve"):
+        with pytest.raises(mc.errors.InvalidParameter, match="call k.resolve"):
             unresolved({"x": [1.0]})
-    with pytest.raises(mc.NotPositiveDefinite, match="conditionally"):
-        mc.Columns({"x": mc.NegativeDistance(), "y": mc.Linear()}, product=True)
-    assert mc.Columns({"x": mc.NegativeDistance()}).kind is mc.Kind.CONDITIONAL
-    with pytest.raises(mc.NotDifferentiable, match="one by one"):
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="conditionally"):
+        mc.Columns({"x": mc.kernels.NegativeDistance(), "y": mc.Linear()}, product=True)
+    assert mc.Columns({"x": mc.kernels.NegativeDistance()}).kind is mc.kernels.Kind.CONDITIONAL
+    with pytest.raises(mc.errors.NotDifferentiable, match="one by one"):
         k.slopes([{"x": 1.0}])
 
 
@@ -366,23 +374,23 @@ def test_the_written_form_returns(text: str) -> None:
     ],
 )
 def test_the_written_form_says_what_is_wrong(text: str, message: str) -> None:
-    with pytest.raises(mc.WrittenFormError, match=message.replace("{", r"\{")):
+    with pytest.raises(mc.errors.WrittenFormError, match=message.replace("{", r"\{")):
         mc.kernel(text)
 
 
 def test_columns_of_counted_kernels_are_counted_once() -> None:
-    k = mc.Columns({"word": mc.StringSpectrum(2), "height": mc.Linear()})
+    k = mc.Columns({"word": mc.kernels.StringSpectrum(2), "height": mc.Linear()})
     assert k.is_counted
     assert not mc.Columns({"height": mc.Linear()}).is_counted
-    x, y = remembered(mc.Rows(TABLE), mc.Rows({n: c[:3] for n, c in TABLE.items()}))
-    assert isinstance(x, mc.Rows)
+    x, y = remembered(mc.data.Rows(TABLE), mc.data.Rows({n: c[:3] for n, c in TABLE.items()}))
+    assert isinstance(x, mc.data.Rows)
     assert isinstance(x.column("word"), Remembered)
     assert x.column("word").memory is y.column("word").memory  # type: ignore[attr-defined]
     assert x.column("height") is TABLE["height"]
     np.testing.assert_array_equal(k(x, y), k(TABLE)[:, :3])
     np.testing.assert_allclose(mc.Gram(k, TABLE, tile=5).dense(), k(TABLE), rtol=1e-14)
-    tensor = mc.tensor_sum(mc.StringSpectrum(2), mc.Linear())
-    paired = mc.Paired(TABLE["word"], TABLE["height"])
+    tensor = mc.kernels.tensor_sum(mc.kernels.StringSpectrum(2), mc.Linear())
+    paired = mc.data.Paired(TABLE["word"], TABLE["height"])
     np.testing.assert_allclose(mc.Gram(tensor, paired, tile=5).dense(), tensor(paired), rtol=1e-14)
     tuples = [(TABLE["word"][i], TABLE["height"][i]) for i in range(N)]
     np.testing.assert_allclose(mc.Gram(tensor, tuples, tile=5).dense(), tensor(paired), rtol=1e-14)
@@ -390,9 +398,11 @@ def test_columns_of_counted_kernels_are_counted_once() -> None:
 
 def test_a_field_puts_numbers_together_and_pairs_anything_else() -> None:
     assert Field(("height", "weight"))(TABLE).shape == (N, 2)  # type: ignore[attr-defined]
-    assert isinstance(Field(("height", "team"))(TABLE), mc.Paired)
-    both = mc.Columns({("height", "team"): mc.tensor_product(mc.Linear(), mc.Category())})
-    apart = mc.Columns({"height": mc.Linear(), "team": mc.Category()}, product=True)
+    assert isinstance(Field(("height", "team"))(TABLE), mc.data.Paired)
+    both = mc.Columns(
+        {("height", "team"): mc.kernels.tensor_product(mc.Linear(), mc.kernels.Category())}
+    )
+    apart = mc.Columns({"height": mc.Linear(), "team": mc.kernels.Category()}, product=True)
     np.testing.assert_array_equal(both(TABLE), apart(TABLE))
 
 
@@ -400,8 +410,8 @@ def test_inertia_is_exact_for_numbers_however_many() -> None:
     x = RNG.normal(size=(3000, 1))
     assert inertia(mc.Linear(), x) == pytest.approx(float(x.var()))
     labels = [["a", "b"][i % 2] for i in range(3000)]
-    assert inertia(mc.Category(), labels) == pytest.approx(0.5, abs=0.01)
-    assert inertia(mc.Constant(1.0), x) == 0.0
+    assert inertia(mc.kernels.Category(), labels) == pytest.approx(0.5, abs=0.01)
+    assert inertia(mc.kernels.Constant(1.0), x) == 0.0
 
 
 def test_columns_contribute_to_axes_by_shares() -> None:
@@ -414,7 +424,7 @@ def test_columns_contribute_to_axes_by_shares() -> None:
     alone = mc.KernelPCA(1, kernel=mc.Columns({"height": mc.Linear(), "weight": mc.Linear()}))
     # In their own units, weight makes the first axis.
     assert mc.column_contributions(alone.fit(TABLE))["dim1"][1] > 0.99
-    with pytest.raises(mc.InvalidInput, match="kernel is a sum"):
+    with pytest.raises(mc.errors.InvalidInput, match="kernel is a sum"):
         mc.column_contributions(mc.KernelPCA(1).fit(RNG.normal(size=(5, 2))))
 
 
@@ -432,17 +442,21 @@ def test_the_example_runs_and_draws_its_picture(
 def test_what_models_refuse_is_named_by_its_column() -> None:
     roles = {"grade": "ordinal"}
     table = {"grade": [1, 2, 3] * 4, "word": TABLE["word"]}
-    model = mc.KernelPCA(2, kernel=mc.Columns()).fit(mc.rows(table, roles=roles))
-    with pytest.raises(mc.InvalidInput, match="column 'grade': row 1 is 9"):
+    model = mc.KernelPCA(2, kernel=mc.Columns()).fit(mc.data.rows(table, roles=roles))
+    with pytest.raises(mc.errors.InvalidInput, match="column 'grade': row 1 is 9"):
         model.transform({"grade": [1, 9], "word": ["abc", "cba"]})
 
 
 def test_time_stamps_of_a_zone_are_universal() -> None:
     east = timezone(timedelta(hours=6))
     stamps = [datetime(1970, 1, 2, 12, tzinfo=east), None, datetime(1970, 1, 3)]
-    np.testing.assert_array_equal(mc.Rows({"when": stamps}).column("when"), [1.25, np.nan, 2.0])
-    with pytest.raises(mc.InvalidInput, match="column 'when' has time stamps, and something"):
-        mc.Rows({"when": [datetime(1970, 1, 2), "soon"]})
+    np.testing.assert_array_equal(
+        mc.data.Rows({"when": stamps}).column("when"), [1.25, np.nan, 2.0]
+    )
+    with pytest.raises(
+        mc.errors.InvalidInput, match="column 'when' has time stamps, and something"
+    ):
+        mc.data.Rows({"when": [datetime(1970, 1, 2), "soon"]})
 
 
 def test_columns_may_be_numbered() -> None:
@@ -453,8 +467,8 @@ def test_columns_may_be_numbered() -> None:
     np.testing.assert_allclose(
         model.transform(frame[[2, 0, 1]]), model.individuals_.coordinates, atol=1e-12
     )
-    with pytest.raises(mc.InvalidInput, match="one name as text"):
-        mc.Rows({1: [0.0], "1": [0.0]})  # type: ignore[dict-item]
+    with pytest.raises(mc.errors.InvalidInput, match="one name as text"):
+        mc.data.Rows({1: [0.0], "1": [0.0]})  # type: ignore[dict-item]
 
 
 def test_functions_and_distances_read_tables() -> None:

@@ -8,27 +8,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mercer import (
-    Delta,
-    FeatureMap,
-    Gaussian,
-    Intersection,
+from mercer import Gaussian, Kernel, Linear, Polynomial
+from mercer.check import Array, Points, as_numpy
+from mercer.data import Paired
+from mercer.errors import (
     InvalidInput,
     InvalidParameter,
-    Kernel,
-    Kind,
-    Linear,
-    NegativeDistance,
     NoFeatureMap,
     NotDifferentiable,
     NotPositiveDefinite,
-    Paired,
-    Polynomial,
+)
+from mercer.kernels import (
+    Delta,
+    FeatureMap,
+    Intersection,
+    Kind,
+    NegativeDistance,
     parameters,
     tensor_product,
     tensor_sum,
 )
-from mercer.check import Array, Points, as_numpy
 from mercer.kernels.tensor import Part, TensorProduct, TensorSum
 from tests.derivatives import differences_in
 

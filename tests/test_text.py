@@ -42,67 +42,69 @@ k, g = mc.Linear(), mc.Gaussian(0.35)
 
 ATOMS: list[mc.Kernel] = [
     mc.Linear(),
-    mc.Tanimoto(),
-    mc.Jaccard(),
+    mc.kernels.Tanimoto(),
+    mc.kernels.Jaccard(),
     mc.Polynomial(4, 0.1 + 0.2, 1e-300),
-    mc.Sigmoid(-1.5, 1 / 3),
-    mc.Bilinear([[2.0, -0.5], [-0.5, 1e16]]),
+    mc.kernels.Sigmoid(-1.5, 1 / 3),
+    mc.kernels.Bilinear([[2.0, -0.5], [-0.5, 1e16]]),
     mc.Gaussian(0.35),
     mc.Gaussian((1.0, 5e-324)),
     mc.Gaussian("median"),
     mc.Laplacian(1.7976931348623157e308, 1.5),
     mc.Matern(inf, "scale"),
-    mc.RationalQuadratic(0.7, (1.0, 2.0, 3.0)),
-    mc.NegativeDistance(1.9, 2.0),
-    mc.Periodic((1.0, 2.0), 0.5),
-    mc.Sinc(2.0),
-    mc.Sobolev(2.5, 0.1),
-    mc.Characteristic("triangular", 0.25),
-    mc.Constant(0.0),
-    mc.Delta(),
+    mc.kernels.RationalQuadratic(0.7, (1.0, 2.0, 3.0)),
+    mc.kernels.NegativeDistance(1.9, 2.0),
+    mc.kernels.Periodic((1.0, 2.0), 0.5),
+    mc.kernels.Sinc(2.0),
+    mc.kernels.Sobolev(2.5, 0.1),
+    mc.kernels.Characteristic("triangular", 0.25),
+    mc.kernels.Constant(0.0),
+    mc.kernels.Delta(),
     mc.Precomputed(np.array([[1.0, -2.5j], [2.5j, 7.0]])),
-    mc.Group([2.0, 1.0, 1.0]),
-    mc.Group([3.0, complex(0.5, 1.0), complex(0.5, -1.0)]),
-    mc.Brownian(),
-    mc.CubicSpline(),
-    mc.Intersection(),
-    mc.Intersection(frozenset({1, 2.5, None, ("a", (True,))})),
-    mc.UnionComplement(
+    mc.kernels.Group([2.0, 1.0, 1.0]),
+    mc.kernels.Group([3.0, complex(0.5, 1.0), complex(0.5, -1.0)]),
+    mc.kernels.Brownian(),
+    mc.kernels.CubicSpline(),
+    mc.kernels.Intersection(),
+    mc.kernels.Intersection(frozenset({1, 2.5, None, ("a", (True,))})),
+    mc.kernels.UnionComplement(
         frozenset({'quo"te', "it's", "back\\slash", "new\nline", "日本", "😀", "\0"})
     ),
-    mc.Agreement(frozenset({complex(1.0, -2.0), -1, inf, -inf})),
-    mc.AllSubsets(frozenset()),
-    mc.BrayCurtis(),
-    mc.Aitchison(),
-    mc.ChiSquare((0.25, 0.75)),
-    mc.StringSpectrum(3),
-    mc.StringBoundedRange(2, "dna"),
-    mc.MismatchSpectrum(4, 1, '"\\\n日'),
-    mc.GappySpectrum(2, 1),
-    mc.Subsequence(3, 0.1 + 0.2),
-    mc.LocalAlignment(match=2.0, alphabet="protein"),
-    mc.LocalAlignment(scores="blosum62"),
-    mc.LocalAlignment(scores=[[0.1, -1.0], [-1.0, 2.0]], alphabet="ab"),
-    mc.VertexHistogram(),
-    mc.EdgeHistogram(),
-    mc.WeisfeilerLehman(5),
-    mc.ContinuousWeisfeilerLehman(2),
-    mc.ContinuousWeisfeilerLehman(0, mc.Linear() + 1),
-    mc.ShortestPath(),
-    mc.Graphlets(),
-    mc.Propagation(3, width=0.1, seed=7),
-    mc.RandomWalk(1 / 3),
-    mc.AlignedEdges(),
-    mc.AlignedLaplacian(),
-    mc.AlignedHeat(0.1),
-    mc.Diffusion(mc.Graph([(0, 1), (2, 1)], weights=[0.1, 1e-300]), 0.5),
-    mc.RegularisedLaplacian(mc.Graph([(0, 1)], labels=[("a", (2.5, None)), frozenset({1})])),
-    mc.CommuteTime(mc.Graph([], n=3)),
-    mc.Standardised(),
-    mc.Standardised([0.1, 1e300], [5e-324, 2.0]),
-    mc.Category(),
-    mc.Category(["a", 1, None], [0.5, 0.25, 0.25], "level"),
-    mc.Ordinal(["low", 'h"igh']),
+    mc.kernels.Agreement(frozenset({complex(1.0, -2.0), -1, inf, -inf})),
+    mc.kernels.AllSubsets(frozenset()),
+    mc.kernels.BrayCurtis(),
+    mc.kernels.Aitchison(),
+    mc.kernels.ChiSquare((0.25, 0.75)),
+    mc.kernels.StringSpectrum(3),
+    mc.kernels.StringBoundedRange(2, "dna"),
+    mc.kernels.MismatchSpectrum(4, 1, '"\\\n日'),
+    mc.kernels.GappySpectrum(2, 1),
+    mc.kernels.Subsequence(3, 0.1 + 0.2),
+    mc.kernels.LocalAlignment(match=2.0, alphabet="protein"),
+    mc.kernels.LocalAlignment(scores="blosum62"),
+    mc.kernels.LocalAlignment(scores=[[0.1, -1.0], [-1.0, 2.0]], alphabet="ab"),
+    mc.kernels.VertexHistogram(),
+    mc.kernels.EdgeHistogram(),
+    mc.kernels.WeisfeilerLehman(5),
+    mc.kernels.ContinuousWeisfeilerLehman(2),
+    mc.kernels.ContinuousWeisfeilerLehman(0, mc.Linear() + 1),
+    mc.kernels.ShortestPath(),
+    mc.kernels.Graphlets(),
+    mc.kernels.Propagation(3, width=0.1, seed=7),
+    mc.kernels.RandomWalk(1 / 3),
+    mc.kernels.AlignedEdges(),
+    mc.kernels.AlignedLaplacian(),
+    mc.kernels.AlignedHeat(0.1),
+    mc.kernels.Diffusion(mc.Graph([(0, 1), (2, 1)], weights=[0.1, 1e-300]), 0.5),
+    mc.kernels.RegularisedLaplacian(
+        mc.Graph([(0, 1)], labels=[("a", (2.5, None)), frozenset({1})])
+    ),
+    mc.kernels.CommuteTime(mc.Graph([], n=3)),
+    mc.kernels.Standardised(),
+    mc.kernels.Standardised([0.1, 1e300], [5e-324, 2.0]),
+    mc.kernels.Category(),
+    mc.kernels.Category(["a", 1, None], [0.5, 0.25, 0.25], "level"),
+    mc.kernels.Ordinal(["low", 'h"igh']),
     mc.Columns(),
     mc.Columns({"x": mc.Gaussian("median"), ("y", "it's"): mc.Linear() + 1}, "balanced"),
 ]
@@ -129,15 +131,15 @@ OPERATIONS: list[mc.Kernel] = [
     (k * g).normalised(),
     (k**2).gaussian(),
     k.gaussian("median"),
-    mc.NegativeDistance().centred([[1.0, -2.0], [3.5, 0.0]]),
+    mc.kernels.NegativeDistance().centred([[1.0, -2.0], [3.5, 0.0]]),
     g.centred([[0.5], [1.5]], [2.5, -1.5]),
-    mc.Intersection().centred([["a", "b"], []]),
-    mc.tensor_sum(k, g + k),
-    mc.tensor_product(k, 2.0 * g, mc.tensor_sum(k, k)).exp(),
+    mc.kernels.Intersection().centred([["a", "b"], []]),
+    mc.kernels.tensor_sum(k, g + k),
+    mc.kernels.tensor_product(k, 2.0 * g, mc.kernels.tensor_sum(k, k)).exp(),
 ]
 
 
-@mc.value
+@mc.kernels.value
 class OfTheUser(mc.Kernel):
     """An atom that a user wrote, with parameters that nothing checks."""
 
@@ -148,7 +150,7 @@ class OfTheUser(mc.Kernel):
         return mc.Linear().evaluate(pairs)
 
 
-@mc.value
+@mc.kernels.value
 class Angry(mc.Kernel):
     """An atom whose constructor raises what nobody expects."""
 
@@ -161,7 +163,7 @@ class Angry(mc.Kernel):
         raise NotImplementedError
 
 
-@mc.value
+@mc.kernels.value
 class Linked(mc.Kernel):
     """An atom that may hold a function and need not."""
 
@@ -172,7 +174,7 @@ class Linked(mc.Kernel):
         return mc.Linear().evaluate(pairs)
 
 
-@mc.value
+@mc.kernels.value
 class Doubled(mc.Kernel):
     """An operation that a user wrote."""
 
@@ -236,13 +238,13 @@ def test_strings_in_single_quotes_are_those_in_double_quotes(word: str) -> None:
 
 
 def public_kernels() -> list[type[mc.Kernel]]:
-    classes = [getattr(mc, name) for name in dir(mc) if name[0].isupper()]
+    classes = [getattr(mc.kernels, name) for name in dir(mc.kernels) if name[0].isupper()]
     kernels_only = [c for c in classes if isinstance(c, type) and issubclass(c, mc.Kernel)]
     return [c for c in kernels_only if is_dataclass(c) and not inspect.isabstract(c)]
 
 
 def test_every_public_kernel_is_tried_here() -> None:
-    functions = {mc.FeatureMap, mc.FromFunction, mc.Series}
+    functions = {mc.kernels.FeatureMap, mc.FromFunction, mc.kernels.Series}
     assert set(public_kernels()) - functions == {type(atom) for atom in ATOMS}
 
 
@@ -260,7 +262,7 @@ def test_a_kernel_is_its_own_written_form() -> None:
 
 @pytest.mark.parametrize("wrong", [None, 3, b"linear()", ["linear()"], mc.Linear])
 def test_what_is_no_text_is_refused(wrong: Any) -> None:
-    with pytest.raises(mc.InvalidParameter, match="expected a kernel or its text, found"):
+    with pytest.raises(mc.errors.InvalidParameter, match="expected a kernel or its text, found"):
         kernel(wrong)
 
 
@@ -285,16 +287,16 @@ SAME = [
     ("((linear()))", k),
     ("linear()**(2)", k**2),
     ("Gaussian([1, 2.0,])", mc.Gaussian((1.0, 2.0))),
-    ("RationalQuadratic(2, bandwidth=3)", mc.RationalQuadratic(2.0, 3.0)),
-    ("rational_quadratic(bandwidth=3, shape=2)", mc.RationalQuadratic(2.0, 3.0)),
-    ("sigmoid(scale=-1.5, offset=-(-2))", mc.Sigmoid(-1.5, 2.0)),
+    ("RationalQuadratic(2, bandwidth=3)", mc.kernels.RationalQuadratic(2.0, 3.0)),
+    ("rational_quadratic(bandwidth=3, shape=2)", mc.kernels.RationalQuadratic(2.0, 3.0)),
+    ("sigmoid(scale=-1.5, offset=-(-2))", mc.kernels.Sigmoid(-1.5, 2.0)),
     ("gaussian(bandwidth=1/4)", mc.Gaussian(0.25)),
     ("linear().polynomial(coefficients=[1, 2])", k.polynomial([1.0, 2.0])),
     ("linear().gaussian(2)", k.gaussian(2.0)),
     ("linear().centred([[1], [2]], weights=none)", k.centred([[1.0], [2.0]])),
-    ("intersection(universe=None)", mc.Intersection()),
-    ("tensor_product(linear(), gaussian(0.35),)", mc.tensor_product(k, g)),
-    ("group([2, complex(0, 1), complex(imag=-1, real=0)])", mc.Group([2.0, 1j, -1j])),
+    ("intersection(universe=None)", mc.kernels.Intersection()),
+    ("tensor_product(linear(), gaussian(0.35),)", mc.kernels.tensor_product(k, g)),
+    ("group([2, complex(0, 1), complex(imag=-1, real=0)])", mc.kernels.Group([2.0, 1j, -1j])),
 ]
 
 
@@ -349,13 +351,13 @@ def test_a_name_of_scikit_learn_alone_has_the_values_usual_there(name: str, colu
     assert kernel(repr(made)) == made == kernel(str(made))
     if name != "cosine":
         assert kernel(f"{name}(gamma='auto')") == kernel(f"{name}(gamma=None)") == made
-        with pytest.raises(mc.WrittenFormError, match="gamma is a number"):
+        with pytest.raises(mc.errors.WrittenFormError, match="gamma is a number"):
             kernel(f"{name}(gamma='wide')")
 
 
 def test_names_that_are_mercers_too_are_mercers_where_brackets_or_capitals_say_so() -> None:
     assert kernel("Laplacian") == kernel("Laplacian()") == mc.Laplacian()
-    assert kernel("Sigmoid") == mc.Sigmoid()
+    assert kernel("Sigmoid") == mc.kernels.Sigmoid()
     assert kernel("rbf(gamma='scale')") == mc.Gaussian("scale")
 
 
@@ -372,7 +374,7 @@ def test_models_take_scikit_learns_names_with_their_usual_values(name: str) -> N
 
 
 def test_a_kernel_of_scikit_learn_that_is_missing_is_said_to_be() -> None:
-    with pytest.raises(mc.WrittenFormError, match="mercer does not have.*chi2_kernel"):
+    with pytest.raises(mc.errors.WrittenFormError, match="mercer does not have.*chi2_kernel"):
         kernel("chi2(gamma=2)")
 
 
@@ -386,7 +388,7 @@ def test_the_bandwidth_of_an_extreme_gamma_is_finite_and_right(gamma: float) -> 
 def test_our_names_keep_our_parameters_where_scikit_learn_has_the_same_name() -> None:
     assert kernel("laplacian(bandwidth=2)") == mc.Laplacian(2.0)
     assert kernel("polynomial(2, scale=3)") == mc.Polynomial(2, scale=3.0)
-    assert kernel("sigmoid(offset=1)") == mc.Sigmoid(offset=1.0)
+    assert kernel("sigmoid(offset=1)") == mc.kernels.Sigmoid(offset=1.0)
     assert kernel("laplacian()") == mc.Laplacian()
 
 
@@ -476,7 +478,7 @@ ERRORS = [
 
 @pytest.mark.parametrize(("text", "position", "message"), ERRORS, ids=lambda p: str(p)[:50])
 def test_an_error_says_what_where_and_points_at_it(text: str, position: int, message: str) -> None:
-    with pytest.raises(mc.WrittenFormError, match=message) as caught:
+    with pytest.raises(mc.errors.WrittenFormError, match=message) as caught:
         kernel(text)
     words, shown, caret = str(caught.value).split("\n")[-3:]
     assert words.endswith(f", at character {position}")
@@ -486,7 +488,7 @@ def test_an_error_says_what_where_and_points_at_it(text: str, position: int, mes
 
 def test_an_error_far_inside_a_long_text_shows_what_is_around_it() -> None:
     text = "linear() + " * 30 + "$" + " + linear()" * 30
-    with pytest.raises(mc.WrittenFormError, match="at character 331") as caught:
+    with pytest.raises(mc.errors.WrittenFormError, match="at character 331") as caught:
         kernel(text)
     _, shown, caret = str(caught.value).split("\n")
     assert shown[caret.index("^")] == "$"
@@ -498,16 +500,16 @@ def test_an_error_far_inside_a_long_text_shows_what_is_around_it() -> None:
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("gaussian(-1)", mc.InvalidParameter),
-        ("linear() * -1", mc.NotPositiveDefinite),
-        ("linear().centred([])", mc.InvalidInput),
+        ("gaussian(-1)", mc.errors.InvalidParameter),
+        ("linear() * -1", mc.errors.NotPositiveDefinite),
+        ("linear().centred([])", mc.errors.InvalidInput),
         ("gaussian(gamma=1)", TypeError),
         ("angry('x')", KeyError),
-        ("group(['a'])", mc.InvalidParameter),
+        ("group(['a'])", mc.errors.InvalidParameter),
     ],
 )
 def test_the_error_of_a_constructor_is_the_cause(text: str, cause: type[Exception]) -> None:
-    with pytest.raises(mc.WrittenFormError) as caught:
+    with pytest.raises(mc.errors.WrittenFormError) as caught:
         kernel(text)
     assert isinstance(caught.value.__cause__, cause)
     assert str(caught.value.__cause__) in str(caught.value)
@@ -521,12 +523,12 @@ def test_a_kernel_without_a_written_form_is_not_read() -> None:
     unwritten = [
         k.weighted(same),
         k.on(same),
-        mc.FeatureMap(same),
-        mc.Characteristic(same),
+        mc.kernels.FeatureMap(same),
+        mc.kernels.Characteristic(same),
         mc.Gaussian((1.0,) * LONGEST_TEXT),
     ]
     for made in unwritten:
-        with pytest.raises(mc.WrittenFormError):
+        with pytest.raises(mc.errors.WrittenFormError):
             kernel(repr(made))
 
 
@@ -552,7 +554,7 @@ DEEP: list[Callable[[int], str]] = [
 @pytest.mark.parametrize("deep", DEEP)
 @pytest.mark.parametrize("depth", [DEEPEST + 1, 400])
 def test_what_is_too_deep_is_refused(deep: Callable[[int], str], depth: int) -> None:
-    with pytest.raises(mc.WrittenFormError, match=f"at most {DEEPEST}"):
+    with pytest.raises(mc.errors.WrittenFormError, match=f"at most {DEEPEST}"):
         kernel(deep(depth))
 
 
@@ -575,7 +577,7 @@ def test_long_sums_are_not_deep() -> None:
 
 def test_the_longest_text_is_read_and_a_longer_one_is_not() -> None:
     assert kernel("linear()".ljust(LONGEST_TEXT)) == k
-    with pytest.raises(mc.WrittenFormError, match="at most 10000 characters, found 10001"):
+    with pytest.raises(mc.errors.WrittenFormError, match="at most 10000 characters, found 10001"):
         kernel("linear()".ljust(LONGEST_TEXT + 1))
 
 
@@ -661,7 +663,7 @@ def test_the_ear_hears(ear: Ear) -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts_are_refused_and_run_nothing(name: str, ear: Ear) -> None:
     start = time.perf_counter()
-    with ear.listening() as heard, pytest.raises(mc.WrittenFormError) as caught:
+    with ear.listening() as heard, pytest.raises(mc.errors.WrittenFormError) as caught:
         kernel(HOSTILE[name])
     assert heard == []
     assert time.perf_counter() - start < PATIENCE
@@ -736,7 +738,7 @@ def survive(count: int, seed: int, ear: Ear) -> int:
             start = time.perf_counter()
             try:
                 made = kernel(text)
-            except mc.WrittenFormError:
+            except mc.errors.WrittenFormError:
                 continue
             finally:
                 slowest = max(slowest, time.perf_counter() - start)

@@ -65,7 +65,7 @@ def test_pivots_leave_less_than_a_uniform_sample() -> None:
 
 
 def test_points_of_any_kind_have_landmarks() -> None:
-    kernel = mc.StringSpectrum(2).normalised()
+    kernel = mc.kernels.StringSpectrum(2).normalised()
     features = mc.NystromFeatures(7, kernel=kernel, random_state=0).fit(WORDS)
     F = features.transform(WORDS)
     np.testing.assert_allclose(F @ F.T, kernel(WORDS), atol=1e-7)
@@ -133,7 +133,7 @@ def test_they_stand_in_pipelines_grids_and_files(tmp_path: Any) -> None:
     ],
 )
 def test_what_has_no_features_is_refused(model: Any, message: str) -> None:
-    with pytest.raises(mc.InvalidParameter, match=message):
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
         model.fit(X)
 
 

@@ -10,30 +10,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mercer import (
-    AllSubsets,
-    Constant,
-    Delta,
     FromFunction,
     Gaussian,
-    Group,
-    InvalidInput,
-    InvalidParameter,
     Kernel,
-    Kind,
     Laplacian,
     Linear,
     Matern,
-    NegativeDistance,
-    NoFeatureMap,
-    NotDifferentiable,
-    Paired,
     Polynomial,
     Precomputed,
     positive_definite,
-    tensor_product,
 )
 from mercer import kernel as read
 from mercer.check import Array, Points, as_numpy, members, namespace
+from mercer.data import Paired
+from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap, NotDifferentiable
+from mercer.kernels import (
+    AllSubsets,
+    Constant,
+    Delta,
+    Group,
+    Kind,
+    NegativeDistance,
+    tensor_product,
+)
 from tests.derivatives import assert_close, assert_partials, assert_slopes, differences_in_x
 
 RNG = np.random.default_rng(0)

@@ -17,7 +17,7 @@ LETTERS = ["a", "b", "a", "c", "b", "a"]
 
 
 def test_standardised_principal_components_are_those_of_standardised_variables() -> None:
-    found = mc.KernelPCA(3, kernel=mc.Standardised()).fit(X)
+    found = mc.KernelPCA(3, kernel=mc.kernels.Standardised()).fit(X)
     expected = mc.PCA(3, standardize=True).fit(X)
     np.testing.assert_allclose(found.inertias_, expected.inertias_, rtol=1e-12)
     np.testing.assert_allclose(
@@ -26,32 +26,35 @@ def test_standardised_principal_components_are_those_of_standardised_variables()
 
 
 def test_standardised_knows_no_units() -> None:
-    k = mc.Standardised().gaussian("median")
+    k = mc.kernels.Standardised().gaussian("median")
     moved = X * [3.0, 0.1, 7.0] + [5.0, -2.0, 1.0]
     np.testing.assert_allclose(k.resolve(X)(X), k.resolve(moved)(moved), atol=1e-12)
 
 
 def test_standardised_keeps_the_contract() -> None:
-    assert mc.check_kernel(mc.Standardised(), X)
-    assert mc.check_kernel(mc.Standardised().gaussian("median"), X)
+    assert mc.check_kernel(mc.kernels.Standardised(), X)
+    assert mc.check_kernel(mc.kernels.Standardised().gaussian("median"), X)
 
 
 def test_standardised_refuses_what_has_no_spread_and_other_coordinates() -> None:
-    with pytest.raises(mc.InvalidInput, match="coordinate 1 is constant"):
-        mc.Standardised().resolve([[1.0, 0.1], [2.0, 0.1], [5.0, 0.1]])
-    with pytest.raises(mc.InvalidInput, match="2 coordinates, and 1 were"):
-        mc.Standardised([0.0], [1.0])([[1.0, 2.0]])
-    with pytest.raises(mc.InvalidParameter, match="depends on data"):
-        mc.Standardised()(X)
-    with pytest.raises(mc.InvalidParameter, match="2 centres and 1 scales"):
-        mc.Standardised([0.0, 1.0], [1.0])
-    assert mc.Standardised().resolve([[1e200], [3e200]]).parameters()["scale"] == (1e200,)
+    with pytest.raises(mc.errors.InvalidInput, match="coordinate 1 is constant"):
+        mc.kernels.Standardised().resolve([[1.0, 0.1], [2.0, 0.1], [5.0, 0.1]])
+    with pytest.raises(mc.errors.InvalidInput, match="2 coordinates, and 1 were"):
+        mc.kernels.Standardised([0.0], [1.0])([[1.0, 2.0]])
+    with pytest.raises(mc.errors.InvalidParameter, match="depends on data"):
+        mc.kernels.Standardised()(X)
+    with pytest.raises(mc.errors.InvalidParameter, match="2 centres and 1 scales"):
+        mc.kernels.Standardised([0.0, 1.0], [1.0])
+    assert mc.kernels.Standardised().resolve([[1e200], [3e200]]).parameters()["scale"] == (1e200,)
 
 
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from(["a", "b", None]), min_size=1, max_size=7))
 def test_categories_keep_the_laws(labels: list[str | None]) -> None:
-    for k in (mc.Category(missing="level"), mc.Category(shares="observed", missing="level")):
+    for k in (
+        mc.kernels.Category(missing="level"),
+        mc.kernels.Category(shares="observed", missing="level"),
+    ):
         kernel = k.resolve(labels)
         laws.matrix_is_positive(kernel, labels)
         laws.slices_are_blocks(kernel, labels)
@@ -60,7 +63,7 @@ def test_categories_keep_the_laws(labels: list[str | None]) -> None:
 
 
 def test_categories_with_shares_have_the_chi_square_distance_of_correspondence_analysis() -> None:
-    k = mc.Category(shares="observed").resolve(LETTERS)
+    k = mc.kernels.Category(shares="observed").resolve(LETTERS)
     share = {"a": 3 / 6, "b": 2 / 6, "c": 1 / 6}
     K = k(LETTERS)
     for i, a in enumerate(LETTERS):
@@ -73,16 +76,16 @@ def test_categories_with_shares_have_the_chi_square_distance_of_correspondence_a
 
 
 def test_categories_refuse_what_is_missing_strange_or_without_share() -> None:
-    with pytest.raises(mc.InvalidInput, match="row 1 has no category"):
-        mc.Category()(["a", None])
-    with pytest.raises(mc.InvalidInput, match="row 0 is 'z', which is none of the levels"):
-        mc.Category(levels=["a", "b"])(["z"])
-    with pytest.raises(mc.InvalidInput, match="'q' does not occur"):
-        mc.Category(levels=["a", "q"], shares="observed").resolve(["a"])
-    with pytest.raises(mc.InvalidParameter, match="resolve"):
-        mc.Category(shares="observed")(["a"])
-    with pytest.raises(mc.InvalidParameter, match="1 shares of 2 levels"):
-        mc.Category(["a", "b"], [0.5])
+    with pytest.raises(mc.errors.InvalidInput, match="row 1 has no category"):
+        mc.kernels.Category()(["a", None])
+    with pytest.raises(mc.errors.InvalidInput, match="row 0 is 'z', which is none of the levels"):
+        mc.kernels.Category(levels=["a", "b"])(["z"])
+    with pytest.raises(mc.errors.InvalidInput, match="'q' does not occur"):
+        mc.kernels.Category(levels=["a", "q"], shares="observed").resolve(["a"])
+    with pytest.raises(mc.errors.InvalidParameter, match="resolve"):
+        mc.kernels.Category(shares="observed")(["a"])
+    with pytest.raises(mc.errors.InvalidParameter, match="1 shares of 2 levels"):
+        mc.kernels.Category(["a", "b"], [0.5])
     mistakes: list[dict[str, Any]] = [
         {"missing": "ignore"},
         {"shares": "guessed"},
@@ -90,37 +93,37 @@ def test_categories_refuse_what_is_missing_strange_or_without_share() -> None:
         {"levels": []},
     ]
     for wrong in mistakes:
-        with pytest.raises(mc.InvalidParameter):
-            mc.Category(**wrong)
+        with pytest.raises(mc.errors.InvalidParameter):
+            mc.kernels.Category(**wrong)
 
 
 def test_categories_have_features_where_the_levels_are_known() -> None:
-    k = mc.Category(["a", "b", "c"], [0.5, 0.3, 0.2])
+    k = mc.kernels.Category(["a", "b", "c"], [0.5, 0.3, 0.2])
     phi = k.features(LETTERS)
     np.testing.assert_allclose(phi @ phi.T, k(LETTERS))
-    with pytest.raises(mc.NoFeatureMap):
-        mc.Category().features(LETTERS)
+    with pytest.raises(mc.errors.NoFeatureMap):
+        mc.kernels.Category().features(LETTERS)
 
 
 def test_the_squared_distance_of_ordinals_counts_steps() -> None:
-    k = mc.Ordinal(["low", "middle", "high"])
+    k = mc.kernels.Ordinal(["low", "middle", "high"])
     K = k(["low", "middle", "high", "high"])
     squares = np.diag(K)[:, None] + np.diag(K) - 2 * K
     assert squares.tolist() == [[0, 1, 2, 2], [1, 0, 1, 1], [2, 1, 0, 0], [2, 1, 0, 0]]
     assert mc.check_kernel(k, ["low", "high", "middle", "low"])
-    assert mc.check_kernel(mc.Ordinal(), [3.0, 1.0, 2.5, 1.0])
+    assert mc.check_kernel(mc.kernels.Ordinal(), [3.0, 1.0, 2.5, 1.0])
 
 
 def test_ordinals_of_numbers_take_their_levels_from_the_data() -> None:
-    k = mc.Ordinal().resolve([10.0, 2.0, 10.0, 5.0])
-    assert k == mc.Ordinal([2.0, 5.0, 10.0])
+    k = mc.kernels.Ordinal().resolve([10.0, 2.0, 10.0, 5.0])
+    assert k == mc.kernels.Ordinal([2.0, 5.0, 10.0])
     assert k([2.0], [5.0, 10.0]).tolist() == [[1.0, 1.0]]
-    with pytest.raises(mc.InvalidInput, match="row 0 is 3.0"):
+    with pytest.raises(mc.errors.InvalidInput, match="row 0 is 3.0"):
         k([3.0])
-    with pytest.raises(mc.InvalidParameter, match="depend on data"):
-        mc.Ordinal()([1.0])
-    with pytest.raises(mc.InvalidInput):
-        mc.Ordinal().resolve(["low", "high"])
+    with pytest.raises(mc.errors.InvalidParameter, match="depend on data"):
+        mc.kernels.Ordinal()([1.0])
+    with pytest.raises(mc.errors.InvalidInput):
+        mc.kernels.Ordinal().resolve(["low", "high"])
 
 
 def test_what_is_missing() -> None:

@@ -35,10 +35,10 @@ DIFFERENTIABLE = [
     mc.Polynomial(1, 0.5, 2.0),
     mc.Polynomial(0, 0.5, 2.0),
     mc.Polynomial(7, 1.2, 0.4),
-    mc.Sigmoid(0.6, -0.3),
-    mc.Bilinear(B),
+    mc.kernels.Sigmoid(0.6, -0.3),
+    mc.kernels.Bilinear(B),
 ]
-ALL = [*DIFFERENTIABLE, mc.Bilinear([[1.0, 1j], [-1j, 1.0]])]
+ALL = [*DIFFERENTIABLE, mc.kernels.Bilinear([[1.0, 1j], [-1j, 1.0]])]
 
 
 def test_linear_is_the_inner_product() -> None:
@@ -101,7 +101,9 @@ def test_polynomials_of_complex_points_are_hermitian_and_have_features() -> None
 
 @pytest.mark.parametrize("degree", [2.5, -1, "2", float("nan"), float("inf"), True, None])
 def test_a_degree_that_is_not_a_whole_number_is_refused(degree: object) -> None:
-    with pytest.raises(mc.InvalidParameter, match="degree must be a whole number >= 0, found"):
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="degree must be a whole number >= 0, found"
+    ):
         mc.Polynomial(degree=degree)  # type: ignore[arg-type]
 
 
@@ -112,7 +114,9 @@ def test_a_degree_written_as_a_float_is_a_degree() -> None:
 @pytest.mark.parametrize("name", ["offset", "scale"])
 @pytest.mark.parametrize("value", [-0.1, float("nan"), float("inf"), "1", None, 1j])
 def test_offsets_and_scales_that_leave_the_cone_are_refused(name: str, value: object) -> None:
-    with pytest.raises(mc.InvalidParameter, match=f"{name} must be a number > 0 or equal to 0"):
+    with pytest.raises(
+        mc.errors.InvalidParameter, match=f"{name} must be a number > 0 or equal to 0"
+    ):
         mc.Polynomial(**{name: value})  # type: ignore[arg-type]
 
 
@@ -121,31 +125,31 @@ def test_a_negative_offset_would_not_be_positive_definite() -> None:
 
 
 def test_the_sigmoid_is_a_similarity_and_says_so() -> None:
-    k = mc.Sigmoid(scale=1.0, offset=-1.0)
+    k = mc.kernels.Sigmoid(scale=1.0, offset=-1.0)
     np.testing.assert_allclose(k(X, Y), np.tanh(X @ Y.T - 1.0), rtol=1e-13)
-    assert k.kind is mc.Kind.SIMILARITY
+    assert k.kind is mc.kernels.Kind.SIMILARITY
     assert k.proof == ""
     assert smallest_eigenvalue(k(X)) < -0.5
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "0", None])
 def test_parameters_of_the_sigmoid_are_numbers(value: object) -> None:
-    with pytest.raises(mc.InvalidParameter, match="offset must be a number, found"):
-        mc.Sigmoid(offset=value)  # type: ignore[arg-type]
+    with pytest.raises(mc.errors.InvalidParameter, match="offset must be a number, found"):
+        mc.kernels.Sigmoid(offset=value)  # type: ignore[arg-type]
 
 
 def test_a_bilinear_kernel_is_its_form() -> None:
-    k = mc.Bilinear(B)
+    k = mc.kernels.Bilinear(B)
     np.testing.assert_allclose(k(X, Y), X @ np.array(B) @ Y.T, rtol=1e-13)
     phi = k.features(X)
     np.testing.assert_allclose(phi @ phi.T, k(X), rtol=1e-12)
-    assert k == mc.Bilinear(np.array(B))
-    assert hash(k) == hash(mc.Bilinear(list(B)))
+    assert k == mc.kernels.Bilinear(np.array(B))
+    assert hash(k) == hash(mc.kernels.Bilinear(list(B)))
 
 
 def test_a_complex_form_is_hermitian_and_has_features() -> None:
     H = np.array([[2.0, 1j], [-1j, 2.0]])
-    k = mc.Bilinear(H)
+    k = mc.kernels.Bilinear(H)
     z = X + 1j * X[::-1]
     for points in (X, z):
         K = k(points)
@@ -158,39 +162,45 @@ def test_a_complex_form_is_hermitian_and_has_features() -> None:
 def test_a_singular_form_is_accepted_however_it_was_rounded() -> None:
     for seed in range(50):
         v = np.random.default_rng(seed).normal(size=(3, 1)) * 10.0 ** (seed - 25)
-        mc.Bilinear((v @ v.T).tolist())
-    assert mc.Bilinear([[0.0]])([[3.0]]).tolist() == [[0.0]]
+        mc.kernels.Bilinear((v @ v.T).tolist())
+    assert mc.kernels.Bilinear([[0.0]])([[3.0]]).tolist() == [[0.0]]
 
 
 @pytest.mark.parametrize(
     ("form", "error", "message"),
     [
-        ([[1.0, 2.0], [2.0, 1.0]], mc.NotPositiveDefinite, "negative eigenvalue -1"),
-        ([[1.0, 1.0 + 1e-9], [1.0 + 1e-9, 1.0]], mc.NotPositiveDefinite, "eigenvalue -1e-09"),
-        ([[-1e-300]], mc.NotPositiveDefinite, "negative eigenvalue -1e-300"),
+        ([[1.0, 2.0], [2.0, 1.0]], mc.errors.NotPositiveDefinite, "negative eigenvalue -1"),
+        (
+            [[1.0, 1.0 + 1e-9], [1.0 + 1e-9, 1.0]],
+            mc.errors.NotPositiveDefinite,
+            "eigenvalue -1e-09",
+        ),
+        ([[-1e-300]], mc.errors.NotPositiveDefinite, "negative eigenvalue -1e-300"),
         (
             [[1.0, 2.0], [2.5, 9.0]],
-            mc.NotPositiveDefinite,
+            mc.errors.NotPositiveDefinite,
             r"must be symmetric .*\(0, 1\) and \(1, 0\) differ",
         ),
-        ([[1.0, 2.0]], mc.InvalidInput, r"square matrix, found shape \(1, 2\)"),
-        ([[1.0, 2.0], [2.0]], mc.InvalidInput, "same number in every row"),
-        ([[float("nan")]], mc.InvalidInput, "row 0, column 0 holds NaN"),
+        ([[1.0, 2.0]], mc.errors.InvalidInput, r"square matrix, found shape \(1, 2\)"),
+        ([[1.0, 2.0], [2.0]], mc.errors.InvalidInput, "same number in every row"),
+        ([[float("nan")]], mc.errors.InvalidInput, "row 0, column 0 holds NaN"),
     ],
 )
 def test_forms_that_are_not_positive_semidefinite_are_refused(
     form: list[list[float]], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        mc.Bilinear(form)
+        mc.kernels.Bilinear(form)
 
 
 def test_a_form_of_the_wrong_size_is_named() -> None:
-    with pytest.raises(mc.InvalidParameter, match="B is 2 x 2 but the points have 3 coordinates"):
-        mc.Bilinear(B)([[1.0, 2.0, 3.0]])
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="B is 2 x 2 but the points have 3 coordinates"
+    ):
+        mc.kernels.Bilinear(B)([[1.0, 2.0, 3.0]])
 
 
-INSIDE = [k for k in DIFFERENTIABLE if 0.0 not in mc.parameters(k).values()]
+INSIDE = [k for k in DIFFERENTIABLE if 0.0 not in mc.kernels.parameters(k).values()]
 
 
 @pytest.mark.parametrize("k", INSIDE, ids=repr)
@@ -205,7 +215,7 @@ def test_slopes_agree_with_complex_steps(k: mc.Kernel) -> None:
     np.testing.assert_allclose(k.slopes(X, Y), np.stack(steps, axis=-1), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("k", [k for k in DIFFERENTIABLE if mc.parameters(k)], ids=repr)
+@pytest.mark.parametrize("k", [k for k in DIFFERENTIABLE if mc.kernels.parameters(k)], ids=repr)
 def test_partials_agree_with_complex_steps(k: mc.Kernel) -> None:
     h = 1e-150
     for name, partial in k.partials(X, Y).items():
@@ -219,29 +229,31 @@ def test_partials_agree_with_complex_steps(k: mc.Kernel) -> None:
 
 def test_structural_parameters_have_no_partials() -> None:
     assert set(mc.Polynomial().partials(X)) == {"offset", "scale"}
-    assert mc.Bilinear(B).partials(X) == {}
+    assert mc.kernels.Bilinear(B).partials(X) == {}
 
 
 @pytest.mark.parametrize("k", DIFFERENTIABLE, ids=repr)
 def test_slopes_of_complex_points_are_refused(k: mc.Kernel) -> None:
     for x, y in ((X + 1j, X + 1j), (X + 1j, X), (X, X + 1j)):
-        with pytest.raises(mc.NotDifferentiable, match="real vectors only"):
+        with pytest.raises(mc.errors.NotDifferentiable, match="real vectors only"):
             k.slopes(x, y)
 
 
 def test_kernels_without_finite_features_say_so() -> None:
-    with pytest.raises(mc.NoFeatureMap, match="Sigmoid has no finite feature map"):
-        mc.Sigmoid().features(X)
-    with pytest.raises(mc.NoFeatureMap, match="columns, more than 100000"):
+    with pytest.raises(mc.errors.NoFeatureMap, match="Sigmoid has no finite feature map"):
+        mc.kernels.Sigmoid().features(X)
+    with pytest.raises(mc.errors.NoFeatureMap, match="columns, more than 100000"):
         mc.Polynomial(degree=40).features(RNG.normal(size=(2, 30)))
 
 
 @pytest.mark.parametrize("power", [200, 307])
-@pytest.mark.parametrize("k", [mc.Linear(), mc.Polynomial(2), mc.Bilinear(B)], ids=repr)
+@pytest.mark.parametrize("k", [mc.Linear(), mc.Polynomial(2), mc.kernels.Bilinear(B)], ids=repr)
 def test_overflow_is_refused_by_name(k: mc.Kernel, power: int) -> None:
-    with pytest.raises(mc.InvalidInput, match=r"not a finite number at \(0, 0\).*[Rr]escale"):
+    with pytest.raises(
+        mc.errors.InvalidInput, match=r"not a finite number at \(0, 0\).*[Rr]escale"
+    ):
         k(10.0**power * np.abs(X))
-    with pytest.raises(mc.InvalidInput, match=r"not a finite number at \(0,\)"):
+    with pytest.raises(mc.errors.InvalidInput, match=r"not a finite number at \(0,\)"):
         k.diag(10.0**power * np.abs(X))
 
 
@@ -275,7 +287,7 @@ def test_single_precision_is_computed_in_double_and_returned_single(k: mc.Kernel
 
 
 def test_single_precision_that_overflows_is_refused() -> None:
-    with pytest.raises(mc.InvalidInput, match="not a finite number"):
+    with pytest.raises(mc.errors.InvalidInput, match="not a finite number"):
         mc.Linear()(np.array([[1e30]], dtype=np.float32))
 
 
@@ -310,7 +322,7 @@ def test_arguments_are_left_alone(k: mc.Kernel) -> None:
         k(x), k(x, y), k.diag(x), k.partials(x, y)
         if k in DIFFERENTIABLE:
             k.slopes(x, y)
-        if not isinstance(k, mc.Sigmoid):
+        if not isinstance(k, mc.kernels.Sigmoid):
             k.features(x)
 
 
@@ -333,7 +345,9 @@ def test_other_array_libraries_get_the_same_numbers_in_kind(k: mc.Kernel, librar
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
-@pytest.mark.parametrize("k", [mc.Linear(), mc.Polynomial(2, 0.5, 0.7), mc.Bilinear(B)], ids=repr)
+@pytest.mark.parametrize(
+    "k", [mc.Linear(), mc.Polynomial(2, 0.5, 0.7), mc.kernels.Bilinear(B)], ids=repr
+)
 def test_features_stay_in_their_array_library(k: mc.Kernel, library: str) -> None:
     x = foreign(library, X)
     phi = k.features(x)
@@ -345,8 +359,11 @@ def test_tanimoto_of_indicators_is_jaccard_of_sets() -> None:
     rows = RNG.integers(0, 2, size=(12, 6)) * (RNG.uniform(size=(12, 1)) > 0.2)
     sets = [set(np.flatnonzero(row).tolist()) for row in rows]
     assert not all(sets)
-    assert mc.Tanimoto()(rows).tolist() == mc.Jaccard()(sets).tolist()
-    assert mc.Tanimoto()(rows, rows[:3]).tolist() == mc.Jaccard()(sets, sets[:3]).tolist()
+    assert mc.kernels.Tanimoto()(rows).tolist() == mc.kernels.Jaccard()(sets).tolist()
+    assert (
+        mc.kernels.Tanimoto()(rows, rows[:3]).tolist()
+        == mc.kernels.Jaccard()(sets, sets[:3]).tolist()
+    )
 
 
 @given(st.integers(0, 10**6))
@@ -354,11 +371,11 @@ def test_tanimoto_is_positive_definite_on_vectors_of_any_signs(seed: int) -> Non
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(9, 3)) * 10.0 ** rng.uniform(-4, 4, size=(9, 1))
     x[0] = 0.0
-    K = mc.Tanimoto()(x)
+    K = mc.kernels.Tanimoto()(x)
     assert_positive(K)
     assert K.diagonal().tolist() == [1.0] * 9
     assert np.all((K >= -1 / 3 - 1e-15) & (K <= 1.0))
-    assert_positive(mc.Tanimoto()(x + 1j * rng.normal(size=(9, 3))))
+    assert_positive(mc.kernels.Tanimoto()(x + 1j * rng.normal(size=(9, 3))))
     s = x @ x.T
     norms = np.diag(s)
     expected = s[1:] / (norms[1:, None] + norms - s[1:])
@@ -366,13 +383,13 @@ def test_tanimoto_is_positive_definite_on_vectors_of_any_signs(seed: int) -> Non
 
 
 def test_the_slopes_of_tanimoto_are_its_differences() -> None:
-    assert_derivatives(mc.Tanimoto(), X, Y)
-    assert mc.Tanimoto().slopes([[0.0, 0.0]]).tolist() == [[[0.0, 0.0]]]
+    assert_derivatives(mc.kernels.Tanimoto(), X, Y)
+    assert mc.kernels.Tanimoto().slopes([[0.0, 0.0]]).tolist() == [[[0.0, 0.0]]]
 
 
 def test_tanimoto_distances_of_near_points_keep_their_digits() -> None:
     x = np.array([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0 + 1e-9]])
-    k = mc.Tanimoto().gaussian(1e-9)
+    k = mc.kernels.Tanimoto().gaussian(1e-9)
     gap = float(x[1, 2] - 3.0)
     square = 4 * gap**2 / (np.sum(x**2) + gap**2)
     assert_near(k(x)[0, 1], np.exp(-square / 2e-18), 1e-12)
@@ -380,5 +397,5 @@ def test_tanimoto_distances_of_near_points_keep_their_digits() -> None:
 
 def test_tanimoto_refuses_what_underflows_and_overflows() -> None:
     for small_or_large in (1e-200, 1.2e154, 1e200):
-        with pytest.raises(mc.InvalidInput, match="point 1 .* leaves the range of double"):
-            mc.Tanimoto()([[1.0, 2.0], [small_or_large, 0.0]])
+        with pytest.raises(mc.errors.InvalidInput, match="point 1 .* leaves the range of double"):
+            mc.kernels.Tanimoto()([[1.0, 2.0], [small_or_large, 0.0]])

@@ -33,7 +33,7 @@ def by_definition(decay: float, g: Graph, h: Graph) -> float:
 @given(x=many(mixed), y=many(mixed))
 @settings(max_examples=15)
 def test_walks_are_summed_as_defined(decay: float, x: list[Graph], y: list[Graph]) -> None:
-    k = mc.RandomWalk(decay)
+    k = mc.kernels.RandomWalk(decay)
     expected = [[by_definition(decay, g, h) for h in y] for g in x]
     np.testing.assert_allclose(k(x, y), expected, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(k.diag(x), [by_definition(decay, g, g) for g in x], rtol=1e-12)
@@ -43,14 +43,14 @@ def test_walks_are_summed_as_defined(decay: float, x: list[Graph], y: list[Graph
 @settings(max_examples=20)
 def test_one_label_for_all_is_no_label(g: Graph, h: Graph) -> None:
     labelled = [Graph(f.edges, ["a"] * f.n, f.weights, f.n) for f in (g, h)]
-    k = mc.RandomWalk(0.9)
+    k = mc.kernels.RandomWalk(0.9)
     np.testing.assert_allclose(k(labelled), k([g, h]), rtol=1e-13)
 
 
 @given(x=many(mixed))
 @settings(max_examples=8)
 def test_random_walks_obey_the_laws(x: list[Graph]) -> None:
-    obeys_the_laws(mc.RandomWalk(0.8), x)
+    obeys_the_laws(mc.kernels.RandomWalk(0.8), x)
 
 
 @given(data=st.data())
@@ -58,25 +58,25 @@ def test_random_walks_obey_the_laws(x: list[Graph]) -> None:
 def test_names_of_nodes_do_not_matter(data: st.DataObject) -> None:
     x = data.draw(many(mixed))
     renamed = [g.relabelled(data.draw(st.permutations(range(g.n)))) for g in x]
-    k = mc.RandomWalk(0.7)
+    k = mc.kernels.RandomWalk(0.7)
     np.testing.assert_allclose(k(renamed), k(x), rtol=1e-12, atol=1e-15)
 
 
 def test_graphs_go_through_operators_and_models() -> None:
     x = [Graph([(0, 1), (1, 2)]), Graph([(0, 1)]), Graph([(0, 1)], labels="ab"), Graph([], n=2)]
-    works_in_models(mc.RandomWalk(0.5), x, [Graph([], n=0), Graph([(0, 1), (0, 2)])])
-    works_in_models(mc.RandomWalk(0.5).normalised(), x, [Graph([], n=0)])
+    works_in_models(mc.kernels.RandomWalk(0.5), x, [Graph([], n=0), Graph([(0, 1), (0, 2)])])
+    works_in_models(mc.kernels.RandomWalk(0.5).normalised(), x, [Graph([], n=0)])
 
 
 @pytest.mark.parametrize("decay", [1.0, 2.0, -0.1, float("nan"), float("inf")])
 def test_decays_for_which_the_sum_need_not_converge_are_refused(decay: float) -> None:
-    with pytest.raises(mc.InvalidParameter, match="decay must be"):
-        mc.RandomWalk(decay)
+    with pytest.raises(mc.errors.InvalidParameter, match="decay must be"):
+        mc.kernels.RandomWalk(decay)
 
 
 def test_the_sum_converges_for_dense_graphs_and_large_decays() -> None:
     complete = [Graph([(u, v) for v in range(n) for u in range(v)]) for n in (2, 10, 60)]
-    K = mc.RandomWalk(0.9999)(complete)
+    K = mc.kernels.RandomWalk(0.9999)(complete)
     assert np.all(np.isfinite(K))
     assert np.all(K > 0)
     # On a regular graph 1 is an eigenvector for the eigenvalue 1: the sum is geometric.
@@ -84,7 +84,9 @@ def test_the_sum_converges_for_dense_graphs_and_large_decays() -> None:
 
 
 def test_directed_graphs_and_negative_weights_are_named() -> None:
-    with pytest.raises(mc.InvalidInput, match="point 1 is a directed graph"):
-        mc.RandomWalk(0.5)([Graph([]), Graph([(0, 1)], directed=True)])
-    with pytest.raises(mc.InvalidInput, match=r"point 0: the edge \(0, 1\) has the weight -1"):
-        mc.RandomWalk(0.5)([Graph([(0, 1)], weights=[-1.0])])
+    with pytest.raises(mc.errors.InvalidInput, match="point 1 is a directed graph"):
+        mc.kernels.RandomWalk(0.5)([Graph([]), Graph([(0, 1)], directed=True)])
+    with pytest.raises(
+        mc.errors.InvalidInput, match=r"point 0: the edge \(0, 1\) has the weight -1"
+    ):
+        mc.kernels.RandomWalk(0.5)([Graph([(0, 1)], weights=[-1.0])])

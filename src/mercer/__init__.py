@@ -1,15 +1,21 @@
 """Kernel methods for exploratory analysis.
 
-The public names stand in ``__init__.pyi`` beside this file, each with the module it comes from,
-and are loaded when they are first used: ``import mercer`` costs nothing.
+The names of the guides stand in ``__init__.pyi`` beside this file, each with the module it comes
+from, and are loaded when they are first used: ``import mercer`` costs nothing. All kernels are in
+``mercer.kernels``, studies of networks in ``mercer.networks``, what is raised and warned of in
+``mercer.errors``, and the classes of what calls return in ``mercer.results``.
 """
 
 import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 __version__ = "0.1.0.dev0"
+
+NAMESPACES = ("kernels", "errors", "networks", "results", "data")
+"""Where a name that stood here before is looked for."""
 
 
 @cache
@@ -24,15 +30,28 @@ def __getattr__(name: str) -> object:
     if name == "__all__":
         return sorted(_homes())
     if name not in _homes():
-        from mercer.spelling import no_attribute  # only now: the import must cost nothing
-
-        raise AttributeError(no_attribute(name, _homes()), name=name)
+        return _in_a_namespace(name)
     home = _homes()[name]
     value = (
         import_module(f"mercer.{name}") if home == __name__ else getattr(import_module(home), name)
     )
     globals()[name] = value
     return value
+
+
+def _in_a_namespace(name: str) -> object:
+    """Return what has this name in a namespace, and say where it stands."""
+    from mercer.display import warn  # only now: the import must cost nothing
+    from mercer.spelling import no_attribute
+
+    for place in () if name.startswith("_") else NAMESPACES:
+        namespace = import_module(f"mercer.{place}")
+        if name in dir(namespace) and not isinstance(getattr(namespace, name), ModuleType):
+            message = f"mercer.{name} is mercer.{place}.{name}"
+            warn(message, DeprecationWarning)
+            return getattr(namespace, name)
+    known = [*_homes(), *(n for place in NAMESPACES for n in dir(import_module(f"mercer.{place}")))]
+    raise AttributeError(no_attribute(name, known), name=name)
 
 
 def __dir__() -> list[str]:

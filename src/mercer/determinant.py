@@ -88,7 +88,7 @@ def log_determinant(
 
     The second matrix has no eigenvalue below 1.
 
-    >>> from mercer import Delta
+    >>> from mercer.kernels import Delta
     >>> x = np.array([[0.0], [1.0], [2.0]])
     >>> bool(np.isclose(log_determinant(Gram(Delta(), x), 1.0).value, 3 * np.log(2.0)))
     True

@@ -147,7 +147,7 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     if isinstance(found, Edges):
         raise InvalidInput(
             f"{args.data} holds one graph; a table, a matrix of pairs, strings or sets are needed. "
-            "A kernel between its nodes is computed in Python, for example mercer.Diffusion"
+            "A kernel between its nodes is computed in Python, for example mercer.kernels.Diffusion"
         )
     data = Data(args.data, found, notes=tuple(getattr(found, "notes", ())))
     if data.table is not None:

@@ -5,6 +5,7 @@ from mercer.data.annotated import from_anndata as from_anndata
 from mercer.data.graphs import Edges as Edges
 from mercer.data.matrices import SquareMatrix as SquareMatrix
 from mercer.data.missing import settled as settled
+from mercer.data.mixed import rows as rows
 from mercer.data.ondisk import OnDisk as OnDisk
 from mercer.data.ondisk import open_points as open_points
 from mercer.data.reading import read as read
@@ -12,3 +13,5 @@ from mercer.data.source import Limits as Limits
 from mercer.data.table import Column as Column
 from mercer.data.table import Role as Role
 from mercer.data.table import Table as Table
+from mercer.points import Paired as Paired
+from mercer.points import Rows as Rows

@@ -76,7 +76,7 @@ def log_likelihood_interval(
     determinant of A by stochastic Lanczos quadrature with an interval of 95 per cent confidence
     over its probes. The method is ``"direct"``, ``"iterative"`` or by the size.
 
-    >>> from mercer import Delta
+    >>> from mercer.kernels import Delta
     >>> found = log_likelihood_interval(Delta(), [0, 1], np.array([2.0, 0.0]), 1.0)
     >>> bool(np.isclose(found.value, -1.0 - np.log(2.0) - np.log(2.0 * np.pi)))
     True

@@ -116,7 +116,7 @@ class Conditioned:
 def conditioned(gram: Gram, noise_variance: float, data: Observations) -> Conditioned:
     """Return the process given observations with noise.
 
-    >>> from mercer import Delta
+    >>> from mercer.kernels import Delta
     >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
     >>> given = conditioned(Gram(Delta(), data.points), 1.0, data)
     >>> bool(np.isclose(given.log_likelihood, -1.0 - np.log(2.0) - np.log(2.0 * np.pi)))
@@ -198,7 +198,7 @@ def gradient(
     The inverse is computed once for all parameters; with ``overwrite`` in the factor's memory. With
     ``each`` there is a derivative in the noise variance of each observation.
 
-    >>> from mercer import Delta
+    >>> from mercer.kernels import Delta
     >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
     >>> gram = Gram(3.0 * Delta(), data.points)
     >>> found = gradient(gram, conditioned(gram, 1.0, data))

@@ -32,7 +32,7 @@ class Iterated:
 def iterated(gram: Gram, noise_variance: float, data: Observations) -> Iterated:
     """Return the process given observations with noise, storing no matrix in double precision.
 
-    >>> from mercer import Delta
+    >>> from mercer.kernels import Delta
     >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
     >>> iterated(Gram(Delta(), data.points), 1.0, data).weights.ravel()
     array([1., 0.])

@@ -52,7 +52,7 @@ class Solved:
 def solved(saddle: Saddle, noise: float, data: Observations, further: Array) -> Solved:
     """Solve for outputs, functions of the mean and further columns; the saddle has no null space.
 
-    >>> from mercer import Delta
+    >>> from mercer.kernels import Delta
     >>> from mercer.gram import Gram
     >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.ones((2, 1)))
     >>> saddle = Saddle(Gram(Delta(), data.points), np.zeros((2, 0)))

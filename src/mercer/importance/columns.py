@@ -58,7 +58,8 @@ def shuffled(points: Any, columns: Sequence[Any], order: Array) -> Any:
 def split(kernel: Kernel, columns: Sequence[Any]) -> tuple[Kernel, Kernel | None]:
     """Return what permuting columns changes of a kernel, and what is added to it and stays.
 
-    >>> from mercer import Category, Linear
+    >>> from mercer.kernels import Category
+    >>> from mercer import Linear
     >>> split(Columns({"age": Linear(), "sex": Category()}), [("age", None)])[0]
     Columns({"age": Linear()}, weights=[1.0])
     """

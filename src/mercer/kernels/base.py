@@ -46,7 +46,8 @@ def value(cls: type[C]) -> type[C]:
 
 def _refuse_change(kernel: object, name: str, *_: object) -> None:
     raise FrozenInstanceError(
-        f"{name} cannot be changed: a kernel is a value; mercer.with_parameters makes another"
+        f"{name} cannot be changed: a kernel is a value; "
+        "mercer.kernels.with_parameters makes another"
     )
 
 
@@ -225,7 +226,8 @@ class Kernel(Statements):
         """Return what the kernel was made of, by name."""
         if not is_dataclass(self):
             raise InvalidParameter(
-                f"the class {type(self).__name__} is not a value: decorate it with @mercer.value"
+                f"the class {type(self).__name__} is not a value: decorate it with "
+                "@mercer.kernels.value"
             )
         return {f.name: getattr(self, f.name) for f in fields(self)}
 

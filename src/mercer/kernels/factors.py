@@ -37,7 +37,7 @@ class Factors(NamedTuple):
     def product(self, vectors: Array) -> Array:
         """Return K V.
 
-        >>> from mercer import StringSpectrum
+        >>> from mercer.kernels import StringSpectrum
         >>> of_strings = factors(StringSpectrum(1), ["ab", "a"], None)
         >>> of_strings.product(np.array([[1.0], [10.0]])).tolist()
         [[12.0], [11.0]]

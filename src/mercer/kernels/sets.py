@@ -154,7 +154,7 @@ class Jaccard(SetKernel):
     .. math:: k(A, B) = \frac{|A \cap B|}{|A \cup B|}
 
     Empty sets share one unit vector of their own: 1 among themselves, 0 with all others. It is
-    `mercer.Tanimoto` of the indicators of the elements.
+    `mercer.kernels.Tanimoto` of the indicators of the elements.
 
     >>> Jaccard()([{1, 2}, set()], [{2, 3}, set()]).round(3)
     array([[0.333, 0.   ],

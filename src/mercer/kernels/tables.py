@@ -51,7 +51,7 @@ def as_rows(points: Any) -> Points:
     if not isinstance(given, Rows) and not isinstance(next(iter(members(given)), {}), Mapping):
         raise InvalidInput(
             "a kernel on tables reads a mapping from names to columns, or a sequence of mappings; "
-            f"found {type(points).__name__} (of a data frame: mercer.rows(frame))"
+            f"found {type(points).__name__} (of a data frame: mercer.data.rows(frame))"
         )
     return given
 
@@ -172,7 +172,8 @@ class Columns(Composite):
 
     Examples
     --------
-    >>> from mercer import Category, Columns, Gaussian
+    >>> from mercer.kernels import Category
+    >>> from mercer import Columns, Gaussian
     >>> table = {"height": [1.6, 1.8], "team": ["red", "blue"]}
     >>> Columns({"height": Gaussian(0.2), "team": Category()})(table)
     array([[2.        , 0.60653066],

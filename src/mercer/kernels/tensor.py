@@ -31,7 +31,7 @@ class Part:
         except (IndexError, KeyError, TypeError):
             raise InvalidInput(
                 f"a tensor kernel reads points that are tuples, and part {self.index} is missing; "
-                "build them with mercer.Paired(x, y) or as a list of tuples"
+                "build them with mercer.data.Paired(x, y) or as a list of tuples"
             ) from None
 
 

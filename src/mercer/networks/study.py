@@ -203,7 +203,7 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
 
     Examples
     --------
-    >>> from mercer import simulate_expression
+    >>> from mercer.networks import simulate_expression
     >>> model = simulate_expression(24, 4, effect=0.8, strength=0.95, random_state=1)
     >>> table = model.table(12, np.random.default_rng(1))
     >>> how = Inference(power=2.0)

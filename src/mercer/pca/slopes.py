@@ -117,7 +117,8 @@ def _numbers(model: Any) -> tuple[Any, tuple[str, ...]]:
 def vectors_read(kernel: Kernel, rows: Rows) -> Rows:
     """Return a table whose columns are numbers only where a kernel reads them as vectors.
 
-    >>> from mercer import Category, Columns, Linear
+    >>> from mercer.kernels import Category
+    >>> from mercer import Columns, Linear
     >>> table = Rows({"age": np.ones(2), "code": np.ones(2)})
     >>> read = vectors_read(Columns({"age": Linear(), "code": Category()}), table)
     >>> [column.dtype.kind for column in read.columns.values()]

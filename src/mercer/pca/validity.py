@@ -20,7 +20,7 @@ EXCESS = 1e-6
 
 REMEDY = (
     "Choose a positive definite kernel; from distances, raise them to "
-    "mercer.largest_euclidean_power first"
+    "mercer.kernels.largest_euclidean_power first"
 )
 
 
@@ -31,7 +31,7 @@ def refuse_negative_diagonal(K: Array) -> None:
         i = int(np.argmin(diagonal))
         raise NotPositiveDefinite(
             f"entry ({i}, {i}) of the Gram matrix is {diagonal[i]:.6g}: k(x, x) is a squared norm "
-            "and not negative. From distances, give mercer.gram_of of their squares"
+            "and not negative. From distances, give mercer.kernels.gram_of of their squares"
         )
 
 

@@ -77,7 +77,7 @@ def percent(share: float) -> str:
 
 
 def as_shares(spectrum: Any) -> Shares:
-    """Return the shares of a `mercer.Spectrum`, or given as numbers, or the names of the axes.
+    """Return the shares of a `Spectrum`, or given as numbers, or the names of the axes.
 
     >>> as_shares([0.5, 0.3]).title(2)
     'Dim 2 (30.0 %)'

@@ -27,6 +27,9 @@ WIDEST = 1000
 """Letters that every text of an array may have room for, though none is as long."""
 
 CLASS = re.compile(r"mercer(?:\.[a-z][a-z0-9_]*)*\.[A-Za-z_][A-Za-z0-9_]*")
+PUBLIC = ("mercer", "mercer.results", "mercer.data", "mercer.networks", "mercer.kernels")
+"""Where a class has its public name, which stays when files move."""
+
 PLAIN = "biufc"
 SPARSE: dict[str, Any] = {c.__name__: c for c in (csc_array, csc_matrix, csr_array, csr_matrix)}
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
@@ -199,8 +202,10 @@ def _sparse(content: Any, arrays: Taken) -> Any:
 
 def _name(cls: type, place: str) -> str:
     """Return the name by which a class is found again: its public one, or that in its module."""
-    if getattr(import_module("mercer"), cls.__name__, None) is cls:
-        return f"mercer.{cls.__name__}"
+    for home in PUBLIC:
+        namespace = import_module(home)
+        if cls.__name__ in dir(namespace) and getattr(namespace, cls.__name__) is cls:
+            return f"{home}.{cls.__name__}"
     if cls.__module__.startswith("mercer.") and cls.__qualname__ == cls.__name__:
         return f"{cls.__module__}.{cls.__name__}"
     raise NotStorable(
