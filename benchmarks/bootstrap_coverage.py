@@ -19,7 +19,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 import mercer as mc
-from mercer.stability.procrustes import rotation
+from mercer.reading.procrustes import rotation
 
 CONFIDENCE = 0.95
 REGIMES = {

@@ -23,9 +23,9 @@ from mercer.page.studies import path_section
 from mercer.pictures.scene import Lines
 from mercer.pictures.scene import Points as Marks
 from mercer.pictures.spectra import CROSS
+from mercer.reading.procrustes import matched, rotation
 from mercer.stability import paths, replicates
 from mercer.stability.downdates import downdated
-from mercer.stability.procrustes import matched, rotation
 from mercer.stability.replicates import Refits, Source, source_of
 from mercer.stability.resampling import ties
 

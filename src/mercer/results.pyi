@@ -6,6 +6,10 @@ from mercer.compare.several import Comparison as Comparison
 from mercer.dimension.horn import ParallelAnalysis as ParallelAnalysis
 from mercer.dimension.rules import Choice as Choice
 from mercer.importance import Importance as Importance
+from mercer.ordination.dispersion import Dispersion as Dispersion
+from mercer.ordination.maps import Procrustes as Procrustes
+from mercer.ordination.permanova import Permanova as Permanova
+from mercer.ordination.variables import FittedVariables as FittedVariables
 from mercer.pca.along import AxisPoints as AxisPoints
 from mercer.pca.rebuilt import Rebuilt as Rebuilt
 from mercer.planning import Plan as Plan

@@ -379,6 +379,23 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         inertias = self.spectrum_.values[: self.n_components_]
         return Individuals(F, squares, w, inertias, self._names, self._library, unit)
 
+    def inner_products(self, vectors: Array) -> Array:
+        """Return B V for the inner products that the distances define, corrected if they were.
+
+        They are in the square of ``individuals_.unit``; those of individuals without weight, which
+        are not part of B, are 0.
+        """
+        check_is_fitted(self)
+        w = self._weights
+        if isinstance(self._axes, PointAxes):
+            x = (self._rows - w @ self._rows) / self._axes.unit
+            return np.asarray(x @ (x.T @ vectors))
+        d = self._rows
+        if self.correction in CORRECTIONS:
+            d = corrected_square(d, self.correction, self.correction_constant_)
+        roots = np.sqrt(np.where(w > 0, w, 1.0))[:, None]
+        return CentredDistances(d, w).product(vectors / roots) / roots
+
     @cached_property
     def negative_mass_(self) -> float:
         check_is_fitted(self)

@@ -37,9 +37,21 @@ LISTED = 5
 
 
 def read_square(model: Any, D: Any, *, missing: bool = False) -> Array:
-    """Return a matrix of distances between the same points, or say which entry is wrong.
+    """Return the distances between the points of a model, which takes note of them.
 
     Where ``missing`` is allowed, NaN stands for a distance that nobody measured.
+    """
+    d = checked_distances(D, missing=missing)
+    register(model, D, d, reset=True)
+    return d
+
+
+def checked_distances(D: Any, *, missing: bool = False) -> Array:
+    """Return a matrix of distances between the same points, or say which entry is wrong.
+
+    >>> checked_distances([[0, 1], [1, 0]])
+    array([[0., 1.],
+           [1., 0.]])
     """
     d = numbers_of(D, "D", is_matrix=True)
     if d.shape[0] != d.shape[1]:
@@ -49,7 +61,6 @@ def read_square(model: Any, D: Any, *, missing: bool = False) -> Array:
             "metric='euclidean'"
         )
     _refuse(d if d.dtype.kind == "f" else d.astype(np.float64), missing)
-    register(model, D, d, reset=True)
     return d.astype(np.float64, copy=False)
 
 

@@ -472,6 +472,15 @@ class KernelPCA(
             )
         return super().sections()
 
+    def inner_products(self, vectors: Array) -> Array:
+        """Return B V for the centred Gram matrix B = HKHᵀ, by one pass over its tiles."""
+        check_is_fitted(self)
+        w = self._weights
+        fitted = np.arange(len(w)) if self._is_precomputed else self._placed(self.X_fit_)
+        gram = Gram(self.kernel_, fitted, engine=self._engine())
+        images = gram.product(vectors - w[:, None] * vectors.sum(axis=0))
+        return np.asarray(images - w @ images)
+
     def _refit(self, weights: Array) -> KernelPCA:
         model: KernelPCA = clone(self)
         model.fit(self.X_fit_, sample_weight=weights)

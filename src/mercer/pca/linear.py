@@ -366,6 +366,12 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         squares: Array = np.sum(self._axes.table.adjoint(shares_of) ** 2, axis=0)
         return np.where(squares <= noise_of(self._axes.table), 0.0, squares)
 
+    def inner_products(self, vectors: Array) -> Array:
+        """Return B V for the inner products B = ZZᵀ of the rows of the centred table."""
+        check_is_fitted(self)
+        table = self._axes.table
+        return table.product(table.adjoint(vectors))[0]
+
     def _refit(self, weights: Array) -> PCA:
         model: PCA = clone(self)
         model.fit(self._axes.table.values, sample_weight=weights)

@@ -97,6 +97,16 @@ class Readable:
         """Return the squared norms of Σ sᵢ(φᵢ - μ), one for each column of shares."""
         raise NotImplementedError
 
+    def inner_products(self, vectors: Array) -> Array:
+        r"""Return the inner products of individuals about their barycentre, times vectors.
+
+        .. math:: B V, \quad B_{ij} = \langle \varphi_i - \mu, \varphi_j - \mu \rangle
+
+        They are those of the whole space, not only of the axes kept, in the square of
+        ``individuals_.unit``; B itself is never formed.
+        """
+        raise NotImplementedError
+
     def _refit(self, weights: Array) -> Any:
         """Return the same model of the same data with other weights."""
         raise NotImplementedError

@@ -12,9 +12,9 @@ from mercer.check import Array
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.progress import Progress, followed
+from mercer.reading.procrustes import matched
 from mercer.reading.wording import clean, short
 from mercer.settings import first_axes
-from mercer.stability.procrustes import matched
 from mercer.stability.replicates import source_of
 from mercer.stability.resampling import Sums
 

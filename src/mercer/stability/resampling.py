@@ -17,10 +17,10 @@ from mercer.display import Shown, in_ranges
 from mercer.engines.parallel import in_order
 from mercer.errors import InvalidParameter
 from mercer.progress import Progress, followed
+from mercer.reading.procrustes import matched, rotation
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, first_axes
 from mercer.spelling import spelled
-from mercer.stability.procrustes import matched, rotation
 from mercer.stability.replicates import Replicate, Source, source_of
 
 FEWEST = 20
@@ -197,7 +197,7 @@ def bootstrap(  # noqa: PLR0913  (settings, none of which implies another)
 
     Each replicate weighs the individuals by how often they were drawn; its axes are found from the
     inner products that the model has already, all individuals are projected on them, and the
-    configuration is turned onto that of the model (`mercer.stability.procrustes.rotation`). The
+    configuration is turned onto that of the model (`mercer.reading.procrustes.rotation`). The
     kernel, with its parameters as the model resolved them, stays the same.
 
     Two inertias :math:`\lambda_k, \lambda_l` are tested for equality by the covariances C* of the

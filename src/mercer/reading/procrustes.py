@@ -23,9 +23,21 @@ def rotation(scores: Array, onto: Array, weights: Array) -> Array:
 
     Schönemann (1966).
     """
-    left, _, right = np.linalg.svd(scores.T @ (weights[:, None] * onto))
+    return superposition(scores, onto, weights)[0]
+
+
+def superposition(scores: Array, onto: Array, weights: Array) -> tuple[Array, float]:
+    r"""Return the same matrix R, and how well the configurations then agree.
+
+    .. math:: \operatorname{tr}(S) = \max_{R^\top R = I} \sum_i w_i \langle F_i R, G_i \rangle
+
+    >>> F = np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> superposition(F, 3.0 * F, np.ones(2))[1]
+    15.0
+    """
+    left, sizes, right = np.linalg.svd(scores.T @ (weights[:, None] * onto))
     turn: Array = left @ right
-    return turn
+    return turn, float(np.sum(sizes))
 
 
 def matched(cosines: Array) -> tuple[Array, Array]:

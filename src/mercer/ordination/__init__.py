@@ -1,0 +1,1 @@
+"""Tests on maps and distances: groups, their spread, variables on a map, one map on another."""
