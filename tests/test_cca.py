@@ -154,3 +154,15 @@ def test_it_is_kept_in_files(tmp_path: Any) -> None:
     for again in (mc.load(tmp_path / "m.mercer"), pickle.loads(pickle.dumps(model))):
         np.testing.assert_array_equal(again.transform(*NEW)[0], model.transform(*NEW)[0])
         assert again.p_value(9, random_state=0) == model.p_value(9, random_state=0)
+
+
+def test_the_seed_of_a_p_value_repeats_it() -> None:
+    rng = np.random.default_rng(0)
+    model = mc.KernelCCA(1, kernels=("linear", "linear"))
+    model.fit(rng.standard_normal((30, 2)), rng.standard_normal((30, 2)))
+    first = model.p_value(19, random_state=rng)
+    seed = model.p_value_seed_
+    assert model.p_value(19, random_state=seed) == first
+    assert model.p_value_seed_ == seed
+    model.p_value(19)
+    assert model.p_value_seed_ != seed

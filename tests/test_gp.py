@@ -881,3 +881,10 @@ def test_variances_by_iteration_are_right_to_what_they_say(monkeypatch: Any) -> 
         found = fixed(mc.Gaussian(0.5), 0.01).fit(x, y).posterior(NEW).latent_variance
         assert np.all(exact - 1e-11 <= found)
         assert np.all(found <= exact + accuracy)
+
+
+def test_the_seed_of_a_sample_repeats_it() -> None:
+    model = fixed(mc.Gaussian(0.2), 0.25).fit(np.linspace(0.0, 1.0, 9)[:, None], np.arange(9.0))
+    drawn = model.sample([[0.3], [0.7]], 3)
+    again = model.sample([[0.3], [0.7]], 3, random_state=model.sample_seed_)
+    np.testing.assert_array_equal(again, drawn)

@@ -1,7 +1,10 @@
 """Progress is a line on the standard error, a function of two numbers, or nothing."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import mercer as mc
@@ -56,3 +59,90 @@ def test_a_new_round_is_counted() -> None:
     for done in (1, 2, 1):
         line(done, 2)
     assert "pass 2" in line.line()
+    line(5, 9)  # other parts, of which there are more
+    assert "pass 3" in line.line()
+
+
+X = np.random.default_rng(0).standard_normal((1_200, 3))
+CURVED = mc.KernelPCA(2, kernel=mc.Gaussian(2.0)).fit(X[:60])
+Told = Callable[[int, int], None]
+
+
+def _file(tell: Told, folder: Path, name: str = "numbers.csv") -> Any:
+    path = folder / name
+    text = "\n".join(["a,b,c", *(",".join(map(repr, row)) for row in X.tolist())])
+    if name.endswith(".gz"):
+        import gzip
+
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text)
+    found = mc.read(path, progress=tell)
+    assert found.numbers.shape == X.shape
+    return found
+
+
+LONG: dict[str, Callable[[Told, Path], Any]] = {
+    "read": _file,
+    "read a packed file": lambda tell, folder: _file(tell, folder, "numbers.csv.gz"),
+    "read texts": lambda tell, folder: _words(tell, folder),
+    "PCA.fit": lambda tell, folder: mc.PCA(2).fit(X, progress=tell),
+    "PCA.fit of long rows": lambda tell, folder: mc.PCA(2).fit(
+        np.random.default_rng(0).standard_normal((60, 20_000)), progress=tell
+    ),
+    "CA.fit": lambda tell, folder: mc.CA(2).fit(np.abs(X).round(1) + 0.1, progress=tell),
+    "consensus": lambda tell, folder: mc.consensus(
+        {"near": mc.Gaussian(1.0), "far": mc.Gaussian(4.0)}, X, progress=tell
+    ),
+    "consensus by neighbours": lambda tell, folder: mc.consensus(
+        {"near": mc.Gaussian(1.0), "far": mc.Gaussian(4.0)}, X, method="full-umkl", progress=tell
+    ),
+    "positive_definite": lambda tell, folder: mc.positive_definite(
+        mc.Gaussian(1.0), X, subsets=3, random_state=0, progress=tell
+    ),
+    "check_kernel": lambda tell, folder: mc.check_kernel(mc.Gaussian(1.0), X[:9], progress=tell),
+    "axis_points": lambda tell, folder: mc.axis_points(CURVED, progress=tell),
+    "rebuilt": lambda tell, folder: mc.rebuilt(CURVED, most=5, random_state=0, progress=tell),
+    "inverse_transform": lambda tell, folder: CURVED.inverse_transform(
+        CURVED.transform(X[:3]), progress=tell
+    ),
+    "distance_to_set": lambda tell, folder: mc.distance_to_set(
+        mc.Gaussian(1.0), X[:5], X, progress=tell
+    ),
+    "variances of a process": lambda tell, folder: (
+        mc.GaussianProcess(mc.Gaussian(1.0), noise_variance=0.1, optimise=False)
+        .fit(X[:50], X[:50, 0])
+        .predict(X[50:60], return_std=True, progress=tell)
+    ),
+    "report": lambda tell, folder: mc.report(
+        mc.PCA(2).fit(X[:40]), folder / "page.html", progress=tell
+    ),
+}
+
+
+def _words(tell: Told, folder: Path) -> Any:
+    path = folder / "words.csv"
+    path.write_text("name,size\n" + "".join(f"word {i},{i}\n" for i in range(500)))
+    return mc.read(path, progress=tell)
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_call_tells_how_much_is_done_of_how_much(name: str, tmp_path: Path) -> None:
+    """Parts rise from 1 at the least to all there are, in every round."""
+    told: list[tuple[int, int]] = []
+    LONG[name](lambda done, total: told.append((done, total)), tmp_path)
+    assert told
+    rounds = [[told[0]]]
+    for before, now in zip(told, told[1:], strict=False):
+        is_new = now[0] <= before[0] or now[1] != before[1]
+        rounds.append([now]) if is_new else rounds[-1].append(now)
+    for each in rounds:
+        assert all(0 < done <= total for done, total in each)
+    assert told[-1][0] == told[-1][1]
+
+
+def test_a_fitted_model_does_not_keep_who_was_told() -> None:
+    import pickle
+
+    model = mc.PCA(2).fit(X, progress=lambda done, total: None)
+    assert pickle.loads(pickle.dumps(model)).inertias_.tolist() == model.inertias_.tolist()

@@ -59,6 +59,51 @@ PLACED = {"Simulation.draw", "Simulation.table"}
 READERS = {"read": {"memory"}, "data.read": {"memory"}}
 """A reader refuses a file above its budget, which is never without a limit."""
 
+SHORT = {
+    "analyse": "4 s at 20 000 individuals: of more, the map of a kernel has landmarks",
+    "axis_slopes": "0.02 s at 20 000 individuals: one product",
+    "centred_log_ratio": "0.01 s for 20 000 rows",
+    "cluster": "2 s at 20 000 individuals, nearly all of it in scikit-learn's k-means",
+    "column_contributions": "read from a fitted model",
+    "distance": "a matrix that is returned whole",
+    "euclidean": "0.2 s at 1 000 points: one decomposition, which has no parts",
+    "factor": "0.4 s at 1 000 points: one decomposition, which has no parts",
+    "form": "one product",
+    "gram_of": "a matrix that is given whole",
+    "infer_networks": "takes progress among what it hands to infer_network",
+    "kernel": "reads a text",
+    "largest_euclidean_power": "0.2 s at 1 000 points",
+    "leading": "its operator tells: Gram(kernel, x, progress=...)",
+    "load": "reads one file",
+    "mercer_decomposition": "0.3 s for 20 functions",
+    "negative_definite": "0.2 s at 1 000 points: one decomposition, which has no parts",
+    "open_points": "opens a file and reads none of it",
+    "parameters": "reads a kernel",
+    "plan": "predicts, and computes nothing",
+    "principal_functions": "2.7 s at 2 000 points: two decompositions, which have no parts",
+    "schoenberg": "a matrix that is given whole",
+    "simulate_expression": "0.03 s for 100 genes",
+    "squared_distances_of": "a matrix that is given whole",
+    "tensor_product": "makes a kernel",
+    "tensor_sum": "makes a kernel",
+    "value": "makes a class",
+    "with_parameters": "makes a kernel",
+}
+"""Functions without ``progress``, and why: measured, in seconds of one core."""
+
+LONG = {
+    "GaussianProcess.posterior",
+    "GaussianProcess.predict",
+    "GaussianProcess.sample",
+    "KernelPCA.inverse_transform",
+    "KernelCCA.p_value",
+    "PCA.fit",
+    "PCA.fit_transform",
+    "CA.fit",
+    "MFA.fit",
+}
+"""Methods that can last, beside those that compute Gram matrices."""
+
 SEEDS = {"Propagation", "datasets.disc_and_ring", "datasets.plants"}
 """Values that are the same every time: their seed is a whole number."""
 
@@ -155,6 +200,15 @@ def test_the_walk_sees_functions_constructors_methods_and_pictures() -> None:
 @pytest.mark.parametrize("name", sorted(EVERY))
 def test_a_word_means_the_same_in_every_signature(name: str) -> None:
     assert list(_mistakes(name, EVERY[name])) == []
+
+
+def test_every_function_tells_how_far_it_is_or_is_known_to_be_short() -> None:
+    functions = {n for n in EVERY if "." not in n and not n[0].isupper()}
+    silent = {n for n in functions if "progress" not in inspect.signature(EVERY[n]).parameters}
+    assert silent == {n for n in SHORT if n in silent}
+    assert set(SHORT) <= functions
+    for name in LONG:
+        assert "progress" in inspect.signature(EVERY[name]).parameters, name
 
 
 def _planted(text: str) -> Any:

@@ -10,6 +10,7 @@ import mercer as mc
 from mercer.errors import SingularSystem, ToleranceNotMet
 from mercer.gram import Gram
 from mercer.solve import Saddle, solve
+from mercer.solve.steps import conjugate_gradients
 from mercer.solve.system import _norm
 
 RNG = np.random.default_rng(2)
@@ -229,3 +230,47 @@ def test_weights_that_are_no_doubles_are_refused_by_name(unit: float, size: floa
     x = unit * X[:9, :2]
     with pytest.raises(SingularSystem, match="in another unit"):
         solve(Gram(mc.Linear(), x), size * Y[:9], 1e-4 * unit**2)
+
+
+def test_many_right_sides_search_together_and_need_fewer_steps() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((1_000, 4))
+    saddle = Saddle(Gram(mc.Gaussian(1.0), x), np.zeros((1_000, 0)), method="low-rank")
+    solver = saddle.solver(np.ones(1_000), 1e-3)
+    sides = Gram(mc.Gaussian(1.0), x, rng.standard_normal((60, 4))).dense()
+    alone = [solver(sides[:, [j]]) for j in range(3)]
+    together = solver(sides)
+    assert together.iterations < 0.7 * max(answer.iterations for answer in alone)
+    assert together.residual < 1e-10
+    for j, answer in enumerate(alone):
+        size = np.linalg.norm(answer.weights)
+        assert np.linalg.norm(together.weights[:, [j]] - answer.weights) < 1e-6 * size
+
+
+def test_a_right_side_at_its_goal_gives_no_more_directions() -> None:
+    widths: list[int] = []
+    A = np.diag(np.linspace(1.0, 100.0, 50))
+
+    def multiply(v: np.ndarray) -> np.ndarray:
+        widths.append(v.shape[1])
+        return np.asarray(A @ v)
+
+    sides = np.random.default_rng(0).standard_normal((50, 4))
+    goal = np.array([1e-9, 1e9, 1e9, 1e9])
+    x, steps = conjugate_gradients(multiply, lambda v: v, sides, goal)
+    assert widths == [1] * steps
+    np.testing.assert_allclose(A @ x[:, 0], sides[:, 0], atol=1e-8)
+    assert conjugate_gradients(multiply, lambda v: v, np.zeros((50, 2)), np.ones(2))[1] == 0
+
+
+def test_equal_right_sides_are_solved_as_one() -> None:
+    A = np.diag(np.linspace(1.0, 9.0, 30))
+    side = np.random.default_rng(0).standard_normal((30, 1))
+    sides = side @ np.array([[1.0, 1.0, -2.0]])
+    x, _ = conjugate_gradients(lambda v: A @ v, lambda v: v, sides, np.full(3, 1e-10))
+    np.testing.assert_allclose(A @ x, sides, atol=1e-9)
+
+
+def test_conjugate_gradients_refuse_a_matrix_that_is_not_positive_definite() -> None:
+    with pytest.raises(SingularSystem, match="not positive definite"):
+        conjugate_gradients(lambda v: -v, lambda v: v, np.ones((3, 1)), np.array([1e-9]))

@@ -124,6 +124,7 @@ class KernelCCA(Computing):
     x_scores_, y_scores_ : f and g at the individuals, with variance 1 as γ goes to 0
     x_weights_, y_weights_ : α and β, one column for each pair
     kernels_ : the kernels with their rules resolved
+    p_value_seed_ : after `p_value`, the seed that repeats it
 
     Examples
     --------
@@ -284,7 +285,8 @@ class KernelCCA(Computing):
         .. math:: p = \frac{1 + \#\{r : \rho_r \ge \rho\}}{R + 1}
 
         over R permutations of the individuals of the second view, which leave its own matrix as it
-        is. The level is exact where the views are independent.
+        is. The level is exact where the views are independent. ``p_value_seed_`` is the seed that
+        repeats the last one.
         """
         check_is_fitted(self)
         axes = self._views[1].vectors_
@@ -297,6 +299,7 @@ class KernelCCA(Computing):
                 threads=threads,
                 progress=tell,
             )
+            self.p_value_seed_ = draws.seed
 
             def correlation(r: int) -> float:
                 order = draws.generator(r).permutation(len(axes))

@@ -371,11 +371,14 @@ class Computing(Model):
 
 
 def on_engine(method: F) -> F:
-    """Return a method of a model that computes on the model's engine."""
+    """Return a method of a model that computes on the model's engine, its tiles followed.
+
+    A method that has ``progress`` among its keywords need not read it.
+    """
 
     @wraps(method)
     def run(self: Any, *args: Any, **named: Any) -> Any:
-        with self._at_work():
+        with self._at_work(named.get("progress")):
             return method(self, *args, **named)
 
     return run  # type: ignore[return-value]

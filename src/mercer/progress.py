@@ -16,7 +16,10 @@ BEAT = 0.1
 
 
 class Line:
-    """How far some work is: parts done and parts there are; a new round begins at 1 again."""
+    """How far some work is: parts done and parts there are.
+
+    A new round has another number of parts, or begins at 1 again.
+    """
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -24,7 +27,7 @@ class Line:
         self.begun = self.round_begun = monotonic()
 
     def __call__(self, done: int, total: int) -> None:
-        if done < self.done or not self.rounds:
+        if done < self.done or total != self.total:
             self.rounds, self.round_begun = self.rounds + 1, monotonic()
         self.done, self.total = done, total
 

@@ -17,10 +17,12 @@ from mercer.compare.simplex import least_on_simplex
 from mercer.compare.topology import torn
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.engines.cpu import Threads, using
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
+from mercer.progress import Progress, followed
 
 METHODS = ("statis", "full-umkl", "sparse-umkl")
 
@@ -81,6 +83,7 @@ def consensus(
     neighbours: int = 5,
     penalty: float = 1.0,
     sample_weight: Any = None,
+    progress: bool | Progress | None = None,
 ) -> Consensus:
     r"""The kernel on which several agree, as a kernel: new individuals can be projected.
 
@@ -112,6 +115,9 @@ def consensus(
         The ρ of full UMKL: at 0 it is sparse UMKL, and for large ones weights are equal.
     sample_weight : array, optional
         Weights of individuals, for STATIS.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the parts done and the parts of each
+        pass over the matrices: tiles, or rows.
 
     Notes
     -----
@@ -145,11 +151,24 @@ def consensus(
     """
     if method not in METHODS:
         raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, found {method!r}")
+    with followed(progress, "parts") as tell, using(Threads(progress=tell)):
+        return _found(kernels, points, method, neighbours, penalty, sample_weight, tell)
+
+
+def _found(  # noqa: PLR0913, PLR0917  (what `consensus` was asked, in its order)
+    kernels: Any,
+    points: Any,
+    method: str,
+    neighbours: int,
+    penalty: float,
+    sample_weight: Any,
+    tell: Progress | None,
+) -> Consensus:
     sides = named_sides(kernels, points, sample_weight)
     names, grams = list(sides), list(sides.values())
     n = grams[0].shape[0]
     how = centring(sample_weight, n)
-    G = products_of(grams, how).matrix()
+    G = products_of(grams, how).matrix(tell)
     refuse_constant(names, grams, G)
     norms = np.sqrt(np.diag(G))
     C = G / np.outer(norms, norms)
@@ -162,7 +181,7 @@ def consensus(
         if count >= n:
             raise InvalidInput(f"{n} individuals have at most {n - 1} neighbours, not {count}")
         rho = real_number(penalty, "penalty", above=0.0, allowed=0.0)
-        S = _scaled(grams, how, norms, count)
+        S = _scaled(grams, how, norms, count, tell)
         Q = S if method == "sparse-umkl" else S + rho * np.eye(len(S))
         weights, gap = least_on_simplex(Q)
         value = float(weights @ Q @ weights)
@@ -205,9 +224,11 @@ def statis_weights(C: Array) -> tuple[Array, float, float]:
     return u, float(values[-1] / len(C)), residual
 
 
-def _scaled(grams: list[Gram], how: Centring, norms: Array, count: int) -> Array:
+def _scaled(
+    grams: list[Gram], how: Centring, norms: Array, count: int, tell: Progress | None
+) -> Array:
     """Return S of kernels that are divided by their norms, with the mean of its diagonal 1."""
-    S = torn([how.of(gram) for gram in grams], count) / np.outer(norms, norms)
+    S = torn([how.of(gram) for gram in grams], count, tell) / np.outer(norms, norms)
     mean = float(np.mean(np.diag(S)))
     return np.asarray(S / mean if mean > 0.0 else S)
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
+from threading import Lock
 from typing import Protocol
 
 import numpy as np
@@ -19,6 +21,7 @@ from mercer.errors import InvalidInput
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.lowrank import pivoted_cholesky
+from mercer.progress import Progress
 
 STORED = 3_000
 """Individuals up to which centred matrices are kept in memory: 72 MB each."""
@@ -39,8 +42,8 @@ Statistic = Callable[[Array], float]
 class Products(Protocol):
     """What a comparison asks of several centred matrices of the same individuals."""
 
-    def matrix(self) -> Array:
-        """Return the sums of products of every two matrices."""
+    def matrix(self, tell: Progress | None = None) -> Array:
+        """Return the sums of products of every two matrices; ``tell`` hears of their tiles."""
 
     def permuted(self, a: int, b: int) -> Statistic:
         r"""Return the function from a permutation π to :math:`\sum w_i w_j a_{ij} b_{π_i π_j}`.
@@ -92,12 +95,14 @@ class Stored:
     matrices: Sequence[Array]
     how: Centring
 
-    def matrix(self) -> Array:
-        n, count = len(self.how.weights), len(self.matrices)
-        total = np.zeros((count, count))
+    def matrix(self, tell: Progress | None = None) -> Array:
+        n, many = len(self.how.weights), len(self.matrices)
+        total = np.zeros((many, many))
         for rows in chunks(n, ROWS):
             block = Block(rows, slice(0, n))
             total += gathered([matrix[rows] for matrix in self.matrices], self.how.scale(block))
+            if tell is not None:
+                tell(rows.stop, n)
         return total
 
     def permuted(self, a: int, b: int) -> Statistic:
@@ -136,8 +141,8 @@ class Tiled:
 
     sides: Sequence[CentredSide]
 
-    def matrix(self) -> Array:
-        return summed(self.sides)
+    def matrix(self, tell: Progress | None = None) -> Array:
+        return summed(self.sides, tell=tell)
 
     def permuted(self, a: int, b: int) -> Statistic:
         left, right = self.sides[a], self.sides[b]
@@ -147,7 +152,11 @@ class Tiled:
         return lambda e: float(summed([self.sides[a], self.sides[b]], e)[0, 1])
 
 
-def summed(sides: Sequence[CentredSide], multipliers: Array | None = None) -> Array:
+def summed(
+    sides: Sequence[CentredSide],
+    multipliers: Array | None = None,
+    tell: Progress | None = None,
+) -> Array:
     """Return the sums of products of every two matrices in one pass over their tiles.
 
     Multipliers of the individuals, where given, multiply each product.
@@ -157,6 +166,7 @@ def summed(sides: Sequence[CentredSide], multipliers: Array | None = None) -> Ar
         side.gram.cut()  # once, before threads ask
     parts = list(chunks(n, size))
     blocks = [Block(rows, columns) for i, rows in enumerate(parts) for columns in parts[i:]]
+    done, lock = count(1), Lock()
 
     def work(here: slice) -> Array:
         total = np.zeros((len(sides), len(sides)))
@@ -167,6 +177,9 @@ def summed(sides: Sequence[CentredSide], multipliers: Array | None = None) -> Ar
             if multipliers is not None:
                 scale = scale * np.outer(multipliers[block.rows], multipliers[block.columns])
             total += gathered(tiles, scale)
+            if tell is not None:
+                with lock:
+                    tell(next(done), len(blocks))
         return total
 
     return sides[0].gram.engine.sum_over_rows(work, len(blocks), BLOCKS)
@@ -200,7 +213,7 @@ class Features:
         held = min(1.0 - each.trace_error / (each.trace or 1.0) for each in found)
         return cls(factors, how, held, rank)
 
-    def matrix(self) -> Array:
+    def matrix(self, tell: Progress | None = None) -> Array:  # noqa: ARG002  (as of matrices)
         w = self.how.weights[:, None]
         return np.array([[_squares((w * f).T @ g) for g in self.factors] for f in self.factors])
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from mercer.check import Array, chunks
 from mercer.compare.sides import ROUNDING, CentredSide
 from mercer.engines.tiles import Block
+from mercer.progress import Progress
 
 STRIP = 256
 """Rows of the matrices held at a time, each of n numbers."""
@@ -37,7 +38,7 @@ def neighbours(side: CentredSide, count: int) -> sparse.csr_array:
     return directed.maximum(directed.T)
 
 
-def torn(sides: Sequence[CentredSide], count: int) -> Array:
+def torn(sides: Sequence[CentredSide], count: int, tell: Progress | None = None) -> Array:
     r"""Return how far combinations of kernels take apart the neighbours of all of them.
 
     .. math:: S_{ml} = \sum_{ij} W_{ij}\, \langle \Delta^m_i - \Delta^m_j,
@@ -45,7 +46,7 @@ def torn(sides: Sequence[CentredSide], count: int) -> Array:
 
     where :math:`\Delta^m_i` is the i-th row of the centred matrix of kernel m, :math:`W_{ij}`
     counts the kernels under which i and j are neighbours, and L is the Laplacian of W. What cannot
-    be told from rounding, as where all neighbours are copies, is zero.
+    be told from rounding, as where all neighbours are copies, is zero. ``tell`` hears of the rows.
     """
     graph = sum((neighbours(side, count) for side in sides[1:]), neighbours(sides[0], count))
     degrees = graph.sum(axis=1)
@@ -60,6 +61,8 @@ def torn(sides: Sequence[CentredSide], count: int) -> Array:
         images = np.stack([(laplacian @ strip.T).T.ravel() for strip in strips])
         total += (flat @ images.conj().T).real
         sizes += [float(np.sum(np.abs(strip) ** 2 @ degrees)) for strip in strips]
+        if tell is not None:
+            tell(rows.stop, n)
     largest = np.array([np.max(np.abs(side.gram.diag())) for side in sides])
     rounding = ROUNDING * sizes + degrees.sum() * n * (ROUNDING * largest) ** 2
     is_torn = np.diag(total) > rounding

@@ -26,6 +26,7 @@ from mercer.data.options import Options, checked_options, checked_roles, words
 from mercer.data.source import MEMORY, RATIO, Limits, kind_of, regular
 from mercer.data.table import Role, Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, UnreadableFile
+from mercer.progress import Progress, followed
 
 KINDS = ("auto", "table", "matrix", "graph", "strings", "sets")
 GRAPHS = (".graphml", ".edges", ".edgelist")
@@ -61,6 +62,7 @@ def read(
     missing: Missing = "error",
     memory: int | str = MEMORY,
     ratio: float = RATIO,
+    progress: bool | Progress | None = None,
     **written: Any,
 ) -> Read:
     r"""Read a file, a data frame or an annotated matrix.
@@ -84,6 +86,9 @@ def read(
         and factors each its own: ``{"number": "mean", "factor": "level"}``.
     memory, ratio : numbers
         How many bytes a file may unfold to, such as ``"4GB"``, and how many for each byte on disk.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the bytes read and the bytes there
+        are, in each pass over a file of text. Binary files have no passes and take little time.
     **written
         How the file is written, where a guess would be wrong: ``delimiter``, ``decimal``,
         ``encoding``, ``header``, ``na`` (more words for missing), ``layer`` (of an .h5ad file),
@@ -109,10 +114,22 @@ def read(
     """
     if not isinstance(what, str) or what not in KINDS:
         raise InvalidParameter(f"what must be one of {', '.join(KINDS)}, found {what!r}")
-    limits = Limits(memory_bytes(memory) or MEMORY, number(ratio, "ratio", above=0.0))
     options = checked_options(written, are_sets=what == "sets")
     shape = Shape(supplementary=words(supplementary, "supplementary"), missing=policies(missing))
     given = checked_roles(roles)
+    with followed(progress, "bytes") as tell:
+        limits = Limits(memory_bytes(memory) or MEMORY, number(ratio, "ratio", above=0.0), tell)
+        return _read(source, what, given, shape, options, limits)
+
+
+def _read(  # noqa: PLR0913, PLR0917  (what `read` was asked, in its order)
+    source: Any,
+    what: str,
+    given: Mapping[str, Role],
+    shape: Shape,
+    options: Options,
+    limits: Limits,
+) -> Read:
     if not isinstance(source, str | os.PathLike):
         return _table_or_matrix(_of_object(source, given, shape, options, limits), what)
     path = regular(source)

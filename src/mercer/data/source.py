@@ -9,9 +9,10 @@ import stat
 import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from mercer.errors import Advice, TooLarge, UnreadableFile
+from mercer.progress import Progress
 
 SMALL = 2**20
 """Bytes below which no ratio of compression is suspicious."""
@@ -51,10 +52,14 @@ UNPACK = Advice("ratio", text="raise the limit with ratio=")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a file may unfold to: bytes in memory, and bytes for each byte on disk."""
+    """How much a file may unfold to: bytes in memory, and bytes for each byte on disk.
+
+    ``tell`` hears how many bytes of a file of text were read, and how many it has.
+    """
 
     memory: int = MEMORY
     ratio: float = RATIO
+    tell: Progress | None = None
 
     def check(self, size: int, packed: int | None, name: str) -> None:
         """Refuse a size that was declared, or already reached, if it is beyond the limits."""
@@ -83,13 +88,30 @@ def in_one_line(error: BaseException) -> str:
     return lines[0][:LONGEST_REASON] if lines else type(error).__name__
 
 
+class Followed(io.FileIO):
+    """A file that tells how many of its bytes were read, and how many there are."""
+
+    def __init__(self, path: Path, tell: Progress) -> None:
+        super().__init__(path, "rb")
+        self._told, self._size = tell, path.stat().st_size
+        self._count = 0
+
+    def readinto(self, buffer: Any) -> int:
+        count = super().readinto(buffer) or 0
+        self._count += count
+        if count:
+            self._told(self._count, max(self._size, self._count))
+        return count
+
+
 class Unfolded(io.RawIOBase):
     """The contents of a gzip file, which stop at the limits instead of filling the memory."""
 
     def __init__(self, path: Path, limits: Limits) -> None:
         self.path, self.limits = path, limits
         self.packed = path.stat().st_size
-        self.file = gzip.open(path, "rb")  # noqa: SIM115  (closed by close)
+        self.folded = _plain(path, limits)
+        self.file = gzip.open(self.folded, "rb")  # noqa: SIM115  (closed by close)
         self.count = 0
 
     def readable(self) -> bool:
@@ -110,6 +132,7 @@ class Unfolded(io.RawIOBase):
 
     def close(self) -> None:
         self.file.close()
+        self.folded.close()
         super().close()
 
 
@@ -152,7 +175,14 @@ def opened(path: Path, limits: Limits) -> BinaryIO:
     if kind_of(path) == "gzip":
         return io.BufferedReader(Unfolded(path, limits), 2**20)  # type: ignore[type-var]
     limits.check(path.stat().st_size, None, path.name)
-    return path.open("rb")
+    return _plain(path, limits)
+
+
+def _plain(path: Path, limits: Limits) -> BinaryIO:
+    """Open a file as it is on disk, followed where somebody asked how far reading is."""
+    if limits.tell is None:
+        return path.open("rb")
+    return io.BufferedReader(Followed(path, limits.tell), BLOCK)
 
 
 def refuse_bomb(path: Path, limits: Limits) -> None:

@@ -14,6 +14,7 @@ from mercer.estimator import all_or_nothing, weights_of
 from mercer.gram import shares
 from mercer.kernels.base import Kernel
 from mercer.pca import PCA
+from mercer.progress import Progress
 
 
 class FeaturePCA(PCA):
@@ -47,14 +48,21 @@ class FeaturePCA(PCA):
         """Return how much individuals weigh, given how often each is counted."""
         return given
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Any:
-        """Find the axes of the individuals X."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> Any:
+        """Find the axes of the individuals X; ``progress`` is that of `PCA.fit`."""
         with all_or_nothing(self):
             points = self._points(X, reset=True)
             weights = self._individual_weights(points, weights_of(sample_weight, len(points)))
             self.kernel_ = self._stated_kernel(points, shares(weights, len(points)))
             self._given = points
-            super().fit(X, sample_weight=weights)
+            super().fit(X, sample_weight=weights, progress=progress)
         return self
 
     def _read(self, X: Any, *, reset: bool) -> Array:

@@ -91,7 +91,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
     kernel_, noise_variance_ : with the values found
     dual_coef_, null_weights_ : weights of the sections of the kernel, and of the functions of m
     optimum_ : an `Optimum` that says how the search ended, None without one
-    seed_ : the seed that repeats the fit as ``random_state``
+    seed_ : the seed that repeats the fit as ``random_state``; after `sample`, ``sample_seed_`` that
+        of the functions drawn
     jitter_ : what was added to the diagonal beyond the noise, 0 unless the matrix is singular
 
     Examples
@@ -267,6 +268,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
                 Jittered,
             )
 
+    @on_engine
     def predict(
         self,
         X: Any,
@@ -274,10 +276,12 @@ class GaussianProcess(RegressorMixin, KernelModel):
         return_cov: bool = False,
         *,
         observation: bool = False,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
     ) -> Any:
         """Return the mean at points, with the standard deviation or covariance if asked for.
 
-        They are those of the function g, and with ``observation`` those of a new y.
+        They are those of the function g, and with ``observation`` those of a new y. ``progress``
+        counts the tiles of each pass over the matrix.
         """
         check_is_fitted(self)
         if return_std and return_cov:
@@ -294,8 +298,17 @@ class GaussianProcess(RegressorMixin, KernelModel):
             return mean, covariance if self._is_flat else _for_each(covariance, mean)
         return mean
 
-    def posterior(self, X: Any) -> Posterior:
-        """Return the mean and the variances of g and of y at points, by their names."""
+    @on_engine
+    def posterior(
+        self,
+        X: Any,
+        *,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+    ) -> Posterior:
+        """Return the mean and the variances of g and of y at points, by their names.
+
+        ``progress`` counts the tiles of each pass over the matrix.
+        """
         check_is_fitted(self)
         points = self._read(X, reset=False)
         noise = self._shared_noise if self._data.noise is None else None
@@ -307,7 +320,6 @@ class GaussianProcess(RegressorMixin, KernelModel):
             raise NoNoise
         return self._shared_noise
 
-    @on_engine
     def _mean_at(self, points: Points) -> Array:
         state, seen = self._state, self._origin.points(points)
         if self._is_precomputed:
@@ -317,12 +329,10 @@ class GaussianProcess(RegressorMixin, KernelModel):
         values = values + self._functions(seen) @ state.null_weights + self._known_mean(points)
         return np.asarray(values[:, 0] if self._is_flat else values)
 
-    @on_engine
     def _variances(self, points: Points) -> Array:
         seen = self._origin.points(points)
         return self._predictive().variances(seen, self._functions(seen))
 
-    @on_engine
     def _covariance(self, points: Points) -> Array:
         seen = self._origin.points(points)
         return self._predictive().covariance(seen, self._functions(seen))
@@ -347,6 +357,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             )
         return self._state
 
+    @on_engine
     def sample(
         self,
         X: Any,
@@ -355,11 +366,13 @@ class GaussianProcess(RegressorMixin, KernelModel):
         prior: bool = False,
         observation: bool = False,
         random_state: RandomState = None,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
     ) -> Array:
         """Return functions drawn at points, one column each: given the data, or from the prior.
 
         The prior has the given parameters before `fit` and those found after it, and is that of g
-        about the known mean.
+        about the known mean. ``sample_seed_`` is the seed that repeats the last sample;
+        ``progress`` counts the tiles of each pass over the matrix.
         """
         points = self._read(X, reset=prior and not hasattr(self, "kernel_"))
         if not prior:
@@ -371,7 +384,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
             mean, covariance = self._known_mean(points)[:, 0], Gram(kernel, points).dense()
             noise = self._prior_noise() if observation else 0.0
         F = root(covariance)
-        rng = np.random.default_rng(seed_of(random_state))
+        self.sample_seed_ = seed_of(random_state)
+        rng = np.random.default_rng(self.sample_seed_)
         number_of = whole(count, "count", least=1)
         columns = mean[:, None] if mean.ndim == 1 else mean
         draws = [c[:, None] + F @ rng.standard_normal((len(F), number_of)) for c in columns.T]

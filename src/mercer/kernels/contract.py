@@ -29,6 +29,7 @@ from mercer.points import (
     SparseRows,
     as_points,
 )
+from mercer.progress import Progress, followed
 from mercer.settings import RandomState, seed_of
 
 MOST_POINTS = 200
@@ -115,7 +116,13 @@ class _Skipped(Exception):
     """The line of the contract does not apply."""
 
 
-def check_kernel(k: Kernel | str, x: Points, *, random_state: RandomState = None) -> KernelCheck:
+def check_kernel(
+    k: Kernel | str,
+    x: Points,
+    *,
+    random_state: RandomState = None,
+    progress: bool | Progress | None = None,
+) -> KernelCheck:
     """Put a kernel, or its text, through the contract that all kernels keep, on some points.
 
     Its values are finite, Hermitian, repeatable, the same in slices and on the diagonal, and
@@ -123,7 +130,8 @@ def check_kernel(k: Kernel | str, x: Points, *, random_state: RandomState = None
     partials and slopes agree with differences, features with the kernel, single precision with
     double to within the bounds it states; it is a value that equals its copies and returns from
     its written form. What fails is reported, never raised;
-    what a kernel does not have is skipped. Of many points, 200 are drawn.
+    what a kernel does not have is skipped. Of many points, 200 are drawn. ``progress`` counts the
+    lines of the contract.
 
     >>> from mercer import FromFunction, Gaussian
     >>> bool(check_kernel(Gaussian(0.5), [[0.0, 1.0], [1.0, 0.5], [0.2, 0.3]]))
@@ -152,12 +160,17 @@ def check_kernel(k: Kernel | str, x: Points, *, random_state: RandomState = None
         subjects.append(_subject(kernel, original))
         return " x ".join(str(size) for size in subjects[0].K.shape) + " numbers"
 
-    lines = [_line("finite values", evaluate)]
-    for name, examine in _CONTRACT.items():
-        if subjects:
-            lines.append(_line(name, partial(examine, subjects[0])))
-        else:
-            lines.append(Check(name, "skipped", "the kernel could not be evaluated"))
+    with followed(progress, "lines") as tell:
+        lines = [_line("finite values", evaluate)]
+        for name, examine in _CONTRACT.items():
+            if tell is not None:
+                tell(len(lines), 1 + len(_CONTRACT))
+            if subjects:
+                lines.append(_line(name, partial(examine, subjects[0])))
+            else:
+                lines.append(Check(name, "skipped", "the kernel could not be evaluated"))
+        if tell is not None:
+            tell(len(lines), len(lines))
     return KernelCheck(_name(kernel), tuple(lines), seed if n > MOST_POINTS else None)
 
 

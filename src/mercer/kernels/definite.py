@@ -37,6 +37,7 @@ from mercer.kernels.probing import (
 )
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
+from mercer.progress import Progress, followed
 from mercer.settings import RandomState, seed_of
 
 ROUNDING = 10.0
@@ -125,6 +126,7 @@ def positive_definite(
     *,
     subsets: int = 20,
     random_state: RandomState = None,
+    progress: bool | Progress | None = None,
 ) -> Verdict:
     r"""Tell whether a matrix, or a kernel, is positive (semi)definite.
 
@@ -134,7 +136,8 @@ def positive_definite(
     :math:`|K_{ij}|^2 \le K_{ii} K_{jj}`. An eigenvalue above :math:`-10\,n\,u\,\|K\|_2`, with u
     the unit roundoff of the matrix's precision, is not called negative. A kernel, or its text,
     is judged without points by the rules it was made with; with points, by its Gram matrix on
-    them, or on random ``subsets`` of them when there are more than a thousand.
+    them, or on random ``subsets`` of them when there are more than a thousand, which ``progress``
+    counts. The decomposition of a matrix has no parts to count.
 
     >>> uniform = [[0.5, 0.5, 0.0], [0.5, 0.5, 0.5], [0.0, 0.5, 0.5]]
     >>> positive_definite(uniform).smallest
@@ -152,7 +155,8 @@ def positive_definite(
             return _by_rule(kernel)
         count = whole(subsets, "subsets", least=1)
         seed, points = seed_of(random_state), as_points(x, "x")
-        found = _on_points(kernel, points, count, np.random.default_rng(seed))
+        with followed(progress, "subsets") as tell:
+            found = _on_points(kernel, points, count, np.random.default_rng(seed), tell)
         return replace(found, seed=seed if is_probed(how_many(points)) else None)
     if callable(kernel_or_matrix):
         raise InvalidInput(
@@ -358,7 +362,13 @@ def _by_rule(kernel: Kernel) -> Verdict:
     )
 
 
-def _on_points(kernel: Kernel, x: Points, count: int, generator: np.random.Generator) -> Verdict:
+def _on_points(
+    kernel: Kernel,
+    x: Points,
+    count: int,
+    generator: np.random.Generator,
+    tell: Progress | None,
+) -> Verdict:
     kernel = kernel.resolve(x)
     found = chance(kernel, x)
     if found:
@@ -372,6 +382,8 @@ def _on_points(kernel: Kernel, x: Points, count: int, generator: np.random.Gener
         K = gram_matrix(kernel, points, chosen)
         matrix, roundoff = checked_matrix(K, f"the Gram matrix of {kernel}")
         verdicts.append(_Subject(matrix, roundoff, chosen, points, is_kernel=True).verdict())
+        if tell is not None:
+            tell(len(verdicts), count if is_probed(how_many(x)) else 1)
         if not verdicts[-1]:
             break
     worst = min(verdicts, key=lambda v: (v.holds, 0.0 if v.margin is None else v.margin))

@@ -28,6 +28,7 @@ from mercer.page.text import clean, count_of, percent
 from mercer.pictures.colours import coloured
 from mercer.pictures.ellipses import shape_of
 from mercer.pictures.limits import LIMITS
+from mercer.progress import Progress
 from mercer.reading import Variables
 
 ASKED: tuple[Rule, ...] = ("inertia", "kaiser", "scree", "horn")
@@ -58,8 +59,11 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     supplementary: Any = None,
     reading: Reading | Mapping[str, Any] | None = None,
     sections: Sequence[str] = (),
+    tell: Progress | None = None,
 ) -> Value:
     """Return what a page says of a fitted model; ``sections`` is the code of what is added to it.
+
+    ``tell`` hears of the permutations of Horn's test.
 
     >>> from mercer import PCA
     >>> value = describe(PCA().fit([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), choices={})
@@ -68,7 +72,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     """
     with noted() as remarks:
         subject = subject_of(model, table, supplementary)
-        found = dict(choices) if choices is not None else _choices(subject)
+        found = dict(choices) if choices is not None else _choices(subject, tell)
         rows = rows_to_show(subject, most_points)
         value = {
             "format": FORMAT,
@@ -106,7 +110,7 @@ def _title(subject: Subject, source: Path | None) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _choices(subject: Subject) -> dict[str, Choice]:
+def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
     """Return what the rules say of the number of axes; permutations only where they are quick."""
     if subject.inertias is None or not hasattr(subject.model, "inertias_") or subject.axes == 0:
         return {}
@@ -117,7 +121,11 @@ def _choices(subject: Subject) -> dict[str, Choice]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 found[rule] = choose_dimension(
-                    subject.model, rule=rule, permutations=permutations or 1, random_state=0
+                    subject.model,
+                    rule=rule,
+                    permutations=permutations or 1,
+                    random_state=0,
+                    progress=tell,
                 )
         except MercerError:  # the data do not allow this rule, and the page says nothing of it
             continue

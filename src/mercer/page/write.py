@@ -27,6 +27,7 @@ from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import Sheet
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
 from mercer.pictures.with_svg import svg_of
+from mercer.progress import Progress, followed
 from mercer.store.file import written
 
 ASSETS = Path(__file__).parent / "assets"
@@ -57,6 +58,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     supplementary: Any = None,
     sections: Sequence[Section] = (),
     most_bytes: int | None = None,
+    progress: bool | Progress | None = None,
 ) -> Path:
     """Write what a model found as one HTML file, and return its path.
 
@@ -93,6 +95,9 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
         What else the page says: words, pictures that ``describe`` returned, tables.
     most_bytes : int, optional
         The largest size of the page, 10 000 000 by default.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the parts done and the parts there
+        are: permutations of Horn's test where it is asked, then pictures drawn.
 
     Examples
     --------
@@ -112,7 +117,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
         table = model.table if table is None else table
         model = model.model
 
-    def tried() -> Iterator[Value]:
+    def tried(tell: Progress | None) -> Iterator[Value]:
         asked = choices
         for most in (LIMITS.points, LIMITS.sample, PAGE.fewest_points):
             value = describe(
@@ -127,11 +132,13 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
                 supplementary=supplementary,
                 reading=reading,
                 sections=[section.code for section in sections],
+                tell=tell,
             )
             yield with_sections(value, [*map_sections(model, value), *sections])
             asked = asked if asked is not None else {}
 
-    return _written(target, tried(), most_bytes)
+    with followed(progress, "parts") as tell:
+        return _written(target, tried(tell), most_bytes, tell)
 
 
 def document(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
@@ -178,11 +185,16 @@ def document(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     return _written(Path(path), iter([with_sections(value, sections)]), most_bytes)
 
 
-def _written(target: Path, tried: Iterator[Value], most_bytes: int | None) -> Path:
+def _written(
+    target: Path,
+    tried: Iterator[Value],
+    most_bytes: int | None,
+    tell: Progress | None = None,
+) -> Path:
     """Write the first page that is small enough."""
     largest = PAGE.bytes if most_bytes is None else most_bytes
     for value in tried:
-        page = rendered(value).encode("utf-8")
+        page = rendered(value, tell).encode("utf-8")
         if len(page) <= largest:
             written(target, [page])
             return target
@@ -192,8 +204,8 @@ def _written(target: Path, tried: Iterator[Value], most_bytes: int | None) -> Pa
     )
 
 
-def rendered(value: Value) -> str:
-    """Return a value as a page."""
+def rendered(value: Value, tell: Progress | None = None) -> str:
+    """Return a value as a page; ``tell`` hears of the pictures drawn."""
     jinja2 = extra("jinja2", "report", "a report")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(ASSETS),
@@ -207,7 +219,11 @@ def rendered(value: Value) -> str:
     markup = environment.filters["safe"]
     panels = {name: _harmless(picture) for name, picture in value["panels"].items()}
     bare = {name: replace(picture, title="", notes=()) for name, picture in panels.items()}
-    figures = {name: markup(svg_of(bare[name], panels[name].title, name)) for name in panels}
+    figures: dict[str, Any] = {}
+    for name in panels:
+        figures[name] = markup(svg_of(bare[name], panels[name].title, name))
+        if tell is not None:
+            tell(len(figures), len(panels))
     script = "\n".join(asset(name) for name in SCRIPTS)
     linking = _linking(value)
     described = {name: as_value(picture, linking) for name, picture in bare.items()}

@@ -16,6 +16,7 @@ from mercer.estimator import require_fit
 from mercer.pca.slopes import has_variables
 from mercer.points import readings
 from mercer.preimages import PreImages, preimage
+from mercer.progress import Progress
 from mercer.reading import Individuals
 from mercer.reading.values import correlations
 from mercer.reading.wording import clean, listing, percent, short
@@ -146,7 +147,11 @@ class AxisPoints(Shown):
 
 
 def axis_points(
-    model: Any, *, axes: int | Sequence[int] | None = None, method: str = "auto"
+    model: Any,
+    *,
+    axes: int | Sequence[int] | None = None,
+    method: str = "auto",
+    progress: bool | Progress | None = None,
 ) -> AxisPoints:
     r"""Return what points at the ends, in the middle and halfway of each axis look like.
 
@@ -160,8 +165,8 @@ def axis_points(
         A fitted model of individuals that are rows of numbers.
     axes : int or sequence, optional
         How many axes, by default the first two.
-    method : str
-        That of `mercer.preimage`, for a kernel.
+    method, progress
+        Those of `mercer.preimage`, for a kernel.
 
     Examples
     --------
@@ -181,7 +186,7 @@ def axis_points(
     places = np.where(np.arange(len(PLACES)) < 2, reach[0, :, None], reach[1, :, None]) * SHARES
     targets = np.zeros((count, len(PLACES), len(fit.inertias)))
     targets[np.arange(count), :, np.arange(count)] = places
-    found = led_back(model, targets.reshape(-1, len(fit.inertias)), method)
+    found = led_back(model, targets.reshape(-1, len(fit.inertias)), method, progress)
     means, deviations = _moments(model)
     shape = (count, len(PLACES))
     labels = [str(label) if fit.names else f"individual {label}" for label in fit.labels]
@@ -215,10 +220,12 @@ def axes_of(model: Any, axes: int | Sequence[int] | None) -> tuple[Individuals, 
     return fit, min(2 if axes is None else first_axes(axes), kept)
 
 
-def led_back(model: Any, scores: Array, method: str) -> PreImages:
+def led_back(
+    model: Any, scores: Array, method: str, progress: bool | Progress | None = None
+) -> PreImages:
     """Return points for coordinates on the axes: exact ones of PCA, pre-images of a kernel."""
     if hasattr(model, "kernel_"):
-        return preimage(model, scores, method)
+        return preimage(model, scores, method, progress=progress)
     none = np.zeros(len(scores))
     points = np.asarray(model.inverse_transform(scores), dtype=np.float64)
     return PreImages(points, none, np.ones(len(scores), dtype=bool), "exact", none)

@@ -17,6 +17,7 @@ from mercer.points import (
     readings,
 )
 from mercer.preimages import Sections, preimage
+from mercer.progress import Progress
 from mercer.spectrum import Spectrum
 
 
@@ -31,10 +32,13 @@ class Invertible:
     _shift: Array | None
     _is_precomputed: bool
 
-    def inverse_transform(self, X: Any, method: str = "auto") -> Array:
+    def inverse_transform(
+        self, X: Any, method: str = "auto", *, progress: bool | Progress | None = None
+    ) -> Array:
         """Return points whose features are nearest to what the coordinates X stand for.
 
-        They are those of `mercer.preimage`, which also tells how near they come.
+        They are those of `mercer.preimage`, which also tells how near they come; ``progress`` is
+        its.
 
         >>> import mercer as mc
         >>> x = np.array([[0.0, 0.0], [2.0, 1.0], [4.0, 2.0]])
@@ -43,7 +47,7 @@ class Invertible:
         True
         """
         check_is_fitted(self)
-        return in_dtype_of(X, preimage(self, X, method).points)
+        return in_dtype_of(X, preimage(self, X, method, progress=progress).points)
 
     def sections(self) -> Sections:
         """Return the barycentre and the axes as sums of sections of the kernel."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -35,6 +36,7 @@ from mercer.estimator import (
 from mercer.pca.axes import Oriented, principal, wants_scatter
 from mercer.pca.tables import ROUNDING, DenseTable, Table, noise_of, read
 from mercer.points import lies_on_disk, matrix_of
+from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
 from mercer.reading.model import warn_constant
 from mercer.reading.remarks import named, remark_axes
@@ -117,8 +119,23 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         self.column_weight = column_weight
         self.constant_columns = constant_columns
 
-    def fit(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> PCA:
-        """Find the axes of the individuals X."""
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> PCA:
+        """Find the axes of the individuals X.
+
+        ``progress`` counts the rows of each pass over a dense table, or the columns where inner
+        products of rows are summed over them; the decomposition that follows has no parts.
+        """
+        with followed(progress, "rows") as tell:
+            return self._fit(X, sample_weight, tell)
+
+    def _fit(self, X: Any, sample_weight: Any, tell: Progress | None) -> PCA:
         is_yes(self.standardize, "standardize")
         one_of(self.constant_columns, "constant_columns", CONSTANT_COLUMNS)
         data = self._read(X, reset=True)
@@ -132,6 +149,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
             weights,
             by_column=self.standardize,
             has_scatter=wants_scatter(n, p, count),
+            tell=tell,
         )
         table = self._standardised(table)
         self._keep(table, count, float(given.sum()))
@@ -198,7 +216,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         self.spectrum_, self._total = spectrum, total
         # Standardised columns have no unit; else all columns have one, which inertias carry.
         self._unit = 1.0 if self.standardize else float(table.units[0])
-        self._axes = Oriented(table, spectrum, kept)
+        self._axes = Oriented(replace(table, tell=None), spectrum, kept)
         self._n_features_out = self.n_components_ = kept
 
     @property
@@ -303,9 +321,16 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         check_is_fitted(self)
         return in_dtype_of(X, self._project(X)[0])
 
-    def fit_transform(self, X: Any, y: Any = None, *, sample_weight: Any = None) -> Array:
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> Array:
         """Fit, and return the coordinates of the same individuals."""
-        self.fit(X, y, sample_weight=sample_weight)
+        self.fit(X, y, sample_weight=sample_weight, progress=progress)
         return in_dtype_of(X, self._scores()[0].copy())
 
     def inverse_transform(self, X: Any) -> Array:

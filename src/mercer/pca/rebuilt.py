@@ -13,6 +13,7 @@ from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.pca.along import axes_of, led_back
 from mercer.points import take
+from mercer.progress import Progress
 from mercer.reading.values import correlations
 from mercer.reading.wording import clean, listing, percent
 from mercer.settings import RandomState, seed_of
@@ -105,6 +106,7 @@ def rebuilt(
     most: int = MOST,
     method: str = "auto",
     random_state: RandomState = None,
+    progress: bool | Progress | None = None,
 ) -> Rebuilt:
     r"""Rebuild individuals from their coordinates on the first axes, the others set to 0.
 
@@ -121,8 +123,8 @@ def rebuilt(
         How many axes, by default the first two.
     most : int
         How many individuals at most; more are drawn at random.
-    method : str
-        That of `mercer.preimage`, for a kernel.
+    method, progress
+        Those of `mercer.preimage`, for a kernel.
     random_state : int or generator, optional
         The seed that decides which individuals are drawn, if they are more than ``most``.
 
@@ -144,7 +146,7 @@ def rebuilt(
         rows = np.sort(rng.choice(rows, most, replace=False))
     scores = np.array(fit.coordinates[rows])
     scores[:, count:] = 0.0
-    found = led_back(model, scores, method)
+    found = led_back(model, scores, method, progress)
     X = model.X_fit_
     observed = np.asarray(X[rows].toarray() if hasattr(X, "toarray") else take(X, rows), np.float64)
     w = fit.weights[rows] / fit.weights[rows].sum()

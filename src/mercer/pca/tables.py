@@ -6,6 +6,7 @@ table from both sides, and the two matrices of inner products.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -16,6 +17,7 @@ from scipy import sparse
 from mercer.check import Array, chunks, refuse_non_finite
 from mercer.errors import InvalidInput
 from mercer.estimator import CHUNK, pieces
+from mercer.progress import Progress
 
 EPSILON = float(np.finfo(float).eps)
 
@@ -42,6 +44,7 @@ class Table:
     The units t are powers of two, 1 unless the data are so large or small that squares would
     overflow. The factors f hold the standard deviations and the weights of columns. ``variances``
     and ``largest``, the largest modulus of each column, are those of X / t in rows with a weight.
+    Passes over a dense table ``tell`` how many rows they have read.
     """
 
     values: Any
@@ -51,6 +54,7 @@ class Table:
     variances: Array
     largest: Array
     factors: Array
+    tell: Progress | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,7 +101,14 @@ class Table:
         raise NotImplementedError
 
 
-def read(X: Any, weights: Array, *, by_column: bool = False, has_scatter: bool = False) -> Table:
+def read(
+    X: Any,
+    weights: Array,
+    *,
+    by_column: bool = False,
+    has_scatter: bool = False,
+    tell: Progress | None = None,
+) -> Table:
     """Return a table with factors 1, after two passes for means and variances.
 
     ``by_column`` allows every column its own unit, which is right where it will be divided by its
@@ -109,7 +120,9 @@ def read(X: Any, weights: Array, *, by_column: bool = False, has_scatter: bool =
     """
     p = X.shape[1]
     kind: type[Table] = SparseTable if sparse.issparse(X) else DenseTable
-    raw = kind(X, weights, np.ones(p), np.zeros(p), np.zeros(p), np.zeros(p), np.ones(p))
+    one, none = np.ones(p), np.zeros(p)
+    raw = kind(X, weights, units=one, centre=none, variances=none, largest=none, factors=one)
+    raw = replace(raw, tell=tell)
     largest, centre, most = raw.sizes_and_mean()
     units = _units(largest, by_column)
     if np.any(most / units > SAFE[1]):
@@ -143,9 +156,16 @@ class DenseTable(Table):
     drift: Array | None = None
     scatter: Array | None = None
 
+    def _pieces(self) -> Iterator[slice]:
+        """Yield consecutive rows, and tell how many are done of this pass over the table."""
+        for rows in pieces(self.shape):
+            yield rows
+            if self.tell is not None:
+                self.tell(rows.stop, self.shape[0])
+
     def sizes_and_mean(self) -> tuple[Array, Array, Array]:
         largest, mean, most = np.zeros((3, self.shape[1]))
-        for rows in pieces(self.shape):
+        for rows in self._pieces():
             piece = np.asarray(self.values[rows], dtype=np.float64)
             high, low = piece.max(axis=0), piece.min(axis=0)
             if not (np.all(np.isfinite(high)) and np.all(np.isfinite(low))):
@@ -182,7 +202,7 @@ class DenseTable(Table):
                 return table
         p = self.shape[1]
         mean, squares = np.zeros(p), np.zeros((p, p) if has_scatter else p)
-        for rows in pieces(self.shape):
+        for rows in self._pieces():
             piece = self.centred(rows)
             mean += self.weights[rows] @ piece
             if has_scatter:
@@ -214,7 +234,7 @@ class DenseTable(Table):
     def _measured_from_origin(self) -> DenseTable:
         """Return the table with its variances and covariances, without a centred copy."""
         scatter = -np.outer(self.centre, self.centre)
-        for rows in pieces(self.shape):
+        for rows in self._pieces():
             scatter += self._inner(np.asarray(self.values[rows], dtype=np.float64), rows)
         return replace(self, variances=np.maximum(np.diag(scatter), 0.0), scatter=scatter)
 
@@ -231,7 +251,7 @@ class DenseTable(Table):
     def product(self, V: Array) -> tuple[Array, Array]:
         scores, squares = np.empty((self.shape[0], V.shape[1])), np.empty(self.shape[0])
         axes, metric = self.factors[:, None] * V, self.factors**2
-        for rows in pieces(self.shape):
+        for rows in self._pieces():
             piece = self.centred(rows)
             np.matmul(piece, axes, out=scores[rows])
             squares[rows] = np.square(piece, out=piece) @ metric
@@ -239,7 +259,7 @@ class DenseTable(Table):
 
     def adjoint(self, U: Array) -> Array:
         total = np.zeros((self.shape[1], U.shape[1]))
-        for rows in pieces(self.shape):
+        for rows in self._pieces():
             total += self.centred(rows).T @ U[rows]
         images: Array = self.factors[:, None] * total
         return images
@@ -262,6 +282,8 @@ class DenseTable(Table):
             piece *= self.factors[columns]
             piece *= roots
             total += piece @ piece.T
+            if self.tell is not None:
+                self.tell(columns.stop, p)
         return total
 
     def _columns(self, columns: slice) -> Array:

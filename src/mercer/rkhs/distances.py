@@ -122,6 +122,8 @@ def distance_to_set(
     x: Points,
     points: Points,
     weights: Sequence[float] | Array | None = None,
+    *,
+    progress: bool | Progress | None = None,
 ) -> Array:
     r"""The distances of points to the barycentre of a set, whose members have weights s ≥ 0.
 
@@ -130,7 +132,8 @@ def distance_to_set(
         \quad \mu = \sum_i w_i\, \varphi(p_i), \; w = s / \textstyle\sum_i s_i
 
     It equals k(x, x) - 2 Re Σ wᵢ k(x, pᵢ) + Σ wᵢwⱼ k(pᵢ, pⱼ), whose terms cancel where the set is
-    far from the origin of H.
+    far from the origin of H. ``progress`` counts the points whose distances to the set are summed,
+    those of the set first.
 
     >>> from mercer import Linear
     >>> distance_to_set(Linear(), [[4.0]], [[0.0], [2.0]])
@@ -140,13 +143,20 @@ def distance_to_set(
     """
     kernel, x, points = read(kernel), as_points(x, "x"), as_points(points, "points")
     w = shares(weights, how_many(points))
-    spread = w @ _mean_squares(kernel, points, points, w)
-    return np.sqrt(np.maximum(_mean_squares(kernel, x, points, w) - 0.5 * spread, 0.0))
+    with followed(progress, "points") as tell:
+        spread = w @ _mean_squares(kernel, points, points, w, tell)
+        squares = _mean_squares(kernel, x, points, w, tell)
+    return np.sqrt(np.maximum(squares - 0.5 * spread, 0.0))
 
 
-def _mean_squares(kernel: Kernel, x: Points, points: Points, w: Array) -> Array:
-    rows = chunks(how_many(x), max(1, TILE // len(w)))
-    parts = [squared_distance(kernel, Table(part_of(x, r), points)) @ w for r in rows]
+def _mean_squares(
+    kernel: Kernel, x: Points, points: Points, w: Array, tell: Progress | None = None
+) -> Array:
+    parts = []
+    for rows in chunks(how_many(x), max(1, TILE // len(w))):
+        parts.append(squared_distance(kernel, Table(part_of(x, rows), points)) @ w)
+        if tell is not None:
+            tell(rows.stop, how_many(x))
     return np.concatenate(parts) if parts else np.zeros(0)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
-from scipy.linalg import blas, lapack, qr
+from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve, lapack, qr
 
 from mercer.check import Array
 from mercer.engines.lapack import factor_in_place
@@ -17,6 +17,9 @@ DIRECT = 3_000
 
 FEW = 3
 """Up to so many right sides are solved one by one."""
+
+DEPENDENT = 1e-12
+"""Directions whose squared length falls to this share beside the others are rounding."""
 
 MOST_ITERATIONS = 1_000
 """After so many steps conjugate gradients give up."""
@@ -118,35 +121,75 @@ class Reflections:
 
 
 def conjugate_gradients(multiply: Map, inverse: Map, rhs: Array, goal: Array) -> tuple[Array, int]:
-    """Solve for several right sides at once, each until its residual is at its goal.
+    r"""Solve for several right sides at once, each until its residual is at its goal.
 
-    ``inverse`` preconditions. The residuals are those of the recurrence, which drift from the
-    true ones.
+    .. math:: X \leftarrow X + P (P^* A P)^{-1} P^* R, \qquad
+        P \leftarrow Z - P (P^* A P)^{-1} (A P)^* Z, \quad Z = M^{-1} R
+
+    All right sides search in the directions of all, so that many need fewer steps than one; those
+    at their goal give no further directions. ``inverse``, M⁻¹, preconditions, and may be rounded
+    to single precision: directions are made conjugate by the products themselves. The residuals
+    are those of the recurrence, which drift from the true ones.
 
     >>> A = np.diag([1.0, 4.0])
     >>> x, steps = conjugate_gradients(lambda v: A @ v, lambda v: v, np.ones((2, 1)), [1e-12])
     >>> np.round(x[:, 0], 9), steps
     (array([1.  , 0.25]), 2)
+    >>> conjugate_gradients(lambda v: A @ v, lambda v: v, np.eye(2), [1e-12, 1e-12])[1]
+    1
+
+    O'Leary, Linear Algebra and its Applications 29 (1980) 293-322.
     """
-    r = np.array(rhs)
-    z = inverse(r)
-    x, p, rz = np.zeros_like(z), z, dots(r, z)
+    r, goal = np.array(rhs), np.asarray(goal)
+    far = np.linalg.norm(r, axis=0) > goal
+    x = np.zeros_like(r)
+    if not np.any(far):
+        return x, 0
+    p = independent(inverse(r[:, far]))
     for iteration in range(1, MOST_ITERATIONS + 1):
+        if not p.shape[1]:  # nowhere to go that rounding can tell from where we were
+            return x, iteration - 1
         image = multiply(p)
-        curvature = dots(p, image)
-        step = np.where(curvature > 0, rz / np.where(curvature > 0, curvature, 1.0), 0.0)
-        x, r = x + p * step, r - image * step
-        if np.all(np.linalg.norm(r, axis=0) <= goal):
+        curvature = _factored(p.conj().T @ image)
+        step = cho_solve(curvature, p.conj().T @ r)
+        x, r = x + p @ step, r - image @ step
+        far = np.linalg.norm(r, axis=0) > goal
+        if not np.any(far):
             return x, iteration
-        # Polak and Ribière's form tolerates an inverse that is rounded to single precision.
-        following = inverse(r)
-        turn = np.maximum(dots(r, following - z) / np.where(rz > 0, rz, 1.0), 0.0)
-        p, rz, z = following + p * turn, dots(r, following), following
+        z = inverse(r[:, far])
+        p = independent(z - p @ cho_solve(curvature, image.conj().T @ z))
     left = float(np.max(np.linalg.norm(r, axis=0) / goal))
     raise SingularSystem(
         f"{MOST_ITERATIONS} iterations left a residual {left:.2g} times as large as tol allows; "
         "take a larger shift or penalty"
     )
+
+
+def _factored(curvature: Array) -> tuple[Array, bool]:
+    """Return the factor of A among directions, which has one if A is positive definite."""
+    try:
+        factor, is_lower = cho_factor(curvature)
+    except LinAlgError:
+        raise SingularSystem(
+            "the matrix is not positive definite: conjugate gradients found a direction of no or "
+            "negative curvature. Take a larger shift or penalty, or a kernel that is one"
+        ) from None
+    return factor, bool(is_lower)
+
+
+def independent(columns: Array) -> Array:
+    """Return orthonormal columns that span what columns do, as far as rounding can tell.
+
+    >>> independent(np.array([[3.0, 6.0], [4.0, 8.0]])).round(9)
+    array([[0.6],
+           [0.8]])
+    """
+    sizes = np.max(np.abs(columns), axis=0, initial=0.0)  # whose squares need not be doubles
+    unit = columns[:, sizes > 0] / sizes[sizes > 0]
+    unit /= np.linalg.norm(unit, axis=0)
+    values, axes = np.linalg.eigh(unit.conj().T @ unit)
+    kept = values > DEPENDENT * max(float(np.max(values, initial=0.0)), 1.0)
+    return np.asarray(unit @ (axes[:, kept] / np.sqrt(values[kept])))
 
 
 def dots(a: Array, b: Array) -> Array:
