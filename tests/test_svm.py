@@ -22,9 +22,9 @@ import mercer as mc
 from mercer import datasets
 from mercer.check import Array
 from mercer.store import save
-from mercer.svm.margin import separated_by_cost, separated_by_share
-from mercer.svm.probability import coupled, platt
-from mercer.svm.quadratic import Point, Program, polished
+from mercer.svm.classifier import couple_probabilities, fit_sigmoid
+from mercer.svm.margins import separate_by_cost, separate_by_share
+from mercer.svm.quadratic import Point, Program, polish
 from tests.oracles import LINE
 from tests.references import reference
 
@@ -223,9 +223,9 @@ def test_both_forms_are_one_problem() -> None:
     """Decisions of the form with ν are those with C = 1/ρ (Schölkopf et al. 2000, Prop. 13)."""
     kernel = mc.Gaussian(0.7)
     K, y = kernel(X), Y.astype(float)
-    share = separated_by_share(K, y, np.ones(80), 0.4)
+    share = separate_by_share(K, y, np.ones(80), 0.4)
     C = float(np.max(np.abs(share.weights)))
-    cost = separated_by_cost(K, y, np.full(80, C))
+    cost = separate_by_cost(K, y, np.full(80, C))
     np.testing.assert_allclose(K @ cost.weights, K @ share.weights, atol=1e-9)
 
 
@@ -319,7 +319,7 @@ def test_a_program_is_solved_from_any_feasible_start() -> None:
         for g in (0, 1):
             start[groups == g] -= start[groups == g].mean()
         start *= 0.5
-        point = polished(program, start)
+        point = polish(program, start)
         ends.append(objective(point.beta))
         assert point.violation <= 1e-12
         assert np.all((point.beta >= -1) & (point.beta <= 2))
@@ -412,14 +412,14 @@ def test_the_gap_of_what_is_no_optimum_is_honest(parameters: Any, monkeypatch: A
 
     def early(program: Program, beta: Array) -> Point:
         """The optimum moved to the middle of the bounds, the sums of the groups kept."""
-        point = polished(program, beta)
+        point = polish(program, beta)
         sums = program.groups[None, :] == np.unique(program.groups)[:, None]
         middle = sums.T @ (sums @ point.beta / sums.sum(axis=1))
         moved = 0.9 * point.beta + 0.1 * middle
         moved = np.clip(moved, program.lower, program.upper)
         return Point(moved, point.intervals, 0.0, 1)
 
-    monkeypatch.setattr("mercer.svm.margin.polished", early)
+    monkeypatch.setattr("mercer.svm.margins.polish", early)
     with pytest.warns(ConvergenceWarning, match="proved only to within"):
         model = mc.SVC(mc.Gaussian(0.7), **parameters).fit(X, Y)
     excess = model.objective_ - best.objective_
@@ -492,23 +492,23 @@ def test_probabilities_come_from_points_held_out() -> None:
 def test_platts_sigmoid_is_the_minimum_of_its_likelihood() -> None:
     rng = np.random.default_rng(12)
     f, y, w = rng.standard_normal(50), rng.choice([-1.0, 1.0], 50), rng.uniform(0.5, 2.0, 50)
-    of = platt(f, y, w)
+    of = fit_sigmoid(f, y, w)
     above, below = w[y > 0].sum(), w[y < 0].sum()
     t = np.where(y > 0, (above + 1) / (above + 2), 1 / (below + 2))
     slope = np.array([w @ ((of(f) - t) * f), w @ (of(f) - t)])
     np.testing.assert_allclose(slope, 0.0, atol=1e-7)
     whole = np.array([1.0, 3.0] * 25)
     twice = np.repeat(np.arange(50), whole.astype(int))
-    repeated = platt(f[twice], y[twice], np.ones(len(twice)))
-    assert platt(f, y, whole).slope == pytest.approx(repeated.slope, rel=1e-6)
-    apart = platt(1e3 * y, y, np.ones(50))
+    repeated = fit_sigmoid(f[twice], y[twice], np.ones(len(twice)))
+    assert fit_sigmoid(f, y, whole).slope == pytest.approx(repeated.slope, rel=1e-6)
+    apart = fit_sigmoid(1e3 * y, y, np.ones(50))
     assert 0.0 < apart.slope < np.inf
 
 
 def test_coupled_probabilities_return_those_that_made_the_pairs() -> None:
     p = np.random.default_rng(13).dirichlet(np.ones(4), 20)
     r = p[:, :, None] / (p[:, :, None] + p[:, None, :])
-    np.testing.assert_allclose(coupled(r), p, atol=1e-12)
+    np.testing.assert_allclose(couple_probabilities(r), p, atol=1e-12)
 
 
 def test_probabilities_of_several_classes_and_who_has_none() -> None:

@@ -12,11 +12,9 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer.check import Array
 from mercer.sklearn.kernels import dense, kernel_of
-from mercer.svm.expansion import Expansion, is_definite
-from mercer.svm.machine import STORED
-from mercer.svm.margin import separated_by_cost
-from mercer.svm.one_class import margin_from_origin
-from mercer.svm.tube import tube_through
+from mercer.svm.machines import STORED
+from mercer.svm.margins import fit_tube, margin_from_origin, separate_by_cost
+from mercer.svm.quadratic import Expansion, is_definite
 
 
 class Polished:
@@ -111,7 +109,7 @@ class SVC(Polished, svm.SVC):
         for i, j in combinations(range(count), 2):
             rows = np.flatnonzero((codes == i) | (codes == j))
             sign = np.where(codes[rows] == i, 1.0, -1.0)
-            of = separated_by_cost(K[np.ix_(rows, rows)], sign, costs[rows])
+            of = separate_by_cost(K[np.ix_(rows, rows)], sign, costs[rows])
             all_weights[i, j, rows] = all_weights[j, i, rows] = of.weights
             found.append(of)
         is_support = np.any(all_weights != 0, axis=(0, 1))
@@ -135,7 +133,7 @@ class SVR(Polished, svm.SVR):
     """
 
     def _solve(self, K: Array, y: Array, weights: Array, used: Array, X: Any) -> None:
-        of = tube_through(K, y, self.C * weights, self.epsilon)
+        of = fit_tube(K, y, self.C * weights, self.epsilon)
         rows = np.flatnonzero(of.weights)
         self._n_support = np.array([len(rows), 0], dtype=np.int32)
         self._keep(used[rows], of.weights[None, rows], [of], X)

@@ -1,5 +1,5 @@
 """Support vector machines whose decisions are exact for the Gram matrix in double precision."""
 
 from mercer.svm.classifier import SVC as SVC
-from mercer.svm.novelty import OneClassSVM as OneClassSVM
-from mercer.svm.regressor import SVR as SVR
+from mercer.svm.machines import SVR as SVR
+from mercer.svm.machines import OneClassSVM as OneClassSVM

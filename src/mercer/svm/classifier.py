@@ -1,28 +1,29 @@
-"""Classification by soft margins, two classes at a time."""
+"""Classification by soft margins, two classes at a time, and probabilities of classes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from mercer.check import Array, Points, in_dtype_of, number
+from mercer.display import Shown
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import is_yes, one_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
-from mercer.svm.machine import Machine, share
-from mercer.svm.margin import Separator, separated_by_cost, separated_by_share
-from mercer.svm.probability import Sigmoid, coupled, platt
+from mercer.svm.machines import Machine, read_share
+from mercer.svm.margins import Separator, separate_by_cost, separate_by_share
 from mercer.targets import read_labels
 
 FOLDS = 5
@@ -30,6 +31,15 @@ FOLDS = 5
 
 LEAST = 1e-7
 """Probabilities of pairs keep this far from 0 and 1, so that they can be coupled."""
+
+STEPS = 100
+"""More Newton steps than any sigmoid took: the problem is convex in two parameters."""
+
+RIDGE = 1e-12
+"""Added to the second derivatives, which vanish where decisions are all equal."""
+
+PRECISION = 1e-10
+"""The derivative allowed at the end, for one observation."""
 
 
 class SVC(ClassifierMixin, Machine):
@@ -77,7 +87,7 @@ class SVC(ClassifierMixin, Machine):
     slacks_ : how deep inside the margin each point lies, one row for each pair; NaN for points
         of other classes or without weight
     intercept_, intercept_intervals_ : for each pair, and all intercepts that are as good
-    sigmoids_ : a `Sigmoid` for each pair of classes, if ``probability`` was asked for
+    sigmoids_ : a `DecisionSigmoid` for each pair of classes, if ``probability`` was asked for
     gap_ : the sum of the duality gaps, infinite for a matrix that is not positive definite
     rounding_ : what of the gap is owed to rounding, of the kernel's values too
     objective_ : the sum of the objectives
@@ -187,16 +197,16 @@ class SVC(ClassifierMixin, Machine):
         given = [named.get(label, 1.0) for label in self.classes_.tolist()]
         return np.array([number(w, "class_weight", above=0.0) for w in given])
 
-    def _separated(self, K: Array, problem: Problem) -> Separator:
+    def _separated(self, K: Array, problem: TwoClasses) -> Separator:
         """Return what separates two classes."""
         rows, y, weights = problem.rows, problem.y, problem.weights
         matrix = K[np.ix_(rows, rows)]
         if self.nu is None:
             cost = number(self.C, "C", above=0.0, allowed=np.inf)
-            return separated_by_cost(matrix, y, cost * weights, self._entry)
-        return separated_by_share(matrix, y, weights, share(self.nu), self._entry)
+            return separate_by_cost(matrix, y, cost * weights, self._entry)
+        return separate_by_share(matrix, y, weights, read_share(self.nu), self._entry)
 
-    def _sigmoid(self, K: Array, problem: Problem) -> Sigmoid:
+    def _sigmoid(self, K: Array, problem: TwoClasses) -> DecisionSigmoid:
         """Return the probability of the second class, from decisions on points held out."""
         fold = problem.folds()
         decisions = np.empty(len(problem.y))
@@ -205,7 +215,7 @@ class SVC(ClassifierMixin, Machine):
             of = self._separated(K, part)
             held_out = problem.rows[fold == k]
             decisions[fold == k] = K[np.ix_(held_out, part.rows)] @ of.weights + of.intercept
-        return platt(decisions, problem.y, problem.weights)
+        return fit_sigmoid(decisions, problem.y, problem.weights)
 
     def decision_function(self, X: Any) -> Array:
         """Return h + b at points: positive for the second of two classes.
@@ -257,7 +267,7 @@ class SVC(ClassifierMixin, Machine):
             positive, other = (i, j) if count > 2 else (j, i)
             r[:, positive, other] = np.clip(sigmoid(column), LEAST, 1.0 - LEAST)
             r[:, other, positive] = 1.0 - r[:, positive, other]
-        shares = coupled(r) if count > 2 else np.column_stack([r[:, 0, 1], r[:, 1, 0]])
+        shares = couple_probabilities(r) if count > 2 else np.column_stack([r[:, 0, 1], r[:, 1, 0]])
         return in_dtype_of(X, shares)
 
     def __sklearn_tags__(self) -> Any:
@@ -276,21 +286,21 @@ def _has_probabilities(model: SVC) -> bool:
 
 
 @dataclass(frozen=True)
-class Problem:
+class TwoClasses:
     """The rows of two classes, with labels y = ±1 and weights."""
 
     rows: Array
     y: Array
     weights: Array
 
-    def part(self, inside: Array) -> Problem:
+    def part(self, inside: Array) -> TwoClasses:
         """Return some of the points."""
-        return Problem(self.rows[inside], self.y[inside], self.weights[inside])
+        return TwoClasses(self.rows[inside], self.y[inside], self.weights[inside])
 
     def folds(self) -> Array:
         """Return the part of each point, each class spread evenly over up to five parts.
 
-        >>> Problem(np.arange(4), np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4)).folds().tolist()
+        >>> TwoClasses(np.arange(4), np.array([1.0, 1.0, -1.0, -1.0]), np.ones(4)).folds().tolist()
         [0, 1, 0, 1]
         """
         classes = [np.flatnonzero(self.y == sign) for sign in (1.0, -1.0)]
@@ -307,7 +317,97 @@ class Problem:
         return fold
 
 
-def _between(codes: Array, weights: Array, pair: tuple[int, int], positive: int) -> Problem:
+def _between(codes: Array, weights: Array, pair: tuple[int, int], positive: int) -> TwoClasses:
     """Return the problem of two classes, one of which is positive."""
     rows = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
-    return Problem(rows, np.where(codes[rows] == positive, 1.0, -1.0), weights[rows])
+    return TwoClasses(rows, np.where(codes[rows] == positive, 1.0, -1.0), weights[rows])
+
+
+@dataclass(frozen=True, repr=False)
+class DecisionSigmoid(Shown):
+    r"""The probability of the positive class given a decision f.
+
+    .. math:: p(f) = \frac{1}{1 + e^{-(a f + b)}}
+
+    >>> DecisionSigmoid(2.0, 0.0)(np.array([0.0]))
+    array([0.5])
+    """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "slope": "a",
+        "offset": "b",
+    }
+
+    slope: float
+    offset: float
+
+    def __call__(self, decisions: Array) -> Array:
+        return np.asarray(expit(self.slope * decisions + self.offset))
+
+
+def fit_sigmoid(decisions: Array, y: Array, weights: Array) -> DecisionSigmoid:
+    r"""Return the sigmoid of the largest likelihood of labels y = ±1 that decisions did not see.
+
+    Labels are moved towards ½ as if one more observation of each class had been seen,
+
+    .. math:: t_+ = \frac{n_+ + 1}{n_+ + 2}, \qquad t_- = \frac{1}{n_- + 2}
+
+    so that there is a maximum also where decisions separate the classes (Platt, 1999; the Newton
+    method is that of Lin, Lin and Weng, 2007).
+
+    >>> decisions = np.array([-1.0, 1.0, -1.0, 1.0])
+    >>> of = fit_sigmoid(decisions, np.sign(decisions), np.ones(4))
+    >>> np.round(of(np.array([-1.0, 1.0])), 6)
+    array([0.25, 0.75])
+    """
+    above, below = float(weights[y > 0].sum()), float(weights[y < 0].sum())
+    t = np.where(y > 0, (above + 1.0) / (above + 2.0), 1.0 / (below + 2.0))
+    scale = float(np.max(np.abs(decisions), initial=0.0)) or 1.0
+    X = np.column_stack([decisions / scale, np.ones_like(decisions)])
+    at = np.array([0.0, np.log((above + 1.0) / (below + 1.0))])
+
+    def loss(v: Array) -> float:
+        f = X @ v
+        return float(weights @ (np.logaddexp(0.0, f) - t * f))
+
+    for _ in range(STEPS):
+        p = expit(X @ at)
+        gradient = X.T @ (weights * (p - t))
+        if float(np.max(np.abs(gradient))) <= PRECISION * float(weights.sum()):
+            break
+        H = X.T @ ((weights * p * (1.0 - p))[:, None] * X) + RIDGE * np.eye(2)
+        step = -np.linalg.solve(H, gradient)
+        length, now = 1.0, loss(at)
+        while length > PRECISION and loss(at + length * step) > now + 1e-4 * length * float(
+            gradient @ step
+        ):
+            length *= 0.5
+        at = at + length * step
+    return DecisionSigmoid(float(at[0]) / scale, float(at[1]))
+
+
+def couple_probabilities(pairwise: Array) -> Array:
+    r"""Return probabilities of classes from those of pairs, r_ij being that of i among i and j.
+
+    .. math:: \min_p\; \sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2, \qquad \sum_i p_i = 1
+
+    (Wu, Lin and Weng, 2004, their second method). The solution is positive for 0 < r < 1.
+
+    >>> r = np.array([[[0.0, 0.5, 0.8], [0.5, 0.0, 0.8], [0.2, 0.2, 0.0]]])
+    >>> np.round(couple_probabilities(r), 6)
+    array([[0.444444, 0.444444, 0.111111]])
+    """
+    count = pairwise.shape[1]
+    other = np.swapaxes(pairwise, 1, 2)
+    Q = -other * pairwise
+    Q[:, np.arange(count), np.arange(count)] = np.sum(other**2, axis=2) - np.einsum(
+        "nii->ni", other**2
+    )
+    border = np.zeros((len(Q), count + 1, count + 1))
+    border[:, :count, :count] = Q
+    border[:, count, :count] = border[:, :count, count] = 1.0
+    right = np.zeros((count + 1, 1))
+    right[count] = 1.0
+    p = np.linalg.solve(border, np.broadcast_to(right, (len(Q), count + 1, 1)))[:, :count, 0]
+    p = np.maximum(p, 0.0)
+    return np.asarray(p / p.sum(axis=1, keepdims=True))
