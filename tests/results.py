@@ -24,7 +24,7 @@ from mercer.engines.tiles import Block, Tiles
 from mercer.kernels.contract import Check
 from mercer.kernels.factors import Factors
 from mercer.mds.classical import Goodness
-from mercer.preimages.targets import Sections
+from mercer.preimages.feature_targets import Sections
 from mercer.reading import Tidy
 from mercer.reading.links import Link
 from mercer.reading.model import DataNames

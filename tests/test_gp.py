@@ -488,7 +488,7 @@ def test_more_points_than_are_stored_have_the_same_process(
     monkeypatch.setattr("mercer.gp.process.STORED", len(X) - 1)
     monkeypatch.setattr("mercer.solve.saddle.DIRECT", sizes[0])
     monkeypatch.setattr("mercer.solve.saddle.SINGLE", sizes[1])
-    monkeypatch.setattr("mercer.solve.explained.AT_ONCE", 5 * len(X))  # batches of 5 and 4
+    monkeypatch.setattr("mercer.solve.saddle.AT_ONCE", 5 * len(X))  # batches of 5 and 4
     many = fixed(mc.Gaussian(1.0), 0.1, mean=mean).fit(X, y)
     np.testing.assert_allclose(many.dual_coef_, exact.dual_coef_, atol=1e-8)
     np.testing.assert_allclose(many.null_weights_, exact.null_weights_, atol=1e-8)
@@ -877,7 +877,7 @@ def test_variances_by_iteration_are_right_to_what_they_say(monkeypatch: Any) -> 
     monkeypatch.setattr("mercer.solve.saddle.DIRECT", 100)
     monkeypatch.setattr("mercer.solve.saddle.SINGLE", 100)
     for accuracy in (1e-9, 1e-4):
-        monkeypatch.setattr("mercer.solve.explained.ACCURACY", accuracy)
+        monkeypatch.setattr("mercer.solve.saddle.ACCURACY", accuracy)
         found = fixed(mc.Gaussian(0.5), 0.01).fit(x, y).posterior(NEW).latent_variance
         assert np.all(exact - 1e-11 <= found)
         assert np.all(found <= exact + accuracy)

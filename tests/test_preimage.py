@@ -11,11 +11,9 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 
 import mercer as mc
 from mercer.check import Array
-from mercer.preimages import targets
-from mercer.preimages.finding import METHODS
-from mercer.preimages.learned import PENALTIES, Learned
-from mercer.preimages.profile import profile_of
-from mercer.preimages.radial import fixed_point
+from mercer.preimages import feature_targets
+from mercer.preimages.fixed_point import fixed_point, profile_of
+from mercer.preimages.search import METHODS, PENALTIES, Learned
 
 RADIAL = [
     mc.Gaussian(1.0),
@@ -145,7 +143,7 @@ def test_a_search_ends_nearer_than_every_individual_and_where_the_slope_is_0(ker
     model = mc.KernelPCA(4, kernel=kernel).fit(x)
     f = model.transform(curve(8, 0.15, seed=3))
     found = mc.preimage(model, f)
-    sought = targets.Targets(model.sections(), f)
+    sought = feature_targets.Targets(model.sections(), f)
     nearest = np.sqrt(sought.to_points(slice(None)).min(axis=1))
     assert np.all(found.errors <= nearest + found.rounding)
     has_kink = kernel in (RADIAL[3], RADIAL[5])
@@ -164,7 +162,7 @@ def test_coordinates_far_from_every_individual_still_have_points() -> None:
     far[:3] = 0.0, 1e8, -1e8
     found = mc.preimage(model, far, steps=30)
     assert np.all(np.isfinite(found.points))
-    sought = targets.Targets(model.sections(), far)
+    sought = feature_targets.Targets(model.sections(), far)
     nearest = np.sqrt(sought.to_points(slice(None)).min(axis=1))
     assert np.all(found.errors <= nearest + found.rounding)
 
@@ -172,9 +170,11 @@ def test_coordinates_far_from_every_individual_still_have_points() -> None:
 def test_the_sum_of_slopes_may_vanish() -> None:
     # P = k(·, 1) - k(·, -1): at 0 the slopes of the two cancel.
     x = np.array([[-1.0], [1.0], [5.0]])
-    sections = targets.Sections(mc.Gaussian(1.0), x, np.array([-1.0, 1.0, 0.0]), np.zeros((3, 0)))
+    sections = feature_targets.Sections(
+        mc.Gaussian(1.0), x, np.array([-1.0, 1.0, 0.0]), np.zeros((3, 0))
+    )
 
-    sought = targets.Targets(sections, np.zeros((1, 0)))
+    sought = feature_targets.Targets(sections, np.zeros((1, 0)))
     profile = profile_of(mc.Gaussian(1.0), 1)
     assert profile is not None
     found = fixed_point(sought, profile, np.zeros((1, 1)), steps=200, tol=1e-8)
@@ -187,8 +187,8 @@ def test_every_step_of_the_fixed_point_goes_down_whatever_the_signs(kernel: mc.K
     rng = np.random.default_rng(0)
     x, starts = rng.standard_normal((15, 2)), 1.5 * rng.standard_normal((40, 2))
     axes = rng.standard_normal((15, 40))  # targets are weighted sums of both signs
-    sections = targets.Sections(kernel, x, np.zeros(15), axes)
-    sought, profile = targets.Targets(sections, np.eye(40)), profile_of(kernel, 2)
+    sections = feature_targets.Sections(kernel, x, np.zeros(15), axes)
+    sought, profile = feature_targets.Targets(sections, np.eye(40)), profile_of(kernel, 2)
     assert profile is not None
     before = sought.squares(starts)
     for steps in (1, 2, 10):
@@ -261,7 +261,7 @@ def test_tiles_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for kernel, method in ((mc.Gaussian(1.0), "fixed_point"), (mc.Polynomial(2), "descent")):
         model = mc.KernelPCA(3, kernel=kernel).fit(x)
         whole = mc.preimage(model, model.transform(x), method)
-        monkeypatch.setattr(targets, "TILE", 500)
+        monkeypatch.setattr(feature_targets, "TILE", 500)
         cut = mc.preimage(model, model.transform(x), method)
         monkeypatch.undo()
         np.testing.assert_allclose(cut.points, whole.points, atol=1e-7)

@@ -493,7 +493,7 @@ def test_two_writers_leave_one_whole_file(tmp_path: Path) -> None:
 KILLED = """
 import os, signal, sys
 import numpy as np
-from mercer.store import file, load, models, save
+from mercer.store import file, load, save
 path = sys.argv[1]
 old, new = (np.arange(900.0), "old"), (np.ones(5), [np.eye(9)] * 3, "new")
 counts = [0, 10**6]
@@ -512,7 +512,7 @@ def in_steps(header, arrays):
         tick()
         yield part
 save(old, path)
-models.parts_of = in_steps
+file.parts_of = in_steps
 os.open, os.fsync, os.replace = counted(os.open), counted(os.fsync), counted(os.replace)
 save(new, path)
 events = counts[0]

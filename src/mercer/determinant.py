@@ -16,7 +16,7 @@ from mercer.errors import InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.bounds import gamma
-from mercer.solve.steps import DIRECT, Map, dots, factored
+from mercer.solve.steps import DIRECT, Map, cholesky_factor, dots
 
 UNIT = float(np.finfo(float).eps) / 2
 TINY = float(np.finfo(float).tiny)
@@ -223,7 +223,7 @@ def _by_cholesky(gram: Gram, shift: float) -> LogDeterminant:
     A = gram.dense()
     A[np.diag_indices_from(A)] += shift
     diagonal = np.diag(A).real.copy()
-    L = factored(A)[0]
+    L = cholesky_factor(A)[0]
     logs = np.log(np.abs(np.diag(L)))
     value = 2.0 * float(np.sum(logs))
     unit = 4 * UNIT if np.iscomplexobj(L) else UNIT

@@ -15,7 +15,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.cli.parser import Misused
 from mercer.cli.talk import printable
-from mercer.store import written
+from mercer.store import write_whole
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a spreadsheet takes for the beginning of a formula, which it would run."""
@@ -99,7 +99,7 @@ def refuse_existing(paths: Iterable[str | None], *, is_forced: bool) -> None:
 
 def write(path: str, content: bytes) -> None:
     """Write a file, whole or not at all."""
-    written(path, [content])
+    write_whole(path, [content])
 
 
 def percent(share: float) -> str:

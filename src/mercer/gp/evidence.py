@@ -25,7 +25,7 @@ from mercer.gp.blocks import contracted
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Kind
 from mercer.points import take
-from mercer.solve.blocks import lower_triangle
+from mercer.solve.steps import lower_triangle
 
 MOST_JITTER = 1e-8
 """What may be added to the diagonal, as a share of its mean, before a matrix is refused."""

@@ -15,7 +15,7 @@ from scipy.linalg import solve_triangular
 
 from mercer.check import Array
 from mercer.gp.evidence import Observations, orthonormal
-from mercer.solve import Answer, Saddle
+from mercer.solve import Saddle, SaddleSolution
 
 TINY = float(np.finfo(float).tiny)
 
@@ -29,7 +29,7 @@ class Solved:
     the functions themselves. ``errors`` bound the columns of α, U and of the others.
     """
 
-    answer: Answer
+    answer: SaddleSolution
     U: Array
     S: Array
     others: Array
@@ -75,7 +75,7 @@ def solved(saddle: Saddle, noise: float, data: Observations, further: Array) -> 
     errors = tuple(float(np.max(_lengths(part), initial=0.0)) for part in _split(left, q, m))
     sizes = np.maximum(_lengths(rhs[:, :q]), TINY)
     images = found.images[:, :q] - found.images[:, q : q + m] @ c
-    answer = Answer(
+    answer = SaddleSolution(
         a - U @ c,
         np.asarray(solve_triangular(triangle, inside + c)),
         images,

@@ -28,7 +28,7 @@ from mercer.pictures.scene import Sheet
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
 from mercer.pictures.with_svg import svg_of
 from mercer.progress import Progress, followed
-from mercer.store.file import written
+from mercer.store.file import write_whole
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -196,7 +196,7 @@ def _written(
     for value in tried:
         page = rendered(value, tell).encode("utf-8")
         if len(page) <= largest:
-            written(target, [page])
+            write_whole(target, [page])
             return target
     raise InvalidInput(
         f"the page would take {len(page):,} bytes, more than {largest:,}: give a table with "

@@ -13,7 +13,7 @@ from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.regression.losses import Loss
 from mercer.regression.rounding import infeasibility, rounding
-from mercer.solve import Answer, Saddle
+from mercer.solve import Saddle, SaddleSolution
 
 STEPS = 100
 """More Newton steps than any problem took; an interior point method takes some twenty."""
@@ -274,7 +274,7 @@ def _is_feasible(Q: Array, alpha: Array) -> bool:
 
 
 def _direction(
-    solve: Callable[[Array], Answer],
+    solve: Callable[[Array], SaddleSolution],
     fixed: Array,
     start: Array,
     slacks: tuple[Array, Array, Array, Array],

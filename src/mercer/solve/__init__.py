@@ -1,8 +1,8 @@
 """Systems of the representer theorem, with their errors: factored, or by conjugate gradients."""
 
-from mercer.solve.explained import Explained as Explained
-from mercer.solve.saddle import Answer as Answer
+from mercer.solve.saddle import Explained as Explained
 from mercer.solve.saddle import Saddle as Saddle
+from mercer.solve.saddle import SaddleSolution as SaddleSolution
 from mercer.solve.steps import DIRECT as DIRECT
 from mercer.solve.system import Solution as Solution
 from mercer.solve.system import solve as solve

@@ -24,8 +24,15 @@ from mercer.gram import Gram, columns
 from mercer.kernels.base import Kind
 from mercer.kernels.bounds import gamma
 from mercer.lowrank import nystrom
-from mercer.solve.blocks import lower_triangle
-from mercer.solve.steps import DIRECT, Map, Reflections, conjugate_gradients, factored, solve_single
+from mercer.solve.steps import (
+    DIRECT,
+    Map,
+    Reflections,
+    cholesky_factor,
+    conjugate_gradients,
+    lower_triangle,
+    solve_single,
+)
 
 SINGLE = 16_000
 """Up to this size (1 GB) a factor in single precision is stored as a preconditioner."""
@@ -46,9 +53,15 @@ UNIT = float(np.finfo(float).eps) / 2
 Inner = Callable[[Array, Array], tuple[Array, int]]
 """From right sides and the residuals allowed to β, and how many steps it took."""
 
+AT_ONCE = 2**22
+"""Numbers of a matrix between new points and old ones at a time: an iteration holds eight such."""
+
+ACCURACY = 1e-9
+"""Variances are too large by at most this share of k(x, x), where they are found by iteration."""
+
 
 @dataclass(frozen=True)
-class Answer:
+class SaddleSolution:
     """Weights α and η, the product Kα, and the largest residual as a share of its right side."""
 
     weights: Array
@@ -138,11 +151,11 @@ class Saddle:
         within = np.abs(self.K) @ np.abs(block)
         return np.asarray(known.entry * sums + gamma(len(block), unit) * within)
 
-    def solve(self, s: Array, shift: float, b: Array) -> Answer:
+    def solve(self, s: Array, shift: float, b: Array) -> SaddleSolution:
         """Solve for a block of right sides, with the square roots s of the weights."""
         return self.solver(s, shift)(b)
 
-    def solver(self, s: Array, shift: float) -> Callable[..., Answer]:
+    def solver(self, s: Array, shift: float) -> Callable[..., SaddleSolution]:
         """Return the function that solves for blocks of right sides, the matrix factored once.
 
         An iteration ends when the residuals, computed anew, are at most ``tol`` of the parts of
@@ -157,7 +170,7 @@ class Saddle:
             images = self.product(S * beta)
             return images, reflections.forth(rhs - S * images - shift * beta)
 
-        def solved(b: Array, allowed: Array | None = None) -> Answer:
+        def solved(b: Array, allowed: Array | None = None) -> SaddleSolution:
             rhs, m = S * b, reflections.count
             whole = np.maximum(np.linalg.norm(rhs, axis=0), TINY)
             size = np.linalg.norm(reflections.forth(rhs)[m:], axis=0)
@@ -186,7 +199,7 @@ class Saddle:
                     break
             eta = solve_triangular(reflections.triangle, left[:m])
             share = float(np.max(reached / size, initial=0.0))
-            return Answer(S * beta, np.asarray(eta), images, share, iterations, self.method)
+            return SaddleSolution(S * beta, np.asarray(eta), images, share, iterations, self.method)
 
         return solved
 
@@ -198,7 +211,7 @@ class Saddle:
     def _direct(self, S: Array, shift: float, reflections: Reflections) -> Inner:
         A = reflections.inner(_promoted(S * self.K * S.T, self.Q))
         A[np.diag_indices_from(A)] += shift
-        factor, m = factored(A), reflections.count
+        factor, m = cholesky_factor(A), reflections.count
 
         def inner(rhs: Array, goal: Array) -> tuple[Array, int]:
             inside = cho_solve(factor, reflections.forth(rhs)[m:])
@@ -277,3 +290,56 @@ def entry_error(gram: Gram) -> float:
 def _promoted(A: Array, Q: Array) -> Array:
     """Return a matrix in a type that can hold its products with the null space."""
     return A.astype(np.result_type(A, Q), copy=False)
+
+
+@dataclass(frozen=True)
+class Explained:
+    r"""The weights a that predict g(x) from observations, with the least error.
+
+    .. math:: \min_a\; k(x, x) - 2 a^\top k_x + a^\top (K + \gamma S^{-2}) a, \qquad Q^\top a = q_x
+
+    They solve the saddle system of the observations. The minimum is the variance of g(x) given
+    them; a residual r of the system (in units of the weights) changes it by its square only, and
+    never downwards:
+
+    .. math:: 0 \le r^\top (S K S + \gamma I)^{-1} r \le \|r\|^2 / \gamma
+
+    so that an iteration for variances may end where this is `ACCURACY` of k(x, x).
+
+    >>> from mercer import Delta, Gram
+    >>> saddle = Saddle(Gram(Delta(), [0, 1]), np.ones((2, 1)))
+    >>> of = Explained(saddle, np.ones(2), 1.0)
+    >>> of.variances(np.ones(1), np.array([[1.0], [0.0]]), np.ones((1, 1)))
+    array([0.75])
+    """
+
+    saddle: Saddle
+    s: Array
+    shift: float
+
+    @property
+    def count(self) -> int:
+        """How many new points to take at a time."""
+        return max(1, AT_ONCE // len(self.s))
+
+    @cached_property
+    def _solve(self) -> Callable[..., SaddleSolution]:
+        return self.saddle.solver(self.s, self.shift)
+
+    def weights(self, k: Array, q: Array, allowed: Array | None = None) -> tuple[Array, Array]:
+        """Return a and (K + γS⁻²)a for columns k_x and q_x, with residuals as long as allowed."""
+        ridge = self.shift / self.s[:, None] ** 2
+        if not len(q):
+            answer = self._solve(k, allowed)
+            return answer.weights, answer.images + ridge * answer.weights
+        # Some weights that reproduce the functions of the null space, and the best from there.
+        a = np.linalg.lstsq(self.saddle.Q.T, q, rcond=None)[0]
+        image = self.saddle.product(a) + ridge * a
+        answer = self._solve(k - image, allowed)
+        return a + answer.weights, image + answer.images + ridge * answer.weights
+
+    def variances(self, own: Array, k: Array, q: Array) -> Array:
+        """Return the least errors, from k(x, x) and the columns of k_x and q_x."""
+        allowed = np.sqrt(ACCURACY * self.shift * np.abs(own)) if np.all(own) else None
+        a, image = self.weights(k, q, allowed)
+        return np.asarray(own + np.sum(a * (image - 2.0 * k), axis=0))

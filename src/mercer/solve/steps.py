@@ -1,4 +1,4 @@
-"""What a solution is made of: factors, reflections away from a null space, conjugate gradients."""
+"""What a solution is made of: triangles, factors, reflections and conjugate gradients."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, blas, cho_factor, cho_solve, lapack, qr
 
 from mercer.check import Array
+from mercer.engines.cpu import Threads
 from mercer.engines.lapack import factor_in_place
+from mercer.engines.tiles import Block
 from mercer.errors import SingularSystem
+from mercer.gram import Gram
 
 DIRECT = 3_000
 """Up to this size the matrix is stored and factored."""
@@ -27,10 +30,10 @@ MOST_ITERATIONS = 1_000
 Map: TypeAlias = Callable[[Array], Array]
 
 
-def factored(A: Array) -> tuple[Array, bool]:
+def cholesky_factor(A: Array) -> tuple[Array, bool]:
     """Return Cholesky's factor, or say by how much a matrix is from having one.
 
-    >>> factored(np.array([[4.0]]))[0]
+    >>> cholesky_factor(np.array([[4.0]]))[0]
     array([[2.]])
     """
     factor = np.array(np.asarray_chkfinite(A), order="F")
@@ -196,3 +199,34 @@ def dots(a: Array, b: Array) -> Array:
     """Return the real parts of the inner products of matching columns."""
     products: Array = np.einsum("ij,ij->j", a.conj(), b).real
     return products
+
+
+def lower_triangle(gram: Gram, s: Array | None = None, *, single: bool = False) -> Array:
+    """Return SKS in the order of LAPACK, with zeros above the tiles of the diagonal.
+
+    S is the diagonal matrix of s, the identity without it.
+
+    >>> from mercer import Linear
+    >>> lower_triangle(Gram(Linear(), [[1.0], [2.0]]), np.array([1.0, 3.0]), single=True)
+    array([[ 1.,  6.],
+           [ 6., 36.]], dtype=float32)
+    """
+    gram.refuse_no_kernel()
+    gram.refuse_beyond_memory(4 if single else 8)
+    tiles = gram.cut(single=single)
+    rows = np.zeros(gram.shape, np.float32 if single else np.float64)
+    is_scaled = s is not None and bool(np.any(s != 1.0))
+    scale = np.ones(0) if s is None else s.astype(rows.dtype)
+
+    def fill(block: Block) -> None:
+        # Rows of the upper triangle, which LAPACK reads as columns of the lower one.
+        place = rows[block.rows, block.columns]
+        if is_scaled:
+            np.multiply(scale[block.rows, None], tiles.tile(block), out=place)
+            place *= scale[block.columns]
+        else:
+            place[...] = tiles.tile(block)
+
+    engine = gram.engine
+    Threads().over(fill, tiles.blocks(), getattr(engine, "progress", None))
+    return rows.T

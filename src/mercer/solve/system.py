@@ -13,7 +13,7 @@ from mercer.display import warn
 from mercer.errors import InvalidInput, InvalidParameter, ToleranceNotMet
 from mercer.gram import Gram
 from mercer.kernels.bounds import gamma
-from mercer.solve.saddle import TINY, Answer, Saddle, entry_error
+from mercer.solve.saddle import TINY, Saddle, SaddleSolution, entry_error
 
 UNIT = float(np.finfo(float).eps) / 2
 
@@ -113,7 +113,7 @@ def _columns(null_space: Array | None, n: int) -> Array:
     return null_space
 
 
-def _backward_error(saddle: Saddle, shift: float, rhs: Array, answer: Answer) -> float:
+def _backward_error(saddle: Saddle, shift: float, rhs: Array, answer: SaddleSolution) -> float:
     """Bound the backward error of an answer, for the matrix of exact values.
 
     Lengths are of columns in units of their largest entry, whose squares are doubles.

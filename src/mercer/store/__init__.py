@@ -1,6 +1,6 @@
 """Plain state on disk: JSON, raw arrays and checksums, no pickle."""
 
-from mercer.store.file import written as written
-from mercer.store.models import about as about
-from mercer.store.models import load as load
-from mercer.store.models import save as save
+from mercer.store.file import about as about
+from mercer.store.file import load as load
+from mercer.store.file import save as save
+from mercer.store.file import write_whole as write_whole

@@ -1,4 +1,4 @@
-"""The bytes of a stored model, written so that a file is whole or not there, and checked first.
+"""Models on disk: a file is whole or not there, says what it holds, and nothing in it is code.
 
 A file is ``prefix, header, arrays, sum``. The prefix holds the magic bytes, the version of the
 format, the length of the header and the size of the file; the sum covers everything before it.
@@ -13,8 +13,9 @@ import secrets
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from importlib import import_module
 from io import BufferedReader
-from math import prod
+from math import isfinite, prod
 from pathlib import Path
 from struct import Struct
 from threading import Lock
@@ -23,8 +24,12 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.errors import CorruptFile, NotSaved, UnreadableFile
-from mercer.store.packing import PLAIN, aligned
+from mercer.data.source import in_one_line, regular
+from mercer.errors import CorruptFile, NotSaved, NotStorable, UnreadableFile
+from mercer.store.packing import PLAIN, Arrays, Taken, aligned_size, unpack
+
+WRONG = (LookupError, TypeError, ValueError, AttributeError, RecursionError, OverflowError)
+"""What contents that make no sense raise, where they are put together."""
 
 MAGIC = b"\x89MERCER\n"
 FORMAT = 1
@@ -41,16 +46,91 @@ _beginning = Lock()
 _unfinished: set[Path] = set()
 
 
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file, which holds the old model or the new one at any moment.
+
+    Parameters are what ``get_params`` returns, the rest of the model's attributes is its state.
+    Kernels are kept in their written form. A model that holds a Python function is refused by
+    the name of what holds it.
+    """
+    arrays = Arrays()
+    try:
+        tree = arrays.packed(model, type(model).__name__)
+    except RecursionError:
+        raise NotStorable(
+            f"{type(model).__name__} is nested too deeply to be written as data"
+        ) from None
+    header = json.dumps(
+        {
+            "about": _about(model),
+            "versions": {"mercer": import_module("mercer").__version__, "numpy": np.__version__},
+            "model": tree,
+            "arrays": arrays.described,
+        },
+        allow_nan=False,
+    ).encode()
+    write_whole(path, parts_of(header, arrays.kept))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Return the model of a file, after its sizes and its sum were found to be right.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> import mercer as mc
+    >>> model = mc.KernelPCA(1, kernel=mc.Gaussian(0.5)).fit([[0.0], [1.0], [3.0]])
+    >>> with TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model.mercer")
+    ...     again = load(f"{folder}/model.mercer")
+    >>> np.array_equal(again.transform([[2.0]]), model.transform([[2.0]]))
+    True
+    """
+    place = regular(path)
+    with place.open("rb") as file:
+        header, start = check_header(file, place.name)
+        arrays = [array_of(file, about, start, place.name) for about in header["arrays"]]
+    try:
+        return unpack(header["model"], Taken(arrays))
+    except CorruptFile as error:
+        raise CorruptFile(f"{place.name}: {error}") from error
+    except WRONG as error:
+        raise CorruptFile(
+            f"{place.name} is whole but cannot be understood ({in_one_line(error)}); it was "
+            f"written by mercer {header['versions'].get('mercer')}: load it with that version"
+        ) from error
+
+
+def about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what a file says of its model: class, kernel, inertias and their errors, versions."""
+    place = regular(path)
+    with place.open("rb") as file:
+        header, _ = check_header(file, place.name)
+    return {**header["about"], "versions": header["versions"]}
+
+
+def _about(model: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = {"class": type(model).__name__}
+    kernel = getattr(model, "kernel_", getattr(model, "kernel", None))
+    if kernel is not None:
+        facts["kernel"] = str(kernel)
+    spectrum = getattr(model, "spectrum_", None)
+    if spectrum is not None:
+        facts["values"] = np.asarray(spectrum.values).tolist()
+        facts["errors"] = [e if isfinite(e) else None for e in np.asarray(spectrum.errors).tolist()]
+        facts["individuals"] = len(spectrum.vectors)
+        facts["psd"], facts["method"] = spectrum.psd, spectrum.how.method
+    return facts
+
+
 def parts_of(header: bytes, arrays: list[Array]) -> Iterator[bytes | memoryview]:
     """Yield the parts of a file in their order, the sum of all of them last."""
-    start = aligned(PREFIX.size + len(header))
-    data = sum(aligned(a.nbytes) for a in arrays)
+    start = aligned_size(PREFIX.size + len(header))
+    data = sum(aligned_size(a.nbytes) for a in arrays)
     total = hashlib.sha256()
     for part in (
         PREFIX.pack(MAGIC, FORMAT, len(header), start + data + SUM),
         header,
         bytes(start - PREFIX.size - len(header)),
-        *(part for a in arrays for part in (_bytes(a), bytes(aligned(a.nbytes) - a.nbytes))),
+        *(part for a in arrays for part in (_bytes(a), bytes(aligned_size(a.nbytes) - a.nbytes))),
     ):
         total.update(part)
         yield part
@@ -61,7 +141,7 @@ def _bytes(array: Array) -> memoryview:
     return array.reshape(-1).view(np.uint8).data
 
 
-def checked(file: BufferedReader, name: str) -> tuple[dict[str, Any], int]:
+def check_header(file: BufferedReader, name: str) -> tuple[dict[str, Any], int]:
     """Return the header of a file and where its arrays begin, if its sum is right."""
     size = os.fstat(file.fileno()).st_size
     start = file.read(PREFIX.size)
@@ -75,7 +155,7 @@ def checked(file: BufferedReader, name: str) -> tuple[dict[str, Any], int]:
             f"{name} has format {version}, and this version of mercer reads up to {FORMAT}: "
             "install a newer one (or the file is damaged)"
         )
-    if declared != size or aligned(PREFIX.size + length) + SUM > size:
+    if declared != size or aligned_size(PREFIX.size + length) + SUM > size:
         raise CorruptFile(
             f"{name} has {size:,} bytes and should have {declared:,}: it was cut short or damaged"
         )
@@ -95,7 +175,7 @@ def checked(file: BufferedReader, name: str) -> tuple[dict[str, Any], int]:
             raise ValueError(f"its {wrong[0]!r} is no {KINDS[wrong[0]].__name__}")
     except (ValueError, AttributeError, RecursionError) as error:
         raise CorruptFile(f"{name} has no readable header: {error}") from error
-    return header, aligned(PREFIX.size + length)
+    return header, aligned_size(PREFIX.size + length)
 
 
 def array_of(file: BufferedReader, about: dict[str, Any], start: int, name: str) -> Array:
@@ -123,7 +203,7 @@ def array_of(file: BufferedReader, about: dict[str, Any], start: int, name: str)
         raise CorruptFile(f"{name} describes an array that makes no sense: {error}") from error
 
 
-def written(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview]) -> None:
+def write_whole(path: str | os.PathLike[str], parts: Iterable[bytes | memoryview]) -> None:
     """Write a file so that at every moment it is the old one or the new one, whole.
 
     The parts go to another file of the same folder, which takes the name once it is on the disk.

@@ -35,7 +35,7 @@ SPARSE: dict[str, Any] = {c.__name__: c for c in (csc_array, csc_matrix, csr_arr
 SEQUENCES: dict[str, Any] = {"list": list, "tuple": tuple, "set": set, "frozenset": frozenset}
 
 
-def aligned(size: int) -> int:
+def aligned_size(size: int) -> int:
     """Return a size rounded up to where the next array may begin."""
     return -(-size // ALIGNED) * ALIGNED
 
@@ -129,7 +129,7 @@ class Arrays:
             self.described.append(
                 {"dtype": plain.dtype.str, "shape": shape, "order": order, "offset": self.size}
             )
-            self.size = aligned(self.size + plain.nbytes)
+            self.size = aligned_size(self.size + plain.nbytes)
         return self._known[key]
 
 
@@ -150,25 +150,25 @@ class Taken:
         return array
 
 
-def unpacked(tree: Any, arrays: Taken) -> Any:
+def unpack(tree: Any, arrays: Taken) -> Any:
     """Return the value that `Arrays.packed` made JSON of."""
     if not isinstance(tree, dict):
         return tree
     ((kind, content),) = tree.items()
     if kind in SEQUENCES:
-        return SEQUENCES[kind](unpacked(v, arrays) for v in content)
+        return SEQUENCES[kind](unpack(v, arrays) for v in content)
     if kind not in READERS:
         raise CorruptFile(f"a stored model holds a {kind!r}, which this version does not know")
     return READERS[kind](content, arrays)
 
 
 def _named(parts: dict[str, Any], arrays: Taken) -> dict[str, Any]:
-    return {name: unpacked(v, arrays) for name, v in parts.items()}
+    return {name: unpack(v, arrays) for name, v in parts.items()}
 
 
 def _objects(content: Any, arrays: Taken) -> Array:
     dtype, shape, items = np.dtype(content[0]), content[1], content[2]
-    held = [unpacked(item, arrays) for item in items]
+    held = [unpack(item, arrays) for item in items]
     widest = max((len(item) for item in held if isinstance(item, str)), default=0)
     # A declared width of text is taken for every item, whatever they hold.
     if dtype.kind not in "OU" or (dtype.kind == "U" and dtype.itemsize > 4 * max(widest, WIDEST)):
@@ -197,7 +197,7 @@ def _sparse(content: Any, arrays: Taken) -> Any:
     name, parts, shape = content
     if name not in SPARSE:
         raise CorruptFile(f"a stored model names {name!r}, which is no class of sparse matrices")
-    return SPARSE[name](tuple(unpacked(part, arrays) for part in parts), tuple(shape))
+    return SPARSE[name](tuple(unpack(part, arrays) for part in parts), tuple(shape))
 
 
 def _name(cls: type, place: str) -> str:
@@ -264,16 +264,16 @@ READERS: dict[str, Callable[[Any, Taken], Any]] = {
     "array": lambda place, arrays: arrays[place],
     "scalar": lambda place, arrays: arrays[place][()],
     "float": lambda text, _: float(text),
-    "complex": lambda parts, arrays: complex(*(unpacked(p, arrays) for p in parts)),
-    "dict": lambda pairs, arrays: {unpacked(k, arrays): unpacked(v, arrays) for k, v in pairs},
+    "complex": lambda parts, arrays: complex(*(unpack(p, arrays) for p in parts)),
+    "dict": lambda pairs, arrays: {unpack(k, arrays): unpack(v, arrays) for k, v in pairs},
     "objects": _objects,
     "kernel": lambda text, _: parsed(text),
-    "paired": lambda parts, arrays: Paired(*(unpacked(p, arrays) for p in parts)),
+    "paired": lambda parts, arrays: Paired(*(unpack(p, arrays) for p in parts)),
     "sparse": _sparse,
     "enum": lambda names, _: _class(names[0], lambda cls: issubclass(cls, Enum))[names[1]],
     "value": lambda parts, arrays: _class(parts[0], _has_fields)(**_named(parts[1], arrays)),
     "made": lambda parts, arrays: _class(parts[0], _says_how)(
-        *(unpacked(part, arrays) for part in parts[1])
+        *(unpack(part, arrays) for part in parts[1])
     ),
     "object": _object,
     "model": _model,

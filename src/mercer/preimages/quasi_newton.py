@@ -7,8 +7,8 @@ import numpy as np
 from mercer.check import Array
 from mercer.errors import InvalidInput
 from mercer.kernels.pairs import Aligned
-from mercer.preimages.radial import Found
-from mercer.preimages.targets import CANCELLED, Targets
+from mercer.preimages.feature_targets import CANCELLED, Targets
+from mercer.preimages.fixed_point import Attempt
 
 MEMORY = 6
 """Steps that a quasi-Newton direction remembers."""
@@ -23,7 +23,7 @@ HALVINGS = 30
 """A step that does not go down after so many halvings is none."""
 
 
-def descend(targets: Targets, starts: Array, *, steps: int, tol: float) -> Found:
+def descend(targets: Targets, starts: Array, *, steps: int, tol: float) -> Attempt:
     r"""Minimise the squared distance to each target by quasi-Newton steps from a start.
 
     .. math:: \nabla_x \|\varphi(x) - P\|^2 = 2 \nabla_1 k(x, x) - 2 \sum_i g_i \nabla_1 k(x, x_i)
@@ -43,7 +43,7 @@ def descend(targets: Targets, starts: Array, *, steps: int, tol: float) -> Found
             valley.box = targets.points.min(axis=0) / scale, targets.points.max(axis=0) / scale
             z, converged[rows] = _descent(valley, valley.kept(starts[rows] / scale), steps, tol)
         found[rows] = z * scale
-    return Found(found, converged)
+    return Attempt(found, converged)
 
 
 class _Valley:

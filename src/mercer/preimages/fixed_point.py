@@ -1,15 +1,20 @@
-"""Pre-images for functions of a distance: a fixed point, and positions from distances."""
+"""Pre-images of kernels that are functions of a distance: a fixed point, or by distances."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from mercer.check import Array
+from mercer.kernels.base import Kernel
+from mercer.kernels.pairs import INNER, Aligned, Scale
 from mercer.kernels.squares import squared_distances
-from mercer.preimages.profile import Profile
-from mercer.preimages.targets import CANCELLED, Targets
+from mercer.preimages.feature_targets import CANCELLED, Targets
+
+DOUBLINGS, BISECTIONS = 80, 60
+"""How often an interval grows until it holds a root, and shrinks around it: to a double's end."""
 
 SHORTEST = 1e-9
 """Distances below this share of the usual one are taken to be it: a kink has no slope at 0."""
@@ -21,7 +26,120 @@ HALVINGS = 30
 """A step that still goes down after so many halvings is none: the point is the best it can be."""
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True)
+class DistanceProfile:
+    r"""A kernel as a function of the squared distance of points in units of lengths.
+
+    .. math:: k(x, y) = h(s), \quad s = \textstyle\sum_j ((x_j - y_j)/\ell_j)^2
+
+    >>> from mercer import Gaussian, Matern
+    >>> found = profile_of(0.5 * Gaussian(2.0) + Matern(1.5, 1.0) * Gaussian(3.0), 2)
+    >>> s, step = np.array([0.0, 1.0, 4.0]), 1e-6
+    >>> np.allclose(found.slope(s[1:], 1e-9),
+    ...             (found.value(s[1:] + step) - found.value(s[1:] - step)) / (2 * step))
+    True
+    >>> np.allclose(found.inverse(found.value(s)), s)
+    True
+    """
+
+    kernel: Kernel
+    lengths: Array
+
+    def _pairs(self, squares: Array) -> OnLine:
+        r = np.sqrt(squares).reshape(-1, 1)
+        return OnLine(r, np.zeros_like(r), len(self.lengths), squares.reshape(-1))
+
+    def value(self, s: Array) -> Array:
+        """Return h(s)."""
+        return np.asarray(self.kernel.evaluate(self._pairs(s))).reshape(s.shape)
+
+    def slope(self, s: Array, smallest: float) -> Array:
+        """Return h'(s), at distances below the smallest what it is there."""
+        squares = np.maximum(s, smallest**2)
+        slopes = np.asarray(self.kernel.evaluate_slopes(self._pairs(squares)))[:, 0]
+        along: Array = slopes.reshape(s.shape) / (2.0 * np.sqrt(squares))
+        return along
+
+    def inverse(self, values: Array, unit: float = 1.0) -> Array:
+        """Return s with h(s) as given: 0 for values too large, infinity for values too small.
+
+        ``unit`` is a usual distance, at which the search begins.
+        """
+        low, high = np.zeros(values.shape), np.full(values.shape, unit)  # distances, not squares
+        for _ in range(DOUBLINGS):
+            is_short = self.value(high**2) > values
+            if not is_short.any():
+                break
+            low, high = np.where(is_short, high, low), np.where(is_short, 2.0 * high, high)
+        is_out = self.value(high**2) > values
+        for _ in range(BISECTIONS):
+            middle = 0.5 * (low + high)
+            is_beyond = self.value(middle**2) > values
+            low, high = np.where(is_beyond, middle, low), np.where(is_beyond, high, middle)
+        return np.where(is_out, np.inf, np.where(low > 0.0, (0.5 * (low + high)) ** 2, 0.0))
+
+
+def profile_of(kernel: Kernel, columns: int) -> DistanceProfile | None:
+    """Return a kernel on points of so many coordinates as a function of a distance, if it is one.
+
+    >>> from mercer import Gaussian, Laplacian, Linear
+    >>> profile_of(Linear().gaussian(2.0) + Gaussian((1.0, 3.0)), 2) is None
+    True
+    >>> profile_of(Gaussian((2.0, 6.0)) * Gaussian((1.0, 3.0)), 2).lengths
+    array([1., 3.])
+    >>> profile_of(Laplacian(norm=1.0), 2) is None, profile_of(Laplacian(norm=2.0), 2) is None
+    (True, False)
+    """
+    asked = kernel.asks(columns)
+    if not asked or INNER in asked:
+        return None
+    shapes = [np.broadcast_to(np.divide(s, np.ravel(s)[0]), columns) for s in asked]
+    if any(not np.allclose(shape, shapes[0], rtol=1e-12) for shape in shapes):
+        return None
+    return DistanceProfile(kernel, np.array(shapes[0]))
+
+
+class OnLine(Aligned):
+    """Pairs of points of the line, in place of pairs of a space that are as far apart.
+
+    Lengths of coordinates are proportional to each other, so that the first one decides.
+    """
+
+    def __init__(
+        self, x: Array, y: Array | None, columns: int, squares: Array | None = None
+    ) -> None:
+        super().__init__(x, y)
+        self.stands_for = columns
+        self.squares = np.zeros(len(x)) if squares is None else squares
+
+    @property
+    def columns(self) -> int:
+        return self.stands_for
+
+    def sides(self, scale: Scale = 1.0) -> tuple[Array, Array, Array]:
+        a, b = self.vectors
+        return a, b, np.array([_first(scale)])
+
+    def squared_distance(self, scale: Scale = 1.0) -> Array:
+        scaled: Array = self.squares / _first(scale) ** 2
+        return scaled
+
+    def distance(self, norm: float, scale: Scale = 1.0) -> Array:
+        scaled: Array = np.sqrt(self.squares) / _first(scale)
+        return scaled
+
+    def left(self) -> Aligned:
+        return self._once("left", lambda: OnLine(self.vectors[0], None, self.stands_for))
+
+    def right(self) -> Aligned:
+        return self._once("right", lambda: OnLine(self.vectors[1], None, self.stands_for))
+
+
+def _first(scale: Scale) -> float:
+    return scale[0] if isinstance(scale, tuple) else scale
+
+
+class Attempt(NamedTuple):
     """Points, one for each target, and whether the search for each came to its end."""
 
     points: Array
@@ -35,8 +153,8 @@ def usual_distance(points: Array) -> float:
 
 
 def fixed_point(
-    targets: Targets, profile: Profile, starts: Array, *, steps: int, tol: float
-) -> Found:
+    targets: Targets, profile: DistanceProfile, starts: Array, *, steps: int, tol: float
+) -> Attempt:
     r"""Climb to a point where the sum of kernels is stationary, from a start for each target.
 
     .. math:: x \leftarrow \frac{\sum_i g_i h'(s_i)\, x_i}{\sum_i g_i h'(s_i)}, \quad
@@ -53,16 +171,16 @@ def fixed_point(
     for rows in targets.rows(5):
         climber = _Climber(profile, Y, targets.weights(rows), unit)
         x[rows], converged[rows] = climber.climb(x[rows], steps, tol * unit)
-    return Found(x * profile.lengths, converged)
+    return Attempt(x * profile.lengths, converged)
 
 
 class _Climber:
     """The search of some targets at once."""
 
-    def __init__(self, profile: Profile, Y: Array, weights: Array, unit: float) -> None:
+    def __init__(self, profile: DistanceProfile, Y: Array, weights: Array, unit: float) -> None:
         self.profile, self.Y, self.weights, self.unit = profile, Y, weights, unit
 
-    def climb(self, x: Array, steps: int, tol: float) -> Found:
+    def climb(self, x: Array, steps: int, tol: float) -> Attempt:
         x, converged = x.copy(), np.zeros(len(x), dtype=bool)
         active = np.arange(len(x))
         state = self._state(x, active)
@@ -76,7 +194,7 @@ class _Climber:
             converged[active] = np.sqrt(np.sum(move**2, axis=1)) <= tol
             if is_still.any():
                 active, state = active[~is_still], state.of(~is_still)
-        return Found(x, converged)
+        return Attempt(x, converged)
 
     def _state(self, x: Array, which: Array) -> _State:
         squares = np.maximum(squared_distances(x, self.Y), 0.0)
@@ -124,7 +242,7 @@ class _State(NamedTuple):
             part[rows] = other
 
 
-def by_distances(targets: Targets, profile: Profile, neighbours: int) -> Found:
+def by_distances(targets: Targets, profile: DistanceProfile, neighbours: int) -> Attempt:
     r"""Place points by their distances to the nearest individuals (Kwok and Tsang, 2004).
 
     .. math:: h(s_i) = h(0) - \tfrac12 \|P - \varphi(x_i)\|^2, \quad
@@ -147,10 +265,10 @@ def by_distances(targets: Targets, profile: Profile, neighbours: int) -> Found:
         is_better = squares < smallest
         best = np.where(is_better[:, None], x, best)
         smallest = np.minimum(squares, smallest)
-    return Found(best, np.isfinite(s).sum(axis=1) >= 2)
+    return Attempt(best, np.isfinite(s).sum(axis=1) >= 2)
 
 
-def _input_squares(targets: Targets, profile: Profile, chosen: Array, unit: float) -> Array:
+def _input_squares(targets: Targets, profile: DistanceProfile, chosen: Array, unit: float) -> Array:
     """Return the squared distances at which the kernel has the distances that features have."""
     squares = np.empty(chosen.shape)
     for rows in targets.rows():

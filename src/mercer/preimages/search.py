@@ -1,4 +1,4 @@
-"""Points of the input space for coordinates on the axes of a kernel PCA, by several methods."""
+"""Points of the input space for coordinates on the axes of a kernel PCA, found or learned."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, number, real_array, whole
+from mercer.check import Array, nonnegative, number, real_array, whole
 from mercer.display import Shown
-from mercer.errors import InvalidInput, NotDifferentiable
+from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable
 from mercer.estimator import as_kernel, one_of, require_fit
+from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned
 from mercer.kernels.radial import Gaussian
-from mercer.preimages.descent import descend
-from mercer.preimages.learned import Learned
-from mercer.preimages.profile import Profile, profile_of
-from mercer.preimages.radial import Found, by_distances, fixed_point
-from mercer.preimages.targets import Sections, Targets
+from mercer.preimages.feature_targets import Sections, Targets
+from mercer.preimages.fixed_point import (
+    Attempt,
+    DistanceProfile,
+    by_distances,
+    fixed_point,
+    profile_of,
+)
+from mercer.preimages.quasi_newton import descend
 from mercer.progress import Progress, followed
 
 METHODS = ("auto", "exact", "fixed_point", "distances", "descent", "ridge")
@@ -29,6 +34,12 @@ STEPS = 200
 
 TOL = 1e-8
 """A step below this share of the spread of the individuals ends a search."""
+
+MOST = 3_000
+"""Individuals from which a map is learned; of more, as many spread over them all."""
+
+PENALTIES = np.logspace(-14.0, 0.0, 29)
+"""Penalties that are tried, as shares of the largest eigenvalue."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,7 +171,7 @@ def _found(  # noqa: PLR0913  (what a search needs, and a regression)
         found = search.descent(targets, learned())
     else:
         points = learned()
-        found = Found(points, np.ones(len(points), dtype=bool))
+        found = Attempt(points, np.ones(len(points), dtype=bool))
     squares = targets.squares(found.points)
     return PreImages(
         found.points + search.sections.origin,
@@ -210,7 +221,7 @@ class _Search:
         return self.sections.kernel
 
     @property
-    def profile(self) -> Profile:
+    def profile(self) -> DistanceProfile:
         profile = profile_of(self.kernel, self.sections.points.shape[1])
         if profile is None:
             raise InvalidInput(
@@ -233,7 +244,7 @@ class _Search:
             return False
         return True
 
-    def exact(self, targets: Targets) -> Found:
+    def exact(self, targets: Targets) -> Attempt:
         """Return the sum of the points in place of the sum of their features."""
         if not self.kernel.is_affine:
             raise InvalidInput(
@@ -242,9 +253,9 @@ class _Search:
             )
         parts = np.column_stack([self.sections.barycentre, self.sections.axes])
         images = parts.T @ self.sections.points
-        return Found(images[0] + targets.scores @ images[1:], np.ones(len(targets), dtype=bool))
+        return Attempt(images[0] + targets.scores @ images[1:], np.ones(len(targets), dtype=bool))
 
-    def fixed_point(self, targets: Targets) -> Found:
+    def fixed_point(self, targets: Targets) -> Attempt:
         profile = self.profile
         near = targets.points[targets.nearest(self.starts)]
         starts = [near[:, j] for j in range(near.shape[1])]
@@ -268,16 +279,87 @@ class _Search:
             if self.tell is not None:
                 self.tell(done, len(starts))
 
-    def descent(self, targets: Targets, learned: Array) -> Found:
+    def descent(self, targets: Targets, learned: Array) -> Attempt:
         near = targets.points[targets.nearest(self.starts)]
         starts = [learned, *(near[:, j] for j in range(near.shape[1]))]
         ends = [descend(targets, s, steps=self.steps, tol=self.tol) for s in self._told(starts)]
         return nearest_of(targets, ends)
 
 
-def nearest_of(targets: Targets, candidates: list[Found]) -> Found:
+def nearest_of(targets: Targets, candidates: list[Attempt]) -> Attempt:
     """Return for each target the candidate whose feature is nearest to it."""
     squares = np.array([targets.squares(c.points).values for c in candidates])
     best, at = np.argmin(squares, axis=0), np.arange(len(targets))
     points = np.array([c.points for c in candidates])[best, at]
-    return Found(points, np.array([c.converged for c in candidates])[best, at])
+    return Attempt(points, np.array([c.converged for c in candidates])[best, at])
+
+
+class Learned:
+    r"""A map from coordinates to points, fitted by kernel ridge regression.
+
+    .. math:: \min_g \sum_i w_i \|x_i - \bar x - g(F_i)\|^2 + \gamma \|g\|^2, \quad
+        g(f) = k(f, F)\, W^{1/2} (W^{1/2} K W^{1/2} + \gamma I)^{-1} W^{1/2} (X - 1\bar x^\top)
+
+    Without a penalty γ, the one whose error on individuals left out one at a time is smallest is
+    taken; scikit-learn's ``alpha`` is nγ.
+
+    >>> from mercer import Gaussian
+    >>> f = np.linspace(-1.0, 1.0, 20)[:, None]
+    >>> curve = Learned(Gaussian(0.5), f, np.column_stack([f, f**2]), np.full(20, 0.05))
+    >>> np.allclose(curve(np.array([[0.3]])), [[0.3, 0.09]], atol=1e-3)
+    True
+
+    Bakır, Weston and Schölkopf (2004).
+    """
+
+    def __init__(
+        self, kernel: Kernel, F: Array, X: Array, weights: Array, penalty: float | None = None
+    ) -> None:
+        chosen = spread(np.flatnonzero(weights > 0))
+        w = weights[chosen] / weights[chosen].sum()
+        self.F, self.centre = F[chosen], w @ X[chosen]
+        gram = Gram(kernel, self.F)
+        self.kernel, roots = gram.kernel, np.sqrt(w)[:, None]
+        values, vectors = np.linalg.eigh(roots * gram.dense() * roots.T)
+        values = np.maximum(values, 0.0)
+        images = vectors.T @ (roots * (X[chosen] - self.centre))
+        if penalty is None:
+            self.penalty = _best_penalty(values, vectors, images)
+        else:
+            self.penalty = nonnegative(penalty, "penalty")
+        if values[0] + self.penalty <= 0.0:
+            raise InvalidParameter("penalty must be > 0: the kernel of the coordinates is singular")
+        self.weights = roots * (vectors @ (images / (values + self.penalty)[:, None]))
+
+    def __call__(self, f: Array) -> Array:
+        points = Gram(self.kernel, f, self.F).product(self.weights)
+        points += self.centre
+        return points
+
+
+def _best_penalty(values: Array, vectors: Array, images: Array) -> float:
+    """Return the penalty with the smallest error on individuals left out one at a time.
+
+    With the hat matrix S, the residual of an individual left out is r/(1 - S_ii) (Allen's PRESS).
+    """
+    best, smallest = np.inf, np.inf
+    for penalty in (float(values[-1]) or 1.0) * PENALTIES:
+        left = penalty / (values + penalty)
+        residuals = vectors @ (left[:, None] * images)
+        freedom = np.maximum((vectors**2) @ left, np.finfo(float).eps)
+        error = float(np.sum((residuals / freedom[:, None]) ** 2))
+        if error < smallest:
+            best, smallest = float(penalty), error
+    return best
+
+
+def spread(rows: Array) -> Array:
+    """Return at most `MOST` of some rows, evenly spread over them.
+
+    >>> len(spread(np.arange(10_000))), spread(np.arange(3))
+    (3000, array([0, 1, 2]))
+    """
+    if len(rows) <= MOST:
+        return rows
+    chosen: Array = rows[np.linspace(0, len(rows) - 1, MOST).round().astype(int)]
+    return chosen
