@@ -306,7 +306,8 @@ class Explained:
 
     so that an iteration for variances may end where this is `ACCURACY` of k(x, x).
 
-    >>> from mercer import Delta, Gram
+    >>> from mercer.kernels import Delta
+    >>> from mercer import Gram
     >>> saddle = Saddle(Gram(Delta(), [0, 1]), np.ones((2, 1)))
     >>> of = Explained(saddle, np.ones(2), 1.0)
     >>> of.variances(np.ones(1), np.array([[1.0], [0.0]]), np.ones((1, 1)))
