@@ -25,7 +25,7 @@ from mercer.cli import report as report_command
 from mercer.cli.commands import DEMOS, SHOWN
 from mercer.cli.completion import commands_of, script
 from mercer.cli.errors import FLAGS, WORDS, code_of, in_flags, refusal
-from mercer.cli.parser import parser
+from mercer.cli.parser import parser, with_command
 from mercer.cli.tables import csv_bytes
 from mercer.data.dialect import has_nul
 from mercer.datasets.embedded import FOLDER
@@ -103,7 +103,7 @@ def test_alone_it_prints_six_examples_and_is_content(run: Any) -> None:
 def test_the_examples_name_flags_that_exist() -> None:
     for line in EXAMPLES.splitlines():
         words = line.split("  ")[0].split()
-        parser().parse_args(words[1:])
+        parser().parse_args(with_command(words[1:]))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -254,7 +254,7 @@ def test_weights_columns_and_rows_are_chosen(run: Any, table: Path) -> None:
     read = mc.read(table, "table")
     x, w = read.matrix()[:, :3], read.column("w").values
     answer = run(
-        "fit", table, "--method", "pca", "--weights", "w", "--sup-rows", "row3,0", "--json"
+        "fit", table, "--method", "pca", "--weights", "w", "--sup-rows", "row3,1", "--json"
     )
     kept = [i for i in range(12) if i not in (0, 3)]
     model = mc.PCA().fit(x[kept], sample_weight=w[kept])
@@ -266,7 +266,7 @@ def test_weights_columns_and_rows_are_chosen(run: Any, table: Path) -> None:
 
 
 def test_supplementary_rows_are_projected(run: Any, table: Path) -> None:
-    flags = ["--method", "pca", "--sup-cols", "w", "--sup-rows", "10-11", "--coords", "-"]
+    flags = ["--method", "pca", "--sup-cols", "w", "--sup-rows", "11-12", "--coords", "-"]
     rows = run("fit", table, *flags).rows
     x = mc.read(table, "table").matrix()[:, :3]
     assert [row["supplementary"] for row in rows] == ["0"] * 10 + ["1"] * 2
@@ -363,9 +363,12 @@ def test_project_asks_only_for_the_numbers_it_needs(run: Any, table: Path, tmp_p
     new.write_text("a,b,c,other\n1,2,3,\n4,5,6,7\n")
     assert run("project", model, new).code == 0
     new.write_text("a,b,c,other\n1,,3,1\n4,5,6,7\n")
-    assert run("project", model, new).code == 3
+    assert run("project", model, new, "--strict").code == 3
     assert len(run("project", model, new, "--drop-na").rows) == 1
     filled = run("project", model, new, "--impute", "mean").rows[0]
+    usual = run("project", model, new)
+    assert usual.rows[0] == filled
+    assert "1 missing number was replaced by the means of the fit" in usual.err
     mean = mc.read(table, "table").column("b").values.mean().item()
     new.write_text(f"a,b,c\n1,{mean!r},3\n")  # alone, or in company
     alone = run("project", model, new).rows[0]
@@ -539,7 +542,7 @@ def test_report_hands_over_rows_that_took_no_part_and_how_the_file_was_read(
     run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report_command, "writer", lambda: fake_page)
-    flags = ["--sup-rows", "0-2", "--drop", "w", "--factor", "kind", "--max-mb", 7]
+    flags = ["--sup-rows", "1-3", "--drop", "w", "--factor", "kind", "--max-mb", 7]
     answer = run("report", table, *flags, "--permutations", 0, "--out", tmp_path / "p.html")
     assert answer.code == 0, answer.err
     seen = fake_page.seen  # type: ignore[attr-defined]
@@ -609,12 +612,13 @@ def test_a_missing_category_is_filled_or_a_level_as_asked(run: Any, tmp_path: Pa
     path.write_text("x,team\n" + "".join(f"{i % 7},{'abb'[i % 3]}\n" for i in range(12)) + "3,\n")
     new.write_text("x,team\n1,a\n2,\n")
     columns = ("--kernel", "columns()")
-    refused = run("fit", path, *columns)
+    refused = run("fit", path, *columns, "--strict")
     assert refused.code == 3
     assert "make a level of missing categories: --impute level" in refused.err
     model = tmp_path / "model.mercer"
     assert run("fit", path, *columns, "--impute", "level", "--out", model).code == 0
     assert len(run("project", model, new, "--impute", "level").rows) == 2
+    assert len(run("project", model, new).rows) == 2
     assert len(run("project", model, new, "--drop-na").rows) == 1
     assert run("project", model, new, "--impute", "mode").code == 2
     assert run("fit", path, *columns, "--impute", "mode").code == 0
@@ -766,7 +770,7 @@ def test_the_plan_of_a_projection_and_of_a_report(
     ("text", "flags", "code", "words"),
     [
         ("a,b\n1,2\n3,oops\n5,6\n7,8\n", [], 3, ["bad.csv", "oops"]),
-        ("a,b\n1,\n3,4\n", [], 3, ["bad.csv", '"b"', "--drop-na", "--impute mean"]),
+        ("a,b\n1,\n3,4\n", ["--strict"], 3, ["bad.csv", '"b"', "--drop-na", "--impute mean"]),
         ("", [], 3, ["bad.csv", "empty"]),
         ("name\nx\ny\n", [], 2, ["bad.csv", "3 strings", "--kernel"]),
         ("name,city\nx,u\ny,v\n", [], 3, ["bad.csv", "no column of numbers"]),
@@ -777,11 +781,11 @@ def test_the_plan_of_a_projection_and_of_a_report(
         ("a,b\n1,2\n3,4\n", ["--rank", "0"], 2, ["--rank", "found 0"]),
         ("a,b\n1,2\n3,4\n", ["--method", "pca", "--nystrom", "0"], 2, ["--nystrom"]),
         ("a,b\n1,2\n3,4\n", ["--nystrom", "0"], 2, ["0"]),
-        ("a,\033[2J\n1,2\n3,\n", [], 3, ["\\x1b[2J"]),
+        ("a,\033[2J\n1,2\n3,\n", ["--strict"], 3, ["\\x1b[2J"]),
         ("a,b\n1,2\n3,4\n", ["--kernel", "gaussian(bandwidth=-1)"], 2, ["--kernel", "bandwidth"]),
         ("a,b\n1,2\n3,4\n", ["--kernel", "__import__('os')"], 2, ["--kernel"]),
         ("a,b\n1,2\n3,4\n", ["--sup-cols", "z"], 2, ['"z"', '"a"']),
-        ("a,b\n1,2\n3,4\n", ["--sup-rows", "9"], 2, ["no row 9", "0 to 1"]),
+        ("a,b\n1,2\n3,4\n", ["--sup-rows", "9"], 2, ["no row 9", "1 to 2"]),
         ("a,b\n1,2\n3,4\n", ["--method", "pca", "--nystrom", "3"], 2, ["--nystrom", "kpca"]),
         ("a,b\n1,2\n3,4\n", ["--kernel", "sigmoid(scale=1,offset=-9)"], 4, ["semidefinite"]),
     ],

@@ -185,7 +185,7 @@ def test_a_first_column_that_counts_names_the_rows_and_any_other_is_a_number(fil
 
 def test_missing_numbers_are_an_error_that_counts_them_and_names_their_columns(file: Any) -> None:
     path = file("name,x,y\na,1,NA\nb,,2\nc,3,4\nd,5,\n")
-    expected = r'3 numbers are missing, in columns "y" \(2\), "x" \(1\), the first in row 0 \("a"\)'
+    expected = r'3 numbers are missing, in columns "y" \(2\), "x" \(1\), the first in row 1 \("a"\)'
     with pytest.raises(mc.errors.InvalidInput, match=expected):
         read(path)
     dropped = read(path, "table", missing="drop")
@@ -217,7 +217,7 @@ def test_a_policy_never_puts_zero_nor_leaves_nothing() -> None:
         settled(empty, "mean")
     with pytest.raises(mc.errors.InvalidInput, match="every row lacks a number"):
         settled(empty, "drop")
-    with pytest.raises(mc.errors.InvalidInput, match='row 1, column "x" is inf'):
+    with pytest.raises(mc.errors.InvalidInput, match='row 2, column "x" is inf'):
         settled(Table.of({"x": [1.0, np.inf]}), "keep")
 
 
@@ -234,7 +234,7 @@ def test_missing_categories_are_dropped_filled_or_a_level_as_asked(file: Any) ->
     assert "2 of 7 rows left out: 1 without a number, 1 without a category" in dropped.notes
     filled = read(path, "table", missing={"factor": "mode", "number": "drop"})
     assert filled.column("kind").values.tolist() == ["u", "u", "v", "w", "w", "u"]
-    counted = r'1 category is missing, in column "kind" \(1\), the first in row 2 \("c"\)'
+    counted = r'1 category is missing, in column "kind" \(1\), the first in row 3 \("c"\)'
     with pytest.raises(mc.errors.InvalidInput, match=counted):
         read(path, "table", missing={"factor": "error", "number": "keep"})
     kept = read(path, "table", missing="mean")  # a category has no mean
@@ -431,7 +431,7 @@ def test_a_square_table_with_equal_names_is_a_matrix_of_pairs(file: Any) -> None
     assert isinstance(read(asymmetric), Table)
     with pytest.raises(mc.errors.InvalidInput, match=r'\("a", "b"\) is 1 and \("b", "a"\) is 2'):
         read(asymmetric, "matrix")
-    with pytest.raises(mc.errors.InvalidInput, match='row 0 is "a" and column 0 is "b"'):
+    with pytest.raises(mc.errors.InvalidInput, match='row 1 is "a" and column 1 is "b"'):
         read(file(",b,a\na,0,1\nb,1,0\n"), "matrix")
     with pytest.raises(mc.errors.InvalidInput, match="must be square"):
         read(file("a,b\n1,2\n"), "matrix")

@@ -63,11 +63,12 @@ NAMED = {
     "a NUL byte": (b"x,y\n1,2\n3,\x004\n", "NUL byte at byte 10"),
     "a NUL byte far away": (b"x,y\n" + b"1,2\n" * 50_000 + b"3,\x00\n", "NUL byte at line 50002"),
     "text among numbers": (b"x\n1\n2\noops\n4\n", "line 4, column \"x\": 'oops'"),
-    "infinity": (b"x\n1\ninf\n", 'row 1, column "x" is inf'),
+    "infinity": (b"x\n1\ninf\n", 'row 2, column "x" is inf'),
     "missing": (b"x\n1\nNA\n", '1 number is missing, in column "x"'),
     "a pickle": (pickle.dumps([1, 2]), "is a Python pickle, which can run code"),
     "an old pickle": (pickle.dumps([1, 2], 2), "is a Python pickle, which can run code"),
-    "a spreadsheet": (zipped({"xl/workbook.xml": b"<x/>"}), "a zip archive without arrays"),
+    "an archive": (zipped({"content.xml": b"<x/>"}), "a zip archive without arrays or sheets"),
+    "a piece of a spreadsheet": (zipped({"xl/workbook.xml": b"<x/>"}), "incomplete spreadsheet"),
     "a model": (b"\x89MERCER\n" + bytes(50), "read it with mercer.load"),
     "half a gzip": (gzip.compress(TEXT.encode())[:25], "damaged or incomplete gzip"),
     "a damaged gzip": (flipped(gzip.compress(TEXT.encode()), 28), "damaged or incomplete gzip"),
@@ -102,7 +103,12 @@ NAMED = {
     "half an Arrow file": (b"ARROW1\0\0" + bytes(200), "damaged or incomplete Arrow"),
     "half an HDF5": (b"\x89HDF\r\n\x1a\n" + bytes(200), "damaged or incomplete HDF5"),
 }
-LIBRARY = {"half a Parquet": "pyarrow", "half an Arrow file": "pyarrow", "half an HDF5": "h5py"}
+LIBRARY = {
+    "half a Parquet": "pyarrow",
+    "half an Arrow file": "pyarrow",
+    "half an HDF5": "h5py",
+    "a piece of a spreadsheet": "python_calamine",
+}
 
 
 @pytest.mark.parametrize("case", NAMED)

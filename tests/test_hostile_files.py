@@ -122,7 +122,7 @@ REFUSED: dict[str, tuple[str, Any, str, dict[str, Any]]] = {
     "edges of nobody": (".edges", b",,\n", "an edge is two names", {}),
     "edges without a line": (".edges", b"# nothing\n", "has no edges", {}),
     "an edge of infinite weight": (".edges", b"a b inf\n", "two names and perhaps a weight", {}),
-    "a table of edges with one end": (".csv", b"source,target\na,\nb,c\n", "row 0 has no", {}),
+    "a table of edges with one end": (".csv", b"source,target\na,\nb,c\n", "row 1 has no", {}),
     "weights that are words": (
         ".csv",
         b"source,target,weight\na,b,u\nb,c,v\n",

@@ -27,7 +27,7 @@ mercer fit data.csv --scale --out model.mercer    axes and their inertia, and th
 mercer project model.mercer new.csv               where new individuals lie on these axes
 mercer dim data.csv                               how many axes to keep, with p-values
 mercer check gram.npy                             is this matrix positive semidefinite?
-mercer report data.csv --open                     one page with everything; more: mercer --help
+mercer data.csv --open                            one page with everything; more: mercer --help
 """
 
 
@@ -74,10 +74,10 @@ def _arguments(argv: list[str], talk: Talk) -> Namespace | None:
     if not argv:
         talk.output(EXAMPLES)
         return None
-    from mercer.cli.parser import parser
+    from mercer.cli.parser import parser, with_command
 
     try:
-        args: Namespace = parser().parse_args(argv)
+        args: Namespace = parser().parse_args(with_command(argv))
     except SystemExit:  # argparse has printed help, or the version
         return None
     talk.heed(args)

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from mercer.cli.parser import Parser
 
 METHODS = ("kpca", "pca", "mds", "stress")
-FORMS = ("auto", "table", "matrix", "strings", "sets")
+FORMS = ("auto", "table", "matrix", "fasta", "strings", "sets")
 
 
 def manners(made: Parser, *, plan: str) -> None:
@@ -81,6 +81,7 @@ def model(made: Parser) -> None:
     group = made.add_argument_group("model")
     group.add_argument(
         "--method",
+        type=str.lower,
         choices=METHODS,
         help="kernel PCA, PCA, classical or stress scaling (default: mds for distances, else kpca)",
     )
@@ -112,7 +113,7 @@ def model(made: Parser) -> None:
     )
 
 
-def reading(made: Parser, *, has_roles: bool = True) -> None:
+def reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> None:
     """How a file is read, and what its columns and rows are."""
     group = made.add_argument_group("reading")
     group.add_argument("--as", dest="form", choices=FORMS, default="auto", help="what the file is")
@@ -123,19 +124,35 @@ def reading(made: Parser, *, has_roles: bool = True) -> None:
             "--factor", metavar="COL", action="append", default=[], help="labels, not numbers"
         )
         group.add_argument(
-            "--sup-cols", metavar="COLS", action="append", default=[], help="supplementary columns"
+            "--colour",
+            metavar="COL",
+            help="the factor that colours individuals (default: the first)",
+        )
+        group.add_argument(
+            "--sup-cols",
+            metavar="COLS",
+            action="append",
+            default=[],
+            help="supplementary columns: names, or numbers from 1 such as 11,12 or 3-5",
         )
         group.add_argument(
             "--sup-rows",
             metavar="ROWS",
             action="append",
             default=[],
-            help="supplementary rows: names, or numbers from 0 such as 3,10-12",
+            help="supplementary rows: names, or numbers from 1 such as 3,10-12",
         )
         group.add_argument("--weights", metavar="COL", help="the weights of rows")
     else:
-        made.set_defaults(factor=[], sup_cols=[], sup_rows=[], weights=None)
+        made.set_defaults(factor=[], colour=None, sup_cols=[], sup_rows=[], weights=None)
     missing = group.add_mutually_exclusive_group()
+    missing.add_argument(
+        "--strict",
+        action="store_true",
+        default=not imputes,
+        help="refuse a file in which numbers are missing"
+        + (" (default: means for numbers and a level for categories, told)" if imputes else ""),
+    )
     missing.add_argument(
         "--drop-na", action="store_true", help="leave out rows that lack a number or a category"
     )
@@ -153,5 +170,18 @@ def reading(made: Parser, *, has_roles: bool = True) -> None:
     group.add_argument("--delimiter", metavar="C", help="between the cells of a line")
     group.add_argument("--decimal", choices=(".", ","), help="the decimal mark")
     group.add_argument("--encoding", metavar="NAME", help="of a text file")
-    group.add_argument("--no-header", action="store_true", help="the first line is data")
+    group.add_argument(
+        "--header",
+        action=BooleanOptionalAction,
+        help="the first line names the columns, or is data (default: as it looks)",
+    )
+    group.add_argument(
+        "--skip", type=int, metavar="N", help="lines above the header (default: those of a title)"
+    )
+    group.add_argument("--sheet", metavar="NAME", help="of a spreadsheet: its name, or its number")
+    group.add_argument(
+        "--transpose",
+        action=BooleanOptionalAction,
+        help="individuals stand in columns, as samples beside genes",
+    )
     group.add_argument("--memory", metavar="SIZE", help="a budget such as 4GB")

@@ -218,7 +218,7 @@ def _curve(commands: _SubParsersAction[Parser]) -> None:
     results.add_argument("--out", metavar="FILE", help="write the model")
     results.add_argument("--fitted", metavar="FILE", help="write fitted values as CSV; - prints")
     writing(results)
-    reading(made)
+    reading(made, imputes=False)
 
 
 def _replicates(commands: _SubParsersAction[Parser]) -> None:
@@ -253,7 +253,7 @@ def _replicates(commands: _SubParsersAction[Parser]) -> None:
     results.add_argument("--out", metavar="FILE", help="write the curve as CSV")
     results.add_argument("--edges", metavar="FILE", help="write the edges of all networks as CSV")
     writing(results)
-    reading(made)
+    reading(made, imputes=False)
 
 
 def _graphs(commands: _SubParsersAction[Parser]) -> None:

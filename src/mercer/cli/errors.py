@@ -42,13 +42,14 @@ FLAGS: Mapping[str, str] = {
     "replicates": "--bootstrap",
     "random_state": "--seed",
     "roles": "--factor",
-    **{name: f"--{name}" for name in ("na", "delimiter", "decimal", "encoding", "memory")},
+    **{n: f"--{n}" for n in ("na", "delimiter", "decimal", "encoding", "memory", "skip", "sheet")},
 }
 """What parameters are called on the command line; a value follows."""
 
 WORDS: Mapping[tuple[str, Any], str] = {
     ("missing", "drop"): "--drop-na",
     **{("missing", way): f"--impute {way}" for way in ("mean", "mode", "level")},
+    ("transpose", True): "--transpose",
     ("method", "exact"): "--exact",
     ("n_components", None): "all axes",
     ("ratio", ...): "unpack it first",

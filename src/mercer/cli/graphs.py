@@ -22,7 +22,7 @@ from mercer.cli.tables import csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.graphs import Edges
 from mercer.data.reading import GRAPHS, read
-from mercer.data.table import Table
+from mercer.data.table import Table, listed
 from mercer.errors import InvalidInput, MercerError, UnreadableFile
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
@@ -79,7 +79,7 @@ def run(args: Namespace, talk: Talk) -> int:
     kernel = as_kernel(args.kernel or KERNEL)
     if kernel.reads_vectors or kernel.reads_rows:
         raise Misused(f"--kernel: {kernel} cannot read graphs; name one such as {KERNEL}")
-    data = graphs_of(args, is_aligned=kernel.reads_aligned)
+    data = graphs_of(args, talk, is_aligned=kernel.reads_aligned)
     rank = min(AXES, len(data) - 1) if args.rank is None else args.rank
     model = KernelPCA(rank, kernel=kernel, random_state=args.seed)
     if args.dry_run:
@@ -111,10 +111,17 @@ def _write(args: Namespace, talk: Talk, result: Fitted, data: Graphs) -> None:
         talk.say(f"the coordinates are in {args.coords}")
 
 
-def graphs_of(args: Namespace, *, is_aligned: bool) -> Graphs:
+def graphs_of(args: Namespace, talk: Talk, *, is_aligned: bool) -> Graphs:
     """Read all graphs of a folder and of the folders in it, which are groups."""
     folder = Path(args.data)
-    paths = files_of(folder, args.pattern)
+    paths, skipped = files_of(folder, args.pattern)
+    if skipped:
+        told = listed(path.relative_to(folder).as_posix() for path in skipped)
+        known = args.pattern or f"*{', *'.join(GRAPHS)}"
+        talk.warn(
+            f"{args.data}: {len(skipped)} of {len(skipped) + len(paths)} files are not named "
+            f"{known} and were skipped: {told}. --pattern names others"
+        )
     options = {} if args.label is None else {"label": args.label}
     read_ones = [(path, read(path, "graph", **options)) for path in paths]
     every = sorted({name for _, edges in read_ones for name in edges.names})
@@ -140,20 +147,25 @@ def graphs_of(args: Namespace, *, is_aligned: bool) -> Graphs:
     return Graphs(args.data, graphs, names=tuple(names), groups=groups)
 
 
-def files_of(folder: Path, pattern: str | None) -> list[Path]:
-    """Return the files of graphs in a folder and below, in the order of their names."""
+def files_of(folder: Path, pattern: str | None) -> tuple[list[Path], list[Path]]:
+    """Return the files of graphs in a folder and below, and the others, in order of their names."""
     if not folder.is_dir():
         raise UnreadableFile(f"{folder} is not a folder; name one that holds a file for each graph")
-    found = sorted(path for path in folder.rglob(pattern or "*") if path.is_file())
+    every = sorted(path for path in folder.rglob("*") if path.is_file())
     if pattern is None:
-        found = [p for p in found if p.name.lower().removesuffix(".gz").endswith(GRAPHS)]
+        found = [p for p in every if p.name.lower().removesuffix(".gz").endswith(GRAPHS)]
+    else:
+        found = sorted(path for path in folder.rglob(pattern) if path.is_file())
+    kept = set(found)
+    skipped = [path for path in every if path not in kept]
     if len(found) < 2:
         what = f"that match {pattern}" if pattern else f"named *{', *'.join(GRAPHS)}"
+        others = f"; it also holds {listed(p.name for p in skipped)}" if skipped else ""
         raise InvalidInput(
-            f"{folder} has {len(found)} files {what}; at least two graphs are compared. --pattern "
-            "names others"
+            f"{folder} has {len(found)} files {what}; at least two graphs are compared{others}. "
+            "--pattern names others"
         )
-    return found
+    return found, skipped
 
 
 def _graph(edges: Edges, labels: str, every: Sequence[str] | None) -> Graph:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from mercer import __version__
 from mercer.cli import EXAMPLES
-from mercer.cli.commands import CODES, COMMANDS
+from mercer.cli.commands import CODES, COMMANDS, SHOWN
 
 RENAMED = {"--level": "--confidence", "--jobs": "--threads"}
 """Options by the words that a command had for them, where it has the others."""
@@ -56,6 +57,18 @@ def _meant(word: str, known: Sequence[str]) -> str:
         return f"; did you mean {RENAMED[word]}?"
     close = get_close_matches(word, known, 1)
     return f"; did you mean {close[0]}?" if close else ""
+
+
+def with_command(argv: Sequence[str]) -> list[str]:
+    """Return the arguments with a command: a file alone is one to report on.
+
+    >>> with_command(["data.csv", "--open"]), with_command(["fit", "data.csv"])
+    (['report', 'data.csv', '--open'], ['fit', 'data.csv'])
+    """
+    first = argv[0]
+    is_command = first in SHOWN or first.startswith("-")
+    is_file = Path(first).is_file() or bool(Path(first).suffix)
+    return ["report", *argv] if is_file and not is_command else list(argv)
 
 
 def parser() -> Parser:

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.cli.codes import OK
 from mercer.cli.parser import Misused
 from mercer.cli.running import finished
-from mercer.cli.sources import Data, data_of, local, matched, missing_of
+from mercer.cli.sources import USUAL, Data, data_of, local, matched, missing_of
 from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.missing import policies, settled
@@ -54,6 +54,7 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     """Read new individuals; of a table the columns of the model, whatever else there is."""
     names = names_of(model)
     policy, asked = policies(missing_of(args)), args.form
+    is_usual = missing_of(args) == USUAL
     args.form = "table" if names is not None and asked == "auto" else asked
     is_named = names is not None and args.form == "table"
     if is_named:  # a number that is missing where the model does not look is no matter
@@ -64,6 +65,7 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
         return data
     table = data.table
     if args.reads_rows:
+        policy = policies("level") if is_usual else policy
         if policy.number == "mean" or policy.factor == "mode":
             raise Misused(
                 "--impute mean and mode are for models of numbers; leave such rows out with "
@@ -73,7 +75,13 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     if is_named and names is not None:
         is_filled = policy.number == "mean"
         table = matched(table, names, "keep" if is_filled else policy, args.data)
-        table = filled(table, model) if is_filled else table
+        lost = int(np.isnan(table.numbers).sum()) if is_filled else 0
+        if lost and is_usual:
+            talk.warn(
+                f"{args.data}: {lost} missing number{'s were' if lost > 1 else ' was'} replaced by "
+                "the means of the fit. --strict refuses such files, --drop-na leaves out such rows"
+            )
+        table = filled(table, model) if lost else table
     elif len(table.active) != model.n_features_in_:
         raise InvalidInput(
             f"{args.data} has {len(table.active)} columns of numbers, and the model was fitted "

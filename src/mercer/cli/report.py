@@ -165,11 +165,12 @@ def command_line(args: Namespace, out: str, flag: str = "out") -> str:
     """
     words = ["mercer", args.command, args.data, f"--{flag}", out]
     skipped = {"command", "data", flag, "json", "quiet", "verbose", "debug", "open", "force"}
+    skipped |= {"missing"}  # what was found of the file, and no flag
     defaults = {"form": "auto", "max_mb": LARGEST, "seed": 0}
     names = {"form": "as"}
     for name, value in sorted(vars(args).items()):
-        if name == "scale" and value is False:
-            words.append("--no-scale")
+        if name in ("scale", "header", "transpose") and value is False:
+            words.append(f"--no-{name}")
         is_left_out = value is None or value is False or value == []
         if name in skipped or is_left_out or defaults.get(name) == value:
             continue

@@ -6,7 +6,7 @@ import re
 import sys
 import warnings
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,22 +18,27 @@ import numpy as np
 from mercer.check import Array
 from mercer.cli.parser import Misused
 from mercer.cli.talk import Talk
+from mercer.data.fasta import Sequences
 from mercer.data.graphs import Edges
 from mercer.data.matrices import SquareMatrix
-from mercer.data.missing import Policies, settled
+from mercer.data.missing import LEVEL, Policies, settled
 from mercer.data.mixed import rows as as_rows
 from mercer.data.reading import read
 from mercer.data.source import MEMORY
-from mercer.data.table import Role, Table, frozen, listed
+from mercer.data.table import Role, Table, listed
 from mercer.engines.engine import memory_bytes
 from mercer.errors import InvalidInput, TooLarge
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import columns_read
+from mercer.spelling import advice
 
 STDIN = "-"
 COPIED = 2**20
 """Bytes of the standard input taken at a time."""
+
+WORD = 3
+"""Letters of the words by which sequences are compared, unless one is shorter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +78,19 @@ class Data:
 
     @property
     def labels(self) -> list[str]:
-        """The names of the individuals, or their row numbers."""
+        """The names of the individuals, or their rows counted from 1."""
         is_square = isinstance(self.points, SquareMatrix)
         names = self.points.names if is_square else getattr(self.points, "row_names", None)
-        return [str(i) for i in range(len(self))] if names is None else list(names)
+        return [str(i + 1) for i in range(len(self))] if names is None else list(names)
 
     def __str__(self) -> str:
         if isinstance(self.points, SquareMatrix):
             kind = "distances" if self.points.is_distance else "similarities"
             return f"{kind} of {_counted(len(self), 'individual')}"
         if self.table is None:
-            return _counted(len(self), "string" if isinstance(self.points[0], str) else "set")
+            nouns = {Sequences: "sequence", frozenset: "set"}
+            kinds = type(self.points), type(self.points[0])
+            return _counted(len(self), next((nouns[k] for k in kinds if k in nouns), "string"))
         parts = _counted(len(self), "individual"), _counted(self.variables, "variable")
         return ", ".join(parts)
 
@@ -149,8 +156,11 @@ def data_of(args: Namespace, talk: Talk) -> Data:
             f"{args.data} holds one graph; a table, a matrix of pairs, strings or sets are needed. "
             "A kernel between its nodes is computed in Python, for example mercer.kernels.Diffusion"
         )
+    if isinstance(found, Sequences):
+        _propose_kernel(args, found, talk)
     data = Data(args.data, found, notes=tuple(getattr(found, "notes", ())))
     if data.table is not None:
+        _tell_imputed(args, data.table, talk)
         data = _chosen(data, data.table, args)
     else:
         _refuse_columns(args)
@@ -161,17 +171,65 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     return data
 
 
+def _propose_kernel(args: Namespace, found: Sequences, talk: Talk) -> None:
+    """Compare sequences by their words of three letters where no kernel was asked for."""
+    if hasattr(args, "kernel") and not args.kernel:
+        kernel = f"string_spectrum(length={min(WORD, found.lengths[0])}).normalised()"
+        args.kernel = [kernel] if isinstance(args.kernel, list) else kernel
+        talk.say(f"{args.data}: sequences are compared by {kernel}; --kernel names another")
+
+
+def _tell_imputed(args: Namespace, table: Table, talk: Talk) -> None:
+    """Tell what was put for missing values unasked; where nothing was, nothing need be asked."""
+    if missing_of(args) != USUAL:
+        return
+    if not table.imputed:
+        args.missing = "error"
+        return
+    roles = dict(zip(table.names, table.roles, strict=True))
+    numbers = {n: m for n, m in table.imputed.items() if roles[n] is Role.NUMBER}
+    others = {n: m for n, m in table.imputed.items() if n not in numbers}
+    parts = [
+        _holes(numbers, "number", "by the mean of its column", "by the means of their columns"),
+        _holes(others, "category", f'by the level "{LEVEL}"', f'by a level "{LEVEL}"'),
+    ]
+    talk.warn(
+        f"{args.data}: {'; '.join(part for part in parts if part)}. --strict refuses such files, "
+        "--drop-na leaves out such rows"
+    )
+
+
+def _holes(masks: Mapping[str, Array], noun: str, one: str, many: str) -> str:
+    """Return how many values are missing, where, and what was put there."""
+    counts = {name: int(mask.sum()) for name, mask in masks.items()}
+    total = sum(counts.values())
+    where = sorted(counts, key=lambda name: -counts[name])
+    shown = ", ".join(f'"{name:.80}" ({counts[name]})' for name in where[:6])
+    more = f" and {len(where) - 6} more" if len(where) > 6 else ""
+    nouns = {"number": "numbers", "category": "categories"}[noun]
+    what = f"1 missing {noun} was" if total == 1 else f"{total} missing {nouns} were"
+    return f"{what} replaced {one if total == 1 else many}: {shown}{more}" if total else ""
+
+
 def _is_one_text(found: Any) -> bool:
     """Whether a table is one column of texts, which is no table."""
     return isinstance(found, Table) and len(found.names) == 1 and not found.active
 
 
+WRITTEN = ("delimiter", "decimal", "encoding", "header", "skip", "sheet", "transpose", "colour")
+"""What flags say of a file in the very words of `read`."""
+
+USUAL = {"number": "mean", "factor": "level"}
+"""What is done where values are missing and nothing was asked: it is told, and marked."""
+
+
 def as_written(args: Namespace) -> dict[str, Any]:
     """Return what is said of the file, in the words of `read`."""
-    given = {k: getattr(args, k) for k in ("delimiter", "decimal", "encoding") if getattr(args, k)}
-    if args.no_header:
-        given["header"] = False
+    found = {name: getattr(args, name, None) for name in WRITTEN}
+    given = {name: value for name, value in found.items() if value is not None}
     roles = dict.fromkeys(args.drop, Role.TEXT) | dict.fromkeys(args.factor, Role.FACTOR)
+    if given.get("colour"):
+        roles[args.colour] = Role.FACTOR
     if args.id:
         roles[args.id] = Role.IDENTIFIER
     if args.weights:
@@ -182,8 +240,10 @@ def as_written(args: Namespace) -> dict[str, Any]:
 def missing_of(args: Namespace) -> str | dict[str, str]:
     """Return what is done where a number or a category is missing, in the words of `read`.
 
-    >>> missing_of(Namespace(drop_na=False, impute=["mean", "level"]))
+    >>> missing_of(Namespace(strict=False, drop_na=False, impute=["mean", "level"]))
     {'number': 'mean', 'factor': 'level'}
+    >>> missing_of(Namespace(strict=True, drop_na=False, impute=[]))
+    'error'
     """
     if getattr(args, "missing", None) is not None or args.drop_na:
         return "drop" if args.drop_na else str(args.missing)
@@ -192,12 +252,14 @@ def missing_of(args: Namespace) -> str | dict[str, str]:
         raise Misused("--impute: a missing category is a level or the most frequent one, not both")
     if len(words) == 2:
         return {"number": "mean", "factor": next(word for word in words if word != "mean")}
-    return words[0] if words else "error"
+    if words:
+        return str(words[0])
+    return "error" if args.strict else dict(USUAL)
 
 
 def _refuse_columns(args: Namespace) -> None:
-    flags = ("id", "factor", "drop", "sup_cols", "sup_rows", "weights")
-    given = next((flag for flag in flags if getattr(args, flag)), None)
+    flags = ("id", "factor", "colour", "drop", "sup_cols", "sup_rows", "weights")
+    given = next((flag for flag in flags if getattr(args, flag, None)), None)
     if given:
         raise Misused(f"--{given.replace('_', '-')} is for tables, and {args.data} is none")
 
@@ -220,6 +282,8 @@ def _chosen(data: Data, table: Table, args: Namespace) -> Data:
     rows = _rows(args.sup_rows, table)
     if not len(rows):
         return replace(data, points=table, weights=weights, used=used)
+    if table.row_names is None:  # numbers in the file, which those who are left do not have
+        table = replace(table, row_names=tuple(str(i + 1) for i in range(len(table))))
     kept = np.setdiff1d(np.arange(len(table)), rows)
     if not len(kept):
         raise Misused("--sup-rows leaves no row for the fit")
@@ -257,30 +321,54 @@ def _refuse_other_roles(table: Table, args: Namespace) -> None:
 
 
 def _columns(given: Sequence[str], table: Table) -> list[str]:
-    """Return names of columns, given one by one or with commas between them."""
-    return [name for text in given for name in ([text] if text in table.names else text.split(","))]
+    """Return columns given by name, number or range, one by one or with commas between them.
+
+    Numbers count from 1, and the column that names the rows is not counted, as in R.
+    """
+    pairs = zip(table.names, table.roles, strict=True)
+    counted = [name for name, role in pairs if role is not Role.IDENTIFIER]
+    found: list[str] = []
+    for text in given:
+        for part in [text] if text in table.names else text.split(","):
+            places = None if part in table.names else _numbers(part, len(counted), "--sup-cols")
+            found += [part.strip()] if places is None else [counted[i] for i in places]
+    return found
 
 
 def _rows(given: Sequence[str], table: Table) -> Array:
-    """Return row numbers, given by name, number or range, with commas between them."""
-    places = {name: i for i, name in enumerate(table.row_names or ())}
+    """Return places of rows, given by name, number from 1 or range, with commas between them."""
+    known = {name: i for i, name in enumerate(table.row_names or ())}
     found: list[int] = []
     for text in given:
-        for part in [text] if text in places else text.split(","):
-            numbers = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
-            if part.strip() in places:
-                found.append(places[part.strip()])
-            elif numbers:
-                first = int(numbers[1])
-                last = int(numbers[2] or first)
-                if last >= len(table):
-                    raise Misused(
-                        f"--sup-rows: there is no row {last}; rows are 0 to {len(table) - 1}"
-                    )
-                found.extend(range(first, last + 1))
-            else:
-                raise Misused(f"--sup-rows: there is no row {part!r}, by name or by number from 0")
+        for part in [text] if text in known else text.split(","):
+            if part.strip() in known:
+                found.append(known[part.strip()])
+                continue
+            places = _numbers(part, len(table), "--sup-rows")
+            if places is None:
+                meant = advice(part.strip(), known)
+                raise Misused(
+                    f"--sup-rows: there is no row {part!r}, by name or by number from 1"
+                    f"{'; ' if meant else ''}{meant}"
+                )
+            found.extend(places)
     return np.unique(np.array(found, int))
+
+
+def _numbers(text: str, count: int, flag: str) -> range | None:
+    """Return the places, from 0, that a number or a range counted from 1 names; None for a name.
+
+    >>> list(_numbers("11-12", 13, "--sup-cols") or ())
+    [10, 11]
+    """
+    numbers = re.fullmatch(r"\s*(\d+)(?:[-:](\d+))?\s*", text)
+    if numbers is None:
+        return None
+    first, last = int(numbers[1]), int(numbers[2] or numbers[1])
+    if not 1 <= first <= last <= count:
+        noun = "column" if flag == "--sup-cols" else "row"
+        raise Misused(f"{flag}: there is no {noun} {text.strip()}; {noun}s are 1 to {count}")
+    return range(first - 1, last)
 
 
 def without(table: Table, dropped: Sequence[str]) -> Table:
@@ -289,22 +377,7 @@ def without(table: Table, dropped: Sequence[str]) -> Table:
         return table
     for name in dropped:
         table.column(name)  # which says where there is none
-    return _with_columns(table, [name for name in table.names if name not in dropped])
-
-
-def _with_columns(table: Table, names: Sequence[str]) -> Table:
-    """Return a table of some columns, in the order given."""
-    known = {column.name: column for column in table.columns()}
-    columns = [known[name] for name in names]
-    numbers = [c.values for c in columns if c.role is Role.NUMBER]
-    return replace(
-        table,
-        names=tuple(names),
-        roles=tuple(c.role for c in columns),
-        numbers=frozen(np.column_stack(numbers) if numbers else np.empty((len(table), 0))),
-        labels={c.name: table.labels[c.name] for c in columns if c.role is not Role.NUMBER},
-        supplementary=table.supplementary & set(names),
-    )
+    return table.with_columns(name for name in table.names if name not in dropped)
 
 
 def matched(table: Table, names: Sequence[str], policy: str | Policies, file: str) -> Table:
@@ -322,4 +395,4 @@ def matched(table: Table, names: Sequence[str], policy: str | Policies, file: st
                 f'{file}, column "{name}" does not hold numbers but is a {roles[name].value}; the '
                 "model was fitted with numbers"
             )
-    return settled(replace(_with_columns(table, names), supplementary=frozenset()), policy)
+    return settled(replace(table.with_columns(names), supplementary=frozenset()), policy)

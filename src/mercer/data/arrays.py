@@ -81,8 +81,8 @@ def read_npz(path: Path, limits: Limits) -> dict[str, Array]:
             members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
             if not members:
                 raise UnreadableFile(
-                    f"{path.name} is a zip archive without arrays; unpack it, or save a "
-                    "spreadsheet as CSV"
+                    f"{path.name} is a zip archive without arrays or sheets; unpack it, or save a "
+                    "spreadsheet as .xlsx or CSV"
                 )
             packed = min(sum(m.compress_size for m in members), path.stat().st_size)
             limits.check(sum(m.file_size for m in members), packed, path.name)

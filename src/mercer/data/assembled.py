@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.missing import POINTS_ONLY, Policies, settled
 from mercer.data.roles import as_dates, guessed, may_be_identifier
 from mercer.data.source import in_one_line
-from mercer.data.table import Role, Table, as_labels, frozen, listed
+from mercer.data.table import Role, Table, as_labels, frozen, no_column
 from mercer.errors import InvalidInput, InvalidParameter, UnreadableFile
 
 
@@ -19,9 +18,7 @@ def assembled(
     columns: Sequence[Array],
     *,
     roles: Mapping[str, Role],
-    supplementary: Iterable[str] = (),
     row_names: Sequence[str] | None = None,
-    missing: Policies = POINTS_ONLY,
     notes: Iterable[str] = (),
 ) -> Table:
     """Return a table of columns of numbers, dates or labels; roles that are not given are guessed.
@@ -30,7 +27,7 @@ def assembled(
     """
     unknown = [name for name in roles if name not in names]
     if unknown:
-        raise InvalidParameter(f"there is no column {listed(unknown)}; there are {listed(names)}")
+        raise InvalidParameter(no_column(unknown, names))
     found: list[Role] = []
     labels: dict[str, Array] = {}
     numeric: list[Array] = []
@@ -44,16 +41,14 @@ def assembled(
             labels[name] = frozen(kept)
         if role is Role.IDENTIFIER and row_names is None:
             row_names = _row_names(name, kept)
-    table = Table(
+    return Table(
         names=tuple(names),
         roles=tuple(found),
         numbers=frozen(_matrix(numeric, len(columns[0]) if columns else 0)),
         labels=labels,
         row_names=None if row_names is None else tuple(row_names),
-        supplementary=frozenset(supplementary),
         notes=tuple(notes),
     )
-    return settled(table, missing)
 
 
 def _settled_role(
@@ -114,7 +109,7 @@ def _as_text(values: Array) -> Array:
 def _row_names(name: str, values: Array) -> tuple[str, ...]:
     if any(v is None for v in values):
         row = next(i for i, v in enumerate(values) if v is None)
-        raise InvalidInput(f'column "{name}" names the rows, but row {row} has no name')
+        raise InvalidInput(f'column "{name}" names the rows, but row {row + 1} has no name')
     return tuple(str(v) for v in values)
 
 
@@ -129,20 +124,14 @@ def of_numbers(
     numbers: Array,
     names: Sequence[str] | None = None,
     *,
-    supplementary: Iterable[str] = (),
-    row_names: Sequence[str] | None = None,
-    missing: Policies = POINTS_ONLY,
     notes: Iterable[str] = (),
 ) -> Table:
     """Return a table of nothing but numbers, which are not copied if they are doubles."""
     width = numbers.shape[1]
-    table = Table(
+    return Table(
         names=tuple(names or (f"column {j + 1}" for j in range(width))),
         roles=(Role.NUMBER,) * width,
         numbers=frozen(np.asarray(numbers, np.float64)),
         labels={},
-        row_names=None if row_names is None else tuple(row_names),
-        supplementary=frozenset(supplementary),
         notes=tuple(notes),
     )
-    return settled(table, missing)

@@ -23,6 +23,7 @@ from mercer.data.dialect import (
     MISSING,
     SAMPLE,
     Dialect,
+    below,
     encoding_of,
     has_nul,
     has_row_names,
@@ -32,9 +33,10 @@ from mercer.data.dialect import (
     sniffed,
 )
 from mercer.data.numeric import numbers_only
+from mercer.data.orientation import numbered
 from mercer.data.roles import may_be_identifier
 from mercer.data.source import LONGEST_LINE, Limits, opened, refuse_bomb
-from mercer.data.table import LABEL, Role, listed
+from mercer.data.table import LABEL, Role, listed, no_column
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, TooLarge, UnreadableFile
 
@@ -68,9 +70,10 @@ class Plan:
     missing: frozenset[str]
     notes: tuple[str, ...]
     is_plain: bool
+    is_triangle: bool = False
 
 
-def read_delimited(
+def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
     path: Path,
     limits: Limits,
     *,
@@ -78,6 +81,7 @@ def read_delimited(
     decimal: str | None = None,
     encoding: str | None = None,
     header: bool | None = None,
+    skip: int | None = None,
     na: Sequence[str] = (),
     roles: Mapping[str, Role] | None = None,
 ) -> Cells:
@@ -92,7 +96,11 @@ def read_delimited(
     if not text.strip():
         raise UnreadableFile(f"{path.name} is empty: it holds nothing but white space")
     _refuse_wide(text, delimiter, path.name)
-    dialect = sniffed(text, delimiter=delimiter, decimal=decimal, header=header, encoding=guessed)
+    dialect = sniffed(
+        text, delimiter=delimiter, decimal=decimal, header=header, skip=skip, encoding=guessed
+    )
+    if dialect.skip and skip is None:
+        _warn_titles(path.name, text, dialect.skip)
     plan = _plan(text, dialect, path.name, MISSING | set(na), roles or {})
     if guessed == "latin-1" and encoding is None:
         _warn_latin(path.name)
@@ -122,6 +130,15 @@ def _warn_latin(name: str) -> None:
         DataWarning,
         ENCODING,
     )
+
+
+WHOLE = Advice("skip", 0)
+
+
+def _warn_titles(name: str, text: str, skip: int) -> None:
+    title = next((line.strip(' \t\r\n,;"') for line in text.splitlines() if line.strip()), "")
+    many = f"{skip} lines above the table were" if skip > 1 else "the line above the table was"
+    warn(f'{name}: {many} left out: "{title[:60]}"; {WHOLE} keeps them', DataWarning, WHOLE)
 
 
 def _sample(path: Path, limits: Limits) -> tuple[bytes, bool]:
@@ -173,13 +190,13 @@ def _plan(
     missing: frozenset[str],
     roles: Mapping[str, Role],
 ) -> Plan:
-    rows = records(text, dialect.delimiter)
+    rows = records(below(text, dialect.skip), dialect.delimiter)
     if not rows:
         raise UnreadableFile(f"{name} cannot be cut into cells: {_first_error(text, dialect)}")
     names, notes = _names(rows, dialect, name)
     unknown = [column for column in roles if column not in names]
     if unknown:
-        raise UnreadableFile(f"{name} has no column {listed(unknown)}; it has {listed(names)}")
+        raise UnreadableFile(f"{name}: {no_column(unknown, names)}")
     body = rows[1:] if dialect.has_header else rows
     columns = [[row[j] for row in body if j < len(row)] for j in range(len(names))]
     numeric, empty = [], set()
@@ -194,7 +211,17 @@ def _plan(
             elif not numeric[-1] and (example := _dressed(cells, dialect.decimal, missing)):
                 notes += (_tell_dressed(name, column, example),)
     is_plain = all(numeric) and '"' not in text and dialect.encoding in ("utf-8", "utf-8-sig")
-    return Plan(dialect, names, tuple(numeric), frozenset(empty), missing, notes, is_plain)
+    is_triangle = dialect.has_header and _is_triangle([len(row) for row in body], len(names))
+    return Plan(
+        dialect, names, tuple(numeric), frozenset(empty), missing, notes, is_plain, is_triangle
+    )
+
+
+def _is_triangle(widths: Sequence[int], most: int) -> bool:
+    """Return whether each row is one cell longer than that before, as triangles are written."""
+    first = next(iter(widths), 0)
+    is_longer = list(widths) == list(range(first, first + len(widths)))
+    return len(widths) > 1 and first in (1, 2) and is_longer and widths[-1] <= most
 
 
 DRESSED = re.compile(
@@ -231,33 +258,27 @@ def _names(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of the columns, made different, and what was done to them."""
     if not dialect.has_header:
-        return tuple(f"column {j + 1}" for j in range(len(rows[0]))), ()
-    given = [cell.strip() for cell in rows[0]]
-    notes = []
-    if has_row_names(rows):
-        given.insert(0, "")
-        notes.append("the first column has no name: row names")
+        return named_columns(None, len(rows[0]), name)
+    if not has_row_names(rows):
+        return named_columns(rows[0], len(rows[0]), name)
+    names, notes = named_columns(["", *rows[0]], len(rows[0]) + 1, name)
+    return names, ("the first column has no name: row names", *notes)
+
+
+def named_columns(
+    header: Sequence[str] | None, width: int, file: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return names for columns, made different, and what was done to those of the header."""
+    if header is None:
+        return tuple(f"column {j + 1}" for j in range(width)), ()
+    given = [cell.strip() for cell in header]
     labels = [cell or (f"column {j + 1}" if j else "") for j, cell in enumerate(given)]
-    names, twice = _numbered(labels)
-    if twice:
-        message = f"columns of equal name were numbered: {listed(twice)}"
-        warn(f"{name}: {message}", DataWarning)
-        notes.append(message)
-    return tuple(names), tuple(notes)
-
-
-def _numbered(labels: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return labels made different by numbers, and those that occur more than once."""
-    taken, counts = set(labels), dict.fromkeys(labels, 0)
-    names = []
-    for label in labels:
-        counts[label] += 1
-        name = label
-        while counts[label] > 1 and (name := f"{label} ({counts[label]})") in taken:
-            counts[label] += 1
-        taken.add(name)
-        names.append(name)
-    return names, [label for label, count in counts.items() if count > 1]
+    names, twice = numbered(labels)
+    if not twice:
+        return tuple(names), ()
+    message = f"columns of equal name were numbered: {listed(twice)}"
+    warn(f"{file}: {message}", DataWarning)
+    return tuple(names), (message,)
 
 
 CODE = re.compile(r"\s*0\d+\s*")
@@ -327,7 +348,10 @@ def _chunks(path: Path, limits: Limits, plan: Plan) -> Iterator[tuple[list[int],
             if len(row) != width:
                 if not row and width > 1:
                     continue
-                row = _single(row, width, line, path.name)  # noqa: PLW2901
+                if plan.is_triangle and len(row) < width:
+                    row = row + [""] * (width - len(row))  # noqa: PLW2901
+                else:
+                    row = _single(row, width, line, path.name)  # noqa: PLW2901
             rows.append(row)
             lines.append(line)
             if len(rows) == size:
@@ -353,21 +377,21 @@ def _single(row: list[str], width: int, line: int, name: str) -> list[str]:
 def _records(
     text: io.TextIOWrapper, dialect: Dialect, name: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield records with the line they begin on, the header left out."""
+    """Yield records with the line they begin on, titles and the header left out."""
     reader = csv.reader(
-        _lines(text, name),
+        islice(_lines(text, name), dialect.skip, None),
         delimiter=dialect.delimiter,
         skipinitialspace=dialect.delimiter == " ",
         strict=True,
     )
-    begun = 1
+    first = begun = dialect.skip + 1
     try:
         for row in reader:
             if dialect.delimiter == " " and row and row[-1] == "":
                 row.pop()  # a space at the end of a line
-            if begun > 1 or not dialect.has_header:
+            if begun > first or not dialect.has_header:
                 yield begun, row
-            begun = reader.line_num + 1
+            begun = dialect.skip + reader.line_num + 1
     except csv.Error as error:
         raise UnreadableFile(
             f"{name}, the record that begins on line {begun} cannot be read: {error}. "

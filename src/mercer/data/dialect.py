@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from mercer.errors import Advice, UnreadableFile
 
@@ -45,12 +47,13 @@ MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How a table is written as text."""
+    """How a table is written as text; ``skip`` lines stand above it."""
 
     encoding: str = "utf-8"
     delimiter: str = ","
     decimal: str = "."
     has_header: bool = True
+    skip: int = 0
 
     def notes(self) -> tuple[str, ...]:
         """Return what was guessed, in words."""
@@ -145,6 +148,7 @@ def sniffed(
     delimiter: str | None = None,
     decimal: str | None = None,
     header: bool | None = None,
+    skip: int | None = None,
     encoding: str = "utf-8",
 ) -> Dialect:
     r"""Return the dialect of the beginning of a text; what is given is not guessed.
@@ -152,27 +156,87 @@ def sniffed(
     >>> dialect = sniffed("name;height\nAda;1,65\nAlan;1,80\n")
     >>> dialect.delimiter, dialect.decimal, dialect.has_header
     (';', ',', True)
+    >>> sniffed("Heights of 1952\n\nname;height\nAda;1,65\nAlan;1,80\n").skip
+    2
     """
-    delimiter = delimiter or _delimiter(text)
-    rows = records(text, delimiter)
+    delimiter = delimiter or _delimiter(below(text, skip or 0))
+    skip = lines_above(text, delimiter) if skip is None else skip
+    rows = records(below(text, skip), delimiter)
     if decimal is None:
         decimal = _decimal(rows) if delimiter != "," else "."
     if header is None:
-        header = _has_header(rows, decimal)
-    return Dialect(encoding, delimiter, decimal, header)
+        header = has_header(rows, decimal)
+    return Dialect(encoding, delimiter, decimal, header, skip)
+
+
+def below(text: str, skip: int) -> str:
+    """Return a text without its first lines, cut where the csv module cuts them."""
+    return "".join(islice(io.StringIO(text, newline=""), skip, None)) if skip else text
 
 
 def records(text: str, delimiter: str) -> list[list[str]]:
     """Return the first records of a text that ends with a whole line."""
-    lines = text.splitlines(keepends=True)[: 4 * RECORDS]
+    return list(islice((row for _, row in _placed(text, delimiter) if row), RECORDS))
+
+
+def _placed(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the first records, each with the number of lines above it."""
+    lines = islice(io.StringIO(text, newline=""), 4 * RECORDS)
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter == " ")
-    rows: list[list[str]] = []
+    begun = 0
     with suppress(csv.Error):  # reading the whole file will say what is wrong
         for row in reader:
-            rows += [row] if row else []
-            if len(rows) == RECORDS:
-                break
-    return rows
+            yield begun, row
+            begun = reader.line_num
+
+
+def lines_above(text: str, delimiter: str) -> int:
+    r"""Return how many lines stand above a table: a title, comments, empty lines.
+
+    >>> lines_above("Heights\nof 1952,,\n\nname,sex,height\nAda,f,1.65\nAlan,m,1.8\n", ",")
+    3
+    """
+    placed = list(islice(_placed(text, delimiter), RECORDS))
+    count = titles([row for _, row in placed])
+    return placed[count][0] if count else 0
+
+
+def titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many of the first rows are no part of the table that most rows are."""
+    widths = Counter(len(row) for row in rows if row)
+    width = max(widths, key=lambda w: (widths[w], w), default=0)
+    if width < 2:
+        return 0
+    count = 0
+    while count < len(rows) and _is_title(rows[count:], width):
+        count += 1
+    left = [row for row in rows[count:] if row]
+    return count if 2 * sum(len(row) == width for row in left) >= max(len(left), 1) else 0
+
+
+def _is_title(rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Return whether the first row is above the table: too short, or with a single text in it."""
+    row, rest = rows[0], [row for row in rows[1:] if len(row) == width]
+    words = {cell.strip() for cell in row} - {""}
+    if not words:
+        return True
+    if len(row) < width - 1 or (len(row) != width and row[0].startswith("#")):
+        return True
+    if len(row) == width - 1:  # as R writes a header above row names, or a title above a header
+        return bool(rest) and _names_numbers(rest[0], rest[1:])
+    if len(words) > 1 or any(is_number(word) for word in words):
+        return False
+    return width > 2 or (bool(rest) and _names_numbers(rest[0], rest[1:]))
+
+
+def _names_numbers(row: Sequence[str], rest: Sequence[Sequence[str]], decimals: str = ".,") -> bool:
+    """Return whether a row has a name above a column of numbers, in one of the notations."""
+    columns = [[other[j] for other in rest if j < len(other)] for j in range(len(row))]
+    return any(
+        not is_number(cell, mark) and cell.strip() not in MISSING and _is_numeric(cells, mark)
+        for mark in decimals
+        for cell, cells in zip(row, columns, strict=True)
+    )
 
 
 def is_number(cell: str, decimal: str = ".") -> bool:
@@ -203,7 +267,7 @@ def _decimal(rows: Sequence[Sequence[str]]) -> str:
     return "," if with_comma > with_point else "."
 
 
-def _has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
+def has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
     """Return whether the first row names the columns: it is no row like the others."""
     if not rows:
         return False
@@ -211,19 +275,25 @@ def _has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
     numeric = [is_number(cell, decimal) for cell in first]
     if not rest:
         return not any(numeric)
-    shift = int(has_row_names(rows))
-    columns = [[row[j + shift] for row in rest if j + shift < len(row)] for j in range(len(first))]
-    below = [_is_numeric(cells, decimal) for cells in columns]
-    named = [not n and cell.strip() not in MISSING for cell, n in zip(first, numeric, strict=True)]
-    if shift or any(name and b for name, b in zip(named, below, strict=True)):
+    if has_row_names(rows) or _names_numbers(first, rest, decimal):
         return True
-    if not first[0].strip() and not below[0]:
+    columns = [[row[j] for row in rest if j < len(row)] for j in range(len(first))]
+    is_corner_empty = not first[0].strip()
+    if is_corner_empty and not _is_numeric(columns[0], decimal):
         return True  # the empty corner above row names
+    if is_corner_empty and _are_equal(columns[0], first[1:]):
+        return True  # the same labels on both sides, which may be numbers
     if any(numeric):
         return False
     return len(set(first)) == len(first) and not any(
         cell in cells for cell, cells in zip(first, columns, strict=True)
     )
+
+
+def _are_equal(labels: Sequence[str], names: Sequence[str]) -> bool:
+    """Return whether labels, of which only the first may be known, are equal to names."""
+    known = [label.strip() for label in labels]
+    return len(known) > 1 and known == [name.strip() for name in names[: len(known)]]
 
 
 def has_row_names(rows: Sequence[Sequence[str]]) -> bool:

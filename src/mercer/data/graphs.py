@@ -98,7 +98,7 @@ def as_edges(table: Table) -> Edges:
     for column in columns[:2]:
         lost = next((i for i, v in enumerate(column.values) if is_missing(v)), None)
         if lost is not None:
-            raise InvalidInput(f'row {lost} has no "{column.name}": an edge has two ends')
+            raise InvalidInput(f'row {lost + 1} has no "{column.name}": an edge has two ends')
     if len(columns) == 3:
         _refuse_weights(columns[2])
     ends = [[_word(v) for v in column.values] for column in columns[:2]]
@@ -113,7 +113,7 @@ def _refuse_weights(column: Column) -> None:
         raise InvalidInput(f'column "{column.name}" holds labels, and weights are numbers')
     lost = next((i for i, v in enumerate(column.values) if not isfinite(v)), None)
     if lost is not None:
-        raise InvalidInput(f"row {lost} has no weight: give it one, or leave the edge out")
+        raise InvalidInput(f"row {lost + 1} has no weight: give it one, or leave the edge out")
 
 
 def _word(value: Any) -> str:

@@ -75,7 +75,8 @@ def settled(table: Table, missing: Missing | Policies = "error") -> Table:
     ``"level"`` makes a level of their own of missing categories; ``"keep"`` leaves NaN and None,
     which kernels refuse. A word that speaks of numbers alone leaves categories as they are, for
     factors are beside the points, and one that speaks of categories alone refuses missing numbers;
-    a mapping says both. A factor of which nothing is known costs no row.
+    a mapping says both. A factor of which nothing is known costs no row. Where values were put,
+    ``imputed`` of the table says.
 
     >>> table = Table.of({"x": [1.0, np.nan, 3.0], "team": ["a", "b", None]})
     >>> settled(table, "mean").matrix().ravel()
@@ -88,7 +89,7 @@ def settled(table: Table, missing: Missing | Policies = "error") -> Table:
     >>> settled(table)
     Traceback (most recent call last):
     ...
-    mercer.errors.InvalidInput: 1 number is missing, in column "x" (1), the first in row 1. Say what to do: missing='drop' leaves out 1 of 3 rows, missing='mean' puts the mean of the column
+    mercer.errors.InvalidInput: 1 number is missing, in column "x" (1), the first in row 2. Say what to do: missing='drop' leaves out 1 of 3 rows, missing='mean' puts the mean of the column
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     asked = policies(missing)
     _refuse_infinite(table)
@@ -124,7 +125,8 @@ def _numeric_names(table: Table) -> list[str]:
 
 
 def _row(table: Table, i: int) -> str:
-    return f"row {i}" if table.row_names is None else f'row {i} ("{table.row_names[i]}")'
+    """Return a row as a message about a file names it: counted from 1, with its name."""
+    return f"row {i + 1}" if table.row_names is None else f'row {i + 1} ("{table.row_names[i]}")'
 
 
 def _refuse_infinite(table: Table) -> None:
@@ -200,17 +202,22 @@ def _with_means(table: Table) -> Table:
     means = np.nanmean(table.numbers, axis=0)
     note = f"{int(holes.sum())} missing numbers replaced by the mean of their column"
     numbers = frozen(np.where(holes, means, table.numbers))
-    return replace(table, numbers=numbers, notes=(*table.notes, note))
+    named = zip(_numeric_names(table), holes.T, strict=True)
+    masks = {name: frozen(mask.copy()) for name, mask in named if mask.any()}
+    imputed = {**table.imputed, **masks}
+    return replace(table, numbers=numbers, notes=(*table.notes, note), imputed=imputed)
 
 
 def _with_labels(table: Table, names: list[str], policy: str) -> Table:
     labels, count = dict(table.labels), 0
+    imputed = dict(table.imputed)
     for name in names:
         given = as_labels(labels[name])
+        imputed[name] = frozen(np.array([label is None for label in given], bool))
         often = Counter(label for label in given if label is not None)
         most = LEVEL if policy == "level" else min(often, key=lambda label: (-often[label], label))
         count += len(given) - often.total()
         labels[name] = frozen(as_labels(most if label is None else label for label in given))
     how = f'made a level "{LEVEL}"' if policy == "level" else "replaced by the most frequent"
     note = f"{count} missing categories {how} of their column"
-    return replace(table, labels=labels, notes=(*table.notes, note))
+    return replace(table, labels=labels, notes=(*table.notes, note), imputed=imputed)

@@ -30,15 +30,15 @@ def numbers_only(path: Path, limits: Limits, dialect: Dialect, width: int) -> Ar
             if b"\0" in block:
                 return None
             rows += block.count(b"\n")
-    if dialect.has_header:
-        rows -= 1
+    above = dialect.skip + dialect.has_header
     limits.check(8 * rows * width, None, f"the table in {path.name}")
     is_large = 8 * rows * width > ARROW_PAYS
     matrix = np.empty((rows, width))
     filled = 0
     with opened(path, limits) as file:
-        if dialect.has_header:
-            file.readline()
+        if above:
+            for _ in range(above):
+                file.readline()
         elif dialect.encoding == "utf-8-sig":
             file.read(3)
         for lines in _whole_lines(file):

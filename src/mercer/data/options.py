@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, TypedDict, cast
 
+from mercer.check import whole
 from mercer.data.dialect import checked_encoding
-from mercer.data.table import Role, listed
+from mercer.data.table import Role
 from mercer.errors import InvalidParameter
 
 NO_DELIMITERS = frozenset('"\r\n\0')
 """Characters that mean something else in a table, or nothing."""
+
+
+DELIMITED = ("delimiter", "decimal", "encoding", "header", "skip", "na")
+"""What is said of a table that is written as text."""
 
 
 class Options(TypedDict, total=False):
@@ -20,7 +25,11 @@ class Options(TypedDict, total=False):
     decimal: str | None
     encoding: str | None
     header: bool | None
+    skip: int | None
     na: tuple[str, ...]
+    sheet: str | int | None
+    transpose: bool | None
+    colour: str | None
     layer: str
     label: str
 
@@ -38,7 +47,7 @@ def checked_options(given: Mapping[str, Any], *, are_sets: bool) -> Options:
     unknown = sorted(given.keys() - Options.__annotations__.keys())
     if unknown:
         raise InvalidParameter(
-            f"read has no option {unknown[0]!r}; it has {listed(Options.__annotations__)}"
+            f"read has no option {unknown[0]!r}; it has {', '.join(Options.__annotations__)}"
         )
     found = dict(given)
     if given.get("delimiter") is not None:
@@ -49,14 +58,20 @@ def checked_options(given: Mapping[str, Any], *, are_sets: bool) -> Options:
         raise InvalidParameter(f"delimiter and decimal cannot both be {given['decimal']!r}")
     if given.get("encoding") is not None:
         checked_encoding(_text(given["encoding"], "encoding"))
-    if not isinstance(given.get("header"), bool | None):
-        raise InvalidParameter(f"header must be True, False or None, found {given['header']!r}")
+    for name in ("header", "transpose"):
+        if not isinstance(given.get(name), bool | None):
+            raise InvalidParameter(f"{name} must be True, False or None, found {given[name]!r:.60}")
+    if given.get("skip") is not None:
+        whole(given["skip"], "skip", least=0)
+    if not isinstance(given.get("sheet"), str | int | None) or given.get("sheet") is True:
+        raise InvalidParameter(
+            f"sheet must be a name, or a number counted from 1, found {given['sheet']!r:.60}"
+        )
     if "na" in given:
         found["na"] = words(given["na"], "na")
-    if "layer" in given:
-        _text(given["layer"], "layer")
-    if "label" in given:
-        _text(given["label"], "label")
+    for name in ("colour", "layer", "label"):
+        if given.get(name) is not None:
+            _text(given[name], name)
     return cast(Options, found)
 
 

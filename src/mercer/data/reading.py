@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypedDict, overload
+from typing import Any, Literal, NamedTuple, overload
 
 import numpy as np
 
@@ -15,30 +15,36 @@ from mercer.data.arrays import as_matrix, read_npy, read_npz
 from mercer.data.arrow import read_arrow, read_parquet
 from mercer.data.assembled import assembled, of_numbers
 from mercer.data.delimited import read_delimited
+from mercer.data.fasta import Sequences, looks_like_fasta, read_fasta
 from mercer.data.frames import columns_of, frame_of, is_frame, is_series
 from mercer.data.graphml import read_graphml
 from mercer.data.graphs import Edges, as_edges, looks_like_edges, read_edges
 from mercer.data.h5ad import read_h5ad
 from mercer.data.lines import read_sets, read_strings
 from mercer.data.matrices import SquareMatrix, as_square, looks_square
-from mercer.data.missing import Missing, Policies, policies
-from mercer.data.options import Options, checked_options, checked_roles, words
+from mercer.data.missing import Missing, Policies, policies, settled
+from mercer.data.options import DELIMITED, Options, checked_options, checked_roles, words
+from mercer.data.orientation import propose_transpose, transposed
 from mercer.data.source import MEMORY, RATIO, Limits, kind_of, regular
+from mercer.data.spreadsheets import is_workbook, old_spreadsheet, read_workbook
 from mercer.data.table import Role, Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, UnreadableFile
 from mercer.progress import Progress, followed
 
-KINDS = ("auto", "table", "matrix", "graph", "strings", "sets")
+KINDS = ("auto", "table", "matrix", "graph", "fasta", "strings", "sets")
 GRAPHS = (".graphml", ".edges", ".edgelist")
 
-Read = Table | SquareMatrix | Edges | tuple[str, ...] | tuple[frozenset[str], ...]
+Read = Table | SquareMatrix | Edges | Sequences | tuple[str, ...] | tuple[frozenset[str], ...]
 
 
-class Shape(TypedDict):
-    """What is done to columns once they are read, whatever they come from."""
+class Shape(NamedTuple):
+    """What is done to a table once it is read, whatever it comes from."""
 
+    what: str
     supplementary: Sequence[str]
     missing: Policies
+    is_transposed: bool
+    colour: str | None
 
 
 @overload
@@ -47,6 +53,8 @@ def read(source: Any, what: Literal["table"], **more: Any) -> Table: ...
 def read(source: Any, what: Literal["matrix"], **more: Any) -> SquareMatrix: ...
 @overload
 def read(source: Any, what: Literal["graph"], **more: Any) -> Edges: ...
+@overload
+def read(source: Any, what: Literal["fasta"], **more: Any) -> Sequences: ...
 @overload
 def read(source: Any, what: Literal["strings"], **more: Any) -> tuple[str, ...]: ...
 @overload
@@ -70,13 +78,13 @@ def read(
     Parameters
     ----------
     source : path, data frame, AnnData or array
-        CSV or TSV, Parquet, Arrow, .npy, .npz, .h5ad, GraphML or an edge list, plain or gzip; a
-        frame or a series of pandas, polars or pyarrow, whose index names the rows. A file is known
-        by its first bytes, not by its name.
-    what : {"auto", "table", "matrix", "graph", "strings", "sets"}
-        ``"auto"`` makes a graph of a graph file and of columns named source and target, a
-        symmetric matrix of a square table whose rows and columns have equal names, and a table of
-        anything else.
+        CSV or TSV, a spreadsheet (.xlsx), Parquet, Arrow, .npy, .npz, .h5ad, FASTA, GraphML or an
+        edge list, plain or gzip; a frame or a series of pandas, polars or pyarrow, whose index
+        names the rows. A file is known by its first bytes, not by its name.
+    what : {"auto", "table", "matrix", "graph", "fasta", "strings", "sets"}
+        ``"auto"`` makes a graph of a graph file and of columns named source and target, sequences
+        of FASTA, a symmetric matrix of a square table whose rows and columns have equal names (one
+        triangle is enough) and of distances without names, and a table of anything else.
     roles : mapping
         The roles of columns by name: number, factor, identifier, date, text. Others are guessed.
     supplementary : names
@@ -91,12 +99,15 @@ def read(
         are, in each pass over a file of text. Binary files have no passes and take little time.
     **written
         How the file is written, where a guess would be wrong: ``delimiter``, ``decimal``,
-        ``encoding``, ``header``, ``na`` (more words for missing), ``layer`` (of an .h5ad file),
-        ``label`` (the attribute of the nodes of a GraphML file that is their label).
+        ``encoding``, ``header``, ``skip`` (lines above the header; titles are noticed), ``na``
+        (more words for missing), ``sheet`` (of a spreadsheet, by name or counted from 1),
+        ``transpose`` (individuals stand in columns), ``colour`` (the factor by which individuals
+        are coloured, the first one otherwise), ``layer`` (of an .h5ad file), ``label`` (the
+        attribute of the nodes of a GraphML file that is their label).
 
     Returns
     -------
-    Table, SquareMatrix, Edges, or a tuple of strings or sets
+    Table, SquareMatrix, Edges, Sequences, or a tuple of strings or sets
         Its ``notes`` tell what was guessed.
 
     Examples
@@ -115,23 +126,27 @@ def read(
     if not isinstance(what, str) or what not in KINDS:
         raise InvalidParameter(f"what must be one of {', '.join(KINDS)}, found {what!r}")
     options = checked_options(written, are_sets=what == "sets")
-    shape = Shape(supplementary=words(supplementary, "supplementary"), missing=policies(missing))
+    shape = Shape(
+        what,
+        words(supplementary, "supplementary"),
+        policies(missing),
+        bool(options.get("transpose")),
+        options.get("colour"),
+    )
     given = checked_roles(roles)
     with followed(progress, "bytes") as tell:
         limits = Limits(memory_bytes(memory) or MEMORY, number(ratio, "ratio", above=0.0), tell)
-        return _read(source, what, given, shape, options, limits)
+        return _read(source, given, shape, options, limits)
 
 
-def _read(  # noqa: PLR0913, PLR0917  (what `read` was asked, in its order)
-    source: Any,
-    what: str,
-    given: Mapping[str, Role],
-    shape: Shape,
-    options: Options,
-    limits: Limits,
+def _read(
+    source: Any, given: Mapping[str, Role], shape: Shape, options: Options, limits: Limits
 ) -> Read:
+    what = shape.what
+    if isinstance(source, Table) and not shape.is_transposed:
+        return _table_or_matrix(source, what)
     if not isinstance(source, str | os.PathLike):
-        return _table_or_matrix(_of_object(source, given, shape, options, limits), what)
+        return _shaped(_of_object(source, given, options, limits), shape)
     path = regular(source)
     encoding = options.get("encoding")
     if what == "strings":
@@ -148,7 +163,24 @@ def _read(  # noqa: PLR0913, PLR0917  (what `read` was asked, in its order)
                 f"label names an attribute of nodes in GraphML, and {path.name} is a list of edges"
             )
         return read_edges(path, limits, encoding)
-    return _table_or_matrix(_of_file(path, given, shape, options, limits), what)
+    is_text = what == "auto" and kind_of(path) in ("text", "gzip")
+    if what == "fasta" or (is_text and looks_like_fasta(path, limits)):
+        return read_fasta(path, limits, encoding)
+    table = _of_file(path, given, options, limits)
+    if options.get("transpose") is None:
+        propose_transpose(table, path.name)
+    return _shaped(table, shape)
+
+
+def _shaped(table: Table, shape: Shape) -> Table | SquareMatrix | Edges:
+    """Return what a table is, with its columns out of the points and its gaps treated as asked."""
+    if shape.is_transposed:
+        table = transposed(table)
+    found = _table_or_matrix(table.with_supplementary(*shape.supplementary), shape.what)
+    if not isinstance(found, Table):
+        return found
+    coloured = found if shape.colour is None else found.coloured_by(shape.colour)
+    return settled(coloured, shape.missing)
 
 
 def _table_or_matrix(table: Table, what: str) -> Table | SquareMatrix | Edges:
@@ -159,56 +191,60 @@ def _table_or_matrix(table: Table, what: str) -> Table | SquareMatrix | Edges:
     return table
 
 
-def _of_file(
-    path: Path, roles: Mapping[str, Role], shape: Shape, options: Options, limits: Limits
-) -> Table:
+def _of_file(path: Path, roles: Mapping[str, Role], options: Options, limits: Limits) -> Table:
     kind = kind_of(path)
     if kind == "model":
         read_it = Advice("load", text="read it with mercer.load")
         raise UnreadableFile(f"{path.name} is a stored model: {read_it}", read_it)
     if kind == "npy":
-        return of_numbers(as_matrix(read_npy(path, limits), path.name), **shape)
+        return of_numbers(as_matrix(read_npy(path, limits), path.name))
+    if kind == "ole":
+        raise old_spreadsheet(path)
+    if kind == "zip" and is_workbook(path):
+        asked = {k: v for k, v in options.items() if k in ("sheet", "header", "skip", "na")}
+        cells = read_workbook(path, limits, roles=roles, **asked)  # type: ignore[arg-type]
+        return assembled(cells.names, list(cells.columns), roles=roles, notes=cells.notes)
+    if options.get("sheet") is not None:
+        raise InvalidParameter(f"sheet is for spreadsheets, and {path.name} is none")
     if kind == "zip":
-        return _of_arrays(read_npz(path, limits), path.name, shape)
+        return _of_arrays(read_npz(path, limits), path.name)
     if kind == "hdf5":
         names, columns, rows = read_h5ad(path, options.get("layer", "X"), limits)
-        return assembled(names, columns, roles=roles, row_names=rows, **shape)
+        return assembled(names, columns, roles=roles, row_names=rows)
     if kind in ("parquet", "arrow"):
         names, columns = (read_parquet if kind == "parquet" else read_arrow)(path, limits)
-        return assembled(names, columns, roles=roles, **shape)
-    given = {k: v for k, v in options.items() if k not in ("layer", "label")}
+        return assembled(names, columns, roles=roles)
+    given = {k: v for k, v in options.items() if k in DELIMITED}
     cells = read_delimited(path, limits, roles=roles, **given)  # type: ignore[arg-type]
     if isinstance(cells.columns, np.ndarray):
-        return of_numbers(cells.columns, cells.names, notes=cells.notes, **shape)
-    return assembled(cells.names, cells.columns, roles=roles, notes=cells.notes, **shape)
+        return of_numbers(cells.columns, cells.names, notes=cells.notes)
+    return assembled(cells.names, cells.columns, roles=roles, notes=cells.notes)
 
 
-def _of_arrays(arrays: Mapping[str, Array], name: str, shape: Shape) -> Table:
+def _of_arrays(arrays: Mapping[str, Array], name: str) -> Table:
     """Return the table of a .npz file: its one array, or columns of equal length by name."""
     if len(arrays) == 1:
-        return of_numbers(as_matrix(next(iter(arrays.values())), name), **shape)
+        return of_numbers(as_matrix(next(iter(arrays.values())), name))
     if any(a.ndim != 1 for a in arrays.values()) or len({len(a) for a in arrays.values()}) > 1:
         shapes = {key: a.shape for key, a in arrays.items()}
         raise InvalidInput(f"{name} must hold one array, or columns of equal length; has {shapes}")
-    return of_numbers(np.column_stack(list(arrays.values())), tuple(arrays), **shape)
+    return of_numbers(np.column_stack(list(arrays.values())), tuple(arrays))
 
 
-def _of_object(
-    source: Any, roles: Mapping[str, Role], shape: Shape, options: Options, limits: Limits
-) -> Table:
+def _of_object(source: Any, roles: Mapping[str, Role], options: Options, limits: Limits) -> Table:
     refuse_lazy(source, "the source")
     if isinstance(source, Table):
         return source
     if is_annotated(source):
         names, columns, rows = columns_of_annotated(source, options.get("layer", "X"), limits)
-        return assembled(names, columns, roles=roles, row_names=rows, **shape)
+        return assembled(names, columns, roles=roles, row_names=rows)
     if is_series(source):
         source = frame_of(source)
     if is_frame(source):
         labels, values, index = columns_of(source)
-        return assembled(labels, values, roles=roles, row_names=index, **shape)
+        return assembled(labels, values, roles=roles, row_names=index)
     if isinstance(source, np.ndarray) and source.dtype.kind in "biuf":
-        return of_numbers(as_matrix(source, "the array").copy(), **shape)
+        return of_numbers(as_matrix(source, "the array").copy())
     raise InvalidInput(
         f"read takes a path, a data frame, an annotated matrix or an array of numbers, found "
         f"{type(source).__name__}"

@@ -26,6 +26,7 @@ KINDS = {
     b"ARROW1": "arrow",
     b"\x89HDF\r\n\x1a\n": "hdf5",
     b"\x89MERCER\n": "model",
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1": "ole",
 }
 """The first bytes by which a file says what it is, whatever its name says."""
 

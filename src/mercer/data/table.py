@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, ClassVar
@@ -13,6 +13,7 @@ import numpy as np
 from mercer.check import Array, how_many, is_missing
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
+from mercer.spelling import advice
 
 SHOWN = 6
 """Names that a message or a summary lists before it only counts."""
@@ -74,6 +75,20 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(f'"{name!s:.{LONGEST_NAME}}"' for name in shown) + more
 
 
+def no_column(unknown: Sequence[str], names: Iterable[str]) -> str:
+    """Return that there is no such column, what may have been meant, and which there are.
+
+    >>> no_column(["hght"], ["name", "height"])
+    'there is no column "hght"; did you mean height? The columns are "name", "height"'
+    """
+    known = list(names)
+    meant = advice(unknown[0], known)
+    return (
+        f"there is no column {listed(unknown)}{f'; {meant} The' if meant else '; the'} columns are "
+        f"{listed(known)}"
+    )
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Column(Shown):
     """One column of a table: numbers, dates, or labels with None where one is missing."""
@@ -104,8 +119,9 @@ class Table(Shown):
 
     The columns of numbers that are not ``supplementary`` are active: they are the points. Factors,
     dates and texts are supplementary; the first factor is the ``colour``. ``notes`` tells what was
-    guessed while reading. A table is a sequence of points: it has a length, and its slices are
-    tables; as an array it is the matrix of its active columns.
+    guessed while reading, and ``imputed`` where a value was put for a missing one: for each column
+    that lacked any, True in those rows. A table is a sequence of points: it has a length, and its
+    slices are tables; as an array it is the matrix of its active columns.
 
     >>> table = Table.of({"x": [1.0, 2.0], "kind": ["a", "b"]}, row_names=["first", "second"])
     >>> table.matrix()
@@ -122,6 +138,7 @@ class Table(Shown):
     row_names: tuple[str, ...] | None = None
     supplementary: frozenset[str] = frozenset()
     notes: tuple[str, ...] = field(default=())
+    imputed: Mapping[str, Array] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -176,7 +193,9 @@ class Table(Shown):
             return self.matrix()[index]
         kept = None if self.row_names is None else self.row_names[index]
         labels = {name: values[index] for name, values in self.labels.items()}
-        return replace(self, numbers=self.numbers[index], labels=labels, row_names=kept)
+        imputed = {name: mask[index] for name, mask in self.imputed.items()}
+        numbers = self.numbers[index]
+        return replace(self, numbers=numbers, labels=labels, row_names=kept, imputed=imputed)
 
     def picked(self, rows: Any) -> Table:
         """Return some rows by their numbers, in the order given.
@@ -191,6 +210,7 @@ class Table(Shown):
             numbers=frozen(self.numbers[kept]),
             labels={name: frozen(values[kept]) for name, values in self.labels.items()},
             row_names=None if names is None else tuple(names[i] for i in kept),
+            imputed={name: frozen(mask[kept]) for name, mask in self.imputed.items()},
         )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -235,6 +255,37 @@ class Table(Shown):
         """Return the table with these columns of numbers taken out of the points."""
         return replace(self, supplementary=self.supplementary | set(names))
 
+    def with_columns(self, names: Iterable[str]) -> Table:
+        """Return a table of some columns, in the order given.
+
+        >>> Table.of({"x": [1.0], "y": [2.0]}).with_columns(["y", "x"]).matrix()
+        array([[2., 1.]])
+        """
+        order = tuple(names)
+        self._known(order)
+        known = {column.name: column for column in self.columns()}
+        columns = [known[name] for name in order]
+        numbers = [c.values for c in columns if c.role is Role.NUMBER]
+        return replace(
+            self,
+            names=order,
+            roles=tuple(c.role for c in columns),
+            numbers=frozen(np.column_stack(numbers) if numbers else np.empty((len(self), 0))),
+            labels={name: self.labels[name] for name in order if name in self.labels},
+            supplementary=self.supplementary & set(order),
+            imputed={name: mask for name, mask in self.imputed.items() if name in order},
+        )
+
+    def coloured_by(self, name: str) -> Table:
+        """Return the table with a factor before all others, which makes it the colour."""
+        role = self.column(name).role
+        if role is not Role.FACTOR:
+            raise InvalidParameter(
+                f"individuals are coloured by labels that repeat, and column {name!r} is a "
+                f"{role.value}; make it a factor by its role"
+            )
+        return self.with_columns([name, *(other for other in self.names if other != name)])
+
     def frame(self, backend: str = "pandas") -> Any:
         """Return the table as a data frame of pandas, polars or pyarrow."""
         import narwhals.stable.v2 as nw
@@ -267,9 +318,7 @@ class Table(Shown):
     def _known(self, names: Iterable[str]) -> None:
         unknown = [name for name in names if name not in self.names]
         if unknown:
-            raise InvalidParameter(
-                f"there is no column {listed(unknown)}; the columns are {listed(self.names)}"
-            )
+            raise InvalidParameter(no_column(unknown, self.names))
 
 
 def _role_of(values: Array) -> Role:

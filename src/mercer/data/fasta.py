@@ -1,0 +1,113 @@
+"""Sequences in FASTA: a line with > and a name, then the letters on any number of lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from mercer.data.lines import lines_of
+from mercer.data.orientation import numbered
+from mercer.data.source import Limits, opened
+from mercer.data.table import LABEL, listed
+from mercer.display import Shown, warn
+from mercer.errors import DataWarning, UnreadableFile
+
+MARKS = (b">", b";")
+"""What a FASTA file begins with: a record, or a comment of old ones."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sequences(Shown):
+    """Named sequences of letters, such as DNA or proteins: points for kernels on strings.
+
+    >>> pair = Sequences(("ACGT", "AC"), ("one", "two"))
+    >>> pair, pair[1], pair[:1].row_names
+    (Sequences(2 sequences of 2 to 4 letters), 'AC', ('one',))
+    """
+
+    facts: ClassVar[Mapping[str, str]] = {}
+
+    letters: tuple[str, ...]
+    row_names: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.letters)
+
+    def __getitem__(self, index: Any, /) -> Any:
+        if isinstance(index, slice):
+            return Sequences(self.letters[index], self.row_names[index], self.notes)
+        return self.letters[index]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.letters)
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """The lengths of the shortest and the longest sequence."""
+        found = [len(sequence) for sequence in self.letters]
+        return min(found), max(found)
+
+    def _title(self) -> str:
+        low, high = self.lengths
+        length = f"{low} to {high}" if low < high else f"{low}"
+        return f"Sequences({len(self)} sequences of {length} letters)"
+
+
+def looks_like_fasta(path: Path, limits: Limits) -> bool:
+    """Return whether a text, plain or gzip, begins as FASTA does."""
+    with opened(path, limits) as file:
+        start = file.read(2**12).removeprefix(b"\xef\xbb\xbf").lstrip()
+    lines = start.splitlines()
+    first = next((line for line in lines if not line.startswith(b";")), b"")
+    return start.startswith(MARKS) and first.startswith(b">") and len(lines) > 1
+
+
+def read_fasta(path: Path, limits: Limits, encoding: str | None = None) -> Sequences:
+    """Return the sequences of a file in capitals, without white space and the stop at their end.
+
+    A record is named by its first word, by its whole line where first words repeat. Records
+    without letters are left out, and a warning names them.
+    """
+    titles: list[str] = []
+    parts: list[list[str]] = []
+    used = number = 0
+    for lines in lines_of(path, limits, encoding):
+        for number, line in enumerate(lines, number + 1):  # noqa: B020  (counts on)
+            text = line.strip()
+            if text.startswith(">"):
+                titles.append(text[1:].strip())
+                parts.append([])
+            elif text and not text.startswith(";"):
+                if not parts:
+                    raise UnreadableFile(
+                        f"{path.name}, line {number}: {text[:40]!r} stands before the first "
+                        "record, which begins with > and its name"
+                    )
+                parts[-1].append("".join(text.split()).upper())
+            used += LABEL + len(line)
+        limits.check(used, None, f"the sequences of {path.name}")
+    letters = ["".join(part).removesuffix("*") for part in parts]
+    return _named(titles, letters, path.name)
+
+
+def _named(titles: Sequence[str], letters: Sequence[str], file: str) -> Sequences:
+    if not any(letters):
+        raise UnreadableFile(f"{file} has no record with letters below its name")
+    notes = []
+    empty = [title or "(no name)" for title, text in zip(titles, letters, strict=True) if not text]
+    if empty:
+        notes.append(f"{len(empty)} records without letters left out")
+        warn(f"{file}: {notes[0]}: {listed(empty)}", DataWarning)
+    kept = [(title, text) for title, text in zip(titles, letters, strict=True) if text]
+    words = [(title.split() or [""])[0] for title, _ in kept]
+    are_unique = len(set(words)) == len(words)
+    given = words if are_unique else [title for title, _ in kept]
+    filled = [name or f"record {i + 1}" for i, name in enumerate(given)]
+    names, twice = numbered(filled)
+    if twice:
+        notes.append(f"records of equal name were numbered: {listed(twice)}")
+        warn(f"{file}: {notes[-1]}", DataWarning)
+    return Sequences(tuple(text for _, text in kept), tuple(names), tuple(notes))
