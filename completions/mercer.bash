@@ -12,12 +12,14 @@ _mercer() {
     fi
     case "$command $before" in
         "fit --method") words="kpca pca mds stress" ;;
+        "fit --distance") words="euclidean manhattan bray-curtis ruzicka jaccard chi-square hellinger chord aitchison gower" ;;
         "fit --correction") words="lingoes cailliez power clip" ;;
         "fit --loss") words="stress sstress sammon ordinal" ;;
         "fit --as") words="auto table matrix fasta strings sets" ;;
         "fit --impute") words="mean mode level" ;;
         "fit --decimal") words=". ," ;;
         "report --method") words="kpca pca mds stress" ;;
+        "report --distance") words="euclidean manhattan bray-curtis ruzicka jaccard chi-square hellinger chord aitchison gower" ;;
         "report --correction") words="lingoes cailliez power clip" ;;
         "report --loss") words="stress sstress sammon ordinal" ;;
         "report --as") words="auto table matrix fasta strings sets" ;;
@@ -31,6 +33,7 @@ _mercer() {
         "check --impute") words="mean mode level" ;;
         "check --decimal") words=". ," ;;
         "dim --method") words="kpca pca mds stress" ;;
+        "dim --distance") words="euclidean manhattan bray-curtis ruzicka jaccard chi-square hellinger chord aitchison gower" ;;
         "dim --correction") words="lingoes cailliez power clip" ;;
         "dim --loss") words="stress sstress sammon ordinal" ;;
         "dim --as") words="auto table matrix fasta strings sets" ;;
@@ -58,11 +61,11 @@ _mercer() {
         return
     fi
     case "$command" in
-        fit) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --coords --force --raw --bootstrap --jackknife --path --importance --preimages --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
-        report) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --title --open --permutations --max-mb --force --bootstrap --jackknife --path --importance --preimages --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
+        fit) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --coords --force --raw --bootstrap --jackknife --path --importance --preimages --method --kernel --distance --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
+        report) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --title --open --permutations --max-mb --force --bootstrap --jackknife --path --importance --preimages --method --kernel --distance --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
         project) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --force --raw --as --id --drop --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
         check) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --kernel --of --seed --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
-        dim) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --permutations --level --share --method --kernel --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
+        dim) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --permutations --level --share --method --kernel --distance --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
         curve) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --y --x --method --kernel --penalty --df --criterion --scale --no-scale --confidence --seed --page --no-page --title --open --out --fitted --force --raw --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
         compare) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --kernel --scale --no-scale --permutations --test --consensus --neighbours --seed --out --page --force --raw --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
         replicates) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --condition --infer --threshold --power --unsigned --penalty --kernel --sizes --draws --confidence --seed --threads --page --no-page --title --open --out --edges --force --raw --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;

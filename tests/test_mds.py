@@ -540,7 +540,7 @@ def test_asymmetry_by_rounding_is_accepted_and_more_is_not() -> None:
     [
         {"n_components": 0},
         {"n_components": 2.5},
-        {"metric": "manhattan"},
+        {"metric": "minkowski"},
         {"correction": "shift"},
         {"method": "fast"},
     ],

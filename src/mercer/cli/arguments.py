@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from mercer.cli.parser import Parser
 
 METHODS = ("kpca", "pca", "mds", "stress")
+DISTANCES = (
+    *("euclidean", "manhattan", "bray-curtis", "ruzicka", "jaccard", "chi-square", "hellinger"),
+    *("chord", "aitchison", "gower"),
+)
+"""Those of `mercer.kernels.dissimilarities`, which is not loaded to understand a command."""
 FORMS = ("auto", "table", "matrix", "fasta", "strings", "sets")
 
 
@@ -89,6 +94,11 @@ def model(made: Parser) -> None:
         "--kernel",
         metavar="TEXT",
         help="such as \"gaussian(bandwidth='median') + 0.1*linear()\" (default: that Gaussian)",
+    )
+    group.add_argument(
+        "--distance",
+        choices=DISTANCES,
+        help="of the rows of a table, for mds or stress (default: euclidean)",
     )
     group.add_argument("--rank", type=int, metavar="K", help="how many axes (default: up to 10)")
     group.add_argument(

@@ -57,6 +57,10 @@ class Fitted:
 def method_of(args: Namespace, data: Data) -> str:
     """Return the method asked for, or the one that fits the data."""
     is_square = isinstance(data.points, SquareMatrix)
+    if args.distance is not None and data.table is None:
+        raise Misused(f"--distance is of the rows of a table, and {data.name} holds {data}")
+    if args.method is None and args.distance is not None:
+        return "mds"
     if args.method is None:
         return "mds" if is_square and data.points.is_distance else "kpca"
     method: str = args.method
@@ -79,7 +83,7 @@ def asked(args: Namespace, data: Data) -> Any:
     is_square = isinstance(data.points, SquareMatrix)
     if not is_square and data.table is None:
         raise Misused(f"--method {method} needs distances or a table; {data.name} holds {data}")
-    metric, rank = ("precomputed" if is_square else "euclidean"), _rank(args, MAP)
+    metric, rank = ("precomputed" if is_square else args.distance or "euclidean"), _rank(args, MAP)
     if method == "mds":
         tol = {} if args.tol is None else {"tol": args.tol}
         how = "exact" if args.exact else "auto"
@@ -134,6 +138,7 @@ def _refuse_unused(args: Namespace, method: str) -> None:
         "exact": ("kpca", "mds"),
         "tol": ("kpca", "mds"),
         "correction": ("mds",),
+        "distance": ("mds", "stress"),
         "loss": ("stress",),
         "weights": ("kpca", "pca", "mds"),
         "sup_rows": ("kpca", "pca", "mds"),

@@ -19,6 +19,7 @@ from mercer.kernels.definite import Witness as Witness
 from mercer.kernels.definite import factor as factor
 from mercer.kernels.definite import form as form
 from mercer.kernels.definite import positive_definite as positive_definite
+from mercer.kernels.dissimilarities import distances as distances
 from mercer.kernels.distance_transforms import largest_euclidean_power as largest_euclidean_power
 from mercer.kernels.distance_transforms import schoenberg as schoenberg
 from mercer.kernels.functions import Delta as Delta

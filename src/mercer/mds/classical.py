@@ -19,15 +19,18 @@ from mercer.errors import NotAvailable, NotConverged
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
 from mercer.gram import Gram
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
+from mercer.kernels.dissimilarities import between, within
 from mercer.kernels.functions import Precomputed
 from mercer.mds.corrections import CORRECTIONS, constant_of, corrected_cross, corrected_square
 from mercer.mds.distances import (
+    METRICS,
     TILE,
     WHOLE,
     CentredDistances,
     distances_of,
     names_of,
     read_cross,
+    read_named,
     read_points,
     read_square,
     unit_of,
@@ -41,7 +44,6 @@ from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED, Spectrum, leading
 
 METHODS = ("auto", "dense", "exact")
-METRICS = ("precomputed", "euclidean")
 
 FEW = 5
 """Beyond one axis for so many points, decomposing the whole matrix is the shorter way."""
@@ -96,8 +98,9 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
     n_components : int or None
         How many axes; None keeps all of positive eigenvalues, and more than these warns
         (`FewerAxes`).
-    metric : {"precomputed", "euclidean"}
-        Whether distances are given, or points, whose Euclidean distances are never formed.
+    metric : {"precomputed", "euclidean", "bray-curtis", "chi-square", ...}
+        Whether distances are given, or points, whose Euclidean distances are never formed, or rows
+        whose distances have a name (`kernels.distances` lists them).
     correction : {None, "lingoes", "cailliez", "power", "clip"}
         What makes the distances Euclidean: √(d² + 2c), d + c or d^p with the smallest c or the
         largest p that will do, found on the whole matrix. "clip" sets negative eigenvalues to 0.
@@ -188,8 +191,15 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
 
     def _fit(self, D: Any, sample_weight: Any) -> ClassicalMDS:
         self._check_parameters()
-        is_square = self.metric == "precomputed"
-        rows = read_square(self, D) if is_square else read_points(self, D, reset=True)
+        is_square = self.metric != "euclidean"
+        self._points: Array | None = None
+        if self.metric == "precomputed":
+            rows = read_square(self, D)
+        elif is_square:
+            self._points = x = read_named(self, D, self.metric, reset=True)
+            rows = within(self.metric, x)
+        else:
+            rows = read_points(self, D, reset=True)
         n = len(rows)
         s = weights_of(sample_weight, n)
         self._weights = s / s.sum()
@@ -413,14 +423,19 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
     def transform(self, D: Any) -> Array:
         """Return coordinates of new individuals, given their distances to the fitted ones.
 
-        Of points (``metric="euclidean"``) it takes the points. New distances are corrected as the
-        fitted ones were; one that is exactly 0 says that the individual is a fitted one.
+        Of rows (``metric="euclidean"`` or another name) it takes rows. New distances are corrected
+        as the fitted ones were; one that is exactly 0 says that the individual is a fitted one.
         """
         check_is_fitted(self)
         if isinstance(self._axes, PointAxes):
             rows = read_points(self, D, reset=False)
         else:
-            rows = read_cross(self, D)
+            fitted = getattr(self, "_points", None)
+            if fitted is None:
+                rows = read_cross(self, D)
+            else:
+                x = read_named(self, D, self.metric, reset=False)
+                rows = between(self.metric, x, fitted, fitted)
             if self.correction in CORRECTIONS:
                 rows = corrected_cross(rows, self._rows, self.correction, self.correction_constant_)
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused

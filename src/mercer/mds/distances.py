@@ -16,7 +16,12 @@ from mercer.engines.cpu import engine_in_use
 from mercer.errors import InvalidInput
 from mercer.estimator import column_names, numbers_of, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
+from mercer.kernels.dissimilarities import METRICS as NAMED
+from mercer.kernels.dissimilarities import read_rows
 from mercer.points import matrix_of
+
+METRICS = ("precomputed", *NAMED)
+"""What a model is given: distances, or rows whose distances have a name."""
 
 WHOLE = 1_000
 """Up to this many points the whole matrix is decomposed at once; of more a thread takes as many."""
@@ -84,6 +89,13 @@ def read_cross(model: Any, D: Any, *, missing: bool = False) -> Array:
     if np.any(d < 0):
         _refuse_entry(d, d < 0, NEGATIVE)
     return d.astype(np.float64, copy=False)
+
+
+def read_named(model: Any, X: Any, metric: str, *, reset: bool) -> Array:
+    """Return rows of numbers that a named distance is defined for."""
+    x = read_rows(X, metric)
+    register(model, X, x, reset=reset)
+    return x
 
 
 def read_points(model: Any, X: Any, *, reset: bool) -> Array:

@@ -19,11 +19,14 @@ from mercer.data.tidy import library_of
 from mercer.display import Shown, forget, warn
 from mercer.errors import Advice, Advised, InvalidInput
 from mercer.estimator import Model, in_dtype_of, one_of
+from mercer.kernels.dissimilarities import between, within
 from mercer.mds.descent import End, Pairs, descended, start_maps
 from mercer.mds.distances import (
+    METRICS,
     distances_of,
     names_of,
     read_cross,
+    read_named,
     read_points,
     read_square,
     unit_of,
@@ -79,8 +82,9 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     ----------
     n_components : int
         The dimension of the map.
-    metric : {"precomputed", "euclidean"}
-        Whether dissimilarities are given, or points. NaN stands for a missing dissimilarity.
+    metric : {"precomputed", "euclidean", "bray-curtis", "chi-square", ...}
+        Whether dissimilarities are given, NaN for a missing one, or rows whose distances have a
+        name (`kernels.distances` lists them).
     loss : {"stress", "sstress", "sammon", "ordinal"}
         What is minimised.
     ties : {"primary", "secondary"}
@@ -190,7 +194,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         return self
 
     def _check_parameters(self) -> int:
-        one_of(self.metric, "metric", ("precomputed", "euclidean"))
+        one_of(self.metric, "metric", METRICS)
         one_of(self.loss, "loss", LOSSES)
         one_of(self.ties, "ties", TIES)
         self.seed_ = seed_of(self.random_state)
@@ -202,8 +206,11 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         self._points: Array | None = None
         if self.metric == "precomputed":
             return read_square(self, D, missing=True)
-        self._points = read_points(self, D, reset=True)
-        return distances_of(self._points)
+        if self.metric == "euclidean":
+            self._points = read_points(self, D, reset=True)
+            return distances_of(self._points)
+        self._points = x = read_named(self, D, self.metric, reset=True)
+        return within(self.metric, x)
 
     def _starts(self, n: int) -> int:
         if self.n_starts is None:
@@ -265,10 +272,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         """
         check_is_fitted(self)
         if self._points is not None:
-            with np.errstate(over="ignore"):
-                delta = finite(
-                    cdist(read_points(self, D, reset=False), self._points), "a distance of X"
-                )
+            delta = self._to_fitted(D, self._points)
         else:
             delta = read_cross(self, D, missing=True)
         known = np.isfinite(delta)
@@ -287,6 +291,14 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         is_squared = self.loss == "sstress"
         places = placed(fixed / unit, Placement(targets, weights, is_squared))
         return in_dtype_of(D, unit * places)
+
+    def _to_fitted(self, X: Any, fitted: Array) -> Array:
+        """Return the distances of new rows to those of the fit."""
+        if self.metric != "euclidean":
+            x = read_named(self, X, self.metric, reset=False)
+            return between(self.metric, x, fitted, fitted)
+        with np.errstate(over="ignore"):
+            return finite(cdist(read_points(self, X, reset=False), fitted), "a distance of X")
 
     def _targets(self, delta: Array) -> Array:
         """Return the distances that dissimilarities ask for: themselves, or their disparities."""

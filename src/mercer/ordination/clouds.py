@@ -16,6 +16,7 @@ from mercer.errors import InvalidParameter
 from mercer.estimator import column_names, numbers_of, require_fit
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
+from mercer.kernels.dissimilarities import distances
 from mercer.mds.distances import checked_distances, unit_of
 from mercer.points import matrix_of
 from mercer.reading.scores import Scores
@@ -49,14 +50,18 @@ class Cloud:
     names: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, given: Any, axes: int | None = None) -> Cloud:
-        """Read a fitted model, distances, a Gram matrix, or rows of numbers."""
+    def of(cls, given: Any, axes: int | None = None, metric: str | None = None) -> Cloud:
+        """Read a fitted model, distances, a Gram matrix, or rows, whose distances have a name."""
         if hasattr(given, "fit"):
+            if metric is not None:
+                raise InvalidParameter("metric= is for rows; a fitted model has its own distances")
             return cls._of_model(given, axes)
         if axes is not None:
             raise InvalidParameter(
                 "axes= is for fitted models: distances, Gram matrices and rows are taken whole"
             )
+        if metric is not None:
+            return cls.of(distances(given, metric))
         if isinstance(given, Gram) or (isinstance(given, tuple) and _has_kernel(given)):
             return cls.of_gram(side(given, None, "individuals"))
         if isinstance(given, SquareMatrix):

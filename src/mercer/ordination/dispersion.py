@@ -86,6 +86,7 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
     groups: Any,
     *,
     centre: str = "centroid",
+    metric: str | None = None,
     axes: int | None = None,
     permutations: int = 999,
     stop_after: int | None = None,
@@ -104,8 +105,8 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
     is found apart on the axes of positive and of negative eigenvalues, whose squares are
     subtracted; where z² is then negative z is 0, with a warning.
 
-    ``individuals``, ``axes`` and what follows are those of `permanova`, which answers to unequal
-    spread too: where it finds a difference, this says whether the spread may be the reason.
+    ``individuals``, ``metric``, ``axes`` and what follows are those of `permanova`, which answers
+    to unequal spread too: where it finds a difference, this says whether spread may be the reason.
 
     >>> import mercer as mc
     >>> x, side = np.array([[0.0], [2.0], [10.0], [16.0]]), ["a", "a", "b", "b"]
@@ -116,7 +117,7 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
     Anderson, Biometrics 62 (2006) 245-253.
     """
     one_of(centre, "centre", CENTRES)
-    cloud = Cloud.of(individuals, axes)
+    cloud = Cloud.of(individuals, axes, metric)
     columns = factor_columns(groups, cloud.count)
     if len(columns) > 1:
         raise InvalidInput("dispersion is that of one factor; combine the labels of several")

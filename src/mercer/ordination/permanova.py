@@ -110,6 +110,7 @@ def permanova(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     covariates: Any = None,
     by: str = "terms",
     strata: Any = None,
+    metric: str | None = None,
     axes: int | None = None,
     permutations: int = 999,
     stop_after: int | None = None,
@@ -147,6 +148,8 @@ def permanova(  # noqa: PLR0913  (keywords with defaults, none of which implies 
         Whether a term is tested after those before it, or after all others.
     strata : labels
         Blocks, such as sites, within which individuals are exchanged.
+    metric : str or None
+        Of rows, the name of their distance, such as "bray-curtis": see `kernels.distances`.
     axes : int or None
         Of a fitted model, take its coordinates on so many axes instead of its whole space.
     permutations, stop_after, random_state, threads, progress
@@ -170,7 +173,7 @@ def permanova(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     Anderson, Austral Ecology 26 (2001) 32-46; McArdle & Anderson, Ecology 82 (2001) 290-297.
     """
     one_of(by, "by", ORDERS)
-    cloud = Cloud.of(individuals, axes)
+    cloud = Cloud.of(individuals, axes, metric)
     terms = Terms.of(cloud, groups, covariates)
     masses = cloud.masses
     basis = terms.basis(masses, by)
