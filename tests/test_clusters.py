@@ -17,7 +17,7 @@ from scipy.stats import hypergeom, norm
 import mercer as mc
 from mercer import clusters
 from mercer.check import Array
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
 
 REFERENCE = Path(__file__).parent / "reference" / "hcpc_decathlon.json"
 SEEDS = st.integers(0, 10**6)
@@ -222,3 +222,24 @@ def test_constant_and_huge_columns_are_described_as_they_are() -> None:
     assert one.links({"x": X[:, 0]})["p_value"].tolist() == [1.0]
     with pytest.warns(mc.errors.ReadingWarning), pytest.raises(InvalidInput, match="no axes"):
         mc.cluster(mc.PCA().fit(np.ones((5, 2))))
+
+
+def test_a_table_describes_classes_by_its_own_names_and_factors() -> None:
+    irises = mc.datasets.iris()
+    found = mc.cluster(mc.PCA(2, standardize=True).fit(irises), 3)
+    described = found.describe(irises)
+    assert set(described["column"]) == set(irises.names)
+    assert "setosa" in described["level"]
+    assert set(found.links(irises)["column"]) == set(irises.names) - {"Species"}
+
+
+@pytest.mark.parametrize("unit", [1e300, 1e-300, 1e-160])
+def test_classes_do_not_depend_on_the_unit(unit: float) -> None:
+    x = np.random.default_rng(0).standard_normal((40, 3))
+    usual, found = (mc.cluster(mc.PCA(2).fit(x * u), 3) for u in (1.0, unit))
+    assert found.labels.tolist() == usual.labels.tolist()
+    assert found.share == pytest.approx(usual.share, rel=1e-9)
+    np.testing.assert_allclose(found.centres / unit, usual.centres, rtol=1e-9)
+    with pytest.raises(NotAvailable, match="no double precision number"):
+        _ = found.within
+    assert len(repr(found).splitlines()) <= 10

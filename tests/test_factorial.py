@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import mercer as mc
 from mercer.check import Array
-from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
+from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, ReadingWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::mercer.errors.DegenerateAxes")
 
@@ -486,3 +486,89 @@ def test_they_are_stored_and_refitted(tmp_path: Path) -> None:
             np.abs(fewer.transform(table)),
             np.abs(clone(model).fit(table.iloc[1:]).transform(table)),
         )
+
+
+QUESTIONS = pd.DataFrame({"a": list("xxyyz"), "b": list("uvuvu"), "n": [1.0, 2.0, 4.0, 3.0, 9.0]})
+LAST_OUT = [1.0, 1.0, 1.0, 1.0, 0.0]
+"""The last individual has a level, and a number, of its own, and no weight."""
+
+WEIGHTLESS = {
+    "MCA": (mc.MCA(), ["a", "b"]),
+    "FAMD": (mc.FAMD(), ["a", "b", "n"]),
+    "MFA": (mc.MFA(groups={"words": ["a", "b"], "numbers": ["n"]}), ["a", "b", "n"]),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTLESS)
+def test_those_without_weight_take_no_part_whatever_level_they_have(name: str) -> None:
+    """The axes are those of the others, and their own level leaves them where it says nothing."""
+    model, columns = WEIGHTLESS[name]
+    table = QUESTIONS[columns]
+    with pytest.warns(ReadingWarning, match="column a"):
+        fitted = clone(model).fit(table, sample_weight=LAST_OUT)
+    others = clone(model).fit(table[:4])
+    np.testing.assert_allclose(fitted.inertias_, others.inertias_, rtol=1e-12)
+    F = fitted.individuals_.coordinates
+    np.testing.assert_allclose(F[:4], others.individuals_.coordinates, atol=1e-12)
+    # Of two halves the levels x and y say the opposite: what says nothing lies between them.
+    between = [others.transform(table.assign(a=level))[4] for level in ("x", "y")]
+    np.testing.assert_allclose(F[4], np.mean(between, axis=0), atol=1e-12)
+    with pytest.warns(ReadingWarning, match="column a"):
+        removed = clone(model).fit(table).without([4])
+    np.testing.assert_allclose(removed.removed_.coordinates, F[4:], atol=1e-12)
+    if name == "MFA":
+        mean = sum(fitted.partial_.values()) / 2
+        np.testing.assert_allclose(mean, F, atol=1e-12)
+        np.testing.assert_allclose(
+            fitted.groups_.coordinates, others.groups_.coordinates, atol=1e-12
+        )
+
+
+def test_a_level_is_the_same_whatever_holds_it() -> None:
+    codes = pd.DataFrame({"a": pd.Categorical([1, 2, 1, 2, 1]), "n": [1.0, 2.0, 3.0, 4.0, 5.5]})
+    model = mc.FAMD().fit(codes)
+    assert model.categories_.levels == ("1", "2")
+    expected = model.transform(codes[:2])
+    held: list[Any] = [[1, 2], [1.0, 2.0], ["1", "2"], pd.Categorical([1.0, 2.0]), np.array([1, 2])]
+    for labels in held:
+        found = model.transform(pd.DataFrame({"a": labels, "n": [1.0, 2.0]}))
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    as_texts = mc.FAMD().fit(codes.assign(a=codes["a"].astype(str)))
+    np.testing.assert_allclose(as_texts.inertias_, model.inertias_, rtol=1e-12)
+
+
+def test_an_unknown_level_is_refused_with_its_column() -> None:
+    model = mc.MCA().fit(QUESTIONS[["a", "b"]])
+    with pytest.raises(InvalidInput, match=r"column 'b': row 1 is 'q', which is none"):
+        model.transform(pd.DataFrame({"a": ["x", "y"], "b": ["u", "q"]}))
+
+
+def test_columns_that_are_not_analysed_may_hold_anything() -> None:
+    table = QUESTIONS.assign(junk=[1.0, np.nan, 2.0, np.inf, 0.0])
+    groups = {"words": ["a", "b"], "numbers": ["n"]}
+    model = mc.MFA(groups=groups).fit(table)
+    np.testing.assert_allclose(model.inertias_, mc.MFA(groups=groups).fit(QUESTIONS).inertias_)
+    np.testing.assert_allclose(model.transform(table), model.individuals_.coordinates, atol=1e-12)
+    mixed = mc.FAMD().fit(QUESTIONS)
+    np.testing.assert_allclose(mixed.transform(table), mixed.individuals_.coordinates, atol=1e-12)
+
+
+def test_dates_are_no_categories_and_are_numbers_of_a_mixed_table() -> None:
+    days = pd.date_range("2020-01-01", periods=5)
+    with pytest.raises(InvalidInput, match="column 'when' holds dates"):
+        mc.MCA().fit(QUESTIONS[["a", "b"]].assign(when=days))
+    found = mc.FAMD().fit(QUESTIONS.assign(when=days))
+    same = mc.FAMD().fit(QUESTIONS.assign(when=np.arange(5.0)))
+    np.testing.assert_allclose(found.inertias_, same.inertias_, rtol=1e-10)
+    assert "when" in found.variables_.names
+
+
+def test_a_table_is_supplementary_by_its_numbers_and_its_factors() -> None:
+    irises = mc.datasets.iris()
+    model = mc.PCA(2).fit(irises)
+    passive = model.supplementary(variables=irises, categories=irises)
+    assert passive.variables is not None
+    assert passive.categories is not None
+    assert passive.variables.names == tuple(n for n in irises.names if n != "Species")
+    assert passive.categories.levels == ("setosa", "versicolor", "virginica")
+    assert set(passive.categories.variables_of) == {"Species"}

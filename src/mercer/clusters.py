@@ -17,6 +17,7 @@ from mercer.check import Array, is_missing, power_of_two, refuse_non_finite, who
 from mercer.data.tidy import Tidy, columns_of
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
+from mercer.reading.model import in_units_squared
 from mercer.reading.scores import Scores
 from mercer.settings import RandomState, seed_of
 
@@ -40,7 +41,8 @@ class Clusters(Shown):
     .. math:: \sum_i w_i \|x_i - \mu\|^2 = \sum_c w_c \|\mu_c - \mu\|^2
         + \sum_c \sum_{i \in c} w_i \|x_i - \mu_c\|^2
 
-    ``within`` is the last term, the inertia within classes, for 1, 2, … classes of the tree, and
+    ``within`` is the last term, the inertia within classes, for 1, 2, … classes of the tree
+    (``within_units`` in squares of ``unit``), and
     ``gains`` what each further class takes from it; ``suggested`` is the number of classes after
     which the least share is left. ``labels`` are the classes, ``is_consolidated`` whether
     individuals went to the nearest centre after the cut. ``distances`` are those of individuals
@@ -56,7 +58,7 @@ class Clusters(Shown):
 
     labels: Array
     centres: Array
-    within: Array
+    within_units: Array
     suggested: int
     share: float
     distances: Array
@@ -65,6 +67,13 @@ class Clusters(Shown):
     is_consolidated: bool
     names: tuple[str, ...] | None = None
     seed: int | None = None
+    unit: float = 1.0
+
+    @property
+    def within(self) -> Array:
+        """The inertia within 1, 2, … classes of the tree."""
+        found: Array = in_units_squared(self.within_units, self.unit)
+        return found
 
     @property
     def count(self) -> int:
@@ -392,7 +401,7 @@ def cluster(
     return Clusters(
         labels=labels + 1,
         centres=scores.unit * centres,
-        within=scores.unit**2 * within,
+        within_units=within,
         suggested=suggested,
         share=max(1.0 - left / total, 0.0) if total > 0 else 0.0,
         distances=scores.unit * own,
@@ -401,6 +410,7 @@ def cluster(
         is_consolidated=consolidate,
         names=getattr(getattr(model, "individuals_", None), "names", None),
         seed=seed,
+        unit=scores.unit,
     )
 
 

@@ -12,7 +12,7 @@ from narwhals.exceptions import DuplicateError
 
 from mercer.check import Array, is_annotated
 from mercer.data.frames import index_names
-from mercer.data.table import as_column
+from mercer.data.table import Role, Table, as_column
 from mercer.display import MOST_LINES
 from mercer.errors import InvalidInput, InvalidParameter
 
@@ -109,8 +109,15 @@ def row_names(X: Any) -> tuple[str, ...] | None:
     return tuple(str(name) for name in names)
 
 
+READ = {"variables": (Role.NUMBER,), "categories": (Role.FACTOR,)}
+"""The columns of a table that are asked for by a word, all of numbers and labels by others."""
+
+
 def columns_of(given: Any, count: int, what: str) -> dict[str, Array]:
     """Return columns by name from a mapping, a data frame, one column or an array of several.
+
+    Of a `Table` they are its numbers, where ``what`` is "variables", its factors, where it is
+    "categories", or both.
 
     >>> columns_of({"points": [3, 1]}, 2, "variables")
     {'points': array([3, 1])}
@@ -132,6 +139,9 @@ def columns_of(given: Any, count: int, what: str) -> dict[str, Array]:
 def _named(given: Any, what: str) -> Iterator[tuple[Any, Any]]:
     if isinstance(given, Mapping):
         yield from given.items()
+    elif isinstance(given, Table):
+        roles = READ.get(what, (Role.NUMBER, Role.FACTOR))
+        yield from ((c.name, c.values) for c in given.columns() if c.role in roles)
     elif library_of(given) is not None:
         try:
             frame = nw.from_native(given, eager_only=True)

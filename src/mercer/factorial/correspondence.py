@@ -105,7 +105,10 @@ class CA(FeaturePCA):
         if empty.size:
             names = getattr(self, "feature_names_in_", None)
             name = empty[0] if names is None else repr(names[empty[0]])
-            raise InvalidInput(f"column {name} holds no counts, and has no margin; leave it out")
+            raise InvalidInput(
+                f"column {name} holds no counts in rows with a weight, and has no margin; leave it "
+                "out"
+            )
         return ChiSquare(tuple(margins.tolist()))
 
     @cached_property

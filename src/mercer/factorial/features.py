@@ -66,8 +66,13 @@ class FeaturePCA(PCA):
         return self
 
     def _read(self, X: Any, *, reset: bool) -> Array:
-        points = self._given if reset else self._points(X, reset=False)
-        return np.asarray(self.kernel_.features(points))
+        if reset:
+            return self._fitted_features()
+        return np.asarray(self.kernel_.features(self._points(X, reset=False)))
+
+    def _fitted_features(self) -> Array:
+        """Return the features of the individuals of the fit."""
+        return np.asarray(self.kernel_.features(self._given))
 
     @property
     def X_fit_(self) -> Any:  # noqa: N802  (scikit-learn's name)

@@ -10,16 +10,24 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, part_of
+from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
-from mercer.display import Shown
-from mercer.errors import InvalidInput, NotAvailable
+from mercer.display import Shown, warn
+from mercer.errors import InvalidInput, NotAvailable, ReadingWarning
 from mercer.factorial.features import FeaturePCA
-from mercer.factorial.tables import is_categorical, kernels_of, read
+from mercer.factorial.tables import (
+    features_of,
+    is_categorical,
+    kernels_of,
+    places_of,
+    read,
+    unknown_levels,
+)
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.points import Rows
 from mercer.reading import Categories, Variables
+from mercer.reading.remarks import named
 from mercer.reading.values import correlations, tidy_columns
 
 
@@ -110,6 +118,7 @@ class TablePCA(FeaturePCA):
     """The kernel PCA of the rows of a table, whose kernel is a sum over the columns."""
 
     kernel_: Columns
+    _given: Rows
     missing: str = "error"
     are_categories: ClassVar[bool] = False
 
@@ -118,11 +127,28 @@ class TablePCA(FeaturePCA):
         self.missing = missing
 
     def _points(self, X: Any, *, reset: bool) -> Rows:
-        table = read(X, are_categories=self.are_categories, missing=self.missing)
+        how: dict[str, Any] = {"are_categories": self.are_categories, "missing": self.missing}
         if reset:
+            table = read(X, **how, only=self._used(X))
             self.feature_names_in_ = np.array(list(table.columns), dtype=object)
             self.n_features_in_ = len(table.columns)
-        return table
+            return table
+        labelled = [name for name, column in self._given.columns.items() if is_categorical(column)]
+        return read(X, **how, only=self.kernel_.children(), labelled=labelled)
+
+    def _used(self, X: Any) -> Collection[str] | None:  # noqa: ARG002  (groups are asked)
+        """Return the columns of a table that are analysed, None for all."""
+        return None
+
+    def _fitted_features(self) -> Array:
+        strange = unknown_levels(self.kernel_, self._given)
+        if strange:
+            warn(
+                "levels that only individuals without weight have are none of the analysis; these "
+                f"individuals lie at the barycentre in column {named(list(strange))}",
+                ReadingWarning,
+            )
+        return features_of(self.kernel_, self._given)
 
     def _stated_kernel(self, points: Rows, weights: Array) -> Kernel:
         return sum_of(kernels_of(points, weights))
@@ -130,13 +156,7 @@ class TablePCA(FeaturePCA):
     @cached_property
     def _places(self) -> dict[str, slice]:
         """The features of each column of the analysis, by its name."""
-        found: dict[str, slice] = {}
-        start = 0
-        for name, kernel in self.kernel_.children().items():
-            one = kernel.features(part_of(self.X_fit_.column(name), slice(0, 1)))
-            found[name] = slice(start, start + one.shape[1])
-            start += one.shape[1]
-        return found
+        return places_of(self.kernel_)
 
     def _places_of(self, *, are_labels: bool) -> dict[str, slice]:
         """Return the features of the columns of categories, or of those of numbers."""

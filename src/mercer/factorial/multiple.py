@@ -11,11 +11,12 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array
+from mercer.data.mixed import rows
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.factorial.mixed import TablePCA, sum_of
-from mercer.factorial.tables import is_categorical, kernels_of
+from mercer.factorial.tables import features_of, is_categorical, kernels_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.points import Rows
@@ -175,6 +176,9 @@ class MFA(TablePCA):
             raise InvalidParameter("at least one group must be active")
         return {group: tuple(names) for group, names in self.groups.items()}
 
+    def _used(self, X: Any) -> Collection[str]:
+        return [name for names in self._members(rows(X).columns).values() for name in names]
+
     def _stated_kernel(self, points: Rows, weights: Array) -> Kernel:
         self._of_groups = {}
         for group, names in self._members(points.columns).items():
@@ -184,7 +188,7 @@ class MFA(TablePCA):
                     f"group {group!r} holds numbers and categories; make two groups of it"
                 )
             kernel = sum_of(kernels_of(part, weights, is_standardised=group not in self.unscaled))
-            first = _first_inertia(_centred(kernel.features(part), weights))
+            first = _first_inertia(_centred(features_of(kernel, part), weights))
             if not (0.0 < first < np.inf):
                 raise InvalidInput(
                     f"group {group!r} has the inertia {first:g}: its columns are constant, or too "
@@ -203,7 +207,7 @@ class MFA(TablePCA):
     def partial_(self) -> dict[str, Array]:
         """The individuals as each active group alone would place them, times the groups."""
         check_is_fitted(self)
-        features = np.asarray(self.kernel_.features(self.X_fit_))
+        features = features_of(self.kernel_, self.X_fit_)
         away = features - self.weights_ @ features
         parts = self._places
         active = [g for g in self._of_groups if g not in set(self.supplementary_groups)]
@@ -219,10 +223,10 @@ class MFA(TablePCA):
         """The groups: coordinates, contributions, cos2, similarities."""
         check_is_fitted(self)
         blocks = [
-            _centred(kernel.features(self.X_fit_), self.weights_) / np.sqrt(first)
+            _centred(features_of(kernel, self.X_fit_), self.weights_) / np.sqrt(first)
             for kernel, first in self._of_groups.values()
         ]
-        whole = _centred(np.asarray(self.kernel_.features(self.X_fit_)), self.weights_)
+        whole = _centred(features_of(self.kernel_, self.X_fit_), self.weights_)
         axes = np.sqrt(self.weights_)[:, None] * self.individuals_.coordinates
         axes = axes / np.sqrt(self.inertias_)
         everything = [*blocks, whole / np.sqrt(self.inertias_[0])]
@@ -238,9 +242,9 @@ class MFA(TablePCA):
         )
 
 
-def _centred(features: Any, weights: Array) -> Array:
+def _centred(features: Array, weights: Array) -> Array:
     """Return W^½(Φ - 1μᵀ), the inner products of whose columns are covariances."""
-    away = np.asarray(features) - weights @ np.asarray(features)
+    away = features - weights @ features
     return np.asarray(np.sqrt(weights)[:, None] * away)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from numbers import Real
 from typing import Any
 
@@ -12,6 +12,7 @@ from mercer.check import Array, as_numpy, is_missing, members, refuse_non_finite
 from mercer.data.mixed import rows
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
+from mercer.kernels.tables import Columns
 from mercer.kernels.variables import Category, Standardised
 from mercer.points import Rows
 
@@ -27,17 +28,34 @@ CONSTANT = 8.0 * float(np.finfo(float).eps)
 """A standard deviation below this share of the largest entry is the rounding of a constant."""
 
 
-def read(X: Any, *, are_categories: bool, missing: str) -> Rows:
-    """Return a table of numbers and texts; columns that are to be ignored are left out."""
+def read(
+    X: Any,
+    *,
+    are_categories: bool,
+    missing: str,
+    only: Collection[str] | None = None,
+    labelled: Collection[str] = (),
+) -> Rows:
+    """Return a table of numbers and texts; columns that are to be ignored are left out.
+
+    ``only`` names the columns to be read, None for all; ``labelled`` those that hold categories,
+    whatever they look like.
+    """
     if missing not in POLICIES:
         raise InvalidParameter(f"missing must be one of {', '.join(POLICIES)}, found {missing!r}")
     table = rows(X)
     found: dict[str, Any] = {}
     for name, column in table.columns.items():
         role = table.roles.get(name)
-        if role == "ignored":
+        if role == "ignored" or (only is not None and name not in only):
             continue
-        is_labelled = role in ("category", "ordinal") or isinstance(role, tuple)
+        if role == "time" and are_categories:
+            raise InvalidInput(
+                f"column {name!r} holds dates, and multiple correspondence analysis reads "
+                "categories: make some of them, such as months, analyse it with FAMD, or give it "
+                "to supplementary(variables=...)"
+            )
+        is_labelled = name in labelled or role in ("category", "ordinal") or isinstance(role, tuple)
         if _is_number(column) and not is_labelled:
             found[name] = (
                 _codes(column, name, missing) if are_categories else _numbers(column, name)
@@ -89,8 +107,18 @@ def _labels(column: Any, name: str, missing: str) -> list[str]:
                 )
             found.append(MISSING)
         else:
-            found.append(str(label))
+            found.append(text_of(label))
     return found
+
+
+def text_of(label: Any) -> str:
+    """Return a label as text, a whole number without a point, whatever held it.
+
+    >>> text_of(1), text_of(1.0), text_of("1"), text_of(1.5)
+    ('1', '1', '1', '1.5')
+    """
+    is_whole = isinstance(label, float | np.floating) and float(label).is_integer()
+    return str(int(label)) if is_whole else str(label)
 
 
 def is_categorical(column: Any) -> bool:
@@ -146,3 +174,51 @@ def kernels_of(
             number = number_of(values, weights, name, is_standardised=is_standardised)
             found[name] = number, 1.0
     return found
+
+
+def places_of(kernel: Columns) -> dict[str, slice]:
+    """Return the features of each column, by its name: one of a number, one of each level."""
+    found: dict[str, slice] = {}
+    start = 0
+    for name, child in kernel.children().items():
+        stop = start + (len(child.levels or ()) if isinstance(child, Category) else 1)
+        found[name] = slice(start, stop)
+        start = stop
+    return found
+
+
+def unknown_levels(kernel: Columns, table: Rows) -> dict[str, Array]:
+    """Return the rows whose level is none of the kernel's, by column."""
+    found: dict[str, Array] = {}
+    for name, child in kernel.children().items():
+        if isinstance(child, Category):
+            known = set(child.levels or ())
+            strange = np.array([label not in known for label in members(table.columns[name])])
+            if strange.any():
+                found[name] = strange
+    return found
+
+
+def features_of(kernel: Columns, table: Rows) -> Array:
+    """Return the features of rows of the fit, of which some have no weight.
+
+    A level that only these have is none of the analysis, and says nothing of them: in its column
+    they lie at the barycentre, whose features are the roots of the shares.
+
+    >>> k = Columns({"a": Category(["x", "y"], [0.25, 0.75])}, weights=[1.0])
+    >>> features_of(k, Rows({"a": ["x", "z"]}))
+    array([[2.       , 0.       ],
+           [0.5      , 0.8660254]])
+    """
+    strange, columns = unknown_levels(kernel, table), dict(table.columns)
+    children, places = kernel.children(), places_of(kernel)
+    for name, of in strange.items():
+        some = children[name].levels[0]  # type: ignore[attr-defined]
+        labels = members(columns[name])
+        columns[name] = [some if r else v for r, v in zip(of, labels, strict=True)]
+    features = np.array(kernel.features(Rows(columns)))
+    for name, of in strange.items():
+        weight = dict(zip(children, kernel.numbers, strict=True))[name]
+        shares = np.array(children[name].shares)  # type: ignore[attr-defined]
+        features[of, places[name]] = np.sqrt(weight * shares)
+    return features

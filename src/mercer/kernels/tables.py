@@ -348,8 +348,11 @@ class Columns(Composite):
         return total
 
     def features(self, x: Points) -> Array:
-        weights = self.numbers
-        parts = [dense(k.features(self.seen_by(n, x))) for n, k in self.children().items()]
+        weights, parts = self.numbers, []
+        for name, k in self.children().items():
+            column = self.seen_by(name, x)
+            with in_column(name):
+                parts.append(dense(k.features(column)))
         if not self.product:
             return join([sqrt(w) * phi for w, phi in zip(weights, parts, strict=True)])
         first, *others = parts

@@ -173,17 +173,7 @@ class Readable:
 
     def _in_units(self, values: Any) -> Any:
         """Return inertias in the units of the data, squared, or say that no double can."""
-        if self._unit == 1.0:
-            return values
-        with np.errstate(over="ignore", under="ignore"):
-            result = values * self._unit * self._unit
-        is_lost = np.isinf(result) | (np.abs(result) < float(np.finfo(float).tiny))
-        if np.any(is_lost & (values != 0.0)):
-            raise NotAvailable(
-                f"the inertia of data of size {self._unit:.0e} is no double precision number; "
-                "shares, coordinates and cos2 are right: rescale the data for the rest"
-            )
-        return result
+        return in_units_squared(values, self._unit)
 
     @cached_property
     def individuals_(self) -> Individuals:
@@ -324,6 +314,25 @@ class Readable:
         model._names, model._columns, model._library = self._names, self._columns, self._library
         if hasattr(self, "feature_names_in_"):
             model.feature_names_in_ = self.feature_names_in_
+
+
+def in_units_squared(values: Any, unit: float) -> Any:
+    """Return inertias in the squared unit of the data, or say that no double can.
+
+    >>> in_units_squared(np.array([0.5]), 2.0)
+    array([2.])
+    """
+    if unit == 1.0:
+        return values
+    with np.errstate(over="ignore", under="ignore"):
+        result = values * unit * unit
+    is_lost = np.isinf(result) | (np.abs(result) < float(np.finfo(float).tiny))
+    if np.any(is_lost & (values != 0.0)):
+        raise NotAvailable(
+            f"the inertia of data of size {unit:.0e} is no double precision number; "
+            "shares, coordinates and cos2 are right: rescale the data for the rest"
+        )
+    return result
 
 
 def warn_constant(names: list[str]) -> None:
