@@ -10,12 +10,23 @@ from mercer.errors import Advice
 from mercer.errors import NotEnoughMemory as NotEnoughMemory
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import EXACT, MOST_DENSE, dense_bytes
-from mercer.spectrum.exact import exact_bytes, held_columns, needed_bytes, threads_of
+from mercer.spectrum.exact import (
+    complete_bytes,
+    exact_bytes,
+    held_columns,
+    needed_bytes,
+    threads_of,
+)
 from mercer.spectrum.values import Operator
 
 
 def refuse_beyond_budget(
-    operator: Operator, count: int, method: str, landmarks: int | Points | None = None
+    operator: Operator,
+    count: int,
+    method: str,
+    landmarks: int | Points | None = None,
+    *,
+    is_complete: bool = False,
 ) -> None:
     """Refuse a method that needs more than the engine's budget, or than the machine has."""
     n, d, budget = operator.shape[0], held_columns(operator.base.x), operator.base.engine.memory
@@ -25,6 +36,7 @@ def refuse_beyond_budget(
         needed = nystrom_bytes(n, d, count, landmarks_for(n, count, landmarks))
     else:
         needed = dense_bytes(n) if method == "dense" else exact_bytes(operator, count)
+        needed += complete_bytes(n) if is_complete and method == "exact" else 0
     allowed = budget if budget is not None else machine_bytes()
     if needed > allowed:
         threads = threads_of(operator.base.engine)
@@ -43,7 +55,7 @@ def smaller(
     """Return in words the largest computation that fits, and how to ask for it.
 
     >>> smaller(20_000, 10, 5, "dense", 10**9)[0]
-    "method='exact' takes 78.7 MB"
+    "method='exact' takes 81.4 MB"
     >>> smaller(20_000, 10, 5, "exact", 10**5)[0]
     "use fewer points: method='dense' takes up to 49 of them"
     >>> text, advice = smaller(20_000, 10, 5, "exact", 20 * 10**6)

@@ -38,6 +38,9 @@ PROBES = 64
 With half as many, intervals are half as wide again.
 """
 
+TILT_PROBES = 16
+"""Those of them that show how far axes are from orthogonal, which counts by its square only."""
+
 FEW_SHARE, GUARDS = 8, 10
 """Up to an eighth of the axes are proved without the others; so many more may join them."""
 
@@ -52,6 +55,9 @@ GRID = 2.0**26
 
 WIDENED = 1.0 + 1e-9
 """What the rounding of sums of moduli is less than."""
+
+UNIT = float(np.finfo(float).eps) / 2.0
+"""The rounding of one operation."""
 
 ILL_SOLVED = 60.0
 """LAPACK's own test threshold for residual and orthogonality, in units of n·u·norm."""
@@ -174,9 +180,9 @@ def _decomposed(K: Array, count: int, zero: float) -> Decomposed:
     if few is not None and _is_positive(K, zero, unit):
         V = np.ascontiguousarray(vectors[:, :few])
         error = _backward(K, V, values[:few], norm, unit)
-        outside = _outside(K, vectors[:, :few], values, unit)
-        if values[few - 1] > outside + error:
-            return Decomposed(values, vectors, few, outside, error, is_positive=True)
+        beyond = outside(K, vectors[:, :few], values, unit)
+        if values[few - 1] > beyond + error:
+            return Decomposed(values, vectors, few, beyond, error, is_positive=True)
     if n < LOOKED_AT_WHOLE:
         error = _backward(K, vectors, values, norm, unit)
         return Decomposed(values, vectors, n, -np.inf, error)
@@ -211,11 +217,17 @@ def _is_positive(K: Array, zero: float, unit: float) -> bool:
     return factor_in_place(shifted.T)
 
 
-def _outside(K: Array, V: Array, values: Array, unit: float) -> float:
+def outside(K: Array, V: Array, values: Array, unit: float = UNIT) -> float:
     """Return a bound for every eigenvalue but those of V, ∞ if there is none near the gap.
 
-    Cholesky's factors of σI - K + VΘV* exist for a σ in the gap; what the rounding of both can
-    hide is added.
+    Cholesky's factors of σI - K + VΘV* exist for a σ in the gap after V's values; what the rounding
+    of both can hide is added.
+
+    >>> K = np.diag([3.0, 1.0, 0.5])
+    >>> round(outside(K, np.eye(3)[:, :1], np.array([3.0, 1.0])), 6)
+    2.0
+    >>> outside(K, np.eye(3)[:, 1:2], np.array([1.0, 0.5]))
+    inf
     """
     n, few = V.shape
     sigma, theta = float(values[few - 1] + values[few]) / 2.0, values[:few]
@@ -262,16 +274,22 @@ def _probed(K: Array, V: Array, values: Array, unit: float) -> float:
     n, growth, whole = len(V), _growth(len(V), unit), float(np.linalg.norm(V))
     probes = np.random.default_rng(n).standard_normal((n, PROBES))
     length = float(np.linalg.norm(probes))
-    quantile = probe_quantile(PROBES, FAILURE / 2.0, is_complex=np.iscomplexobj(K))
+    quantile, quantile_of_few = (
+        probe_quantile(count, FAILURE / 2.0, is_complex=np.iscomplexobj(K))
+        for count in (PROBES, TILT_PROBES)
+    )
     images, seen = _product(K, probes), _product(V.conj().T, probes)
-    defect = float(np.linalg.norm(_product(V, seen) - probes))
-    slack = growth * whole * (float(np.linalg.norm(seen)) + whole * length)
-    tilt = (defect + slack) / float(np.sqrt(quantile))
+    few, seen_few = probes[:, :TILT_PROBES], seen[:, :TILT_PROBES]
+    defect = float(np.linalg.norm(_product(V, seen_few) - few))
+    slack = growth * whole * float(np.linalg.norm(seen_few) + whole * np.linalg.norm(few))
+    tilt = (defect + slack) / float(np.sqrt(quantile_of_few))
     scaled = values[:, None] * seen
     left = float(np.linalg.norm(_product(V.conj().T, images) - scaled))
     norm = float(np.max(np.abs(values)))
     found = left / float(np.sqrt(quantile))
-    _refuse_ill_solved(n, found / max(norm, unit), defect / float(np.sqrt(quantile)), unit)
+    # As much as the axes are tilted on average; a bound for the worst is what counts above.
+    usual = defect / float(np.sqrt(TILT_PROBES))
+    _refuse_ill_solved(n, found / max(norm, unit), usual, unit)
     slack = growth * (1.0 + tilt) * length * float(np.linalg.norm(K) + np.linalg.norm(values))
     slack += growth * whole * float(np.linalg.norm(images))
     slack += 2.0 * unit * float(np.linalg.norm(scaled) + left)

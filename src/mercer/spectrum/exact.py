@@ -11,21 +11,32 @@ import numpy as np
 from mercer.certificate import (
     PROBES,
     Certificate,
+    Complement,
     NormProbe,
     certify,
     frobenius_complement,
     trace_complement,
 )
 from mercer.check import Array, Points, as_numpy
-from mercer.davidson import LANCZOS_COLUMNS, MOST_BLOCKS, Iteration, Limits, Noise, davidson
+from mercer.davidson import (
+    LANCZOS_COLUMNS,
+    MOST_BLOCKS,
+    TINY,
+    Iteration,
+    Limits,
+    Noise,
+    davidson,
+)
 from mercer.display import warn
 from mercer.engines.engine import Engine
+from mercer.engines.lapack import run_interruptibly
 from mercer.engines.tiles import TILE
 from mercer.errors import InvalidInput, MissedAxes, NotConverged, RoundingLimit
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
 from mercer.points import SparseRows, joined, lies_on_disk, take
+from mercer.spectrum.dense import outside
 from mercer.spectrum.values import (
     How,
     Operator,
@@ -93,8 +104,18 @@ PROBE_STEPS = 4
 """Passes that carry the probes along: later ones would sharpen the bound by little."""
 
 
-def exact(operator: Operator, count: int, tol: float, random_state: int | None) -> Spectrum:
-    """Iterate on the operator; nothing larger than the low-rank factor is stored."""
+def exact(
+    operator: Operator,
+    count: int,
+    tol: float,
+    random_state: int | None,
+    *,
+    is_complete: bool = False,
+) -> Spectrum:
+    """Iterate on the operator; nothing larger than the low-rank factor is stored.
+
+    Only a ``complete`` proof, that no axis was missed, stores the matrix in the end.
+    """
     begun = perf_counter()
     operator.base.refuse_no_kernel()
     unit = unit_of(operator)
@@ -104,13 +125,15 @@ def exact(operator: Operator, count: int, tol: float, random_state: int | None) 
             "range of doubles: rescale the data or the kernel's parameters"
         )
     if unit != 1.0:  # squares of such values leave the range of doubles
-        return in_units(exact(scaled(operator, 1.0 / unit), count, tol, random_state), unit)
+        small = scaled(operator, 1.0 / unit)
+        return in_units(exact(small, count, tol, random_state, is_complete=is_complete), unit)
     needed, budget = exact_bytes(operator, count), operator.base.engine.memory
+    needed += complete_bytes(operator.shape[0]) if is_complete else 0
     if budget is not None:
         operator.base.cut(single=True).keep(budget - needed)
     with operator.base.engine.session():
         state, probed, approximation = _iterated(operator, count, tol, random_state)
-        proof = _certified(probed, state, count, tol)
+        proof = _certified(probed, state, count, tol, is_complete=is_complete)
     proof = _remark_rounding(operator, state, proof, tol)
     kernel, vectors = operator.base.kernel, state.vectors[:, :count]
     kept = operator.base.cut(single=True).kept_bytes
@@ -199,15 +222,16 @@ def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
     """Return the memory of an iteration on n points of d coordinates with so many threads.
 
     It holds the points prepared in both precisions, the low-rank factor, basis and images with
-    the temporaries of one step, an accumulator and a few tiles for each thread, and the squared
-    factor with its eigenvectors.
+    the temporaries of one step, the powers of the probes, an accumulator and a few tiles for each
+    thread, and the squared factor with its eigenvectors.
     """
     block, rank = sizes(n, count)
     points = 24 * n * (d + 2)
     factor = 4 * n * rank
     vectors = 8 * n * block * (2 * MOST_BLOCKS + 8)
+    probes = 8 * n * PROBES * (PROBE_STEPS + 1)
     accumulators = threads * (8 * n * (2 * block + PROBES + 1) + 4 * 8 * TILE * TILE)
-    return points + factor + vectors + accumulators + 40 * rank * rank
+    return points + factor + vectors + probes + accumulators + 40 * rank * rank
 
 
 def _iterated(
@@ -413,7 +437,9 @@ class Probed:
         return vectors[:, is_large], images[:, is_large], self.noise
 
 
-def _certified(probed: Probed, state: Iteration, count: int, tol: float) -> Certificate:
+def _certified(
+    probed: Probed, state: Iteration, count: int, tol: float, *, is_complete: bool = False
+) -> Certificate:
     """Prove what can be proved of the Ritz values, by every bound on what they leave out."""
     operator, probe, rounding = probed.operator, probed.probe, probed.noise
     kernel, block = operator.base.kernel, sizes(operator.shape[0], count)[0]
@@ -434,32 +460,68 @@ def _certified(probed: Probed, state: Iteration, count: int, tol: float) -> Cert
         of_trace += float(state.noise.sum())
         assumption = f"positive semidefinite {proved}"
         complements.append(trace_complement(operator.trace, state.values, of_trace, assumption))
-    if probe.steps:
+    # Q is orthonormal up to rounding: the nearest basis that is has images that differ by this.
+    Q = state.vectors
+    defect = float(np.linalg.norm(Q.conj().T @ Q - np.eye(Q.shape[1])))
+    tilt = 2.0 * defect * float(np.max(np.abs(state.values)))
+    whole = factored_complement(operator, state, count, block, tilt) if is_complete else None
+    if whole is not None and np.isfinite(whole.tau):
+        complements.append(whole)
+    elif probe.steps:
         # Of the last vectors of the basis the approximation knows more than they do. The second
         # bound assumes something of single precision.
         found = probe.complements(state.vectors[:, :block], rounding)
         complements.extend(found if probed.is_single else found[:1])
-    residuals = state.residuals
-    # Q is orthonormal up to rounding: the nearest basis that is has images that differ by this.
-    Q = state.vectors
-    defect = float(np.linalg.norm(Q.conj().T @ Q - np.eye(Q.shape[1])))
-    noise = state.noise + 2.0 * defect * float(np.max(np.abs(state.values)))
+    residuals, noise = state.residuals, state.noise + tilt
     coupling = Q.conj().T @ residuals
     proof = certify(state.values, residuals, noise, count, complements, coupling)
     is_single = tol >= SINGLE_ENOUGH and state.single_passes > 0
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))
 
 
+def factored_complement(
+    operator: Operator, state: Iteration, count: int, most: int, tilt: float
+) -> Complement:
+    r"""Return what Cholesky's factors of :math:`\sigma I - K + Q\Theta Q^*` prove, ∞ if they fail.
+
+    σ is in the widest gap among the values after the first ``count``. No probability and no
+    assumption is in it, but n² numbers and n³/3 operations.
+    """
+    gaps = -np.diff(state.values[count - 1 : most])
+    pairs = count + int(np.argmax(gaps)) if len(gaps) else count
+    if pairs >= len(state.values):
+        return Complement(np.inf, "Cholesky's factors")
+    V, n = state.vectors[:, :pairs], operator.shape[0]
+    tau = run_interruptibly(lambda: outside(operator.dense(), V, state.values), n)
+    return Complement(
+        tau + operator.dense_rounding() + tilt, "Cholesky's factors", "none", 0.0, pairs
+    )
+
+
+def complete_bytes(n: int) -> int:
+    """Return the memory of a proof by Cholesky's factors: the matrix, the shifted one, one tile."""
+    return 24 * n * n
+
+
 def _remark_rounding(
     operator: Operator, state: Iteration, proof: Certificate, tol: float
 ) -> Certificate:
-    """Say where rounding, not the iteration, limits the residual."""
-    if state.history[-1] <= tol or state.values[0] <= rank_threshold(operator):
+    """Say where rounding, not the iteration, limits the residual, of which its bound is a part.
+
+    Users are warned where the residual itself shows it; a bound that may never be reached is told
+    by the certificate alone.
+    """
+    count = len(proof.lower)
+    sizes = np.linalg.norm(state.residuals[:, :count], axis=0) + state.noise[:count]
+    reached = float(np.max(sizes)) / max(float(state.values[0]), TINY)
+    if reached <= tol or state.values[0] <= rank_threshold(operator):
         return proof
-    limit = f"the residual ends at {state.history[-1]:.2g} of the largest value"
-    warn(
-        f"rounding limits what double precision can do here: {limit}, above tol = {tol:g}. The "
-        "intervals hold; for smaller ones rescale the data, or move their origin into their middle",
-        RoundingLimit,
-    )
+    if state.history[-1] > tol:
+        warn(
+            "rounding limits what double precision can do here: the residual ends at "
+            f"{state.history[-1]:.2g} of the largest value, above tol = {tol:g}. The intervals "
+            "hold; for smaller ones rescale the data, or move their origin into their middle",
+            RoundingLimit,
+        )
+    limit = f"residuals at most {reached:.2g} of the largest value"
     return replace(proof, rounding=f"{proof.rounding}; {limit}")

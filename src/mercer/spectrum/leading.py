@@ -28,6 +28,7 @@ LAST_RESORT = 8_000
 """Up to this size the whole matrix, in minutes, is the way out of an iteration that fails."""
 
 METHODS = ("auto", "dense", "exact", "nystrom")
+PROOFS = ("usual", "complete")
 
 
 def leading(
@@ -38,14 +39,24 @@ def leading(
     method: str = "auto",
     landmarks: int | Points | None = None,
     random_state: RandomState = None,
+    proof: str = "usual",
 ) -> Spectrum:
-    """Return the ``count`` largest eigenvalues with their vectors, residuals within tol of λ₁.
+    r"""Return the ``count`` largest eigenvalues with their vectors, residuals within tol of λ₁.
 
+    .. math:: \|K u_k - \theta_k u_k\| \le \mathrm{tol}\; \theta_1
+
+    with the rounding of K u included; where double precision cannot promise that,
+    ``certificate.rounding`` says what holds instead.
     ``method`` is ``"dense"`` (n² memory), ``"exact"`` (no matrix), ``"nystrom"`` (an approximation
     on ``landmarks``, whose intervals say what it may have missed) or ``"auto"``, which chooses
     between the first two by size, and decomposes the matrix also where the iteration does not
     converge, if it is not too large. Of an operator that is an approximation itself (`nystrom`,
     `random_fourier`) the small side is decomposed. The seed is in ``how.random_state``.
+
+    What the iteration proves besides costs less than a tenth of it, and may leave open whether the
+    last axes are the leading ones. ``proof="complete"`` settles that without any probability, by
+    Cholesky's factors of the whole matrix: 24n² bytes, and about 0.2 s for 2 000
+    and 2 s for 5 000 points on one core.
 
     >>> import numpy as np
     >>> from mercer import Gaussian
@@ -59,6 +70,9 @@ def leading(
     count = min(whole(count, "count", least=1), n)
     tol = number(tol, "tol", above=0.0)
     seed = seed_of(random_state)
+    if proof not in PROOFS:
+        raise InvalidParameter(f"proof must be one of {', '.join(PROOFS)}, found {proof!r}")
+    is_complete = proof == "complete"
     if isinstance(operator, Factored):
         return of_factor(operator, count)
     if isinstance(operator, Centred) and operator.active is not operator:
@@ -69,16 +83,17 @@ def leading(
             method=method,
             landmarks=landmarks,
             random_state=seed,
+            proof=proof,
         )
         return of_all(found, operator, count)
     chosen = chosen_method(n, count, method)
-    refuse_beyond_budget(operator, count, chosen, landmarks)
+    refuse_beyond_budget(operator, count, chosen, landmarks, is_complete=is_complete)
     if chosen == "dense":
         return dense(operator, count)
     if chosen == "nystrom":
         return approximate(operator, count, landmarks=landmarks, random_state=seed)
     try:
-        return exact(operator, count, tol, seed)
+        return exact(operator, count, tol, seed, is_complete=is_complete)
     except NotConverged as stopped:
         if method != "auto" or n > LAST_RESORT:
             raise
