@@ -1,6 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+USERS := .venv/.users
 OLDEST := .venv-oldest/bin
 
 # Two pytest workers share two cores: more threads inside each would only wait for one another.
@@ -8,10 +9,10 @@ export OPENBLAS_NUM_THREADS ?= 1
 
 .PHONY: demo gallery test test-all test-oldest lint browser clean
 
-demo: $(READY)
-	$(BIN)/python examples/first_steps.py
-	$(BIN)/mercer demo plants --out demo --no-open
-	@cp demo/plants.html demo/report.html
+# The demonstration needs what users need, and not what developers do, unless that is there.
+demo: $(if $(wildcard $(READY)),$(READY),$(USERS))
+	$(BIN)/mercer demo planets --out demo
+	@cp demo/planets.html demo/report.html
 	@echo "The page: file://$(CURDIR)/demo/report.html"
 
 gallery: $(READY)
@@ -40,6 +41,16 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell src tests docs README.md CONTRIBUTING.md CHANGELOG.md
+
+# Each package is named while it is fetched: fetching is most of the wait.
+$(USERS): pyproject.toml
+	@echo "Setting up once, in the folder .venv: numpy, scipy, scikit-learn and what pages need"
+	@$(PYTHON) -m venv .venv && rm -f .venv/.failed
+	@{ $(BIN)/python -m pip install --disable-pip-version-check --progress-bar off \
+	    --editable ".[report]" 2>&1 || touch .venv/.failed; } \
+	    | sed -u -n -e 's/^ *Downloading \([A-Za-z_]*\)-[^ ]* \((.*)\).*/  fetching \1 \2/p' \
+	    -e 's/^Installing collected.*/  installing/p' -e 's/^ERROR.*/&/p'
+	@test ! -e .venv/.failed && touch $(USERS)
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv .venv

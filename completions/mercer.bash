@@ -54,7 +54,7 @@ _mercer() {
         "replicates --impute") words="mean mode level" ;;
         "replicates --decimal") words=". ," ;;
         "graphs --labels") words="own names none" ;;
-        "demo demo") words="decathlon iris swiss us_cities eurodist circles disc_and_ring plants" ;;
+        "demo demo") words="planets decathlon iris swiss us_cities eurodist circles disc_and_ring plants" ;;
     esac
     if [ -n "$words" ]; then
         COMPREPLY=($(compgen -W "$words" -- "$word"))

@@ -1,4 +1,4 @@
-"""A worked example: is it a kernel, and what does it see? Run by `make demo`."""
+"""A worked example: is this a kernel, and what it sees of points on circles."""
 
 import numpy as np
 

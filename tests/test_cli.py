@@ -487,6 +487,8 @@ def test_the_demo_needs_no_name_and_no_file(
     answer = run("demo", "--no-open")
     assert answer.code == 0
     assert f"everything is in {tmp_path}" in answer.out
+    story = answer.err.splitlines()
+    assert sum(line.endswith((".", ").")) and not line.startswith("$") for line in story) >= 5
     shown = run("demo", "iris", "--dry-run").out.splitlines()
     assert [line.split()[1] for line in shown] == ["fit", "dim", "project", "report"]
 

@@ -10,6 +10,7 @@ import pytest
 import mercer as mc
 from mercer import datasets
 from mercer.data import Role, SquareMatrix, Table
+from mercer.datasets.orbits import ORBITS
 
 REFERENCE = Path(__file__).parent / "reference"
 
@@ -140,3 +141,33 @@ def test_kernel_pca_of_the_plants_shows_their_conditions() -> None:
     read = model.supplementary(categories={"temperature": table.column("temperature").values})
     assert read.categories is not None
     assert np.max(np.abs(read.categories.v_test)) > 1.96  # 5 % under no effect
+
+
+def test_the_planets_run_on_the_orbits_of_kepler() -> None:
+    table = datasets.planets(400)
+    x, who = table.matrix(), table.column("planet").values
+    for name, orbit in ORBITS.items():
+        own = np.hypot(*x[who == name].T)
+        e = orbit.eccentricity
+        assert own.min() == pytest.approx(orbit.axis * (1 - e), rel=0.01)
+        assert own.max() == pytest.approx(orbit.axis * (1 + e), rel=0.01)
+        # Kepler's third law: years squared are axes cubed.
+        assert (orbit.period / 365.25) ** 2 == pytest.approx(orbit.axis**3, rel=2e-3)
+    # What the almanacs say: the Earth nearest to the Sun on 3 January 2000, at 0.9833.
+    earth = np.linalg.norm(ORBITS["Earth"].positions(np.arange(0.0, 30.0)), axis=1)
+    assert int(np.argmin(earth)) in (1, 2, 3)
+    assert earth.min() == pytest.approx(0.9833, abs=2e-4)
+
+
+def test_the_planets_come_apart_on_the_curved_map_alone() -> None:
+    found = mc.analyse(datasets.planets(), random_state=0)
+    assert found.evidence is not None
+    (parted,) = found.evidence.separations
+    assert parted.straight < 0.01
+    assert parted.curved > 0.5
+    assert parted.is_gain
+    assert found.curved is not None
+    first = found.curved.individuals_.coordinates[:, 0]
+    is_jupiter = datasets.planets().column("planet").values == "Jupiter"
+    jupiter, others = first[is_jupiter], first[~is_jupiter]
+    assert jupiter.min() > others.max() or jupiter.max() < others.min()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 INFERENCES = ("correlation", "spearman", "partial", "glasso")
 DEMOS = (
+    "planets",
     "decathlon",
     "iris",
     "swiss",
@@ -41,7 +42,7 @@ SHOWN = {
     "compare": "mercer compare genes.csv metabolites.csv --consensus statis --page page.html",
     "replicates": "mercer replicates expression.csv --condition treatment --sizes 2-6",
     "graphs": "mercer graphs networks/ --kernel 'weisfeiler_lehman(3).normalised()'",
-    "demo": "mercer demo circles --out folder",
+    "demo": "mercer demo planets --out folder",
     "doctor": "mercer doctor --individuals 100000",
 }
 """An example of each command, for its help."""
@@ -290,7 +291,7 @@ def _demo(commands: _SubParsersAction[Parser]) -> None:
     made = _command(
         commands, "demo", "run a whole analysis of embedded data", plan="print the commands only"
     )
-    made.add_argument("name", nargs="?", choices=DEMOS, default="decathlon", metavar="NAME")
+    made.add_argument("name", nargs="?", choices=DEMOS, default=DEMOS[0], metavar="NAME")
     made.add_argument("--out", metavar="FOLDER", help="where files go (default: a new folder)")
     made.add_argument("--no-open", action="store_true", help="do not show the page")
     made.description = f"Run a whole analysis of embedded data: {', '.join(DEMOS)}."
