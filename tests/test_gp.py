@@ -22,7 +22,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import Jittered, NegativeVariance, SingularSystem
 from mercer.gp import log_likelihood_gradient_interval, log_likelihood_interval
-from mercer.gp.search import Optimum
+from mercer.gp.maximum_likelihood import Optimum
 from mercer.gram import Gram
 from mercer.null_space import null_columns
 from mercer.store import save
@@ -285,7 +285,7 @@ def test_the_search_reaches_the_optimum_of_scikit_learn() -> None:
 
 def test_a_search_on_part_of_the_points_ends_at_the_optimum_of_all(monkeypatch: Any) -> None:
     """Of 100, 179 and 320 points."""
-    monkeypatch.setattr("mercer.gp.fitting.PART", 100)
+    monkeypatch.setattr("mercer.gp.maximum_likelihood.PART", 100)
     rng = np.random.default_rng(5)
     x = rng.uniform(-3, 3, (320, 1))
     y = np.sin(2 * x[:, 0]) + 0.3 * rng.standard_normal(320)
@@ -431,7 +431,7 @@ def test_graveyard_50_a_search_says_how_it_ended(monkeypatch: Any) -> None:
     )
     assert ended(model).at_bounds
     assert "bandwidth" in ended(model).at_bounds or ended(model).gradient_norm <= 1e-5
-    monkeypatch.setattr("mercer.gp.search.STEPS", 0)
+    monkeypatch.setattr("mercer.gp.maximum_likelihood.STEPS", 0)
     with pytest.warns(ConvergenceWarning, match="still rises"):
         stopped = mc.GaussianProcess(mc.Gaussian(0.3), n_starts=1, random_state=0).fit(X, Y)
     monkeypatch.undo()

@@ -16,15 +16,18 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import SingularSystem
 from mercer.gp import Optimum, SampledOptimum, log_likelihood_interval
-from mercer.gp.blocks import partial_products
-from mercer.gp.estimate import likelihood_of, regressed, sampled_slopes, signs
-from mercer.gp.evidence import Observations, conditioned, gradient
+from mercer.gp.estimate import (
+    likelihood_of,
+    regress_on_controls,
+    sampled_slopes,
+    signs,
+    solve_systems,
+)
+from mercer.gp.likelihood import Observations, condition, gradient, partial_products
+from mercer.gp.maximum_likelihood import make_definite
+from mercer.gp.parameters import Tuned
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
-from mercer.gp.sampled import Search
-from mercer.gp.search import definite
-from mercer.gp.settling import settle
-from mercer.gp.systems import solved
-from mercer.gp.tuning import Tuned
+from mercer.gp.sampled_maximum import Search, settle
 from mercer.gram import Gram
 from mercer.null_space import null_columns
 from mercer.solve import Saddle
@@ -42,7 +45,7 @@ SMOOTH = 1.0 * mc.Gaussian((1.0, 1.0))
 def many(monkeypatch: Any) -> None:
     """Let 400 points be more than are stored, and 150 of them the subset."""
     monkeypatch.setattr("mercer.gp.process.STORED", 150)
-    monkeypatch.setattr("mercer.gp.sampled.SUBSET", 150)
+    monkeypatch.setattr("mercer.gp.sampled_maximum.SUBSET", 150)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,7 @@ def smooth() -> mc.GaussianProcess:
     """Return a process fitted by sampling that tests only read."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("mercer.gp.process.STORED", 150)
-        patch.setattr("mercer.gp.sampled.SUBSET", 150)
+        patch.setattr("mercer.gp.sampled_maximum.SUBSET", 150)
         return mc.GaussianProcess(SMOOTH, mean="constant", n_starts=1, random_state=0).fit(X, Y)
 
 
@@ -125,10 +128,10 @@ def test_a_trace_half_as_large_is_found_out(
     """A trace of half its size about doubles the variances, far outside of their errors."""
 
     def wrong(sample: Array, controls: Array, known: Array) -> tuple[Array, Array, Array]:
-        value, *rest = regressed(sample, controls, known)
+        value, *rest = regress_on_controls(sample, controls, known)
         return 0.5 * value, rest[0], rest[1]
 
-    monkeypatch.setattr("mercer.gp.estimate.regressed", wrong)
+    monkeypatch.setattr("mercer.gp.estimate.regress_on_controls", wrong)
     model = mc.GaussianProcess(SMOOTH, mean="constant", n_starts=1, random_state=0).fit(X, Y)
     for name in ("weight", "noise_variance"):
         away = float(logs(model, [name])[0] - logs(smooth, [name])[0])
@@ -208,7 +211,7 @@ def search_of(kernel: mc.Kernel, noise: float, data: Observations, **more: Any) 
 
 
 def test_curvature_begins_as_the_average_information(monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.gp.sampled.ROUGHLY", 1e-12)
+    monkeypatch.setattr("mercer.gp.sampled_maximum.ROUGHLY", 1e-12)
     kernel, x, y = 2.0 * mc.Gaussian((0.7, 1.5)), X[:60], np.column_stack([Y[:60], Y[60:120]])
     data = Observations(x, y, null_columns("linear", x))
     search = search_of(kernel, 0.3, data, tol=1e-12)
@@ -222,7 +225,7 @@ def test_curvature_begins_as_the_average_information(monkeypatch: Any) -> None:
     )
     images = [np.exp(log) * change @ P @ y for log, change in zip(logs, changes, strict=True)]
     right = [[0.5 * np.sum(one * (P @ other)) for other in images] for one in images]
-    np.testing.assert_allclose(search.curvature(logs), definite(np.array(right)), rtol=1e-7)
+    np.testing.assert_allclose(search.curvature(logs), make_definite(np.array(right)), rtol=1e-7)
 
 
 def test_priors_are_left_neither_by_starts_nor_by_steps(many: None) -> None:
@@ -269,7 +272,7 @@ def test_residuals_of_all_outputs_widen_the_interval() -> None:
     y = np.column_stack([Y[:50], 2.0 * Y[50:100]])
     data, nothing = Observations(X[:50], y, np.zeros((50, 0))), np.zeros((50, 0))
     saddle = Saddle(data.gram(mc.Gaussian(1.0)), nothing)
-    found = solved(saddle, 0.1, data, nothing)
+    found = solve_systems(saddle, 0.1, data, nothing)
     exact, off = (
         likelihood_of(
             saddle, 0.1, data, replace(found, errors=(error, 0.0, 0.0)), probes=3, random_state=0
@@ -305,7 +308,7 @@ def test_bounds_are_pairs_of_numbers(ends: Any) -> None:
 
 def test_points_of_any_kind_are_fitted(monkeypatch: Any) -> None:
     monkeypatch.setattr("mercer.gp.process.STORED", 40)
-    monkeypatch.setattr("mercer.gp.sampled.SUBSET", 40)
+    monkeypatch.setattr("mercer.gp.sampled_maximum.SUBSET", 40)
     rng = np.random.default_rng(5)
     words = ["".join(rng.choice(list("acgt"), 12)) for _ in range(60)]
     y = np.array([word.count("a") for word in words]) + 0.1 * rng.standard_normal(60)
@@ -348,7 +351,7 @@ def test_progress_is_told_of_stored_matrices_too() -> None:
 
 
 def test_a_search_that_stops_early_says_so(many: None, monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.gp.settling.STEPS", 0)
+    monkeypatch.setattr("mercer.gp.sampled_maximum.STEPS", 0)
     with pytest.warns(ConvergenceWarning, match="more than tol=1e-05 and its interval"):
         model = mc.GaussianProcess(SMOOTH, n_starts=1, random_state=0).fit(X, Y)
     assert not sampled(model).is_converged
@@ -433,8 +436,8 @@ def test_the_preconditioner_has_a_root_of_its_inverse(noise: float) -> None:
 def test_products_with_derivatives_are_those_of_the_whole_matrix(
     workers: int, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("mercer.gp.blocks.STRIPE", 30)
-    monkeypatch.setattr("mercer.gp.blocks.WORKERS", workers)
+    monkeypatch.setattr("mercer.gp.likelihood.STRIPE", 30)
+    monkeypatch.setattr("mercer.gp.likelihood.WORKERS", workers)
     kernel, x, Z = 2.0 * mc.Gaussian((0.7, 1.5)), X[:100], signs(100, 3, 0)
     found = partial_products(Gram(kernel, x), Z)
     for name, partial in kernel.partials(x).items():
@@ -447,7 +450,7 @@ def test_derivatives_are_enclosed_as_often_as_stated(bandwidth: float, mean: str
     kernel, x, y = 1.0 * mc.Gaussian(bandwidth), X[:100], Y[:100]
     data = Observations(x, y[:, None], null_columns(mean, x))
     gram = data.gram(kernel)
-    exact = gradient(gram, conditioned(gram, 0.1, data))
+    exact = gradient(gram, condition(gram, 0.1, data))
     landmarks, hits = landmarks_of(gram, 0), dict.fromkeys(exact, 0)
     for seed in range(40):
         found = sampled_slopes(gram, 0.1, data, signs(100, 12, seed), landmarks, tol=1e-10)
@@ -462,7 +465,7 @@ def test_a_regression_on_a_control_has_the_interval_of_its_textbook() -> None:
     rng = np.random.default_rng(2)
     c = rng.standard_normal(30)
     f = 3.0 + 2.0 * c + 0.1 * rng.standard_normal(30)
-    value, half, left = regressed(f, c, np.array(0.3))
+    value, half, left = regress_on_controls(f, c, np.array(0.3))
     line = stats.linregress(c, f)
     assert value == pytest.approx(line.intercept + 0.3 * line.slope, rel=1e-12)
     assert abs(value - 3.6) <= half <= 0.1
@@ -470,7 +473,7 @@ def test_a_regression_on_a_control_has_the_interval_of_its_textbook() -> None:
     spread = np.sqrt(np.sum(left**2) / 28)
     share = 1.0 / 30 + (0.3 - c.mean()) ** 2 / np.sum((c - c.mean()) ** 2)
     assert half == pytest.approx(stats.t.ppf(0.975, 28) * spread * np.sqrt(share), rel=1e-12)
-    alone, _, _ = regressed(f, np.ones(30), np.array(1.0))
+    alone, _, _ = regress_on_controls(f, np.ones(30), np.array(1.0))
     assert alone == pytest.approx(f.mean(), rel=1e-15)
 
 
@@ -544,8 +547,8 @@ def test_bounds_of_any_kind_are_settled_at(seed: int) -> None:
 
 
 def test_curvatures_are_made_definite() -> None:
-    assert np.all(np.linalg.eigvalsh(definite(np.array([[1.0, 4.0], [2.0, 1.0]]))) > 0.0)
-    assert definite(np.zeros((0, 0))).shape == (0, 0)
+    assert np.all(np.linalg.eigvalsh(make_definite(np.array([[1.0, 4.0], [2.0, 1.0]]))) > 0.0)
+    assert make_definite(np.zeros((0, 0))).shape == (0, 0)
 
 
 def test_memory_is_that_of_vectors(monkeypatch: Any) -> None:

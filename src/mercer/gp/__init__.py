@@ -4,6 +4,6 @@ from mercer.gp.estimate import (
     log_likelihood_gradient_interval as log_likelihood_gradient_interval,
 )
 from mercer.gp.estimate import log_likelihood_interval as log_likelihood_interval
+from mercer.gp.maximum_likelihood import Optimum as Optimum
 from mercer.gp.process import GaussianProcess as GaussianProcess
-from mercer.gp.sampled import SampledOptimum as SampledOptimum
-from mercer.gp.search import Optimum as Optimum
+from mercer.gp.sampled_maximum import SampledOptimum as SampledOptimum

@@ -10,27 +10,104 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.stats import t as student
 
 from mercer.check import Array, Points, number, real_array, whole
 from mercer.determinant import log_determinant, skewed_quantile
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.gp.blocks import partial_products
-from mercer.gp.evidence import Observations, orthonormal
+from mercer.gp.likelihood import TINY, Observations, orthonormal, partial_products
+from mercer.gp.parameters import NOISE
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
-from mercer.gp.systems import Solved, solved
-from mercer.gp.tuning import NOISE
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.points import as_points
 from mercer.settings import RandomState, seed_of
-from mercer.solve import Saddle
+from mercer.solve import Saddle, SaddleSolution
 from mercer.targets import check_size
 
 WAYS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}
 
 TOL = 1e-10
 """Residuals of the systems, as shares of their right sides; their effect is in the intervals."""
+
+
+@dataclass(frozen=True)
+class Solved:
+    """Solutions of all systems with A, and how far columns can be from the exact ones.
+
+    ``answer`` has α and the weights of the functions; ``U``, ``S`` belong to an orthonormal basis
+    of them, ``others`` are A⁻¹ times further columns. ``log_determinant`` is that of QᵀA⁻¹Q for
+    the functions themselves. ``errors`` bound the columns of α, U and of the others.
+    """
+
+    answer: SaddleSolution
+    U: Array
+    S: Array
+    others: Array
+    log_determinant: float
+    errors: tuple[float, float, float]
+
+    @property
+    def slack(self) -> float:
+        """How far the logarithm of the determinant can be off."""
+        m = len(self.S)
+        # |log det S̃ - log det S| is at most m ‖S⁻¹‖ times the error of S.
+        return float(m**1.5 * self.errors[1] * self.stretch)
+
+    @property
+    def stretch(self) -> float:
+        """The norm of S⁻¹."""
+        return 1.0 / max(float(np.linalg.norm(self.S, -2)), TINY) if len(self.S) else 0.0
+
+
+def solve_systems(saddle: Saddle, noise: float, data: Observations, further: Array) -> Solved:
+    """Solve for outputs, functions of the mean and further columns; the saddle has no null space.
+
+    >>> from mercer.kernels import Delta
+    >>> from mercer.gram import Gram
+    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.ones((2, 1)))
+    >>> saddle = Saddle(Gram(Delta(), data.points), np.zeros((2, 0)))
+    >>> found = solve_systems(saddle, 1.0, data, np.zeros((2, 0)))
+    >>> found.answer.weights.ravel(), found.answer.null_weights.ravel()
+    (array([ 0.5, -0.5]), array([1.]))
+    >>> bool(np.isclose(found.log_determinant, 0.0))
+    True
+    """
+    basis, triangle = orthonormal(data.Q)
+    (n, q), m = data.y.shape, basis.shape[1]
+    inside = basis.T @ data.y
+    rhs = np.hstack([data.y - basis @ inside, basis, further])
+    found = saddle.solve(np.ones(n), noise, rhs)
+    (a, U, others), left = _split(found.weights, q, m), rhs - found.images - noise * found.weights
+    S = basis.T @ U
+    c = np.linalg.solve(S, basis.T @ a)  # by this very S, so that Qᵀα = 0
+    S = 0.5 * (S + S.T)
+    left[:, :q] -= left[:, q : q + m] @ c  # that of α, for which QᵀA⁻¹y - Sc = 0
+    errors = tuple(float(np.max(_lengths(part), initial=0.0)) for part in _split(left, q, m))
+    sizes = np.maximum(_lengths(rhs[:, :q]), TINY)
+    images = found.images[:, :q] - found.images[:, q : q + m] @ c
+    answer = SaddleSolution(
+        a - U @ c,
+        np.asarray(solve_triangular(triangle, inside + c)),
+        images,
+        float(np.max(_lengths(left[:, :q]) / sizes, initial=0.0)),
+        found.iterations,
+        found.method,
+    )
+    value = float(np.linalg.slogdet(S)[1])
+    value += 2.0 * float(np.sum(np.log(np.abs(np.diag(triangle)))))
+    # No eigenvalue of A is below the noise.
+    one, two, three = (error / noise for error in errors)
+    return Solved(answer, U, S, others, value, (one, two, three))
+
+
+def _split(columns: Array, q: int, m: int) -> list[Array]:
+    return np.split(columns, [q, q + m], axis=1)
+
+
+def _lengths(columns: Array) -> Array:
+    return np.asarray(np.linalg.norm(columns, axis=0))
 
 
 @dataclass(frozen=True)
@@ -86,7 +163,7 @@ def log_likelihood_interval(
         raise InvalidParameter(f"method must be one of {', '.join(WAYS)}, found {method!r}")
     nothing, seed = np.zeros((len(data), 0)), seed_of(random_state)
     saddle = Saddle(gram, nothing, method=WAYS[method], tol=TOL, random_state=seed)
-    found = solved(saddle, noise, data, nothing)
+    found = solve_systems(saddle, noise, data, nothing)
     return likelihood_of(saddle, noise, data, found, probes=probes, random_state=seed)
 
 
@@ -178,9 +255,9 @@ def signs(n: int, count: int, random_state: int | None) -> Array:
 class Slope:
     """A derivative, half of its interval for the sampling, and what residuals can do to it.
 
-    ``sampling`` is Student's, which a search may take for normal errors; `wider` makes it one that
-    holds for any law. ``deviations`` are what the probes leave unexplained, by which errors of
-    several derivatives are correlated.
+    ``sampling`` is Student's, which a search may take for normal errors; `skewness_factor`
+    makes it one that holds for any law. ``deviations`` are what the probes leave unexplained, by
+    which errors of several derivatives are correlated.
     """
 
     value: Array
@@ -213,7 +290,7 @@ def sampled_slopes(
     W = M.inverse_root(Z)
     saddle = Saddle(gram, np.zeros((len(data), 0)), method="low-rank", tol=tol)
     saddle.factor = M.F
-    found = solved(saddle, noise, data, M.product(W))
+    found = solve_systems(saddle, noise, data, M.product(W))
     vectors = np.hstack([found.answer.weights, found.U, W])
     images = {**partial_products(gram, vectors), NOISE: vectors}
     known = {**M.logarithmic(W), NOISE: (np.asarray(M.trace), np.sum(W * W, axis=0))}
@@ -229,7 +306,7 @@ def _slope(images: Array, found: Solved, q: int, known: Array, controls: Array) 
     """Return a derivative from the products of ∂A with α, U and W = M^{-1/2}Z."""
     m = len(found.S)
     of_alpha, of_U, of_W = np.split(images, [q, q + m], axis=-1)
-    trace, half, left = regressed(np.sum(of_W * found.others, axis=-2), controls, known)
+    trace, half, left = regress_on_controls(np.sum(of_W * found.others, axis=-2), controls, known)
     small = np.swapaxes(of_U, -1, -2) @ found.U
     trace = trace - np.trace(np.linalg.solve(found.S, small), axis1=-2, axis2=-1)
     value = 0.5 * (np.sum(of_alpha * found.answer.weights, axis=(-2, -1)) - q * trace)
@@ -243,7 +320,7 @@ def _slope(images: Array, found: Solved, q: int, known: Array, controls: Array) 
     return Slope(np.asarray(value), np.asarray(0.5 * q * half), np.asarray(solving), left)
 
 
-def regressed(sample: Array, controls: Array, known: Array) -> tuple[Array, Array, Array]:
+def regress_on_controls(sample: Array, controls: Array, known: Array) -> tuple[Array, Array, Array]:
     r"""Return the mean of a sample where that of its controls is known, with half its interval.
 
     .. math:: \bar f + \beta (\mu - \bar c), \qquad
@@ -253,7 +330,7 @@ def regressed(sample: Array, controls: Array, known: Array) -> tuple[Array, Arra
     Means are over the last axis, and what is left is returned too.
 
     >>> f, c = np.array([3.0, 5.0, 7.0]), np.array([1.0, 2.0, 3.0])
-    >>> value, half, left = regressed(f, c, np.array(1.5))
+    >>> value, half, left = regress_on_controls(f, c, np.array(1.5))
     >>> float(value), float(half), left
     (4.0, 0.0, array([0., 0., 0.]))
     """
@@ -269,17 +346,17 @@ def regressed(sample: Array, controls: Array, known: Array) -> tuple[Array, Arra
     return np.asarray(f + slope * shift), np.asarray(half), left
 
 
-def wider(count: int) -> float:
+def skewness_factor(count: int) -> float:
     """Return how many times Student's interval one is that holds for skewed laws too.
 
-    >>> round(wider(20), 2)
+    >>> round(skewness_factor(20), 2)
     1.93
     """
     return skewed_quantile(count - 1) / float(student.ppf(0.975, count - 2))
 
 
 def _interval(slope: Slope) -> GradientInterval:
-    half = wider(slope.deviations.shape[-1]) * slope.sampling + slope.solving
+    half = skewness_factor(slope.deviations.shape[-1]) * slope.sampling + slope.solving
     ends = slope.value, slope.value - half, slope.value + half
     middle, low, high = (end if end.ndim else float(end) for end in ends)
     return GradientInterval(middle, low, high, 0.95)

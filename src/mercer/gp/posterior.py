@@ -9,15 +9,24 @@ from statistics import NormalDist
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
-from mercer.check import Array
+from mercer.check import Array, Points, chunks
 from mercer.data.tidy import as_frame
-from mercer.display import Shown
-from mercer.errors import NegativeVariance, NoNoise
+from mercer.display import Shown, warn
+from mercer.errors import NegativeVariance, NoNoise, ToleranceNotMet
+from mercer.gp.likelihood import UNIT, Conditioned, Observations
+from mercer.gram import Gram
+from mercer.kernels.base import Kernel
 from mercer.settings import CONFIDENCE, confidence_of
+from mercer.solve import Explained, Saddle
 from mercer.spelling import spelled
 
-UNIT = float(np.finfo(float).eps)
+AT_ONCE = 2**24
+"""Numbers of a matrix between new points and old ones that are in memory at a time."""
+
+TOL = 1e-10
+"""Residuals of the systems, as shares of their right sides."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,12 +121,12 @@ class LeaveOneOut(Shown):
         return as_frame({n: v for n, v in columns.items() if v.ndim == 1}, library)
 
 
-def left_out(y: Array, weights: Array, diagonal: Array) -> LeaveOneOut:
+def leave_one_out(y: Array, weights: Array, diagonal: Array) -> LeaveOneOut:
     r"""Return what the others say of each observation.
 
     .. math:: y_i - \mu_{-i} = \frac{(P y)_i}{P_{ii}}, \qquad \sigma^2_{-i} = \frac{1}{P_{ii}}
 
-    >>> of = left_out(np.array([[3.0]]), np.array([[1.5]]), np.array([0.5]))
+    >>> of = leave_one_out(np.array([[3.0]]), np.array([[1.5]]), np.array([0.5]))
     >>> of.mean, of.variance
     (array([[0.]]), array([[2.]]))
     """
@@ -129,14 +138,14 @@ def left_out(y: Array, weights: Array, diagonal: Array) -> LeaveOneOut:
     return LeaveOneOut(y - errors, variance, standardised, np.asarray(log_density))
 
 
-def checked_variance(variance: Array, scale: Array, n: int) -> Array:
+def check_variance(variance: Array, scale: Array, n: int) -> Array:
     """Return variances, those within rounding below zero as zero; refuse what is below that.
 
     The rounding of k(x, x) - kₓᵀA⁻¹kₓ is at most n u k(x, x).
 
-    >>> checked_variance(np.array([0.5, -1e-17]), np.array([1.0, 1.0]), 10)
+    >>> check_variance(np.array([0.5, -1e-17]), np.array([1.0, 1.0]), 10)
     array([0.5, 0. ])
-    >>> checked_variance(np.array([-0.1]), np.array([1.0]), 10)
+    >>> check_variance(np.array([-0.1]), np.array([1.0]), 10)
     Traceback (most recent call last):
     ...
     mercer.errors.NegativeVariance: the variance at point 0 is -0.1, below zero by more than rounding: the kernel is not positive definite, or the noise variance too small for its condition
@@ -151,13 +160,126 @@ def checked_variance(variance: Array, scale: Array, n: int) -> Array:
     return np.maximum(variance, 0.0)
 
 
-def root(covariance: Array) -> Array:
+def covariance_root(covariance: Array) -> Array:
     """Return F with FFᵀ = C for a covariance matrix that may be singular.
 
-    >>> F = root(np.ones((2, 2)))
+    >>> F = covariance_root(np.ones((2, 2)))
     >>> np.allclose(F @ F.T, 1.0)
     True
     """
     values, axes = np.linalg.eigh(covariance)
     scale = np.full(len(values), max(float(np.max(np.abs(values), initial=0.0)), 0.0))
-    return np.asarray(axes * np.sqrt(checked_variance(values, 100.0 * scale, len(values))))
+    return np.asarray(axes * np.sqrt(check_variance(values, 100.0 * scale, len(values))))
+
+
+@dataclass(frozen=True)
+class Predictive:
+    r"""The law of g at new points, with q the values of the unknown functions of the mean.
+
+    .. math:: \mathrm{cov}(g(x), g(x')) = k(x, x') - k_x^\top A^{-1} k_{x'}
+        + r_x^\top (Q^\top A^{-1} Q)^{-1} r_{x'}, \qquad r_x = q_x - Q^\top A^{-1} k_x
+    """
+
+    kernel: Kernel
+    noise_variance: float
+    data: Observations
+    state: Conditioned
+
+    def variances(self, points: Points, functions: Array) -> Array:
+        """Return the variance of g at points."""
+        size = max(1, AT_ONCE // len(self.data))
+        parts = [self._part(points[r], functions[r]) for r in chunks(len(points), size)]
+        return np.concatenate(parts)
+
+    def _part(self, points: Points, functions: Array) -> Array:
+        n = len(self.data)
+        own = np.asarray(self.kernel.diag(points), dtype=float)
+        cross = Gram(self.kernel, self.data.points, points).dense()
+        white = self.state.whitened(cross)
+        variance = own - np.sum(white * white, axis=0)
+        lost = np.flatnonzero(variance < -n * UNIT * own)
+        if lost.size:
+            variance[lost] = self._stable(own[lost], cross[:, lost], white[:, lost])
+        free = self._free(functions, white)
+        return np.asarray(check_variance(variance, own, n) + np.sum(free * free, axis=0))
+
+    def _stable(self, own: Array, cross: Array, white: Array) -> Array:
+        r"""Return variances in a form whose error is of second order in that of the weights.
+
+        .. math:: \|k(x, \cdot) - \textstyle\sum_i a_i k(x_i, \cdot)\|^2 + \sigma^2 \|a\|^2,
+            \quad a = A^{-1} k_x
+        """
+        a = self.state.unwhitened(white)
+        images = self.data.gram(self.kernel).product(a)
+        noise = self.data.variances(self.noise_variance + self.state.jitter)[:, None]
+        return np.asarray(own + np.sum(a * (images - 2.0 * cross + noise * a), axis=0))
+
+    def _free(self, functions: Array, white: Array) -> Array:
+        """Return what the unknown functions of the mean add, as columns of a factor."""
+        rows = functions.T - self.state.triangle.T @ (self.state.basis.T @ white)
+        return np.asarray(solve_triangular(self.state.triangle, rows, trans="T"))
+
+    def covariance(self, points: Points, functions: Array) -> Array:
+        """Return the covariance matrix of g at points."""
+        white = self.state.whitened(Gram(self.kernel, self.data.points, points).dense())
+        free = self._free(functions, white)
+        return np.asarray(Gram(self.kernel, points).dense() - white.T @ white + free.T @ free)
+
+
+@dataclass(frozen=True)
+class Iterated:
+    """Weights of a process that was conditioned by conjugate gradients: it has no likelihood."""
+
+    weights: Array
+    null_weights: Array
+    residual: float
+    jitter: float = 0.0
+
+
+def condition_by_iteration(gram: Gram, noise_variance: float, data: Observations) -> Iterated:
+    """Return the process given observations with noise, storing no matrix in double precision.
+
+    >>> from mercer.kernels import Delta
+    >>> data = Observations([0, 1], np.array([[2.0], [0.0]]), np.zeros((2, 0)))
+    >>> condition_by_iteration(Gram(Delta(), data.points), 1.0, data).weights.ravel()
+    array([1., 0.])
+    """
+    answer = Saddle(gram, data.Q, tol=TOL).solve(*data.precisions(noise_variance), data.y)
+    if answer.method != "direct" and answer.residual > TOL:
+        warn(
+            f"rounding keeps the residual of the weights at {answer.residual:.2g} of y, above "
+            f"{TOL:g}; a larger noise_variance is better conditioned",
+            ToleranceNotMet,
+        )
+    return Iterated(answer.weights, answer.null_weights, answer.residual)
+
+
+@dataclass(frozen=True)
+class IterativePredictive:
+    """The law of g at new points, each by a system of its own."""
+
+    kernel: Kernel
+    noise_variance: float
+    data: Observations
+
+    def variances(self, points: Points, functions: Array) -> Array:
+        """Return the variance of g at points."""
+        of = self._explained()
+        parts = []
+        for rows in chunks(len(points), of.count):
+            own = np.asarray(self.kernel.diag(points[rows]), dtype=float)
+            k = Gram(self.kernel, self.data.points, points[rows]).dense()
+            found = of.variances(own, k, functions[rows].T)
+            parts.append(check_variance(found, own, len(self.data)))
+        return np.concatenate(parts)
+
+    def covariance(self, points: Points, functions: Array) -> Array:
+        """Return the covariance matrix of g at points."""
+        k = Gram(self.kernel, self.data.points, points).dense()
+        a, image = self._explained().weights(k, functions.T)
+        mixed = a.T @ (0.5 * image - k)
+        return np.asarray(Gram(self.kernel, points).dense() + mixed + mixed.T)
+
+    def _explained(self) -> Explained:
+        saddle = Saddle(self.data.gram(self.kernel), self.data.Q, tol=TOL)
+        return Explained(saddle, *self.data.precisions(self.noise_variance))

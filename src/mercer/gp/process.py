@@ -17,15 +17,20 @@ from mercer.display import warn
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter, Jittered, NoNoise
 from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel, on_engine
-from mercer.gp.evidence import Conditioned, Observations, conditioned, diagonal_of_P, gradient
-from mercer.gp.fitting import maximised, variance_of
-from mercer.gp.iterative import Iterated, IterativePredictive, iterated
-from mercer.gp.noise import each_noise
-from mercer.gp.posterior import LeaveOneOut, Posterior, left_out, root
-from mercer.gp.predictive import Predictive
-from mercer.gp.sampled import SampledOptimum, maximised_by_sampling
-from mercer.gp.search import Optimum
-from mercer.gp.tuning import NOISE, Prior, Tuned
+from mercer.gp.likelihood import Conditioned, Observations, condition, diagonal_of_P, gradient
+from mercer.gp.maximum_likelihood import Optimum, maximise_likelihood, variance_of
+from mercer.gp.parameters import NOISE, Prior, Tuned, each_noise
+from mercer.gp.posterior import (
+    Iterated,
+    IterativePredictive,
+    LeaveOneOut,
+    Posterior,
+    Predictive,
+    condition_by_iteration,
+    covariance_root,
+    leave_one_out,
+)
+from mercer.gp.sampled_maximum import SampledOptimum, maximise_by_sampling
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
@@ -165,7 +170,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
             self.kernel_, self._shared_noise = tuned.at(logs)
             self.noise_variance_ = self._shared_noise if data.noise is None else data.noise
             given = data.gram(self.kernel_), self._shared_noise, data
-            self._state = conditioned(*given) if len(data) <= STORED else iterated(*given)
+            self._state = (
+                condition(*given) if len(data) <= STORED else condition_by_iteration(*given)
+            )
             self.X_fit_ = data.points if self._is_precomputed else points
             self._keep()
         return self
@@ -175,7 +182,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
     ) -> tuple[Array, Optimum | None]:
         """Return the logarithms of the parameters, and how they were found."""
         is_sampled = tuned.entries and len(data) > STORED
-        return (maximised_by_sampling if is_sampled else maximised)(
+        return (maximise_by_sampling if is_sampled else maximise_likelihood)(
             tuned,
             data,
             tuned.bounds(self.bounds or {}, variance_of(data.y)),
@@ -383,7 +390,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             kernel = getattr(self, "kernel_", None) or as_kernel(self.kernel).resolve(points)
             mean, covariance = self._known_mean(points)[:, 0], Gram(kernel, points).dense()
             noise = self._prior_noise() if observation else 0.0
-        F = root(covariance)
+        F = covariance_root(covariance)
         self.sample_seed_ = seed_of(random_state)
         rng = np.random.default_rng(self.sample_seed_)
         number_of = whole(count, "count", least=1)
@@ -426,7 +433,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         gram = data.gram(with_parameters(self.kernel_, values))
         each = each_noise(noise, len(data))
         shared = nonnegative(noise, NOISE) if each is None else 0.0
-        return gram, conditioned(gram, shared, replace(data, noise=each))
+        return gram, condition(gram, shared, replace(data, noise=each))
 
     def likelihood_surface(self, grid: Mapping[str, Sequence[float] | Array]) -> Array:
         """Return the log likelihood at all combinations of values, one axis for each parameter."""
@@ -441,7 +448,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         """Return what the process says of each observation given all others, in closed form."""
         check_is_fitted(self)
         y, state = self._data.y + self._known_mean(self.X_fit_), self._stored()
-        of = left_out(y, state.weights, diagonal_of_P(state))
+        of = leave_one_out(y, state.weights, diagonal_of_P(state))
         if not self._is_flat:
             return of
         return LeaveOneOut(*(getattr(of, f.name)[:, 0] for f in fields(of)))

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.gaussian_process import kernels as theirs
 
 from mercer.check import Array
-from mercer.gp.tuning import NOISE
+from mercer.gp.parameters import NOISE
 from mercer.kernels.algebra import Constant, Power, Product, Sum
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic

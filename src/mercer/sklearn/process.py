@@ -11,7 +11,7 @@ from sklearn import gaussian_process
 from mercer.check import Array
 from mercer.errors import MercerError
 from mercer.gp import GaussianProcess
-from mercer.gp.tuning import NOISE
+from mercer.gp.parameters import NOISE
 from mercer.kernels.tree import parameters
 from mercer.sklearn.covariance import NoTranslation, Translation, translate
 

@@ -1,4 +1,4 @@
-"""The parameters of a process as one vector of logarithms, with their bounds and priors."""
+"""The parameters of a process as one vector of logarithms, with bounds, priors and noise."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.check import Array, Points, number, numbers
+from mercer.check import Array, Points, number, numbers, real_array
 from mercer.errors import InvalidParameter, MercerError, NotDifferentiable
-from mercer.gp.noise import NOISE as NOISE
 from mercer.kernels.base import Kernel
 from mercer.kernels.tree import with_parameters
+
+NOISE = "noise_variance"
 
 SPAN = 1e5
 """A parameter is sought within this factor of where it starts, unless bounds are given."""
@@ -25,6 +26,30 @@ STEP = 1e-5
 
 EDGE = 60
 """Halvings that find the edge of a parameter's domain to double precision."""
+
+
+def each_noise(given: Any, n: int) -> Array | None:
+    """Return the noise variances of n observations, or None where one number is for all.
+
+    >>> each_noise([0.1, 0.2], 2), each_noise(0.1, 2)
+    (array([0.1, 0.2]), None)
+    >>> each_noise([0.1, -0.2], 2)
+    Traceback (most recent call last):
+    ...
+    mercer.errors.InvalidParameter: noise_variance[1] must be >= 0, found -0.2
+    """
+    if np.ndim(given) == 0:
+        return None
+    values = real_array(given, NOISE)
+    if values.shape != (n,):
+        raise InvalidParameter(
+            f"noise_variance must be a number, or one for each of {n} observations; found shape "
+            f"{values.shape}"
+        )
+    if np.any(values < 0.0):
+        row = int(np.argmin(values))
+        raise InvalidParameter(f"noise_variance[{row}] must be >= 0, found {values[row]:g}")
+    return values.copy()
 
 
 class Prior(Protocol):
