@@ -16,9 +16,8 @@ from typing import Any
 import numpy as np
 
 import mercer as mc
-from mercer.networks.comparing import Comparison
-from mercer.networks.moments import Moments, pooled, ratios, recognised
-from mercer.networks.needed import needed
+from mercer.networks.moments import NetworkGrams, NetworkMoments, pool, ratios, recognition_rates
+from mercer.networks.needed_replicates import crossing
 
 FRESH = 40
 """Pairs of fresh studies behind each point of a curve."""
@@ -54,7 +53,7 @@ def measured(seed: int, model: dict[str, Any], case: str) -> tuple[float, float]
     """Return the number of replicates needed, and the share recognised at six."""
     how, kernel = CASES[case]
     known = mc.networks.simulate_expression(**model, random_state=seed)
-    compare = Comparison(kernel, tuple(str(g) for g in range(known.genes)))
+    compare = NetworkGrams(kernel, tuple(str(g) for g in range(known.genes)))
     rng = np.random.default_rng([11, seed])
     found, six = [], 0.0
     for m in SIZES:
@@ -62,12 +61,12 @@ def measured(seed: int, model: dict[str, Any], case: str) -> tuple[float, float]
         for _ in range(FRESH):
             networks = [how(known.draw(c, m, rng)) for _ in range(2) for c in range(4)]
             grams.append(compare.gram(np.stack(networks)))
-        moments = Moments.of(np.array(grams), 4)
-        within, between = pooled(moments.scatter, moments.separations)
+        moments = NetworkMoments.of(np.array(grams), 4)
+        within, between = pool(moments.scatter, moments.separations)
         found.append(float(ratios(np.array([between]), np.array([within]))[0]))
         if m == 6:
-            six = float(recognised(np.array(grams), 4).mean())
-    return needed(np.array(SIZES), np.array(found)), six
+            six = float(recognition_rates(np.array(grams), 4).mean())
+    return crossing(np.array(SIZES), np.array(found)), six
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import mercer as mc
-from mercer.networks.needed import decided
+from mercer.networks.needed_replicates import decide
 
 GENES, CONDITIONS = 20, 4
 
@@ -65,7 +65,7 @@ def ended(
             threads=1,
         )
         curve, answer = study.curve, study.answer
-        alone = decided(curve.sizes, curve.ratio, curve.samples, answer.confidence)
+        alone = decide(curve.sizes, curve.ratio, curve.samples, answer.confidence)
         count += answer.high is not None, alone.high is not None, answer.is_shown
     return int(count[0]), int(count[1]), int(count[2])
 

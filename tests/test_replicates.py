@@ -13,12 +13,25 @@ import pytest
 import mercer as mc
 from mercer.check import Array
 from mercer.cli import main
-from mercer.networks import permuted
-from mercer.networks.comparing import Comparison, on_vectors
+from mercer.networks import draws
+from mercer.networks.draws import PermutedReplicates, residuals
 from mercer.networks.expression import as_expression
-from mercer.networks.moments import Influences, Moments, distances, pooled
-from mercer.networks.needed import MOST, Needed, continued, decided, line, needed
-from mercer.networks.permuted import Permuted, residuals
+from mercer.networks.moments import (
+    Influences,
+    NetworkGrams,
+    NetworkMoments,
+    distances,
+    on_vectors,
+    pool,
+)
+from mercer.networks.needed_replicates import (
+    MOST,
+    Needed,
+    continue_line,
+    crossing,
+    decide,
+    fit_line,
+)
 from mercer.page.replicates import replicates_page
 from mercer.pictures import replicates as drawn
 from mercer.pictures.drawing import draw, plotly
@@ -35,7 +48,7 @@ MODEL = {"genes": 40, "hubs": 4, "effect": 0.8, "strength": 0.95}
 def quick() -> Iterator[None]:
     """Let tests do with as few permutations as can reject."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(permuted, "PERMUTATIONS", 39)
+        patch.setattr(draws, "PERMUTATIONS", 39)
         yield
 
 
@@ -57,11 +70,11 @@ def linear_draws(rng: np.random.Generator, runs: int, m: int, means: Array) -> A
 def test_moments_have_no_bias() -> None:
     rng = np.random.default_rng(0)
     means = rng.standard_normal((3, 6))
-    found = Moments.of(linear_draws(rng, 20_000, 4, means), 3)
+    found = NetworkMoments.of(linear_draws(rng, 20_000, 4, means), 3)
     true = np.sum((means[:, None] - means[None]) ** 2, axis=2)
     np.testing.assert_allclose(found.scatter, 6 / 4, rtol=0.03)
     np.testing.assert_allclose(found.separations, true, atol=0.15)
-    within, between = pooled(found.scatter, found.separations)
+    within, between = pool(found.scatter, found.separations)
     assert within == pytest.approx(1.5, rel=0.02)
     assert between == pytest.approx(true.sum() / 6, rel=0.02)
 
@@ -73,8 +86,8 @@ def test_sets_that_share_replicates_would_be_biased() -> None:
     shared = np.stack([x[:, :4].mean(axis=1), x[:, 2:].mean(axis=1)], axis=1)
     apart = np.stack([x[:, :3].mean(axis=1), x[:, 3:].mean(axis=1)], axis=1)
     grams = [f @ np.swapaxes(f, 1, 2) for f in (shared, apart)]
-    assert Moments.of(grams[0], 1).scatter[0] == pytest.approx(5 / 8, rel=0.05)  # not 5/4
-    assert Moments.of(grams[1], 1).scatter[0] == pytest.approx(5 / 3, rel=0.05)
+    assert NetworkMoments.of(grams[0], 1).scatter[0] == pytest.approx(5 / 8, rel=0.05)  # not 5/4
+    assert NetworkMoments.of(grams[1], 1).scatter[0] == pytest.approx(5 / 3, rel=0.05)
 
 
 def test_influences_of_linear_features_are_the_replicates() -> None:
@@ -134,10 +147,10 @@ def separation(means: Array) -> Array:
 def test_lines_continue_what_was_observed() -> None:
     sizes = np.array([2, 3, 4])
     ratios = 0.25 * (sizes - 1.0)
-    assert line(sizes, ratios) == pytest.approx((-0.25, 0.25))
-    np.testing.assert_allclose(continued(sizes, ratios, np.array([3.5, 9.0])), [0.625, 2.0])
-    assert needed(sizes, ratios) == 5.0
-    assert needed(sizes[:1], ratios[:1]) == 5.0
+    assert fit_line(sizes, ratios) == pytest.approx((-0.25, 0.25))
+    np.testing.assert_allclose(continue_line(sizes, ratios, np.array([3.5, 9.0])), [0.625, 2.0])
+    assert crossing(sizes, ratios) == 5.0
+    assert crossing(sizes[:1], ratios[:1]) == 5.0
 
 
 @pytest.mark.parametrize(
@@ -151,13 +164,13 @@ def test_lines_continue_what_was_observed() -> None:
     ],
 )
 def test_numbers_are_those_from_which_the_ratio_stays(ratios: list[float], number: float) -> None:
-    assert needed(np.array([2, 4, 6]), np.array(ratios)) == number
+    assert crossing(np.array([2, 4, 6]), np.array(ratios)) == number
 
 
 def test_intervals_may_be_open() -> None:
     sizes = np.array([2, 3])
     samples = np.array([[0.5, 1.5], [0.1, 0.05], [0.4, 1.2]])
-    answer = decided(sizes, np.array([0.4, 0.9]), samples, 0.95)
+    answer = decide(sizes, np.array([0.4, 0.9]), samples, 0.95)
     assert (answer.number, answer.low, answer.high) == (4, 3, None)
     assert answer.is_extrapolated
     assert str(Needed(None, None, None, 0.9, True)).endswith(f"more than {MOST})")
@@ -166,8 +179,8 @@ def test_intervals_may_be_open() -> None:
 def test_intervals_are_open_where_no_difference_is_shown() -> None:
     sizes, samples = np.array([2, 3]), np.array([[0.5, 1.5], [0.6, 1.4], [0.4, 1.2]])
     ratios = np.array([0.5, 1.4])
-    assert decided(sizes, ratios, samples, 0.95, 0.025).high == 3
-    answer = decided(sizes, ratios, samples, 0.95, 0.03)
+    assert decide(sizes, ratios, samples, 0.95, 0.025).high == 3
+    answer = decide(sizes, ratios, samples, 0.95, 0.03)
     assert (answer.number, answer.high, answer.is_shown) == (3, None, False)
 
 
@@ -181,8 +194,8 @@ def p_values(counts: tuple[int, ...], effect: float, seed: int, shift: float = 0
         parts.append(x + shift * rng.standard_normal(6))
     labels = np.repeat(np.arange(len(counts)), counts)
     data = as_expression(np.concatenate(parts), labels.tolist())
-    compare = Comparison(mc.kernels.AlignedEdges(), data.genes)
-    test = Permuted(residuals(data), mc.networks.Inference(), compare, seed)
+    compare = NetworkGrams(mc.kernels.AlignedEdges(), data.genes)
+    test = PermutedReplicates(residuals(data), mc.networks.Inference(), compare, seed)
     return list(
         test.run(
             test.tasks(39, 39 if len(counts) > 2 else 0), Resampling(1, seed, threads=1)
@@ -360,7 +373,7 @@ def test_kernels_on_vectors_are_kernels_on_graphs() -> None:
     ):
         assert on_vectors(kernel) is not None
         graphs = [mc.Graph.from_adjacency(w, names) for w in W]
-        np.testing.assert_allclose(Comparison(kernel, names).gram(W), kernel(graphs), atol=1e-10)
+        np.testing.assert_allclose(NetworkGrams(kernel, names).gram(W), kernel(graphs), atol=1e-10)
     assert on_vectors(mc.kernels.AlignedLaplacian()) is None
     assert on_vectors(mc.kernels.AlignedEdges() + mc.kernels.AlignedLaplacian()) is None
 

@@ -20,11 +20,11 @@ from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.table import Table
 from mercer.errors import MissingExtra
+from mercer.networks.draws import permutations_of, permutations_of_pairs
 from mercer.networks.expression import Expression, as_expression
 from mercer.networks.inference import Inference
-from mercer.networks.needed import Needed
-from mercer.networks.permuted import of_pairs, permutations_of
-from mercer.networks.study import ReplicateStudy, replicate_study, shown
+from mercer.networks.needed_replicates import Needed
+from mercer.networks.study import ReplicateStudy, replicate_study, shown_genes
 from mercer.progress import Line
 from mercer.settings import confidence_of
 from mercer.spectrum.budget import machine_bytes
@@ -120,9 +120,9 @@ def _plan(talk: Talk, args: Namespace, expression: Expression, how: Inference) -
     each = sum(2 if 2 * m <= most else 1 for m in sizes) * C
     confidence = confidence_of(args.confidence)
     permutations = permutations_of(None, confidence)
-    tests = C * permutations + C * (C - 1) * of_pairs(permutations, C, confidence)
+    tests = C * permutations + C * (C - 1) * permutations_of_pairs(permutations, C, confidence)
     networks = each * args.draws + sum(expression.replicates) + C + tests
-    kept = shown(genes, C * len(sizes)) * C * len(sizes)
+    kept = shown_genes(genes, C * len(sizes)) * C * len(sizes)
     memory = 8 * genes**2 * (2 * (sum(expression.replicates) + C) + 2 * kept + 6 * C)
     seconds = 1e-9 * NANOSECONDS[how.method] * genes * genes * networks
     value = {

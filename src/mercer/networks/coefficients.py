@@ -25,10 +25,10 @@ LEAST_SHRINKAGE = 1e-3
 """Correlations are shrunk at least so far: the matrix can then be inverted."""
 
 
-def standardised(x: Array) -> Array:
+def standardise(x: Array) -> Array:
     """Return the columns centred and divided by their norm; those of constant genes are 0.
 
-    >>> standardised(np.array([[0.0, 1.0], [2.0, 1.0]]))
+    >>> standardise(np.array([[0.0, 1.0], [2.0, 1.0]]))
     array([[-0.70710678,  0.        ],
            [ 0.70710678,  0.        ]])
     """
@@ -49,7 +49,7 @@ def correlations(x: Array) -> Array:
     >>> correlations(np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 7.0]]))[0].round(4)
     array([0.    , 0.9934])
     """
-    z = standardised(x)
+    z = standardise(x)
     r = np.clip(z.T @ z, -1.0, 1.0)
     np.fill_diagonal(r, 0.0)
     result: Array = (r + r.T) / 2.0
@@ -80,7 +80,7 @@ def shrinkage(x: Array) -> float:
     0.258953
     """
     n = len(x)
-    z = standardised(x) * np.sqrt(n - 1.0)
+    z = standardise(x) * np.sqrt(n - 1.0)
     r = z.T @ z / (n - 1.0)
     squares = (z**2).T @ z**2  # Σᵢ wᵢ²
     spread = n / (n - 1.0) ** 3 * (squares - (n - 1.0) ** 2 / n * r**2)
@@ -101,7 +101,7 @@ def partial_correlations(x: Array) -> Array:
     >>> bool(np.isclose(partial_correlations(x)[0, 1], (1 - shrinkage(x)) * r))
     True
     """
-    z, s = standardised(x), shrinkage(x)
+    z, s = standardise(x), shrinkage(x)
     # Woodbury: a matrix as large as the number of replicates is inverted, not one of genes.
     inner = s * np.eye(len(x)) + (1.0 - s) * (z @ z.T)
     precision = np.eye(x.shape[1]) - (1.0 - s) * (z.T @ np.linalg.solve(inner, z))
@@ -142,7 +142,7 @@ def lasso(x: Array, penalty: float) -> Array:
 
 
 @contextmanager
-def unconverged() -> Iterator[None]:
+def name_unconverged() -> Iterator[None]:
     """Let the lasso stop where it oscillates, without a warning for each of many networks.
 
     Of fewer replicates than genes the last digits may never settle; which edges there are does

@@ -302,7 +302,7 @@ def infer_network(  # noqa: PLR0913  (each is a property of the inference, none 
     expression = as_expression(table)
     with followed(progress, "draws") as tell:
         chance = Resampling.of(draws, random_state, name="draws", least=10, progress=tell)
-        network = inferred(expression.values, how, confidence, chance)
+        network = infer_weights(expression.values, how, confidence, chance)
     return replace(network, names=expression.genes)
 
 
@@ -323,21 +323,21 @@ def infer_networks(
     }
 
 
-def inferred(
+def infer_weights(
     x: Array, how: Inference, confidence: float = CONFIDENCE, draws: Resampling = DRAWS
 ) -> Network:
     """Return the network of an array of replicates, whose genes are only numbered."""
     refuse_few(len(x), how.fewest, f"the method {how.method!r}")
     low = high = frequencies = None
     if how.method == "glasso":
-        with coefficients.unconverged():
+        with coefficients.name_unconverged():
             estimates, frequencies = how.selected(x, draws.seed)
         weights = how.stable(estimates, frequencies)
     else:
         estimates = how.estimates(x)
         weights = how.weights(estimates)
         if how.method == "partial":
-            low, high = bootstrapped(x, how, confidence, draws)
+            low, high = bootstrap_edges(x, how, confidence, draws)
         else:
             low, high = fisher(estimates, len(x), confidence, VARIANCES[how.method])
     names = tuple(f"gene {j + 1}" for j in range(x.shape[1]))
@@ -368,7 +368,7 @@ def fisher(r: Array, n: int, confidence: float, variance: float = 1.0) -> tuple[
     return np.tanh(z - reach), np.tanh(z + reach)
 
 
-def bootstrapped(
+def bootstrap_edges(
     x: Array, how: Inference, confidence: float, draws: Resampling
 ) -> tuple[Array, Array]:
     """Return percentile intervals of coefficients over samples of the replicates."""

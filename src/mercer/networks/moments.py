@@ -15,24 +15,81 @@ of m out of M replicates are closer to the network of all M than to that of the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mercer.check import Array
+from mercer.errors import InvalidInput
+from mercer.estimator import as_kernel
+from mercer.kernels.aligned import AlignedEdges
+from mercer.kernels.base import Kernel
+from mercer.kernels.vectors import Linear
+from mercer.networks.inference import as_graph
 
 CANCELLED = 64.0 * float(np.finfo(float).eps)
 """What a difference leaves of its terms, as a share, where it leaves nothing but rounding."""
 
 
+def on_vectors(kernel: Kernel) -> Kernel | None:
+    """Return the same kernel on vectors of weights, where all it asks of networks are edges.
+
+    >>> on_vectors(AlignedEdges().gaussian(2.0))
+    Linear().gaussian(bandwidth=2.0)
+    """
+    if kernel == AlignedEdges():
+        return Linear()
+    children = {name: on_vectors(child) for name, child in kernel.children().items()}
+    known = {name: child for name, child in children.items() if child is not None}
+    return kernel.with_children(known) if children and len(known) == len(children) else None
+
+
 @dataclass(frozen=True, eq=False)
-class Moments:
+class NetworkGrams:
+    """A kernel between networks on named genes, given as matrices of weights."""
+
+    kernel: Kernel
+    genes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, kernel: Any, genes: tuple[str, ...], networks: Array) -> NetworkGrams:
+        """Resolve what the kernel takes from data on these networks."""
+        given = AlignedEdges() if kernel is None else as_kernel(kernel)
+        return cls(given.resolve([as_graph(w, genes) for w in networks]), genes)
+
+    def points(self, networks: Array) -> tuple[Any, Kernel]:
+        """Return networks as points, and the kernel that compares them."""
+        kernel = on_vectors(self.kernel)
+        if kernel is None:
+            return [as_graph(w, self.genes) for w in networks], self.kernel
+        i, j = np.triu_indices(len(self.genes), 1)
+        return networks[:, i, j], kernel
+
+    def gram(self, networks: Array) -> Array:
+        """Return the inner products of the features of networks."""
+        points, kernel = self.points(networks)
+        return kernel(points)
+
+
+def check_weights(weights: Any, genes: int, infer: object) -> Array:
+    """Return what a function inferred as a symmetric matrix of weights, or say why it is none."""
+    w = np.asarray(weights, np.float64)
+    if w.shape != (genes, genes):
+        raise InvalidInput(f"{infer!r} returned shape {w.shape} for {genes} genes")
+    if not np.all(np.isfinite(w)) or not np.array_equal(w, w.T):
+        raise InvalidInput(f"{infer!r} must return a symmetric matrix of finite weights")
+    return w
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkMoments:
     """The scatter of each condition and the inner products of their mean networks, at one size."""
 
     scatter: Array
     means: Array
 
     @classmethod
-    def of(cls, grams: Array, conditions: int) -> Moments:
+    def of(cls, grams: Array, conditions: int) -> NetworkMoments:
         r"""Estimate them from Gram matrices of 2C networks, one matrix for each draw.
 
         The first C networks rest on one set of replicates of each condition, the next C on
@@ -42,7 +99,7 @@ class Moments:
             \widehat{\langle \mu^c, \mu^c \rangle} = E \langle \varphi, \varphi' \rangle
 
         >>> one = np.array([[1.0, 0.0], [3.0, 1.0]])  # two networks of a single condition
-        >>> found = Moments.of((one @ one.T)[None], 1)
+        >>> found = NetworkMoments.of((one @ one.T)[None], 1)
         >>> found.scatter, found.means
         (array([2.5]), array([[3.]]))
         """
@@ -63,10 +120,10 @@ class Moments:
         return result
 
 
-def pooled(scatter: Array, separations: Array) -> tuple[Array, Array]:
+def pool(scatter: Array, separations: Array) -> tuple[Array, Array]:
     """Return the mean scatter of conditions and the mean separation of pairs, over leading axes.
 
-    >>> pooled(np.array([1.0, 3.0]), np.array([[0.0, 5.0], [5.0, 0.0]]))
+    >>> pool(np.array([1.0, 3.0]), np.array([[0.0, 5.0], [5.0, 0.0]]))
     (np.float64(2.0), np.float64(5.0))
     """
     C = scatter.shape[-1]
@@ -87,11 +144,11 @@ def ratios(separation: Array, scatter: Array) -> Array:
     return np.where(varies, separation, 0.0) / np.where(varies, scatter, 1.0)
 
 
-def recognised(grams: Array, conditions: int) -> Array:
+def recognition_rates(grams: Array, conditions: int) -> Array:
     """Return how often a network lies nearest to that of its own condition in the other half.
 
     >>> x = np.array([0.0, 5.0, 1.0, 4.0])  # two conditions, twice
-    >>> recognised(np.outer(x, x)[None], 2)
+    >>> recognition_rates(np.outer(x, x)[None], 2)
     array([1., 1.])
     """
     C = conditions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -10,19 +11,24 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer.check import Array, whole
+from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
 from mercer.kernels.base import Kernel
-from mercer.networks.coefficients import unconverged
-from mercer.networks.comparing import Comparison, checked
-from mercer.networks.curve import Curve, estimated
-from mercer.networks.drawing import Drawing
+from mercer.networks.coefficients import name_unconverged
+from mercer.networks.draws import (
+    DrawnNetworks,
+    PermutedReplicates,
+    SubsetDraws,
+    permutations_of,
+    permutations_of_pairs,
+    residuals,
+)
 from mercer.networks.expression import Expression, as_expression
-from mercer.networks.inference import DRAWS, Inference, Network, as_inference, inferred
-from mercer.networks.mapping import StudyMap, mapped
-from mercer.networks.moments import Influences
-from mercer.networks.needed import Needed, decided
-from mercer.networks.permuted import Permuted, of_pairs, permutations_of, residuals
+from mercer.networks.inference import DRAWS, Inference, Network, as_inference, infer_weights
+from mercer.networks.moments import Influences, NetworkGrams, check_weights
+from mercer.networks.needed_replicates import Curve, Needed, decide, estimate_curve
+from mercer.pca.kernel import KernelPCA
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of
@@ -36,6 +42,8 @@ REPEATED = 0.1
 
 SHOWN_BYTES = 2**28
 """Bytes of the networks that are kept for the map."""
+
+AXES = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -223,11 +231,11 @@ def replicate_study(  # noqa: PLR0913  (keywords with defaults, none of which im
     with followed(progress, "draws") as tell:
         resampling = Resampling.of(1, random_state, threads=threads, progress=tell)
         return _studied(
-            data, how, kernel, Plan(chosen, count, resampled, tested, confidence), resampling
+            data, how, kernel, StudyPlan(chosen, count, resampled, tested, confidence), resampling
         )
 
 
-class Plan(NamedTuple):
+class StudyPlan(NamedTuple):
     """The sizes of a study, the draws of each, samples, permutations, and the confidence."""
 
     sizes: tuple[int, ...]
@@ -238,33 +246,33 @@ class Plan(NamedTuple):
 
 
 def _studied(
-    data: Expression, how: Any, kernel: Any, plan: Plan, resampling: Resampling
+    data: Expression, how: Any, kernel: Any, plan: StudyPlan, resampling: Resampling
 ) -> ReplicateStudy:
     chosen, count, resampled, tested, confidence = plan
     seed = resampling.seed
-    with unconverged():
+    with name_unconverged():
         left_out = _left_out(data, how)
-    compare = Comparison.of(kernel, data.genes, left_out)
+    compare = NetworkGrams.of(kernel, data.genes, left_out)
     starts = np.cumsum([0, *(n + 1 for n in data.replicates)])[:-1]
-    drawing = Drawing(data, how, compare, left_out[starts], seed)
-    test = Permuted(residuals(data), how, compare, seed)
+    drawing = SubsetDraws(data, how, compare, left_out[starts], seed)
+    test = PermutedReplicates(residuals(data), how, compare, seed)
     draw_tasks = drawing.tasks(chosen, count)
-    test_tasks = test.tasks(tested, of_pairs(tested, len(data.conditions), confidence))
+    test_tasks = test.tasks(tested, permutations_of_pairs(tested, len(data.conditions), confidence))
     shared = replace(resampling, count=len(draw_tasks) + len(test_tasks))
-    kept = shown(len(data.genes), len(data.conditions) * len(chosen))
-    with unconverged():
+    kept = shown_genes(len(data.genes), len(data.conditions) * len(chosen))
+    with name_unconverged():
         drawn = drawing.run(draw_tasks, shared, kept=kept)
     influences = Influences.of(compare.gram(left_out), data.replicates)
     weights = influences.drawn(resampled, np.random.default_rng(seed))
-    curve, moved = estimated(drawn, influences, weights, confidence)
-    with unconverged():
+    curve, moved = estimate_curve(drawn, influences, weights, confidence)
+    with name_unconverged():
         p_values = test.run(test_tasks, shared, len(draw_tasks))
     every = tuple(range(len(data.conditions)))
     pairs = {}
     for c, d in combinations(every, 2):
         own = moved.pair(c, d)
         names = data.conditions[c], data.conditions[d]
-        pairs[names] = decided(curve.sizes, own[0], own[1:], confidence, p_values[c, d])
+        pairs[names] = decide(curve.sizes, own[0], own[1:], confidence, p_values[c, d])
     return ReplicateStudy(
         conditions=data.conditions,
         replicates=data.replicates,
@@ -274,19 +282,19 @@ def _studied(
         draws=count,
         seed=seed,
         curve=curve,
-        answer=decided(curve.sizes, curve.ratio, curve.samples, confidence, p_values[every]),
+        answer=decide(curve.sizes, curve.ratio, curve.samples, confidence, p_values[every]),
         pairs=pairs,
         networks=_networks(data, how, left_out[starts], confidence, seed),
-        map=mapped(drawn, drawing.full, compare, data.conditions),
-        repeated=repeated(data),
+        map=map_networks(drawn, drawing.full, compare, data.conditions),
+        repeated=repeated_share(data),
     )
 
 
-def repeated(data: Expression) -> float:
+def repeated_share(data: Expression) -> float:
     """Return the share of genes, over conditions, that have one value in most replicates.
 
     >>> x = as_expression([[0.0, 1.0], [0.0, 2.0], [1.0, 3.0]])
-    >>> repeated(x)
+    >>> repeated_share(x)
     0.5
     """
     shares = []
@@ -297,10 +305,10 @@ def repeated(data: Expression) -> float:
     return float(np.mean(shares))
 
 
-def shown(genes: int, groups: int) -> int:
+def shown_genes(genes: int, groups: int) -> int:
     """Return how many draws of each size and condition are placed on the map.
 
-    >>> shown(100, 20), shown(2_000, 20)
+    >>> shown_genes(100, 20), shown_genes(2_000, 20)
     (10, 1)
     """
     return max(1, min(SHOWN, SHOWN_BYTES // (8 * genes**2 * groups)))
@@ -345,7 +353,7 @@ def _left_out(data: Expression, how: Any) -> Array:
     for c in range(len(data.conditions)):
         x = data.of(c)
         networks += [how(x), *(how(np.delete(x, i, axis=0)) for i in range(len(x)))]
-    return np.stack([checked(w, len(data.genes), how) for w in networks])
+    return np.stack([check_weights(w, len(data.genes), how) for w in networks])
 
 
 def _networks(
@@ -354,7 +362,8 @@ def _networks(
     if isinstance(how, Inference):
         return {
             name: replace(
-                inferred(data.of(c), how, confidence, replace(DRAWS, seed=seed)), names=data.genes
+                infer_weights(data.of(c), how, confidence, replace(DRAWS, seed=seed)),
+                names=data.genes,
             )
             for c, name in enumerate(data.conditions)
         }
@@ -362,3 +371,71 @@ def _networks(
         name: Network(data.genes, w, w, None, None, None, how, count)
         for name, w, count in zip(data.conditions, full, data.replicates, strict=True)
     }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyMap(Shown):
+    """Networks as points: where each lies, of which condition and size it is.
+
+    ``sizes`` is 0 for the networks of all replicates. ``shares`` are those of the two axes in the
+    inertia of the networks that are shown, each size with the same weight.
+    """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "coordinates": "of the networks",
+        "sizes": "replicates of each network, 0 for all",
+        "shares": "of the axes",
+    }
+
+    coordinates: Array
+    conditions: Array
+    sizes: Array
+    shares: Array
+
+    def _title(self) -> str:
+        return f"StudyMap of {len(self.coordinates)} networks"
+
+    def table(self, library: str | None = None) -> Any:
+        """Return a tidy table: one row for each network."""
+        columns = {"condition": self.conditions, "replicates": self.sizes}
+        columns |= {f"axis_{k + 1}": column for k, column in enumerate(self.coordinates.T)}
+        return as_frame(columns, library)
+
+    def trajectory(self, condition: int) -> tuple[Array, Array]:
+        """Return the sizes and the mean place of the networks of each, ending at the full one."""
+        mine = self.conditions == condition
+        sizes = np.unique(self.sizes[mine & (self.sizes > 0)])
+        places = [self.coordinates[mine & (self.sizes == m)].mean(axis=0) for m in sizes]
+        end = self.coordinates[mine & (self.sizes == 0)]
+        return np.append(sizes, 0), np.vstack([*places, end])
+
+
+def map_networks(
+    drawn: Mapping[int, DrawnNetworks],
+    full: Array,
+    compare: NetworkGrams,
+    conditions: tuple[str, ...],
+) -> StudyMap:
+    """Return the map of the first networks drawn of each size and those of all replicates.
+
+    Networks of two replicates scatter far more than those of six, and would take the axes for
+    themselves: a network of m replicates has the weight m - 1.
+    """
+    C = len(conditions)
+    shown = [d.networks.reshape(-1, *full.shape[1:]) for d in drawn.values()]
+    networks = np.concatenate([*shown, full])
+    sizes = np.concatenate([np.full(len(s), m) for m, s in zip(drawn, shown, strict=True)])
+    sizes = np.append(sizes, np.zeros(C, int))
+    weights = np.where(sizes > 0, sizes - 1.0, float(max(drawn)))
+    gram = compare.gram(networks)
+    model = KernelPCA(AXES, kernel="precomputed", method="dense")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReadingWarning)  # one axis is drawn as a line
+        model.fit(gram, sample_weight=weights)
+    scores = model.individuals_.coordinates
+    coordinates = np.zeros((len(networks), AXES))
+    coordinates[:, : scores.shape[1]] = scores
+    shares = np.zeros(AXES)
+    shares[: scores.shape[1]] = model.inertias_ / model.inertia_
+    owners = np.tile(np.arange(C), len(networks) // C)
+    return StudyMap(coordinates, owners, sizes, shares)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.check import Array
-from mercer.networks.needed import MOST, Needed
+from mercer.networks.needed_replicates import MOST, Needed
 from mercer.networks.study import ReplicateStudy
 from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE, RED, Scale
 from mercer.pictures.drawing import Drawing

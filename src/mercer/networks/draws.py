@@ -1,21 +1,28 @@
-"""Whether networks of conditions differ at all, by permuting the replicates among conditions."""
+"""Subsets of replicates and their networks, drawn, and the conditions permuted among replicates."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import combinations
 from threading import Event
+from typing import TypeVar
 
 import numpy as np
 
 from mercer.check import Array, chunks, whole
 from mercer.errors import InvalidParameter
 from mercer.networks.coefficients import CONSTANT
-from mercer.networks.comparing import Comparison, checked
-from mercer.networks.drawing import TOGETHER, shared_out
 from mercer.networks.expression import Expression
+from mercer.networks.moments import NetworkGrams, check_weights
 from mercer.resampling import Resampling, p_value
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+TOGETHER = 5
+"""Draws computed by one call: enough that progress is seen, and few enough to share out."""
 
 PERMUTATIONS = 199
 """Permutations of the replicates among all conditions, unless another number is given."""
@@ -32,10 +39,96 @@ ALIKE = 1e-9
 Task = tuple[tuple[int, ...], slice]
 
 
-def least(confidence: float) -> int:
+def share_out(
+    work: Callable[[T, Event], R], tasks: Sequence[T], draws: Resampling, before: int = 0
+) -> Iterator[tuple[T, R]]:
+    """Yield tasks and their results in order; say how many are done, those before included."""
+    with closing(draws.in_order(work, tasks)) as results:
+        for done, (task, result) in enumerate(zip(tasks, results, strict=True), before + 1):
+            yield task, result
+            if draws.progress is not None:
+                draws.progress(done, draws.count)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnNetworks:
+    """The networks of one size: their Gram matrices, and the first ones themselves."""
+
+    grams: Array
+    networks: Array
+    is_split: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetDraws:
+    """How subsets are drawn: every draw depends on the seed, its size and its number alone."""
+
+    expression: Expression
+    infer: Callable[[Array], Array]
+    compare: NetworkGrams
+    full: Array
+    seed: int
+
+    def is_split(self, size: int) -> bool:
+        """Whether every condition has two disjoint sets of so many replicates."""
+        return 2 * size <= min(self.expression.replicates)
+
+    def networks(self, size: int, draw: int) -> Array:
+        """Return the networks of one draw: one set of each condition, and a disjoint second."""
+        rng = np.random.default_rng([self.seed, size, draw])
+        sets = 2 if self.is_split(size) else 1
+        orders = [rng.permutation(rows)[: sets * size] for rows in self.expression.rows]
+        return np.stack(
+            [
+                self.inferred(self.expression.values[order[k * size : (k + 1) * size]])
+                for k in range(sets)
+                for order in orders
+            ]
+        )
+
+    def inferred(self, x: Array) -> Array:
+        return check_weights(self.infer(x), x.shape[1], self.infer)
+
+    def tasks(self, sizes: tuple[int, ...], draws: int) -> list[tuple[int, slice]]:
+        """Return the pieces of work: a size, and some of its draws."""
+        return [(size, part) for size in sizes for part in chunks(draws, TOGETHER)]
+
+    def run(
+        self,
+        tasks: Sequence[tuple[int, slice]],
+        draws: Resampling,
+        *,
+        kept: int,
+    ) -> dict[int, DrawnNetworks]:
+        """Return what was drawn of each size; the first ``kept`` networks are kept."""
+
+        def work(task: tuple[int, slice], stop: Event) -> tuple[Array, Array]:
+            size, part = task
+            grams, first = [], []
+            for draw in range(part.start, part.stop):
+                if stop.is_set():
+                    break
+                networks = self.networks(size, draw)
+                grams.append(self.compare.gram(np.concatenate([networks, self.full])))
+                if draw < kept:
+                    first.append(networks[: len(self.full)])
+            none = np.zeros((0, *self.full.shape))
+            return np.array(grams), np.array(first) if first else none
+
+        found: dict[int, list[tuple[Array, Array]]] = {size: [] for size, _ in tasks}
+        for (size, _), result in share_out(work, tasks, draws):
+            found[size].append(result)
+        return {size: self._joined(size, pieces) for size, pieces in found.items()}
+
+    def _joined(self, size: int, pieces: list[tuple[Array, Array]]) -> DrawnNetworks:
+        grams, networks = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
+        return DrawnNetworks(grams, networks, self.is_split(size))
+
+
+def least_permutations(confidence: float) -> int:
     """Return how many permutations can reject at all: p is then at most half of 1 - confidence.
 
-    >>> least(0.95), least(0.9)
+    >>> least_permutations(0.95), least_permutations(0.9)
     (39, 19)
     """
     return int(np.ceil(2.0 / (1.0 - confidence) - ALIKE)) - 1
@@ -43,7 +136,7 @@ def least(confidence: float) -> int:
 
 def permutations_of(permutations: int | None, confidence: float) -> int:
     """Return the number of permutations, refusing one that can never show a difference."""
-    fewest = least(confidence)
+    fewest = least_permutations(confidence)
     if fewest > MOST:
         raise InvalidParameter(
             f"confidence={confidence!r} takes {fewest} permutations to show a difference; lower it"
@@ -53,18 +146,18 @@ def permutations_of(permutations: int | None, confidence: float) -> int:
     return whole(permutations, "permutations", least=fewest)
 
 
-def of_pairs(permutations: int, conditions: int, confidence: float) -> int:
+def permutations_of_pairs(permutations: int, conditions: int, confidence: float) -> int:
     """Return the permutations of each pair of conditions: fewer where there are many pairs.
 
     Two conditions have none, since all of them are that pair.
 
-    >>> of_pairs(199, 2, 0.95), of_pairs(199, 4, 0.95), of_pairs(199, 10, 0.95)
-    (0, 199, 39)
+    >>> [permutations_of_pairs(199, conditions, 0.95) for conditions in (2, 4, 10)]
+    [0, 199, 39]
     """
     pairs = conditions * (conditions - 1) // 2
     if pairs == 1:
         return 0
-    return max(least(confidence), min(permutations, PAIRS * permutations // pairs))
+    return max(least_permutations(confidence), min(permutations, PAIRS * permutations // pairs))
 
 
 def spread(gram: Array) -> float:
@@ -94,7 +187,7 @@ def residuals(expression: Expression) -> tuple[Array, ...]:
 
 
 @dataclass(frozen=True, eq=False)
-class Permuted:
+class PermutedReplicates:
     r"""A test of "the networks of these conditions are the same".
 
     Replicates are centred by condition, since other means are no other network, and permuted among
@@ -109,7 +202,7 @@ class Permuted:
 
     residuals: tuple[Array, ...]
     infer: Callable[[Array], Array]
-    compare: Comparison
+    compare: NetworkGrams
     seed: int
 
     def tasks(self, permutations: int, of_each_pair: int) -> list[Task]:
@@ -137,7 +230,7 @@ class Permuted:
             return sum(value >= as_large for value in found), len(found)
 
         counts = {group: np.zeros(2, int) for group in seen}
-        for (group, _), (larger, drawn) in shared_out(work, tasks, draws, before):
+        for (group, _), (larger, drawn) in share_out(work, tasks, draws, before):
             counts[group] += larger, drawn
         return {group: float(p_value(k, n)) for group, (k, n) in counts.items()}
 
@@ -153,5 +246,5 @@ class Permuted:
         return self._spread(np.split(rng.permutation(np.concatenate(parts)), ends))
 
     def _spread(self, parts: Sequence[Array]) -> float:
-        weights = [checked(self.infer(x), x.shape[1], self.infer) for x in parts]
+        weights = [check_weights(self.infer(x), x.shape[1], self.infer) for x in parts]
         return spread(self.compare.gram(np.stack(weights)))
