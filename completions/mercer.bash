@@ -11,14 +11,14 @@ _mercer() {
         return
     fi
     case "$command $before" in
-        "fit --method") words="kpca pca mds stress" ;;
+        "fit --method") words="pca kpca mca famd ca mds stress" ;;
         "fit --distance") words="euclidean manhattan bray-curtis ruzicka jaccard chi-square hellinger chord aitchison gower" ;;
         "fit --correction") words="lingoes cailliez power clip" ;;
         "fit --loss") words="stress sstress sammon ordinal" ;;
         "fit --as") words="auto table matrix fasta strings sets" ;;
         "fit --impute") words="mean mode level" ;;
         "fit --decimal") words=". ," ;;
-        "report --method") words="kpca pca mds stress" ;;
+        "report --method") words="pca kpca mca famd ca mds stress" ;;
         "report --distance") words="euclidean manhattan bray-curtis ruzicka jaccard chi-square hellinger chord aitchison gower" ;;
         "report --correction") words="lingoes cailliez power clip" ;;
         "report --loss") words="stress sstress sammon ordinal" ;;
@@ -32,7 +32,7 @@ _mercer() {
         "check --as") words="auto table matrix fasta strings sets" ;;
         "check --impute") words="mean mode level" ;;
         "check --decimal") words=". ," ;;
-        "dim --method") words="kpca pca mds stress" ;;
+        "dim --method") words="pca kpca mca famd ca mds stress" ;;
         "dim --distance") words="euclidean manhattan bray-curtis ruzicka jaccard chi-square hellinger chord aitchison gower" ;;
         "dim --correction") words="lingoes cailliez power clip" ;;
         "dim --loss") words="stress sstress sammon ordinal" ;;

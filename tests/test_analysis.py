@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +14,11 @@ import pandas as pd
 import pytest
 
 import mercer
-from mercer.analysis import Misleading, analyse, propose
+from mercer.analysis import analyse, propose
 from mercer.check import Array
+from mercer.cli import main
 from mercer.data.table import Table
+from mercer.errors import Misleading
 from tests.references import reference
 
 RNG = np.random.default_rng(0)
@@ -135,6 +141,96 @@ def test_one_individual_that_makes_an_axis_is_warned_of() -> None:
     x = RNG.normal(size=(60, 4))
     analyse(Table.of({name: x[:, j] for j, name in enumerate("abcd")}))
     x[7] = 40.0
-    with pytest.warns(Misleading, match='"7" alone makes'):
+    with pytest.warns(Misleading, match="row 8 alone makes"):
         found = analyse(Table.of({name: x[:, j] for j, name in enumerate("abcd")}))
     assert "individual" in {doubt.kind for doubt in found.doubts}
+
+
+# The command line does the same
+
+
+@pytest.fixture
+def told(capsys: pytest.CaptureFixture[str]) -> Any:
+    def tell(*argv: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main([str(word) for word in argv])
+        return code, *capsys.readouterr()
+
+    return tell
+
+
+def files(folder: Path) -> dict[str, tuple[Path, str]]:
+    """Write tables of different kinds, and say which analysis each should get."""
+    made = {
+        "crabs": (crabs(), "pca"),
+        "poison": (poison(), "famd"),
+        "sick": (poison().drop(columns=["Age", "Time"]), "mca"),
+        "identified": (identified(), "pca"),
+    }
+    found = {}
+    for name, (table, analysis) in made.items():
+        found[name] = (folder / f"{name}.csv", analysis)
+        table.to_csv(found[name][0], index=False)
+    return found
+
+
+@pytest.mark.parametrize("name", ["crabs", "poison", "sick", "identified"])
+def test_commands_analyse_the_same_thing_for_the_same_flags(
+    told: Any, tmp_path: Path, name: str
+) -> None:
+    file, analysis = files(tmp_path)[name]
+    fit, dim, report = (
+        json.loads(told(*command, "--json")[1])
+        for command in (
+            ("fit", file),
+            ("dim", file, "--permutations", 9),
+            ("report", file, "--out", tmp_path / "p.html", "--permutations", 0),
+        )
+    )
+    same = ("analysis", "scaled", "model", "active", "supplementary", "ignored", "sentence")
+    for key in same:
+        assert fit[key] == dim[key] == report[key], key
+    assert fit["analysis"] == analysis
+    assert fit["doubts"] == report["doubts"]
+    keys = {"kind", "text", "where", "map", "advice"}
+    assert all(set(doubt) == keys for doubt in fit["doubts"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        there = analyse(mercer.read(file), random_state=0)
+    assert there.active == tuple(fit["active"])
+    inertias = [axis["inertia"] for axis in fit["axes"]]
+    np.testing.assert_allclose(inertias, there.model.inertias_, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "flags"), [("poison", []), ("sick", []), ("counts", ["--method", "CA"])]
+)
+def test_models_of_the_family_are_stored_projected_and_reported(
+    told: Any, tmp_path: Path, name: str, flags: list[str]
+) -> None:
+    if name == "counts":
+        file = tmp_path / "counts.csv"
+        counts().to_csv(file)
+    else:
+        file = files(tmp_path)[name][0]
+    model, new = tmp_path / "m.mercer", tmp_path / "new.csv"
+    assert told("fit", file, *flags, "--rank", 2, "--out", model)[0] == 0
+    lines = file.read_text().splitlines()
+    new.write_text("\n".join(lines[:3]) + "\n")  # so few rows that labels look like names
+    code, out, err = told("project", model, new)
+    assert code == 0, err
+    rows = list(csv.DictReader(io.StringIO(out)))
+    found = [[float(row["dim1"]), float(row["dim2"])] for row in rows]
+    expected = mercer.load(model).individuals_.coordinates[:2]
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    assert told("report", model, "--out", tmp_path / "p.html", "--permutations", 0)[0] == 0
+
+
+def test_flags_stand_where_python_has_keywords(told: Any, tmp_path: Path) -> None:
+    file, _ = files(tmp_path)["crabs"]
+    said = told("fit", file)[2]
+    assert "--method famd makes the factors active, --no-scale keeps units" in said
+    x = crabs()
+    x.loc[3, ["FL", "RW"]] = [300.0, -200.0]
+    x.to_csv(file, index=False)
+    assert "--sup-rows '4' shows the others" in told("fit", file)[2]

@@ -145,28 +145,31 @@ def test_fit_finds_the_axes_that_the_library_finds(run: Any) -> None:
 
 def test_fit_prints_a_table_on_the_output_and_talk_on_the_error(run: Any) -> None:
     answer = run("fit", DECATHLON, *SCALED_PCA)
+    assert answer.out.startswith("PCA of standardised columns: principal component analysis\n")
     assert "32.7 %" in answer.out.splitlines()[3]
     told = f'{DECATHLON}: 41 individuals, 10 variables; rows named by "name"; factor '
     assert answer.err.startswith(told)
-    assert answer.err.count("\n") == 1
+    told, why, doubt = answer.err.splitlines()
+    assert why.startswith("The table holds 10 numbers and 1 factor: as asked, principal component")
+    assert doubt.startswith("doubt: axes 2 and 3 of the straight map differ in inertia by less")
     assert run("fit", DECATHLON, *SCALED_PCA, "-q").err == ""
 
 
-def test_columns_of_unlike_spread_are_told_unless_their_scale_is_said(
+def test_a_column_that_is_most_of_the_distance_is_told_where_units_are_kept(
     run: Any, tmp_path: Path
 ) -> None:
     file = tmp_path / "units.csv"
     rng = np.random.default_rng(0)
     rows = [f"{a},{1000 * b}" for a, b in rng.standard_normal((20, 2)).round(4)]
     file.write_text("metres,grams\n" + "\n".join(rows))
-    for flags in ([], ["--method", "pca"]):
-        said = run("fit", file, *flags, "--json").value["warnings"]
-        assert len(said) == 1
-        assert '("metres") to' in said[0]
-        assert "--scale" in said[0]
-    for flags in (["--scale"], ["--no-scale"], ["--method", "mds"]):
-        assert run("fit", file, *flags, "--json").value["warnings"] == []
-    assert run("fit", DECATHLON, "--method", "pca", "--scale", "--json").value["warnings"] == []
+    for flags in (["--no-scale"], ["--no-scale", "--method", "kpca"]):
+        said = run("fit", file, *flags, "--json").value["warnings"][0]
+        assert 'the column "grams" carries 100 %' in said
+        assert "--scale gives all columns the same weight" in said
+    assert "--method pca" in run("fit", file, "--method", "mds", "--json").value["warnings"][0]
+    for flags in ([], ["--scale"], ["--method", "kpca"]):
+        doubts = run("fit", file, *flags, "--json").value["doubts"]
+        assert "column" not in {doubt["kind"] for doubt in doubts}
 
 
 def test_one_text_on_each_line_is_no_table(run: Any, tmp_path: Path) -> None:
@@ -207,13 +210,19 @@ def test_files_are_not_overwritten_unless_forced(run: Any, tmp_path: Path) -> No
     assert "--force" in answer.err
     assert out.read_text() == "mine"
     assert run("fit", IRIS, "--out", out, "--force").code == 0
-    assert type(mc.load(out)) is mc.KernelPCA
+    assert type(mc.load(out)) is mc.PCA
 
 
-def test_the_default_is_the_gaussian_with_the_median_rule(run: Any) -> None:
-    axes = run("fit", IRIS, "--json").value["axes"]
-    model = mc.KernelPCA(10, kernel=mc.Gaussian("median")).fit(datasets.iris().matrix())
+def test_the_default_kernel_is_the_gaussian_of_standardised_columns_with_the_median_rule(
+    run: Any,
+) -> None:
+    axes = run("fit", IRIS, "--method", "KPCA", "--json").value["axes"]
+    x = datasets.iris().matrix()
+    model = mc.KernelPCA(10, kernel=mc.Gaussian("median")).fit(x / x.std(axis=0))
     np.testing.assert_allclose([a["inertia"] for a in axes], model.inertias_, rtol=1e-9)
+    unscaled = run("fit", IRIS, "--method", "kpca", "--no-scale", "--json").value["axes"]
+    model = mc.KernelPCA(10, kernel=mc.Gaussian("median")).fit(x)
+    np.testing.assert_allclose([a["inertia"] for a in unscaled], model.inertias_, rtol=1e-9)
 
 
 def test_scaling_with_a_kernel_is_written_into_the_kernel(run: Any, tmp_path: Path) -> None:
@@ -253,15 +262,14 @@ def test_every_kernel_on_vectors_can_be_scaled(run: Any, tmp_path: Path, text: s
 def test_weights_columns_and_rows_are_chosen(run: Any, table: Path) -> None:
     read = mc.read(table, "table")
     x, w = read.matrix()[:, :3], read.column("w").values
-    answer = run(
-        "fit", table, "--method", "pca", "--weights", "w", "--sup-rows", "row3,1", "--json"
-    )
+    flags = ["--method", "pca", "--no-scale", "--weights", "w", "--sup-rows", "row3,1"]
+    answer = run("fit", table, *flags, "--json")
     kept = [i for i in range(12) if i not in (0, 3)]
     model = mc.PCA().fit(x[kept], sample_weight=w[kept])
     assert (answer.value["individuals"], answer.value["variables"]) == (10, 3)
     assert answer.value["inertia"] == pytest.approx(model.inertia_)
     assert run("fit", table, "--drop", "c", "--drop", "w", "--json").value["variables"] == 2
-    assert run("fit", table, "--sup-cols", "b,c,w", "--json").value["variables"] == 1
+    assert run("fit", table, "--sup-cols", "b,c,w", "--json").value["variables"] == 2
     assert run("fit", table, "--factor", "b", "--json").value["variables"] == 3
 
 
@@ -271,7 +279,7 @@ def test_supplementary_rows_are_projected(run: Any, table: Path) -> None:
     x = mc.read(table, "table").matrix()[:, :3]
     assert [row["supplementary"] for row in rows] == ["0"] * 10 + ["1"] * 2
     assert rows[-1]["individual"] == "row11"
-    expected = mc.PCA(3).fit(x[:10]).transform(x[10:])
+    expected = mc.PCA(3, standardize=True).fit(x[:10]).transform(x[10:])
     found = [[float(row[f"dim{k}"]) for k in (1, 2, 3)] for row in rows[10:]]
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
@@ -526,7 +534,8 @@ def test_report_hands_over_model_table_choices_and_command(
     answer = run("report", table, *flags, "--sup-cols", "w")
     assert (answer.code, answer.out) == (0, f"{out}\n")
     seen = fake_page.seen  # type: ignore[attr-defined]
-    assert type(seen["model"]) is mc.PCA
+    assert type(seen["model"]) is mc.results.Analysis
+    assert type(seen["model"].model) is mc.PCA
     assert seen["table"].active == ("a", "b", "c")
     assert set(seen["choices"]) == {"inertia", "kaiser", "scree", "horn"}
     again = seen["command"].split()
@@ -666,7 +675,8 @@ def test_a_table_of_factors_is_data_for_a_kernel_that_reads_them(run: Any, tmp_p
     path = tmp_path / "factors.csv"
     lines = [f"{'ab'[i % 2]},{'uvw'[i % 3]}" for i in range(12)]
     path.write_text("\n".join(["first,second", *lines]) + "\n")
-    assert run("fit", path).code == 3
+    assert run("fit", path, "--json").value["analysis"] == "mca"
+    assert "mca reads factors" in run("fit", path, "--method", "pca").err
     answer = run("fit", path, "--kernel", "columns()", "--json")
     assert answer.code == 0, answer.err
     assert (answer.value["variables"], len(answer.value["axes"])) == (2, 3)
@@ -685,8 +695,7 @@ def test_report_leaves_out_permutations_that_would_take_minutes(
     monkeypatch.setattr(choose, "PATIENCE", 0.0)
     answer = run("report", table, "--out", tmp_path / "p.html", "--scale", "--json")
     assert "horn" not in fake_page.seen["choices"]  # type: ignore[attr-defined]
-    (said,) = answer.value["warnings"]
-    assert "--permutations 199 asks for them" in said
+    assert any("--permutations 199 asks for them" in said for said in answer.value["warnings"])
 
 
 def test_report_says_which_extra_is_missing(
@@ -747,10 +756,10 @@ def test_a_plan_says_size_memory_time_and_error_and_computes_nothing(
 
 
 def test_a_plan_beyond_the_budget_says_what_fits(run: Any) -> None:
-    answer = run("fit", IRIS, "--dry-run", "--memory", "100kB")
+    answer = run("fit", IRIS, "--method", "kpca", "--dry-run", "--memory", "100kB")
     assert answer.code == 6
     assert "--nystrom" in answer.out or "--exact" in answer.out
-    assert run("fit", IRIS, "--memory", "100kB").code == 6
+    assert run("fit", IRIS, "--method", "kpca", "--memory", "100kB").code == 6
 
 
 def test_the_plan_of_a_projection_and_of_a_report(
@@ -762,7 +771,7 @@ def test_the_plan_of_a_projection_and_of_a_report(
     value = run("project", model, IRIS, "--dry-run", "--json").value
     assert (value["individuals"], value["fitted_individuals"]) == (150, 150)
     assert run("report", IRIS, "--dry-run", "--json").value["individuals"] == 150
-    assert run("report", model, "--dry-run", "--json").value["class"] == "KernelPCA"
+    assert run("report", model, "--dry-run", "--json").value["class"] == "PCA"
 
 
 # Messages and codes
@@ -775,7 +784,7 @@ def test_the_plan_of_a_projection_and_of_a_report(
         ("a,b\n1,\n3,4\n", ["--strict"], 3, ["bad.csv", '"b"', "--drop-na", "--impute mean"]),
         ("", [], 3, ["bad.csv", "empty"]),
         ("name\nx\ny\n", [], 2, ["bad.csv", "3 strings", "--kernel"]),
-        ("name,city\nx,u\ny,v\n", [], 3, ["bad.csv", "no column of numbers"]),
+        ("name,day\nx,2020-01-01\ny,2020-01-02\n", [], 3, ["bad.csv", "no column of numbers"]),
         ("source,target\nx,y\ny,z\n", [], 3, ["bad.csv", "one graph"]),
         ("a,b\n1,2\n3,4\n", ["--rnk", "1"], 2, ["--rnk", "did you mean --rank?", "fit --help"]),
         ("a,b\n1,2\n3,4\n", ["--method", "pac"], 2, ["--method", "did you mean pca?"]),

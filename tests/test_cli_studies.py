@@ -85,7 +85,7 @@ def test_scaled_columns_stay_scaled_along_a_path(told: Any) -> None:
 
 
 def test_points_along_axes_are_told_in_the_units_of_the_columns(told: Any) -> None:
-    asked = ["fit", IRIS, "--no-scale", "--rank", 3, "--preimages"]
+    asked = ["fit", IRIS, "--method", "kpca", "--no-scale", "--rank", 3, "--preimages"]
     code, out, _ = told(*asked, "--json")
     assert code == 0
     value = json.loads(out)["preimages"]
@@ -108,7 +108,10 @@ FLAGS = ["--bootstrap", 20, "--jackknife", "--importance", 9, "--preimages"]
 
 @pytest.mark.parametrize(
     ("fit", "path", "is_stored"),
-    [([], "bandwidth", False), (["--scale"], "bandwidth=1:2:3", True)],
+    [
+        (["--no-scale"], "bandwidth", False),
+        (["--method", "kpca"], "bandwidth=1:2:3", True),
+    ],
     ids=["data", "scaled and stored"],
 )
 def test_the_code_of_a_page_writes_its_sections_again(

@@ -158,6 +158,10 @@ class NoInertia(ReadingWarning):
     """All individuals coincide: there are no axes."""
 
 
+class Misleading(ReadingWarning):
+    """A map shows something else than it seems to."""
+
+
 class FewerAxes(ReadingWarning):
     """More axes were asked for than there are."""
 

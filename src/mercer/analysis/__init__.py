@@ -8,7 +8,6 @@ from mercer.analysis.analysis import Analysis as Analysis
 from mercer.analysis.analysis import analyse as analyse
 from mercer.analysis.columns import Fate as Fate
 from mercer.analysis.doubts import Doubt as Doubt
-from mercer.analysis.doubts import Misleading as Misleading
 from mercer.analysis.evidence import Evidence as Evidence
 from mercer.analysis.evidence import Separation as Separation
 from mercer.analysis.proposal import Proposal as Proposal

@@ -12,7 +12,6 @@ import numpy as np
 from mercer.analysis.columns import Fate
 from mercer.analysis.doubts import (
     Doubt,
-    Misleading,
     doubts_of,
     of_bandwidth,
     of_columns,
@@ -24,7 +23,7 @@ from mercer.analysis.proposal import NAMES, Proposal, propose
 from mercer.check import Array
 from mercer.data.table import Column, Role, Table
 from mercer.display import Shown, warn
-from mercer.errors import Advice, MercerError, ReadingWarning
+from mercer.errors import Advice, MercerError, Misleading, ReadingWarning
 from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
@@ -230,9 +229,12 @@ def _doubts(
     names = proposal.points.names if table is None else table.row_names
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReadingWarning)
-        if table is not None and proposal.analysis in ("pca", "kpca", "mca", "famd", "mds"):
+        sees_columns = getattr(model, "metric", "euclidean") == "euclidean"
+        if table is not None and sees_columns and proposal.analysis != "ca":
             active = [c for c in table.columns() if c.name in proposal.active]
-            found += of_columns(active, scaled=proposal.scaled)
+            is_map = proposal.analysis in ("mds", "stress")
+            remedy = Advice("method", "pca") if is_map else Advice("scale", True)
+            found += of_columns(active, remedy, scaled=proposal.scaled)
         is_kernel = proposal.analysis == "kpca"
         found += doubts_of(model, names, which="curved" if is_kernel else "straight")
         if curved is not None:

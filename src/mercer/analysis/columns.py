@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.table import Column, Role, Table
+from mercer.data.table import Column, Role, Table, as_labels, frozen
 
 FEWEST_ROWS = 10
 """Rows from which on a column that counts 1, 2, 3, … is taken for the numbers of the rows."""
@@ -155,16 +156,16 @@ def spread_ratio(matrix: Array) -> float:
 
 def with_names(table: Table, name: str) -> Table:
     """Return a table whose rows are named by a column of whole numbers, unless they have names."""
-    columns = {c.name: c.values for c in table.columns()}
-    roles = dict(zip(table.names, table.roles, strict=True))
-    columns[name] = np.array([str(int(v)) for v in columns[name]], dtype=object)
-    roles[name] = Role.IDENTIFIER
-    row_names = table.row_names or tuple(columns[name].tolist())
-    return Table.of(
-        columns,
-        roles=roles,
-        row_names=row_names,
-        supplementary=table.supplementary,
+    values = table.column(name).values
+    labels = as_labels([str(int(v)) for v in values])
+    numeric = [n for n, role in zip(table.names, table.roles, strict=True) if role is Role.NUMBER]
+    roles = zip(table.names, table.roles, strict=True)
+    return replace(
+        table,
+        roles=tuple(Role.IDENTIFIER if n == name else role for n, role in roles),
+        numbers=frozen(np.delete(table.numbers, numeric.index(name), axis=1)),
+        labels={**table.labels, name: frozen(labels)},
+        row_names=table.row_names or tuple(labels.tolist()),
         notes=(*table.notes, f'rows are named by "{name}"'),
     )
 

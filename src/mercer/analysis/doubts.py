@@ -11,7 +11,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.table import Column, Role, listed
 from mercer.display import Shown
-from mercer.errors import Advice, ReadingWarning
+from mercer.errors import Advice
 from mercer.kernels.base import Kernel
 from mercer.reading.scores import Scores
 from mercer.reading.wording import percent
@@ -36,10 +36,6 @@ SAMPLE = 300
 
 ELLIPSE = 3
 """Members that an ellipse needs."""
-
-
-class Misleading(ReadingWarning):
-    """A map shows something else than it seems to."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,14 +73,17 @@ def doubts_of(model: Any, names: tuple[str, ...] | None, *, which: str) -> Itera
         yield from of_axes(scores, which)
 
 
-def of_columns(columns: Sequence[Column], *, scaled: bool) -> Iterator[Doubt]:
-    """Yield the column whose squared deviations are most of the squared distances."""
+def of_columns(columns: Sequence[Column], remedy: Advice, *, scaled: bool) -> Iterator[Doubt]:
+    """Yield the column whose squared deviations are most of the squared distances.
+
+    ``remedy`` is what standardises numbers.
+    """
     shares = column_shares(columns, scaled=scaled)
     name = max(shares, key=lambda key: shares[key], default="")
     if len(shares) < 2 or shares[name] < MOST or shares[name] * len(shares) < 1.5:
         return
     is_number = next(c for c in columns if c.name == name).role is Role.NUMBER
-    other = Advice("scale", True) if is_number else Advice("supplementary", [name])
+    other = remedy if is_number else Advice("supplementary", [name])
     does = "gives all columns the same weight" if is_number else "sets it beside the others"
     text = (
         f'the column "{name}" carries {percent(shares[name])} of the squared distances, so that '
@@ -161,11 +160,12 @@ def of_individuals(scores: Scores, names: tuple[str, ...] | None, which: str) ->
         i = int(np.argmax(squares[:, k]))
         share = float(squares[i, k] / total[k]) if total[k] > 0 else 0.0
         if share >= max(ALONE, TIMES / scores.count):
-            name = str(i) if names is None else names[i]
+            name = str(i + 1) if names is None else names[i]
+            who = f"row {name}" if names is None else f'"{name}"'
             apart = Advice("supplementary_rows", [name], text="setting it aside")
             yield Doubt(
                 "individual",
-                f'"{name}" alone makes {percent(share)} of axis {k + 1} of the {which} map, which '
+                f"{who} alone makes {percent(share)} of axis {k + 1} of the {which} map, which "
                 f"shows how it differs and little else; {apart} shows the others",
                 name,
                 apart,

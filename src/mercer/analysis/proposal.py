@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +59,8 @@ class Proposal:
     """An analysis of data before it is made: which, of which columns, and why.
 
     ``points`` is what its model is fitted on: a table with the columns in their roles, or a matrix
-    of pairs. ``advice`` are the parameters of which the ``sentence`` speaks.
+    of pairs. ``advice`` are the parameters of which the ``sentence`` speaks, ``identifiers`` the
+    columns of numbers that became names.
     """
 
     analysis: str
@@ -70,11 +72,34 @@ class Proposal:
     advice: tuple[Advice, ...]
     kernel: Kernel | str | None = None
     is_alone: bool = False
+    identifiers: tuple[str, ...] = ()
+
+    def used_as(self, use: str) -> list[str]:
+        """Return the columns of a use: active, supplementary, name or ignored."""
+        return [fate.name for fate in self.fates if fate.use == use]
+
+    @property
+    def named_by(self) -> str | None:
+        """The column that names the rows."""
+        return next(iter(self.used_as("name")), None)
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether the model reads columns of several types."""
+        is_kernel = isinstance(self.kernel, Kernel) and self.kernel.reads_rows
+        return self.analysis in ("mca", "famd") or is_kernel
+
+    def placed(self, table: Table) -> Table:
+        """Return other rows of the same columns as the model reads them."""
+        for name in self.identifiers:
+            table = with_names(table, name)
+        table = without(table, set(table.names) - set(self.points.names))
+        return table.with_supplementary(*self.points.supplementary)
 
     @property
     def active(self) -> tuple[str, ...]:
         """The columns that make the axes."""
-        return tuple(fate.name for fate in self.fates if fate.use == "active")
+        return tuple(self.used_as("active"))
 
     @property
     def most_axes(self) -> int:
@@ -94,7 +119,8 @@ class Proposal:
     def model(self, n_components: int | None = None, **options: Any) -> Any:
         """Return the model that is read, not yet fitted; ``options`` are those of its class."""
         is_map = self.analysis in ("mds", "stress")
-        count = n_components or (MAP if is_map else min(AXES, self.most_axes))
+        usual = MAP if is_map else min(AXES, self.most_axes)
+        count = usual if n_components is None else n_components
         if self.analysis == "pca":
             return PCA(count, standardize=self.scaled)
         if self.analysis == "ca":
@@ -104,9 +130,8 @@ class Proposal:
         if self.analysis == "kpca":
             return KernelPCA(count, kernel=self.kernel or Gaussian("median"), **options)
         metric = "precomputed" if isinstance(self.points, SquareMatrix) else "euclidean"
-        return (ClassicalMDS if self.analysis == "mds" else StressMDS)(
-            count, metric=metric, **options
-        )
+        kind = ClassicalMDS if self.analysis == "mds" else StressMDS
+        return kind(count, **{"metric": metric, **options})
 
     def curved_kernel(self, model: Any, weights: Array | None = None) -> Kernel | None:
         """Return the Gaussian of the distance that the straight model measures, None without one.
@@ -224,7 +249,20 @@ def _of_table(
     scale: bool | None,
     weights: Array | None,
 ) -> Proposal:
-    table, named = _named(table)
+    given = None if kernel is None else as_kernel(kernel)
+    if given is not None and method not in (None, "kpca"):
+        right, wrong = Advice("method", "kpca"), Advice("method", method)
+        raise InvalidParameter(f"a kernel is for {right}, not for {wrong}", right, wrong)
+    if given is not None and given.reads_rows:
+        return _of_rows(table, given, scale)
+    named = tuple(
+        column.name
+        for i, column in enumerate(table.columns())
+        if column.is_active and is_identifier(column, is_first=i == 0)
+    )
+    fates_of_names = list(_names(table, named))
+    for name in named:
+        table = with_names(table, name)
     table, beside = _sorted_out(table)
     numbers = [c for c in table.columns() if c.role is Role.NUMBER and c.is_active]
     factors = [
@@ -235,9 +273,6 @@ def _of_table(
             "the table has no column of numbers or factors that is active; its columns are "
             f"{listed(table.names)}"
         )
-    given = None if kernel is None else as_kernel(kernel)
-    if given is not None and method not in (None, "kpca"):
-        raise InvalidParameter(f"kernel is for method='kpca', not for method={method!r}")
     chosen = "kpca" if given is not None else method or _rule(numbers, factors)
     made = _Made(chosen, numbers, factors, given, _is_scaled(chosen, given, scale))
     passive = made.passive
@@ -247,25 +282,51 @@ def _of_table(
             *(c.name for c in table.columns() if c.name not in made.active and c not in numbers)
         )
     fates = (
-        *named,
+        *fates_of_names,
         *(Fate(c.name, "active", made.why) for c in made.active_columns),
         *(Fate(c.name, "supplementary", made.why_beside) for c in passive),
         *beside,
     )
-    order = {name: i for i, name in enumerate(table.names)}
-    fates = tuple(sorted(fates, key=lambda fate: order.get(fate.name, len(order))))
     sentence, advice = _sentence(table, made, method)
     return Proposal(
         chosen,
         table,
         made.is_scaled,
-        fates,
+        _in_order(fates, table),
         tuple(_doubts(made.active_columns)),
         sentence,
         advice,
         made.kernel_for(table, weights),
         method is not None or kernel is not None,
+        named,
     )
+
+
+def _of_rows(table: Table, kernel: Kernel, scale: bool | None) -> Proposal:
+    """Return the kernel PCA of a kernel that says itself which columns it reads."""
+    _is_scaled("kpca", kernel, scale)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the fit will tell of columns that do not vary
+        active = columns_read(kernel, as_rows(table))
+    fates = [
+        *_names(table, ()),
+        *(Fate(name, "active", "the kernel reads it") for name in active),
+        *(
+            Fate(c.name, "supplementary", "the kernel does not read it")
+            for c in table.columns()
+            if c.name not in active and c.role is not Role.IDENTIFIER
+        ),
+    ]
+    columns = "1 column" if len(active) == 1 else f"{len(active)} columns"
+    sentence = f"As asked, {NAMES['kpca']} with the kernel given, which reads {columns}."
+    order = _in_order(fates, table)
+    return Proposal("kpca", table, False, order, (), sentence, (), kernel, True)
+
+
+def _in_order(fates: Iterable[Fate], table: Table) -> tuple[Fate, ...]:
+    """Return fates in the order of the columns, those that are gone at the end."""
+    order = {name: i for i, name in enumerate(table.names)}
+    return tuple(sorted(fates, key=lambda fate: order.get(fate.name, len(order))))
 
 
 def _doubts(active: Sequence[Column]) -> Iterator[Doubt]:
@@ -286,18 +347,17 @@ def _doubts(active: Sequence[Column]) -> Iterator[Doubt]:
             yield Doubt("missing", text, name)
 
 
-def _named(table: Table) -> tuple[Table, list[Fate]]:
-    """Return the table with the rows named by its identifiers, and these."""
-    found: list[Fate] = []
-    for i, column in enumerate(list(table.columns())):
+def _names(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
+    """Yield what becomes of the columns that name rows; the first does, others tell nothing."""
+    is_named = False
+    for column in table.columns():
         if column.role is Role.IDENTIFIER:
-            found.append(Fate(column.name, "name", "it names the rows"))
-        elif column.is_active and is_identifier(column, is_first=i == 0):
-            use = "name" if table.row_names is None else "ignored"
-            table = with_names(table, column.name)
-            why = "different whole numbers that count the rows and measure nothing"
-            found.append(Fate(column.name, use, why))
-    return table, found
+            yield Fate(column.name, "name", "it names the rows")
+            is_named = True
+    for name in identifiers:
+        use = "ignored" if is_named or table.row_names is not None else "name"
+        yield Fate(name, use, "different whole numbers that count the rows and measure nothing")
+        is_named = True
 
 
 def _sorted_out(table: Table) -> tuple[Table, list[Fate]]:
@@ -333,18 +393,7 @@ _VARIABLES = (Role.NUMBER, Role.FACTOR)
 def without(table: Table, dropped: Iterable[str]) -> Table:
     """Return a table without some columns."""
     left_out = set(dropped)
-    if not left_out:
-        return table
-    kept = [c for c in table.columns() if c.name not in left_out]
-    if not kept:
-        raise InvalidInput("no column is left")
-    return Table.of(
-        {c.name: c.values for c in kept},
-        roles={c.name: c.role for c in kept},
-        row_names=table.row_names,
-        supplementary=table.supplementary - left_out,
-        notes=table.notes,
-    )
+    return table.with_columns(n for n in table.names if n not in left_out) if left_out else table
 
 
 def _rule(numbers: Sequence[Column], factors: Sequence[Column]) -> str:
@@ -365,17 +414,26 @@ def _rule(numbers: Sequence[Column], factors: Sequence[Column]) -> str:
 def _is_scaled(chosen: str, kernel: Kernel | None, scale: bool | None) -> bool:
     if chosen not in ("pca", "kpca", "famd"):
         if scale:
-            raise InvalidParameter(f"scale=True has no meaning with method={chosen!r}")
+            wanted, given = Advice("scale", True), Advice("method", chosen)
+            raise InvalidParameter(f"{wanted} has no meaning with {given}", wanted, given)
         return False
     if chosen == "famd":
         if scale is False:
-            raise InvalidParameter("scale=False has no meaning with method='famd'")
+            wanted, other = Advice("scale", False), Advice("method", "pca")
+            raise InvalidParameter(
+                f"{wanted} would let units decide between numbers and factors: {NAMES[chosen]} "
+                f"standardises; {other} keeps units",
+                wanted,
+                other,
+            )
         return True
     if kernel is not None and not kernel.reads_vectors:
         if scale:
+            wanted = Advice("scale", True)
             raise InvalidParameter(
-                f"scale=True divides columns of numbers, and {kernel} does not look at them as "
-                "vectors: leave it out"
+                f"{wanted} divides columns of numbers, and {kernel} does not look at them as "
+                f"vectors: leave {wanted} out",
+                wanted,
             )
         return False
     return scale is not False
@@ -393,8 +451,6 @@ class _Made:
 
     @property
     def reads_rows(self) -> bool:
-        if self.kernel is not None:
-            return self.kernel.reads_rows
         return self.analysis in ("mca", "famd") or self.is_mixed
 
     @property
@@ -405,19 +461,17 @@ class _Made:
 
     @property
     def active_columns(self) -> tuple[Column, ...]:
-        if self.kernel is not None and self.kernel.reads_rows:
-            every = (*self.numbers, *self.factors)
-            table = as_rows({c.name: _values(c) for c in every})
-            read_by = columns_read(self.kernel, table)
-            return tuple(c for c in every if c.name in read_by)
         if self.analysis == "famd" or self.is_mixed:
             return (*self.numbers, *self.factors)
         if self.analysis == "mca" and self.factors:
             return tuple(self.factors)
         if not self.numbers:
-            raise InvalidParameter(
-                f"method={self.analysis!r} reads numbers, and the table has none that is active; "
-                "method='mca' reads factors"
+            given, other = Advice("method", self.analysis), Advice("method", "mca")
+            raise InvalidInput(
+                f"{given} reads numbers, and the table has none that is active; {other} reads "
+                "factors",
+                given,
+                other,
             )
         return tuple(self.numbers)
 
@@ -449,13 +503,7 @@ class _Made:
             mixed: Kernel = straight.kernel_.gaussian("median")
             return mixed
         kernel = self.kernel or Gaussian("median")
-        if not kernel.reads_vectors:
-            return kernel
         return standardised(kernel, table.matrix(), weights, self.is_scaled)
-
-
-def _values(column: Column) -> Any:
-    return column.values if column.role is Role.NUMBER else column.values.tolist()
 
 
 def _sentence(table: Table, made: _Made, method: str | None) -> tuple[str, tuple[Advice, ...]]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """\
 mercer demo                                       a whole analysis of embedded data: no file needed
-mercer fit data.csv --scale --out model.mercer    axes and their inertia, and the model in a file
+mercer fit data.csv --out model.mercer            axes and their inertia, and the model in a file
 mercer project model.mercer new.csv               where new individuals lie on these axes
 mercer dim data.csv                               how many axes to keep, with p-values
 mercer check gram.npy                             is this matrix positive semidefinite?

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mercer.cli.parser import Parser
 
-METHODS = ("kpca", "pca", "mds", "stress")
+METHODS = ("pca", "kpca", "mca", "famd", "ca", "mds", "stress")
 DISTANCES = (
     *("euclidean", "manhattan", "bray-curtis", "ruzicka", "jaccard", "chi-square", "hellinger"),
     *("chord", "aitchison", "gower"),
@@ -88,12 +88,13 @@ def model(made: Parser) -> None:
         "--method",
         type=str.lower,
         choices=METHODS,
-        help="kernel PCA, PCA, classical or stress scaling (default: mds for distances, else kpca)",
+        help="one alone: PCA, kernel PCA, (multiple) correspondence analysis, mixed analysis, "
+        "classical or stress scaling (default: what the columns ask for)",
     )
     group.add_argument(
         "--kernel",
         metavar="TEXT",
-        help="such as \"gaussian(bandwidth='median') + 0.1*linear()\" (default: that Gaussian)",
+        help="of a kernel PCA alone, such as \"gaussian(bandwidth='median') + 0.1*linear()\"",
     )
     group.add_argument(
         "--distance",
@@ -104,7 +105,7 @@ def model(made: Parser) -> None:
     group.add_argument(
         "--scale",
         action=BooleanOptionalAction,
-        help="divide columns by their standard deviations",
+        help="divide columns of numbers by their standard deviations (default: yes)",
     )
     how = group.add_mutually_exclusive_group()
     how.add_argument("--exact", action="store_true", help="iterate without storing the matrix")

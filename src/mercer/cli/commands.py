@@ -33,8 +33,8 @@ DEMOS = (
 )
 
 SHOWN = {
-    "fit": "mercer fit data.csv --scale --out model.mercer --coords coordinates.csv",
-    "report": "mercer report data.csv --scale --factor treatment --out page.html --open",
+    "fit": "mercer fit data.csv --out model.mercer --coords coordinates.csv",
+    "report": "mercer report data.csv --factor treatment --out page.html --open",
     "project": "mercer project model.mercer new.csv --out coordinates.csv",
     "check": 'mercer check data.csv --kernel "gaussian(bandwidth=1) + linear()"',
     "dim": "mercer dim data.csv --permutations 999",

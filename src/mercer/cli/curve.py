@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.analysis.proposal import standardised
 from mercer.check import Array
 from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
 from mercer.cli.parser import Misused
@@ -136,11 +137,7 @@ def _kernel(args: Namespace, x: Array) -> Kernel:
     kernel = as_kernel(args.kernel) if args.kernel else Gaussian("median")
     if not kernel.reads_vectors:
         raise Misused(f"--kernel: {kernel} does not read columns of numbers")
-    if not args.scale:
-        return kernel
-    deviations = x.std(axis=0)
-    deviations = np.where(deviations > 0, deviations, 1.0)  # a constant column makes no distance
-    return kernel.resolve(x / deviations).stretched(deviations)
+    return standardised(kernel, x, scaled=args.scale is not False)
 
 
 def tell_plan(talk: Talk, model: Any, x: Array) -> int:

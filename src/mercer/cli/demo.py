@@ -58,7 +58,7 @@ def planets_told(table: Table) -> tuple[str, ...]:
     )
 
 
-GAUSSIAN = "--kernel 'gaussian(bandwidth=1)'"
+GAUSSIAN = "--kernel 'gaussian(bandwidth=1)' --no-scale"
 
 DEMOS = {
     "planets": Demo(datasets.planets, story=planets_told),
@@ -71,7 +71,7 @@ DEMOS = {
         datasets.circles, f"{GAUSSIAN} --factor radius", lambda: datasets.circles((1.5, 2.5), 12)
     ),
     "disc_and_ring": Demo(datasets.disc_and_ring, GAUSSIAN),
-    "plants": Demo(datasets.plants, "--kernel 'linear()'"),
+    "plants": Demo(datasets.plants, "--kernel 'linear()' --no-scale"),
 }
 
 

@@ -6,10 +6,10 @@ from argparse import Namespace
 from dataclasses import fields
 from typing import Any
 
+from mercer.analysis.proposal import NAMES
 from mercer.cli.codes import OK
-from mercer.cli.models import all_axes, asked, fitted, kernel_text, tell_plan
+from mercer.cli.models import analysis_value, begun, fitted, kernel_text, tell_plan, with_all_axes
 from mercer.cli.running import finished
-from mercer.cli.sources import Data, data_of
 from mercer.cli.tables import aligned
 from mercer.cli.talk import Talk
 from mercer.dimension.choose import Rule, choose_dimension
@@ -19,33 +19,25 @@ from mercer.progress import Line
 
 def run(args: Namespace, talk: Talk) -> int:
     """Fit all axes, ask every rule, and answer with their choices."""
-    data = data_of(args, talk)
-    model = model_of(args, data)
+    found = begun(args, talk)
+    data, model = found.data, with_all_axes(args, found)
     if args.dry_run:
         model.n_components = model.n_components or min(len(data), data.variables or len(data))
         return tell_plan(talk, model, data, times=1 + args.permutations)
-    talk.say(f"{args.data}: {data.told()}")
     result = fitted(model, data, talk)
     choices = chosen(result.model, args, talk, args.permutations)
     rules = {name: described(choice) for name, choice in choices.items()}
     value = {
         "command": "dim",
         "model": type(model).__name__,
-        "kernel": kernel_text(result.model, args),
+        "kernel": kernel_text(found, args),
         "individuals": len(data),
         "rules": rules,
     }
-    talk.answer(value, text_of(choices))
+    scaled = " of standardised columns" if found.is_scaled else ""
+    title = f"{type(model).__name__}{scaled}: {NAMES[found.analysis]}"
+    talk.answer(value | analysis_value(found, None), f"{title}\n{text_of(choices)}")
     return OK
-
-
-def model_of(args: Namespace, data: Data) -> Any:
-    """Return the model to ask: PCA of standardised columns, unless a kernel is named."""
-    if args.method is None and args.kernel is None and data.table is not None:
-        args.method = "pca"
-    if args.method == "pca" and args.scale is None:
-        args.scale = True
-    return all_axes(args, data, asked(args, data))
 
 
 def chosen(model: Any, args: Namespace, talk: Talk, permutations: int) -> dict[str, Choice]:

@@ -42,6 +42,10 @@ FLAGS: Mapping[str, str] = {
     "replicates": "--bootstrap",
     "random_state": "--seed",
     "roles": "--factor",
+    "method": "--method",
+    "kernel": "--kernel",
+    "supplementary": "--sup-cols",
+    "supplementary_rows": "--sup-rows",
     **{n: f"--{n}" for n in ("na", "delimiter", "decimal", "encoding", "memory", "skip", "sheet")},
 }
 """What parameters are called on the command line; a value follows."""
@@ -51,6 +55,8 @@ WORDS: Mapping[tuple[str, Any], str] = {
     **{("missing", way): f"--impute {way}" for way in ("mean", "mode", "level")},
     ("transpose", True): "--transpose",
     ("method", "exact"): "--exact",
+    ("scale", True): "--scale",
+    ("scale", False): "--no-scale",
     ("n_components", None): "all axes",
     ("ratio", ...): "unpack it first",
     ("load", ...): "give it to mercer project or mercer report",

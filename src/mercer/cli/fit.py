@@ -8,8 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from mercer.analysis import Analysis
+from mercer.analysis.proposal import NAMES
 from mercer.check import Array
-from mercer.cli.models import Fitted, begun, fitted, kernel_text, tell_plan
+from mercer.cli.models import (
+    Asked,
+    Fitted,
+    analysed,
+    analysis_value,
+    begun,
+    fitted,
+    kernel_text,
+    tell_plan,
+)
 from mercer.cli.parser import Misused
 from mercer.cli.sources import Data
 from mercer.cli.studies import answered, refuse_studies
@@ -24,12 +35,14 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.coords == "-" and args.json:
         raise Misused("--coords - prints CSV and --json an object, both on the standard output")
     refuse_existing([args.out, args.coords], is_forced=args.force)
-    data, model = begun(args, talk)
+    found = begun(args, talk)
+    data, model = found.data, found.model
     refuse_studies(args, model)
     if args.dry_run:
         return tell_plan(talk, model, data)
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
-    value = summary(result, data, args)
+    whole = analysed(found, args, talk)
+    value = summary(result, found, args, whole)
     answers = answered(args, result.model, talk)
     value |= {answer.study.flag: answer.value for answer in answers}
     if args.out:
@@ -73,16 +86,19 @@ def scores_of(model: Any) -> Array:
     return scores
 
 
-def summary(result: Fitted, data: Data, args: Namespace) -> dict[str, Any]:
-    """Return the result of a fit as one object."""
-    model = result.model
+def summary(
+    result: Fitted, found: Asked, args: Namespace, whole: Analysis | None = None
+) -> dict[str, Any]:
+    """Return the result of a fit as one object, with the whole analysis where there is one."""
+    model, data = result.model, found.data
     value: dict[str, Any] = {
         "command": "fit",
         "model": type(model).__name__,
         "individuals": len(data),
         "variables": data.variables,
-        "kernel": kernel_text(model, args),
+        "kernel": kernel_text(found, args),
         "has_converged": result.code == 0,
+        **analysis_value(found, whole),
     }
     if isinstance(model, StressMDS):
         return value | {
@@ -132,7 +148,8 @@ def _axes(spectrum: Any, values: Array, model: Any) -> list[dict[str, float]]:
 def text_of(value: dict[str, Any]) -> str:
     """Return the result of a fit as a person reads it."""
     kernel = f" with {_short(value['kernel'])}" if value["kernel"] else ""
-    lines = [f"{value['model']}{kernel}"]
+    scaled = " of standardised columns" if value["scaled"] and not kernel else ""
+    lines = [f"{value['model']}{kernel}{scaled}: {NAMES[value['analysis']]}"]
     if "stress" in value:
         lines.append(f"{value['loss']} {value['stress']:.6g} in {value['dimension']} dimensions")
         return "\n".join(lines)
@@ -153,7 +170,9 @@ def text_of(value: dict[str, Any]) -> str:
         "cumulated": [percent(axis["cumulated"]) for axis in axes],
         "relative error": [f"{axis['error']:.1e}" for axis in axes],
     }
-    return "\n".join([*lines, aligned(columns)])
+    evidence = value.get("evidence")
+    adds = [] if evidence is None else [evidence["adds"]]
+    return "\n".join([*lines, aligned(columns), *adds])
 
 
 def _short(text: str) -> str:

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from mercer.analysis.proposal import AXES
 from mercer.check import Array
 from mercer.cli.fit import coordinates, summary, text_of
-from mercer.cli.models import AXES, Fitted, fitted, tell_plan
+from mercer.cli.models import Asked, Fitted, fitted, tell_plan
 from mercer.cli.parser import Misused
 from mercer.cli.report import command_line, writer
 from mercer.cli.running import finished
@@ -87,7 +88,8 @@ def run(args: Namespace, talk: Talk) -> int:
     talk.say(f"{args.data}: {data}")
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
     model.table_ = data.about()
-    value = {**summary(result, data, args), "command": "graphs", "graphs": list(data.names)}
+    found = summary(result, Asked(data, model), args)
+    value = {**found, "command": "graphs", "graphs": list(data.names)}
     if data.groups:
         value["groups"] = list(data.groups)
     _write(args, talk, result, data)

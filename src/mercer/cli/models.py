@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from argparse import Namespace
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
+from mercer.analysis.analysis import completed
+from mercer.analysis.proposal import AXES, standardised
 from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
 from mercer.cli.errors import in_flags
 from mercer.cli.parser import Misused
@@ -19,7 +21,7 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table
 from mercer.engines.cpu import Threads
 from mercer.errors import FewerAxes
-from mercer.estimator import PRECOMPUTED, as_kernel
+from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.mds import ClassicalMDS, StressMDS
@@ -33,17 +35,28 @@ from mercer.spectrum import STORED
 from mercer.spectrum.budget import machine_bytes
 from mercer.spectrum.dense import dense_bytes
 
-AXES, MAP = 10, 2
-"""Axes that are computed, and the dimension of a map, where nothing is asked for."""
-
 PANEL = 2**20
 """Numbers of a table that a pass over it copies at one time."""
 
 BASIS = 30
 """Blocks of vectors that the axes of a matrix of distances take as a rule."""
 
-UNLIKE = 10.0
-"""Beyond this ratio of standard deviations one column drowns another."""
+WEIGHED = ("kpca", "pca", "mca", "famd", "ca", "mds")
+"""Methods whose individuals have weights, and supplementary ones beside them."""
+
+HEEDED: Mapping[str, tuple[str, ...]] = {
+    "kernel": ("kpca",),
+    "scale": ("kpca", "pca", "famd"),
+    "nystrom": ("kpca",),
+    "exact": ("kpca", "mds"),
+    "tol": ("kpca", "mds"),
+    "correction": ("mds",),
+    "distance": ("mds", "stress"),
+    "loss": ("stress",),
+    "weights": WEIGHED,
+    "sup_rows": WEIGHED,
+}
+"""Flags that only some methods heed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,96 +67,116 @@ class Fitted:
     code: int = OK
 
 
-def method_of(args: Namespace, data: Data) -> str:
-    """Return the method asked for, or the one that fits the data."""
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Data, the model that is to be fitted to them, and why; strings and sets need no reason."""
+
+    data: Any
+    model: Any
+    proposal: Proposal | None = None
+
+    @property
+    def is_scaled(self) -> bool:
+        return self.proposal is not None and self.proposal.scaled
+
+    @property
+    def analysis(self) -> str:
+        return "kpca" if self.proposal is None else self.proposal.analysis
+
+    def tell(self, talk: Talk) -> None:
+        """Tell what was read, what becomes of its columns, and why this model is taken."""
+        data, proposal = self.data, self.proposal
+        talk.say(f"{data.name}: {data.told()}")
+        if proposal is None:
+            return
+        for fate in proposal.fates:
+            if fate.use in ("ignored", "name") and fate.name not in _known_roles(data):
+                talk.say(f'{data.name}: "{fate.name}" is {USES[fate.use]}: {fate.reason}')
+        talk.say(in_flags(proposal.sentence, proposal.advice))
+
+
+USES = {"ignored": "left out", "name": "taken for the names of rows"}
+
+
+def _known_roles(data: Data) -> set[str]:
+    """Return the columns of which `Data.told` has told."""
+    roles = (Role.IDENTIFIER, Role.DATE, Role.TEXT)
+    table = data.table
+    pairs = () if table is None else zip(table.names, table.roles, strict=True)
+    return {name for name, role in pairs if role in roles}
+
+
+def asked(args: Namespace, data: Data) -> Asked:
+    """Return the analysis that the arguments describe, or the one that fits the data."""
     is_square = isinstance(data.points, SquareMatrix)
     if args.distance is not None and data.table is None:
         raise Misused(f"--distance is of the rows of a table, and {data.name} holds {data}")
-    if args.method is None and args.distance is not None:
-        return "mds"
-    if args.method is None:
-        return "mds" if is_square and data.points.is_distance else "kpca"
-    method: str = args.method
-    if method == "pca" and data.table is None:
-        raise Misused(f"--method pca needs a table, and {data.name} holds {data}")
-    if method == "kpca" and is_square and data.points.is_distance:
-        raise Misused(f"{data.name} holds distances: give --method mds or stress")
-    return method
-
-
-def asked(args: Namespace, data: Data) -> Any:
-    """Return the model that the arguments describe, not yet fitted."""
-    method = method_of(args, data)
-    _refuse_unused(args, method)
-    if method == "pca":
-        rank = _rank(args, min(AXES, len(data) - 1 or 1, data.variables))
-        return PCA(rank, standardize=bool(args.scale))
-    if method == "kpca":
-        return _kernel_pca(args, data)
-    is_square = isinstance(data.points, SquareMatrix)
+    method = args.method or ("mds" if args.distance else None)
     if not is_square and data.table is None:
-        raise Misused(f"--method {method} needs distances or a table; {data.name} holds {data}")
-    metric, rank = ("precomputed" if is_square else args.distance or "euclidean"), _rank(args, MAP)
+        if method not in (None, "kpca"):
+            raise Misused(f"--method {method} needs a table, and {data.name} holds {data}")
+        _refuse_unused(args, "kpca")
+        kernel = kernel_of(args, data)
+        rank = min(AXES, len(data) - 1 or 1) if args.rank is None else args.rank
+        return Asked(data, KernelPCA(rank, kernel=kernel, **_options(args, "kpca")))
+    if is_square and args.kernel:
+        raise Misused(f"{data.name} is a matrix of pairs already: --kernel is for data")
+    if is_square and data.points.is_distance and method not in (None, "mds", "stress"):
+        raise Misused(f"{data.name} holds distances: give --method mds or stress")
+    if args.kernel:
+        kernel_of(args, data)  # which refuses what it cannot read
+    elif method is None and not is_square and _is_of_kernels(args):
+        method = "kpca"
+    if method is not None:
+        _refuse_unused(args, method)
+    is_map = method in ("mds", "stress")
+    scale = None if is_map or is_square else args.scale
+    proposal = propose(
+        data.points, method=method, kernel=args.kernel, scale=scale, weights=data.weights
+    )
+    _refuse_unused(args, proposal.analysis)
+    model = proposal.model(args.rank, **_options(args, proposal.analysis))
+    passive = None if data.passive is None else proposal.placed(data.passive)
+    used = proposal.active if proposal.reads_rows else None
+    data = replace(data, points=proposal.points, passive=passive, used=used)
+    return Asked(data, model, proposal)
+
+
+def _is_of_kernels(args: Namespace) -> bool:
+    """Whether a flag has a meaning for a kernel PCA alone, and so asks for one."""
+    flags = (args.nystrom, args.tol, getattr(args, "path", None))
+    return args.exact or any(flag is not None for flag in flags)
+
+
+def _options(args: Namespace, method: str) -> dict[str, Any]:
+    """Return how a model is computed, in the words of its class."""
+    tol = {} if args.tol is None else {"tol": args.tol}
+    distance = {} if args.distance is None else {"metric": args.distance}
+    if method == "kpca":
+        how = "exact" if args.exact else "auto" if args.nystrom is None else "nystrom"
+        more = {"method": how, "landmarks": args.nystrom, "memory": args.memory}
+        return {**more, "random_state": args.seed, **tol}
     if method == "mds":
-        tol = {} if args.tol is None else {"tol": args.tol}
         how = "exact" if args.exact else "auto"
-        return ClassicalMDS(
-            rank,
-            metric=metric,
-            correction=args.correction,
-            method=how,
-            random_state=args.seed,
-            **tol,
-        )
-    return StressMDS(rank, metric=metric, loss=args.loss or "stress", random_state=args.seed)
+        more = {"correction": args.correction, "method": how, **distance}
+        return {**more, "random_state": args.seed, **tol}
+    if method == "stress":
+        return {"loss": args.loss or "stress", "random_state": args.seed, **distance}
+    return {}
 
 
-def begun(args: Namespace, talk: Talk) -> tuple[Data, Any]:
+def begun(args: Namespace, talk: Talk) -> Asked:
     """Return the data that the arguments name and the model they describe, and tell of both."""
-    data = data_of(args, talk)
-    model = asked(args, data)
+    args.reads_rows = True  # factors alone are a table too
+    found = asked(args, data_of(args, talk))
     if not args.dry_run:
-        talk.say(f"{args.data}: {data.told()}")
-        _tell_units(args, data, model, talk)
-    return data, model
-
-
-def _tell_units(args: Namespace, data: Data, model: Any, talk: Talk) -> None:
-    """Tell of columns so unlike in spread that one of them would be the whole result."""
-    if args.scale is not None or data.table is None or not isinstance(model, PCA | KernelPCA):
-        return
-    if isinstance(model, KernelPCA) and not getattr(model.kernel, "reads_vectors", False):
-        return
-    spreads = dict(zip(data.table.active, np.std(data.table.matrix(), axis=0), strict=True))
-    known = sorted((s, name) for name, s in spreads.items() if s > 0)
-    if len(known) > 1 and known[-1][0] > UNLIKE * known[0][0]:
-        (least, small), (most, large) = known[0], known[-1]
-        talk.warn(
-            f'{data.name}: standard deviations of columns run from {least:.3g} ("{small}") to '
-            f'{most:.3g} ("{large}"), so that columns of large spread decide the result. --scale '
-            "gives all columns the same weight, --no-scale keeps their units"
-        )
-
-
-def _rank(args: Namespace, otherwise: int) -> int:
-    return otherwise if args.rank is None else int(args.rank)
+        found.tell(talk)
+    return found
 
 
 def _refuse_unused(args: Namespace, method: str) -> None:
     """Refuse flags that this method would not heed."""
-    heeded = {
-        "kernel": ("kpca",),
-        "scale": ("kpca", "pca"),
-        "nystrom": ("kpca",),
-        "exact": ("kpca", "mds"),
-        "tol": ("kpca", "mds"),
-        "correction": ("mds",),
-        "distance": ("mds", "stress"),
-        "loss": ("stress",),
-        "weights": ("kpca", "pca", "mds"),
-        "sup_rows": ("kpca", "pca", "mds"),
-    }
-    for flag, methods in heeded.items():
+    for flag, methods in HEEDED.items():
         value = getattr(args, flag)
         is_left_out = value is None or value is False or value == []
         if not is_left_out and method not in methods:
@@ -153,27 +186,69 @@ def _refuse_unused(args: Namespace, method: str) -> None:
             )
 
 
-def _kernel_pca(args: Namespace, data: Data) -> KernelPCA:
-    if isinstance(data.points, SquareMatrix):
-        if args.kernel:
-            raise Misused(f"{data.name} is a matrix of similarities already: --kernel is for data")
-        kernel: Kernel | str = PRECOMPUTED
-    else:
-        kernel = kernel_of(args, data)
-        if args.scale and not kernel.reads_vectors:
-            raise Misused(
-                f"--scale divides columns of numbers, and {kernel} does not look at them as "
-                "vectors: leave --scale out"
-            )
-    return KernelPCA(
-        _rank(args, min(AXES, len(data) - 1 or 1)),
-        kernel=kernel,
-        method="exact" if args.exact else "auto" if args.nystrom is None else "nystrom",
-        landmarks=args.nystrom,
-        memory=args.memory,
-        random_state=args.seed,
-        **({} if args.tol is None else {"tol": args.tol}),
+def analysed(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
+    """Return the whole analysis of a fitted model, and tell what misleads; None without a table."""
+    if found.proposal is None:
+        return None
+    proposal, data = found.proposal, found.data
+    whole = finished(
+        lambda: completed(proposal, found.model, weights=data.weights, random_state=args.seed),
+        talk,
+        Line("comparing"),
     )
+    for doubt in whole.doubts:
+        text = in_flags(doubt.text, () if doubt.advice is None else (doubt.advice,))
+        if doubt.map == "curved" and whole.curved is not None:
+            talk.detail(f"doubt: {text}")
+        elif doubt.is_misleading:
+            talk.warn(text)
+        else:
+            talk.say(f"doubt: {text}")
+    return whole
+
+
+def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
+    """Return the choice of an analysis as programs read it."""
+    if found.proposal is None:
+        return {"analysis": found.analysis, "scaled": False}
+    proposal = found.proposal
+    value: dict[str, Any] = {
+        "analysis": proposal.analysis,
+        "scaled": proposal.scaled,
+        "sentence": in_flags(proposal.sentence, proposal.advice),
+        "active": list(proposal.active),
+        "supplementary": proposal.used_as("supplementary"),
+        "ignored": proposal.used_as("ignored"),
+        "named_by": proposal.named_by,
+        "columns": [fate._asdict() for fate in proposal.fates],
+    }
+    if whole is None:
+        return value
+    value["doubts"] = [_doubt_value(doubt) for doubt in whole.doubts]
+    value["evidence"] = None if whole.evidence is None else _evidence_value(whole.evidence)
+    return value
+
+
+def _doubt_value(doubt: Doubt) -> dict[str, Any]:
+    advice = () if doubt.advice is None else (doubt.advice,)
+    return {
+        "kind": doubt.kind,
+        "text": in_flags(doubt.text, advice),
+        "where": doubt.where,
+        "map": doubt.map or None,
+        "advice": in_flags(doubt.advice, advice) if doubt.advice is not None else None,
+    }
+
+
+def _evidence_value(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "verdict": evidence.verdict,
+        "adds": evidence.adds,
+        "alignment": evidence.alignment,
+        "p_value": evidence.p_value,
+        "individuals": evidence.individuals,
+        "separations": [asdict(separation) for separation in evidence.separations],
+    }
 
 
 def kernel_of(args: Namespace, data: Data) -> Kernel:
@@ -188,14 +263,7 @@ def kernel_of(args: Namespace, data: Data) -> Kernel:
         if (data.table is None) == (kernel.reads_vectors or kernel.reads_rows):
             raise Misused(f"--kernel: {kernel} cannot read what {data.name} holds: {data}")
         return kernel
-    if not args.scale:
-        return kernel
-    x = data.table.matrix()
-    weights = np.ones(len(x)) if data.weights is None else data.weights
-    mean = np.average(x, axis=0, weights=weights)
-    deviations = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=weights))
-    deviations = np.where(deviations > 0, deviations, 1.0)  # a constant column makes no distance
-    return kernel.resolve(x / deviations).stretched(deviations)
+    return standardised(kernel, data.table.matrix(), data.weights, scaled=bool(args.scale))
 
 
 def planned(model: Any, n: int, d: int) -> Plan:
@@ -299,8 +367,9 @@ def keep_table(model: Any, data: Data) -> None:
         model.table_ = points
 
 
-def all_axes(args: Namespace, data: Data, model: Any) -> Any:
+def with_all_axes(args: Namespace, found: Asked) -> Any:
     """Return the model with as many axes as a choice among them needs."""
+    model, data = found.model, found.data
     if isinstance(model, ClassicalMDS | StressMDS):
         raise Misused(
             "the rules for the number of axes read inertias, which maps of distances have not; "
@@ -312,11 +381,12 @@ def all_axes(args: Namespace, data: Data, model: Any) -> Any:
     return model
 
 
-def kernel_text(model: Any, args: Namespace) -> str | None:
+def kernel_text(found: Asked, args: Namespace) -> str | None:
     """Return the kernel of a model as it was written, or as it became at the fit."""
+    model = found.model
     if not isinstance(model, KernelPCA):
         return None
-    if getattr(args, "scale", None):
+    if found.is_scaled:
         return f"{args.kernel or Gaussian('median')}, of scaled columns"
     is_given = isinstance(model.kernel, str)
     return str(model.kernel if is_given else getattr(model, "kernel_", model.kernel))

@@ -16,8 +16,9 @@ from mercer.cli.sources import USUAL, Data, data_of, local, matched, missing_of
 from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
 from mercer.data.missing import policies, settled
-from mercer.data.table import Table, frozen
+from mercer.data.table import Role, Table, frozen
 from mercer.errors import CorruptFile, InvalidInput
+from mercer.kernels.tables import columns_read
 from mercer.planning import flops
 from mercer.progress import Line
 from mercer.reading import Readable
@@ -60,6 +61,7 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     if is_named:  # a number that is missing where the model does not look is no matter
         args.drop_na, args.missing = False, "keep"
     args.reads_rows = reads_rows(model)
+    args.factor = factors_of(model)  # of few rows, labels would be guessed to be names or texts
     data = data_of(args, talk)
     if data.table is None:
         return data
@@ -104,6 +106,15 @@ def reads_rows(model: Any) -> bool:
     """Whether a model looks at columns of any type, by their names."""
     kernel = getattr(model, "kernel_", None)
     return kernel is not None and bool(kernel.reads_rows)
+
+
+def factors_of(model: Any) -> list[str]:
+    """Return the columns of labels that a model reads."""
+    table = getattr(model, "table_", None)
+    if not isinstance(table, Table) or not reads_rows(model):
+        return []
+    read = columns_read(model.kernel_)
+    return [c.name for c in table.columns() if c.role is Role.FACTOR and c.name in read]
 
 
 def names_of(model: Any) -> tuple[str, ...] | None:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import shlex
 import webbrowser
 from argparse import Namespace
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from mercer.analysis import Analysis
 from mercer.cli.codes import OK
 from mercer.cli.commands import LARGEST
 from mercer.cli.dim import chosen
-from mercer.cli.models import begun, fitted, tell_plan
+from mercer.cli.errors import in_flags
+from mercer.cli.models import Asked, analysed, analysis_value, begun, fitted, tell_plan
 from mercer.cli.parser import Misused
 from mercer.cli.running import finished
-from mercer.cli.sources import Data, as_written, local
+from mercer.cli.sources import as_written, local
 from mercer.cli.studies import refuse_studies
 from mercer.cli.studies import sections as sections_of
 from mercer.cli.tables import refuse_existing
@@ -36,12 +39,13 @@ def run(args: Namespace, talk: Talk) -> int:
     is_model = args.data != "-" and kind_of(regular(args.data)) == "model"
     if is_model:
         return _of_model(args, talk, page, out)
-    data, model = begun(args, talk)
+    found = begun(args, talk)
+    data, model = found.data, found.model
     refuse_studies(args, model)
     if args.dry_run:
         return tell_plan(talk, model, data)
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
-    write_page(args, talk, page, result.model, out, data)
+    write_page(args, talk, page, analysed(found, args, talk) or model, out, found)
     return result.code
 
 
@@ -59,12 +63,14 @@ def writer() -> Any:
 
 
 def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
-    args: Namespace, talk: Talk, page: Any, model: Any, out: str, data: Data | None = None
+    args: Namespace, talk: Talk, page: Any, shown: Any, out: str, found: Asked | None = None
 ) -> dict[str, Any]:
-    """Write the page of a fitted model and answer with its place and size.
+    """Write the page of an analysis or a fitted model and answer with its place and size.
 
-    ``data`` are those of the fit, None for a stored model, which knows its table.
+    ``found`` is what was asked for, None for a stored model, which knows its table.
     """
+    model = shown.model if isinstance(shown, Analysis) else shown
+    data = None if found is None else found.data
     table = getattr(model, "table_", None) if data is None else data.points
     table = None if isinstance(table, tuple) else table
     has_axes = hasattr(model, "inertias_")
@@ -74,14 +80,14 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
     written = Path(
         finished(
             lambda: page(
-                model,
+                in_words(shown),
                 out,
                 table=table,
                 title=args.title,
                 choices=choices,
                 command=command_line(args, out),
                 source=None if args.data == "-" else args.data,
-                reading=None if data is None else reading(args, data),
+                reading=None if found is None else reading(args, found),
                 supplementary=None if data is None else data.passive,
                 most_bytes=int(1e6 * args.max_mb),
                 sections=sections,
@@ -91,20 +97,34 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
         )
     )
     value = {"command": "report", "page": str(written), "bytes": written.stat().st_size}
+    if found is not None:
+        whole = shown if isinstance(shown, Analysis) else None
+        value |= {"model": type(model).__name__, **analysis_value(found, whole)}
     talk.answer(value, str(written))
     if args.open:
         webbrowser.open(written.resolve().as_uri())
     return value
 
 
-def reading(args: Namespace, data: Data) -> Any:
+def in_words(shown: Any) -> Any:
+    """Return an analysis that speaks of flags, as who reads the page has a command line."""
+    if not isinstance(shown, Analysis):
+        return shown
+    doubts = tuple(
+        replace(d, text=in_flags(d.text, () if d.advice is None else (d.advice,)))
+        for d in shown.doubts
+    )
+    return replace(shown, sentence=in_flags(shown.sentence, shown.advice), doubts=doubts)
+
+
+def reading(args: Namespace, found: Asked) -> Any:
     """Return how the data came from their file, for the code of the page."""
     from mercer.page import Reading
 
-    return Reading(as_read(args, data), data.passive_rows, args.weights)
+    return Reading(as_read(args, found), found.data.passive_rows, args.weights)
 
 
-def as_read(args: Namespace, data: Data) -> dict[str, Any]:
+def as_read(args: Namespace, found: Asked) -> dict[str, Any]:
     """Return how the file was read, in the words of `mercer.read`, what is usual left out."""
     given: dict[str, Any] = {} if args.form == "auto" else {"what": args.form}
     written = as_written(args)
@@ -113,9 +133,14 @@ def as_read(args: Namespace, data: Data) -> dict[str, Any]:
         given["roles"] = {name: role.value for name, role in written["roles"].items()}
     if written["missing"] != "error":
         given["missing"] = written["missing"]
-    table = data.table
-    taken_out = () if table is None else (n for n in table.names if n in table.supplementary)
-    supplementary = [*args.drop, *taken_out]
+    table, proposal = found.data.table, found.proposal
+    names = () if table is None else table.names
+    fates = () if proposal is None else proposal.fates
+    dropped = [fate.name for fate in fates if fate.name not in names]
+    taken_out = [] if table is None else [n for n in names if n in table.supplementary]
+    supplementary = [*args.drop, *dropped, *taken_out]
+    if proposal is not None and proposal.identifiers:
+        given["roles"] = given.get("roles", {}) | dict.fromkeys(proposal.identifiers, "identifier")
     if supplementary:
         given["supplementary"] = supplementary
     if args.memory:
@@ -165,7 +190,7 @@ def command_line(args: Namespace, out: str, flag: str = "out") -> str:
     """
     words = ["mercer", args.command, args.data, f"--{flag}", out]
     skipped = {"command", "data", flag, "json", "quiet", "verbose", "debug", "open", "force"}
-    skipped |= {"missing"}  # what was found of the file, and no flag
+    skipped |= {"missing", "reads_rows"}  # what was found of the file, and no flags
     defaults = {"form": "auto", "max_mb": LARGEST, "seed": 0}
     names = {"form": "as"}
     for name, value in sorted(vars(args).items()):
