@@ -34,7 +34,7 @@ from mercer.regression.places import Places
 from mercer.regression.spectral import Decomposition
 from mercer.regression.spline_sweeps import Swept
 from mercer.rkhs.expansion import Eigenfunction
-from tests.fitted import FRAME, LABELS, MODELS, NUMBERS, TABLE, N, fitted
+from tests.fitted import FRAME, LABELS, MODELS, NUMBERS, SIMILARITIES, TABLE, N, fitted
 
 SHORT = (
     mc.Graph,  # written as its formula, which is cut
@@ -142,6 +142,7 @@ def _examples() -> dict[str, Any]:
         "column_contributions": mc.column_contributions(fitted("KernelPCA of a table")),
         "comparison": mc.compare_kernels(kernels, NUMBERS, permutations=99),
         "consensus": mc.consensus(kernels, NUMBERS),
+        "corrected similarities": mc.kernels.correct_similarities(SIMILARITIES - 5.0),
         "crossing": mc.results.Crossing((1, 2), (0.5, 1.0), 0.7, True),
         "description": described,
         "description of an axis": described.axes[0],
@@ -156,6 +157,7 @@ def _examples() -> dict[str, Any]:
         "how": spectrum.how,
         "how of a decomposition": decomposition.how,
         "importance": mc.permutation_importance(pca, permutations=9, random_state=0),
+        "imputation": mc.data.impute(np.where(NUMBERS > 6.0, np.nan, NUMBERS), 1, tables=3),
         "individuals": pca.individuals_,
         "jackknife": mc.jackknife(pca),
         "leave_one_out": process.leave_one_out(),

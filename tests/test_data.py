@@ -196,7 +196,9 @@ def test_missing_numbers_are_an_error_that_counts_them_and_names_their_columns(f
     assert imputed.matrix().tolist() == [[1, 3], [3, 2], [3, 4], [5, 3]]
     kept = read(path, "table", missing="keep").matrix()
     assert np.isnan(kept).sum() == 3
-    with pytest.raises(InvalidParameter, match="missing must be one of error, drop, mean, mode"):
+    with pytest.raises(
+        InvalidParameter, match="missing must be one of error, drop, mean, pca, mode"
+    ):
         read(path, missing="zero")
 
 
@@ -246,7 +248,7 @@ def test_missing_categories_are_dropped_filled_or_a_level_as_asked(file: Any) ->
 @pytest.mark.parametrize(
     ("missing", "message"),
     [
-        ("zero", "missing must be one of error, drop, mean, mode, level, keep"),
+        ("zero", "missing must be one of error, drop, mean, pca, mode, level, keep"),
         (5, "missing must be one of"),
         ({"number": "level"}, "missing: 'number' cannot be 'level'"),
         ({"factor": "mean"}, "missing: 'factor' cannot be 'mean'"),

@@ -22,7 +22,15 @@ from mercer.dimension import horn as module
 from mercer.dimension.horn import first_failure
 from mercer.dimension.null import linear_subject
 from mercer.dimension.permuting import Drawn, has_shuffled
-from mercer.dimension.rules import KaiserChoice, ScreeChoice, by_kaiser, by_scree, by_share
+from mercer.dimension.rules import (
+    CrossValidationChoice,
+    KaiserChoice,
+    ScreeChoice,
+    by_kaiser,
+    by_scree,
+    by_share,
+)
+from mercer.errors import InvalidInput
 from tests.oracles import untouched
 
 SWISS = json.loads((Path(__file__).parent / "reference" / "parallel_swiss.json").read_text())
@@ -759,3 +767,57 @@ def test_the_compiled_shuffle_is_that_of_numpy(shape: tuple[int, int]) -> None:
         expected = np.random.Generator(drawn.bits(r)).permuted(columns, axis=1)
         assert has_shuffled(drawn.bits(r), columns, out) or find_spec("numba") is None
         np.testing.assert_array_equal(drawn.apply(r, columns, out), expected)
+
+
+# -- cross-validation of cells
+
+
+def _planted(seed: int, rank: int, noise: float, n: int = 60, p: int = 8) -> Array:
+    rng = np.random.default_rng(seed)
+    return np.asarray(
+        rng.normal(size=(n, rank)) @ rng.normal(size=(rank, p)) + noise * rng.normal(size=(n, p))
+    )
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_cross_validation_finds_the_rank_that_was_planted(rank: int) -> None:
+    found = [
+        mc.choose_dimension(mc.PCA().fit(_planted(seed, rank, 0.3)), "cross-validation")
+        for seed in range(20)
+    ]
+    assert np.mean([choice.n_components == rank for choice in found]) >= 0.9
+    assert all(choice.is_decided for choice in found)
+
+
+def test_the_criterion_is_the_error_of_cells_left_out_one_at_a_time() -> None:
+    """Each cell is taken out, put in by as many axes, and compared with what it was."""
+    x = _planted(3, 2, 0.5, n=14, p=5)
+    found = mc.choose_dimension(mc.PCA().fit(x), "cross-validation")
+    assert isinstance(found, CrossValidationChoice)
+    errors = []
+    for count in range(4):
+        squares = []
+        for i, j in np.ndindex(x.shape):
+            holed = x.copy()
+            holed[i, j] = np.nan
+            filled = mc.data.impute(
+                holed, count, standardize=False, regularised=False, tol=1e-5
+            ).values
+            squares.append((filled[i, j] - x[i, j]) ** 2)
+        errors.append(np.mean(squares))
+    assert int(np.argmin(errors)) == found.n_components == 2
+    np.testing.assert_allclose(found.errors[:3], errors[:3], rtol=0.35)
+
+
+def test_cross_validation_says_when_more_axes_are_needed_or_there_are_no_cells() -> None:
+    x = _planted(0, 3, 0.3)
+    few = mc.choose_dimension(mc.PCA(2).fit(x), "cross-validation")
+    assert not few.is_decided
+    assert "at least 2 axes" in few.evidence
+    with pytest.raises(InvalidInput, match="cells of a table"):
+        mc.choose_dimension(mc.KernelPCA(2).fit(x), "cross-validation")
+    with pytest.raises(InvalidInput, match="3 individuals and 2 columns"):
+        mc.choose_dimension(mc.PCA().fit(x[:, :1]), "cross-validation")
+    scaled = mc.choose_dimension(mc.PCA(standardize=True).fit(x), "cross-validation")
+    moved = mc.choose_dimension(mc.PCA(standardize=True).fit(x * 2.0**40 + 1.0), "cross-validation")
+    assert scaled.n_components == moved.n_components

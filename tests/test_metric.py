@@ -34,7 +34,7 @@ from mercer.kernels import (
     parameters,
     tensor_sum,
 )
-from mercer.kernels.metric import MEDIAN_SAMPLE, median_distance, sampled
+from mercer.kernels.metric import MEDIAN_SAMPLE, sampled, typical_distance
 from mercer.kernels.pairs import Table
 from tests.derivatives import assert_close, assert_partials, assert_slopes, differences_in
 
@@ -371,7 +371,7 @@ def test_the_sampled_median_is_near_the_median() -> None:
 
 def test_the_median_of_a_matrix_looks_at_each_pair_once() -> None:
     squares = np.array([[9.0, 1.0, 4.0], [100.0, 9.0, 16.0], [100.0, 100.0, 9.0]])
-    assert median_distance(squares, "k") == 2.0
+    assert typical_distance(squares, "median", "k") == 2.0
 
 
 @pytest.mark.parametrize("imaginary", [0.0, 1j], ids=["real", "complex"])

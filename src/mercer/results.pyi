@@ -3,9 +3,11 @@ from mercer.clusters import Clusters as Clusters
 from mercer.compare.consensus import Consensus as Consensus
 from mercer.compare.measures import Dependence as Dependence
 from mercer.compare.several import Comparison as Comparison
+from mercer.data.imputation import Imputation as Imputation
 from mercer.dimension.horn import ParallelAnalysis as ParallelAnalysis
 from mercer.dimension.rules import Choice as Choice
 from mercer.importance import Importance as Importance
+from mercer.kernels.corrections import CorrectedSimilarities as CorrectedSimilarities
 from mercer.ordination.dispersion import Dispersion as Dispersion
 from mercer.ordination.maps import Procrustes as Procrustes
 from mercer.ordination.permanova import Permanova as Permanova

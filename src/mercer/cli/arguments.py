@@ -169,11 +169,11 @@ def reading(made: Parser, *, has_roles: bool = True, imputes: bool = True) -> No
     )
     missing.add_argument(
         "--impute",
-        choices=("mean", "mode", "level"),
+        choices=("mean", "pca", "mode", "level"),
         action="append",
         default=[],
-        help="the mean for a missing number; the most frequent category, or a level of its own, "
-        "for a missing category",
+        help="the mean, or what two principal axes say, for a missing number; the most frequent "
+        "category, or a level of its own, for a missing category",
     )
     group.add_argument(
         "--na", metavar="WORD", action="append", default=[], help="also means missing"

@@ -52,7 +52,7 @@ FLAGS: Mapping[str, str] = {
 
 WORDS: Mapping[tuple[str, Any], str] = {
     ("missing", "drop"): "--drop-na",
-    **{("missing", way): f"--impute {way}" for way in ("mean", "mode", "level")},
+    **{("missing", way): f"--impute {way}" for way in ("mean", "pca", "mode", "level")},
     ("transpose", True): "--transpose",
     ("method", "exact"): "--exact",
     ("scale", True): "--scale",

@@ -68,12 +68,14 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     table = data.table
     if args.reads_rows:
         policy = policies("level") if is_usual else policy
-        if policy.number == "mean" or policy.factor == "mode":
+        if policy.number in ("mean", "pca") or policy.factor == "mode":
             raise Misused(
-                "--impute mean and mode are for models of numbers; leave such rows out with "
+                "--impute mean, pca and mode are for models of numbers; leave such rows out with "
                 "--drop-na, or make a level of missing categories with --impute level"
             )
         return Data(args.data, settled(table, policy))
+    if policy.number == "pca":
+        raise Misused("--impute pca is for a fit; new individuals take --impute mean, of the fit")
     if is_named and names is not None:
         is_filled = policy.number == "mean"
         table = matched(table, names, "keep" if is_filled else policy, args.data)

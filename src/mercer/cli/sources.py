@@ -34,6 +34,8 @@ from mercer.kernels.tables import columns_read
 from mercer.spelling import advice
 
 STDIN = "-"
+OF_NUMBERS, OF_FACTORS = ("mean", "pca"), ("mode", "level")
+"""What is put for a missing number, and for a missing category."""
 COPIED = 2**20
 """Bytes of the standard input taken at a time."""
 
@@ -248,10 +250,13 @@ def missing_of(args: Namespace) -> str | dict[str, str]:
     if getattr(args, "missing", None) is not None or args.drop_na:
         return "drop" if args.drop_na else str(args.missing)
     words = sorted(set(args.impute))
-    if words == ["level", "mode"] or len(words) == 3:
+    numbers, factors = ([w for w in words if w in known] for known in (OF_NUMBERS, OF_FACTORS))
+    if len(factors) == 2:
         raise Misused("--impute: a missing category is a level or the most frequent one, not both")
-    if len(words) == 2:
-        return {"number": "mean", "factor": next(word for word in words if word != "mean")}
+    if len(numbers) == 2:
+        raise Misused("--impute: a missing number is a mean or by principal axes, not both")
+    if numbers and factors:
+        return {"number": numbers[0], "factor": factors[0]}
     if words:
         return str(words[0])
     return "error" if args.strict else dict(USUAL)

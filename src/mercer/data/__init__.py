@@ -4,6 +4,7 @@ from mercer.data.annotated import annotate as annotate
 from mercer.data.annotated import from_anndata as from_anndata
 from mercer.data.fasta import Sequences as Sequences
 from mercer.data.graphs import Edges as Edges
+from mercer.data.imputation import impute as impute
 from mercer.data.matrices import SquareMatrix as SquareMatrix
 from mercer.data.missing import settled as settled
 from mercer.data.mixed import rows as rows

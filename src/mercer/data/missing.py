@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from mercer.check import Array
+from mercer.data.imputation import AXES, impute
 from mercer.data.table import Role, Table, as_labels, frozen, listed
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 
@@ -19,7 +20,7 @@ Missing: TypeAlias = str | Mapping[str, str]
 LEVEL = "(missing)"
 """The level that stands for all categories that are missing."""
 
-NUMBERS = ("error", "drop", "mean", "keep")
+NUMBERS = ("error", "drop", "mean", "pca", "keep")
 FACTORS = ("error", "drop", "mode", "level", "keep")
 
 
@@ -35,6 +36,7 @@ WORDS = {
     "error": POINTS_ONLY,
     "drop": Policies("drop", "drop"),
     "mean": Policies("mean", "keep"),
+    "pca": Policies("pca", "keep"),
     "mode": Policies("error", "mode"),
     "level": Policies("error", "level"),
     "keep": Policies("keep", "keep"),
@@ -70,7 +72,8 @@ def settled(table: Table, missing: Missing | Policies = "error") -> Table:
     """Return a table whose missing numbers and categories were treated as asked.
 
     ``"error"`` counts missing numbers and names their columns; ``"drop"`` leaves out the rows that
-    lack a number or a category; ``"mean"`` puts the mean of the column for a number; ``"mode"``
+    lack a number or a category; ``"mean"`` puts the mean of the column for a number, ``"pca"``
+    what two principal axes of the active columns say of it (`mercer.data.impute`); ``"mode"``
     puts the most frequent category of the column (of several the first in the alphabet);
     ``"level"`` makes a level of their own of missing categories; ``"keep"`` leaves NaN and None,
     which kernels refuse. A word that speaks of numbers alone leaves categories as they are, for
@@ -101,8 +104,8 @@ def settled(table: Table, missing: Missing | Policies = "error") -> Table:
         lost = np.column_stack(list(gaps.values()))
         raise _missing(list(gaps), lost, table, OF_CATEGORIES)
     table = _dropped(table, holes, gaps, asked)
-    if asked.number == "mean" and holes.any():
-        table = _with_means(table)
+    if asked.number in ("mean", "pca") and holes.any():
+        table = _with_numbers(table, asked.number)
     if asked.factor in ("mode", "level") and gaps:
         table = _with_labels(table, list(gaps), asked.factor)
     return table
@@ -191,21 +194,32 @@ def _dropped(table: Table, holes: Array, gaps: Mapping[str, Array], asked: Polic
     return replace(table.picked(kept), notes=(*table.notes, note))
 
 
-def _with_means(table: Table) -> Table:
-    holes = np.isnan(table.numbers)
-    empty = [name for name, h in zip(_numeric_names(table), holes.T, strict=True) if h.all()]
+def _with_numbers(table: Table, policy: str) -> Table:
+    """Put the mean of the column, or what principal axes say, where a number is missing.
+
+    Axes are those of active columns; supplementary ones take their means.
+    """
+    holes, names = np.isnan(table.numbers), _numeric_names(table)
+    empty = [name for name, h in zip(names, holes.T, strict=True) if h.all()]
     if empty:
         raise InvalidInput(
             f"column {listed(empty)} has no number at all, hence no mean; "
             "make it supplementary by its role, or leave it out of the file"
         )
-    means = np.nanmean(table.numbers, axis=0)
-    note = f"{int(holes.sum())} missing numbers replaced by the mean of their column"
-    numbers = frozen(np.where(holes, means, table.numbers))
-    named = zip(_numeric_names(table), holes.T, strict=True)
-    masks = {name: frozen(mask.copy()) for name, mask in named if mask.any()}
+    numbers = np.where(holes, np.nanmean(table.numbers, axis=0), table.numbers)
+    how = "the mean of their column"
+    if policy == "pca":
+        active = np.array([j for j, name in enumerate(names) if name in table.active], dtype=int)
+        known = ~holes[:, active].all(axis=1)  # of a row without any number axes say nothing
+        cells = np.ix_(np.flatnonzero(known), active)
+        part = table.numbers[cells]
+        count = min(AXES, max(min(len(part) - 2, len(active) - 1), 0))
+        numbers[cells] = impute(part, count).values
+        how = f"what {count} principal axes say of them"
+    note = f"{int(holes.sum())} missing numbers replaced by {how}"
+    masks = {n: frozen(m.copy()) for n, m in zip(names, holes.T, strict=True) if m.any()}
     imputed = {**table.imputed, **masks}
-    return replace(table, numbers=numbers, notes=(*table.notes, note), imputed=imputed)
+    return replace(table, numbers=frozen(numbers), notes=(*table.notes, note), imputed=imputed)
 
 
 def _with_labels(table: Table, names: list[str], policy: str) -> Table:

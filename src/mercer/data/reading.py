@@ -89,7 +89,7 @@ def read(
         The roles of columns by name: number, factor, identifier, date, text. Others are guessed.
     supplementary : names
         Columns of numbers that are not part of the points.
-    missing : {"error", "drop", "mean", "mode", "level", "keep"}, or a mapping
+    missing : {"error", "drop", "mean", "pca", "mode", "level", "keep"}, or a mapping
         What to do where a number or a category is missing: see `mercer.data.settled`. Of numbers
         and factors each its own: ``{"number": "mean", "factor": "level"}``.
     memory, ratio : numbers

@@ -9,7 +9,7 @@ import numpy as np
 
 from mercer.check import number
 from mercer.dimension.horn import parallel_analysis
-from mercer.dimension.rules import Choice, by_kaiser, by_scree, by_share
+from mercer.dimension.rules import Choice, by_cross_validation, by_kaiser, by_scree, by_share
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.planning import flops, plan
@@ -19,7 +19,7 @@ from mercer.settings import LEVEL, RandomState
 UNASKED, PATIENCE = 199, 60.0
 """Permutations of Horn's test where no number is asked for, and the seconds that they may take."""
 
-Rule = Literal["inertia", "kaiser", "scree", "horn"]
+Rule = Literal["inertia", "kaiser", "scree", "horn", "cross-validation"]
 
 
 @overload
@@ -69,9 +69,11 @@ def choose_dimension(
         Its ``inertias_`` and ``inertia_`` are read; by Kaiser's rule ``standardize`` and
         ``n_features_in_`` too, or the number of individuals with a weight where there is a
         ``kernel_``; by Horn's what `parallel_analysis` reads.
-    rule : {"inertia", "kaiser", "scree", "horn", "all"}
+    rule : {"inertia", "kaiser", "scree", "horn", "cross-validation", "all"}
         A share of the inertia (`by_share`), Kaiser's mean (`by_kaiser`), Cattell's scree test
         (`by_scree`), Horn's `parallel_analysis`, or a mapping of each of these names to its choice.
+        "cross-validation" (`by_cross_validation`) asks how well held-out cells come back, and is
+        for a `PCA`, whose table has cells; it is not among "all".
     share : float
         The share of the inertia to carry.
     level, permutations, random_state, threads, progress
@@ -106,10 +108,13 @@ def choose_dimension(
         "scree": lambda: by_scree(inertias, total),
         "horn": horn,
     }
+    if rule == "cross-validation":
+        return by_cross_validation(inertias, total, *_cells_of(model))
     if rule == "all":
         return {name: _or_why_not(name, choice) for name, choice in rules.items()}
     if rule not in rules:
-        raise InvalidParameter(f"rule must be one of {', '.join(rules)} or all, found {rule!r}")
+        names = ", ".join((*rules, "cross-validation"))
+        raise InvalidParameter(f"rule must be one of {names} or all, found {rule!r}")
     return rules[rule]()
 
 
@@ -146,6 +151,20 @@ def _inertias(model: Any) -> tuple[np.ndarray[Any, Any], float]:
             f"{type(model).__name__} has no inertias_ and inertia_: pass a fitted PCA or KernelPCA"
         )
     return np.asarray(inertias, dtype=np.float64), float(total)
+
+
+def _cells_of(model: Any) -> tuple[int, int]:
+    """Return how many individuals with a weight and how many columns a table of cells has."""
+    weights = getattr(model, "weights_", None)
+    if getattr(model, "kernel_", None) is not None or weights is None:
+        raise InvalidInput(
+            f"cross-validation holds out cells of a table, which {type(model).__name__} has not: "
+            "pass a PCA, or take rule='horn'"
+        )
+    n, p = int(np.sum(weights > 0)), _axes_there_can_be(model)
+    if min(n - 1, p) < 2:
+        raise InvalidInput(f"cross-validation needs 3 individuals and 2 columns, found {n} and {p}")
+    return n, p
 
 
 def _axes_there_can_be(model: Any) -> int:

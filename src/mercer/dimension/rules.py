@@ -66,6 +66,13 @@ class ScreeChoice(Choice):
     second_differences: Array
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValidationChoice(Choice):
+    """A choice by cross-validation; ``errors`` are those of 0, 1, 2, … axes."""
+
+    errors: Array
+
+
 def by_share(inertias: Array, total: float, share: float = 0.95) -> ShareChoice:
     r"""Keep the fewest axes that carry a share q of the inertia.
 
@@ -157,6 +164,42 @@ def by_scree(inertias: Array, total: float) -> ScreeChoice:
     rest = "" if is_decided else ", and no more axes were computed"
     evidence = f"{'' if is_decided else 'at least '}{axes(kept)}: {found}{rest}"
     return ScreeChoice("scree", kept, evidence, is_decided, first, second)
+
+
+def by_cross_validation(inertias: Array, total: float, n: int, p: int) -> CrossValidationChoice:
+    r"""Keep the axes that would best bring back a cell of the table that is held out.
+
+    .. math:: \mathrm{GCV}(q) = \frac{np \cdot n \sum_{k > q} \lambda_k}
+        {\big((n - 1 - q)(p - q)\big)^2}
+
+    is the mean squared error of cells left out one at a time, each with the mean influence of all
+    on its own fit (Craven and Wahba): what q axes leave of the np cells of n individuals and p
+    columns, and (n - 1 - q)(p - q) cells that neither means nor axes account for. The q with the
+    least is kept, 0 among them. Unlike a share of the inertia it does not fall for ever.
+
+    >>> choice = by_cross_validation(np.array([6.0, 1.0, 0.9, 0.8]), 8.7, 20, 4)
+    >>> choice.n_components, choice.errors.round(3)
+    (1, array([2.41 , 1.481, 2.353, 5.   ]))
+
+    Josse & Husson, Computational Statistics & Data Analysis 56 (2012) 1869-1879.
+    """
+    most = min(n - 2, p - 1, len(inertias))
+    counts = np.arange(most + 1)
+    left = np.maximum(total - np.concatenate([[0.0], np.cumsum(inertias[:most])]), 0.0)
+    free = (n - 1.0 - counts) * (p - counts)
+    errors = n * p * (n * left) / free**2
+    floor = ROUNDING * float(errors[0]) if len(errors) else 0.0
+    kept = int(np.argmax(errors <= float(np.min(errors)) + floor)) if len(errors) else 0
+    is_last = kept == most and most < min(n - 2, p - 1)
+    is_decided = not is_last or is_complete(inertias, total)
+    named = axes(kept) if kept else "no axis"
+    if is_decided:
+        verb = "brings" if kept == 1 else "bring"
+        evidence = f"{named} {verb} back a cell held out with the least error, {errors[kept]:.4g}"
+        evidence += f" (none: {errors[0]:.4g})" if kept else ""
+    else:
+        evidence = f"at least {named}: the error still falls with the last axis computed"
+    return CrossValidationChoice("cross-validation", kept, evidence, is_decided, errors)
 
 
 def is_complete(inertias: Array, total: float) -> bool:

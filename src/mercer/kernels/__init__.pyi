@@ -1,3 +1,4 @@
+from mercer.compare.bandwidth import align_bandwidth as align_bandwidth
 from mercer.kernels.abundances import Aitchison as Aitchison
 from mercer.kernels.abundances import BrayCurtis as BrayCurtis
 from mercer.kernels.abundances import ChiSquare as ChiSquare
@@ -14,6 +15,7 @@ from mercer.kernels.base import Kind as Kind
 from mercer.kernels.base import value as value
 from mercer.kernels.contract import KernelCheck as KernelCheck
 from mercer.kernels.contract import check_kernel as check_kernel
+from mercer.kernels.corrections import correct_similarities as correct_similarities
 from mercer.kernels.definite import Verdict as Verdict
 from mercer.kernels.definite import Witness as Witness
 from mercer.kernels.definite import factor as factor

@@ -12,15 +12,16 @@ import numpy as np
 from mercer.check import Array, Points, as_numpy, number, numbers, vectors
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel
-from mercer.kernels.metric import median_distance, sampled
+from mercer.kernels.metric import DISTANCE_RULES, sampled, typical_distance
 from mercer.kernels.pairs import LARGEST_SQUARE, Scale, Table, multiply_scales
 from mercer.points import SparseRows, as_points
 
 Bandwidth: TypeAlias = float | tuple[float, ...] | str
 """A length, one length for each coordinate, or the rule that finds it from data."""
 
-RULES = ("median", "scale")
-"""Rules for a bandwidth: the median distance; √(p·variance/2), scikit-learn's gamma="scale"."""
+RULES = (*DISTANCE_RULES, "scale")
+"""Rules for a bandwidth: by distances (`typical_distance`) of at most 1 000 points; or
+√(p·variance/2), scikit-learn's gamma="scale"."""
 
 
 LENGTHS = dict.fromkeys(("length_scale", "lengthscale", "sigma"), "bandwidth")
@@ -114,8 +115,8 @@ class Metric(Kernel):
         given = as_points(x, "x")
         if isinstance(given, SparseRows):
             bandwidth = self._of_sparse(given)
-        elif self.bandwidth == "median":
-            bandwidth = self._median(sampled(given))
+        elif self.bandwidth in DISTANCE_RULES:
+            bandwidth = self._by_distances(sampled(given))
         else:
             bandwidth = positive_scale(as_numpy(vectors(given)))
         if bandwidth == np.inf:
@@ -127,13 +128,13 @@ class Metric(Kernel):
 
     def _of_sparse(self, x: SparseRows) -> float:
         """Return the bandwidth of sparse rows by the rule."""
-        if self.bandwidth == "median":
+        if self.bandwidth in DISTANCE_RULES:
             squares = Table(sampled(x)).distance(self.norm) ** 2
-            return median_distance(squares, type(self).__name__)
+            return typical_distance(squares, str(self.bandwidth), type(self).__name__)
         return deviation_scale(x.matrix.data, int(np.prod(x.shape)), x.shape[1])
 
-    def _median(self, points: Points) -> float:
-        """Return the median distance of rows, which may be finite where the largest is not."""
+    def _by_distances(self, points: Points) -> float:
+        """Return a typical distance of rows, which may be finite where the largest is not."""
         rows = vectors(points)
         largest = float(np.max(np.abs(as_numpy(rows)), initial=0.0))
         # A distance is at most the sum over real coordinates of twice the largest of them.
@@ -145,7 +146,8 @@ class Metric(Kernel):
         if most == np.inf:
             return most
         shares = (distances / most) ** 2  # of the largest: so that squares do not overflow
-        return unit * (most * median_distance(shares, type(self).__name__))
+        found = typical_distance(shares, str(self.bandwidth), type(self).__name__)
+        return unit * (most * found)
 
 
 def positive_scale(rows: Array) -> float:
