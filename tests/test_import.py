@@ -55,6 +55,15 @@ def test_a_kernel_does_not_load_scikit_learn_nor_its_like() -> None:
         assert heavy not in loaded
 
 
+def test_a_page_is_written_without_a_drawing_library(tmp_path: Path) -> None:
+    # Loading one takes longer than everything that a page needs.
+    page = tmp_path / "page.html"
+    make = f"mercer.report(mercer.PCA(2).fit(mercer.datasets.iris()), {str(page)!r}, choices={{}})"
+    loaded = loaded_after(make)
+    assert "<svg" in page.read_text(encoding="utf-8")
+    assert not {"matplotlib", "plotly"} & set(loaded)
+
+
 def test_every_extra_is_used_and_known_to_the_doctor() -> None:
     root = Path(mercer.__file__).parent
     stated = tomllib.loads((root.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))

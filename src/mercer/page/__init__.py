@@ -6,8 +6,8 @@ nothing needs to be registered. Studies of mercer have theirs: ``stability_secti
 ``jackknife_section``, ``path_section``, ``importance_section`` and ``preimage_section``.
 
 The pictures that a model has by itself are listed in ``panels.py``. All pictures are described by
-`mercer.pictures` and drawn twice: on the screen by the scripts in ``assets``, on paper and without
-scripts by matplotlib.
+`mercer.pictures` and drawn twice, in one look: on the screen by the scripts in ``assets``, for
+readers without scripts as SVG that needs no library.
 """
 
 from mercer.page.reproduce import Reading as Reading

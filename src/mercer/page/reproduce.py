@@ -21,7 +21,7 @@ from mercer.kernels.base import Kernel
 from mercer.page.subject import Subject
 from mercer.page.text import clean
 
-LIBRARIES = ("mercer", "numpy", "scipy", "scikit-learn", "matplotlib")
+LIBRARIES = ("mercer", "numpy", "scipy", "scikit-learn")
 
 LONGEST_COMMAND = 2_000
 """Characters of a command that a page shows."""

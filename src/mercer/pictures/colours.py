@@ -26,9 +26,15 @@ MARKERS = ("circle", "square", "triangle", "diamond", "cross")
 """Groups beyond the eighth repeat colours with another marker."""
 
 BLUE, ORANGE, GREEN, RED = PALETTE[:4]
-INK = "#333333"
+INK = "#1C2330"
 GREY = "#8A8A8A"
 PALE = "#D4D4D4"
+
+FONT = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif"
+"""The font of every picture of a page, as of its text."""
+
+QUIET, FRAME, GRID, ZERO = "#566072", "#D9DEE6", "#EEF1F5", "#9AA5B4"
+"""Of ticks and secondary words, of frames, of lines at ticks, and of lines through the origin."""
 
 MISSING = "missing"
 
@@ -109,14 +115,24 @@ def hexes(scale: Scale) -> tuple[str, ...]:
     >>> hexes(Scale(np.array([0.0, 1.0, np.nan])))
     ('#00224e', '#fee838', '#8a8a8a')
     """
+    found = rgb_of(scale, np.ravel(scale.values))
+    return tuple(f"#{r:02x}{g:02x}{b:02x}" for r, g, b in found.tolist())
+
+
+def rgb_of(scale: Scale, values: Array) -> Array:
+    """Return red, green and blue of some numbers of a scale, grey where one is missing.
+
+    >>> rgb_of(Scale(np.array([0.0, 1.0])), np.array([0.0])).tolist()
+    [[0, 34, 78]]
+    """
     low, high = scale.limits
     stops = np.array([[int(s[i : i + 2], 16) for i in (1, 3, 5)] for s in scale.stops], float)
-    place = np.clip((np.ravel(scale.values) - low) / (high - low), 0.0, 1.0) * (len(stops) - 1)
+    place = np.clip((values - low) / (high - low), 0.0, 1.0) * (len(stops) - 1)
     known = np.isfinite(place)
     rgb = [np.interp(np.where(known, place, 0.0), np.arange(len(stops)), c) for c in stops.T]
-    found = np.round(np.column_stack(rgb)).astype(int)
+    found: Array = np.round(np.stack(rgb, axis=-1)).astype(int)
     found[~known] = [int(GREY[i : i + 2], 16) for i in (1, 3, 5)]
-    return tuple(f"#{r:02x}{g:02x}{b:02x}" for r, g, b in found.tolist())
+    return found
 
 
 def legible(colour: str) -> str:
