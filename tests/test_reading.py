@@ -245,9 +245,9 @@ def test_an_outlier_is_found_and_projected_after_a_fit_without_it() -> None:
     x[7] = 40.0
     pairs: list[tuple[Any, Any]] = [
         (mc.PCA(2).fit(x), mc.PCA(2)),
-        (
-            mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(x),
-            mc.KernelPCA(2, kernel=mc.Gaussian("median")),
+        (  # a kernel of bounded values gives a far point an axis of its own, not a large distance
+            mc.KernelPCA(6, kernel=mc.Gaussian("median")).fit(x),
+            mc.KernelPCA(6, kernel=mc.Gaussian("median")),
         ),
     ]
     for model, refit in pairs:
@@ -282,9 +282,34 @@ def test_outliers_have_three_measures() -> None:
         "axis",
         "distance",
         "plane_distance",
+        "p_value",
         "is_outlier",
     ]
-    assert repr(mc.PCA(2).fit(X).outliers(50.0)).startswith("Outliers: none\n")
+    assert repr(mc.PCA(2).fit(X).outliers(1e-9)).startswith("Outliers: none\n")
+
+
+def test_outliers_have_the_rate_that_is_stated() -> None:
+    # Of 300 normal tables about 5 % show any; a fifth of all individuals were called outliers.
+    rng = np.random.default_rng(0)
+    tables = [rng.standard_normal((60, 6)) for _ in range(300)]
+    shown = sum(len(mc.PCA(3).fit(x).outliers().rows) > 0 for x in tables)
+    assert 4 <= shown <= 25  # the central 99 % of the binomial law of 15 in 300
+    for model in (
+        mc.KernelPCA(10, kernel=mc.Gaussian("median")).fit(mc.datasets.iris()),
+        mc.PCA(standardize=True).fit(mc.datasets.swiss()),
+    ):
+        assert len(model.outliers().rows) <= 2
+
+
+def test_outliers_are_named_with_the_reason() -> None:
+    x = np.vstack([X, X.mean(axis=0) + 9.0 * X.std(axis=0)])
+    found = mc.PCA(2, standardize=True).fit(x).outliers()
+    assert found.rows.tolist() == [len(X)]
+    share = found.contributions[-1].max()
+    assert found.reasons == (f"{100 * share:.2g} % of axis 1",)
+    assert found.p_values[-1] < 1e-3
+    with pytest.raises(mc.InvalidParameter, match="level is a significance level"):
+        mc.PCA(2).fit(X).outliers(3.0)
 
 
 @pytest.mark.parametrize("rows", [[50], [-1], [1.5]])

@@ -28,7 +28,7 @@ from mercer.spectrum.budget import machine_bytes, readable
 NEEDED = ("numpy", "scipy", "scikit-learn", "narwhals", "array-api-compat", "threadpoolctl")
 EXTRAS = {
     "plot": ("matplotlib", "plotly"),
-    "report": ("jinja2", "matplotlib"),
+    "report": ("jinja2",),
     "io": ("h5py", "pyarrow"),
     "fast": ("numba",),
 }

@@ -23,6 +23,9 @@ from mercer.settings import CONFIDENCE
 NOWHERE = 1e-9
 """A distance to the axes below this share of the largest to the barycentre is none."""
 
+TOLD = 5
+"""Outliers that a note names with the reason."""
+
 NAMED = 40
 """Ellipses that could not be drawn are named up to so many letters each."""
 
@@ -384,8 +387,8 @@ def outliers(
     --------
     >>> from mercer import PCA, datasets
     >>> panel = outliers.describe(PCA(5, standardize=True).fit(datasets.decathlon()))
-    >>> panel.y.title, panel.of_kind(Labels)[0].texts[0]
-    ('distance to the axes', 'Karpov')
+    >>> panel.y.title, panel.notes[0][:22]
+    ('distance to the axes', 'No individual stands a')
     """
     found: Outliers = values.outliers() if is_model(values) else values
     read = found.individuals
@@ -396,19 +399,14 @@ def outliers(
         away = read.distances * np.sqrt(np.maximum(1.0 - np.nan_to_num(plane.quality()), 0.0))
     at = np.column_stack([read.distances, away])
     shown = np.arange(len(at)) if rows is None else np.asarray(rows, int)
-    apart = found.rows[np.argsort(-np.hypot(*at[found.rows].T), kind="stable")]
-    apart = apart[np.isin(apart, shown)]
+    apart = found.rows[np.isin(found.rows, shown)]
     ids = linked(read.labels, apart)
     marks: list[Mark] = [*clouds(at, coloured(colour, len(at)), read.labels, rows=shown)]
     x, y = at[apart].T
     marks.append(Points(x, y, colour=RED, is_hollow=True, size=10.0, names=ids.names, ids=ids))
     inks = (INK,) * len(apart)
     marks.append(Labels(x, y, ids.names, inks, most=labels, ids=ids))
-    count, much = len(found.rows), f"by more than {found.deviations:g} standard deviations"
-    who = (
-        f"the {count} individual{'' if count == 1 else 's'} whose distance or contribution exceeds"
-    )
-    said = f"Ringed: {who} the mean {much}." if count else f"None exceeds the mean {much}."
+    said = _of_outliers(found)
     return Panel(
         tuple(marks),
         Axis("distance to the barycentre", spanned(at[:, 0], np.zeros(1))),
@@ -416,3 +414,14 @@ def outliers(
         title=title,
         notes=(said,),
     )
+
+
+def _of_outliers(found: Outliers) -> str:
+    """Return who stands apart and why, or that nobody does, with the rate of the rule."""
+    rate = f"of clouds of a normal law {100 * found.level:g} % would show any"
+    names = found.individuals.labels[found.rows]
+    if not len(names):
+        return f"No individual stands apart: none is farther out than chance allows ({rate})."
+    why = [f"{str(n)[:NAMED]} ({r})" for n, r in zip(names, found.reasons, strict=True)]
+    more = f" and {len(why) - TOLD} more" if len(why) > TOLD else ""
+    return f"Ringed, farther out than chance allows ({rate}): {', '.join(why[:TOLD])}{more}."

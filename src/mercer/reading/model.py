@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from mercer.check import Array, number, real_array, whole
+from mercer.check import Array, real_array, whole
 from mercer.data.tidy import columns_of, frozen, library_of, row_names
 from mercer.display import forget, warn
 from mercer.errors import ConstantColumns, InvalidInput, NotAvailable, ReadingWarning
@@ -23,6 +23,7 @@ from mercer.reading.values import (
     correlations,
     scatters,
 )
+from mercer.settings import LEVEL, level_of
 from mercer.spectrum import Spectrum
 
 
@@ -281,14 +282,13 @@ class Readable:
             )
         return [p for p, w in zip(pairs, has_weight, strict=True) if w], members[:, has_weight]
 
-    def outliers(self, deviations: float = 3.0) -> Outliers:
+    def outliers(self, level: float = LEVEL) -> Outliers:
         """Return the individuals that stand apart on the axes, or away from them.
 
-        An outlier exceeds the mean of all individuals by more than so many standard deviations in
-        its contribution to an axis, its distance to the barycentre, or its distance to the space
-        of the axes.
+        An outlier's contribution to an axis, distance to the barycentre or distance to the space
+        of the axes is so large that, of normal clouds, a share of at most ``level`` would show any.
         """
-        return Outliers(self.individuals_, number(deviations, "deviations", above=0.0))
+        return Outliers(self.individuals_, level_of(level))
 
     def without(self, rows: Iterable[int] | int) -> Any:
         """Return the model fitted without some rows, which are projected as supplementary.
