@@ -58,6 +58,17 @@ class Visit:
         self.messages.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
+    def unfold(self) -> None:
+        """Open all details, and wait until what they hold is drawn."""
+        self.page.evaluate(
+            """async () => {
+                for (const one of document.querySelectorAll("details")) one.open = true;
+                const isFolded = (picture) => !(picture.width > 0);
+                const frame = () => new Promise(requestAnimationFrame);
+                while (Object.values(mercer.pictures).some(isFolded)) await frame();
+            }"""
+        )
+
     def texts(self, selector: str) -> list[str]:
         found: list[str] = self.page.locator(selector).all_text_contents()
         return found
@@ -67,7 +78,7 @@ TOOLBARS = """[...document.querySelectorAll(".live .toolbar")].map((bar) =>
     [...bar.querySelectorAll("button")].map((button) => button.title))"""
 """The titles of the buttons of each picture of a page."""
 
-SAVING = {"Reset the view", "Save as PNG", "Save as SVG"}
+SAVING = {"Reset the view", "Save as PNG", "Save as SVG", "Save as PDF"}
 VIEWING = SAVING | {"Zoom by dragging", "Move by dragging", "Zoom in", "Zoom out"}
 SELECTING = VIEWING | {"Select by dragging", "Lasso by dragging"}
 

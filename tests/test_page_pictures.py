@@ -245,6 +245,6 @@ def test_a_variable_is_ringed_in_every_picture(browser: Any, tmp_path: Path) -> 
         seen.ask("mercer.page.point(6, 'variables')")
         rings = """["circle", "contributions-1", "contributions-2", "plane-1-2"].map((name) =>
             document.querySelectorAll(`#figure-${name} .ring`).length)"""
-        assert seen.ask(rings) == [1, 1, 1, 0]
+        assert seen.ask(rings) == [1, 1, 1, 1]
         assert seen.texts("#card strong") == [model.variables_.names[6]]
         assert seen.messages == []

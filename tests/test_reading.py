@@ -308,7 +308,7 @@ def test_outliers_are_named_with_the_reason() -> None:
     share = found.contributions[-1].max()
     assert found.reasons == (f"{100 * share:.2g} % of axis 1",)
     assert found.p_values[-1] < 1e-3
-    with pytest.raises(mc.InvalidParameter, match="level is a significance level"):
+    with pytest.raises(mc.errors.InvalidParameter, match="level is a significance level"):
         mc.PCA(2).fit(X).outliers(3.0)
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 import shlex
+import warnings
 from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from mercer.page.reproduce import called
 from mercer.page.text import LONGEST, clean, embedded, packed
 from mercer.page.write import rendered
 from mercer.pictures.crowds import density
-from mercer.pictures.scene import Field, Lines, Panel, Points
+from mercer.pictures.scene import Arrows, Field, Lines, Panel, Points
 from tests.hostile import HOSTILE
 
 Value = dict[str, Any]
@@ -69,13 +70,58 @@ def value(athletes: tuple[mc.PCA, Table]) -> Value:
     return describe(model, table=table, choices={"horn": horn})
 
 
-def test_the_result_is_said_in_one_breath(value: Value) -> None:
+def test_the_result_is_said_in_plain_words(value: Value) -> None:
     assert value["sentences"] == [
         "41 individuals, principal component analysis, standardised.",
-        "1 dimension carries 33 % of the inertia; Horn keeps 1 (p = 0.025).",
-        value["sentences"][2],
+        "The map of the first two axes shows 50 % of the differences between individuals.",
+        "One axis is more than chance: 39 tables with shuffled columns had a smaller one "
+        "(p = 0.025).",
     ]
-    assert re.fullmatch(r"Eigenvalues exact to \de-1\d of the largest\.", value["sentences"][2])
+    page = rendered(value)
+    exact = re.search(r"Eigenvalues exact to .*?\de-1\d.*? of the largest\.", page)
+    assert exact is not None
+    assert exact.start() > page.index("<h2>Reproduce</h2>")  # numerical exactness is at the foot
+
+
+def test_a_page_is_ordered_by_what_a_reader_wants(value: Value) -> None:
+    page = rendered(value)
+    order = ("summary", "maps", "axes", "groups", "dimension", "outliers", "data", "reproduce")
+    places = [page.index(f'id="{name}"') for name in order]
+    assert places == sorted(places)
+    assert re.findall(r'<a href="#([a-z]+)"', page) == list(order)  # the contents
+
+
+def test_a_page_of_an_analysis_has_both_maps_and_says_what_to_doubt() -> None:
+    made = mc.analyse(iris(), random_state=0)
+    found = describe(made, choices={})
+    assert list(found["panels"])[:2] == ["plane-1-2", "curved"]
+    assert made.sentence in found["sentences"][0]
+    assert made.adds in found["sentences"]
+    curved = found["curved"]
+    assert made.curved is not None
+    F = made.curved.individuals_.coordinates
+    np.testing.assert_allclose(np.transpose(curved["coordinates"]), F[:, : PAGE.axes])
+    assert curved["axes"][0].startswith("Dim 1 (")
+    marks = read_back(found)["panels"]["curved"]["panels"][0]["marks"]
+    linked = [
+        i for m in marks if m["mark"] == "points" and m["of"] == "individuals" for i in m["ids"]
+    ]
+    assert sorted(linked) == list(range(150))
+    alone = describe(made.model, table=iris(), choices={})
+    assert "curved" not in alone["panels"]
+    assert alone["curved"] is None
+
+
+def test_a_doubt_is_said_where_it_is_seen() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mc.errors.ReadingWarning)
+        made = mc.analyse(decathlon(), random_state=0)
+    found = describe(made, choices={})
+    here = [d.text for d in made.doubts if d.map == "curved"]
+    assert here
+    caption = " ".join(found["panels"]["curved"].notes)
+    assert all(text[1:40] in caption for text in here)
+    assert not any(text[1:40] in remark for text in here for remark in found["remarks"])
 
 
 def test_a_kernel_is_said_with_the_rule_that_found_its_bandwidth() -> None:
@@ -139,21 +185,6 @@ def test_individuals_of_another_model_are_not_linked(athletes: Any) -> None:
     assert len(marks["other"]["names"]) == 150
 
 
-def test_ellipses_of_any_axes_follow_from_what_the_page_holds(value: Value, athletes: Any) -> None:
-    # Mean, covariance and radius of each level on all axes: those of two axes make their ellipse.
-    model, table = athletes
-    factor = next(c for c in read_back(value)["individuals"]["colours"] if "levels" in c)
-    panel = mc.pictures.individuals.describe(
-        model, axes=(2, 4), colour=table.colour, ellipses="concentration"
-    )
-    for level, line in enumerate(m for m in panel.marks if isinstance(m, Lines)):
-        mean = np.array(factor["ellipses"]["means"][level])[[1, 3]]
-        S = np.reshape(factor["ellipses"]["covariances"][level], (5, 5))[np.ix_([1, 3], [1, 3])]
-        gaps = np.column_stack([line.x, line.y]) - mean
-        radii2 = np.einsum("ij,jk,ik->i", gaps, np.linalg.inv(S), gaps)
-        np.testing.assert_allclose(radii2, factor["ellipses"]["radii2"][level], rtol=1e-4)
-
-
 def test_indicators_that_scripts_compute_are_those_of_the_model(
     value: Value, athletes: Any
 ) -> None:
@@ -170,11 +201,20 @@ def test_tables_hold_what_the_model_holds(value: Value, athletes: Any) -> None:
     sheets = value["sheets"]
     rows = {row[0]: row[1:] for row in sheets["variables"]["rows"]}
     np.testing.assert_allclose(rows["100m"][:3], model.variables_.correlations[0, :3], rtol=1e-5)
-    np.testing.assert_allclose(rows["100m"][3:], model.variables_.contributions[0, :3], rtol=1e-5)
+    np.testing.assert_allclose(rows["100m"][3:6], model.variables_.cos2[0, :3], rtol=1e-4)
+    np.testing.assert_allclose(rows["100m"][6:], model.variables_.contributions[0, :3], rtol=1e-5)
+    passive = {row[0]: row[1:] for row in sheets["supplementary variables"]["rows"]}
+    assert set(passive) == {"Rank", "Points"}
+    levels = {row[0]: row[1:] for row in sheets["supplementary categories"]["rows"]}
+    beside = {"c": decathlon().column("Competition").values}
+    categories = model.supplementary(categories=beside).categories
+    at = categories.levels.index("Decastar")
+    np.testing.assert_allclose(levels["Decastar"][:3], categories.coordinates[at, :3], rtol=1e-5)
+    np.testing.assert_allclose(levels["Decastar"][6:], categories.v_test[at, :3], rtol=1e-5)
     first = sheets["axes"]["rows"][0]
     assert first[1] == pytest.approx(model.inertias_[0], rel=1e-5)
     assert first[2] == pytest.approx(model.explained_variance_ratio_[0], rel=1e-5)
-    roles = {row[0]: row[2] for row in sheets["columns"]["rows"]}
+    roles = {row[0]: row[2] for row in sheets["roles"]["rows"]}
     assert roles["name"] == "names of rows"
     assert roles["Rank"] == roles["Competition"] == "supplementary"
     assert roles["100m"] == "active"
@@ -461,3 +501,38 @@ def test_formulas_hold_the_numbers_and_brackets_of_the_kernel() -> None:
     )
     assert text == "k(x,y)=(⟨x,y⟩+1)·⟨x,y⟩"
     assert mathml(mc.FromFunction(lambda a, b: 1.0)) is None
+
+
+def test_every_column_can_colour_and_so_can_the_classes(value: Value) -> None:
+    names = [colour["name"] for colour in value["individuals"]["colours"]]
+    assert set(decathlon().active) | {"Rank", "Points", "Competition", "class"} == set(names)
+
+
+def test_classes_are_described_by_what_sets_them_apart() -> None:
+    found = describe(mc.PCA(2, standardize=True).fit(iris()), table=iris(), choices={})
+    rows = found["sheets"]["classes"]["rows"]
+    sizes = mc.cluster(mc.PCA(2, standardize=True).fit(iris())).sizes.tolist()
+    assert [row[1] for row in rows] == sizes
+    assert "Species = setosa (100 % of it)" in rows[0][2]
+    assert found["groups"]["sentences"][0].startswith("On the first 2 axes individuals form")
+
+
+def test_the_family_has_its_points_on_the_map_and_its_method_in_the_title(tmp_path: Path) -> None:
+    answers = {
+        "size": np.array(["small", "large", "large", "small", "small", "large"], object),
+        "shape": np.array(["round", "long", "long", "long", "round", "round"], object),
+    }
+    multiple = describe(mc.MCA().fit(answers), choices={})
+    assert multiple["title"] == "Multiple correspondence analysis"
+    (diamonds,) = (m for m in marks_of(multiple, "plane-1-2", Points) if m.name == "categories")
+    assert set(diamonds.names) == {"small", "large", "round", "long"}
+    mixed = describe(mc.FAMD().fit({**answers, "age": np.arange(6.0)}), choices={})
+    assert mixed["title"] == "Factor analysis of mixed data"
+    assert marks_of(mixed, "plane-1-2", Arrows)[0].names == ("age",)
+    counts = describe(mc.CA().fit([[20, 0, 5], [0, 15, 5], [5, 5, 20]]), choices={})
+    (triangles,) = (m for m in marks_of(counts, "plane-1-2", Points) if m.name == "columns")
+    assert len(triangles.x) == 3
+    source = tmp_path / "tea.csv"
+    source.write_text("a,b\nx,u\ny,v\n")
+    titled = describe(mc.MCA().fit(answers), choices={}, source=source)["title"]
+    assert titled == "Tea: multiple correspondence analysis"

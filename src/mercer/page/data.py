@@ -3,33 +3,51 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from mercer.analysis import Analysis
 from mercer.check import Array, how_many
-from mercer.data.table import Column, Role, Table
+from mercer.clusters import Clusters
+from mercer.data.table import Role, Table
 from mercer.dimension.choose import Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
 from mercer.errors import MercerError
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import positive_definite
 from mercer.page.formula import mathml
+from mercer.page.groups import CLASS, classes_of, groups_value, labels_of_classes
 from mercer.page.limits import PAGE
-from mercer.page.panels import pictures_of, rows_to_show, supplementary_numbers
+from mercer.page.panels import (
+    HOW,
+    kernel_pictures,
+    map_of,
+    named_individuals,
+    pictures_of,
+    rows_to_show,
+)
 from mercer.page.reproduce import Reading, code, command_line, facts
 from mercer.page.sections import FORMAT
-from mercer.page.sentences import analysis, axes_in_words, result
+from mercer.page.sentences import (
+    analysis,
+    axes_in_words,
+    dimension,
+    exactness,
+    kept_axes,
+    method,
+    result,
+)
 from mercer.page.subject import Subject, labels_of, noted, subject_of
-from mercer.page.tables import tables_of
+from mercer.page.tables import kind_of, tables_of
 from mercer.page.text import clean, count_of, percent
 from mercer.pictures.colours import coloured
-from mercer.pictures.ellipses import shape_of
 from mercer.pictures.limits import LIMITS
+from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
-from mercer.reading import Variables
 
 ASKED: tuple[Rule, ...] = ("inertia", "kaiser", "scree", "horn")
 """The rules for the number of axes; the last one takes time."""
@@ -70,24 +88,35 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     >>> value["sentences"][:2]
     ['4 individuals, principal component analysis.', '2 dimensions carry 100 % of the inertia.']
     """
+    made = model if isinstance(model, Analysis) else None
+    straight = model if made is None else made.model
+    data = table if made is None or table is not None else made.table
     with noted() as remarks:
-        subject = subject_of(model, table, supplementary)
+        subject = subject_of(straight, data, supplementary)
+        beside = None if made is None or made.curved is None else made.curved
+        curved = None if beside is None else subject_of(beside, data, supplementary)
         found = dict(choices) if choices is not None else _choices(subject, tell)
         rows = rows_to_show(subject, most_points)
-        value = {
+        classes = classes_of(subject, kept_axes(subject, found))
+        value: Value = {
             "format": FORMAT,
             "title": clean(title or _title(subject, source)),
-            "sentences": result(subject, found),
+            "sentences": result(subject, found, made),
             "axes": [subject.axis(k) for k in range(subject.axes)],
-            "individuals": individuals(subject, rows),
+            "individuals": individuals(subject, rows, classes),
             "passive": _passive(subject),
             "linked": _linked(subject),
-            "panels": dict(pictures_of(subject, rows, found)),
+            "curved": None if curved is None else _space(curved, rows),
+            "panels": dict(_pictures(subject, curved, rows, found)),
             "sheets": {sheet["id"]: sheet for sheet in tables_of(subject, rows, found)},
-            "data": _data(subject),
+            "data": _data(subject, made),
+            "dimension": dimension(subject, found),
             "rules": [[RULES.get(name, name), str(choice)] for name, choice in found.items()],
             "description": axes_in_words(subject),
-            "kernel": _kernel(subject),
+            "groups": None if classes is None else groups_value(subject, classes),
+            "outliers": _outliers(subject),
+            "kernel": _kernel(curved or subject),
+            "exactness": exactness(subject),
             "reproduce": {
                 "code": code(subject, source, name, reading, sections),
                 "command": command_line(command),
@@ -95,8 +124,61 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             },
             "sections": [],
         }
-    said = [*_remarks(subject), *map(clean_remark, dict.fromkeys(remarks))]
-    return {**value, "remarks": said}
+    if value["groups"] is not None:
+        value["sheets"]["classes"] = value["groups"].pop("sheet")
+    doubts = () if made is None else made.doubts
+    if "curved" in value["panels"]:  # what misleads is said where it is seen
+        there = tuple(clean_remark(d.text) for d in doubts if d.map == "curved")
+        panel = value["panels"]["curved"]
+        value["panels"]["curved"] = replace(panel, notes=(*panel.notes, *there))
+        doubts = tuple(d for d in doubts if d.map != "curved")
+    said = [*(clean_remark(d.text) for d in doubts), *_remarks(subject)]
+    said += map(clean_remark, dict.fromkeys(remarks))
+    return {**value, "remarks": list(dict.fromkeys(said))}
+
+
+def _pictures(
+    subject: Subject, curved: Subject | None, rows: Array, choices: dict[str, Choice]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the pictures of the straight model, the curved map behind the first, and its own."""
+    drawn = dict(pictures_of(subject, rows, choices))
+    if curved is None or not drawn:
+        yield from drawn.items()
+        return
+    first, *others = drawn
+    yield first, replace(drawn[first], title=f"Straight map: {method(subject)}")
+    beside = map_of(curved, rows, (1, 2)[: curved.axes], f"Curved map: {method(curved)}")
+    said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}; arrows and points as beside."
+    yield "curved", replace(beside, notes=(said, *(n for n in beside.notes if n not in HOW)))
+    yield from ((name, drawn[name]) for name in others if name != "gram")
+    yield from kernel_pictures(curved, rows)
+
+
+def _space(subject: Subject, rows: Array) -> Value:
+    """Return a second map of the same individuals: its axes, and where everything lies on them."""
+    return {
+        "axes": [subject.axis(k) for k in range(subject.axes)],
+        **_places(subject, rows),
+        "passive": _passive(subject),
+        "linked": _linked(subject),
+    }
+
+
+def _places(subject: Subject, rows: Array) -> Value:
+    """Return where individuals lie on the axes; cos2 and contributions follow from it."""
+    return {
+        "coordinates": [subject.coordinates[rows, k] for k in range(min(subject.axes, PAGE.axes))],
+        "spreads": [float(s) for s in subject.spreads[: PAGE.axes]],
+        "distances": None if subject.distances is None else subject.distances[rows],
+    }
+
+
+def _outliers(subject: Subject) -> str | None:
+    """Return who stands apart and why, in a sentence."""
+    if subject.axes == 0 or subject.distances is None or subject.rests is None:
+        return None
+    found = replace(subject.model.outliers(), individuals=named_individuals(subject))
+    return clean(told_outliers(found), 1_000)
 
 
 def clean_remark(text: str) -> str:
@@ -105,8 +187,12 @@ def clean_remark(text: str) -> str:
 
 
 def _title(subject: Subject, source: Path | None) -> str:
-    name = analysis(subject) if source is None else source.name.lstrip(".").partition(".")[0]
-    name = name.replace("_", " ")
+    """Return the name of the file and of the method."""
+    if source is None:
+        name = analysis(subject)
+    else:
+        file = source.name.lstrip(".").partition(".")[0].replace("_", " ")
+        name = f"{file}: {method(subject)}"
     return name[:1].upper() + name[1:]
 
 
@@ -132,18 +218,16 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
     return found
 
 
-def individuals(subject: Subject, rows: Array) -> Value:
+def individuals(subject: Subject, rows: Array, classes: Clusters | None = None) -> Value:
     """Return the individuals that are shown one by one; indicators follow from these columns."""
     return {
         "count": len(subject),
         "rows": rows if len(rows) < len(subject) else None,
         "names": [clean(subject.names[i]) for i in rows],
         "has_names": subject.has_names,
-        "coordinates": [subject.coordinates[rows, k] for k in range(min(subject.axes, PAGE.axes))],
-        "spreads": [float(s) for s in subject.spreads[: PAGE.axes]],
+        **_places(subject, rows),
         "weights": subject.weights[rows],
-        "distances": None if subject.distances is None else subject.distances[rows],
-        "colours": list(_colours(subject, rows)),
+        "colours": list(_colours(subject, rows, classes)),
     }
 
 
@@ -159,56 +243,46 @@ def _passive(subject: Subject) -> Value | None:
 
 
 def _linked(subject: Subject) -> Value:
-    """Return variables with their correlations, for the pictures of any two axes."""
-    found: dict[str, Variables | None] = {"variables": subject.variables}
-    columns = supplementary_numbers(subject)
-    if columns:
-        passive = subject.model.supplementary(variables=columns).variables
-        found["supplementary variables"] = passive
+    """Return variables, categories and the like with their measures on each axis."""
+    axes = range(min(subject.axes, PAGE.axes))
     return {
-        of: {
-            "names": [clean(name) for name in one.names],
-            "coordinates": [
-                one.correlations[:, k].real for k in range(min(subject.axes, PAGE.axes))
+        e.of: {
+            "names": [clean(name) for name in e.names],
+            "one": e.one,
+            "coordinates": [e.coordinates[:, k] for k in axes],
+            "measures": [
+                {"name": name, "kind": kind_of(name), "values": [values[:, k] for k in axes]}
+                for name, values in e.measures.items()
             ],
         }
-        for of, one in found.items()
-        if one is not None and len(one) <= PAGE.linked
+        for e in subject.elements
     }
 
 
-def _colours(subject: Subject, rows: Array) -> Any:
-    if subject.table is None:
-        return
-    numbers = 0
-    for column in subject.table.columns():
+def _colours(subject: Subject, rows: Array, classes: Clusters | None) -> Iterator[Value]:
+    """Yield every column of numbers or labels, and the classes; numbers as far as there is room."""
+    columns = [] if subject.table is None else subject.table.columns()
+    room = PAGE.coloured_cells
+    for column in columns:
         if column.role is Role.FACTOR:
-            yield _factor(subject, column, rows)
-        elif column.role is Role.NUMBER and numbers < PAGE.colours:
-            numbers += 1
+            yield _factor(column.name, labels_of(column.values), rows)
+        elif column.role is Role.NUMBER and room >= len(rows):
+            room -= len(rows)
             yield {"name": clean(column.name), "values": np.asarray(column.values, float)[rows]}
+    if classes is not None:
+        yield _factor(CLASS, labels_of_classes(classes), rows)
 
 
-def _factor(subject: Subject, column: Column, rows: Array) -> Value:
-    """Return a factor by which individuals can be coloured, with the ellipses of its levels."""
-    groups = coloured(labels_of(column.values), len(subject)).groups
-    codes = np.empty(len(subject), int)
-    shapes = []
-    F = subject.coordinates[:, : PAGE.axes]
+def _factor(name: str, labels: Array, rows: Array) -> Value:
+    """Return a factor by which individuals can be coloured."""
+    groups = coloured(labels, len(labels)).groups
+    codes = np.empty(len(labels), int)
     for level, group in enumerate(groups):
         codes[group.rows] = level
-        active = group.rows[subject.weights[group.rows] > 0]
-        shapes.append(shape_of(F[active], subject.weights[active]))
-    means, covariances, radii2 = (np.array(part) for part in zip(*shapes, strict=True))
     return {
-        "name": clean(column.name),
+        "name": clean(name),
         "levels": [clean(group.name) for group in groups],
         "codes": codes[rows],
-        "ellipses": {
-            "means": means,
-            "covariances": covariances.reshape(len(groups), -1),
-            "radii2": radii2,
-        },
     }
 
 
@@ -239,7 +313,7 @@ def _remarks(subject: Subject) -> list[str]:
     return said
 
 
-def _data(subject: Subject) -> Value:
+def _data(subject: Subject, made: Analysis | None = None) -> Value:
     table = subject.table
     if table is None:
         count = count_of(len(subject), "individual")

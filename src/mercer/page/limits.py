@@ -22,8 +22,17 @@ class PageLimits:
     axes: int = 10
     """Axes that a reader can choose."""
 
-    colours: int = 8
-    """Columns of numbers by which individuals can be coloured."""
+    coloured_cells: int = 500_000
+    """Entries of all columns of numbers by which individuals can be coloured: 3 MB of a page."""
+
+    fewest_clustered: int = 6
+    """Individuals from which on classes are sought."""
+
+    clustered: int = 20_000
+    """Individuals up to which classes are sought: a second or two."""
+
+    levels: int = 60
+    """Levels of a factor up to which its categories are placed on the axes."""
 
     linked: int = 2_000
     """Variables that pictures of any two axes can show."""

@@ -17,10 +17,11 @@ from mercer.page.limits import PAGE
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
 from mercer.page.text import count_of, percent
-from mercer.pictures.circle import contributions, variables
+from mercer.pictures.circle import biplot, contributions, variables
 from mercer.pictures.colours import coloured
 from mercer.pictures.crowds import sampled
 from mercer.pictures.curves import shepard
+from mercer.pictures.elements import Elements
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.matrices import heat_map
 from mercer.pictures.planes import individuals, outliers
@@ -39,25 +40,55 @@ NO_COMBINATIONS = (
     "alone follows an axis."
 )
 
+MADE = {
+    "variables": "Arrows point where variables grow: correlations with the axes, drawn out to fit.",
+    "categories": "Diamonds are categories, at the barycentres of the individuals that have them.",
+    "columns": "Triangles are the columns: near a row that holds more of them than usual.",
+}
+"""How a map with elements is read."""
+
+BEST_NAMED = f"Named are the {LIMITS.labels} individuals shown best, where there is room."
+
+HOW = (*MADE.values(), BEST_NAMED)
+"""What holds for both maps of a page, and is said below the first."""
+
 
 def pictures_of(subject: Subject, rows: Array, choices: Choices) -> Iterator[tuple[str, Picture]]:
-    """Yield every picture that a model has, by its name; the first stands in the summary."""
+    """Yield every picture that a model has, by its name; the first is its map."""
     if subject.axes == 0:
         return
     yield from _planes(subject, rows)
     if subject.shares is not None and subject.inertias is not None:
         yield "scree", _scree(subject, choices)
-    if subject.variables is not None:
+    if any(e.of == "variables" for e in subject.elements):
         yield "circle", _circle(subject)
-        if subject.variables.weights is not None:
-            for k in range(1, min(subject.axes, 2) + 1):
-                yield f"contributions-{k}", contributions.describe(subject.variables, axes=k)
-    yield from _functions(subject, rows)
+    made = makers(subject)
+    if made is not None:
+        for k in range(1, min(subject.axes, 2) + 1):
+            panel = contributions.describe(made, axes=k, spectrum=_shares(subject), most=MOST_BARS)
+            yield f"contributions-{k}", panel
     if subject.distances is not None and subject.rests is not None:
-        found = replace(subject.model.outliers(), individuals=_read(subject))
+        found = replace(subject.model.outliers(), individuals=named_individuals(subject))
         yield "apart", outliers.describe(found, colour=_colour(subject), rows=rows)
+    yield from kernel_pictures(subject, rows)
+
+
+def kernel_pictures(subject: Subject, rows: Array) -> Iterator[tuple[str, Panel]]:
+    """Yield what a kernel adds: its axes as functions of variables, and its values."""
+    if subject.axes == 0:
+        return
+    yield from _functions(subject, rows)
     if subject.kernel is not None and getattr(subject.model, "X_fit_", None) is not None:
         yield "gram", _gram(subject)
+
+
+MOST_BARS = 12
+"""Bars of contributions on a page."""
+
+
+def makers(subject: Subject) -> Elements | None:
+    """Return the elements that the axes are made of, where they contribute to them."""
+    return next((e for e in subject.elements if "contrib" in e.measures), None)
 
 
 def rows_to_show(subject: Subject, most: int) -> Array:
@@ -80,42 +111,55 @@ def _shares(subject: Subject) -> Shares:
     return Shares(np.zeros(0) if subject.shares is None else subject.shares, clusters)
 
 
-def _read(subject: Subject) -> Individuals:
+def named_individuals(subject: Subject) -> Individuals:
     """Return the individuals as the model reads them, under the names that the page gives them."""
     found: Individuals = subject.model.individuals_
     return replace(found, names=tuple(map(str, subject.names)))
 
 
 def _planes(subject: Subject, rows: Array) -> Iterator[tuple[str, Panel]]:
-    """Yield the plane of axes 1 and 2, and that of the next two."""
-    pairs: dict[int, tuple[tuple[int, ...], ...]] = {1: ((1,),), 2: ((1, 2),), 3: ((1, 2), (1, 3))}
-    read = _read(subject)
+    """Yield the map of the first two axes, with what places the individuals there."""
+    axes = (1, 2)[: subject.axes]
+    yield f"plane-{'-'.join(map(str, axes))}", map_of(subject, rows, axes)
+
+
+def map_of(
+    subject: Subject, rows: Array, axes: tuple[int, ...] = (1, 2), title: str = "Individuals"
+) -> Panel:
+    """Return the individuals on a plane, with variables, categories or columns among them."""
+    read = named_individuals(subject)
     passive = None
     if subject.passive is not None:
         at, names = subject.passive.coordinates, subject.passive.names
         nothing = np.zeros(len(at))
         passive = Supplementary(individuals=Individuals(at, None, nothing, read.inertias, names))
     is_named = subject.has_names or len(rows) <= LIMITS.labels
-    for axes in pairs.get(subject.axes, ((1, 2), (3, 4))):
-        panel = individuals.describe(
-            read,
-            axes=axes,
-            spectrum=_shares(subject),
-            colour=_colour(subject),
-            ellipses=None if _colour(subject) is None else "concentration",
-            labels=LIMITS.labels if is_named else 0,
-            supplementary=passive,
-            rows=rows,
-        )
-        notes = (*_said(subject, rows), *panel.notes)
-        yield f"plane-{'-'.join(map(str, axes))}", replace(panel, notes=notes)
+    look: dict[str, Any] = {
+        "axes": axes,
+        "spectrum": _shares(subject),
+        "colour": _colour(subject),
+        "ellipses": None if _colour(subject) is None else "concentration",
+        "labels": LIMITS.labels if is_named else 0,
+        "supplementary": passive,
+        "rows": rows,
+        "title": title,
+    }
+    shown = [e for e in subject.elements if e.of != "supplementary variables"]
+    if len(axes) < 2 or not shown:
+        panel = individuals.describe(read, **look)
+    else:
+        panel = biplot.describe(read, shown, **look)
+    kinds = dict.fromkeys(e.of.removeprefix("supplementary ") for e in shown)
+    made = [MADE[kind] for kind in kinds if len(axes) == 2]
+    notes = [note for note in panel.notes if not note.startswith("Arrows are correlations")]
+    return replace(panel, notes=(*_said(subject, rows), *made, *notes))
 
 
 def _said(subject: Subject, rows: Array) -> Iterator[str]:
     if subject.passive is not None:
         yield f"Hollow: {count_of(len(subject.passive.names), 'supplementary individual')}."
     if subject.has_names and len(rows) > LIMITS.labels:
-        yield f"Labels: the {LIMITS.labels} best shown (largest cos2), where there is room."
+        yield BEST_NAMED
 
 
 def _scree(subject: Subject, choices: Choices) -> Panel:
@@ -133,27 +177,20 @@ def _scree(subject: Subject, choices: Choices) -> Panel:
 
 
 def _circle(subject: Subject) -> Panel:
-    found = subject.variables
-    columns = supplementary_numbers(subject)
-    passive = subject.model.supplementary(variables=columns).variables if columns else None
+    by_kind = {e.of: e for e in subject.elements}
+    active, passive = by_kind["variables"], by_kind.get("supplementary variables")
     axes = (1, 2)[: subject.axes]
     panel = variables.describe(
-        found, axes=axes, spectrum=_shares(subject), supplementary=passive, title="Variables"
+        active.read,
+        axes=axes,
+        spectrum=_shares(subject),
+        supplementary=None if passive is None else passive.read,
+        title="Variables",
     )
-    is_linear = found is None or found.deviations is not None
-    said = "Correlations of the variables with the axes."
+    is_linear = subject.variables is None or subject.variables.deviations is not None
+    said = "Correlations with the axes: the longer an arrow, the better the plane shows it."
     more = () if is_linear else (NO_COMBINATIONS,)
     return replace(panel, notes=(said, *more, *panel.notes))
-
-
-def supplementary_numbers(subject: Subject) -> dict[str, Array]:
-    """Return the columns of numbers that the axes were not made of, where none is missing."""
-    table = subject.table
-    if table is None or not hasattr(subject.model, "supplementary"):
-        return {}
-    known = set() if subject.variables is None else set(subject.variables.names)
-    passive = (c for c in table.columns() if c.role.value == "number" and c.name not in known)
-    return {c.name: c.values for c in passive if np.all(np.isfinite(c.values)) and np.ptp(c.values)}
 
 
 def _functions(subject: Subject, rows: Array) -> Iterator[tuple[str, Panel]]:

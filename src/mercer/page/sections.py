@@ -17,7 +17,7 @@ from mercer.pictures.scene import Panel, Sheet
 Picture = Panel | Sheet
 Value = dict[str, Any]
 
-FORMAT = 2
+FORMAT = 3
 """The version of the value, for whoever reads it from a page."""
 
 
@@ -54,12 +54,17 @@ def blank(title: str, sentences: Sequence[str], reproduce: Value) -> Value:
         "individuals": people,
         "passive": None,
         "linked": {},
+        "curved": None,
         "panels": {},
         "sheets": {},
         "data": None,
+        "dimension": [],
         "rules": [],
         "description": [],
+        "groups": None,
+        "outliers": None,
         "kernel": None,
+        "exactness": "",
         "reproduce": reproduce,
         "sections": [],
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.analysis import Analysis
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput
@@ -25,40 +26,83 @@ DESCRIBED = 5
 """Axes that are described."""
 
 
-def result(subject: Subject, choices: dict[str, Choice]) -> list[str]:
-    """Return the result in a few sentences, the first of which say what was analysed."""
-    sentences = [f"{count_of(len(subject), 'individual')}, {analysis(subject)}."]
+def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None = None) -> list[str]:
+    """Return the answer in a few sentences: what was done and why, what the axes show."""
+    if made is None:
+        sentences = [f"{count_of(len(subject), 'individual')}, {analysis(subject)}."]
+    else:
+        sentences = [f"{count_of(len(subject), 'individual')}. {clean(made.sentence, 600)}"]
     if subject.axes == 0:
         return [*sentences, "All individuals coincide: there is no inertia and there are no axes."]
-    horn = choices.get("horn")
-    kept = horn.n_components if horn is not None and horn.is_decided else 0
-    k = min(kept or 2, subject.axes)
-    carried = ""
     if subject.shares is not None:
-        verb = "dimension carries" if k == 1 else "dimensions carry"
-        carried = f"{k} {verb} {percent(float(np.sum(subject.shares[:k])))} of the inertia"
-    verdict = _horn(horn)
-    both = "; ".join(part for part in (carried, verdict) if part)
-    return [*sentences, *([f"{both}."] if both else []), *_trust(subject, k)]
+        shown = percent(float(np.sum(subject.shares[:2])))
+        which = "The map of the first two axes" if subject.axes > 1 else "The one axis"
+        sentences.append(f"{which} shows {shown} of the differences between individuals.")
+    elif subject.spectrum is None:
+        sentences.append(f"{_stress(subject.model)}.")
+    if made is not None and made.adds:
+        sentences.append(clean(made.adds, 600))
+    return [*sentences, *dimension(subject, choices)[:1]]
 
 
-def _horn(horn: Choice | None) -> str:
+def kept_axes(subject: Subject, choices: dict[str, Choice]) -> int | None:
+    """Return how many axes are more than chance, at least two; None where it is not known."""
+    horn = choices.get("horn")
     if not isinstance(horn, ParallelAnalysis) or not horn.is_decided:
-        return ""
-    kept = horn.n_components
-    p = float(np.max(horn.p_values[: max(kept, 1)]))
-    return f"Horn keeps {kept or 'none'} (p = {p:.3g})"
+        return None
+    return min(max(horn.n_components, 2), subject.axes)
 
 
-def _trust(subject: Subject, k: int) -> list[str]:
+def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
+    """Return in words how many axes are more than chance, and what they carry together.
+
+    >>> from mercer import PCA, datasets, parallel_analysis
+    >>> from mercer.page.subject import subject_of
+    >>> model = PCA(standardize=True).fit(datasets.iris())
+    >>> horn = parallel_analysis(model, 19, random_state=0)
+    >>> dimension(subject_of(model), {"horn": horn})[0]
+    'One axis is more than chance: 19 tables with shuffled columns had a smaller one (p = 0.05).'
+    """
+    horn = choices.get("horn")
+    if not isinstance(horn, ParallelAnalysis):
+        return []
+    count = horn.n_components
+    p = float(np.max(horn.p_values[: max(count, 1)]))
+    drawn = count_of(int(np.max(horn.draws, initial=0)), "table")
+    if not horn.is_decided:
+        return [
+            f"All {count} axes that were computed are more than chance ({drawn} with shuffled "
+            f"columns, p = {p:.2g}): there may be more."
+        ]
+    if count == 0:
+        return [
+            f"No axis is more than chance: {drawn} with shuffled columns had larger ones "
+            f"(p = {p:.2g}). What the map shows may be noise."
+        ]
+    if count == 1:
+        said = f"One axis is more than chance: {drawn} with shuffled columns had a smaller one"
+    else:
+        number = NUMBERS.get(count, str(count))
+        said = f"{number} axes are more than chance: {drawn} with shuffled columns had smaller ones"
+    carried = ""
+    if subject.shares is not None and count > 2:
+        carried = f"; they carry {percent(float(np.sum(subject.shares[:count])))} of the inertia"
+    return [f"{said} (p = {p:.2g}){carried}."]
+
+
+NUMBERS = dict(enumerate(("Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"), 2))
+
+
+def exactness(subject: Subject) -> str:
+    """Return how exact the eigenvalues are, for the foot of the page."""
     spectrum = subject.spectrum
-    if spectrum is None:
-        return [f"{_stress(subject.model)}."]
-    errors, largest = spectrum.errors[:k], float(spectrum.values[0])
-    relative = float(np.max(errors)) / largest if largest > 0 else 0.0
+    if spectrum is None or subject.axes == 0:
+        return ""
+    largest = float(spectrum.values[0])
+    relative = float(np.max(spectrum.errors[: subject.axes])) / largest if largest > 0 else 0.0
     if spectrum.is_approximate:
-        return [f"Approximate: eigenvalues within {short(relative)} of the largest."]
-    return [f"Eigenvalues exact to {relative:.0e} of the largest."]
+        return f"Approximate: eigenvalues within {short(relative)} of the largest."
+    return f"Eigenvalues exact to {relative:.0e} of the largest."
 
 
 def _stress(model: Any) -> str:
@@ -77,19 +121,43 @@ def analysis(subject: Subject) -> str:
     'Gaussian kernel (bandwidth 2, median rule)'
     """
     model, kernel = subject.model, subject.kernel
+    if type(model).__name__ in METHODS:
+        return f"{method(subject)}, standardised" if model_scales(model) else method(subject)
     if subject.is_precomputed:
         return "kernel given as a matrix"
     if kernel is not None:
         given = getattr(model, "kernel", None)
         of_scaled = _on_scaled(kernel, subject)
         return of_scaled or in_words(kernel, given if isinstance(given, Kernel) else _read(given))
-    name = type(model).__name__
-    words = {
-        "PCA": "principal component analysis",
-        "ClassicalMDS": "classical scaling of distances",
-        "StressMDS": "a map of dissimilarities",
-    }.get(name, name)
-    return f"{words}, standardised" if getattr(model, "standardize", False) else words
+    return method(subject)
+
+
+METHODS = {
+    "PCA": "principal component analysis",
+    "CA": "correspondence analysis",
+    "MCA": "multiple correspondence analysis",
+    "FAMD": "factor analysis of mixed data",
+    "MFA": "multiple factor analysis",
+    "ClassicalMDS": "classical scaling of distances",
+    "StressMDS": "a map of dissimilarities",
+}
+"""What a reader calls the analyses, by their classes; kernels have words of their own."""
+
+
+def method(subject: Subject) -> str:
+    """Return the name of the method, without its parameters."""
+    name = type(subject.model).__name__
+    if name in METHODS:
+        return METHODS[name]
+    if subject.kernel is None:
+        return name
+    is_named = not subject.kernel.children() and not subject.is_precomputed
+    return f"kernel PCA, {_title(subject.kernel)} kernel" if is_named else "kernel PCA"
+
+
+def model_scales(model: Any) -> bool:
+    """Whether a model divides the columns by their standard deviations."""
+    return bool(getattr(model, "standardize", False))
 
 
 def _on_scaled(kernel: Kernel, subject: Subject) -> str:

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from mercer.errors import (
 )
 from mercer.estimator import require_fit
 from mercer.kernels.tables import columns_read
+from mercer.page.limits import PAGE
+from mercer.pictures.elements import Elements, elements_of, of_categories, of_variables
 from mercer.points import lies_on_disk
 from mercer.reading import Variables
 from mercer.spectrum import STORED, Spectrum
@@ -65,6 +68,37 @@ class Subject:
 
     def __len__(self) -> int:
         return len(self.coordinates)
+
+    @cached_property
+    def elements(self) -> tuple[Elements, ...]:
+        """What stands on the axes beside the individuals, supplementary columns among it."""
+        if self.axes == 0:
+            return ()
+        numbers, labels = self.columns(self.used, is_active=False)
+        found = list(elements_of(self.model, numbers, labels))
+        known = {e.of for e in found}
+        if self.table is None or not hasattr(self.model, "supplementary"):
+            return tuple(found)
+        # A kernel of a whole table reads its columns, and says nothing of each by itself.
+        numbers, labels = self.columns(self.used, is_active=True)
+        numbers = {} if known & {"variables", "columns"} else numbers
+        labels = {} if "categories" in known else labels
+        if numbers:
+            found.append(of_variables(self.model.supplementary(variables=numbers).variables))
+        if labels:
+            found.append(of_categories(self.model.supplementary(categories=labels).categories))
+        return tuple(e for e in found if len(e) <= PAGE.linked)
+
+    def columns(
+        self, used: tuple[str, ...], *, is_active: bool
+    ) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return columns of numbers without gaps, and of labels, that are active or are not."""
+        columns = [] if self.table is None else self.table.columns()
+        some = [c for c in columns if (c.name in used) == is_active]
+        numbers = {c.name: np.asarray(c.values, float) for c in some if c.role is Role.NUMBER}
+        whole = {n: v for n, v in numbers.items() if np.all(np.isfinite(v)) and np.ptp(v)}
+        factors = {c.name: labels_of(c.values) for c in some if c.role is Role.FACTOR}
+        return whole, {n: v for n, v in factors.items() if len(set(v.tolist())) <= PAGE.levels}
 
     @property
     def axes(self) -> int:

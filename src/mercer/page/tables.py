@@ -15,6 +15,7 @@ from mercer.errors import InvalidInput
 from mercer.page.limits import PAGE
 from mercer.page.subject import Passive, Subject
 from mercer.page.text import clean, short
+from mercer.pictures.elements import Elements
 
 Value = dict[str, Any]
 
@@ -59,8 +60,8 @@ def tables_of(subject: Subject, rows: Array, choices: dict[str, Choice]) -> Iter
         yield _individuals_sheet(subject, rows)
         if subject.passive is not None:
             yield _passive_sheet(subject.passive)
-    if subject.variables is not None and subject.axes:
-        yield _variables_sheet(subject)
+        for elements in subject.elements:
+            yield _elements_sheet(elements)
 
 
 def _sheet(name: str, title: str, columns: list[tuple[str, str]], rows: list[list[Any]]) -> Value:
@@ -74,7 +75,7 @@ def _sheet(name: str, title: str, columns: list[tuple[str, str]], rows: list[lis
 
 def _columns_sheet(table: Table, used: Sequence[str]) -> Value:
     return _sheet(
-        "columns",
+        "roles",
         "Columns and the roles guessed for them",
         [
             ("column", "text"),
@@ -165,18 +166,17 @@ def _passive_sheet(passive: Passive) -> Value:
     return _sheet("passive", "Supplementary individuals", columns, cells[: PAGE.supplementary])
 
 
-def _variables_sheet(subject: Subject) -> Value:
-    variables = subject.variables
-    if variables is None:
-        raise InvalidInput("there are no variables")
-    axes = range(min(subject.axes, 3))
-    r = np.asarray(variables.correlations, float)
-    order = np.argsort(-np.nan_to_num(np.sum(r[:, :2] ** 2, axis=1)), kind="stable")[:1_000]
-    columns = [("variable", "text"), *((f"correlation {k + 1}", "number") for k in axes)]
-    parts = [r[:, axes]]
-    if variables.weights is not None:
-        columns += [(f"contrib {k + 1}", "share") for k in axes]
-        parts.append(variables.contributions[:, axes])
-    numbers = np.column_stack(parts)
-    cells = [[clean(variables.names[j]), *numbers[j]] for j in order]
-    return {**_sheet("variables", "Variables", columns, cells), "total": len(r)}
+def kind_of(measure: str) -> str:
+    """Return how the numbers of a measure are written."""
+    return "share" if measure in ("cos2", "contrib") else "number"
+
+
+def _elements_sheet(elements: Elements) -> Value:
+    """Return variables or categories on the first axes; scripts rebuild it for the chosen ones."""
+    axes = range(min(elements.coordinates.shape[1], 3))
+    order = elements.rank(tuple(axes)[:2], 1_000)
+    columns = [(elements.one, "text")]
+    columns += [(f"{name} {k + 1}", kind_of(name)) for name in elements.measures for k in axes]
+    numbers = np.column_stack([m[:, axes] for m in elements.measures.values()])
+    cells = [[clean(elements.names[j]), *numbers[j]] for j in order]
+    return {**_sheet(elements.of, elements.title, columns, cells), "total": len(elements)}

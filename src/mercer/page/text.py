@@ -60,6 +60,6 @@ def count_of(number: int, noun: str) -> str:
     >>> count_of(1, "axis"), count_of(12_000, "individual")
     ('1 axis', '12\N{NO-BREAK SPACE}000 individuals')
     """
-    many = {"axis": "axes"}.get(noun, f"{noun}s")
+    many = {"axis": "axes", "class": "classes"}.get(noun, f"{noun}s")
     digits = f"{number:,}".replace(",", "\N{NO-BREAK SPACE}")
     return f"{digits} {noun if number == 1 else many}"

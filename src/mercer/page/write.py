@@ -18,6 +18,7 @@ from mercer.data.source import regular
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput
 from mercer.page.data import Value, describe
+from mercer.page.groups import CLASS
 from mercer.page.limits import PAGE
 from mercer.page.panels import map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions
@@ -70,8 +71,9 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     Parameters
     ----------
     model
-        A fitted `PCA`, `KernelPCA`, `ClassicalMDS` or `StressMDS`; or what `analyse` returned; or
-        a table, a data frame or a file's name, which is then analysed.
+        A fitted `PCA`, `KernelPCA`, `CA`, `MCA`, `FAMD`, `MFA`, `ClassicalMDS` or `StressMDS`; or
+        what `analyse` returned, whose page has both maps and says why and what to doubt; or a
+        table, a data frame or a file's name, which is then analysed.
     path
         Where to write; an existing file is replaced once the new one is whole.
     table : Table, data frame or SquareMatrix, optional
@@ -113,9 +115,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     file = None if source is None else regular(source)
     if not isinstance(model, Analysis) and not hasattr(model, "fit"):
         model = analyse(model, random_state=0)
-    if isinstance(model, Analysis):
-        table = model.table if table is None else table
-        model = model.model
+    straight = model.model if isinstance(model, Analysis) else model
 
     def tried(tell: Progress | None) -> Iterator[Value]:
         asked = choices
@@ -134,7 +134,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
                 sections=[section.code for section in sections],
                 tell=tell,
             )
-            yield with_sections(value, [*map_sections(model, value), *sections])
+            yield with_sections(value, [*map_sections(straight, value), *sections])
             asked = asked if asked is not None else {}
 
     with followed(progress, "parts") as tell:
@@ -227,7 +227,10 @@ def rendered(value: Value, tell: Progress | None = None) -> str:
     script = "\n".join(asset(name) for name in SCRIPTS)
     linking = _linking(value)
     described = {name: as_value(picture, linking) for name, picture in bare.items()}
-    data = {**value, "panels": described, "follow": FOLLOWING, "look": LOOK}
+    captions = {name: panels[name].notes for name in panels}
+    look = {**LOOK, "classes": CLASS}
+    told = {"panels": described, "captions": captions, "follow": following(value), "look": look}
+    data = {**value, **told}
     page: str = environment.get_template("page.html").render(
         value=value,
         panels=panels,
@@ -241,8 +244,24 @@ def rendered(value: Value, tell: Progress | None = None) -> str:
     return page
 
 
-FOLLOWING = ("plane-1-2", "circle")
-"""The pictures that show the axes which a reader chooses."""
+def following(value: Value) -> dict[str, Value]:
+    """Return the pictures that show the axes which a reader chooses: of which map and side."""
+    found: dict[str, Value] = {
+        name: {"space": "curved" if name == "curved" else "straight"}
+        for name in ("plane-1-2", "circle", "curved")
+    }
+    for side in (0, 1):
+        title = (
+            ""
+            if f"contributions-{side + 1}" not in value["panels"]
+            else (
+                value["panels"][f"contributions-{side + 1}"].title.replace(
+                    value["axes"][side], "{axis}"
+                )
+            )
+        )
+        found[f"contributions-{side + 1}"] = {"space": "straight", "side": side, "title": title}
+    return {name: how for name, how in found.items() if name in value["panels"]}
 
 
 def _harmless(picture: Picture) -> Picture:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from mercer.check import Array, number, whole
 from mercer.errors import InvalidParameter
 from mercer.pictures.colours import BLUE, GREY, INK, PALE, RED, Scale
 from mercer.pictures.drawing import Drawing
+from mercer.pictures.elements import Elements, elements_of, of_variables
+from mercer.pictures.ellipses import Kind
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import is_model, shares_of_model
 from mercer.pictures.planes import Plane, as_individuals, individuals, linked
@@ -24,11 +27,12 @@ from mercer.pictures.scene import (
     Linked,
     Mark,
     Panel,
+    Points,
     Rule,
     spanned,
 )
 from mercer.pictures.shares import Shares, as_shares, chosen
-from mercer.reading import Individuals, Variables
+from mercer.reading import Individuals, Supplementary, Variables
 
 MEASURES = {
     "cos2": "cos2 on the plane",
@@ -134,18 +138,17 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
     by: str | Scale = BLUE
     if colour is not None:
         by = Scale(measured(values, axes, colour)[rows], MEASURES.get(colour, colour))
-    marks.append(Arrows(x, y, by, names=ids.names, ids=ids))
+    marks.append(Arrows(x, y, by, names=ids.names, ids=ids, most=most))
     ink = BLUE if colour is None else INK
     marks.append(_at_tips(x, y, ids, ink))
     if supplementary is not None:
-        u, v = _correlations(supplementary, axes).T
-        there = np.array(supplementary.names, object)
-        ids = linked(there, np.arange(len(there)), "supplementary variables")
-        marks.append(
-            Arrows(u, v, RED, is_dashed=True, name="supplementary", names=ids.names, ids=ids)
-        )
+        beside, _ = kept(supplementary, axes, None, most)
+        u, v = _correlations(supplementary, axes)[beside].T
+        ids = linked(np.array(supplementary.names, object), beside, "supplementary variables")
+        look = {"is_dashed": True, "name": "supplementary", "names": ids.names, "most": most}
+        marks.append(Arrows(u, v, RED, ids=ids, **look))  # type: ignore[arg-type]
         marks.append(_at_tips(u, v, ids, RED))
-    limits = (-1.2, 1.2)
+    limits = (-1.12, 1.12)
     up = Axis("", limits, ticks=TICKS, is_shown=False)
     if len(axes) == 2:
         up = Axis(shares.title(axes[1]), limits, ticks=TICKS, axis=axes[1])
@@ -173,64 +176,144 @@ def _circle(radius: float) -> Lines:
 
 
 def _at_tips(x: Array, y: Array, ids: Ids, colour: str) -> Labels:
-    return Labels(x, y, ids.names, (colour,) * len(x), is_outward=True, ids=ids)
+    return Labels(x, y, ids.names, (colour,) * len(x), is_outward=True, ids=ids, covers=True)
 
 
 @Drawing
-def biplot(
+def biplot(  # noqa: PLR0913  (what to show is an argument each, none of which implies another)
     values: Any,
-    of: Variables | None = None,
+    of: Variables | Sequence[Elements] | None = None,
     *,
     axes: Any = (1, 2),
     spectrum: Any = None,
     colour: Any = None,
+    ellipses: Kind | None = None,
     labels: int = LIMITS.labels,
+    supplementary: Supplementary | Individuals | None = None,
+    rows: Any = None,
     least: Mapping[str, float] | None = None,
-    most: int = LIMITS.arrows,
+    most: int = LIMITS.map_arrows,
+    title: str = "Biplot",
 ) -> Panel:
-    """Individuals and the correlations of variables on one plane.
+    """Individuals and what places them on one plane: variables, categories, columns of counts.
 
-    Points are read by their coordinates; arrows by their directions and relative lengths, all
-    multiplied by one number that a note states. ``values`` are a fitted model, or its individuals
-    with its variables as ``of``.
+    Points are read by their coordinates: individuals, categories at the barycentres of their
+    members, and rows and columns of counts in the same unit (the symmetric map). Arrows are the
+    correlations of variables, read by their directions and relative lengths, all multiplied by one
+    number that a note states. ``values`` are a fitted model, or its individuals with its variables
+    as ``of``. At most ``most`` arrows are drawn, those that the plane shows best.
 
-    >>> from mercer import PCA, datasets
+    >>> from mercer import MCA, PCA, datasets
     >>> model = PCA(standardize=True).fit(datasets.decathlon())
     >>> biplot.describe(model).notes[0][:35]
     'Arrows are correlations multiplied '
+    >>> answers = MCA().fit({"a": ["x", "x", "y", "y"], "b": ["u", "u", "u", "v"]})
+    >>> [mark.name for mark in biplot.describe(answers).of_kind(Points)]
+    [None, 'categories']
     """
     if is_model(values):
         spectrum = shares_of_model(values) if spectrum is None else spectrum
-        values, of = values.individuals_, values.variables_ if of is None else of
+        of = list(elements_of(values)) if of is None else of
+        values = values.individuals_
     if of is None:
         raise InvalidParameter("a biplot needs variables: give a model, or model.variables_ as of=")
     read: Individuals = as_individuals(values)
-    base = individuals.describe(read, axes=axes, spectrum=spectrum, colour=colour, labels=labels)
+    base = individuals.describe(
+        read,
+        axes=axes,
+        spectrum=spectrum,
+        colour=colour,
+        ellipses=ellipses,
+        labels=labels,
+        supplementary=supplementary,
+        rows=rows,
+        title=title,
+    )
     axes = chosen(axes, read.coordinates.shape[1])
-    rows, notes = kept(of, axes, least, most)
-    r = of.correlations[rows][:, [a - 1 for a in axes]].real
-    longest = float(np.hypot(*r.T).max(initial=0.0))
-    xy = Plane.of(read, axes).xy
-    factor = ROOM * float(np.hypot(*xy.T).max(initial=0.0)) / longest if longest > 0 else 1.0
-    x, y = factor * r.T
-    ids = linked(np.array(of.names, object), rows, "variables")
+    notes: list[str] = []
+    marks: list[Mark] = []
+    if isinstance(of, Variables):
+        kept_rows, filtered = kept(of, axes, least, most)
+        notes += filtered
+        of = [_some(of_variables(of), kept_rows)]
+    reach = float(np.hypot(*Plane.of(read, axes).xy.T).max(initial=0.0))
+    factor = _factor(of, axes, most, reach)
+    for elements in of:
+        marks += _placed(elements, axes, factor, most)
+    if any(isinstance(mark, Arrows) for mark in marks):
+        notes.insert(0, f"Arrows are correlations multiplied by {factor:.3g}.")
     points, words = base.marks[:-1] if labels else base.marks, base.marks[-1:] if labels else ()
-    marks = (*points, Arrows(x, y, RED, names=ids.names, ids=ids), _at_tips(x, y, ids, RED))
-    return Panel(
-        (*marks, *words),
-        Axis(base.x.title, spanned(np.array(base.x.limits), x, margin=0.02)),
-        Axis(base.y.title, spanned(np.array(base.y.limits), y, margin=0.02)),
-        title="Biplot",
-        notes=(f"Arrows are correlations multiplied by {factor:.3g}.", *notes, *base.notes),
-        is_equal=True,
-        has_origin=True,
+    tips = [mark for mark in marks if isinstance(mark, Arrows | Points)]
+    x, y = (
+        spanned(np.array(side.limits), *(getattr(tip, name) for tip in tips), margin=0.02)
+        for name, side in (("x", base.x), ("y", base.y))
+    )
+    return replace(
+        base,
+        marks=(*points, *marks, *words),
+        x=replace(base.x, limits=x),
+        y=replace(base.y, limits=y),
+        notes=(*notes, *base.notes),
         size=(6.4, 5.6),
     )
 
 
+def _some(elements: Elements, rows: Array) -> Elements:
+    measures = {name: values[rows] for name, values in elements.measures.items()}
+    names = tuple(elements.names[i] for i in rows)
+    return Elements(elements.of, names, elements.coordinates[rows], measures)
+
+
+def _factor(of: Sequence[Elements], axes: tuple[int, ...], most: int, reach: float) -> float:
+    """Return the number by which correlations are multiplied to fill a cloud of some radius."""
+    k = tuple(a - 1 for a in axes)
+    lengths = [
+        np.hypot(*one.coordinates[one.rank(k, most)][:, k].T).max(initial=0.0)
+        for one in of
+        if one.are_arrows
+    ]
+    longest = max(lengths, default=0.0)
+    return ROOM * reach / float(longest) if longest > 0 else 1.0
+
+
+def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int) -> Iterator[Mark]:
+    """Yield the marks of elements on a plane: arrows of variables, points of others, labels."""
+    k = tuple(a - 1 for a in axes)
+    names = np.array(elements.names, object)
+    if elements.are_arrows:
+        is_dashed = elements.of == "supplementary variables"
+        rows = elements.rank(k, most)
+        x, y = factor * elements.coordinates[rows][:, k].T
+        ids = linked(names, rows, elements.of)
+        shown = len(ids.names)
+        yield Arrows(
+            x,
+            y,
+            RED,
+            is_dashed=is_dashed,
+            name="supplementary variables" if is_dashed and shown else None,
+            names=ids.names,
+            ids=ids,
+            most=most,
+            is_fitted=True,
+        )
+        yield replace(_at_tips(x, y, ids, RED), most=most)
+        return
+    rows = elements.rank(k, LIMITS.map_categories)
+    x, y = elements.coordinates[rows][:, k].T
+    ids = linked(names, rows, elements.of)
+    marker: Any = "triangle" if elements.of == "columns" else "diamond"
+    look = {"colour": RED if elements.of == "columns" else INK, "marker": marker, "size": 7.0}
+    name = elements.of if len(rows) else None
+    yield Points(x, y, name=name, names=ids.names, ids=ids, opacity=1.0, **look)
+    inks = (str(look["colour"]),) * len(rows)
+    named = Labels(x, y, ids.names, inks, size=8.5, most=LIMITS.map_categories, ids=ids)
+    yield replace(named, is_bold=True, covers=True)
+
+
 @Drawing
 def contributions(
-    values: Individuals | Variables,
+    values: Individuals | Variables | Elements,
     *,
     axes: Any = (1,),
     spectrum: Any = None,
@@ -238,20 +321,25 @@ def contributions(
 ) -> Panel:
     """The largest contributions to an axis, or to the plane of two, and the uniform line.
 
+    ``values`` are individuals or variables, or other elements, whose ``axes`` are then one axis.
+
     >>> from mercer import PCA, datasets
     >>> model = PCA(standardize=True).fit(datasets.decathlon())
     >>> panel = contributions.describe(model.variables_, axes=1)
     >>> panel.marks[1].at, panel.y.ticks[0][1]
     (0.1, '100m')
     """
-    listed = chosen(axes, values.inertias.shape[0], how_many=None)
+    is_one = isinstance(values, Elements)
+    total = values.coordinates.shape[1] if is_one else len(values.inertias)  # type: ignore[union-attr]
+    listed = chosen([axes] if is_one else axes, total, how_many=1 if is_one else None)
     shares, names, count = _contributed(values, listed)
     order = np.argsort(-shares, kind="stable")[: whole(most, "most", least=1)]
     uniform = 1.0 / max(count, 1)
     places = np.arange(len(order), 0, -1).astype(float)
     colours = tuple(BLUE if shares[i] >= uniform else PALE for i in order)
     texts = tuple(f"{names[i]}: {100 * shares[i]:.1f} %" for i in order)
-    what: Linked = "individuals" if isinstance(values, Individuals) else "variables"
+    what: Linked = values.of if isinstance(values, Elements) else "variables"
+    what = "individuals" if isinstance(values, Individuals) else what
     ids = linked(np.array(names, object), order, what)
     bars = Bars(places, shares[order], colours, is_lying=True, names=texts, ids=ids)
     rule = Rule(uniform, is_level=False, colour=RED, name=f"all equal: {100 * uniform:.3g} %")
@@ -269,8 +357,10 @@ def contributions(
 
 
 def _contributed(
-    values: Individuals | Variables, axes: tuple[int, ...]
+    values: Individuals | Variables | Elements, axes: tuple[int, ...]
 ) -> tuple[Array, tuple[str, ...], int]:
+    if isinstance(values, Elements):
+        return values.measures["contrib"][:, axes[0] - 1], values.names, len(values)
     if isinstance(values, Variables):
         return measured(values, axes, "contribution"), values.names, len(values)
     shares = Plane(values.coordinates, values, axes).contribution()

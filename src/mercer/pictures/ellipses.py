@@ -19,6 +19,10 @@ FLAT = 1e-10
 """A ratio of axes below which points lie on a line."""
 
 
+ELLIPTIC = (0.15, 1.0)
+"""How far distances may be from their law in an elliptic cloud: the second over √n is added."""
+
+
 class Ellipse(NamedTuple):
     """A closed line, or why there is none."""
 
@@ -113,3 +117,53 @@ def outline(centre: Array, covariance: Array, radius2: float) -> Ellipse:
     circle = np.sqrt(radius2) * np.array([np.cos(angles), np.sin(angles)])
     line: Array = centre + (vectors @ (np.sqrt(values)[:, None] * circle)).T
     return Ellipse(line)
+
+
+def is_elliptic(points: Array, weights: Array | None = None) -> bool:
+    r"""Whether points in a plane lie roughly as a normal cloud does, so that an ellipse is true.
+
+    The squared Mahalanobis distances of a normal cloud have the law :math:`1 - e^{-d^2/2}`; their
+    greatest distance from it (Kolmogorov's) is at most 0.15 + 1/√n in a cloud that is called
+    elliptic. A horseshoe and two clusters have no members near their mean, and are not.
+
+    >>> t = np.linspace(-1.0, 1.0, 50)
+    >>> is_elliptic(np.column_stack([t, t**2]))
+    False
+    >>> is_elliptic(np.random.default_rng(0).standard_normal((50, 2)))
+    True
+    """
+    centre, S, radius = shape_of(points, weights)
+    values = np.linalg.eigvalsh(S)
+    if not np.isfinite(radius) or values[0] <= FLAT**2 * values[1]:
+        return False
+    gaps = points - centre
+    squares = np.sort(np.einsum("ij,ij->i", gaps @ np.linalg.inv(S), gaps))
+    law, n = -np.expm1(-0.5 * squares), len(points)
+    steps = np.arange(n + 1) / n
+    away = max(float(np.max(steps[1:] - law)), float(np.max(law - steps[:-1])))
+    return bool(away <= ELLIPTIC[0] + ELLIPTIC[1] / np.sqrt(n))
+
+
+def hull(points: Array) -> Array:
+    """Return the corners of the smallest convex region that holds points, the first one again.
+
+    >>> hull(np.array([[0.0, 0.0], [2.0, 0.0], [1.0, 0.1], [1.0, 2.0]])).tolist()
+    [[0.0, 0.0], [2.0, 0.0], [1.0, 2.0], [0.0, 0.0]]
+
+    Andrew, Information Processing Letters 9 (1979) 216-219.
+    """
+    order = points[np.lexsort(points.T[::-1])].tolist()
+
+    def chain(rows: list[list[float]]) -> list[list[float]]:
+        found: list[list[float]] = []
+        for x, y in rows:
+            while len(found) > 1:
+                (a, b), (c, d) = found[-2:]
+                if (c - a) * (y - b) - (d - b) * (x - a) > 0:
+                    break
+                found.pop()
+            found.append([x, y])
+        return found[:-1]
+
+    corners = chain(order) + chain(order[::-1])
+    return np.array([*corners, corners[0]])

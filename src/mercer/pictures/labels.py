@@ -74,6 +74,7 @@ def placed(
     size: float = 8.0,
     centre: Array | None = None,
     taken: tuple[Placed, ...] = (),
+    covers: bool = False,
 ) -> tuple[Placed, ...]:
     """Return the labels that fit into a box without covering a point or one another.
 
@@ -87,6 +88,8 @@ def placed(
         Labels stand on the side of their point away from here, as at the tips of arrows.
     taken : tuple of Placed
         Labels that are there already.
+    covers : bool
+        Whether a label may stand upon points where there is no other place.
 
     Examples
     --------
@@ -98,13 +101,32 @@ def placed(
     found = []
     for i, text in enumerate(texts):
         w, h = width_of(text, size), HEIGHT * size
-        for x, y in _candidates(anchors[i], w, h, centre):
-            rectangle = _rectangle(float(x), float(y), w, h)
-            if _fits(rectangle, box) and _is_free(rectangle, rectangles, obstacles):
-                rectangles.append(rectangle)
-                found.append(Placed(i, float(x), float(y), w, h))
+        places = _candidates(anchors[i], w, h, centre)
+        for busy in (obstacles, NOWHERE) if covers else (obstacles,):
+            place = _first_free(places, (w, h), box, rectangles, busy)
+            if place is not None:
+                rectangles.append(_rectangle(*place, w, h))
+                found.append(Placed(i, *place, w, h))
                 break
     return tuple(found)
+
+
+NOWHERE = np.zeros((0, 2))
+"""No points at all."""
+
+
+def _first_free(
+    places: Array,
+    size: tuple[float, float],
+    box: tuple[float, float],
+    taken: list[Rectangle],
+    obstacles: Array,
+) -> tuple[float, float] | None:
+    for x, y in places.tolist():
+        rectangle = _rectangle(x, y, *size)
+        if _fits(rectangle, box) and _is_free(rectangle, taken, obstacles):
+            return x, y
+    return None
 
 
 def _rectangle(x: float, y: float, w: float, h: float) -> Rectangle:
@@ -134,7 +156,8 @@ def _candidates(anchor: Array, w: float, h: float, centre: Array | None) -> Arra
         [anchor + direction * reach * GAP + direction * np.array([w / 2, h / 2]) for reach in REACH]
     )
     side = (places - anchor) @ direction
-    return np.vstack([beyond, places[side > 0]])
+    order = np.argsort(-np.sign(np.round(side, 9)), kind="stable")  # outward, beside, inward
+    return np.vstack([beyond, places[order]])
 
 
 def _fits(r: Rectangle, box: tuple[float, float]) -> bool:
@@ -180,6 +203,7 @@ def placements(
             size=mark.size,
             centre=origin if mark.is_outward else None,
             taken=tuple(taken),
+            covers=mark.covers,
         )
         taken += here
         found += [(mark, p) for p in here]

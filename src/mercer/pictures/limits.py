@@ -31,6 +31,15 @@ class Limits:
     arrows: int = 60
     """Arrows that a circle can hold and still be read."""
 
+    map_arrows: int = 10
+    """Variables drawn among individuals: those that the plane shows best."""
+
+    map_categories: int = 25
+    """Categories, or columns of counts, drawn among individuals."""
+
+    outlined: int = 12
+    """Groups up to which each has an outline."""
+
     bars: int = 20
     """Bars of contributions or importance, and axes of a scree."""
 

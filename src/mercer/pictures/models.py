@@ -47,19 +47,25 @@ def inertias_of_model(model: Any) -> tuple[Array, float | None]:
 def first_picture(model: Any, **options: Any) -> Any:
     """Draw the individuals of a model with axes, or the curve of one that predicts from a number.
 
+    Of correspondence analysis and its kin, with the columns or categories that place them.
+
     >>> from mercer import PCA, datasets
     >>> ax = first_picture(PCA(standardize=True).fit(datasets.decathlon()))
     >>> ax.get_xlabel()
     'Dim 1 (32.7 %)'
     """
+    from mercer.pictures.circle import biplot
     from mercer.pictures.curves import curves
     from mercer.pictures.planes import individuals
     from mercer.pictures.spectra import scree
 
     is_model(model)
     if hasattr(model, "individuals_"):
-        has_plane = model.individuals_.coordinates.shape[1] > 1
-        return individuals(model, **options) if has_plane else scree(model, **options)
+        if model.individuals_.coordinates.shape[1] < 2:
+            return scree(model, **options)
+        # Categories and columns of counts are points among the individuals, and say what they mean.
+        has_points = hasattr(type(model), "categories_") or hasattr(type(model), "columns_")
+        return (biplot if has_points else individuals)(model, **options)
     at, band = _curve(model)
     what = {"the curve": np.asarray(model.predict(at[:, None]))}
     return curves(at, what, bands=band, **{"title": type(model).__name__, **options})

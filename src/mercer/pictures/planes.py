@@ -12,7 +12,7 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.pictures.colours import INK, RED, Coloured, Scale, coloured
 from mercer.pictures.crowds import density, thinned
 from mercer.pictures.drawing import Drawing
-from mercer.pictures.ellipses import Kind, ellipse
+from mercer.pictures.ellipses import Kind, ellipse, hull, is_elliptic
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.models import is_model, shares_of_model
 from mercer.pictures.scene import Axis, Ids, Labels, Lines, Linked, Mark, Panel, Points, spanned
@@ -247,32 +247,43 @@ def _ellipses(
 ) -> tuple[list[Mark], list[str]]:
     if colours.numbers is not None:
         return [], ["No ellipses: the colour is a number and makes no groups."]
-    weights, marks, without = plane.individuals.weights, [], []
+    if len(colours.groups) > LIMITS.outlined:
+        return [], [f"No outlines of {len(colours.groups)} groups: they would hide each other."]
+    weights, without, bent = plane.individuals.weights, [], []
+    marks: list[Mark] = []
     for group in colours.groups:
         active = group.rows[weights[group.rows] > 0]
-        found = ellipse(plane.xy[active], weights[active], kind=kind, confidence=confidence)
-        if found.line is None:
-            without.append(f"{(group.name or 'all')[:NAMED]} ({found.why_not})")
-        else:
-            marks.append(
-                Lines(
-                    found.line[:, 0],
-                    found.line[:, 1],
-                    colour=group.colour,
-                    width=1.2,
-                    is_filled=True,
-                    ids=linked(plane.individuals.labels, active),
-                )
+        points = plane.xy[active]
+        found = ellipse(points, weights[active], kind=kind, confidence=confidence)
+        name, line = (group.name or "all")[:NAMED], found.line
+        if line is None:
+            without.append(f"{name} ({found.why_not})")
+            continue
+        # The mean of many has an ellipse whatever the law; members only where they are elliptic.
+        is_bent = kind == "concentration" and not is_elliptic(points, weights[active])
+        if is_bent:
+            bent.append(name)
+            line = hull(points)
+        marks.append(
+            Lines(
+                line[:, 0],
+                line[:, 1],
+                colour=group.colour,
+                width=1.2,
+                dash="dashed" if is_bent else "solid",
+                is_filled=True,
+                ids=linked(plane.individuals.labels, active),
             )
+        )
     what = "members" if kind == "concentration" else "means"
-    notes = (
-        [f"Ellipses of {kind}: {100 * confidence:g} % for {what} of normal groups."]
-        if marks
-        else []
-    )
+    notes = []
+    if len(marks) > len(bent):
+        notes.append(f"Ellipses of {kind}: {100 * confidence:g} % for {what} of normal groups.")
+    if bent:
+        notes.append(f"Dashed outlines hold all of {', '.join(bent)}: no elliptic cloud.")
     if without:
         notes.append(f"No ellipse for {', '.join(without)}.")
-    return marks, notes  # type: ignore[return-value]  # lists are invariant, lines are marks
+    return marks, notes
 
 
 def _holding(
@@ -406,7 +417,7 @@ def outliers(
     marks.append(Points(x, y, colour=RED, is_hollow=True, size=10.0, names=ids.names, ids=ids))
     inks = (INK,) * len(apart)
     marks.append(Labels(x, y, ids.names, inks, most=labels, ids=ids))
-    said = _of_outliers(found)
+    said = told_outliers(found)
     return Panel(
         tuple(marks),
         Axis("distance to the barycentre", spanned(at[:, 0], np.zeros(1))),
@@ -416,7 +427,7 @@ def outliers(
     )
 
 
-def _of_outliers(found: Outliers) -> str:
+def told_outliers(found: Outliers) -> str:
     """Return who stands apart and why, or that nobody does, with the rate of the rule."""
     rate = f"of clouds of a normal law {100 * found.level:g} % would show any"
     names = found.individuals.labels[found.rows]

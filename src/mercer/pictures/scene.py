@@ -14,7 +14,15 @@ from mercer.pictures.colours import INK, Scale
 Dash = Literal["solid", "dashed", "dotted"]
 Marker = Literal["circle", "square", "diamond", "triangle", "cross"]
 FieldKind = Literal["heat", "contour", "density", "image"]
-Linked = Literal["individuals", "supplementary", "variables", "supplementary variables"]
+Linked = Literal[
+    "individuals",
+    "supplementary",
+    "variables",
+    "supplementary variables",
+    "categories",
+    "supplementary categories",
+    "columns",
+]
 
 INCH = 72.0
 """Points in an inch, the unit in which text and markers are measured."""
@@ -79,7 +87,11 @@ class Lines:
 
 @dataclass(frozen=True, eq=False)
 class Arrows:
-    """Arrows from the origin to their tips, in one colour or coloured by numbers."""
+    """Arrows from the origin to their tips, in one colour or coloured by numbers.
+
+    On other axes a page shows at most ``most`` of all elements of their kind, drawn out to fit the
+    points where ``is_fitted``.
+    """
 
     x: Array
     y: Array
@@ -88,6 +100,8 @@ class Arrows:
     name: str | None = None
     names: tuple[str, ...] | None = None
     ids: Ids | None = None
+    most: int = 1_000
+    is_fitted: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +178,8 @@ class Texts:
 class Labels:
     """Words beside points, the most important first: those that find no free place are left out.
 
-    At most ``most`` of those inside the frame are tried.
+    At most ``most`` of those inside the frame are tried. Where there is no free place, those that
+    may cover points stand upon them, on a halo.
     """
 
     x: Array
@@ -175,6 +190,8 @@ class Labels:
     is_outward: bool = False
     most: int = 1_000
     ids: Ids | None = None
+    is_bold: bool = False
+    covers: bool = False
 
 
 Mark: TypeAlias = Points | Lines | Arrows | Bars | Band | Rule | Field | Surface | Texts | Labels

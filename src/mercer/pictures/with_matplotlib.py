@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.data.extras import extra
 from mercer.errors import InvalidParameter
-from mercer.pictures.colours import GREY, PALE, Scale, hexes, legible
+from mercer.pictures.colours import FRAME, GREY, GRID, QUIET, ZERO, Scale, hexes, legible
 from mercer.pictures.labels import cut, placements, width_of
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import (
@@ -95,9 +95,11 @@ def _wrapped(notes: tuple[str, ...], inches: float) -> str:
 
 def draw_marks(panel: Panel, ax: Any, *, has_legend: bool) -> None:
     """Draw all but the labels, whose places depend on the size of the panel."""
+    if panel.z is None:
+        _frame_as_on_pages(panel, ax)
     if panel.has_origin and panel.z is None:
-        ax.axhline(0.0, color=PALE, lw=0.8, zorder=0)
-        ax.axvline(0.0, color=PALE, lw=0.8, zorder=0)
+        ax.axhline(0.0, color=ZERO, lw=0.8, zorder=0)
+        ax.axvline(0.0, color=ZERO, lw=0.8, zorder=0)
     for order, mark in enumerate(panel.marks):
         DRAW[type(mark)](mark, ax, 2 + 0.01 * order)
     for side, name in ((panel.x, "x"), (panel.y, "y"), (panel.z, "z")):
@@ -125,6 +127,18 @@ def draw_marks(panel: Panel, ax: Any, *, has_legend: bool) -> None:
         )
     if has_legend:
         _legend(panel, ax)
+
+
+def _frame_as_on_pages(panel: Panel, ax: Any) -> None:
+    """Give a panel the quiet frame and the lines at ticks that it has on a page."""
+    for spine in ax.spines.values():
+        spine.set_color(FRAME)
+    ax.tick_params(color=FRAME, labelcolor=QUIET, labelsize=9)
+    has_cells = any(isinstance(m, Field) and m.kind != "density" for m in panel.marks)
+    for name, side in (("x", panel.x), ("y", panel.y)):
+        if side.is_shown and side.ticks is None and not has_cells:
+            ax.grid(axis=name, color=GRID, lw=0.8)
+    ax.set_axisbelow(True)
 
 
 def extra_lines(side: Axis) -> int:
@@ -403,6 +417,7 @@ def draw_labels(panels: tuple[Panel, ...], axes: list[Any], figure: Any) -> None
                 text,
                 color=colour,
                 fontsize=mark.size,
+                fontweight="bold" if mark.is_bold else "normal",
                 ha="center",
                 va="center",
                 zorder=5.0,

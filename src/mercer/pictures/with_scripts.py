@@ -6,10 +6,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from mercer.pictures.colours import MARKERS, PALETTE, SEQUENTIAL, Scale
+import numpy as np
+
+from mercer.pictures.colours import (
+    FONT,
+    FRAME,
+    GRID,
+    INK,
+    MARKERS,
+    PALE,
+    PALETTE,
+    QUIET,
+    SEQUENTIAL,
+    ZERO,
+    Scale,
+)
+from mercer.pictures.ellipses import ELLIPTIC, radius2
 from mercer.pictures.labels import GAP, REACH, SIDES
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import INCH, PIXELS, Axis, Field, Ids, Labels, Panel, Sheet, Surface
+from mercer.settings import CONFIDENCE
 
 LOOK: dict[str, Any] = {
     "palette": PALETTE,
@@ -20,6 +36,16 @@ LOOK: dict[str, Any] = {
     "sides": SIDES,
     "letters": LIMITS.letters,
     "legend": LIMITS.legend,
+    "outlined": LIMITS.outlined,
+    "elliptic": ELLIPTIC,
+    "radius2": radius2("concentration", CONFIDENCE, np.inf),
+    "font": FONT,
+    "ink": INK,
+    "quiet": QUIET,
+    "frame": FRAME,
+    "grid": GRID,
+    "zero": ZERO,
+    "pale": PALE,
 }
 """What scripts draw with that no picture says by itself."""
 

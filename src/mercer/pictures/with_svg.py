@@ -306,7 +306,12 @@ class _Frame:
             colour = legible(mark.colours[place.number])
             text, size = cut(mark.texts[place.number]), mark.size / unit
             x, y = left + place.x / unit, top + height - place.y / unit + 0.35 * size
-            yield shapes.text(text, x, y, text_anchor="middle", font_size=size, fill=colour)
+            look: dict[str, Any] = {"font_size": size, "fill": colour}
+            if mark.is_bold:
+                look["font_weight"] = "600"
+            if mark.covers:
+                look |= {"stroke": "#fff", "stroke_width": "3", "paint_order": "stroke"}
+            yield shapes.text(text, x, y, text_anchor="middle", **look)
 
     def at(self, mark: Any) -> tuple[Array, Array]:
         """Return where the elements of a mark lie, in pixels."""

@@ -49,46 +49,82 @@ mercer.Side = class {
 
 mercer.Frame = class {
   constructor(panel, picture) {
-    Object.assign(this, { panel, picture, page: picture.page, look: picture.page.value.look });
+    Object.assign(this, { described: panel, picture, page: picture.page, look: picture.page.value.look });
     const kinds = panel.marks.map((mark) => mark.of);
-    this.follows = Boolean(picture.follows && panel.x.axis && panel.y.axis);
+    const { follow } = picture;
+    this.space = follow?.space;
+    this.follows = Boolean(follow && panel.x.axis && panel.y.axis);
+    this.ranks = follow && Number.isInteger(follow.side);
     this.isOfIndividuals = panel.marks.some((m) => m.mark === "points" && m.of === "individuals");
     this.isPlane = kinds.includes("individuals") && Boolean(panel.x.axis && panel.y.axis);
     this.zoom = null; // limits that a reader has chosen
   }
 
-  // The axes of the model on both sides, counted from 0.
+  // What is described, or its like for the axis that a reader chose.
+  get panel() {
+    if (!this.ranks || this.page.axes[this.picture.follow.side] === this.picture.follow.side) return this.described;
+    return mercer.ranked(this.described, this.page, this.picture.follow);
+  }
+
+  // The axes of the model on both sides, counted from 0; those of a map that has fewer stay.
   get axes() {
-    return this.follows ? this.page.axes : [this.panel.x, this.panel.y].map((side) => (side.axis ? side.axis - 1 : null));
+    const own = [this.described.x, this.described.y].map((side) => (side.axis ? side.axis - 1 : null));
+    const { axes } = this.page;
+    return this.follows && axes.every((k) => k < this.page.space(this.space).coordinates.length) ? axes : own;
   }
 
   get isMoved() {
-    return this.follows && [this.panel.x, this.panel.y].some((side, k) => side.axis - 1 !== this.page.axes[k]);
+    const own = [this.described.x, this.described.y].map((side) => side.axis - 1);
+    return this.follows && this.axes.some((axis, k) => axis !== own[k]);
   }
 
-  // Where the elements of a mark lie: on axes that a reader chose, where the table of their kind says.
-  places(mark) {
-    if (!this.isMoved || !("x" in mark)) return [mark.x, mark.y];
-    const table = mark.ids ? this.page.coordinates(mark.of) : null;
-    if (table && mark.mark !== "lines") return this.axes.map((k) => mark.ids.map((i) => table[k][i]));
-    return mark.mark === "lines" && !mark.ids ? [mark.x, mark.y] : null;
+  // A mark on the axes that a reader chose: of elements beside individuals, those shown best there.
+  there(mark) {
+    if (!this.isMoved || !mark.ids || !("x" in mark) || mark.mark === "field") return mark;
+    const table = this.page.table(mark.of, this.space);
+    if (!table || mark.mark === "lines") return null;
+    let { ids } = mark;
+    const most = mark.most ?? ids.length;
+    if (!["individuals", "supplementary"].includes(mark.of)) {
+      const worth = table.names.map((_, i) => this.page.worth(mark.of, this.axes, i, this.space) || 0);
+      ids = worth.map((_, i) => i).sort((a, b) => worth[b] - worth[a]).slice(0, most);
+    }
+    const [x, y] = this.axes.map((k) => ids.map((i) => table.coordinates[k][i]));
+    const names = table.names;
+    const words = mark.of === "individuals" ? {} : { ...(mark.names ? { names: ids.map((i) => names[i]) } : {}), ...(mark.texts ? { texts: ids.map((i) => names[i]) } : {}) };
+    return { ...mark, ids, x, y, ...words };
   }
 
-  // Ellipses follow the axes and the colour that a reader chose.
+  // Arrows among individuals, and their labels, are drawn out until they fill the cloud.
+  fitted(marks) {
+    const arrows = marks.filter((m) => m.mark === "arrows" && m.fitted);
+    if (!this.isMoved || !arrows.length) return marks;
+    const reach = (list) => Math.max(0, ...list.flatMap((m) => m.x.map((u, i) => Math.hypot(u, m.y[i]) || 0)));
+    const cloud = marks.filter((m) => m.mark === "points" && m.of === "individuals");
+    const factor = (0.75 * reach(cloud)) / (reach(arrows) || 1);
+    const kinds = arrows.map((m) => m.of);
+    const isDrawn = (m) => arrows.includes(m) || (m.mark === "labels" && kinds.includes(m.of));
+    return marks.map((m) => (isDrawn(m) ? { ...m, x: m.x.map((v) => factor * v), y: m.y.map((v) => factor * v) } : m));
+  }
+
+  // What is drawn now; outlines follow the axes and the colour that a reader chose.
   get marks() {
     const { page, panel } = this;
-    if (!this.isPlane || !(this.isMoved || page.isPainting)) return panel.marks;
-    return [...page.ellipses(this.axes), ...panel.marks.filter((m) => !(m.mark === "lines" && m.of === "individuals"))];
+    const isChanged = this.isMoved || page.isPainting;
+    const isOutline = (m) => m.mark === "lines" && m.of === "individuals";
+    const kept = this.isPlane && isChanged ? [...page.outlines(this.axes, this.space), ...panel.marks.filter((m) => !isOutline(m))] : panel.marks;
+    return this.fitted(kept.map((m) => (isOutline(m) ? m : this.there(m))).filter(Boolean));
   }
 
   get limits() {
     const { x, y } = this.panel;
     if (this.zoom) return this.zoom;
-    if (!this.isMoved || this.panel.keeps) return [x.limits, y.limits];
+    if (!this.isMoved || this.described.keeps) return [x.limits, y.limits];
     const every = [[], []];
     for (const mark of this.marks) {
-      const at = ["points", "lines"].includes(mark.mark) ? this.places(mark) ?? [mark.x, mark.y] : null;
-      if (at && (mark.ids || mark.mark === "lines")) at.forEach((values, k) => every[k].push(...values));
+      if (!["points", "lines", "arrows"].includes(mark.mark)) continue;
+      for (const v of mark.x) every[0].push(v);
+      for (const v of mark.y) every[1].push(v);
     }
     return every.map((values) => {
       const known = values.filter(Number.isFinite);
@@ -100,7 +136,7 @@ mercer.Frame = class {
 
   title(k) {
     const side = k === 0 ? this.panel.x : this.panel.y;
-    return this.isMoved ? this.page.value.axes[this.axes[k]] : side.title;
+    return this.isMoved ? this.page.space(this.space).axes[this.axes[k]] : side.title;
   }
 
   nameOf(mark, i) {
@@ -110,13 +146,15 @@ mercer.Frame = class {
   }
 
   isHidden(mark, i) {
-    return mark.of === "individuals" && mark.ids && this.page.isHidden(mark.ids[i], this.isPlane ? this.axes : this.page.axes);
+    if (!mark.ids || !mark.of) return false;
+    const isOnAxes = this.described.x.axis && this.described.y.axis;
+    return this.page.isHidden(mark.of, mark.ids[i], isOnAxes ? this.axes : this.page.axes, this.space);
   }
 
   // Labels in the order in which they find places: on other axes, the best shown there first.
   order(mark, all) {
     if (!this.isMoved || !mark.ids) return all;
-    const worth = new Map(all.map((i) => [i, this.page.worth(mark.of, this.axes, mark.ids[i]) || 0]));
+    const worth = new Map(all.map((i) => [i, this.page.worth(mark.of, this.axes, mark.ids[i], this.space) || 0]));
     return all.sort((a, b) => worth.get(b) - worth.get(a));
   }
 
@@ -128,7 +166,7 @@ mercer.Frame = class {
   get entries() {
     const { page } = this;
     const isPainted = (m) => m.painted && m.ids && page.isPainting;
-    const levels = this.marks.some((m) => m.mark === "points" && isPainted(m)) ? page.levels : [];
+    const levels = this.panel.marks.some((m) => m.mark === "points" && isPainted(m)) ? page.levels : [];
     const named = this.panel.marks.filter((m) => m.name && !isPainted(m) && !this.told.has(m.name));
     named.forEach((m) => this.told.add(m.name));
     const members = (mark) => (mark.of === "individuals" && mark.ids ? { ids: () => mark.ids } : {});
@@ -146,11 +184,14 @@ mercer.Frame = class {
 
   // The height at which a frame that keeps its shape fills a width; others fill any.
   tallest(width) {
-    const { x, y, keeps, title } = this.panel;
-    if (!keeps) return Infinity;
+    const { x, y, keeps, equal, title } = this.panel;
+    if (!keeps && !equal) return Infinity;
+    this.told = new Set();
     const names = y.ticks && y.shown ? Math.max(34, ...y.ticks.map(([, text]) => mercer.width(mercer.cut(text, 28)))) : 20;
     const inner = width - names - (this.scale ? 78 : 12) - 20;
-    return (inner * Math.abs(y.limits[1] - y.limits[0])) / Math.abs(x.limits[1] - x.limits[0]) + (title ? 24 : 8) + (x.shown ? 46 : 12) + (this.isSteep(this.panel, inner) ? this.steep : 0);
+    const [across, up] = this.limits.map(([a, b]) => Math.abs(b - a));
+    const shape = keeps ? up / across : Math.min(Math.max(up / across, 0.6), 1.1); // the data fill a plane
+    return inner * shape + (keeps ? 0 : 19 * this.wrapped(this.entries, width).length + 6) + (title ? 24 : 8) + (x.shown ? 46 : 12) + (this.isSteep(this.panel, inner) ? this.steep : 0);
   }
 
   // Draw everything into a box: left, top, width, height.
@@ -179,7 +220,7 @@ mercer.Frame = class {
     this.x = new mercer.Side(panel.x, x, box[0], box[0] + box[2]);
     this.y = new mercer.Side(panel.y, y, box[1] + box[3], box[1], 50);
     if (panel.title) mercer.write(group, panel.title, box[0], top + 15, { "font-weight": 600 });
-    mercer.shape(group, "rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: "#fff", stroke: hasSides ? "#d9dee6" : "none", class: "ground" });
+    mercer.shape(group, "rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: mercer.theme.ground, stroke: hasSides ? mercer.theme.frame : "none", class: "ground" });
     this.drawSides(group);
     const clip = mercer.shape(mercer.shape(group, "defs"), "clipPath", { id: `clip-${++mercer.clips}` });
     mercer.shape(clip, "rect", { x: box[0] - 1, y: box[1] - 1, width: box[2] + 2, height: box[3] + 2 });
@@ -194,9 +235,8 @@ mercer.Frame = class {
   }
 
   drawMark(mark) {
-    const at = "x" in mark && mark.mark !== "field" ? this.places(mark) : [[], []];
-    if (!at || (mark.mark === "field" && this.isMoved)) return;
-    const [xs, ys] = at;
+    if (mark.mark === "field" && this.isMoved) return;
+    const [xs, ys] = "x" in mark && mark.mark !== "field" ? [mark.x, mark.y] : [[], []];
     mercer.draw[mark.mark]?.(this, mark, [xs ? xs.map(this.x.at) : [], ys ? ys.map(this.y.at) : []]);
   }
 
@@ -225,18 +265,18 @@ mercer.Frame = class {
     const [left, top, width, height] = this.box;
     const line = (x1, y1, x2, y2, stroke) => mercer.shape(group, "line", { x1, y1, x2, y2, stroke });
     const hasCells = this.panel.marks.some((m) => m.mark === "field" && m.kind !== "density");
-    if (!hasCells && this.panel.x.shown && !this.panel.x.ticks) for (const [v] of this.x.ticks) line(this.x.at(v), top, this.x.at(v), top + height, "#eef1f5");
-    if (!hasCells && this.panel.y.shown && !this.panel.y.ticks) for (const [v] of this.y.ticks) line(left, this.y.at(v), left + width, this.y.at(v), "#eef1f5");
+    if (!hasCells && this.panel.x.shown && !this.panel.x.ticks) for (const [v] of this.x.ticks) line(this.x.at(v), top, this.x.at(v), top + height, mercer.theme.grid);
+    if (!hasCells && this.panel.y.shown && !this.panel.y.ticks) for (const [v] of this.y.ticks) line(left, this.y.at(v), left + width, this.y.at(v), mercer.theme.grid);
     if (!this.panel.origin) return;
     const [u, v] = [this.x.at(0), this.y.at(0)];
-    if (u > left && u < left + width) line(u, top, u, top + height, "#9aa5b4");
-    if (v > top && v < top + height) line(left, v, left + width, v, "#9aa5b4");
+    if (u > left && u < left + width) line(u, top, u, top + height, mercer.theme.zero);
+    if (v > top && v < top + height) line(left, v, left + width, v, mercer.theme.zero);
   }
 
   drawTicks(group) {
     const [left, top, width, height] = this.box;
     const bottom = top + height;
-    const look = { "font-size": 11, fill: mercer.QUIET };
+    const look = { "font-size": 11, fill: mercer.theme.quiet };
     let last = -Infinity;
     if (this.panel.x.shown) {
       for (const [v, text] of this.x.ticks) {
@@ -277,9 +317,9 @@ mercer.Frame = class {
       mercer.shape(bar, "rect", { x, y: y + (k * long) / count, width: 11, height: long / count + 0.5, fill: `rgb(${rgb})` });
     }
     const side = new mercer.Side({}, limits, y + long, y, 34);
-    for (const [v, text] of side.ticks) mercer.write(bar, text, x + 15, side.at(v), { "font-size": 10, fill: mercer.QUIET, dy: "0.35em" });
+    for (const [v, text] of side.ticks) mercer.write(bar, text, x + 15, side.at(v), { "font-size": 10, fill: mercer.theme.quiet, dy: "0.35em" });
     const at = [x + 50, y + long / 2];
-    if (title) mercer.write(bar, mercer.cut(title, Math.round(long / 6)), ...at, { "font-size": 11, fill: mercer.QUIET, "text-anchor": "middle", transform: `rotate(-90 ${at[0]} ${at[1]})` });
+    if (title) mercer.write(bar, mercer.cut(title, Math.round(long / 6)), ...at, { "font-size": 11, fill: mercer.theme.quiet, "text-anchor": "middle", transform: `rotate(-90 ${at[0]} ${at[1]})` });
   }
 
   // Entries in lines that fit.
@@ -325,25 +365,27 @@ mercer.Frame = class {
 
   drawSample(parent, { mark, colour, marker }) {
     if (!mark || mark.mark === "points") {
-      const fill = colour ?? mark.colour ?? mercer.INK;
+      const fill = mercer.toned(colour ?? mark.colour ?? mercer.theme.ink);
       const look = mark?.hollow ? { fill: "none", stroke: fill, "stroke-width": 1.5 } : { fill };
       mercer.shape(parent, "path", { d: mercer.marker(marker ?? mark.marker, 4.5), transform: "translate(8 0)", ...look });
     } else if (["bars", "band"].includes(mark.mark)) {
-      mercer.shape(parent, "rect", { x: 0, y: -5, width: 16, height: 10, fill: mark.colour ?? mark.colours[0], "fill-opacity": mark.mark === "band" ? 0.3 : 1 });
+      mercer.shape(parent, "rect", { x: 0, y: -5, width: 16, height: 10, fill: mercer.toned(mark.colour ?? mark.colours[0]), "fill-opacity": mark.mark === "band" ? 0.3 : 1 });
     } else {
-      mercer.shape(parent, "line", { x1: 0, x2: 16, y1: 0, y2: 0, stroke: mark.colour ?? mercer.INK, "stroke-width": 1.8, "stroke-dasharray": mark.dashed ? "6 4" : mercer.DASHES[mark.dash] });
+      mercer.shape(parent, "line", { x1: 0, x2: 16, y1: 0, y2: 0, stroke: mercer.toned(mark.colour ?? mercer.theme.ink), "stroke-width": 1.8, "stroke-dasharray": mark.dashed ? "6 4" : mercer.DASHES[mark.dash] });
     }
   }
 
-  // What is selected, and what the filter leaves.
+  // What is selected, and what the filter leaves; labels go with their points.
   mark() {
     const { page } = this;
-    for (const { mark, nodes } of this.linked) {
+    for (const { mark, nodes, isText } of this.linked) {
       const isLinked = mark.of === "individuals" && mark.ids;
       nodes.forEach((node, i) => {
         if (!node) return;
         const isFaint = isLinked && page.selected.length && !page.mask[mark.ids[i]];
-        node.setAttribute("opacity", this.isHidden(mark, i) ? 0.04 : isFaint ? 0.12 : mark.opacity);
+        const isHidden = this.isHidden(mark, i);
+        if (isText) node.setAttribute("display", isFaint || isHidden ? "none" : "inline");
+        else node.setAttribute("opacity", isHidden ? 0.04 : isFaint ? 0.12 : mark.opacity ?? 1);
       });
     }
   }
@@ -352,9 +394,9 @@ mercer.Frame = class {
   ring(of, id) {
     this.overlay.replaceChildren();
     const found = id < 0 ? null : this.hits.find((h) => h.mark.of === of && h.mark.ids && h.mark.ids[h.i] === id);
-    if (found) mercer.shape(this.overlay, "circle", { cx: found.u, cy: found.v, r: 8, fill: "none", stroke: mercer.INK, "stroke-width": 2, class: "ring" });
+    if (found) mercer.shape(this.overlay, "circle", { cx: found.u, cy: found.v, r: 8, fill: "none", stroke: mercer.theme.ink, "stroke-width": 2, class: "ring" });
     const bar = id < 0 ? null : this.boxes.find((b) => b.mark.of === of && b.mark.ids && b.mark.ids[b.i] === id);
-    if (bar) mercer.shape(this.overlay, "rect", { x: bar.box[0] - 1, y: bar.box[1] - 1, width: bar.box[2] + 2, height: bar.box[3] + 2, fill: "none", stroke: mercer.INK, "stroke-width": 2, class: "ring" });
+    if (bar) mercer.shape(this.overlay, "rect", { x: bar.box[0] - 1, y: bar.box[1] - 1, width: bar.box[2] + 2, height: bar.box[3] + 2, fill: "none", stroke: mercer.theme.ink, "stroke-width": 2, class: "ring" });
   }
 
   holds(u, v) {
@@ -403,3 +445,24 @@ mercer.Frame = class {
 };
 
 mercer.clips = 0;
+
+// The largest contributions to the axis that a reader chose, in place of those described.
+mercer.ranked = (panel, page, { space, side }) => {
+  const bars = panel.marks.find((mark) => mark.mark === "bars");
+  const rule = panel.marks.find((mark) => mark.mark === "rule");
+  const table = page.table(bars.of, space);
+  const shares = table.measures.find((measure) => measure.name === "contrib").values[page.axes[side]];
+  const { palette, pale } = page.value.look;
+  const ids = shares.map((_, i) => i).sort((a, b) => shares[b] - shares[a]).slice(0, bars.at.length);
+  const high = 1.06 * Math.max(shares[ids[0]], rule?.at ?? 0);
+  const at = ids.map((_, k) => ids.length - k);
+  return {
+    ...panel,
+    x: { ...panel.x, limits: [0, high], ticks: mercer.rounded([0, high], 5).map((v) => [v, `${Number((100 * v).toPrecision(3))} %`]) },
+    y: { ...panel.y, ticks: ids.map((i, k) => [at[k], table.names[i]]) },
+    marks: [
+      { ...bars, ids, at, lengths: ids.map((i) => shares[i]), colours: ids.map((i) => (shares[i] >= (rule?.at ?? 0) ? palette[0] : pale)), names: ids.map((i) => `${table.names[i]}: ${mercer.shown(shares[i], "share")}`) },
+      ...panel.marks.filter((mark) => mark !== bars),
+    ],
+  };
+};

@@ -2,9 +2,7 @@
 // the styles of the page, so that a saved picture is whole.
 
 mercer.SVG = "http://www.w3.org/2000/svg";
-mercer.FONT = "system-ui, 'Segoe UI', Roboto, Arial, sans-serif";
-mercer.INK = "#1c2330";
-mercer.QUIET = "#566072";
+mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", isDark: true };
 mercer.DASHES = { solid: null, dashed: "6 4", dotted: "2 3" };
 
 mercer.shape = (parent, tag, attributes = {}, text) => {
@@ -18,14 +16,14 @@ mercer.shape = (parent, tag, attributes = {}, text) => {
 };
 
 mercer.write = (parent, text, x, y, more = {}) =>
-  mercer.shape(parent, "text", { x, y, "font-size": 12, fill: mercer.INK, ...more }, text);
+  mercer.shape(parent, "text", { x, y, "font-size": 12, fill: mercer.theme.ink, ...more }, text);
 
 mercer.cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 // How wide a text is, in pixels.
 mercer.width = (text, size = 11) => {
   mercer.measure ??= document.createElement("canvas").getContext("2d");
-  mercer.measure.font = `${size}px ${mercer.FONT}`;
+  mercer.measure.font = `${size}px ${mercer.page.value.look.font}`;
   return mercer.measure.measureText(text).width;
 };
 
@@ -41,10 +39,21 @@ mercer.shade = (stops, share) => {
 
 mercer.colour = ({ stops, limits }, value) => `rgb(${mercer.shade(stops, (value - limits[0]) / (limits[1] - limits[0]))})`;
 
-// A colour as words can wear it: pale ones would not be read on white.
-mercer.legible = (hex) => {
+// Light or dark, as the reader's system is; what is saved or printed is light.
+mercer.light = (look) => ({ ink: look.ink, quiet: look.quiet, frame: look.frame, grid: look.grid, zero: look.zero, ground: "#fff", isDark: false });
+
+mercer.lightness = (hex) => [1, 3, 5].reduce((sum, i, k) => sum + [0.299, 0.587, 0.114][k] * parseInt(hex.slice(i, i + 2), 16), 0) / 255;
+
+// A colour of a picture on the ground of the theme: what is nearly black would not be seen on dark.
+mercer.toned = (hex) => (mercer.theme.isDark && /^#[0-9a-f]{6}$/i.test(hex) && mercer.lightness(hex) < 0.2 ? mercer.theme.ink : hex);
+
+// A colour as words can wear it: neither pale on white nor deep on dark.
+mercer.legible = (colour) => {
+  const hex = mercer.toned(colour);
+  if (!/^#[0-9a-f]{6}$/i.test(hex)) return hex;
+  const light = mercer.lightness(hex);
   const rgb = [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
-  const light = (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]) / 255;
+  if (mercer.theme.isDark) return light > 0.55 ? hex : `rgb(${rgb.map((v) => Math.round(v + (255 - v) * Math.min(1, (0.62 - light) / (1 - light))))})`;
   return light < 0.45 ? hex : `rgb(${rgb.map((v) => Math.round((v * 0.42) / light))})`;
 };
 
@@ -76,7 +85,7 @@ mercer.draw = {};
 
 mercer.draw.points = (frame, mark, [us, vs]) => {
   const { page } = frame;
-  const look = mark.hollow ? { fill: "none", "stroke-width": 1.5 } : { stroke: "#fff", "stroke-width": mark.size > 4 ? 0.5 : 0 };
+  const look = mark.hollow ? { fill: "none", "stroke-width": 1.5 } : { stroke: mercer.theme.ground, "stroke-width": mark.size > 4 ? 0.5 : 0 };
   const group = mercer.shape(frame.layer, "g", { ...look, class: mark.painted ? "points painted" : "points" });
   const paths = {};
   const nodes = us.map((u, i) => {
@@ -84,7 +93,7 @@ mercer.draw.points = (frame, mark, [us, vs]) => {
     const id = mark.ids ? mark.ids[i] : -1;
     const isPainted = mark.painted && mark.ids && page.isPainting;
     const marker = isPainted ? page.marker(id) : mark.marker;
-    const colour = isPainted ? page.ink(id) : mark.scale ? mercer.colour(mark.scale, mark.scale.values[i]) : mark.colour;
+    const colour = mercer.toned(isPainted ? page.ink(id) : mark.scale ? mercer.colour(mark.scale, mark.scale.values[i]) : mark.colour);
     paths[marker] ??= mercer.marker(marker, 0.68 * mark.size);
     const at = { d: paths[marker], transform: `translate(${u.toFixed(1)} ${vs[i].toFixed(1)})`, [mark.hollow ? "stroke" : "fill"]: colour };
     if (mark.ids) at["data-id"] = id;
@@ -97,20 +106,20 @@ mercer.draw.points = (frame, mark, [us, vs]) => {
 mercer.draw.lines = (frame, mark, [us, vs]) =>
   mercer.shape(frame.layer, "path", {
     d: mercer.path(us, vs),
-    stroke: mark.colour,
+    stroke: mercer.toned(mark.colour),
     "stroke-width": mark.width,
     "stroke-dasharray": mercer.DASHES[mark.dash],
     "stroke-linejoin": "round",
-    fill: mark.filled ? mark.colour : "none",
+    fill: mark.filled ? mercer.toned(mark.colour) : "none",
     "fill-opacity": 0.1,
   });
 
 mercer.draw.arrows = (frame, mark, [us, vs]) => {
   const [u0, v0] = [frame.x.at(0), frame.y.at(0)];
-  us.forEach((u, i) => {
-    const colour = mark.scale ? mercer.colour(mark.scale, mark.scale.values[i]) : mark.colour;
+  const nodes = us.map((u, i) => {
+    const colour = mercer.toned(mark.scale && mark.scale.values.length === us.length ? mercer.colour(mark.scale, mark.scale.values[i]) : mark.colour ?? mercer.theme.ink);
     const length = Math.hypot(u - u0, vs[i] - v0);
-    if (!Number.isFinite(length)) return;
+    if (!Number.isFinite(length)) return null;
     const [c, s] = length > 0 ? [(u - u0) / length, (vs[i] - v0) / length] : [1, 0];
     const head = Math.min(9, length);
     const corner = (side) => `${(u - head * c - side * 3.4 * s).toFixed(1)} ${(vs[i] - head * s + side * 3.4 * c).toFixed(1)}`;
@@ -118,7 +127,9 @@ mercer.draw.arrows = (frame, mark, [us, vs]) => {
     mercer.shape(group, "line", { x1: u0, y1: v0, x2: u - 0.6 * head * c, y2: vs[i] - 0.6 * head * s, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": mark.dashed ? "6 4" : null });
     mercer.shape(group, "path", { d: `M${u.toFixed(1)} ${vs[i].toFixed(1)}L${corner(1)}L${corner(-1)}Z`, fill: colour });
     frame.hit(mark, i, u, vs[i]);
+    return group;
   });
+  frame.linked.push({ mark, nodes });
 };
 
 mercer.draw.bars = (frame, mark) => {
@@ -129,7 +140,7 @@ mercer.draw.bars = (frame, mark) => {
     const [c, d] = [across.at(at - 0.4), across.at(at + 0.4)];
     const [start, long, side, wide] = [Math.min(a, b), Math.max(Math.abs(b - a), 0.5), Math.min(c, d), Math.abs(d - c)];
     const box = mark.lying ? [start, side, long, wide] : [side, start, wide, long];
-    mercer.shape(group, "rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: mark.colours[i % mark.colours.length] });
+    mercer.shape(group, "rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: mercer.toned(mark.colours[i % mark.colours.length]) });
     frame.boxes.push({ mark, i, box });
   });
 };
@@ -144,7 +155,7 @@ mercer.draw.rule = (frame, mark) => {
   const [left, top, width, height] = frame.box;
   const at = (mark.level ? frame.y : frame.x).at(mark.at);
   const ends = mark.level ? { x1: left, x2: left + width, y1: at, y2: at } : { x1: at, x2: at, y1: top, y2: top + height };
-  mercer.shape(frame.layer, "line", { ...ends, stroke: mark.colour, "stroke-width": 1.3, "stroke-dasharray": mercer.DASHES[mark.dash] });
+  mercer.shape(frame.layer, "line", { ...ends, stroke: mercer.toned(mark.colour), "stroke-width": 1.3, "stroke-dasharray": mercer.DASHES[mark.dash] });
 };
 
 // Cells as one image of a pixel each; contours are the same, smoothed, with lines between levels.
@@ -210,7 +221,7 @@ mercer.contours = (frame, mark) => {
 
 mercer.draw.texts = (frame, mark, [us, vs]) =>
   us.forEach((u, i) =>
-    mercer.write(frame.layer, mark.texts[i], u, vs[i], { "text-anchor": "middle", dy: "0.35em", "font-size": mark.size * 1.35, fill: mark.colours[i % mark.colours.length] }),
+    mercer.write(frame.layer, mark.texts[i], u, vs[i], { "text-anchor": "middle", dy: "0.35em", "font-size": mark.size * 1.35, fill: mark.colours[i % mark.colours.length] === frame.look.ink ? mercer.theme.ink : mark.colours[i % mark.colours.length] }),
   );
 
 // Places for a label beside a point, best first: right, left, above, below, then the corners; at
@@ -229,7 +240,8 @@ mercer.besides = ([u, v], w, h, centre, look) => {
   if (!(length > 0)) return found;
   const way = [(u - centre[0]) / length, (v - centre[1]) / length];
   const beyond = look.reach.map((reach) => [u + way[0] * (reach * look.gap + w / 2), v + way[1] * (reach * look.gap + h / 2)]);
-  return [...beyond, ...found.filter(([a, b]) => (a - u) * way[0] + (b - v) * way[1] > 0)];
+  const side = ([a, b]) => Math.sign(Math.round(1e6 * ((a - u) * way[0] + (b - v) * way[1])));
+  return [...beyond, ...found.sort((p, q) => side(q) - side(p))]; // outward, beside, inward
 };
 
 // Words beside points, the first first: none upon another, upon a point or beyond the frame.
@@ -241,20 +253,24 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
   const size = mark.size * 1.35;
   const centre = mark.outward ? [frame.x.at(0), frame.y.at(0)] : null;
   const group = mercer.shape(frame.layer, "g", { class: "labels" });
+  const nodes = us.map(() => null);
+  const halo = mark.covers ? { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" } : {};
   for (const i of shown.slice(0, mark.most)) {
     const text = mercer.cut(frame.nameOf(mark, i), look.letters);
     const [w, h] = [mercer.width(text, size) + 2, 1.2 * size];
-    const isFree = ([a, b]) => {
+    const isFree = (isSolid) => ([a, b]) => {
       const box = [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
       if (box[0] < left || box[1] < top || box[2] > left + width || box[3] > top + height) return false;
       if (frame.taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return false;
-      return !frame.hits.some((p) => p.u > box[0] - 3 && p.u < box[2] + 3 && p.v > box[1] - 3 && p.v < box[3] + 3);
+      return !isSolid || !frame.hits.some((p) => p.u > box[0] - 3 && p.u < box[2] + 3 && p.v > box[1] - 3 && p.v < box[3] + 3);
     };
-    const place = mercer.besides([us[i], vs[i]], w, h, centre, look).find(isFree);
+    const places = mercer.besides([us[i], vs[i]], w, h, centre, look);
+    const place = places.find(isFree(true)) ?? (mark.covers ? places.find(isFree(false)) : null);
     if (!place) continue;
     frame.taken.push([place[0] - w / 2, place[1] - h / 2, place[0] + w / 2, place[1] + h / 2]);
     const isPainted = mark.of === "individuals" && page.isPainting;
     const fill = mercer.legible(isPainted ? page.labelInk(mark.ids[i]) : mark.colours[i % mark.colours.length]);
-    mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": size, fill, "data-id": mark.ids ? mark.ids[i] : null });
+    nodes[i] = mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": size, "font-weight": mark.bold ? 600 : null, fill, ...halo, "data-id": mark.ids ? mark.ids[i] : null });
   }
+  frame.linked.push({ mark, nodes, isText: true });
 };

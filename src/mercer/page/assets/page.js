@@ -1,4 +1,5 @@
-// What all panels and tables share: the individuals, which are selected, which is pointed at.
+// What all panels and tables share: the individuals, which are selected, which is pointed at, and
+// where everything lies on the axes of each map.
 
 mercer.Page = class {
   constructor(value) {
@@ -11,9 +12,12 @@ mercer.Page = class {
     [this.pointed, this.pointedOf, this.said] = [-1, "", ""];
     this.listeners = [];
     this.axes = [0, people.coordinates.length > 1 ? 1 : null];
-    this.colour = people.colours.findIndex((c) => c.levels);
+    this.colour = people.colours.findIndex((c) => c.levels && c.name !== value.look.classes);
     this.firstColour = this.colour;
     this.leastCos2 = 0;
+    const { axes, passive, linked, curved } = value;
+    const { coordinates, distances, spreads } = people;
+    this.spaces = { straight: { axes, coordinates, distances, spreads, passive, linked }, ...(curved ? { curved } : {}) };
   }
 
   // A listener has any of: marked(page), pointed(id, of, text), coloured(page), moved(page).
@@ -56,55 +60,68 @@ mercer.Page = class {
     this.tell("coloured", this);
   }
 
+  filter(least) {
+    this.leastCos2 = least;
+    this.tell("coloured", this);
+  }
+
   move(axes) {
     this.axes = axes;
     this.tell("moved", this);
   }
 
-  coordinate(axis, id) {
-    return axis === null ? 0 : this.people.coordinates[axis][id];
+  space(name = "straight") {
+    return this.spaces[name] ?? this.spaces.straight;
   }
 
-  cos2(axes, id) {
-    const distances = this.people.distances;
+  coordinate(axis, id, space) {
+    return axis === null ? 0 : this.space(space).coordinates[axis][id];
+  }
+
+  cos2(axes, id, space) {
+    const { distances } = this.space(space);
     if (!distances) return null;
     if (!(distances[id] > 0)) return NaN;
     let sum = 0;
     for (const axis of axes) {
-      const share = this.coordinate(axis, id) / distances[id];
+      const share = this.coordinate(axis, id, space) / distances[id];
       sum += share * share;
     }
     return Math.min(sum, 1);
   }
 
-  contribution(axis, id) {
-    const spread = this.people.spreads[axis];
-    if (!(spread > 0)) return 0;
-    const share = this.people.coordinates[axis][id] / spread;
+  contribution(axis, id, space) {
+    const { spreads, coordinates } = this.space(space);
+    if (!(spreads[axis] > 0)) return 0;
+    const share = coordinates[axis][id] / spreads[axis];
     return this.people.weights[id] * share * share;
   }
 
-  isHidden(id, axes = this.axes) {
-    return this.leastCos2 > 0 && !(this.cos2(axes, id) >= this.leastCos2);
-  }
-
-  // The names of a kind of elements, and where they lie on each axis.
-  table(of) {
-    return { individuals: this.people, supplementary: this.value.passive }[of] ?? this.value.linked[of] ?? null;
+  // The names of a kind of elements, and where they lie on each axis of a map.
+  table(of, space) {
+    const { coordinates, passive, linked } = this.space(space);
+    if (of === "individuals") return { names: this.people.names, coordinates };
+    return of === "supplementary" ? passive : linked[of] ?? null;
   }
 
   nameOf(of, id) {
     return this.table(of)?.names[id] ?? "";
   }
 
-  coordinates(of) {
-    return this.table(of)?.coordinates ?? null;
+  // How well some axes show an element: those that they show best are named first.
+  worth(of, axes, id, space) {
+    if (of === "individuals") return this.cos2(axes, id, space) ?? Math.hypot(...axes.map((k) => this.coordinate(k, id, space)));
+    const table = this.table(of, space);
+    const shown = table.measures?.find((measure) => measure.name === "cos2");
+    if (shown) return axes.reduce((sum, k) => sum + (k === null ? 0 : shown.values[k][id]), 0);
+    return Math.hypot(...axes.map((k) => table.coordinates[k][id]));
   }
 
-  // How well some axes show an element: those that they show best are named first.
-  worth(of, axes, id) {
-    const shown = of === "individuals" ? this.cos2(axes, id) : null;
-    return shown ?? Math.hypot(...axes.map((k) => this.coordinates(of)[k][id]));
+  // Whether the filter leaves an element out on some axes.
+  isHidden(of, id, axes, space) {
+    if (!(this.leastCos2 > 0) || of === "supplementary") return false;
+    if (of === "individuals" && !this.space(space).distances) return false;
+    return !(this.worth(of, axes, id, space) >= this.leastCos2);
   }
 
   // Whether individuals are coloured as the reader chose, rather than as they were described.
@@ -129,7 +146,7 @@ mercer.Page = class {
   }
 
   labelInk(id) {
-    return this.people.colours[this.colour]?.levels ? this.ink(id) : mercer.INK;
+    return this.people.colours[this.colour]?.levels ? this.ink(id) : this.value.look.ink;
   }
 
   marker(id) {
@@ -151,31 +168,62 @@ mercer.Page = class {
       ids: () => members(code),
     }));
     const more = chosen.levels.length - found.length;
-    return more > 0 ? [...found, { name: `and ${more} more`, colour: "#fff", marker: "circle" }] : found;
+    return more > 0 ? [...found, { name: `and ${more} more`, colour: "none", marker: "circle" }] : found;
   }
 
-  // The ellipse of each level on two axes, from its mean and covariance on all of them.
-  ellipses(axes) {
-    const found = this.people.colours[this.colour]?.ellipses;
-    if (!found || axes.includes(null)) return [];
-    const [i, j] = axes;
-    const turn = Array.from({ length: 73 }, (_, k) => (2 * Math.PI * k) / 72);
-    return found.radii2.flatMap((radius2, level) => {
-      const n = found.means[level].length;
-      const part = (a, b) => found.covariances[level][a * n + b];
-      const [a, b, c] = [part(i, i), part(i, j), part(j, j)];
-      const rest = c - (b * b) / a;
-      if (!(radius2 > 0 && a > 0 && rest > 1e-12 * c)) return [];
-      const [r, s, t] = [Math.sqrt(radius2 * a), Math.sqrt(radius2 / a) * b, Math.sqrt(radius2 * rest)];
-      return {
-        mark: "lines",
-        x: turn.map((w) => found.means[level][i] + r * Math.cos(w)),
-        y: turn.map((w) => found.means[level][j] + s * Math.cos(w) + t * Math.sin(w)),
-        colour: this.value.look.palette[level % this.value.look.palette.length],
-        width: 1.2,
-        dash: "solid",
-        filled: true,
-      };
+  // Around each level on two axes: an ellipse where its members lie like a normal cloud, else a hull.
+  outlines(axes, space) {
+    const { palette, outlined } = this.value.look;
+    if (axes.includes(null) || this.levels.length > outlined) return [];
+    return this.levels.flatMap((level, k) => {
+      if (!level.ids) return [];
+      const active = level.ids().filter((i) => this.people.weights[i] > 0);
+      const at = axes.map((axis) => active.map((i) => this.coordinate(axis, i, space)));
+      const found = mercer.outline(at, active.map((i) => this.people.weights[i]), this.value.look);
+      return found ? { mark: "lines", ...found, colour: palette[k % palette.length], width: 1.2, filled: true, of: "individuals" } : [];
     });
   }
+};
+
+// The outline of points in a plane: the ellipse of 95 % of a normal law, or their hull.
+mercer.outline = ([xs, ys], weights, look) => {
+  const n = xs.length;
+  const total = weights.reduce((a, b) => a + b, 0);
+  const w = weights.map((v) => v / total);
+  const squares = w.reduce((a, v) => a + v * v, 0);
+  if (n < 3 || 1 / squares <= 2) return null;
+  const mean = (values) => values.reduce((sum, v, i) => sum + w[i] * v, 0);
+  const [cx, cy] = [mean(xs), mean(ys)];
+  const [dx, dy] = [xs.map((v) => v - cx), ys.map((v) => v - cy)];
+  const part = (p, q) => mean(p.map((v, i) => v * q[i])) / (1 - squares);
+  const [a, b, c] = [part(dx, dx), part(dx, dy), part(dy, dy)];
+  const rest = c - (b * b) / a;
+  if (!(a > 0 && rest > 1e-12 * c)) return null;
+  // Squared Mahalanobis distances of a normal cloud are exponential, with mean 2.
+  const gaps = dx.map((u, i) => (u * u) / a + (dy[i] - (b / a) * u) ** 2 / rest).sort((p, q) => p - q);
+  const away = Math.max(...gaps.map((g, i) => Math.max((i + 1) / n - (1 - Math.exp(-g / 2)), 1 - Math.exp(-g / 2) - i / n)));
+  if (away > look.elliptic[0] + look.elliptic[1] / Math.sqrt(n)) return mercer.hull(xs, ys);
+  const turn = Array.from({ length: 73 }, (_, k) => (2 * Math.PI * k) / 72);
+  const [r, s, t] = [Math.sqrt(look.radius2 * a), Math.sqrt(look.radius2 / a) * b, Math.sqrt(look.radius2 * rest)];
+  return { x: turn.map((v) => cx + r * Math.cos(v)), y: turn.map((v) => cy + s * Math.cos(v) + t * Math.sin(v)), dash: "solid" };
+};
+
+// The corners of the smallest convex region that holds some points, by Andrew's chains.
+mercer.hull = (xs, ys) => {
+  const order = xs.map((_, i) => i).sort((i, j) => xs[i] - xs[j] || ys[i] - ys[j]);
+  const chain = (rows) => {
+    const found = [];
+    for (const i of rows) {
+      const turns = () => {
+        const [p, q] = found.slice(-2);
+        return (xs[q] - xs[p]) * (ys[i] - ys[p]) - (ys[q] - ys[p]) * (xs[i] - xs[p]) <= 0;
+      };
+      while (found.length > 1 && turns()) found.pop();
+      found.push(i);
+    }
+    return found.slice(0, -1);
+  };
+  const rows = [...chain(order), ...chain([...order].reverse())];
+  rows.push(rows[0]);
+  return { x: rows.map((i) => xs[i]), y: rows.map((i) => ys[i]), dash: "dashed" };
 };

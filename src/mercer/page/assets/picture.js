@@ -6,8 +6,8 @@ mercer.isCoarse = () => window.matchMedia("(pointer: coarse)").matches;
 mercer.MODES = { select: "Select", lasso: "Lasso", zoom: "Zoom", pan: "Move" };
 
 mercer.Picture = class {
-  constructor(figure, described, page, follows) {
-    Object.assign(this, { figure, described, page, follows });
+  constructor(figure, described, page, follow, notes) {
+    Object.assign(this, { figure, described, page, follow, notes, width: 0 });
     this.place = figure.querySelector(".live");
     this.title = figure.querySelector("h3").textContent;
     const { panels } = described;
@@ -16,10 +16,10 @@ mercer.Picture = class {
     const isLinked = this.frames.some((frame) => frame.isOfIndividuals && !frame.panel.z);
     this.modes = this.isFlat ? (isLinked ? ["select", "lasso", "zoom", "pan"] : ["zoom", "pan"]) : [];
     this.mode = mercer.isCoarse() ? null : isLinked ? "select" : null;
-    this.svg = mercer.shape(this.place, "svg", { role: "img", tabindex: 0, "aria-label": this.title, class: "picture", "font-family": mercer.FONT });
+    this.svg = mercer.shape(this.place, "svg", { role: "img", tabindex: 0, "aria-label": this.title, class: "picture", "font-family": page.value.look.font });
     this.tools();
     this.draw();
-    this.follow();
+    this.hear();
     page.listen(this);
     new ResizeObserver(() => this.place.clientWidth > 0 && Math.abs(this.place.clientWidth - this.width) > 1 && this.draw()).observe(this.place); // on paper it has no width
   }
@@ -27,13 +27,14 @@ mercer.Picture = class {
   // A picture keeps its height in inches where there is room; on a phone panels stand below each other.
   draw() {
     const { described } = this;
+    if (!this.place.clientWidth) return; // folded: it is drawn when there is a place for it
     this.width = this.place.clientWidth;
     const least = described.cell[0] > 2 ? 250 : 60;
     const columns = Math.max(1, Math.min(described.columns, Math.floor(this.width / least)));
     const rows = Math.ceil(this.frames.length / columns);
     const across = this.width / columns;
     const lists = this.frames.some(({ panel }) => panel.y.ticks && panel.y.shown && !panel.equal);
-    const inches = (across > 900 && !lists ? 112 : 100) * described.cell[1];
+    const inches = (lists ? 88 : 100) * described.cell[1];
     const ratio = described.cell[1] / described.cell[0];
     let down = lists ? inches : Math.max(Math.min(inches, 1.15 * ratio * across), described.cell[0] > 2 ? 250 : 40);
     // A frame that keeps its shape needs no more height than its width leaves it.
@@ -51,21 +52,48 @@ mercer.Picture = class {
   }
 
   moved() {
-    if (!this.frames.some((frame) => frame.follows)) return;
+    if (!this.frames.some((frame) => frame.follows || frame.ranks)) return;
     for (const frame of this.frames) frame.zoom = null;
+    if (this.follow.title) {
+      this.title = this.follow.title.replace("{axis}", this.page.space(this.follow.space).axes[this.page.axes[this.follow.side]]);
+      this.figure.querySelector("h3").textContent = this.title;
+      this.svg.setAttribute("aria-label", this.title);
+    }
     this.draw();
+    this.say();
   }
 
   coloured() {
-    if (this.described.panels.some((panel) => panel.marks.some((m) => m.of === "individuals"))) this.draw();
+    if (!this.described.panels.some((panel) => panel.marks.some((m) => m.of))) return;
+    this.draw();
+    this.say();
+  }
+
+  // The caption speaks of what is drawn now: outlines, and how many the filter hides.
+  say() {
+    const { page, notes } = this;
+    const [frame] = this.frames;
+    if (!frame.isPlane || !this.follow || !notes) return;
+    const isChanged = frame.isMoved || page.isPainting;
+    const kept = isChanged ? notes.filter((note) => !/^(Ellipses|Dashed|No ellipse|No outline)/.test(note)) : [...notes];
+    if (isChanged) {
+      const outlines = page.outlines(frame.axes, frame.space);
+      if (outlines.some((o) => o.dash === "solid")) kept.push("Ellipses of concentration: 95 % for members of normal groups.");
+      if (outlines.some((o) => o.dash === "dashed")) kept.push("Dashed outlines hold all members of groups that are not elliptic.");
+    }
+    if (page.leastCos2 > 0) {
+      const hidden = page.people.names.filter((_, i) => page.isHidden("individuals", i, frame.axes, frame.space)).length;
+      if (hidden) kept.push(`${hidden} of ${page.count} individuals have a cos2 below ${page.leastCos2} here and are left out.`);
+    }
+    this.figure.querySelector("figcaption").textContent = kept.join(" ");
   }
 
   marked() {
-    for (const frame of this.frames) frame.mark();
+    if (this.width) for (const frame of this.frames) frame.mark();
   }
 
   pointed(id, of) {
-    for (const frame of this.frames) frame.ring(of, id);
+    if (this.width) for (const frame of this.frames) frame.ring(of, id);
   }
 
   reset() {
@@ -98,6 +126,7 @@ mercer.Picture = class {
     button("Reset", "Reset the view", () => this.reset());
     button("PNG", "Save as PNG", () => mercer.savePicture(this, "png"));
     button("SVG", "Save as SVG", () => mercer.savePicture(this, "svg"));
+    button("PDF", "Save as PDF", () => mercer.savePicture(this, "pdf"));
     this.place.append(bar);
     this.drag(this.mode);
   }
@@ -114,7 +143,7 @@ mercer.Picture = class {
     return [((event.clientX - box.left) / box.width) * this.width, ((event.clientY - box.top) / box.height) * this.height];
   }
 
-  follow() {
+  hear() {
     const { svg, page } = this;
     svg.addEventListener("pointermove", (event) => (this.start ? this.dragged(event) : this.show(event)));
     svg.addEventListener("pointerleave", () => page.point(-1));
@@ -206,24 +235,61 @@ mercer.isIn = (trail, u, v) => {
   return isInside;
 };
 
-// A picture as a file of its own: with its title, and as an image twice as fine as on the screen.
+// A picture as a file of its own: light, with its title and legend, as an image twice as fine as on
+// the screen.
 mercer.savePicture = async (picture, kind) => {
   const [width, height, head] = [picture.width, picture.height, 30];
+  const { theme } = mercer;
+  mercer.theme = mercer.light(picture.page.value.look);
+  picture.draw();
   const copy = picture.svg.cloneNode(true);
   copy.querySelectorAll(".overlay").forEach((node) => node.remove());
   for (const [name, value] of [["xmlns", mercer.SVG], ["viewBox", `0 ${-head} ${width} ${height + head}`], ["width", width], ["height", height + head]]) copy.setAttribute(name, value);
   copy.removeAttribute("style");
   copy.prepend(mercer.shape(null, "rect", { x: 0, y: -head, width, height: height + head, fill: "#fff" }));
   mercer.write(copy, picture.title, 12, -10, { "font-size": 15, "font-weight": 600 });
+  mercer.theme = theme;
+  picture.draw();
   const name = `${picture.figure.dataset.panel}.${kind}`;
   const text = new XMLSerializer().serializeToString(copy);
-  const svg = new Blob([text], { type: "image/svg+xml" });
-  if (kind === "svg") return mercer.save(name, svg);
+  if (kind === "svg") return mercer.save(name, new Blob([text], { type: "image/svg+xml" }));
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await image.decode();
   const canvas = document.createElement("canvas");
-  Object.assign(canvas, { width: 2 * width, height: 2 * (height + head) });
+  const fine = kind === "pdf" ? 4 : 2;
+  Object.assign(canvas, { width: fine * width, height: fine * (height + head) });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  canvas.toBlob((blob) => mercer.save(name, blob), "image/png");
+  if (kind === "png") return canvas.toBlob((blob) => mercer.save(name, blob), "image/png");
+  const photo = await new Promise((done) => canvas.toBlob(done, "image/jpeg", 0.95));
+  mercer.save(name, mercer.pdf(new Uint8Array(await photo.arrayBuffer()), canvas.width, canvas.height, 0.75 / fine));
+};
+
+// A page of paper that holds one image, in points of so many pixels.
+mercer.pdf = (photo, width, height, unit) => {
+  const [across, up] = [(width * unit).toFixed(2), (height * unit).toFixed(2)];
+  const draw = `q ${across} 0 0 ${up} 0 0 cm /I Do Q`;
+  const parts = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 ${across} ${up}] /Contents 4 0 R /Resources << /XObject << /I 5 0 R >> >> >>`,
+    `<< /Length ${draw.length} >>\nstream\n${draw}\nendstream`,
+    `<< /Type /XObject /Subtype /Image /Width ${Math.round(width)} /Height ${Math.round(height)} /ColorSpace /DeviceRGB /BitsPerComponent 8 /Filter /DCTDecode /Length ${photo.length} >>\nstream\n`,
+  ];
+  const [written, places] = [["%PDF-1.4\n"], []];
+  let at = written[0].length;
+  const add = (piece) => {
+    written.push(piece);
+    at += piece.length;
+  };
+  parts.forEach((part, k) => {
+    places.push(at);
+    add(`${k + 1} 0 obj\n${part}`);
+    if (k === 4) [photo, "\nendstream"].forEach(add);
+    add("\nendobj\n");
+  });
+  const start = at;
+  const lines = places.map((place) => `${String(place).padStart(10, "0")} 00000 n \n`).join("");
+  add(`xref\n0 6\n0000000000 65535 f \n${lines}trailer\n<< /Size 6 /Root 1 0 R >>\nstartxref\n${start}\n%%EOF\n`);
+  return new Blob(written, { type: "application/pdf" });
 };

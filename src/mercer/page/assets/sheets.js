@@ -1,53 +1,80 @@
 // Tables that sort, turn their pages, and leave as CSV; one row for each element.
 
 mercer.ROWS = 25;
+mercer.PRINTED = 2000;
 
-mercer.individualsSheet = (page, sheet) => {
+// The axes of tables: those that a reader chose first, and the next up to three.
+mercer.tableAxes = (page, count) => [...new Set([...page.axes.filter((k) => k !== null), 0, 1, 2])].filter((k) => k < count).slice(0, 3);
+
+mercer.individualsColumns = (page) => {
   const people = page.people;
-  const axes = [0, 1, 2].slice(0, Math.min(3, people.coordinates.length));
+  const axes = mercer.tableAxes(page, people.coordinates.length);
   const columns = [{ name: "individual", kind: "text", of: (i) => people.names[i] }];
   for (const colour of people.colours.filter((c) => c.levels)) {
     columns.push({ name: colour.name, kind: "text", of: (i) => colour.levels[colour.codes[i]] });
   }
-  for (const k of axes) {
-    columns.push({ name: `Dim ${k + 1}`, kind: "number", of: (i) => people.coordinates[k][i] });
-  }
+  const chosen = people.colours[page.colour];
+  if (chosen && !chosen.levels) columns.push({ name: chosen.name, kind: "number", of: (i) => chosen.values[i] });
+  for (const k of axes) columns.push({ name: `Dim ${k + 1}`, kind: "number", of: (i) => people.coordinates[k][i] });
   if (people.distances) {
-    for (const k of axes) {
-      columns.push({ name: `cos2 ${k + 1}`, kind: "share", of: (i) => page.cos2([k], i) });
-    }
+    for (const k of axes) columns.push({ name: `cos2 ${k + 1}`, kind: "share", of: (i) => page.cos2([k], i) });
   }
-  for (const k of axes) {
-    columns.push({ name: `contrib ${k + 1}`, kind: "share", of: (i) => page.contribution(k, i) });
-  }
-  return { ...sheet, columns, count: page.count };
+  for (const k of axes) columns.push({ name: `contrib ${k + 1}`, kind: "share", of: (i) => page.contribution(k, i) });
+  return columns;
+};
+
+// Variables, categories and the like: every measure on the axes of tables.
+mercer.elementsColumns = (page, table) => {
+  const axes = mercer.tableAxes(page, table.coordinates.length);
+  const measured = table.measures.flatMap(({ name, kind, values }) => axes.map((k) => ({ name: `${name} ${k + 1}`, kind, of: (i) => values[k][i] })));
+  return [{ name: table.one, kind: "text", of: (i) => table.names[i] }, ...measured];
 };
 
 mercer.Sheet = class {
   constructor(place, sheet, page) {
-    this.place = place;
-    this.page = page;
+    Object.assign(this, { place, page, sheet });
     this.isOfIndividuals = sheet.id === "individuals";
-    this.sheet = this.isOfIndividuals ? mercer.individualsSheet(page, sheet) : { ...sheet, count: sheet.rows.length };
-    this.columns = this.sheet.columns.map((c, j) => ({ of: (i) => sheet.rows[i][j], ...c }));
-    this.order = Array.from({ length: this.sheet.count }, (_, i) => i);
-    this.sorted = [-1, 1];
-    this.first = 0;
+    this.elements = page.value.linked[sheet.id] ?? null;
+    this.caption = place.querySelector("caption").textContent.replace(/\(the first.*/, "").trim();
     this.isOnlySelected = false;
-    this.build();
-    if (this.isOfIndividuals) page.listen(this);
+    this.define();
+    if (this.isOfIndividuals || this.elements) page.listen(this);
   }
 
+  define() {
+    const { page, sheet, elements } = this;
+    const columns = this.isOfIndividuals ? mercer.individualsColumns(page) : elements ? mercer.elementsColumns(page, elements) : sheet.columns;
+    this.count = this.isOfIndividuals ? page.count : elements ? elements.names.length : sheet.rows.length;
+    this.columns = columns.map((c, j) => ({ of: (i) => sheet.rows[i][j], ...c }));
+    this.order = Array.from({ length: this.count }, (_, i) => i);
+    if (elements) this.order.sort((a, b) => (page.worth(sheet.id, page.axes, b) || 0) - (page.worth(sheet.id, page.axes, a) || 0));
+    this.sorted = [-1, 1];
+    this.first = 0;
+    this.build();
+  }
+
+  moved() {
+    this.define();
+  }
+
+  coloured() {
+    if (this.isOfIndividuals) this.define();
+    else this.turn(0);
+  }
+
+  // The rows that are shown: searched, selected, and not left out by the filter.
   get rows() {
     const asked = (this.search ? this.search.value : "").trim().toLowerCase();
+    const { page } = this;
+    const of = this.isOfIndividuals ? "individuals" : this.elements ? this.sheet.id : null;
     const isKept = (i) =>
-      (!this.isOnlySelected || this.page.mask[i]) &&
+      (!this.isOnlySelected || page.mask[i]) &&
+      !(of && page.isHidden(of, i, page.axes)) &&
       (!asked || this.columns.some((c) => c.kind === "text" && String(c.of(i)).toLowerCase().includes(asked)));
-    return asked || this.isOnlySelected ? this.order.filter(isKept) : this.order;
+    return asked || this.isOnlySelected || (of && page.leastCos2 > 0) ? this.order.filter(isKept) : this.order;
   }
 
   build() {
-    const caption = this.place.querySelector("caption").textContent.replace(/\(the first.*/, "").trim();
     const tools = mercer.element("div", null, { class: "tools" });
     const button = (text, act) => {
       const made = mercer.element("button", text, { type: "button" });
@@ -55,7 +82,7 @@ mercer.Sheet = class {
       tools.append(made);
       return made;
     };
-    if (this.sheet.count > mercer.ROWS || this.isOfIndividuals) {
+    if (this.count > mercer.ROWS || this.isOfIndividuals) {
       const label = mercer.element("label", "Search ");
       this.search = mercer.element("input", null, { type: "search", size: "14" });
       this.search.addEventListener("input", () => this.turn(0));
@@ -67,13 +94,13 @@ mercer.Sheet = class {
     this.raw = mercer.element("input", null, { type: "checkbox" });
     label.append(this.raw, " exact text");
     tools.append(label);
-    if (this.sheet.count > mercer.ROWS) {
+    if (this.count > mercer.ROWS) {
       this.back = button("‹ Back", () => this.turn(this.first - mercer.ROWS));
       this.next = button("Next ›", () => this.turn(this.first + mercer.ROWS));
     }
     this.where = mercer.element("span", "", { class: "where" });
     const table = mercer.element("table");
-    const titled = mercer.element("caption", `${caption} `);
+    const titled = mercer.element("caption", `${this.caption} `);
     titled.append(this.where);
     table.append(titled);
     const head = mercer.element("tr");
@@ -140,7 +167,8 @@ mercer.Sheet = class {
   draw() {
     const rows = this.rows;
     if (this.first >= rows.length) this.first = 0;
-    const shown = rows.slice(this.first, this.first + mercer.ROWS);
+    const most = this.isPrinted ? mercer.PRINTED : mercer.ROWS;
+    const shown = rows.slice(this.first, this.first + most);
     this.body.replaceChildren(
       ...shown.map((i) => {
         const tr = mercer.element("tr", null, this.isOfIndividuals ? { "data-id": i, tabindex: "0" } : {});
@@ -152,14 +180,24 @@ mercer.Sheet = class {
       }),
     );
     const last = this.first + shown.length;
-    this.where.textContent = rows.length > mercer.ROWS ? `(rows ${this.first + 1} to ${last} of ${rows.length})` : "";
+    const left = this.count - rows.length;
+    const hidden = left && !this.isOnlySelected && this.page.leastCos2 > 0 ? `, ${left} left out by the filter of cos2` : "";
+    const some = rows.length > shown.length ? `rows ${this.first + 1} to ${last} of ${rows.length}` : `${rows.length} rows`;
+    this.where.textContent = rows.length > shown.length || hidden ? `(${some}${hidden})` : "";
     if (this.back) {
       this.back.disabled = this.first === 0;
       this.next.disabled = last >= rows.length;
     }
   }
 
+  // On paper every row stands, or it is said how many do not.
+  print(isPrinted) {
+    this.isPrinted = isPrinted;
+    this.turn(0);
+  }
+
   marked() {
+    if (!this.isOfIndividuals) return;
     for (const tr of this.body.children) tr.classList.toggle("selected", Boolean(this.page.mask[Number(tr.dataset.id)]));
     if (this.isOnlySelected) this.turn(0);
   }

@@ -42,7 +42,7 @@ mercer.Space = class extends mercer.Frame {
     Object.assign(this, { hits: [], linked: [], taken: [] });
     group.replaceChildren();
     if (panel.title) mercer.write(group, panel.title, this.box[0], top + 15, { "font-weight": 600 });
-    mercer.shape(group, "rect", { x: this.box[0], y: this.box[1], width: this.box[2], height: this.box[3], fill: "#fff", class: "ground" });
+    mercer.shape(group, "rect", { x: this.box[0], y: this.box[1], width: this.box[2], height: this.box[3], fill: mercer.theme.ground, class: "ground" });
     this.drawCube(group);
     this.layer = mercer.shape(group, "g", { class: "marks" });
     for (const mark of panel.marks) {
@@ -65,7 +65,7 @@ mercer.Space = class extends mercer.Frame {
   drawCube(group) {
     const { x, y, z } = this.panel;
     const corner = (i, j, k) => this.seen(x.limits[i], y.limits[j], z.limits[k]);
-    const line = (...at) => mercer.shape(group, "path", { d: mercer.path(at.map((p) => p[0]), at.map((p) => p[1])), fill: "none", stroke: "#b9c2ce", "stroke-width": 0.8 });
+    const line = (...at) => mercer.shape(group, "path", { d: mercer.path(at.map((p) => p[0]), at.map((p) => p[1])), fill: "none", stroke: mercer.theme.zero, "stroke-width": 0.8 });
     line(corner(0, 0, 0), corner(1, 0, 0), corner(1, 1, 0), corner(0, 1, 0), corner(0, 0, 0));
     for (const [i, j] of [[0, 0], [1, 0], [1, 1], [0, 1]]) line(corner(i, j, 0), corner(i, j, 1));
     line(corner(0, 0, 1), corner(1, 0, 1), corner(1, 1, 1), corner(0, 1, 1), corner(0, 0, 1));
@@ -75,7 +75,7 @@ mercer.Space = class extends mercer.Frame {
       const out = middle.map((v, k) => v + 0.1 * (v - centre[k]));
       const [half, left, width] = [mercer.width(side.title) / 2, this.box[0], this.box[2]];
       out[0] = Math.min(Math.max(out[0], left + half), left + width - half);
-      mercer.write(group, side.title, out[0], out[1], { "text-anchor": "middle", "font-size": 11, fill: mercer.QUIET });
+      mercer.write(group, side.title, out[0], out[1], { "text-anchor": "middle", "font-size": 11, fill: mercer.theme.quiet });
     };
     // Titles stand at the edges of the floor that are nearest, and at the leftmost upright one.
     const edges = (a, b) => (a[2] + a[1] > b[2] + b[1] ? a : b);

@@ -13,7 +13,7 @@ mercer.controls = (page) => {
     place.append(label);
     return select;
   };
-  const titles = value.axes.slice(0, people.coordinates.length);
+  const titles = value.axes.slice(0, people.coordinates.length).map((title) => (value.curved ? title.split(" (")[0] : title));
   if (titles.length > 2) {
     // The same axis cannot be chosen twice: the two change places.
     const move = (side, k) => page.move(page.axes.map((axis, i) => (i === side ? k : axis === k ? page.axes[side] : axis)));
@@ -22,16 +22,16 @@ mercer.controls = (page) => {
   }
   if (people.colours.length) {
     const names = ["one colour", ...people.colours.map((c) => c.name)];
-    choice("Colour by", names, page.colour + 1, (k) => page.paint(k - 1));
+    const select = choice("Colour by", names, page.colour + 1, (k) => page.paint(k - 1));
+    page.listen({ coloured: () => (select.value = String(page.colour + 1)) });
   }
   if (people.distances) {
-    const label = mercer.element("label", "Show cos2 from ");
+    const label = mercer.element("label", "Hide what is badly shown: cos2 below ");
     const range = mercer.element("input", null, { type: "range", min: 0, max: 1, step: 0.05, value: 0 });
     const shown = mercer.element("output", "0");
     range.addEventListener("input", () => {
-      page.leastCos2 = Number(range.value);
       shown.textContent = range.value;
-      page.tell("coloured", page);
+      page.filter(Number(range.value));
     });
     label.append(range, shown);
     place.append(label);
@@ -73,7 +73,7 @@ mercer.card = (page) => {
     at = [event.clientX, event.clientY];
   });
   const describe = (id) => {
-    const lines = people.colours.map((c) => `${c.name}: ${c.levels ? c.levels[c.codes[id]] : mercer.shown(c.values[id], "number")}`);
+    const lines = people.colours.slice(0, 12).map((c) => `${c.name}: ${c.levels ? c.levels[c.codes[id]] : mercer.shown(c.values[id], "number")}`);
     people.coordinates.slice(0, 4).forEach((_, k) => {
       const cos2 = people.distances ? `, cos2 ${mercer.shown(page.cos2([k], id), "share")}` : "";
       lines.push(`${value.axes[k].split(" (")[0]}: ${mercer.shown(people.coordinates[k][id], "number")}${cos2}`);
@@ -115,8 +115,47 @@ mercer.copies = () => {
   }
 };
 
+// The contents say where the reader is, and open what they lead to.
+mercer.contents = () => {
+  const links = [...document.querySelectorAll("nav a")];
+  const places = links.map((link) => document.getElementById(link.hash.slice(1)));
+  const open = (place) => place?.classList.contains("detail") && place.querySelector("details").setAttribute("open", "");
+  links.forEach((link, k) => link.addEventListener("click", () => open(places[k])));
+  open(location.hash ? document.getElementById(location.hash.slice(1)) : null);
+  const look = () => {
+    const at = places.findLastIndex((place) => place && place.getBoundingClientRect().top < 120);
+    links.forEach((link, k) => link.classList.toggle("here", k === Math.max(at, 0)));
+  };
+  document.addEventListener("scroll", look, { passive: true });
+  look();
+};
+
+// Paper is light and shows all rows, whatever the screen does.
+mercer.printing = (value, sheets) => {
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const redraw = (isPrinted) => {
+    mercer.theme = dark.matches && !isPrinted ? mercer.DARK : mercer.light(value.look);
+    for (const picture of Object.values(mercer.pictures)) picture.draw();
+  };
+  const folded = () => [...document.querySelectorAll("details:not([open])")];
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = folded();
+    for (const details of opened) details.setAttribute("open", "");
+    for (const sheet of Object.values(sheets)) sheet.print(true);
+    redraw(true);
+  });
+  window.addEventListener("afterprint", () => {
+    for (const details of opened) details.removeAttribute("open");
+    for (const sheet of Object.values(sheets)) sheet.print(false);
+    redraw(false);
+  });
+  dark.addEventListener("change", () => redraw(false));
+};
+
 mercer.start = async () => {
   const value = mercer.unpacked(JSON.parse(document.getElementById("value").textContent));
+  mercer.theme = window.matchMedia("(prefers-color-scheme: dark)").matches ? mercer.DARK : mercer.light(value.look);
   const page = new mercer.Page(value);
   mercer.page = page;
   const sheets = {};
@@ -130,18 +169,20 @@ mercer.start = async () => {
     mercer.selection(page, sheets.individuals);
   }
   mercer.card(page);
+  mercer.contents();
   mercer.pictures = {};
   for (const figure of document.querySelectorAll("figure[data-panel]")) {
     const name = figure.dataset.panel;
     figure.dataset.live = "yes";
     try {
-      mercer.pictures[name] = new mercer.Picture(figure, value.panels[name], page, value.follow.includes(name));
+      mercer.pictures[name] = new mercer.Picture(figure, value.panels[name], page, value.follow[name], value.captions[name]);
     } catch (error) {
       delete figure.dataset.live;
       console.error(error);
     }
     await new Promise((done) => setTimeout(done));
   }
+  mercer.printing(value, sheets);
 };
 
 mercer.start().then(

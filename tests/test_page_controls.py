@@ -1,0 +1,210 @@
+"""The controls of a page move everything: checked in a real browser on the page of an analysis."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.analysis import Analysis
+from mercer.datasets import decathlon, iris
+from mercer.pictures.ellipses import ellipse, hull, is_elliptic
+from tests.browser import Visit, started, visit
+
+PLACES = """(name) => mercer.pictures[name].frames[0].hits
+    .filter((h) => h.mark.of === "individuals" && h.mark.painted)
+    .map((h) => [h.mark.ids[h.i], h.u])"""
+"""Whom a map shows, and where across it."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with started() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def made() -> Analysis:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mc.errors.ReadingWarning)
+        return mc.analyse(decathlon(), random_state=0)
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, made: Analysis, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    path = mc.report(made, tmp_path_factory.mktemp("controls") / "page.html", choices={})
+    with visit(browser, path) as seen:
+        seen.unfold()
+        yield seen
+
+
+@pytest.fixture
+def seen(opened: Visit) -> Visit:
+    opened.ask("mercer.page.filter(0)")
+    opened.ask("mercer.page.move([0, 1])")
+    opened.ask("mercer.page.paint(mercer.page.firstColour)")
+    opened.ask("mercer.page.select([])")
+    return opened
+
+
+def test_the_axes_move_both_maps(seen: Visit, made: Analysis) -> None:
+    assert made.curved is not None
+    seen.page.get_by_label("Across").select_option("2")
+    for name, model in (("plane-1-2", made.model), ("curved", made.curved)):
+        share = model.explained_variance_ratio_[2]
+        assert seen.texts(f"#figure-{name} .x-title") == [f"Dim 3 ({100 * share:.1f} %)"]
+        ids, across = np.transpose(seen.page.evaluate(f"({PLACES})('{name}')"))
+        F = model.individuals_.coordinates[ids.astype(int), 2]
+        assert np.corrcoef(across, F)[0, 1] == pytest.approx(1.0, abs=1e-6)
+    assert seen.messages == []
+
+
+def test_a_selection_shows_on_both_maps_and_takes_labels_with_it(seen: Visit) -> None:
+    def kept() -> list[list[int]]:
+        found: list[list[int]] = seen.ask(
+            """["plane-1-2", "curved"].map((name) => mercer.pictures[name].frames[0].linked
+                .filter((l) => l.isText && l.mark.of === "individuals")
+                .flatMap((l) => l.nodes.flatMap((n, i) =>
+                    n && n.getAttribute("display") !== "none" ? [l.mark.ids[i]] : [])))"""
+        )
+        return found
+
+    before = kept()
+    assert min(map(len, before)) > 5
+    chosen = before[0][:2]
+    seen.ask(f"mercer.page.select({chosen})")
+    for named in kept():
+        assert set(named) <= set(chosen)  # a label does not outlive its point
+    bright = """[...document.querySelectorAll("#figure-curved .painted path[data-id]")]
+        .filter((p) => Number(p.getAttribute("opacity")) > 0.2).map((p) => Number(p.dataset.id))"""
+    assert sorted(seen.ask(bright)) == sorted(chosen)
+
+
+def test_the_axes_move_contributions_headings_and_tables(seen: Visit, made: Analysis) -> None:
+    seen.page.get_by_label("Across").select_option("2")
+    share = made.model.explained_variance_ratio_[2]
+    title = f"Contributions of variables to Dim 3 ({100 * share:.1f} %)"
+    assert seen.texts("#figure-contributions-1 h3") == [title]
+    assert seen.texts("#figure-contributions-2 h3")[0].startswith(
+        "Contributions of variables to Dim 2"
+    )
+    shares = made.model.variables_.contributions[:, 2]
+    best = made.model.variables_.names[int(np.argmax(shares))]
+    frame = "mercer.pictures['contributions-1'].frames[0]"
+    names, lengths = seen.ask(
+        f"[{frame}.panel.y.ticks.map((t) => t[1]), {frame}.panel.marks[0].lengths]"
+    )
+    assert names[0] == best
+    np.testing.assert_allclose(lengths, np.sort(shares)[::-1][: len(lengths)], rtol=1e-5)
+    heads = seen.texts("[data-sheet=variables] th")
+    assert heads[1:4] == ["correlation 3", "correlation 2", "correlation 1"]
+    assert "Dim 3" in seen.texts("[data-sheet=individuals] th")
+    first = seen.page.locator("[data-sheet=variables] tbody td").first.text_content()
+    worth = made.model.variables_.cos2[:, [1, 2]].sum(axis=1)
+    assert first == made.model.variables_.names[int(np.argmax(worth))]
+
+
+def test_supplementary_elements_stand_in_tables(seen: Visit) -> None:
+    numbers = seen.texts("[data-sheet='supplementary variables'] tbody td:first-child")
+    assert "Rank" in numbers
+    levels = seen.texts("[data-sheet='supplementary categories'] tbody td:first-child")
+    assert set(levels) == {"Decastar", "OlympicG"}
+
+
+def test_a_filter_acts_on_maps_circle_tables_and_captions(seen: Visit, made: Analysis) -> None:
+    seen.page.get_by_label("cos2 below").fill("0.5")
+    cos2 = made.model.individuals_.cos2[:, :2].sum(axis=1)
+    hidden = int(np.sum(cos2 < 0.5))
+    assert (
+        f"{hidden} of 41 individuals have a cos2 below 0.5"
+        in seen.texts("#figure-plane-1-2 figcaption")[0]
+    )
+    assert "left out by the filter" in seen.texts("[data-sheet=individuals] caption")[0]
+    assert seen.page.locator("[data-sheet=individuals] tbody tr").count() == 41 - hidden
+    weak = int(np.sum(made.model.variables_.cos2[:, :2].sum(axis=1) < 0.5))
+    faint = """[...document.querySelectorAll("#figure-circle .arrow")]
+        .filter((a) => Number(a.getAttribute("opacity")) < 0.1).length"""
+    assert seen.ask(faint) >= weak > 0
+    seen.page.get_by_label("cos2 below").fill("0")
+    assert seen.ask(faint) == 0
+
+
+def test_every_column_colours_and_classes_too(seen: Visit) -> None:
+    control = seen.page.get_by_label("Colour by")
+    offered = control.locator("option").all_text_contents()
+    assert set(decathlon().active) | {"Rank", "Points", "Competition", "class"} <= set(offered)
+    control.select_option(label="class")
+    for name in ("plane-1-2", "curved"):
+        assert seen.texts(f"#figure-{name} .legend .key") == ["class"]
+    caption = seen.texts("#figure-plane-1-2 figcaption")[0]
+    assert "Ellipses" in caption or "Dashed outlines" in caption
+    control.select_option(label="100m")
+    assert "Ellipses" not in seen.texts("#figure-plane-1-2 figcaption")[0]
+    assert "100m" in seen.texts("[data-sheet=individuals] th")
+
+
+def test_outlines_of_scripts_are_those_of_python(seen: Visit) -> None:
+    rng = np.random.default_rng(0)
+    t = np.linspace(-1.0, 1.0, 60)
+    clouds = {
+        "normal": rng.standard_normal((60, 2)) @ np.array([[2.0, 0.3], [0.0, 0.5]]),
+        "horseshoe": np.column_stack([t, t**2]) + 0.01 * rng.standard_normal((60, 2)),
+        "two": rng.standard_normal((60, 2)) + 12.0 * (t > 0)[:, None],
+    }
+    for name, points in clouds.items():
+        found = seen.page.evaluate(
+            "([xs, ys]) => mercer.outline([xs, ys], xs.map(() => 1), mercer.page.value.look)",
+            points.T.tolist(),
+        )
+        assert is_elliptic(points) == (name == "normal") == (found["dash"] == "solid")
+        at = np.column_stack([found["x"], found["y"]])
+        if name == "normal":
+            line = ellipse(points).line
+            assert line is not None
+            inverse = np.linalg.inv(np.cov(points.T))
+            gaps = at - points.mean(axis=0)
+            np.testing.assert_allclose(np.einsum("ij,jk,ik->i", gaps, inverse, gaps), 5.9914645)
+        else:
+            np.testing.assert_allclose(at, hull(points))
+
+
+def test_a_picture_is_saved_as_a_page_of_paper(seen: Visit) -> None:
+    with seen.page.expect_download() as waiting:
+        seen.page.locator("#figure-curved").get_by_label("Save as PDF").click(force=True)
+    paper = Path(waiting.value.path()).read_bytes()
+    assert paper.startswith(b"%PDF-1.4")
+    start = int(paper.rsplit(b"startxref\n", 1)[1].split(b"\n")[0])
+    assert paper[start : start + 4] == b"xref"
+    assert b"/DCTDecode" in paper
+
+
+def test_a_standard_page_is_short_dark_where_the_reader_is_and_saved_light(
+    browser: Any, tmp_path: Path
+) -> None:
+    made = mc.analyse(iris(), random_state=0)
+    path = mc.report(made, tmp_path / "iris.html")
+    assert path.stat().st_size < 1_000_000
+    with visit(browser, path) as seen:
+        assert seen.ask("document.documentElement.scrollHeight") < 4_000
+        ground = "document.querySelector('#figure-curved .ground').getAttribute('fill')"
+        assert seen.ask(ground) == "#fff"
+        seen.page.emulate_media(color_scheme="dark")
+        seen.page.wait_for_selector("#figure-curved .ground[fill='#151a21']")
+        assert seen.ask(ground) == "#151a21"
+        words = "getComputedStyle(document.querySelector('.result')).color"
+        assert seen.ask(words) == "rgb(228, 232, 238)"
+        with seen.page.expect_download() as waiting:
+            seen.page.locator("#figure-curved").get_by_label("Save as SVG").click(force=True)
+        saved = Path(waiting.value.path()).read_text(encoding="utf-8")
+        assert "#151a21" not in saved
+        assert "Species" in saved  # the legend
+        assert "Curved map" in saved  # the title
+        named = seen.texts("#figure-circle .labels text")
+        assert set(named) == set(iris().active)  # all arrows are long, and all are named
+        assert seen.ask(ground) == "#151a21"
+        assert seen.messages == []
