@@ -179,3 +179,15 @@ def test_bars_beyond_the_uniform_share_stand_out() -> None:
     (bars,) = (m for m in picture("contributions").marks if isinstance(m, Bars))
     dark = np.array(bars.colours) == bars.colours[0]
     np.testing.assert_array_equal(dark, bars.lengths >= 1 / 41)
+
+
+def test_the_picture_of_the_readme_has_the_same_individuals_on_both_maps() -> None:
+    left, right = panels_of(example("two_maps").two_maps())
+    straight, curved = points_of(left), points_of(right)
+    assert [mark.name for mark in straight] == [mark.name for mark in curved]
+    assert [len(mark.x) for mark in straight] == [len(mark.x) for mark in curved] == [40] * 5
+    names = {mark.name: mark for mark in curved}
+    others = np.concatenate([mark.x for name, mark in names.items() if name != "Jupiter"])
+    jupiter = names["Jupiter"].x
+    assert jupiter.min() > others.max() or jupiter.max() < others.min()
+    assert (ROOT / "docs" / "two-maps.png").stat().st_size < 60_000
