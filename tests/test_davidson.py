@@ -21,9 +21,9 @@ from mercer.davidson import (
     Noise,
     Step,
     _next,
-    _orthonormal,
     _restarted,
     davidson,
+    orthonormal,
 )
 from mercer.engines.cpu import Threads
 from mercer.woodbury import LowRankInverse
@@ -321,14 +321,14 @@ def test_newtons_step_lowers_the_residual_and_the_other_sign_does_not() -> None:
     values, basis = SPECTRA["apart"], axes(5)
     K, b = hermitian(values, basis), 5
     noise = np.random.default_rng(0).standard_normal((SIZE, b))
-    Q = _orthonormal(basis[:, :b] + 1e-3 * noise, ENGINE)
+    Q = orthonormal(basis[:, :b] + 1e-3 * noise, ENGINE)
     theta, y = np.linalg.eigh(Q.T @ K @ Q)
     ritz, theta = (Q @ y)[:, ::-1], theta[::-1]
     R = K @ ritz - ritz * theta
     corrections = LowRankInverse(rough(values, basis, 40)).correct(ritz, R, theta)
 
     def after(block: Array) -> float:
-        Q = _orthonormal(block, ENGINE)
+        Q = orthonormal(block, ENGINE)
         return float(np.linalg.norm(K @ Q - Q @ (Q.T @ K @ Q), 2))
 
     before = float(np.linalg.norm(R, 2))
@@ -367,7 +367,7 @@ def test_the_low_rank_inverse_is_the_inverse(is_complex: bool, dtype: type) -> N
 
 def ritz_of(K: Array, block: Array) -> tuple[Array, Array, Array]:
     """Return Ritz vectors, residuals and values of a block."""
-    Q = _orthonormal(block, ENGINE)
+    Q = orthonormal(block, ENGINE)
     theta, y = np.linalg.eigh(Q.conj().T @ K @ Q)
     ritz, theta = (Q @ y)[:, ::-1], theta[::-1]
     return ritz, K @ ritz - ritz * theta, theta
@@ -431,11 +431,11 @@ def test_corrections_of_some_pairs_are_those_of_all(
     np.testing.assert_allclose(some, inner.correct(ritz, R, theta)[:, chosen], atol=1e-14)
 
 
-def test_an_orthonormal_block_leaves_out_what_depends() -> None:
+def test_anorthonormal_block_leaves_out_what_depends() -> None:
     basis = axes(8)
     block = np.column_stack([basis[:, 0], basis[:, 1], basis[:, 0] + basis[:, 1], np.zeros(SIZE)])
-    assert _orthonormal(block, ENGINE).shape[1] == 2
-    found = _orthonormal(basis[:, :4] + 1e-6 * basis[:, 4:8], ENGINE, against=basis[:, :4])
+    assert orthonormal(block, ENGINE).shape[1] == 2
+    found = orthonormal(basis[:, :4] + 1e-6 * basis[:, 4:8], ENGINE, against=basis[:, :4])
     assert np.abs(found.T @ basis[:, :4]).max() <= 1e-14
     sines = found - basis[:, 4:8] @ (basis[:, 4:8].T @ found)
     assert np.linalg.norm(sines, 2) <= 1e-8

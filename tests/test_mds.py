@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import importlib
 import json
 import pickle
 from pathlib import Path
@@ -17,11 +18,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import mercer as mc
 from mercer.check import Array
+from mercer.davidson import orthonormal
+from mercer.engines.cpu import Threads
 from mercer.errors import NotConverged
-from mercer.mds import krylov, points
+from mercer.mds import points
 from mercer.mds.corrections import cailliez_constant, constant_of, copies, corrected_square
-from mercer.mds.distances import CentredDistances
+from mercer.mds.distances import Distances
 from mercer.mds.losses import kruskal_stress
+from mercer.operators import CentredSource
 from mercer.page.subject import subject_of
 from mercer.spectrum import signs
 from tests.oracles import LINE, untouched
@@ -42,6 +46,8 @@ def reference(name: str) -> dict[str, Any]:
 CITIES = reference("mds_us_cities")
 EURODIST = reference("mds_eurodist")
 US = np.array(CITIES["D"], dtype=float)
+krylov = importlib.import_module("mercer.spectrum.krylov")
+
 EUROPE = np.array(EURODIST["D"], dtype=float)
 PAIRS = np.triu_indices(9, 1)
 
@@ -210,7 +216,7 @@ def test_a_krylov_basis_stays_orthonormal_where_a_block_adds_little() -> None:
         basis = np.linalg.qr(rng.standard_normal((40, 12)))[0]
         new = rng.standard_normal((40, 3))
         block = basis @ rng.standard_normal((12, 5)) + new @ rng.standard_normal((3, 5))
-        whole = np.hstack([basis, krylov._orthonormal(block, basis)])
+        whole = np.hstack([basis, orthonormal(block, Threads(1), basis, krylov.NOTHING)])
         assert whole.shape[1] == 15
         np.testing.assert_allclose(whole.T @ whole, np.eye(15), rtol=0, atol=1e-12)
 
@@ -411,9 +417,7 @@ def test_the_iteration_finds_what_the_decomposition_finds(n: int) -> None:
 
 def test_many_points_are_iterated_on_unless_all_axes_are_asked_for() -> None:
     D = cityblock(1001)
-    assert (
-        mc.ClassicalMDS(2, random_state=0).fit(D).spectrum_.how.method == "block Krylov on panels"
-    )
+    assert mc.ClassicalMDS(2, random_state=0).fit(D).spectrum_.how.method == "block Krylov steps"
     assert mc.ClassicalMDS(2, method="dense").fit(D).spectrum_.how.method == "dense"
 
 
@@ -422,8 +426,8 @@ def test_an_iteration_that_does_not_converge_says_so(monkeypatch: pytest.MonkeyP
     D = random_distances(200, 0)
     with pytest.raises(NotConverged, match="method='dense'"):
         mc.ClassicalMDS(3, method="exact", random_state=0).fit(D)
-    monkeypatch.setattr("mercer.mds.classical.WHOLE", 100)
-    assert mc.ClassicalMDS(3, random_state=0).fit(D).spectrum_.how.method == "dense"
+    monkeypatch.setattr(importlib.import_module("mercer.spectrum.leading"), "DENSE", 100)
+    assert mc.ClassicalMDS(3, random_state=0).fit(D).spectrum_.how.method.startswith("dense, for")
 
 
 def test_distances_that_are_all_alike_leave_the_iteration_nothing_to_find() -> None:
@@ -436,7 +440,7 @@ def test_distances_that_are_all_alike_leave_the_iteration_nothing_to_find() -> N
 def test_the_panels_of_an_operator_are_the_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mercer.mds.distances.PANEL", 50)
     w = np.random.default_rng(0).dirichlet(np.ones(21))
-    operator = CentredDistances(EUROPE, w)
+    operator = CentredSource(Distances(EUROPE), w)
     dense = np.sqrt(np.outer(w, w)) * mc.kernels.gram_of(EUROPE**2, centre=w)
     V = np.random.default_rng(1).standard_normal((21, 3))
     size = float(np.linalg.norm(dense))
@@ -764,9 +768,9 @@ def test_distances_are_multiplied_by_as_many_threads_as_were_asked_for(
 ) -> None:
     """Of three parts, three threads do all at once and one does one after the other."""
     inside, most, lock, together = [0], [0], Lock(), Barrier(count, timeout=30.0)
-    usual = CentredDistances._panels
+    usual = Distances._panels
 
-    def watched(self: CentredDistances, part: slice) -> Any:
+    def watched(self: Distances, part: slice) -> Any:
         with lock:
             inside[0] += 1
             most[0] = max(most[0], inside[0])
@@ -775,7 +779,7 @@ def test_distances_are_multiplied_by_as_many_threads_as_were_asked_for(
         with lock:
             inside[0] -= 1
 
-    monkeypatch.setattr(CentredDistances, "_panels", watched)
+    monkeypatch.setattr(Distances, "_panels", watched)
     d = cityblock(2001)
     found = mc.ClassicalMDS(2, method="exact", threads=count, random_state=0).fit(d)
     assert most[0] == count

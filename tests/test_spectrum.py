@@ -27,7 +27,8 @@ from mercer.lowrank import nystrom
 from mercer.spectrum import Spectrum, leading, signs
 from mercer.spectrum.approximate import largest_mean, nystrom_bytes, sampled_norm
 from mercer.spectrum.budget import refuse_beyond_budget, smaller
-from mercer.spectrum.exact import factored_complement, needed_bytes, points_left_out
+from mercer.spectrum.exact import needed_bytes, points_left_out
+from mercer.spectrum.proofs import factored_complement
 from tests.interrupts import interrupt, start_script
 
 EPSILON = np.finfo(float).eps
@@ -204,13 +205,13 @@ def test_ctrl_c_does_not_wait_for_lapack() -> None:
         import mercer as mc
         from mercer.gram import Gram
         from mercer.spectrum import leading
-        from mercer.engines import waiting
+        from mercer.engines import lapack
         dense, eigh = mc.spectrum.dense, np.linalg.eigh
         large = np.random.default_rng(0).standard_normal((4000, 4000))
         def slow(K):
             print("ready", flush=True)
             return eigh(large)
-        dense.eigh, waiting.LONG = slow, 10
+        dense.eigh, lapack.LONG = slow, 10
         leading(Gram(mc.Gaussian(1.0), np.random.default_rng(0).standard_normal((20, 2))), 2)
     """)
     errors, spent = interrupt(process)

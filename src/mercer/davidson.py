@@ -249,7 +249,7 @@ def davidson(
     block = start.shape[1]
     course = Course(tol, noise, is_single=bool(np.isfinite(noise.single)))
     engine = preconditioner.engine
-    basis = _orthonormal(start, engine)
+    basis = orthonormal(start, engine)
     images = operator.product(basis, single=course.is_single)
     space = Subspace.spanned(basis, images, noise.of(course.is_single), engine)
     while True:
@@ -272,7 +272,7 @@ def davidson(
         corrections = residuals[:, is_open]
         if not is_lanczos:
             corrections = preconditioner.correct(first.vectors, residuals, first.values, is_open)
-        fresh = _orthonormal(corrections, engine, against=space.basis)
+        fresh = orthonormal(corrections, engine, against=space.basis)
         if fresh.shape[1] == 0 and course.is_double:
             break
         asked = int(np.sum(is_open[:count]))
@@ -460,22 +460,25 @@ def _restarted(
     good where that is within ``tol``, or within what single precision has left of the residual.
     """
     if step is Step.REPEAT:
-        return _orthonormal(ritz, engine)
+        return orthonormal(ritz, engine)
     inside = inner_products(ritz, corrections, engine)
     across = corrections - combinations(ritz, inside, engine)
     lengths = np.linalg.norm(across, axis=0)
     neglected = float(np.max(lengths[:count], initial=0.0)) ** 2
     is_short = np.all(lengths <= SHORT) and neglected <= max(tol, SINGLE_ERROR)
     if step is Step.IMPROVE and is_short:
-        return _orthonormal(ritz - across, engine)
-    return _orthonormal(np.hstack([ritz, fresh]), engine)
+        return orthonormal(ritz - across, engine)
+    return orthonormal(np.hstack([ritz, fresh]), engine)
 
 
-def _orthonormal(block: Array, engine: Engine, against: Array | None = None) -> Array:
+def orthonormal(
+    block: Array, engine: Engine, against: Array | None = None, least: float = 0.0
+) -> Array:
     """Return an orthonormal basis of a block, orthogonal to another; dependent columns fall out.
 
     By the eigenvectors of the block's own Gram matrix, which costs matrix products only; the
-    second round repairs what the squared condition number of the first has lost.
+    second round repairs what the squared condition number of the first has lost. Directions of unit
+    vectors of which less than ``least``, squared, is left fall out as well.
     """
     norms = np.linalg.norm(block, axis=0)
     block = block[:, norms > 0] / norms[norms > 0]
@@ -483,6 +486,6 @@ def _orthonormal(block: Array, engine: Engine, against: Array | None = None) -> 
         if against is not None:
             block = block - combinations(against, inner_products(against, block, engine), engine)
         values, axes = eigenpairs(inner_products(block, block, engine))
-        keep = values > DEPENDENT * values.max(initial=0.0)
+        keep = values > max(DEPENDENT * values.max(initial=0.0), least)
         block = combinations(block, axes[:, keep] / np.sqrt(values[keep]), engine)
     return block

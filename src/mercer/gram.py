@@ -8,28 +8,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.barycentre import centre
 from mercer.check import (
     Array,
     Checked,
     Points,
     as_numpy,
-    chunks,
     finite,
-    in_dtype_of,
-    is_single,
-    shares_of,
-    weights_of,
     worst_asymmetry,
 )
 from mercer.display import Shown
 from mercer.engines.cpu import engine_in_use
-from mercer.engines.engine import BLOCK, Engine, Rounding, gamma, machine_bytes, rounding
+from mercer.engines.engine import Engine, Rounding, gamma, machine_bytes, rounding
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.calls import BOTH_WAYS
 from mercer.kernels.functions import MOST_ASYMMETRY
+from mercer.operators import CentredSource, multiplied
 from mercer.points import (
     as_points,
     lies_on_disk,
@@ -145,7 +140,7 @@ class Gram(Shown):
             )
 
     def __matmul__(self, vectors: Any) -> Array:
-        return multiplied(self, self, vectors)
+        return multiplied(self, self.x, vectors)
 
     def diag(self) -> Array:
         """Return the diagonal of a symmetric matrix."""
@@ -222,6 +217,56 @@ class Gram(Shown):
     def trace(self) -> float:
         return float(self.diag().sum())
 
+    @property
+    def active(self) -> Gram:
+        """The matrix of the points that have a weight, which all have."""
+        return self
+
+    @property
+    def is_positive(self) -> bool:
+        """Whether no eigenvalue is negative, by construction."""
+        return self.kernel.kind is Kind.POSITIVE and bool(self.kernel.proof)
+
+    @property
+    def threshold(self) -> float:
+        """n·u·‖K‖, below which an eigenvalue counts as zero."""
+        unit = float(np.finfo(float).eps)
+        return self.shape[0] * unit * float(np.abs(self.diag()).sum())
+
+    def spread(self, weights: Array) -> float:
+        """Return a bound for the norm of W^½KW^½: the trace, of a kernel that is positive."""
+        return float(np.abs(self.positive(weights).diag()) @ weights)
+
+    def positive(self, weights: Array) -> Gram:
+        """Return a positive definite Gram matrix that is the same once it is centred.
+
+        Of a conditional kernel features are seen from the first point that has a weight.
+        """
+        if self.kernel.kind is not Kind.CONDITIONAL:
+            return self
+        return self._of(self.kernel.centred(self.first_of(weights)), self.x)
+
+    def first_of(self, weights: Array) -> Points:
+        """Return the first point that has a weight, as one from which features are seen."""
+        first = int(np.argmax(weights > 0))
+        seen: Points = self.x[first : first + 1]
+        return seen
+
+    def restricted(self, chosen: Array) -> Gram | None:
+        """Return the matrix of some points, None of points on disk."""
+        if lies_on_disk(self.x):
+            return None
+        return self._of(self.kernel, take(self.x, chosen))
+
+    def _of(self, kernel: Kernel, x: Points) -> Gram:
+        """Return the matrix of another kernel or other points, on the same engine."""
+        return Gram(kernel, x, engine=self.engine, tile=self.tile, progress=self.progress)
+
+    def partial_product(self, rows: Array, columns: Array, vectors: Array) -> Array:
+        """Return the product with a part of the matrix, by the numbers of its rows and columns."""
+        x, y = take(self.x, rows), take(self.x, columns)
+        return Gram(self.kernel, x, y, engine=self.engine, tile=self.tile).product(vectors)
+
     square_sum_is_known = False
     means_are_single = False
     square_sum_error = 0.0
@@ -280,7 +325,7 @@ class Gram(Shown):
         return Centred(self, weights)
 
 
-class Centred(Shown):
+class Centred(CentredSource[Gram]):
     r"""The centred and weighted Gram matrix whose eigenvalues are inertias.
 
     .. math:: W^{1/2} H K H^\top W^{1/2}, \quad H = I - 1 w^\top,\; W = \mathrm{diag}(w),\;
@@ -302,180 +347,10 @@ class Centred(Shown):
         "weights": "of the points, which sum to 1",
     }
 
-    def __init__(self, gram: Gram, weights: Sequence[float] | Array | None = None) -> None:
-        if not gram.is_symmetric:
-            raise InvalidInput("only a symmetric Gram matrix can be centred; see Centred.against")
-        self.gram = gram
-        n = gram.shape[0]
-        self.weights = np.full(n, 1.0 / max(n, 1)) if weights is None else shares(weights, n)
-        self._mean_rows: Array | None = None
-        self.means_are_single = False
-        self._square_sum: float | None = None
-
     @property
-    def base(self) -> Gram:
+    def gram(self) -> Gram:
         """The Gram matrix that is centred."""
-        return self.gram
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.gram.shape
-
-    @cached_property
-    def active(self) -> Centred:
-        """The operator of the points that have a weight, on which alone its axes depend.
-
-        However far away a point without weight is, no bound, unit or landmark knows of it. Of
-        points on disk it is the operator itself.
-        """
-        chosen, base = np.flatnonzero(self.weights), self.gram
-        if len(chosen) == len(self.weights) or lies_on_disk(base.x):
-            return self
-        x = take(base.x, chosen)
-        gram = Gram(base.kernel, x, engine=base.engine, tile=base.tile, progress=base.progress)
-        return Centred(gram, self.weights[chosen])
-
-    def project(self, factor: Array) -> Array:
-        """Turn the factor of an approximation of the Gram matrix into one of this operator's."""
-        centre(factor, self.weights)
-        return factor
-
-    def rounding(self, *, single: bool = False) -> float:
-        """Return a bound for the norm of what rounding adds to a product with a unit vector.
-
-        The operator is W^½KW^½ between two orthogonal projections, and weights sum to 1.
-        """
-        return self.gram.entry_rounding(single=single).product
-
-    def dense_rounding(self) -> float:
-        r"""Return a bound for the norm of what rounding has done to the matrix from `dense`.
-
-        Errors of the entries of K are between two orthogonal projections and weights that sum to
-        1, so that their norm is at most the largest. A mean of a row is off by :math:`\gamma_m|K|`
-        for sums of m terms, the grand mean by twice that; three differences, two products and the
-        weights' own roundings add 24 units at most.
-        """
-        known = self.gram.entry_rounding()
-        terms = 4 * (2 * _span(self.shape[0]) + 4) + 24
-        return known.entry + gamma(terms, float(np.finfo(float).eps) / 2) * known.value
-
-    @cached_property
-    def roots(self) -> Array:
-        """The square roots of the weights, as a column."""
-        return np.sqrt(self.weights)[:, None]
-
-    def product(self, vectors: Array, *, single: bool = False) -> Array:
-        """Return the operator times a block of vectors."""
-        single = single and self.gram.has_single_tiles
-        u = self.roots * vectors
-        u -= self.weights[:, None] * column_sums(u)
-        if self._mean_rows is None or (self.means_are_single and not single):
-            z = self._with_means(u, single)
-        else:
-            z = self.gram.product(u, single=single)
-        z -= column_sums(self.weights[:, None] * z)
-        z *= self.roots
-        return z
-
-    def _with_means(self, u: Array, single: bool) -> Array:
-        """Return K u, and find the means of the rows of K in the same pass."""
-        both = np.column_stack([u, self.weights])
-        if single:
-            images = self.gram.product(both, single=True)
-        else:
-            images, self._square_sum = self.gram.product_and_squares(both, self.weights)
-        self._mean_rows, self.means_are_single = np.ascontiguousarray(images[:, -1]), single
-        return images[:, :-1]
-
-    def __matmul__(self, vectors: Any) -> Array:
-        return multiplied(self, self.gram, vectors)
-
-    @property
-    def mean_rows(self) -> Array:
-        """K w: the mean of each row, in the precision of the passes made so far."""
-        if self._mean_rows is None:
-            self._mean_rows = self._means_of_active()
-        return self._mean_rows
-
-    def _means_of_active(self) -> Array:
-        """Return the mean of each row, with those that the operator of active points has found."""
-        if self.active is self:
-            return self.gram @ self.weights
-        active, others = np.flatnonzero(self.weights), np.flatnonzero(self.weights == 0)
-        known, part = self.active.mean_rows, self.active.gram
-        beyond = part.against(take(self.gram.x, others)) @ self.active.weights
-        means = np.empty(self.shape[0], np.result_type(known, beyond))
-        means[active], means[others] = known, beyond
-        self.means_are_single = self.active.means_are_single
-        return means
-
-    @property
-    def square_sum_is_known(self) -> bool:
-        """Whether a pass in double precision has found the Frobenius norm already."""
-        return self._square_sum is not None
-
-    @property
-    def square_sum_error(self) -> float:
-        """A bound for the error of `square_sum`: it is a difference of sums over K uncentred."""
-        return 4.0 * self.gram.square_sum_rounding(self._square_sum or 0.0)
-
-    @property
-    def square_sum(self) -> float:
-        r"""The squared Frobenius norm of the operator.
-
-        .. math:: \|W^{1/2} H K H^\top W^{1/2}\|_F^2 =
-            \sum_{ij} w_i w_j |K_{ij}|^2 - 2 \sum_i w_i |(Kw)_i|^2 + (w^\top K w)^2
-        """
-        if self._square_sum is None:
-            block, self._square_sum = self.gram.product_and_squares(
-                self.weights[:, None], self.weights
-            )
-            self._mean_rows, self.means_are_single = block[:, 0], False
-        means = float(self.weights @ np.abs(self.mean_rows) ** 2)
-        return max(self._square_sum - 2.0 * means + self.grand_mean**2, 0.0)
-
-    @property
-    def grand_mean(self) -> float:
-        """The squared norm of the barycentre, wᵀKw."""
-        return float(np.real(self.weights @ self.mean_rows))
-
-    def squared_norms(self) -> Array:
-        """Return each point's squared distance to the barycentre, never negative by rounding."""
-        diagonal = self.gram.diag()
-        raw = diagonal - 2.0 * np.real(self.mean_rows) + self.grand_mean
-        unit = np.finfo(np.float32 if self.means_are_single else float).eps
-        # A point without weight, however far away, is in no mean but its own.
-        sizes = np.abs(diagonal)
-        noise = 8 * unit * np.maximum(sizes, np.max(sizes[self.weights > 0], initial=0.0))
-        return np.where(np.abs(raw) <= noise, 0.0, raw)
-
-    def diag(self) -> Array:
-        """Return the diagonal of the operator: each point's inertia."""
-        return self.weights * self.squared_norms()
-
-    @property
-    def trace(self) -> float:
-        """The total inertia, exact without any eigenvalue."""
-        return float(self.diag().sum())
-
-    def dense(self) -> Array:
-        """Return the whole matrix."""
-        K = self.gram.dense()
-        self._mean_rows, self.means_are_single = _row_means(K, self.weights), False
-        K -= self._mean_rows[:, None]
-        K -= self._mean_rows.conj()[None, :]
-        K += self.grand_mean
-        K *= self.roots
-        K *= self.roots.T
-        return K
-
-    def cross(self, values: Array) -> Array:
-        r"""Centre the kernel between new points and the training points, with training means.
-
-        .. math:: \tilde\kappa = \kappa - Kw - (w^\top \kappa)\,1 + (w^\top K w)\,1
-        """
-        means: Array = values @ self.weights
-        return values - self.mean_rows.conj()[None, :] - means[:, None] + self.grand_mean
+        return self.base
 
 
 def _in_doubles(points: Points) -> Points:
@@ -486,43 +361,7 @@ def _in_doubles(points: Points) -> Points:
     return np.asarray(points, np.float64) if is_single else points
 
 
-def _span(n: int) -> int:
-    """Return how many terms are added at a time where n are, so that none is added often."""
-    return int(np.ceil(np.sqrt(max(n, 1))))
-
-
-def _row_means(K: Array, weights: Array) -> Array:
-    """Return K w by sums of sums of √n terms, which bounds their rounding in any order."""
-    starts = np.arange(0, len(weights), _span(len(weights)))
-    means = np.empty(len(K), K.dtype)
-    for rows in chunks(len(K), TILE):
-        means[rows] = np.add.reduceat(K[rows] * weights, starts, axis=1).sum(axis=1)
-    return means
-
-
-def multiplied(operator: Gram | Centred, gram: Gram, vectors: Any) -> Array:
-    """Return an operator times a vector or a block, single where they and the points are."""
-    block = np.asarray(vectors)
-    images = operator.product(block[:, None])[:, 0] if block.ndim == 1 else operator.product(block)
-    return in_dtype_of(gram.x, images) if is_single(block, gram.x) else images
-
-
-def column_sums(block: Array) -> Array:
-    """Return the sums of columns, formed of sums of a few rows so that rounding does not pile up.
-
-    >>> column_sums(np.ones((1000, 2)))
-    array([1000., 1000.])
-    """
-    parts: Array = np.add.reduceat(block, np.arange(0, max(len(block), 1), BLOCK), axis=0)
-    return np.asarray(parts.sum(axis=0)) if len(block) else np.zeros(block.shape[1])
-
-
 def columns(points: Points) -> int:
     """Return how many coordinates the rows of an array have, 0 for points that are not rows."""
     shape: tuple[int, ...] = tuple(getattr(points, "shape", ()))
     return int(shape[1]) if len(shape) == 2 else 0
-
-
-def shares(weights: Any, n: int) -> Array:
-    """Return nonnegative weights of n individuals, divided by their sum."""
-    return shares_of(weights_of(weights, n, "weights"))

@@ -17,8 +17,9 @@ from mercer.engines.engine import norm_bound, rounding
 from mercer.engines.lapack import run_interruptibly
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.gram import Gram, shares
+from mercer.gram import Gram
 from mercer.kernels.base import Kernel
+from mercer.operators import shares
 from mercer.points import SparseRows, take
 
 SAMPLE_PER_CENTRE, LLOYD = 10, 5

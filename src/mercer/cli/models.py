@@ -25,8 +25,6 @@ from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.mds import ClassicalMDS, StressMDS
-from mercer.mds.classical import FEW as FEW_AXES
-from mercer.mds.distances import WHOLE
 from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
 from mercer.planning import Plan, flops, plan
@@ -34,6 +32,7 @@ from mercer.progress import Line
 from mercer.spectrum import STORED
 from mercer.spectrum.budget import machine_bytes
 from mercer.spectrum.dense import dense_bytes
+from mercer.spectrum.leading import chosen_method
 
 PANEL = 2**20
 """Numbers of a table that a pass over it copies at one time."""
@@ -296,10 +295,7 @@ def _scaling(model: ClassicalMDS, n: int, d: int) -> tuple[str, str, int, int, f
         why = "the whole table of points is decomposed"
         return "classical scaling", why, 8 * n * (3 * d + 10), 1, 4.0 * n * d * min(n, d)
     count = n if model.n_components is None else model.n_components
-    is_whole = model.method == "dense" or (
-        model.method == "auto" and (n <= WHOLE or FEW_AXES * count > n)
-    )
-    if is_whole:
+    if chosen_method(n, count, model.method) == "dense":
         why = "the whole matrix of distances is decomposed"
         return "classical scaling", why, dense_bytes(n), 1, 9.0 * float(n) ** 3
     why = "few axes of many individuals: a matrix beside the distances is never made"

@@ -11,10 +11,11 @@ import numpy as np
 from mercer.check import Array, Points, as_numpy, vectors, weights_of
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.gram import Gram, shares
+from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import FromFunction, Precomputed
 from mercer.kernels.text import kernel as read
+from mercer.operators import shares
 from mercer.points import (
     as_points,
     lies_on_disk,

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from mercer.check import Array, Points
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import all_or_nothing, weights_of
-from mercer.gram import shares
 from mercer.kernels.base import Kernel
+from mercer.operators import shares
 from mercer.pca import PCA
 from mercer.progress import Progress
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,18 +15,15 @@ from mercer.check import Array, chunks, finite, number, whole
 from mercer.data.tidy import library_of
 from mercer.display import costly, forget
 from mercer.engines.engine import Engine
-from mercer.errors import NotAvailable, NotConverged
+from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
-from mercer.gram import Gram
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.dissimilarities import between, within
-from mercer.kernels.functions import Precomputed
 from mercer.mds.corrections import CORRECTIONS, constant_of, corrected_cross, corrected_square
 from mercer.mds.distances import (
     METRICS,
     TILE,
-    WHOLE,
-    CentredDistances,
+    Distances,
     distances_of,
     names_of,
     read_cross,
@@ -35,18 +32,16 @@ from mercer.mds.distances import (
     read_square,
     unit_of,
 )
-from mercer.mds.krylov import ends
 from mercer.mds.points import PointAxes
+from mercer.operators import CentredSource
 from mercer.progress import Progress
 from mercer.reading.remarks import remark_axes
 from mercer.reading.values import Individuals
 from mercer.settings import RandomState, seed_of
-from mercer.spectrum import STORED, Spectrum, leading
+from mercer.spectrum import Spectrum, leading
+from mercer.spectrum.leading import chosen_method
 
 METHODS = ("auto", "dense", "exact")
-
-FEW = 5
-"""Beyond one axis for so many points, decomposing the whole matrix is the shorter way."""
 
 
 class Goodness(NamedTuple):
@@ -236,7 +231,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
             active = np.flatnonzero(self._weights > 0)
             self.correction_constant_ = constant_of(d[np.ix_(active, active)], self.correction)
             moved = corrected_square(d, self.correction, self.correction_constant_)
-        operator = CentredDistances(moved, self._weights)
+        operator = CentredSource(Distances(moved), self._weights)
         spectrum = self._spectrum(operator, "after")
         self._axes: DistanceAxes | PointAxes = _axes_of(operator, spectrum, self.n_components)
         self.spectrum_ = spectrum
@@ -255,25 +250,23 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         self._smallest = 0.0
         return self._axes.coordinates(x)
 
-    def _spectrum(self, operator: CentredDistances, when: str) -> Spectrum:
+    def _spectrum(self, operator: CentredSource[Distances], when: str) -> Spectrum:
         """Return the eigenpairs, all of them or the leading ones, and keep what was found out."""
-        n, threshold = operator.shape[0], operator.threshold
+        n = operator.shape[0]
         count = n if self.n_components is None else min(self.n_components, n)
-        is_small = n <= WHOLE or FEW * count > n
-        if self.method == "exact" or (self.method == "auto" and not is_small):
-            try:
-                found = ends(operator, count, tol=self.tol, random_state=self.seed_)
-                self._smallest = found.smallest
-                return found.leading
-            except NotConverged:
-                if self.method == "exact" or n > STORED:
-                    raise
-        gram = Gram(Precomputed(operator.gram()), np.arange(n)).centred(self._weights)
-        spectrum = leading(gram, n, method="dense")
-        self._all[when] = spectrum.values
-        self._smallest = float(spectrum.values[-1])
-        rank = int(np.sum(spectrum.values > threshold))
-        return replace(spectrum, threshold=threshold, rank=rank)
+        is_whole = chosen_method(n, count, self.method) == "dense"  # then all are found at once
+        spectrum = leading(
+            operator,
+            n if is_whole else count,
+            tol=self.tol,
+            method=self.method,
+            random_state=self.seed_,
+        )
+        if len(spectrum.values) == n:
+            self._all[when] = spectrum.values
+        assert spectrum.smallest is not None
+        self._smallest = spectrum.smallest
+        return spectrum
 
     def _in_units(self, values: Any, unit: float) -> Any:
         """Return eigenvalues of the operator as those of B, in squared units of the distances."""
@@ -340,7 +333,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         d = self._rows
         if when == "after" and self.correction in CORRECTIONS:
             d = corrected_square(d, self.correction, self.correction_constant_)
-        operator = CentredDistances(d, self._weights)
+        operator = CentredSource(Distances(d), self._weights)
         if when == "after" and not np.isclose(operator.trace, self._trace, rtol=1e-12, atol=0):
             raise NotAvailable(
                 "the distances have been written to since `fit`, so that their eigenvalues are "
@@ -404,7 +397,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         if self.correction in CORRECTIONS:
             d = corrected_square(d, self.correction, self.correction_constant_)
         roots = np.sqrt(np.where(w > 0, w, 1.0))[:, None]
-        return CentredDistances(d, w).product(vectors / roots) / roots
+        return CentredSource(Distances(d), w).product(vectors / roots) / roots
 
     @cached_property
     def negative_mass_(self) -> float:
@@ -460,10 +453,12 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         return tags
 
 
-def _axes_of(operator: CentredDistances, spectrum: Spectrum, most: int | None) -> DistanceAxes:
+def _axes_of(
+    operator: CentredSource[Distances], spectrum: Spectrum, most: int | None
+) -> DistanceAxes:
     """Return the axes of positive eigenvalues, ready for distances that are not centred."""
     kept = int(np.sum(spectrum.values[:most] > spectrum.threshold))
     axes = operator.roots * spectrum.vectors[:, :kept] / np.sqrt(spectrum.values[:kept])
     # What is left of the centring of a row once D²w is subtracted: A - w(1'A).
     projection = axes - operator.weights[:, None] * axes.sum(axis=0)
-    return DistanceAxes(spectrum, projection, operator.mean_rows @ projection, operator.unit)
+    return DistanceAxes(spectrum, projection, operator.mean_rows @ projection, operator.base.unit)

@@ -12,9 +12,11 @@ from scipy.spatial.distance import pdist, squareform
 
 from mercer.check import Array
 from mercer.errors import NotConverged
-from mercer.mds.distances import CentredDistances, ranks, refuse_groups
-from mercer.mds.krylov import ends
+from mercer.mds.distances import Distances, refuse_groups
 from mercer.mds.losses import Loss
+from mercer.operators import CentredSource
+from mercer.spectrum import leading
+from mercer.spectrum.values import ranks
 
 START_TOL = 1e-3
 """Residual of the axes that are only started from."""
@@ -103,12 +105,12 @@ def start_maps(pairs: Pairs, count: int, starts: int, rng: np.random.Generator) 
 def _classical(delta: Array, count: int) -> Array:
     """Return coordinates on as many of the leading axes as are positive, roughly."""
     n = len(delta)
-    operator = CentredDistances(delta, np.full(n, 1.0 / n))
+    operator, axes = CentredSource(Distances(delta)), min(count, n - 1)
     try:
-        spectrum = ends(operator, min(count, n - 1), tol=START_TOL).leading
+        spectrum = leading(operator, axes, tol=START_TOL, method="exact", random_state=0)
     except NotConverged:
         return np.empty((n, 0))
-    kept = int(np.sum(spectrum.values > operator.threshold))
+    kept = int(np.sum(spectrum.values > spectrum.threshold))
     scores: Array = spectrum.vectors[:, :kept] * np.sqrt(n * spectrum.values[:kept])
     return scores
 

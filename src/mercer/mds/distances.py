@@ -9,10 +9,11 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from mercer.check import Array, chunks, finite, power_of_two, refuse_non_finite
+from mercer.check import Array, Points, chunks, finite, power_of_two, refuse_non_finite
 from mercer.data.matrices import SquareMatrix
 from mercer.data.tidy import row_names
 from mercer.engines.cpu import engine_in_use
+from mercer.engines.engine import BLOCK, Rounding, gamma
 from mercer.errors import InvalidInput
 from mercer.estimator import column_names, numbers_of, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
@@ -22,6 +23,8 @@ from mercer.points import matrix_of
 
 METRICS = ("precomputed", *NAMED)
 """What a model is given: distances, or rows whose distances have a name."""
+
+EPSILON = float(np.finfo(float).eps)
 
 WHOLE = 1_000
 """Up to this many points the whole matrix is decomposed at once; of more a thread takes as many."""
@@ -65,8 +68,9 @@ def checked_distances(D: Any, *, missing: bool = False) -> Array:
             f"D must be a square matrix of distances, found shape {d.shape}; give points with "
             "metric='euclidean'"
         )
-    _refuse(d if d.dtype.kind == "f" else d.astype(np.float64), missing)
-    return d.astype(np.float64, copy=False)
+    is_asymmetric = _refuse(d if d.dtype.kind == "f" else d.astype(np.float64), missing)
+    d = d.astype(np.float64, copy=False)
+    return 0.5 * d + 0.5 * d.T if is_asymmetric else d
 
 
 def names_of(D: Any) -> tuple[str, ...] | None:
@@ -115,8 +119,11 @@ def _refuse_entry(d: Array, wrong: Array, why: str, first: tuple[int, int] = (0,
     )
 
 
-def _refuse(d: Array, missing: bool) -> None:
-    """Refuse entries that are no distances, in one pass over tiles and their mirror images."""
+def _refuse(d: Array, missing: bool) -> bool:
+    """Refuse entries that are no distances, in one pass over tiles and their mirror images.
+
+    Tell whether some differ from their mirror image by what is taken for rounding.
+    """
     largest, worst, place, has_missing = 0.0, 0.0, (0, 0), False
     for rows in chunks(len(d), TILE):
         for columns in chunks(len(d), TILE):
@@ -153,6 +160,7 @@ def _refuse(d: Array, missing: bool) -> None:
             f"{d[j, i]:.6g}, which differ by {worst:.3g}. Average them, (D + D.T) / 2, if either "
             "is as good as the other"
         )
+    return worst > 0.0
 
 
 def _judge(d: Array, rows: slice, columns: slice, missing: bool) -> bool:
@@ -193,19 +201,6 @@ def unit_of(largest: float) -> float:
     return power_of_two(np.array([largest]))
 
 
-def ranks(values: Array) -> Array:
-    """Return the place of each value in their order, by which random numbers are dealt out.
-
-    What is dealt by an individual's own distances does not depend on the order of the rows.
-
-    >>> ranks(np.array([30.0, 10.0, 20.0]))
-    array([2, 0, 1])
-    """
-    places = np.empty(len(values), dtype=np.intp)
-    places[np.argsort(values, kind="stable")] = np.arange(len(values))
-    return places
-
-
 def distances_of(x: Array) -> Array:
     """Return the Euclidean distances between points, whose squares need not be doubles.
 
@@ -218,41 +213,40 @@ def distances_of(x: Array) -> Array:
         return finite(unit * cdist(y, y), "a distance between two points")
 
 
-class CentredDistances:
-    r"""Distances as an operator: the inner products they define about the weighted barycentre.
+class Distances:
+    r"""Stored distances as a source of inner products, which centring makes of them.
 
-    .. math:: W^{1/2} B W^{1/2}, \quad B = -\tfrac{1}{2} H (d_{ij}^2) H^\top, \quad
-        H = I - 1w^\top,\; W = \mathrm{diag}(w),\; \textstyle\sum_i w_i = 1
+    .. math:: K_{ij} = -\tfrac{1}{2} d_{ij}^2
 
-    The distances are read where they are, a few rows at a time, and divided by ``unit`` first.
+    The distances, which are symmetric, are read where they are, a few rows at a time, and divided
+    by ``unit`` first.
 
     >>> d = np.array([[0.0, 2.0], [2.0, 0.0]])
-    >>> CentredDistances(d, np.array([0.5, 0.5])).product(np.array([[1.0], [-1.0]]))
+    >>> from mercer.operators import CentredSource
+    >>> CentredSource(Distances(d)).product(np.array([[1.0], [-1.0]]))
     array([[ 1.],
            [-1.]])
     """
 
-    def __init__(self, distances: Array, weights: Array) -> None:
-        self.distances, self.weights = distances, weights
-        largest = float(np.max(distances, initial=0.0))
-        self.unit = unit_of(largest)
-        self.largest = self._largest_active() / self.unit
-        self.roots: Array = np.sqrt(weights)[:, None]
-        images, self._squares = self._product(weights[:, None], with_squares=True)
-        self.mean_rows: Array = images[:, 0]
-        self.grand_mean = float(weights @ self.mean_rows)
+    is_symmetric, has_single_tiles, is_positive = True, False, False
 
-    def _largest_active(self) -> float:
-        """Return the largest distance between points that have a weight."""
-        active = self.weights > 0
-        if np.all(active):
-            return float(np.max(self.distances, initial=0.0))
-        rows = np.flatnonzero(active)
-        return max(float(np.max(self.distances[i, active])) for i in rows)
+    def __init__(self, distances: Array, unit: float | None = None) -> None:
+        self.distances, self.engine = distances, engine_in_use()
+        largest = float(np.max(distances, initial=0.0))
+        self.unit = unit_of(largest) if unit is None else unit
+        self.largest = largest / self.unit
+
+    @property
+    def x(self) -> Points:
+        """The numbers of the points, which nobody knows more of."""
+        return np.arange(len(self.distances))
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.distances.shape[0], self.distances.shape[0]
+        return len(self.distances), len(self.distances)
+
+    def restricted(self, chosen: Array) -> Distances:
+        return Distances(self.distances[np.ix_(chosen, chosen)], self.unit)
 
     def _panels(self, part: slice) -> Iterator[tuple[slice, Array]]:
         """Yield consecutive rows of d², in memory that is used again."""
@@ -268,8 +262,13 @@ class CentredDistances:
             panel[np.arange(len(d)), np.arange(rows.start, rows.stop)] = 0.0
             yield rows, panel
 
-    def _product(self, vectors: Array, *, with_squares: bool = False) -> tuple[Array, float]:
-        """Return K V for K = -½d², and Σ wᵢwⱼ K²ᵢⱼ if that is asked for."""
+    def product(self, vectors: Array, *, single: bool = False) -> Array:  # noqa: ARG002
+        return self._product(vectors, None)[0]
+
+    def product_and_squares(self, vectors: Array, weights: Array) -> tuple[Array, float]:
+        return self._product(vectors, weights)
+
+    def _product(self, vectors: Array, weights: Array | None) -> tuple[Array, float]:
         n = len(self.distances)
         images = np.empty((n, vectors.shape[1]))
 
@@ -277,58 +276,41 @@ class CentredDistances:
             squares = 0.0
             for rows, panel in self._panels(part):
                 np.matmul(panel, vectors, out=images[rows])
-                if with_squares:
+                if weights is not None:
                     np.multiply(panel, panel, out=panel)
-                    squares += 0.25 * float(self.weights[rows] @ (panel @ self.weights))
+                    squares += 0.25 * float(weights[rows] @ (panel @ weights))
             return np.array(squares)
 
-        total = engine_in_use().sum_over_rows(work, n, WHOLE)
+        total = self.engine.sum_over_rows(work, n, WHOLE)
         images *= -0.5
         return images, float(total)
 
-    def product(self, vectors: Array) -> Array:
-        """Return the operator times a block of vectors."""
-        u = self.roots * vectors
-        u -= self.weights[:, None] * u.sum(axis=0)
-        z, _ = self._product(u)
-        z -= self.weights @ z
-        z *= self.roots
-        return z
+    def partial_product(self, rows: Array, columns: Array, vectors: Array) -> Array:
+        d = self.distances[np.ix_(rows, columns)] / self.unit
+        images: Array = -0.5 * (d * d) @ vectors
+        return images
 
-    @property
-    def trace(self) -> float:
-        """The total inertia, ½ ΣΣ wᵢwⱼd²ᵢⱼ."""
-        return -self.grand_mean
-
-    @property
-    def square_sum(self) -> float:
-        """The squared Frobenius norm of the operator, by that of W^½KW^½ and the means."""
-        means = float(self.weights @ self.mean_rows**2)
-        return max(self._squares - 2.0 * means + self.grand_mean**2, 0.0)
-
-    def gram(self) -> Array:
-        """Return the whole matrix -½d²."""
-        K = np.empty(self.shape)
-        for rows, panel in self._panels(slice(0, len(K))):
-            K[rows] = panel
-        return -0.25 * (K + K.T)
+    def diag(self) -> Array:
+        return np.zeros(len(self.distances))
 
     def dense(self) -> Array:
-        """Return the whole operator."""
-        B = self.gram()
-        B -= self.mean_rows[:, None]
-        B -= self.mean_rows[None, :]
-        B += self.grand_mean
-        B *= self.roots
-        B *= self.roots.T
-        return B
+        K = np.empty(self.shape)
+        for rows, panel in self._panels(slice(0, len(K))):
+            np.multiply(panel, -0.5, out=K[rows])
+        return K
 
-    def rounding(self) -> float:
-        """Return an allowance for the rounding of a product, as a norm: no |K| exceeds ½L²."""
-        terms = 10.0 + len(self.distances) ** 0.5
-        return float(terms * np.finfo(float).eps * 0.5 * self.largest**2)
+    def entry_rounding(self, *, single: bool = False) -> Rounding:  # noqa: ARG002
+        """Bound what a square rounds, sums of n of them, and centring: no |K| exceeds ½L²."""
+        n, unit, value = len(self.distances), 0.5 * EPSILON, 0.5 * self.largest**2
+        centring = BLOCK + -(-n // BLOCK) + 16
+        sums = gamma(n + 2, unit) + 2.0 * gamma(centring, unit)
+        return Rounding(unit * value, (unit + sums) * value, True, value)
 
-    @property
-    def threshold(self) -> float:
-        """n·u·‖W^½KW^½‖ bounded by n·u·½L², below which an eigenvalue counts as zero."""
-        return len(self.distances) * float(np.finfo(float).eps) * 0.5 * self.largest**2
+    def square_sum_rounding(self, raw: float) -> float:
+        entry = self.entry_rounding().entry
+        terms = 2 * len(self.distances) + 8
+        return float(gamma(terms, 0.5 * EPSILON) * raw + 2.0 * entry * np.sqrt(raw) + entry**2)
+
+    def spread(self, weights: Array) -> float:  # noqa: ARG002
+        """Return a bound for the norm of W^½KW^½, whatever the weights: no |K| exceeds ½L²."""
+        return 0.5 * self.largest**2

@@ -44,7 +44,7 @@ from mercer.reading.remarks import remark_axes
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
-from mercer.spectrum.values import positive_base, seen_from
+from mercer.spectrum.values import positive_base
 
 FIRST = 16
 """Axes of many individuals that are found first where a share of the inertia is asked for."""
@@ -350,7 +350,7 @@ class KernelPCA(
         .. math:: \sum_j a_j k_o(x, z_j) = \sum_j a_j k(x, z_j) - \Bigl(\sum_j a_j\Bigr) k(x, o)
             - \sum_j a_j \bigl(k(o, z_j) - k(o, o)\bigr)
         """
-        kernel, seen = centred.gram.kernel, seen_from(centred)
+        kernel, seen = centred.gram.kernel, centred.gram.first_of(centred.weights)
         square = float(Gram(kernel, seen).diag()[0])
         offsets = Gram(kernel, seen, self._anchors).dense()[0] - square
         sums, b = self._axes.sum(axis=0), self._barycentre

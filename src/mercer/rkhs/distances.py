@@ -28,10 +28,10 @@ from mercer.check import (
 )
 from mercer.display import Shown
 from mercer.errors import InvalidInput, NotPositiveDefinite
-from mercer.gram import shares
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.text import kernel as read
+from mercer.operators import shares
 from mercer.points import (
     Paired,
     as_points,

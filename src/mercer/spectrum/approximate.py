@@ -19,14 +19,13 @@ from mercer.lowrank import Factored, Features, LowRank, nystrom
 from mercer.points import as_points, take
 from mercer.spectrum.values import (
     How,
-    Operator,
+    KernelOperator,
     Spectrum,
     clusters,
     in_units,
     is_real_table,
     orientation,
     positive_base,
-    rank_threshold,
     rounding_standing,
     scaled,
     unit_of,
@@ -49,7 +48,7 @@ AT_ONCE = 2048
 
 
 def approximate(
-    operator: Operator,
+    operator: KernelOperator,
     count: int,
     *,
     landmarks: int | Points | None = None,
@@ -86,10 +85,10 @@ def approximate(
         spectrum = of_factor(found, count, engine, is_proved=is_proved)
     how = replace(spectrum.how, seconds=perf_counter() - begun, random_state=random_state)
     proof = replace(spectrum.certificate, rounding=rounding_standing(operator))
-    return replace(spectrum, how=how, certificate=proof, threshold=rank_threshold(operator))
+    return replace(spectrum, how=how, certificate=proof, threshold=operator.threshold)
 
 
-def _in_units(spectrum: Spectrum, operator: Operator, unit: float) -> Spectrum:
+def _in_units(spectrum: Spectrum, operator: KernelOperator, unit: float) -> Spectrum:
     """Return the spectrum of a multiple of the operator, with features that are as large."""
     features, seen, root = spectrum.features, spectrum.barycentre, float(np.sqrt(unit))
     assert isinstance(features, Features)
@@ -213,7 +212,7 @@ def largest_mean(mean: float, size: int) -> float:
 
 
 def _approximation(
-    operator: Operator, count: int, landmarks: int | Points | None, random_state: int | None
+    operator: KernelOperator, count: int, landmarks: int | Points | None, random_state: int | None
 ) -> LowRank:
     base = positive_base(operator)
     rank = landmarks_for(operator.shape[0], count, landmarks)

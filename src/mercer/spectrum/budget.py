@@ -8,15 +8,12 @@ from mercer.check import Points
 from mercer.engines.engine import machine_bytes as machine_bytes
 from mercer.errors import Advice
 from mercer.errors import NotEnoughMemory as NotEnoughMemory
+from mercer.gram import Centred, Gram
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import EXACT, MOST_DENSE, dense_bytes
-from mercer.spectrum.exact import (
-    complete_bytes,
-    exact_bytes,
-    held_columns,
-    needed_bytes,
-    threads_of,
-)
+from mercer.spectrum.exact import exact_bytes, held_columns, needed_bytes, threads_of
+from mercer.spectrum.krylov import krylov_bytes
+from mercer.spectrum.proofs import complete_bytes
 from mercer.spectrum.values import Operator
 
 
@@ -35,8 +32,12 @@ def refuse_beyond_budget(
     if method == "nystrom":
         needed = nystrom_bytes(n, d, count, landmarks_for(n, count, landmarks))
     else:
-        needed = dense_bytes(n) if method == "dense" else exact_bytes(operator, count)
-        needed += complete_bytes(n) if is_complete and method == "exact" else 0
+        needed = dense_bytes(n)
+        if method == "exact":
+            needed = krylov_bytes(n, count)
+            if isinstance(operator, Gram | Centred):
+                needed = exact_bytes(operator, count)
+            needed += complete_bytes(n) if is_complete else 0
     allowed = budget if budget is not None else machine_bytes()
     if needed > allowed:
         threads = threads_of(operator.base.engine)

@@ -20,7 +20,6 @@ from mercer.spectrum.values import (
     Spectrum,
     clusters,
     oriented,
-    rank_threshold,
     rounding_standing,
 )
 
@@ -81,7 +80,7 @@ def dense(operator: Operator, count: int) -> Spectrum:
     _symmetrise(K)
     unit = power_of_two(K)
     K /= unit  # so that no product of large or small entries leaves the range of doubles
-    threshold, rounding = rank_threshold(operator), operator.dense_rounding()
+    threshold, rounding = operator.threshold, operator.dense_rounding()
     found = run_interruptibly(lambda: _decomposed(K, count, (threshold + rounding) / unit), n)
     values, trace = unit * found.values, unit * float(np.trace(K).real)
     error = unit * found.error + rounding
@@ -112,6 +111,7 @@ def dense(operator: Operator, count: int) -> Spectrum:
         psd="verified" if mass == 0.0 else "not positive semidefinite",
         how=How("dense", seconds=perf_counter() - begun, memory=dense_bytes(n)),
         clusters=clusters(values, error, count),
+        smallest=float(values[-1]),
     )
 
 

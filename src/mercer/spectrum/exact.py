@@ -11,11 +11,7 @@ import numpy as np
 from mercer.certificate import (
     PROBES,
     Certificate,
-    Complement,
     NormProbe,
-    certify,
-    frobenius_complement,
-    trace_complement,
 )
 from mercer.check import Array, Points, as_numpy
 from mercer.davidson import (
@@ -29,24 +25,22 @@ from mercer.davidson import (
 )
 from mercer.display import warn
 from mercer.engines.engine import Engine
-from mercer.engines.lapack import run_interruptibly
 from mercer.engines.tiles import TILE
 from mercer.errors import InvalidInput, MissedAxes, NotConverged, RoundingLimit
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
 from mercer.points import SparseRows, joined, lies_on_disk, take
-from mercer.spectrum.dense import outside
+from mercer.spectrum.proofs import complete_bytes, proved, trace_bound
 from mercer.spectrum.values import (
     How,
-    Operator,
+    KernelOperator,
     Spectrum,
     clusters,
     in_units,
     is_real_table,
     orientation,
     positive_base,
-    rank_threshold,
     rounding_standing,
     scaled,
     unit_of,
@@ -105,7 +99,7 @@ PROBE_STEPS = 4
 
 
 def exact(
-    operator: Operator,
+    operator: KernelOperator,
     count: int,
     tol: float,
     random_state: int | None,
@@ -145,7 +139,7 @@ def exact(
         images=state.images[:, :count] * turn,
         certificate=proof,
         trace=operator.trace,
-        threshold=rank_threshold(operator),
+        threshold=operator.threshold,
         rank=None,
         negative_mass=None,
         psd="by construction" if is_proved else "not verified",
@@ -163,7 +157,7 @@ def exact(
     )
 
 
-def single_estimate(operator: Operator) -> float:
+def single_estimate(operator: KernelOperator) -> float:
     """Return what single precision usually adds to a product with a unit vector."""
     rounding = operator.base.entry_rounding(single=True)
     if not np.isfinite(rounding.product):
@@ -171,7 +165,7 @@ def single_estimate(operator: Operator) -> float:
     return SINGLE_ROUNDING * rounding.value * _total(operator)
 
 
-def double_estimate(operator: Operator) -> float:
+def double_estimate(operator: KernelOperator) -> float:
     """Return what double precision usually adds to a product with a unit vector.
 
     Entries are rounded the same way in every pass: only their sums stand in the way of a residual.
@@ -183,7 +177,7 @@ def double_estimate(operator: Operator) -> float:
     return DOUBLE_ROUNDING * value * _total(operator)
 
 
-def _total(operator: Operator) -> float:
+def _total(operator: KernelOperator) -> float:
     """Return the sum of the weights, which multiplies an error of every entry."""
     return 1.0 if isinstance(operator, Centred) else float(operator.shape[0])
 
@@ -199,7 +193,7 @@ def sizes(n: int, count: int) -> tuple[int, int]:
     return block, min(max(usual, LANDMARKS_PER_AXIS * block), n)
 
 
-def exact_bytes(operator: Operator, count: int) -> int:
+def exact_bytes(operator: KernelOperator, count: int) -> int:
     """Return the memory that the iteration holds beside the data and the tiles it may keep."""
     base = operator.base
     return needed_bytes(base.shape[0], held_columns(base.x), count, threads_of(base.engine))
@@ -235,7 +229,7 @@ def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
 
 
 def _iterated(
-    operator: Operator, count: int, tol: float, random_state: int | None
+    operator: KernelOperator, count: int, tol: float, random_state: int | None
 ) -> tuple[Iteration, Probed, str]:
     """Return converged Ritz pairs, the operator with its probes, and what the start was."""
     n = operator.shape[0]
@@ -290,7 +284,7 @@ def begins_in_double(block: int, tol: float) -> bool:
     return block > WIDE and tol < SINGLE_ENOUGH
 
 
-def _columns(operator: Operator, count: int) -> int:
+def _columns(operator: KernelOperator, count: int) -> int:
     """Return the columns that the basis of a slow iteration may have in the memory there is."""
     budget = operator.base.engine.memory
     if budget is None:
@@ -299,7 +293,7 @@ def _columns(operator: Operator, count: int) -> int:
 
 
 def points_left_out(
-    operator: Operator, state: Iteration, count: int, slack: float, most: int
+    operator: KernelOperator, state: Iteration, count: int, slack: float, most: int
 ) -> tuple[Array, float]:
     r"""Return the points that show an axis above the last one outside the Ritz vectors Q.
 
@@ -324,7 +318,7 @@ def points_left_out(
 
 
 def _preconditioner(
-    operator: Operator, count: int, rank: int, random_state: int | None
+    operator: KernelOperator, count: int, rank: int, random_state: int | None
 ) -> tuple[LowRankInverse, str]:
     """Return the low-rank approximation, of rank 0 if there is none, and its name.
 
@@ -362,7 +356,7 @@ def _preconditioner(
 
 
 def _unseen(
-    operator: Operator, base: Gram, found: LowRank, inverse: LowRankInverse, count: int
+    operator: KernelOperator, base: Gram, found: LowRank, inverse: LowRankInverse, count: int
 ) -> Array:
     """Return points of which the approximation misses more than its last axis has.
 
@@ -408,7 +402,7 @@ class Probed:
     They are those in single precision, unless the iteration makes none.
     """
 
-    def __init__(self, operator: Operator, probe: NormProbe, noise: Noise) -> None:
+    def __init__(self, operator: KernelOperator, probe: NormProbe, noise: Noise) -> None:
         self.operator, self.probe = operator, probe
         self.is_single = bool(np.isfinite(noise.single))
         self.noise = noise.of(self.is_single)
@@ -440,71 +434,26 @@ class Probed:
 def _certified(
     probed: Probed, state: Iteration, count: int, tol: float, *, is_complete: bool = False
 ) -> Certificate:
-    """Prove what can be proved of the Ritz values, by every bound on what they leave out."""
+    """Prove what can be proved of the Ritz values: the trace and the probes bound the rest."""
     operator, probe, rounding = probed.operator, probed.probe, probed.noise
     kernel, block = operator.base.kernel, sizes(operator.shape[0], count)[0]
-    complements = []
-    if operator.square_sum_is_known:
-        complements.append(
-            frobenius_complement(
-                operator.square_sum,
-                state.images,
-                state.values,
-                state.noise,
-                operator.square_sum_error,
-            )
-        )
+    others = []
     if kernel.kind is Kind.POSITIVE:
-        proved = "by construction" if kernel.proof else "assumed"
         of_trace = rounding if operator.means_are_single else operator.rounding()
-        of_trace += float(state.noise.sum())
-        assumption = f"positive semidefinite {proved}"
-        complements.append(trace_complement(operator.trace, state.values, of_trace, assumption))
-    # Q is orthonormal up to rounding: the nearest basis that is has images that differ by this.
-    Q = state.vectors
-    defect = float(np.linalg.norm(Q.conj().T @ Q - np.eye(Q.shape[1])))
-    tilt = 2.0 * defect * float(np.max(np.abs(state.values)))
-    whole = factored_complement(operator, state, count, block, tilt) if is_complete else None
-    if whole is not None and np.isfinite(whole.tau):
-        complements.append(whole)
-    elif probe.steps:
+        why = "by construction" if kernel.proof else "assumed"
+        others.append(trace_bound(operator, state, of_trace, why))
+    if probe.steps:
         # Of the last vectors of the basis the approximation knows more than they do. The second
         # bound assumes something of single precision.
         found = probe.complements(state.vectors[:, :block], rounding)
-        complements.extend(found if probed.is_single else found[:1])
-    residuals, noise = state.residuals, state.noise + tilt
-    coupling = Q.conj().T @ residuals
-    proof = certify(state.values, residuals, noise, count, complements, coupling)
+        others.extend(found if probed.is_single else found[:1])
+    proof = proved(operator, state, count, others, block=block, is_complete=is_complete)
     is_single = tol >= SINGLE_ENOUGH and state.single_passes > 0
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))
 
 
-def factored_complement(
-    operator: Operator, state: Iteration, count: int, most: int, tilt: float
-) -> Complement:
-    r"""Return what Cholesky's factors of :math:`\sigma I - K + Q\Theta Q^*` prove, ∞ if they fail.
-
-    σ is in the widest gap among the values after the first ``count``. No probability and no
-    assumption is in it, but n² numbers and n³/3 operations.
-    """
-    gaps = -np.diff(state.values[count - 1 : most])
-    pairs = count + int(np.argmax(gaps)) if len(gaps) else count
-    if pairs >= len(state.values):
-        return Complement(np.inf, "Cholesky's factors")
-    V, n = state.vectors[:, :pairs], operator.shape[0]
-    tau = run_interruptibly(lambda: outside(operator.dense(), V, state.values), n)
-    return Complement(
-        tau + operator.dense_rounding() + tilt, "Cholesky's factors", "none", 0.0, pairs
-    )
-
-
-def complete_bytes(n: int) -> int:
-    """Return the memory of a proof by Cholesky's factors: the matrix, the shifted one, one tile."""
-    return 24 * n * n
-
-
 def _remark_rounding(
-    operator: Operator, state: Iteration, proof: Certificate, tol: float
+    operator: KernelOperator, state: Iteration, proof: Certificate, tol: float
 ) -> Certificate:
     """Say where rounding, not the iteration, limits the residual, of which its bound is a part.
 
@@ -514,7 +463,7 @@ def _remark_rounding(
     count = len(proof.lower)
     sizes = np.linalg.norm(state.residuals[:, :count], axis=0) + state.noise[:count]
     reached = float(np.max(sizes)) / max(float(state.values[0]), TINY)
-    if reached <= tol or state.values[0] <= rank_threshold(operator):
+    if reached <= tol or state.values[0] <= operator.threshold:
         return proof
     if state.history[-1] > tol:
         warn(

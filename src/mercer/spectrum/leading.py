@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from mercer.check import Points, number, whole
 from mercer.errors import InvalidParameter, NotConverged
-from mercer.gram import Centred
+from mercer.gram import Centred, Gram
 from mercer.lowrank import Factored
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum.approximate import approximate, of_factor
 from mercer.spectrum.budget import refuse_beyond_budget
 from mercer.spectrum.dense import MOST_DENSE, dense
 from mercer.spectrum.exact import exact
+from mercer.spectrum.krylov import krylov
 from mercer.spectrum.values import Operator, Spectrum, of_all
 
 DENSE = 1_000
@@ -75,7 +76,7 @@ def leading(
     is_complete = proof == "complete"
     if isinstance(operator, Factored):
         return of_factor(operator, count)
-    if isinstance(operator, Centred) and operator.active is not operator:
+    if operator.active is not operator:
         found = leading(
             operator.active,
             count,
@@ -90,9 +91,13 @@ def leading(
     refuse_beyond_budget(operator, count, chosen, landmarks, is_complete=is_complete)
     if chosen == "dense":
         return dense(operator, count)
-    if chosen == "nystrom":
-        return approximate(operator, count, landmarks=landmarks, random_state=seed)
     try:
+        if not isinstance(operator, Gram | Centred):
+            if chosen == "nystrom":
+                raise InvalidParameter("landmarks are points of a kernel; use method='exact'")
+            return krylov(operator, count, tol, seed, is_complete=is_complete)
+        if chosen == "nystrom":
+            return approximate(operator, count, landmarks=landmarks, random_state=seed)
         return exact(operator, count, tol, seed, is_complete=is_complete)
     except NotConverged as stopped:
         if method != "auto" or n > LAST_RESORT:

@@ -14,14 +14,14 @@ from mercer.check import Array, Points, power_of_two
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.gram import Centred, Gram, columns
-from mercer.kernels.base import Kind
 from mercer.lowrank import Factored
+from mercer.operators import Operator as Operator
 from mercer.points import take
 
 DEGENERATE = 1e-8
 """Eigenvalues closer than this share of the largest are one cluster, whatever the errors say."""
 
-Operator = Gram | Centred
+KernelOperator = Gram | Centred
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +67,7 @@ class Spectrum(Shown):
     are those of the approximation that was decomposed in the operator's place, if one was, and
     ``feature_axes`` the unit axes in their space, which has ``barycentre`` as its origin.
     ``images`` holds the operator times the vectors, where they differ from values times vectors.
+    ``smallest`` is a value that the smallest eigenvalue does not exceed, where one was sought.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -92,6 +93,7 @@ class Spectrum(Shown):
     how: How
     clusters: tuple[tuple[int, ...], ...] = field(default=())
     images: Array | None = None
+    smallest: float | None = None
     trace_error: float = 0.0
     features: Callable[[Points], Array] | None = None
     feature_axes: Array | None = None
@@ -128,21 +130,10 @@ def is_real_table(points: Points) -> bool:
     return columns(points) > 0 and kind != "c"
 
 
-def positive_base(operator: Operator) -> Gram:
+def positive_base(operator: KernelOperator) -> Gram:
     """Return a positive definite Gram matrix that is the operator's own once it is centred."""
     base = operator.base
-    if base.kernel.kind is Kind.CONDITIONAL and isinstance(operator, Centred):
-        # Features seen from one of the points: positive definite, and the same once centred.
-        seen = base.kernel.centred(seen_from(operator))
-        return Gram(seen, base.x, engine=base.engine, tile=base.tile, progress=base.progress)
-    return base
-
-
-def seen_from(operator: Centred) -> Points:
-    """Return the first point that has a weight, as one from which features are seen."""
-    first = int(np.argmax(operator.weights > 0))
-    seen: Points = operator.base.x[first : first + 1]
-    return seen
+    return base.positive(operator.weights) if isinstance(operator, Centred) else base
 
 
 EXTREME = 1e15
@@ -152,7 +143,7 @@ Their squares leave the range of single precision.
 """
 
 
-def unit_of(operator: Operator) -> float:
+def unit_of(operator: KernelOperator) -> float:
     """Return a power of two in which the kernel's values are near one, 1 for usual sizes."""
     base = operator.base
     size = float(np.max(np.abs(base.diag()), initial=0.0))
@@ -162,7 +153,7 @@ def unit_of(operator: Operator) -> float:
     return 1.0 if usual else power_of_two(np.array(size))
 
 
-def scaled(operator: Operator, weight: float) -> Operator:
+def scaled(operator: KernelOperator, weight: float) -> KernelOperator:
     """Return the operator of a multiple of the kernel."""
     base = operator.base
     kernel, progress = weight * base.kernel, base.progress
@@ -178,6 +169,7 @@ def in_units(spectrum: Spectrum, unit: float) -> Spectrum:
         spectrum,
         values=unit * spectrum.values,
         images=None if spectrum.images is None else unit * spectrum.images,
+        smallest=None if spectrum.smallest is None else unit * spectrum.smallest,
         certificate=replace(
             proof, lower=lower, upper=upper, complete_above=unit * proof.complete_above
         ),
@@ -187,7 +179,7 @@ def in_units(spectrum: Spectrum, unit: float) -> Spectrum:
     )
 
 
-def of_all(spectrum: Spectrum, operator: Centred, count: int) -> Spectrum:
+def of_all(spectrum: Spectrum, operator: Any, count: int) -> Spectrum:
     """Return a spectrum of the points that have a weight as one of all points.
 
     Each of the others has an axis of its own, whose eigenvalue is 0; they are there if so many
@@ -264,13 +256,6 @@ def _with_zeros(spectrum: Spectrum, points: Array) -> Spectrum:
     )
 
 
-def rank_threshold(operator: Operator) -> float:
-    """Return n·u·‖K‖ with K before centring, below which an eigenvalue counts as zero."""
-    n = operator.shape[0]
-    norm = float(np.abs(positive_base(operator).diag()) @ operator.roots[:, 0] ** 2)
-    return n * float(np.finfo(float).eps) * norm
-
-
 def rounding_standing(operator: Operator, *, is_single: bool = False) -> str:
     """Say what the bounds for rounding rest on."""
     if not operator.base.entry_rounding().is_proved:
@@ -317,3 +302,16 @@ def signs(scores: Array) -> Array:
     chosen = scores[first, np.arange(scores.shape[1])] if scores.size else np.ones(scores.shape[1])
     moduli = np.where(np.abs(chosen) > 0, np.abs(chosen), 1.0)
     return np.where(np.abs(chosen) > 0, np.conj(chosen) / moduli, 1.0)
+
+
+def ranks(values: Array) -> Array:
+    """Return the place of each value in their order, by which random numbers are dealt out.
+
+    What is dealt by an individual's own distances does not depend on the order of the rows.
+
+    >>> ranks(np.array([30.0, 10.0, 20.0]))
+    array([2, 0, 1])
+    """
+    places = np.empty(len(values), dtype=np.intp)
+    places[np.argsort(values, kind="stable")] = np.arange(len(values))
+    return places
