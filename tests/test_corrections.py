@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -78,6 +80,30 @@ def test_a_model_takes_corrected_similarities_and_says_how_to_correct_others() -
     np.testing.assert_allclose(
         model.transform(found.transform(K)), model.individuals_.coordinates, atol=1e-8
     )
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+def test_a_model_corrects_by_itself_also_new_rows_and_once_stored(
+    name: str, tmp_path: Path
+) -> None:
+    K = similarities(6)
+    found = mc.kernels.correct_similarities(K, name)
+    by_hand = mc.KernelPCA(2, kernel="precomputed").fit(found)
+    model = mc.KernelPCA(2, kernel="precomputed", correction=name).fit(K)
+    np.testing.assert_allclose(
+        model.individuals_.coordinates, by_hand.individuals_.coordinates, atol=1e-9
+    )
+    assert model.negative_mass_ == found.negative_mass > 0.0
+    assert model.correction_change_ == found.change > 0.0
+    model.save(tmp_path / "model.mercer")
+    for one in (model, mc.load(tmp_path / "model.mercer")):
+        np.testing.assert_allclose(
+            one.transform(K[:3]), by_hand.transform(found.transform(K[:3])), atol=1e-9
+        )
+    with pytest.raises(InvalidParameter, match="precomputed"):
+        mc.KernelPCA(2, kernel=mc.Gaussian(1.0), correction=name).fit(K)
+    with pytest.raises(InvalidParameter, match="correction must be"):
+        mc.KernelPCA(2, kernel="precomputed", correction="lingoes").fit(K)
 
 
 def test_what_is_no_similarity_is_refused() -> None:

@@ -341,7 +341,7 @@ def test_complex_points_are_points_of_twice_as_many_real_coordinates(k: mc.Kerne
         ((1.0, -1.0), r"bandwidth\[1\] must be a number > 0, found -1.0"),
         ((0.0, 1.0), r"bandwidth\[0\] must be a number > 0, found 0.0"),
         ((), "bandwidth must hold at least one number"),
-        ("mean", "bandwidth knows the rules median, scale, found 'mean'"),
+        ("mean", "bandwidth knows the rules median, neighbours, quantiles, scale, found 'mean'"),
         (None, "bandwidth must be"),
         (1j, "bandwidth must be"),
         (np.array(-0.5), "bandwidth must be a number > 0, found -0.5"),

@@ -160,7 +160,8 @@ class Gaussian(Radial):
 
     .. math:: k(x, y) = \exp\left(-\frac{\|x - y\|^2}{2\sigma^2}\right), \quad \sigma > 0
 
-    In terms of :math:`\gamma = 1/(2\sigma^2)` it is :math:`e^{-\gamma\|x-y\|^2}`.
+    In terms of :math:`\gamma = 1/(2\sigma^2)` it is :math:`e^{-\gamma\|x-y\|^2}`. A bandwidth may
+    be a rule that a model resolves once, at its fit: "median", "neighbours", "quantiles", "scale".
 
     >>> Gaussian(bandwidth=0.5)([[0.0]], [[1.0]])
     array([[0.13533528]])

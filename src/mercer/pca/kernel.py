@@ -28,6 +28,7 @@ from mercer.estimator import (
 )
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kernel, Kind
+from mercer.kernels.corrections import CORRECTIONS, correct_similarities
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.tree import parameters
 from mercer.kernels.vectors import Linear
@@ -81,6 +82,9 @@ class KernelPCA(
         approximation on ``landmarks``, whose intervals say what it may have missed.
     landmarks : int or None
         How many points the approximation rests on; None takes 50 for each axis.
+    correction : {None, "clip", "flip", "shift"}
+        What makes similarities of one's own, a precomputed matrix, positive definite: see
+        `kernels.correct_similarities`. New rows are corrected alike.
     engine : Engine or "auto"
         Where tiles are computed.
     threads : int or None
@@ -101,6 +105,8 @@ class KernelPCA(
     explained_variance_, explained_variance_ratio_ : with divisor n - 1; shares of the true total
     individuals_, variables_ : coordinates, cos2, contributions; correlations
     weights_ : the weights of the individuals, which sum to 1
+    negative_mass_, correction_change_ : with a correction, the share of negative eigenvalues in
+        Σ|λ| before it, and the change of the matrix as a share of its norm
     seed_ : the seed that repeats the fit as ``random_state``
     spectrum_ : values, vectors, proved errors, degenerate axes, and how they were found; of data
         beyond 1e±150 under the linear kernel in a unit of their size
@@ -132,6 +138,7 @@ class KernelPCA(
         tol: float = 1e-9,
         method: str = "auto",
         landmarks: int | None = None,
+        correction: str | None = None,
         engine: Engine | str = "auto",
         threads: int | None = None,
         memory: int | str | None = None,
@@ -143,6 +150,7 @@ class KernelPCA(
         self.tol = tol
         self.method = method
         self.landmarks = landmarks
+        self.correction = correction
         self.engine = engine
         self.threads = threads
         self.memory = memory
@@ -187,11 +195,29 @@ class KernelPCA(
         )
         return self
 
+    def _read(self, X: Any, *, reset: bool) -> Any:
+        """Return the data a kernel can read; similarities corrected as those of the fit were."""
+        points = super()._read(X, reset=reset)
+        if self.correction is None:
+            return points
+        if reset:
+            found = correct_similarities(points, self.correction)
+            self.negative_mass_, self.correction_change_ = found.negative_mass, found.change
+            self._correction_map = found.map
+            return found.matrix
+        return points if self._correction_map is None else np.asarray(points @ self._correction_map)
+
     def _check_parameters(self) -> None:
         """Refuse by name what would otherwise fail after hours, or not at all."""
         number(self.tol, "tol", above=0.0)
         one_of(self.method, "method", METHODS)
         is_yes(self.deterministic, "deterministic")
+        one_of(self.correction, "correction", (None, *CORRECTIONS))
+        if self.correction is not None and not self._is_precomputed:
+            raise InvalidParameter(
+                "correction= is for similarities of your own, kernel='precomputed': kernels are "
+                "positive definite"
+            )
         if self.landmarks is not None:
             whole(self.landmarks, "landmarks", least=1)
         axes_asked(self.n_components)

@@ -21,7 +21,7 @@ EXCESS = 1e-6
 REMEDY = (
     "Choose a positive definite kernel; from distances, raise them to "
     "mercer.kernels.largest_euclidean_power first; similarities of your own are made positive by "
-    "mercer.kernels.correct_similarities(K, 'clip')"
+    "correction='clip', or mercer.kernels.correct_similarities(K)"
 )
 
 
