@@ -66,14 +66,15 @@ class Gram(Shown):
         y: Points | None = None,
         *,
         engine: Engine | None = None,
-        tile: int = TILE,
+        tile: int | None = None,
         progress: Progress | None = None,
     ) -> None:
         self.x = as_points(x, "x", are_vectors=kernel.reads_vectors)
         self.y = None if y is None else as_points(y, "y", are_vectors=kernel.reads_vectors)
         self.kernel = kernel.resolve(self.x)
         self.engine: Engine = engine_in_use() if engine is None else engine
-        self.tile, self.progress = tile, progress
+        self.tile = getattr(self.engine, "tile", TILE) if tile is None else tile
+        self.progress = progress
         self._tiles: dict[bool, Tiles] = {}
         self._rounding: dict[bool, Rounding] = {}
 
@@ -101,7 +102,8 @@ class Gram(Shown):
         """
         single = single and self.has_single_tiles
         if single not in self._tiles:
-            tiles = Tiles(self.kernel, self.x, self.y, size=self.tile, single=single)
+            terms = getattr(self.engine, "terms", None)
+            tiles = Tiles(self.kernel, self.x, self.y, size=self.tile, single=single, terms=terms)
             if self.kernel.is_costly:
                 tiles.keep((self.engine.memory or machine_bytes()) // KEPT_SHARE)
             self._tiles[single] = tiles

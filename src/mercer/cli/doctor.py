@@ -31,6 +31,7 @@ EXTRAS = {
     "report": ("jinja2",),
     "io": ("h5py", "pyarrow"),
     "fast": ("numba",),
+    "gpu": ("torch",),
 }
 POINTS, VARIABLES, VECTORS = 4096, 20, 8
 """The product by which speed is measured: a second or less on a slow machine."""

@@ -180,8 +180,12 @@ def engine_of(
     count = None if threads is None else whole(threads, "threads", least=1)
     if isinstance(engine, str) and engine == "auto":
         return Threads(count, memory=memory, is_deterministic=is_deterministic, progress=progress)
+    if isinstance(engine, str) and engine == "gpu" and threads is None:
+        from mercer.engines.gpu import Gpu  # which imports this module
+
+        return Gpu(memory=memory, progress=progress)
     if isinstance(engine, str) or not hasattr(engine, "product_and_squares"):
-        raise InvalidParameter(f"engine must be 'auto' or an engine, found {engine!r}")
+        raise InvalidParameter(f"engine must be 'auto', 'gpu' or an engine, found {engine!r}")
     if threads is not None or memory is not None:
         name = "memory" if threads is None else "threads"
         raise InvalidParameter(

@@ -71,6 +71,9 @@ def machine_bytes() -> int:
 BLOCK = 512
 """Rows that are added up at a time where columns are centred."""
 
+SMALLEST_TILE = 512
+"""Rows that tiles are cut to at the least where memory is short."""
+
 UNPROVED = 64
 """Units of rounding assumed of a kernel without a bound of its own, relative to its largest."""
 
@@ -102,9 +105,9 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
         entry = tiles.kernel.bounds(tiles.prepared.arithmetic)
     if entry is None:
         entry = Bound(largest, UNPROVED * unit * largest, is_proved=False)
-    inside = min(tiles.size, tiles.shape[1]) + 1
+    inside = min(tiles.terms, tiles.shape[1]) + 1
     double = float(np.finfo(float).eps) / 2
-    across = -(-tiles.shape[1] // tiles.size)
+    across = -(-tiles.shape[1] // min(tiles.terms, SMALLEST_TILE))
     if tiles.factors is not None:
         # Φ(Φ'V) adds up at most n numbers and then as many as a point has features, and
         # |Φ||Φ|' is at most the largest entry by Cauchy and Schwarz.

@@ -47,8 +47,9 @@ class Block(NamedTuple):
 class Tiles:
     """The matrix k(x, y), or k(x) of which only the upper triangle is computed.
 
-    ``single`` asks for tiles in single precision, at which fast expressions are computed. Tiles
-    are computed again for every pass, except those that `keep` found room for.
+    ``single`` asks for tiles in single precision, at which fast expressions are computed. Products
+    add up so many ``terms`` in the precision of the tiles, and these sums in double precision.
+    Tiles are computed again for every pass, except those that `keep` found room for.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Tiles:
         *,
         size: int = TILE,
         single: bool = False,
+        terms: int | None = None,
     ) -> None:
         self.is_symmetric = y is None
         if kernel.is_counted:
@@ -67,6 +69,7 @@ class Tiles:
         self.kernel, self.x, self.y, self.size = kernel, x, (x if y is None else y), size
         self.shape = len(x), len(self.y)
         self.single = single
+        self.terms = min(size, size if terms is None else terms)
         self.prepared = Prepared.of(kernel, x, y, np.float32 if single else np.float64)
         self.room = 0
         self._kept: dict[tuple[int, int], Array] = {}

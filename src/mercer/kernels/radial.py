@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
+from array_api_compat import is_numpy_array
 
 from mercer.check import Array, as_numpy, namespace, number
 from mercer.errors import NotPositiveDefinite
@@ -188,6 +189,14 @@ class Gaussian(Radial):
         return -0.5 * exp(-0.5 * s)
 
 
+HALF_INTEGERS: Mapping[float, tuple[float, ...]] = {
+    0.5: (1.0,),
+    1.5: (1.0, 1.0),
+    2.5: (1.0, 1.0, 1.0 / 3.0),
+}
+"""Coefficients of the polynomial in z that multiplies exp(-z) in Matérn's profile, by ν."""
+
+
 @value
 class Matern(Descending, Radial):
     r"""The Matérn kernel of smoothness ν; the exponential at ν = 1/2, the Gaussian at ν = ∞.
@@ -244,6 +253,9 @@ class Matern(Descending, Radial):
         return as_numpy(distance) * float(np.sqrt(2.0) * np.sqrt(self.nu))  # 2ν may overflow
 
     def _at(self, distance: Array) -> Array:
+        if not is_numpy_array(distance) and self.nu in HALF_INTEGERS:  # where the points are
+            z = distance * float(np.sqrt(2.0 * self.nu))
+            return sum(c * z**j for j, c in enumerate(HALF_INTEGERS[self.nu])) * exp(z, -1.0)
         return namespace(distance).asarray(matern(self._z(distance), self.nu))
 
     def _slope_at(self, distance: Array) -> Array:

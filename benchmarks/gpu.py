@@ -1,0 +1,122 @@
+"""Claim: one GPU finds the leading axes of Gram matrices that a processor needs minutes for.
+
+Every kind of kernel is compared with the processor in double precision on fresh data first; then
+products and whole fits are timed, the processor's with two threads in the same run.
+
+    python benchmarks/gpu.py [largest n]      # needs a GPU that torch can use
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+import mercer as mc
+from mercer.engines.cpu import Threads
+from mercer.engines.gpu import Gpu, torch_library
+
+torch = torch_library()
+KERNELS = {
+    "gaussian": mc.Gaussian(1.5),
+    "gaussian, a bandwidth each": mc.Gaussian(tuple(np.linspace(1.0, 3.0, 6))),
+    "matern 1/2": mc.Matern(0.5, 2.0),
+    "matern 3/2": mc.Matern(1.5, 2.0),
+    "laplacian": mc.Laplacian(2.0, norm=2),
+    "rational quadratic": mc.kernels.RationalQuadratic(1.0, 1.0),
+    "polynomial": mc.Polynomial(3, 1.0, 0.2),
+    "negative distance": mc.kernels.NegativeDistance(1.0),
+    "sum and product": mc.Gaussian(1.0) * mc.Linear() + 0.5 * mc.Matern(0.5, 2.0),
+}
+
+
+def agree() -> dict[str, float]:
+    """Return how far products are from the processor's, in units of their bound; at most 1."""
+    rng = np.random.default_rng()
+    x, v = 1.0 + rng.standard_normal((3_000, 6)), rng.standard_normal((3_000, 5))
+    found = {}
+    for name, kernel in KERNELS.items():
+        exact = mc.Gram(kernel, x).product(v)
+        for single in (False, True):
+            gram = mc.Gram(kernel, x, engine=Gpu())
+            gap = np.abs(gram.product(v, single=single) - exact).max(axis=0)
+            bound = gram.entry_rounding(single=single).product * np.abs(v).sum(axis=0)
+            twice = bound + gram.entry_rounding().product * np.abs(v).sum(axis=0)
+            found[f"{name}, {'single' if single else 'double'}"] = float(np.max(gap / twice))
+    assert max(found.values()) <= 1.0, found
+    return found
+
+
+def timed(work: Any, repeat: int = 3) -> float:
+    """Return the median time of some work on the device, after one run that is not counted."""
+    times = []
+    for _ in range(repeat + 1):
+        torch.cuda.synchronize()
+        begun = time.perf_counter()
+        work()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - begun)
+    return float(np.median(times[1:]))
+
+
+def clusters(n: int) -> Any:
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((10, 20))[rng.integers(0, 10, n)] * 3 + rng.standard_normal((n, 20))
+
+
+def rings(n: int) -> Any:
+    rng = np.random.default_rng(0)
+    angle, radius = rng.uniform(0, 2 * np.pi, n), rng.integers(1, 4, n)
+    x = 0.1 * rng.standard_normal((n, 20))
+    x[:, 0] += radius * np.cos(angle)
+    x[:, 1] += radius * np.sin(angle)
+    return x
+
+
+def fit(x: Any, bandwidth: float, tol: float, engine: Any) -> tuple[float, Any]:
+    begun = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = mc.KernelPCA(
+            10, kernel=mc.Gaussian(bandwidth), method="exact", tol=tol, random_state=0,
+            engine=engine,
+        ).fit(x)  # fmt: skip
+    return time.perf_counter() - begun, model
+
+
+def main() -> None:
+    largest = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    print(torch.cuda.get_device_name(), torch.__version__)
+    for name, ratio in agree().items():
+        print(f"{name}: {ratio:.1e} of its bound")
+    x, rng = clusters(100_000), np.random.default_rng(1)
+    v = rng.standard_normal((len(x), 16))
+    for single in (True, False):
+        gram = mc.Gram(mc.Gaussian(6.0), x, engine=Gpu())
+        seconds = timed(lambda: gram.product(v, single=single))  # noqa: B023
+        rate = len(x) ** 2 / seconds
+        print(f"product, {'single' if single else 'double'}: {seconds:.3f} s, {rate:.2e} entries/s")
+    figures: dict[str, Any] = {}
+    for label, data, bandwidth in (("clusters", clusters, 6.0), ("rings", rings, 1.0)):
+        fit(data(5_000), bandwidth, 1e-5, Gpu())
+        for n in (40_000, 100_000, 300_000, 1_000_000):
+            if n > largest:
+                continue
+            torch.cuda.reset_peak_memory_stats()
+            seconds, model = fit(data(n), bandwidth, 1e-5, Gpu())
+            how, memory = model.spectrum_.how, torch.cuda.max_memory_allocated() / 2**30
+            print(f"{label}, n = {n}: {seconds:.2f} s, {memory:.2f} GiB, {how}", flush=True)
+            figures[f"{label} {n}"] = seconds
+            if n == 40_000:
+                slow, other = fit(data(n), bandwidth, 1e-5, Threads(2))
+                gap = np.abs(other.eigenvalues_ - model.eigenvalues_).max() / other.eigenvalues_[0]
+                print(f"  processor: {slow:.1f} s, {slow / seconds:.0f} times; gap {gap:.0e}")
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+r"""Tiles on a GPU, by torch: the same formulas, the same proofs, on larger tiles.
+
+Points go to the device once, as `Prepared` has made them; a tile is one matrix product and the
+kernel's formula on it, and is multiplied where it lies. Vectors come from the host and return to
+it. Tiles are in IEEE single or double precision, as on the CPU: matrix products never use the
+shorter formats of tensor cores, so that the bounds for rounding hold as they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from mercer.check import Array, Namespace, chunks
+from mercer.engines.cpu import Threads
+from mercer.engines.engine import SMALLEST_TILE as FEWEST
+from mercer.engines.tiles import Block, Prepared, PreparedTable, Tiles
+from mercer.errors import InvalidParameter, MissingExtra, NotEnoughMemory
+from mercer.kernels.bounds import gamma
+from mercer.kernels.pairs import INNER, Scale
+from mercer.progress import Progress
+
+GPU_TILE = 8192
+"""Rows of a tile on a GPU: launching work on fewer costs more than the work."""
+
+
+TERMS = 1024
+"""Terms of a product that are added in the precision of the tiles."""
+
+
+def torch_library() -> Any:
+    """Return torch, or say which extra brings it."""
+    try:
+        import torch
+    except ImportError as error:
+        raise MissingExtra(
+            'engine="gpu" needs torch, which is not installed; pip install "mercer[gpu]" brings it'
+        ) from error
+    return torch
+
+
+class Gpu(Threads):
+    """An engine that computes tiles on a GPU, and what is not made of tiles in threads.
+
+    ``device`` is one of torch's, such as ``"cuda"`` or ``"cuda:1"``; ``"cpu"`` runs the same code
+    without a GPU, for trying it. ``memory`` and ``progress`` mean what they mean for threads.
+    Kernels that are no functions of inner products and distances are computed in threads.
+    """
+
+    def __init__(
+        self,
+        device: str = "cuda",
+        *,
+        memory: Any = None,
+        tile: int = GPU_TILE,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(memory=memory, progress=progress)
+        self.torch = torch_library()
+        if device.startswith("cuda") and not self.torch.cuda.is_available():
+            raise InvalidParameter(
+                'engine="gpu" needs a GPU that torch can use, and torch finds none here: leave '
+                'engine="auto", which uses the processor, or install torch for your GPU'
+            )
+        self.device, self.tile, self.terms = device, tile, min(tile, TERMS)
+        self._sides: WeakKeyDictionary[Prepared, dict[Any, Any]] = WeakKeyDictionary()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made, (self.device, self.memory, self.tile)
+
+    def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
+        if not _is_here(tiles, vectors):
+            return super().product(tiles, vectors, progress)
+        return self.product_and_squares(tiles, vectors, None, progress)[0]
+
+    def product_and_squares(
+        self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None
+    ) -> tuple[Array, float]:
+        if not _is_here(tiles, vectors):
+            return super().product_and_squares(tiles, vectors, weights, progress)
+        size = tiles.size
+        while True:
+            try:
+                with self._exact_products():
+                    return self._pass(tiles, vectors, weights, size, progress or self.progress)
+            except self.torch.OutOfMemoryError as error:
+                self._release()
+                if size <= FEWEST:
+                    raise NotEnoughMemory(
+                        f"the GPU has no room for tiles of {size} rows beside {len(vectors)} "
+                        f"points: give fewer points, or engine='auto' for the processor"
+                    ) from error
+                size //= 2
+
+    def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
+        if not _is_here(tiles, None):
+            yield from super().each(tiles)
+            return
+        blocks = tiles.blocks()
+        for done, block in enumerate(blocks, 1):
+            with self._exact_products():
+                tile = self._tile(tiles, block).cpu().numpy()
+            yield block, tile
+            if self.progress is not None:
+                self.progress(done, len(blocks))
+
+    def _pass(
+        self,
+        tiles: Tiles,
+        vectors: Array,
+        weights: Array | None,
+        size: int,
+        progress: Progress | None,
+    ) -> tuple[Array, float]:
+        torch, (n, m) = self.torch, tiles.shape
+        dtype = torch.float32 if tiles.single else torch.float64
+        operand = torch.as_tensor(np.ascontiguousarray(vectors), device=self.device).to(dtype)
+        total = torch.zeros((n, operand.shape[1]), dtype=torch.float64, device=self.device)
+        shares = None if weights is None else torch.as_tensor(weights, device=self.device)
+        squares = torch.zeros((), dtype=torch.float64, device=self.device)
+        blocks = [
+            Block(rows, columns)
+            for rows in chunks(n, size)
+            for columns in chunks(m, size)
+            if not tiles.is_symmetric or columns.start >= rows.start
+        ]
+        for done, block in enumerate(blocks, 1):
+            tile = self._tile(tiles, block)
+            is_used_twice = tiles.is_symmetric and not block.is_diagonal
+            self._add_product(total[block.rows], tile, operand[block.columns])
+            if is_used_twice:
+                self._add_product(total[block.columns], tile.T, operand[block.rows])
+            if shares is not None:
+                tile *= tile
+                term = shares[block.rows] @ tile.to(torch.float64) @ shares[block.columns]
+                squares += (2.0 if is_used_twice else 1.0) * term
+            if progress is not None:
+                progress(done, len(blocks))
+        return total.cpu().numpy(), float(squares)
+
+    def _add_product(self, total: Any, tile: Any, operand: Any) -> None:
+        """Add a product to a total, in sums of a few terms: rounding grows with their number."""
+        for terms in chunks(len(operand), self.terms):
+            total += tile[:, terms] @ operand[terms]
+
+    def _tile(self, tiles: Tiles, block: Block) -> Any:
+        """Return a tile in the memory of the device, which belongs to the caller."""
+        assert tiles.prepared is not None
+        table = DeviceTable(self, tiles.prepared, block, tiles.is_symmetric)
+        values: Any = tiles.kernel.evaluate(table)
+        dtype = self.torch.float32 if tiles.single else self.torch.float64
+        return self.torch.as_tensor(values, dtype=dtype, device=self.device)
+
+    def side(self, prepared: Prepared, rows: slice, statistic: Any, *, is_right: bool) -> Any:
+        """Return what rows of prepared points contribute, on the device; those in memory stay."""
+        side = prepared.y if is_right else prepared.x
+        if side.held is None:
+            return self.torch.as_tensor(side.part(rows, statistic), device=self.device)
+        kept = self._sides.setdefault(prepared, {})
+        key = (is_right and prepared.y is not prepared.x, statistic)
+        if key not in kept:
+            kept[key] = self.torch.as_tensor(side.held[statistic], device=self.device)
+        return kept[key][rows]
+
+    @contextmanager
+    def _exact_products(self) -> Iterator[None]:
+        """Keep matrix products in IEEE single precision, whatever the program has asked for."""
+        before = self.torch.get_float32_matmul_precision()
+        self.torch.set_float32_matmul_precision("highest")
+        try:
+            with self.torch.inference_mode():
+                yield
+        finally:
+            self.torch.set_float32_matmul_precision(before)
+
+    def _release(self) -> None:
+        if self.device.startswith("cuda"):
+            self.torch.cuda.empty_cache()
+
+
+def _made(device: str, memory: int | None, tile: int) -> Gpu:
+    return Gpu(device, memory=memory, tile=tile)
+
+
+def _is_here(tiles: Tiles, vectors: Array | None) -> bool:
+    """Return whether a GPU computes such tiles: of fast expressions, on real vectors."""
+    is_real = vectors is None or not np.iscomplexobj(vectors)
+    return tiles.prepared is not None and is_real and not tiles.kernel.is_costly
+
+
+class DeviceTable(PreparedTable):
+    """All pairs of a block, from prepared points on a device; results belong to the caller."""
+
+    def __init__(self, engine: Gpu, prepared: Prepared, block: Block, is_symmetric: bool) -> None:
+        super().__init__(prepared, block, is_symmetric)
+        self.engine = engine
+
+    @cached_property
+    def vectors(self) -> tuple[Any, Any]:
+        torch, device = self.engine.torch, self.engine.device
+        x, y = self.prepared.x.at(self.block.rows), self.prepared.y.at(self.block.columns)
+        return torch.as_tensor(x, device=device), torch.as_tensor(y, device=device)
+
+    @cached_property
+    def xp(self) -> Namespace:
+        found: Namespace = array_namespace(self.engine.torch.empty(0))
+        return found
+
+    def _sides(self, key: Any) -> tuple[Any, Any]:
+        side, block = self.engine.side, self.block
+        return (
+            side(self.prepared, block.rows, key, is_right=False),
+            side(self.prepared, block.columns, key, is_right=True),
+        )
+
+    def _product(self, key: Any) -> Any:
+        left, right = self._sides(key)
+        return left @ right.T
+
+    def inner(self) -> Any:
+        return self._once(INNER, lambda: self._product(INNER))
+
+    def squared_distance(self, scale: Scale = 1.0) -> Any:
+        if scale not in self.prepared.uses:  # a formula that did not say so
+            return super().squared_distance(scale)
+        s = self._product(scale)
+        if self.prepared.is_clipped:
+            s.clamp_(min=0.0)
+        if self.same:
+            s.fill_diagonal_(0.0)
+        if self.prepared.arithmetic.is_recomputed:
+            self._recompute_small(s, scale)
+        return s
+
+    def distance(self, norm: float, scale: Scale = 1.0) -> Any:
+        if norm != 2.0 or scale not in self.prepared.uses:
+            return super().distance(norm, scale)
+        return self.squared_distance(scale).sqrt_()
+
+    def _recompute_small(self, s: Any, scale: Scale) -> None:
+        left, right = self._sides(scale)
+        unit = float(np.finfo(self.dtype).eps) / 2
+        doubt = 2.0 * gamma(left.shape[1] + 6, unit) / self.prepared.arithmetic.accuracy
+        x, y = self.vectors
+        lengths = self.engine.torch.as_tensor(np.asarray(scale, float), device=x.device)
+        for rows in chunks(s.shape[0], FEWEST):
+            part = s[rows]
+            i, j = (part < doubt * (left[rows, -2:-1] + right[:, -1])).nonzero(as_tuple=True)
+            gap = (x[rows][i] - y[j]) / lengths
+            part[i, j] = (gap * gap).sum(dim=1).to(s.dtype)

@@ -1,0 +1,178 @@
+"""The engine of GPUs, run by torch on the processor: the same code, on another device."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mercer as mc
+from mercer.engines.cpu import Threads
+from mercer.engines.engine import SMALLEST_TILE
+from mercer.engines.gpu import TERMS, Gpu
+from mercer.engines.tiles import Block, Tiles
+
+torch = pytest.importorskip("torch")
+
+N = 700
+RNG = np.random.default_rng(0)
+X, V = 1.0 + RNG.standard_normal((N, 4)), RNG.standard_normal((N, 3))
+KERNELS = {
+    "gaussian": mc.Gaussian(1.5),
+    "a bandwidth each": mc.Gaussian((1.0, 2.0, 0.5, 3.0)),
+    "small bandwidth": mc.Gaussian(1e-3),
+    "matern 1/2": mc.Matern(0.5, 2.0),
+    "matern 3/2": mc.Matern(1.5, 2.0),
+    "matern 5/2": mc.Matern(2.5, 2.0),
+    "matern 1.7": mc.Matern(1.7, 2.0),
+    "laplacian": mc.Laplacian(2.0, norm=2),
+    "rational quadratic": mc.kernels.RationalQuadratic(1.0, 1.0),
+    "polynomial": mc.Polynomial(3, 1.0, 0.2),
+    "negative distance": mc.kernels.NegativeDistance(1.0),
+    "sigmoid": mc.kernels.Sigmoid(),
+    "sum and product": mc.Gaussian(1.0) * mc.Linear() + 0.5 * mc.Matern(0.5, 2.0),
+    "not of products": mc.kernels.Periodic(1.0, 1.0),
+}
+
+
+@pytest.fixture
+def engine() -> Gpu:
+    return Gpu("cpu", tile=SMALLEST_TILE)
+
+
+@pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_products_are_those_of_the_processor(name: str, single: bool, engine: Gpu) -> None:
+    for y in (None, X[:600]):
+        vectors = V if y is None else V[:600]
+        exact = mc.Gram(KERNELS[name], X, y, engine=Threads(1)).product(vectors)
+        gram = mc.Gram(KERNELS[name], X, y, engine=engine)
+        found = gram.product(vectors, single=single)
+        if gram.cut().prepared is not None:
+            bound = gram.entry_rounding(single=single).product + gram.entry_rounding().product
+            assert np.all(np.abs(found - exact) <= bound * np.abs(vectors).sum(axis=0))
+        size = np.abs(exact).max()
+        np.testing.assert_allclose(found, exact, rtol=0, atol=size * (1e-5 if single else 1e-11))
+
+
+def test_squares_and_tiles_are_those_of_the_processor(engine: Gpu) -> None:
+    weights = RNG.dirichlet(np.ones(N))
+    ours, theirs = (
+        mc.Gram(mc.Gaussian(1.0), X, engine=e).product_and_squares(V, weights)
+        for e in (engine, Threads(1))
+    )
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-12)
+    assert ours[1] == pytest.approx(theirs[1], rel=1e-12)
+    K = mc.Gram(mc.Gaussian(1.0), X, engine=engine).dense()
+    np.testing.assert_allclose(K, mc.Gaussian(1.0)(X), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("method", ["exact", "dense", "nystrom"])
+def test_axes_and_their_proofs_are_those_of_the_processor(method: str, engine: Gpu) -> None:
+    kernel, x = mc.Gaussian(5.0), X * [4.0, 2.0, 1.0, 0.5]  # axes that differ
+    ours, theirs = (
+        mc.KernelPCA(3, kernel=kernel, method=method, engine=e, random_state=0).fit(x)
+        for e in (engine, "auto")
+    )
+    allowed = np.asarray(ours.spectrum_.errors) + np.asarray(theirs.spectrum_.errors)
+    if method != "nystrom":
+        truth = np.linalg.eigvalsh(_centred(kernel(x)))[::-1][:3]
+        assert np.all(np.abs(ours.spectrum_.values - truth) <= ours.spectrum_.errors)
+    assert np.all(np.abs(ours.spectrum_.values - theirs.spectrum_.values) <= allowed + 1e-15)
+    np.testing.assert_allclose(ours.transform(x[:9]), theirs.transform(x[:9]), rtol=0, atol=1e-7)
+    again = pickle.loads(pickle.dumps(clone(ours)))
+    assert again.engine.device == "cpu"
+
+
+def _centred(K: Any) -> Any:
+    H = np.eye(len(K)) - 1.0 / len(K)
+    return H @ K @ H / len(K)
+
+
+@pytest.mark.parametrize(
+    "name", ["gaussian", "a bandwidth each", "matern 3/2", "polynomial", "sigmoid"]
+)
+def test_a_tile_is_made_where_the_points_are(name: str, engine: Gpu) -> None:
+    """A tensor of the device "meta" has no values: whoever copied one to the host would fail."""
+    engine.device = "meta"
+    tiles = Tiles(KERNELS[name], X[:20])
+    for block in (Block(slice(0, 9), slice(0, 9)), Block(slice(0, 9), slice(9, 20))):
+        tile = engine._tile(tiles, block)
+        assert tile.device.type == "meta"
+        assert tile.shape == (9, block.columns.stop - block.columns.start)
+
+
+def short_of_memory(engine: Gpu, rows: int, asked: list[int]) -> Callable[..., Any]:
+    made = engine._tile
+
+    def tile(tiles: Tiles, block: Block) -> Any:
+        asked.append(block.rows.stop - block.rows.start)
+        if asked[-1] > rows:
+            raise torch.OutOfMemoryError("out of memory")
+        return made(tiles, block)
+
+    return tile
+
+
+def test_a_full_device_gets_smaller_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, asked = Gpu("cpu", tile=4 * SMALLEST_TILE), list[int]()
+    x = RNG.standard_normal((3_000, 2))
+    vectors = np.ones((3_000, 1))
+    exact = mc.Gram(mc.Gaussian(1.0), x, engine=Threads(1)).product(vectors)
+    monkeypatch.setattr(engine, "_tile", short_of_memory(engine, 600, asked))
+    found = mc.Gram(mc.Gaussian(1.0), x, engine=engine).product(vectors)
+    np.testing.assert_allclose(found, exact, rtol=1e-12)
+    assert asked[:3] == [2048, 1024, 512]
+    monkeypatch.setattr(engine, "_tile", short_of_memory(engine, 100, asked))
+    with pytest.raises(mc.errors.NotEnoughMemory, match="no room for tiles of 512 rows"):
+        mc.Gram(mc.Gaussian(1.0), x, engine=engine).product(vectors)
+
+
+def test_products_stay_in_single_precision_whatever_the_program_asked_for(
+    engine: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, seen = engine._tile, list[str]()
+
+    def tile(tiles: Tiles, block: Block) -> Any:
+        seen.append(torch.get_float32_matmul_precision())
+        return made(tiles, block)
+
+    monkeypatch.setattr(engine, "_tile", tile)
+    torch.set_float32_matmul_precision("medium")
+    try:
+        mc.Gram(mc.Gaussian(1.0), X, engine=engine).product(V, single=True)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert set(seen) == {"highest"}
+
+
+def test_long_sums_are_cut(engine: Gpu) -> None:
+    """In one sum of n terms the error of single precision would grow with n."""
+    wide = Gpu("cpu", tile=8192)
+    gram = mc.Gram(mc.Gaussian(1.0), X, engine=wide)
+    assert gram.cut(single=True).terms == TERMS
+    assert mc.Gram(mc.Gaussian(1.0), X, engine=engine).cut().terms == SMALLEST_TILE
+
+
+def test_without_a_gpu_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(mc.errors.InvalidParameter, match=r"torch finds none here: leave\s+engine"):
+        mc.KernelPCA(2, engine="gpu").fit(X)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(mc.errors.MissingExtra, match=r'pip install "mercer\[gpu\]" brings it'):
+        mc.KernelPCA(2, engine="gpu").fit(X)
+    with pytest.raises(mc.errors.InvalidParameter, match="'auto', 'gpu' or an engine"):
+        mc.KernelPCA(2, engine="tpu").fit(X)
+
+
+def test_progress_counts_tiles() -> None:
+    told = list[tuple[int, int]]()
+    engine = Gpu("cpu", tile=SMALLEST_TILE, progress=lambda done, total: told.append((done, total)))
+    mc.Gram(mc.Gaussian(1.0), X, engine=engine).product(V)
+    assert told == [(1, 3), (2, 3), (3, 3)]
