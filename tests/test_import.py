@@ -68,7 +68,10 @@ def test_every_extra_is_used_and_known_to_the_doctor() -> None:
     root = Path(mercer.__file__).parent
     stated = tomllib.loads((root.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
     extras = {
-        name: {re.split(r"\W", requirement)[0].lower() for requirement in requirements}
+        name: {
+            re.split(r"[^\w-]", requirement)[0].lower().replace("-", "_")
+            for requirement in requirements
+        }
         for name, requirements in stated["project"]["optional-dependencies"].items()
     }
     assert extras.pop("all") == {"mercer"}

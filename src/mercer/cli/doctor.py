@@ -29,7 +29,7 @@ NEEDED = ("numpy", "scipy", "scikit-learn", "narwhals", "array-api-compat", "thr
 EXTRAS = {
     "plot": ("matplotlib", "plotly"),
     "report": ("jinja2",),
-    "io": ("h5py", "pyarrow"),
+    "io": ("h5py", "pyarrow", "python_calamine"),
     "fast": ("numba",),
     "gpu": ("torch",),
 }
