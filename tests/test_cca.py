@@ -166,3 +166,17 @@ def test_the_seed_of_a_p_value_repeats_it() -> None:
     assert model.p_value_seed_ == seed
     model.p_value(19)
     assert model.p_value_seed_ != seed
+
+
+def test_scores_have_the_precision_of_their_view_and_lazy_views_are_refused_by_name() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((30, 2)), rng.standard_normal((30, 2))
+    model = mc.KernelCCA(1, kernels=("linear", "linear")).fit(x.astype(np.float32), y)
+    assert model.x_scores_.dtype == np.float32
+    assert model.y_scores_.dtype == np.float64
+    assert model.transform(x.astype(np.float32)).dtype == np.float32
+    polars = pytest.importorskip("polars")
+    with pytest.raises(mc.errors.InvalidInput, match=r"X \(polars LazyFrame\).*X\.collect"):
+        model.fit(polars.DataFrame(x).lazy(), y)
+    with pytest.raises(mc.errors.InvalidInput, match=r"variables \(polars LazyFrame\)"):
+        mc.PCA(2).fit(x).supplementary(variables=polars.DataFrame(x).lazy())

@@ -15,8 +15,9 @@ from scipy.cluster.hierarchy import linkage
 from scipy.stats import hypergeom, norm
 
 import mercer as mc
-from mercer import clusters
 from mercer.check import Array
+from mercer.clusters import finding
+from mercer.clusters.tree import suggested_count, ward
 from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
 
 REFERENCE = Path(__file__).parent / "reference" / "hcpc_decathlon.json"
@@ -86,7 +87,7 @@ def test_inertia_is_between_classes_or_within_them(seed: int, n: int, consolidat
 @given(SEEDS, st.integers(2, 40))
 def test_the_tree_is_ward_s(seed: int, n: int) -> None:
     X = np.random.default_rng(seed).standard_normal((n, 2))
-    tree = clusters.ward(X, np.full(n, 1.0 / n))
+    tree = ward(X, np.full(n, 1.0 / n))
     expected = linkage(X, "ward")[:, 2] ** 2 / (2.0 * n)
     np.testing.assert_allclose(tree.losses, expected, rtol=1e-9)
 
@@ -194,8 +195,8 @@ def test_what_cannot_be_clustered_is_refused_by_name() -> None:
 
 def test_few_individuals_are_a_few_classes() -> None:
     assert mc.cluster(mc.PCA().fit([[0.0], [1.0]])).count == 1
-    assert clusters.suggested_count(np.array([4.0, 1.0, 0.0]), 3) == 2
-    assert clusters.suggested_count(np.array([4.0, 1.0, 0.5, 0.2, 0.0]), 5) == 3
+    assert suggested_count(np.array([4.0, 1.0, 0.0]), 3) == 2
+    assert suggested_count(np.array([4.0, 1.0, 0.5, 0.2, 0.0]), 5) == 3
     for n in (6, 8, 10):
         X = np.random.default_rng(n).standard_normal((n, 2))
         assert mc.cluster(mc.PCA().fit(X)).suggested <= n // 2
@@ -243,3 +244,107 @@ def test_classes_do_not_depend_on_the_unit(unit: float) -> None:
     with pytest.raises(NotAvailable, match="no double precision number"):
         _ = found.within
     assert len(repr(found).splitlines()) <= 10
+
+
+def rings(n: int = 120) -> tuple[Array, Array]:
+    """A disc within a ring: no straight cut tells them apart."""
+    rng = np.random.default_rng(0)
+    angle, outer = rng.uniform(0.0, 2.0 * np.pi, n), np.arange(n) % 2
+    radius = np.where(outer, 4.0, 1.0) + 0.1 * rng.standard_normal(n)
+    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), outer
+
+
+def alike(labels: Array, truth: Array) -> float:
+    return max(float(np.mean((labels == 1) == truth)), float(np.mean((labels == 2) == truth)))
+
+
+@pytest.mark.parametrize("count", [2, None])
+def test_spectral_classes_follow_the_similarities(count: int | None) -> None:
+    x, outer = rings()
+    model = mc.KernelPCA(2, kernel=mc.Gaussian(0.6)).fit(x)
+    found = mc.cluster(model, count, method="spectral", random_state=0)
+    assert found.count == 2
+    assert alike(found.labels, outer) == 1.0
+    assert alike(mc.cluster(mc.PCA(2).fit(x), 2).labels, outer) < 0.8  # a negative control
+    again = mc.cluster(model, count, method="spectral", random_state=found.seed)
+    assert again.labels.tolist() == found.labels.tolist()
+
+
+def test_spectral_classes_are_those_of_scikit_learn() -> None:
+    from sklearn.cluster import SpectralClustering
+
+    x, _ = rings()
+    found = mc.cluster(mc.KernelPCA(2, kernel=mc.Gaussian(0.6)).fit(x), 2, method="spectral")
+    theirs = SpectralClustering(2, gamma=1.0 / (2.0 * 0.6**2), random_state=0).fit(x).labels_
+    assert alike(found.labels, theirs) == 1.0
+
+
+@pytest.mark.parametrize("is_weighted", [False, True])
+def test_kernel_k_means_ends_where_everyone_is_nearest_to_its_own_mean(is_weighted: bool) -> None:
+    """In the whole space: the distances are computed from the matrix itself."""
+    x, _ = rings(60)
+    rng = np.random.default_rng(1)
+    s = rng.integers(0, 4, 60).astype(float) if is_weighted else np.ones(60)
+    kernel = mc.Gaussian(1.5)
+    model = mc.KernelPCA(2, kernel=kernel).fit(x, sample_weight=s)
+    found = mc.cluster(model, 3, method="kernel-kmeans")
+    K, w = kernel(x), s / s.sum()
+
+    def objective(labels: Array) -> tuple[float, Array]:
+        Z = np.stack([np.where(labels == c, w, 0.0) for c in (1, 2, 3)], axis=1)
+        Z /= Z.sum(axis=0)
+        squares = np.diag(K)[:, None] - 2.0 * K @ Z + np.sum(Z * (K @ Z), axis=0)
+        return float(w @ squares[np.arange(60), labels - 1]), squares
+
+    reached, squares = objective(found.labels)
+    active = w > 0
+    assert np.all(np.argmin(squares[active], axis=1) + 1 == found.labels[active])
+    assert reached <= objective(mc.cluster(model, 3).labels)[0] + 1e-12
+    assert not found.is_consolidated
+
+
+def test_kernel_k_means_of_a_straight_model_is_k_means() -> None:
+    irises = mc.datasets.iris()
+    model = mc.PCA(standardize=True).fit(irises)
+    expected = mc.cluster(model, 3)
+    found = mc.cluster(model, 3, method="kernel-kmeans")
+    assert found.labels.tolist() == expected.labels.tolist()
+
+
+def test_classes_in_the_space_of_a_kernel_store_no_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tracemalloc
+
+    monkeypatch.setattr(finding, "CELLS", 60)
+    n = 4_000
+    x = np.random.default_rng(0).standard_normal((n, 3)) + 8.0 * (np.arange(n) % 3)[:, None]
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(2.0), random_state=0).fit(x)
+    told: list[tuple[int, int]] = []
+    for method in ("kernel-kmeans", "spectral"):
+        tracemalloc.start()
+        found = mc.cluster(
+            model,
+            3,
+            method=method,
+            random_state=0,
+            progress=lambda done, total: told.append((done, total)),
+        )
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 8 * n * n / 2
+        truth = np.arange(n) % 3
+        assert all(len(np.unique(found.labels[truth == c])) == 1 for c in range(3))
+        assert told
+        told.clear()
+
+
+def test_methods_that_a_model_cannot_have_are_refused_by_name() -> None:
+    x, _ = rings(30)
+    with pytest.raises(InvalidParameter, match="spectral classes are those of a KernelPCA"):
+        mc.cluster(mc.PCA(2).fit(x), 2, method="spectral")
+    flat = mc.StressMDS(2, metric="euclidean", random_state=0).fit(x)
+    with pytest.raises(InvalidParameter, match="no inner products beyond its map"):
+        mc.cluster(flat, 2, method="kernel-kmeans")
+    with pytest.raises(InvalidParameter, match="method must be one of"):
+        mc.cluster(mc.PCA(2).fit(x), 2, method="dbscan")
+    with pytest.raises(InvalidInput, match="similarities that sum to"):
+        mc.cluster(mc.KernelPCA(1, kernel=mc.Linear()).fit(x), 2, method="spectral")

@@ -63,7 +63,6 @@ SHORT = {
     "analyse": "4 s at 20 000 individuals: of more, the map of a kernel has landmarks",
     "axis_slopes": "0.02 s at 20 000 individuals: one product",
     "centred_log_ratio": "0.01 s for 20 000 rows",
-    "cluster": "2 s at 20 000 individuals, nearly all of it in scikit-learn's k-means",
     "column_contributions": "read from a fitted model",
     "correct_similarities": "0.6 s at 1 000 points: one decomposition, which has no parts",
     "distance": "a matrix that is returned whole",

@@ -8,10 +8,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, nonnegative, whole
+from mercer.check import Array, nonnegative, refuse_lazy, whole
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.estimator import Computing, KernelModel, all_or_nothing, as_kernel, on_engine
+from mercer.estimator import (
+    Computing,
+    KernelModel,
+    all_or_nothing,
+    as_kernel,
+    in_dtype_of,
+    on_engine,
+)
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
@@ -88,7 +95,7 @@ class View(KernelModel):
         else:
             seen = self.origin_.points(points)
             images = Gram(self.kernel_, seen, self.points_).product(centred)
-        return np.asarray(images - self.means_ @ centred)
+        return in_dtype_of(X, np.asarray(images - self.means_ @ centred))
 
 
 class KernelCCA(Computing):
@@ -179,10 +186,13 @@ class KernelCCA(Computing):
             if self._views[1].count_ != n:
                 raise InvalidInput(f"X has {n} individuals and Y has {self._views[1].count_}")
             shifts = [n * penalty for penalty in penalties]
-            self._keep(self._between(shifts), count, shifts)
+            scores = self._keep(self._between(shifts), count, shifts)
+            self.x_scores_, self.y_scores_ = map(in_dtype_of, (X, Y), scores)
         return self
 
     def _check_lengths(self, X: Any, Y: Any) -> None:
+        refuse_lazy(X, "X")
+        refuse_lazy(Y, "Y")
         n = len(X) if not hasattr(X, "shape") else X.shape[0]
         if n > STORED:
             raise InvalidParameter(
@@ -226,7 +236,8 @@ class KernelCCA(Computing):
         left, right = self._filters
         return np.asarray(left[:, None] * (self._views[0].vectors_.T @ vectors) * right)
 
-    def _keep(self, cross: Array, count: int, shifts: list[float]) -> None:
+    def _keep(self, cross: Array, count: int, shifts: list[float]) -> tuple[Array, Array]:
+        """Keep the pairs of functions, and return their values at the individuals."""
         u, rho, vt = np.linalg.svd(cross, full_matrices=False)
         count = min(count, len(rho))
         n = self._views[0].count_
@@ -238,14 +249,15 @@ class KernelCCA(Computing):
         largest = np.argmax(np.abs(weights[0]), axis=0)
         signs = np.sign(weights[0][largest, np.arange(count)])
         self.x_weights_, self.y_weights_ = (w * signs for w in weights)
-        self.x_scores_, self.y_scores_ = (
+        f, g = (
             view.vectors_ @ (view.values_[:, None] * (view.vectors_.T @ w))
             for view, w in zip(self._views, (self.x_weights_, self.y_weights_), strict=True)
         )
-        sizes = np.linalg.norm(self.x_scores_, axis=0) * np.linalg.norm(self.y_scores_, axis=0)
-        products = np.sum(self.x_scores_ * self.y_scores_, axis=0)
+        sizes = np.linalg.norm(f, axis=0) * np.linalg.norm(g, axis=0)
+        products = np.sum(f * g, axis=0)
         self.sample_correlations_ = products / np.where(sizes > 0, sizes, 1.0)
         self.kernels_ = tuple(view.kernel_ for view in self._views)
+        return f, g
 
     @on_engine
     def transform(self, X: Any, Y: Any = None) -> Any:

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 
-from mercer.check import Array, is_annotated
+from mercer.check import Array, is_annotated, refuse_lazy
 from mercer.data.frames import index_names
 from mercer.data.table import Role, Table, as_column
 from mercer.display import MOST_LINES
@@ -124,6 +124,7 @@ def columns_of(given: Any, count: int, what: str) -> dict[str, Array]:
     >>> columns_of([[1, 2], [3, 4]], 2, "variables")
     {'x0': array([1, 3]), 'x1': array([2, 4])}
     """
+    refuse_lazy(given, what)
     columns = {str(name): as_column(values) for name, values in _named(given, what)}
     if not columns:
         raise InvalidInput(f"{what} hold no columns; give at least one, or leave them out")

@@ -498,12 +498,19 @@ class KernelPCA(
             )
         return super().sections()
 
+    def gram(self, *, progress: Progress | None = None) -> Gram:
+        """Return the Gram matrix of the individuals, an operator that is never stored.
+
+        ``progress`` is told the tiles of each pass over it.
+        """
+        check_is_fitted(self)
+        n = len(self._weights)
+        fitted = np.arange(n) if self._is_precomputed else self._placed(self.X_fit_)
+        return Gram(self.kernel_, fitted, engine=self._engine(progress))
+
     def inner_products(self, vectors: Array) -> Array:
         """Return B V for the centred Gram matrix B = HKHᵀ, by one pass over its tiles."""
-        check_is_fitted(self)
-        w = self._weights
-        fitted = np.arange(len(w)) if self._is_precomputed else self._placed(self.X_fit_)
-        gram = Gram(self.kernel_, fitted, engine=self._engine())
+        gram, w = self.gram(), self._weights
         images = gram.product(vectors - w[:, None] * vectors.sum(axis=0))
         return np.asarray(images - w @ images)
 
