@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sklearn import (
+    cluster,
     cross_decomposition,
     decomposition,
     gaussian_process,
@@ -63,6 +64,7 @@ def test_what_is_like_nothing_gets_no_hint() -> None:
 
 def test_names_with_an_equivalent_are_scikit_learns_and_not_ours() -> None:
     modules = (
+        cluster,
         cross_decomposition,
         decomposition,
         gaussian_process,
@@ -132,3 +134,29 @@ def test_models_are_still_estimators(model: Any) -> None:
     assert set(made.get_params(deep=False)) == set(inspect.signature(model).parameters)
     assert repr(clone(made)) == repr(made)
     assert pickle.loads(pickle.dumps(mc.Gaussian(2.0))) == mc.Gaussian(2.0)
+
+
+def _functions() -> list[Any]:
+    """Every public function that takes something by its name."""
+    found = [getattr(mc, name) for name in getattr(mc, "__all__")]  # noqa: B009  (made when asked)
+    kinds = inspect.Parameter
+    return [
+        f
+        for f in found
+        if inspect.isfunction(f)
+        and any(p.kind is kinds.KEYWORD_ONLY for p in inspect.signature(f).parameters.values())
+        and not any(p.kind is kinds.VAR_KEYWORD for p in inspect.signature(f).parameters.values())
+    ]
+
+
+@pytest.mark.parametrize("function", _functions(), ids=lambda f: f.__name__)
+def test_a_function_tells_what_an_unknown_keyword_is_called_here(function: Any) -> None:
+    with pytest.raises(mc.errors.UnknownParameter, match="verbose is progress"):
+        function(verbose=True)
+
+
+def test_what_clusters_elsewhere_is_told() -> None:
+    with pytest.raises(mc.errors.UnknownParameter, match="n_clusters is count"):
+        mc.cluster(None, **{"n_clusters": 3})  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="scikit-learn's KMeans is cluster"):
+        getattr(mc, "KMeans")  # noqa: B009  (mypy knows that there is none)

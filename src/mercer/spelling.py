@@ -24,6 +24,7 @@ EQUIVALENTS: Mapping[str, str] = {
     "Exponentiation": "a power of a kernel, k ** n",
     "GaussianProcessRegressor": "GaussianProcess(kernel, noise_variance), with noise_variance = "
     "alpha",
+    "KMeans": "cluster(model, count)",
     "KernelRidge": "KernelRegression(kernel, penalty), with alpha = n·penalty for n points",
     "LinearSVC": "SVC(Linear())",
     "MDS": "StressMDS, or ClassicalMDS for the closed form",
@@ -33,6 +34,7 @@ EQUIVALENTS: Mapping[str, str] = {
     "RBF": "Gaussian(bandwidth), with bandwidth = length_scale, or gamma = 1/(2·bandwidth²)",
     "RBFSampler": "RandomFourierFeatures(n_frequencies, kernel=Gaussian(bandwidth)), with "
     "n_components = 2·n_frequencies and gamma = 1/(2·bandwidth²)",
+    "SpectralClustering": "cluster(model, count, method='spectral')",
     "WhiteKernel": "noise_variance of GaussianProcess, with noise_variance = noise_level",
     "cosine_similarity": "Linear().normalised()",
     "laplacian_kernel": "Laplacian(bandwidth), with gamma = 1/bandwidth",
@@ -109,6 +111,7 @@ WORDS: Mapping[str, str] = {
     "jobs": "threads",
     "n_jobs": "threads",
     "seed": "random_state",
+    "n_clusters": "count",
     "n_permutations": "permutations",
     "n_bootstrap": "replicates",
     "verbose": "progress, such as progress=True",

@@ -29,6 +29,7 @@ from mercer.pca import KernelPCA
 from mercer.points import take
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED
+from mercer.spelling import spelled
 
 NAMED, WIDTH = 3, 280
 """Columns and doubts that are shown, and letters of a line."""
@@ -87,6 +88,7 @@ class Analysis(Shown):
         )
 
 
+@spelled
 def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     data: Any,
     *,

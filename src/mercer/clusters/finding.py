@@ -19,6 +19,7 @@ from mercer.points import take
 from mercer.progress import Progress, followed
 from mercer.reading.scores import Scores
 from mercer.settings import RandomState, seed_of
+from mercer.spelling import spelled
 
 CELLS = 1_000
 """Individuals of a tree; more are first gathered in so many cells."""
@@ -26,6 +27,7 @@ CELLS = 1_000
 METHODS = ("ward", "kernel-kmeans", "spectral")
 
 
+@spelled
 def cluster(
     model: Any,
     count: int | None = None,

@@ -23,6 +23,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.progress import Progress, followed
+from mercer.spelling import spelled
 
 METHODS = ("statis", "full-umkl", "sparse-umkl")
 
@@ -75,6 +76,7 @@ class Consensus(Shown):
         return as_frame(columns, library)
 
 
+@spelled
 def consensus(
     kernels: Any,
     points: Any = None,

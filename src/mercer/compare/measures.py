@@ -26,6 +26,7 @@ from mercer.kernels.vectors import Linear
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState
+from mercer.spelling import spelled
 
 TESTS = ("permutation", "multiplier", "pearson")
 ESTIMATORS = ("biased", "unbiased")
@@ -96,6 +97,7 @@ class Asked:
         return replace(self.draws, threads=1) if is_single else self.draws
 
 
+@spelled
 def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     k1: Any,
     k2: Any,
@@ -184,6 +186,7 @@ def alignment(  # noqa: PLR0913  (keywords with defaults, none of which implies 
         return _measured("alignment", sides, sample_weight, asked)
 
 
+@spelled
 def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     x: Any,
     y: Any,
@@ -225,6 +228,7 @@ def rv(  # noqa: PLR0913  (keywords with defaults, none of which implies another
         return _measured("RV", sides, sample_weight, asked)
 
 
+@spelled
 def hsic(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     k1: Any,
     k2: Any,

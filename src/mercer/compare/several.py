@@ -19,6 +19,7 @@ from mercer.gram import Gram
 from mercer.multiplicity import corrected
 from mercer.progress import Progress, followed
 from mercer.settings import RandomState
+from mercer.spelling import spelled
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +74,7 @@ class Comparison(Shown):
         return as_frame(columns, library)
 
 
+@spelled
 def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     kernels: Any,
     points: Any = None,

@@ -19,6 +19,7 @@ from mercer.data.extras import extra
 from mercer.data.source import MEMORY, kind_of, regular
 from mercer.data.table import listed
 from mercer.errors import InvalidInput, InvalidParameter, TooLarge, UnreadableFile
+from mercer.spelling import spelled
 
 ROWS = 2**14
 """Rows that are read at one time by those who walk over all of them."""
@@ -205,6 +206,7 @@ def _chosen(names: Sequence[str], columns: Sequence[str | int] | None) -> tuple[
     return tuple(found)
 
 
+@spelled
 def open_points(
     path: str | os.PathLike[str], *, columns: Sequence[str | int] | None = None
 ) -> OnDisk:

@@ -15,6 +15,7 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.planning import flops, plan
 from mercer.progress import Progress
 from mercer.settings import LEVEL, RandomState
+from mercer.spelling import spelled
 
 UNASKED, PATIENCE = 199, 60.0
 """Permutations of Horn's test where no number is asked for, and the seconds that they may take."""
@@ -50,6 +51,7 @@ def choose_dimension(
 ) -> dict[str, Choice]: ...
 
 
+@spelled
 def choose_dimension(
     model: Any,
     rule: str = "inertia",

@@ -21,6 +21,7 @@ from mercer.progress import Progress, followed
 from mercer.resampling import Null, Resampling
 from mercer.settings import LEVEL, RandomState, first_axes, level_of
 from mercer.spectrum import leading
+from mercer.spelling import spelled
 
 STATISTICS = ("eigenvalue", "share")
 
@@ -88,6 +89,7 @@ class ParallelAnalysis(Choice):
         return result
 
 
+@spelled
 def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     data_or_model: Any,
     permutations: Any = 999,

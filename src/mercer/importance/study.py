@@ -23,6 +23,7 @@ from mercer.points import Rows, take
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState, first_axes
+from mercer.spelling import spelled
 
 AXES = 2
 """Axes whose space is followed unless a number is asked for: the plane that people look at."""
@@ -40,6 +41,7 @@ TOGETHER = 16
 """Permutations that are drawn, and taken by a thread, at a time."""
 
 
+@spelled
 def permutation_importance(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     model: Any,
     groups: Any = None,

@@ -31,6 +31,7 @@ from mercer.points import (
 )
 from mercer.progress import Progress, followed
 from mercer.settings import RandomState, seed_of
+from mercer.spelling import spelled
 
 MOST_POINTS = 200
 """Enough to see most mistakes; a Python function is called 40 000 times for a matrix of them."""
@@ -116,6 +117,7 @@ class _Skipped(Exception):
     """The line of the contract does not apply."""
 
 
+@spelled
 def check_kernel(
     k: Kernel | str,
     x: Points,

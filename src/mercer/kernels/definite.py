@@ -39,6 +39,7 @@ from mercer.kernels.text import kernel as read
 from mercer.points import as_points
 from mercer.progress import Progress, followed
 from mercer.settings import RandomState, seed_of
+from mercer.spelling import spelled
 
 ROUNDING = 10.0
 """Computed eigenvalues are within this times n·u·‖K‖₂ of the true ones (Weyl; 0.06 is usual)."""
@@ -120,6 +121,7 @@ class Verdict(Shown):
         return self.reason
 
 
+@spelled
 def positive_definite(
     kernel_or_matrix: Any,
     x: Points | None = None,

@@ -22,6 +22,7 @@ from mercer.kernels.definite import (
     outcome,
 )
 from mercer.kernels.pairs import SAFE_SQUARE
+from mercer.spelling import spelled
 
 CENTRE_SUM = 1e-8
 """How far from 1 the sum of a centre's weights may be, which rounding in 10⁷ terms explains."""
@@ -36,6 +37,7 @@ TRIANGLE_ROUNDING = 8.0
 """Roundings of the longest side by which a triangle inequality may fail and still hold."""
 
 
+@spelled
 def negative_definite(
     squared_distances: Any, *, centre: Sequence[float] | Array | None = None
 ) -> Verdict:

@@ -17,6 +17,7 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import numbers_of
 from mercer.kernels.graph import Graph
 from mercer.settings import RandomState, generator_of, seed_of
+from mercer.spelling import spelled
 
 CONDITIONS = ("00", "01", "10", "11")
 """Whether each of the two treatments was given."""
@@ -179,6 +180,7 @@ class Simulation(Shown):
         return Table.of({"condition": as_labels(labels), **genes})
 
 
+@spelled
 def simulate_expression(
     genes: int = 40,
     hubs: int = 4,

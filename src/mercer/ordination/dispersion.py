@@ -18,6 +18,7 @@ from mercer.ordination.designs import factor_columns, groups_of
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState
+from mercer.spelling import spelled
 
 CENTRES = ("centroid", "median")
 
@@ -81,6 +82,7 @@ class Dispersion(Shown):
         return as_frame(columns, library)
 
 
+@spelled
 def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     individuals: Any,
     groups: Any,

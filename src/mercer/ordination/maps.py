@@ -20,6 +20,7 @@ from mercer.reading.procrustes import superposition
 from mercer.reading.scores import Scores
 from mercer.resampling import Resampling
 from mercer.settings import RandomState
+from mercer.spelling import spelled
 
 BATCH = 64
 """Permutations that a thread takes at a time."""
@@ -122,6 +123,7 @@ class Procrustes(Shown):
         return as_frame(columns, library)
 
 
+@spelled
 def procrustes(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     target: Any,
     moved: Any,

@@ -19,6 +19,7 @@ from mercer.ordination.designs import ORDERS, Basis, Terms, exchanged, strata_of
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState
+from mercer.spelling import spelled
 
 NUMBERS = 2**21
 """Of permuted columns that are multiplied at a time: 16 MB."""
@@ -103,6 +104,7 @@ class Permanova(Shown):
         return as_frame(columns, library)
 
 
+@spelled
 def permanova(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     individuals: Any,
     groups: Any,

@@ -19,6 +19,7 @@ from mercer.progress import Progress, followed
 from mercer.reading.remarks import named
 from mercer.resampling import Resampling
 from mercer.settings import RandomState
+from mercer.spelling import spelled
 
 ROUNDING = 64.0 * float(np.finfo(float).eps)
 """A deviation below this share of a column's largest entry is rounding: the column is constant."""
@@ -97,6 +98,7 @@ class FittedVariables(Shown):
         return as_frame(columns, library)
 
 
+@spelled
 def fit_variables(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     individuals: Any,
     variables: Any,

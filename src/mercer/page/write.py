@@ -29,6 +29,7 @@ from mercer.pictures.scene import Sheet
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
 from mercer.pictures.with_svg import svg_of
 from mercer.progress import Progress, followed
+from mercer.spelling import spelled
 from mercer.store.file import write_whole
 
 ASSETS = Path(__file__).parent / "assets"
@@ -46,6 +47,7 @@ SCRIPTS = (
 """The scripts of the page in their order; the explorer serves the same files."""
 
 
+@spelled
 def report(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     model: Any,
     path: str | os.PathLike[str],

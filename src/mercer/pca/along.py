@@ -21,6 +21,7 @@ from mercer.reading import Individuals
 from mercer.reading.values import correlations
 from mercer.reading.wording import clean, listing, percent, short
 from mercer.settings import first_axes
+from mercer.spelling import spelled
 
 PLACES = ("low end", "halfway down", "middle", "halfway up", "high end")
 """Places along an axis: the middle is the barycentre, individuals reach as far as the ends."""
@@ -146,6 +147,7 @@ class AxisPoints(Shown):
         )
 
 
+@spelled
 def axis_points(
     model: Any,
     *,

@@ -17,6 +17,7 @@ from mercer.progress import Progress
 from mercer.reading.values import correlations
 from mercer.reading.wording import clean, listing, percent
 from mercer.settings import RandomState, seed_of
+from mercer.spelling import spelled
 
 MOST = 300
 """Individuals that are rebuilt unless more are asked for: a search for each of them takes time."""
@@ -99,6 +100,7 @@ class Rebuilt(Shown):
         return f"{said}, and least of {listing([parts[j] for j in rest])}" if rest else said
 
 
+@spelled
 def rebuilt(
     model: Any,
     *,

@@ -16,6 +16,7 @@ from mercer.points import Rows, readings
 from mercer.reading.slopes import AxisSlopes
 from mercer.reading.values import correlations
 from mercer.settings import first_axes
+from mercer.spelling import spelled
 
 BLOCK = 2**20
 """Slopes of the kernel that are in memory at a time, 8 MB of them."""
@@ -24,6 +25,7 @@ MOST = 2**28
 """Slopes of axes that are returned at most, 2 GB of them."""
 
 
+@spelled
 def axis_slopes(
     model: Any,
     points: Any = None,

@@ -26,6 +26,7 @@ from mercer.preimages.fixed_point import (
 )
 from mercer.preimages.quasi_newton import descend
 from mercer.progress import Progress, followed
+from mercer.spelling import spelled
 
 METHODS = ("auto", "exact", "fixed_point", "distances", "descent", "ridge")
 
@@ -71,6 +72,7 @@ class PreImages(Shown):
         return len(self.points)
 
 
+@spelled
 def preimage(  # noqa: PLR0913  (settings of the methods, none of which implies another)
     model: Any,
     scores: Any,

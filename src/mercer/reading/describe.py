@@ -25,6 +25,7 @@ from mercer.reading.values import Categories
 from mercer.reading.wording import called, listing
 from mercer.resampling import Resampling
 from mercer.settings import LEVEL, RandomState, first_axes, level_of
+from mercer.spelling import spelled
 
 DESCRIBED = 5
 """Axes that are described unless a number is asked for."""
@@ -39,6 +40,7 @@ FEWEST = 3
 """Individuals without whom a correlation is ±1, or nothing."""
 
 
+@spelled
 def describe_axes(
     model: Any,
     table: Any = None,

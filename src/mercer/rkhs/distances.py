@@ -39,6 +39,7 @@ from mercer.points import (
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState
+from mercer.spelling import spelled
 
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 
@@ -117,6 +118,7 @@ def squared_distance(kernel: Kernel, pairs: Pairs) -> Array:
     return np.maximum(squares, 0.0)
 
 
+@spelled
 def distance_to_set(
     kernel: Kernel | str,
     x: Points,
@@ -188,6 +190,7 @@ class Discrepancy(Shown):
         return float(np.sqrt(self.squared))
 
 
+@spelled
 def mean_discrepancy(
     kernel: Kernel | str,
     x: Points,

@@ -15,6 +15,7 @@ from mercer.spectrum.dense import MOST_DENSE, dense
 from mercer.spectrum.exact import exact
 from mercer.spectrum.krylov import krylov
 from mercer.spectrum.values import Operator, Spectrum, of_all
+from mercer.spelling import spelled
 
 DENSE = 1_000
 """Up to this size the whole matrix is decomposed at once."""
@@ -32,6 +33,7 @@ METHODS = ("auto", "dense", "exact", "nystrom")
 PROOFS = ("usual", "complete")
 
 
+@spelled
 def leading(
     operator: Operator | Factored,
     count: int,

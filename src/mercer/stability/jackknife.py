@@ -15,6 +15,7 @@ from mercer.progress import Progress, followed
 from mercer.reading.procrustes import matched
 from mercer.reading.wording import clean, short
 from mercer.settings import first_axes
+from mercer.spelling import spelled
 from mercer.stability.replicates import source_of
 from mercer.stability.resampling import Sums
 
@@ -114,6 +115,7 @@ def degrees(angle: float) -> str:
     return "less than 0.1°" if angle < 0.1 else f"{angle:.2g}°"
 
 
+@spelled
 def jackknife(
     model: Any,
     X: Any = None,

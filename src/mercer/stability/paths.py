@@ -19,6 +19,7 @@ from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, re
 from mercer.progress import Progress, followed
 from mercer.reading.procrustes import matched, rotation
 from mercer.settings import first_axes
+from mercer.spelling import spelled
 
 BEYOND = 2
 """Axes found beyond those asked for: one of them may become one of the first."""
@@ -149,6 +150,7 @@ class ParameterPath(Shown):
         return "\n".join(lines if len(lines) > 1 else [*lines, "no axes change places"])
 
 
+@spelled
 def parameter_path(
     model: Any,
     X: Any,
