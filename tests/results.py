@@ -164,7 +164,7 @@ def _examples() -> dict[str, Any]:
         "matrix": mc.datasets.eurodist(),
         "decomposition": decomposition,
         "network": mc.networks.infer_network(expression, draws=20, random_state=0),
-        "outliers": pca.outliers(0.5),
+        "outliers": pca.outliers(level=0.5),
         "parallel_analysis": mc.parallel_analysis(NUMBERS, 19, random_state=0),
         "parameter_path": mc.parameter_path(curved, FRAME, "kernel__bandwidth", [1.0, 2.0, 4.0]),
         "penalty_path": penalty_path(fitted("SmoothingSpline")),

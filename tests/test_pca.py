@@ -270,7 +270,7 @@ def test_units_change_nothing_but_units(scale: float, standardize: bool) -> None
     near(model.variables_.correlations, expected.variables_.correlations, 1e-12)
     near(model.inverse_transform(model.transform(X * scale)) / scale, X, 1e-12)
     near(model.reconstruction_error(2) / unit, expected.reconstruction_error(2), 1e-12)
-    assert np.array_equal(model.outliers(0.5).rows, expected.outliers(0.5).rows)
+    assert np.array_equal(model.outliers(level=0.5).rows, expected.outliers(level=0.5).rows)
     if standardize or 1e-150 < scale < 1e150:
         near(model.inertias_ / unit / unit, expected.inertias_, 1e-12)
     else:

@@ -285,7 +285,7 @@ def test_outliers_have_three_measures() -> None:
         "p_value",
         "is_outlier",
     ]
-    assert repr(mc.PCA(2).fit(X).outliers(1e-9)).startswith("Outliers: none\n")
+    assert repr(mc.PCA(2).fit(X).outliers(level=1e-9)).startswith("Outliers: none\n")
 
 
 def test_outliers_have_the_rate_that_is_stated() -> None:
@@ -309,7 +309,7 @@ def test_outliers_are_named_with_the_reason() -> None:
     assert found.reasons == (f"{100 * share:.2g} % of axis 1",)
     assert found.p_values[-1] < 1e-3
     with pytest.raises(mc.errors.InvalidParameter, match="level is a significance level"):
-        mc.PCA(2).fit(X).outliers(3.0)
+        mc.PCA(2).fit(X).outliers(level=3.0)
 
 
 @pytest.mark.parametrize("rows", [[50], [-1], [1.5]])

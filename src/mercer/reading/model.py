@@ -282,7 +282,7 @@ class Readable:
             )
         return [p for p, w in zip(pairs, has_weight, strict=True) if w], members[:, has_weight]
 
-    def outliers(self, level: float = LEVEL) -> Outliers:
+    def outliers(self, *, level: float = LEVEL) -> Outliers:
         """Return the individuals that stand apart on the axes, or away from them.
 
         An outlier's contribution to an axis, distance to the barycentre or distance to the space
