@@ -154,6 +154,7 @@ def test_outlines_of_scripts_are_those_of_python(seen: Visit) -> None:
     clouds = {
         "normal": rng.standard_normal((60, 2)) @ np.array([[2.0, 0.3], [0.0, 0.5]]),
         "horseshoe": np.column_stack([t, t**2]) + 0.01 * rng.standard_normal((60, 2)),
+        "few": rng.standard_normal((5, 2)),
         "two": rng.standard_normal((60, 2)) + 12.0 * (t > 0)[:, None],
     }
     for name, points in clouds.items():

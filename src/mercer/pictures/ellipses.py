@@ -23,6 +23,10 @@ ELLIPTIC = (0.15, 1.0)
 """How far distances may be from their law in an elliptic cloud: the second over √n is added."""
 
 
+FEWEST = 6
+"""Members from which on a cloud can be called elliptic: five points say nothing of its shape."""
+
+
 class Ellipse(NamedTuple):
     """A closed line, or why there is none."""
 
@@ -124,7 +128,8 @@ def is_elliptic(points: Array, weights: Array | None = None) -> bool:
 
     The squared Mahalanobis distances of a normal cloud have the law :math:`1 - e^{-d^2/2}`; their
     greatest distance from it (Kolmogorov's) is at most 0.15 + 1/√n in a cloud that is called
-    elliptic. A horseshoe and two clusters have no members near their mean, and are not.
+    elliptic. A horseshoe and two clusters have no members near their mean, and are not; of fewer
+    than six points nothing can be said.
 
     >>> t = np.linspace(-1.0, 1.0, 50)
     >>> is_elliptic(np.column_stack([t, t**2]))
@@ -134,7 +139,7 @@ def is_elliptic(points: Array, weights: Array | None = None) -> bool:
     """
     centre, S, radius = shape_of(points, weights)
     values = np.linalg.eigvalsh(S)
-    if not np.isfinite(radius) or values[0] <= FLAT**2 * values[1]:
+    if len(points) < FEWEST or not np.isfinite(radius) or values[0] <= FLAT**2 * values[1]:
         return False
     gaps = points - centre
     squares = np.sort(np.einsum("ij,ij->i", gaps @ np.linalg.inv(S), gaps))

@@ -280,7 +280,7 @@ def _ellipses(
     if len(marks) > len(bent):
         notes.append(f"Ellipses of {kind}: {100 * confidence:g} % for {what} of normal groups.")
     if bent:
-        notes.append(f"Dashed outlines hold all of {', '.join(bent)}: no elliptic cloud.")
+        notes.append(f"Dashed outlines hold all of {', '.join(bent)}: few, or no elliptic cloud.")
     if without:
         notes.append(f"No ellipse for {', '.join(without)}.")
     return marks, notes

@@ -21,7 +21,7 @@ from mercer.pictures.colours import (
     ZERO,
     Scale,
 )
-from mercer.pictures.ellipses import ELLIPTIC, radius2
+from mercer.pictures.ellipses import ELLIPTIC, FEWEST, radius2
 from mercer.pictures.labels import GAP, REACH, SIDES
 from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import INCH, PIXELS, Axis, Field, Ids, Labels, Panel, Sheet, Surface
@@ -38,6 +38,7 @@ LOOK: dict[str, Any] = {
     "legend": LIMITS.legend,
     "outlined": LIMITS.outlined,
     "elliptic": ELLIPTIC,
+    "fewest": FEWEST,
     "radius2": radius2("concentration", CONFIDENCE, np.inf),
     "font": FONT,
     "ink": INK,

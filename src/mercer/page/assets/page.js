@@ -202,7 +202,7 @@ mercer.outline = ([xs, ys], weights, look) => {
   // Squared Mahalanobis distances of a normal cloud are exponential, with mean 2.
   const gaps = dx.map((u, i) => (u * u) / a + (dy[i] - (b / a) * u) ** 2 / rest).sort((p, q) => p - q);
   const away = Math.max(...gaps.map((g, i) => Math.max((i + 1) / n - (1 - Math.exp(-g / 2)), 1 - Math.exp(-g / 2) - i / n)));
-  if (away > look.elliptic[0] + look.elliptic[1] / Math.sqrt(n)) return mercer.hull(xs, ys);
+  if (n < look.fewest || away > look.elliptic[0] + look.elliptic[1] / Math.sqrt(n)) return mercer.hull(xs, ys);
   const turn = Array.from({ length: 73 }, (_, k) => (2 * Math.PI * k) / 72);
   const [r, s, t] = [Math.sqrt(look.radius2 * a), Math.sqrt(look.radius2 / a) * b, Math.sqrt(look.radius2 * rest)];
   return { x: turn.map((v) => cx + r * Math.cos(v)), y: turn.map((v) => cy + s * Math.cos(v) + t * Math.sin(v)), dash: "solid" };

@@ -79,7 +79,7 @@ mercer.Picture = class {
     if (isChanged) {
       const outlines = page.outlines(frame.axes, frame.space);
       if (outlines.some((o) => o.dash === "solid")) kept.push("Ellipses of concentration: 95 % for members of normal groups.");
-      if (outlines.some((o) => o.dash === "dashed")) kept.push("Dashed outlines hold all members of groups that are not elliptic.");
+      if (outlines.some((o) => o.dash === "dashed")) kept.push("Dashed outlines hold all members of groups that are few, or not elliptic.");
     }
     if (page.leastCos2 > 0) {
       const hidden = page.people.names.filter((_, i) => page.isHidden("individuals", i, frame.axes, frame.space)).length;
