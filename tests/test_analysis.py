@@ -15,6 +15,7 @@ import pytest
 
 import mercer
 from mercer.analysis import analyse, propose
+from mercer.analysis.evidence import correlation_ratios
 from mercer.check import Array
 from mercer.cli import main
 from mercer.data.table import Table
@@ -234,3 +235,117 @@ def test_flags_stand_where_python_has_keywords(told: Any, tmp_path: Path) -> Non
     x.loc[3, ["FL", "RW"]] = [300.0, -200.0]
     x.to_csv(file, index=False)
     assert "--sup-rows '4' shows the others" in told("fit", file)[2]
+
+
+# Doubts, where they are true and where they are not
+
+
+def kinds(found: Any, map: str | None = None) -> set[str]:
+    return {d.kind for d in found.doubts if map is None or d.map == map}
+
+
+def table_of(x: Array) -> Table:
+    return Table.of({f"{'abcdefgh'[j]} of it": x[:, j] for j in range(x.shape[1])})
+
+
+def test_a_column_that_carries_most_of_the_distance_is_doubted_in_its_units_alone() -> None:
+    x = np.random.default_rng(1).normal(size=(50, 3)) * [1.0, 1.0, 30.0]
+    with pytest.warns(Misleading, match='"c of it" carries 100 % of the squared distances'):
+        found = analyse(table_of(x), scale=False)
+    assert "column" in kinds(found)
+    assert "column" not in kinds(analyse(table_of(x)))
+
+
+def test_an_arch_is_doubted_and_a_round_cloud_is_not() -> None:
+    t = np.linspace(0.0, 1.0, 60)
+    peaks = np.exp(-((t[:, None] - np.linspace(0.0, 1.0, 8)) ** 2) / 0.02)  # species on a gradient
+    with pytest.warns(Misleading, match="axis 2 is an arch over axis 1"):
+        found = analyse(table_of(peaks))
+    assert "arch" in kinds(found, "straight")
+    cloud = np.random.default_rng(2).normal(size=(60, 3))
+    assert "arch" not in kinds(analyse(table_of(cloud)))
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+@pytest.mark.parametrize(
+    ("bandwidth", "word"), [("0.05", "so small"), ("100", "so large"), ("'median'", "")]
+)
+def test_a_bandwidth_without_neighbours_or_without_bends_is_doubted(
+    bandwidth: str, word: str
+) -> None:
+    cloud = np.random.default_rng(3).normal(size=(60, 3))
+    found = analyse(table_of(cloud), kernel=f"gaussian(bandwidth={bandwidth})")
+    doubts = [doubt.text for doubt in found.doubts if doubt.kind == "bandwidth"]
+    assert len(doubts) == bool(word)
+    assert all(word in text for text in doubts)
+
+
+def test_axes_that_another_sample_would_exchange_are_doubted() -> None:
+    rng = np.random.default_rng(4)
+    alike = analyse(table_of(rng.normal(size=(40, 8))))
+    assert "straight axes 1 and 2" in {doubt.where for doubt in alike.doubts}
+    first, second = rng.normal(size=(2, 400))
+    noise = rng.normal(size=(400, 6)) * 0.05
+    apart = np.column_stack([first] * 4 + [second] * 2) + noise
+    assert "axes" not in kinds(analyse(table_of(apart)), "straight")
+
+
+def test_groups_too_small_for_an_ellipse_are_named() -> None:
+    x = np.random.default_rng(5).normal(size=(40, 3))
+    kinds_of = np.array(["many"] * 38 + ["few"] * 2, dtype=object)
+    columns = {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "group": kinds_of}
+    (doubt,) = [d for d in analyse(Table.of(columns)).doubts if d.kind == "ellipses"]
+    assert '"few" of "group" has fewer than 3' in doubt.text
+    columns["group"] = np.array(["one", "two"] * 20, dtype=object)
+    assert "ellipses" not in kinds(analyse(Table.of(columns)))
+
+
+def test_a_kernel_that_parts_groups_is_said_to_and_one_that_does_not_is_not() -> None:
+    rings = mercer.datasets.planets()
+    found = analyse(rings, random_state=0)
+    assert found.evidence is not None
+    assert found.evidence.verdict == "groups"
+    assert found.adds.startswith("The kernel parts the groups of")
+    (separation,) = found.evidence.separations
+    assert separation.is_gain
+    x = np.random.default_rng(6).normal(size=(60, 3))
+    labels = np.array(["u", "v", "w"] * 20, dtype=object)  # which have nothing to do with x
+    null = analyse(Table.of({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "g": labels}))
+    assert null.evidence is not None
+    assert null.evidence.verdict != "groups"
+    assert analyse(mercer.datasets.iris()).evidence.verdict == "same"  # type: ignore[union-attr]
+
+
+def test_separation_is_the_mean_squared_canonical_correlation() -> None:
+    rng = np.random.default_rng(7)
+    F = np.linalg.qr(rng.normal(size=(30, 4)) - rng.normal(size=(30, 4)).mean(axis=0))[0]
+    F = np.linalg.qr(F - F.mean(axis=0))[0][:, :3]
+    F = F - F.mean(axis=0)
+    places = rng.integers(0, 3, 30)
+    members = np.eye(3)[places]
+    Q = np.linalg.qr(members - members.mean(axis=0))[0][:, :2]
+    basis = np.linalg.qr(F)[0]
+    expected = np.sum(np.linalg.svd(Q.T @ basis, compute_uv=False) ** 2)
+    whitened = np.linalg.qr(F)[0]
+    found = correlation_ratios(whitened, places, np.ones(30)).sum()
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_clusters_are_told_described_and_data(told: Any, tmp_path: Path) -> None:
+    file = tmp_path / "wine.csv"
+    wine().to_csv(file)
+    code, out, err = told("fit", file, "--clusters", 3, "--json")
+    assert code == 0, err
+    value = json.loads(out)["clusters"]
+    assert value["count"] == 3
+    assert sum(c["size"] for c in value["classes"]) == len(wine()) == len(value["labels"])
+    expected = mercer.cluster(mercer.PCA(10, standardize=True).fit(mercer.read(file)), 3, axes=5)
+    assert value["labels"] == expected.labels.tolist()
+    described = [row for c in value["classes"] for row in c["description"]]
+    assert all(abs(row["v_test"]) >= 1.96 for row in described)
+    text = told("fit", file, "--clusters", "-q")[1]
+    assert "the tree suggests" in text
+    assert told("fit", file, "--clusters", -1)[0] == 2
+    page = tmp_path / "p.html"
+    assert told("report", file, "--clusters", 3, "--out", page, "--permutations", 0)[0] == 0
+    assert "Which groups are there?" in page.read_text()

@@ -664,10 +664,10 @@ def test_columns_that_a_kernel_uses_are_said_to_be_used(
     assert (
         "4 active columns (2 of numbers, 1 of categories, 1 of texts)" in value["data"]["sentence"]
     )
-    used = {row[0]: row[2] for row in value["sheets"]["columns"]["rows"]}
+    used = {row[0]: row[2] for row in value["sheets"]["roles"]["rows"]}
     assert used["kind"] == used["note"] == used["a"] == "active"
     assert (used["b"], used["name"]) == ("supplementary", "names of rows")
-    assert "kernel on 4 columns (a, kind, w and note)" in value["sentences"][0]
+    assert "which reads 4 columns (a, kind, w and note)" in value["sentences"][0]
     assert value["passive"]["names"] == ["row1"]
 
 

@@ -35,6 +35,7 @@ from mercer.kernels.radial import Gaussian
 from mercer.kernels.tables import columns_read
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.pca import PCA, KernelPCA
+from mercer.reading.wording import listing
 
 NAMES = {
     "pca": "principal component analysis",
@@ -49,6 +50,9 @@ NAMES = {
 
 FEW_FACTORS = 3
 """So many factors beside more numbers are few, as is a third of the numbers."""
+
+FEW_NAMED = 6
+"""Columns that a sentence names."""
 
 AXES, MAP = 10, 2
 """Axes that are computed, and the dimension of a map, where nothing is asked for."""
@@ -318,7 +322,8 @@ def _of_rows(table: Table, kernel: Kernel, scale: bool | None) -> Proposal:
         ),
     ]
     columns = "1 column" if len(active) == 1 else f"{len(active)} columns"
-    sentence = f"As asked, {NAMES['kpca']} with the kernel given, which reads {columns}."
+    named = listing(active, FEW_NAMED)
+    sentence = f"As asked, {NAMES['kpca']} with the kernel given, which reads {columns} ({named})."
     order = _in_order(fates, table)
     return Proposal("kpca", table, False, order, (), sentence, (), kernel, True)
 

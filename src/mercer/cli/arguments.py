@@ -71,6 +71,14 @@ def studies(made: Parser) -> None:
         metavar="K",
         help="tell what points along the first K axes (2) look like, in the units of the columns",
     )
+    group.add_argument(
+        "--clusters",
+        type=int,
+        nargs="?",
+        const=0,
+        metavar="K",
+        help="find K classes of individuals, or as many as their tree suggests, and describe each",
+    )
 
 
 def writing(group: Any) -> None:

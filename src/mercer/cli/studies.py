@@ -10,6 +10,7 @@ from argparse import Namespace
 from dataclasses import dataclass, replace
 from typing import Any
 
+from mercer.cli.clusters import ClusterStudy
 from mercer.cli.importance import ImportanceStudy
 from mercer.cli.preimages import PreimageStudy
 from mercer.cli.running import finished
@@ -24,6 +25,7 @@ STUDIES: tuple[Study[Any], ...] = (
     PathStudy(),
     ImportanceStudy(),
     PreimageStudy(),
+    ClusterStudy(),
 )
 """In the order in which they are told."""
 
