@@ -349,10 +349,9 @@ class Centred(CentredSource[Gram]):
         "weights": "of the points, which sum to 1",
     }
 
-    @property
-    def gram(self) -> Gram:
-        """The Gram matrix that is centred."""
-        return self.base
+    def __init__(self, gram: Gram, weights: Sequence[float] | Array | None = None) -> None:
+        super().__init__(gram, weights)
+        self.gram = gram
 
 
 def _in_doubles(points: Points) -> Points:
