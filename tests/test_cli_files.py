@@ -138,7 +138,7 @@ def test_sheets_sequences_and_samples_are_taken_with_one_flag_or_none(
     book.write_bytes(workbook([["x", "y"], [1, 2], [3, 5], [4, 4]], PEOPLE))
     assert run("fit", book, "--json").value["individuals"] == 3
     assert "--sheet names another" in run("fit", book).err
-    assert run("fit", book, "--sheet", "page 2", "--json").value["variables"] == 1
+    assert "height" in run("fit", book, "--sheet", "page 2", "--json").value["active"]
     missing = run("fit", book, "--sheet", "other")
     assert missing.code == 2
     assert '2 "page 2"' in missing.err
@@ -225,3 +225,18 @@ def test_graphs_name_what_they_skip(run: Any, tmp_path: Path) -> None:
     )
     (tmp_path / "b.edges").unlink()
     assert 'it also holds "notes.txt"' in run("graphs", tmp_path, "--no-page").err
+
+
+def test_a_page_counts_what_was_imputed_and_does_not_say_that_nothing_was_missing(
+    run: Any, holes: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("jinja2")
+    page = tmp_path / "page.html"
+    assert run("report", holes, "--out", page, "--permutations", 0).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "4 missing values imputed" in text
+    assert "; 2 imputed" in text
+    assert "no number missing" not in text
+    whole = tmp_path / "whole.html"
+    assert run("report", DECATHLON, "--out", whole, "--permutations", 0).code == 0
+    assert "no number missing" in whole.read_text(encoding="utf-8")

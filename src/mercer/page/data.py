@@ -329,12 +329,15 @@ def _data(subject: Subject, made: Analysis | None = None) -> Value:
             sentence = f"{count}, no table of numbers."
         return {"sentence": sentence, "notes": []}
     missing = int(np.sum(~np.isfinite(table.numbers)))
+    put = sum(int(mask.sum()) for mask in table.imputed.values())
     parts = [
         count_of(len(table), "individual"),
         _columns_in_words(table, subject.used),
-        f"{missing} numbers missing" if missing else "no number missing",
+        f"{missing} numbers missing" if missing else "" if put else "no number missing",
+        f"{count_of(put, 'missing value')} imputed" if put else "",
     ]
-    return {"sentence": f"{', '.join(parts)}.", "notes": [clean(note, 300) for note in table.notes]}
+    sentence = ", ".join(part for part in parts if part)
+    return {"sentence": f"{sentence}.", "notes": [clean(note, 300) for note in table.notes]}
 
 
 def _columns_in_words(table: Table, used: Sequence[str]) -> str:

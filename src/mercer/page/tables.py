@@ -85,7 +85,7 @@ def _columns_sheet(table: Table, used: Sequence[str]) -> Value:
             ("values", "text"),
         ],
         [
-            [clean(c.name) or "(no name)", c.role.value, _use(c, used), *_summary(c)]
+            [clean(c.name) or "(no name)", c.role.value, _use(c, used), *_summary(c, table)]
             for c in table.columns()
         ][:2_000],
     )
@@ -98,20 +98,27 @@ def _use(column: Column, used: Sequence[str]) -> str:
     return {**passive, Role.IDENTIFIER: "names of rows"}.get(column.role, "not used")
 
 
-def _summary(column: Column) -> list[Any]:
+def _summary(column: Column, table: Table) -> list[Any]:
+    """Return how many values are missing, or were until they were imputed, and what there is."""
+    missing, values = _values(column)
+    put = int(table.imputed.get(column.name, np.zeros(0)).sum())
+    return [missing + put, f"{values}; {put} imputed" if put else values]
+
+
+def _values(column: Column) -> tuple[int, str]:
     if column.role is Role.NUMBER:
         known = column.values[np.isfinite(column.values)]
         missing = len(column.values) - len(known)
         if not len(known):
-            return [missing, ""]
+            return missing, ""
         ends = f"{short(known.min())} to {short(known.max())}"
-        return [missing, f"{ends}, mean {short(known.mean())}, deviation {short(known.std())}"]
+        return missing, f"{ends}, mean {short(known.mean())}, deviation {short(known.std())}"
     if column.role is Role.DATE:
-        return [int(np.isnat(column.values).sum()), ""]
+        return int(np.isnat(column.values).sum()), ""
     missing = int(sum(v is None for v in column.values))
     levels = column.levels
     names = ", ".join(clean(level, 30) for level in levels[:5])
-    return [missing, f"{len(levels)} levels: {names}{', …' if len(levels) > 5 else ''}"]
+    return missing, f"{len(levels)} levels: {names}{', …' if len(levels) > 5 else ''}"
 
 
 def _axes_sheet(subject: Subject, horn: Choice | None) -> Value:
