@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.linalg import eigh
 
 from mercer.check import Array, real_array
 from mercer.display import Shown
-from mercer.engines.lapack import eigenpairs
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.definite import ROUNDING, checked_matrix, not_symmetric
 
@@ -106,7 +106,7 @@ def correct_similarities(similarities: Any, correction: str = "clip") -> Correct
             "as good as the other"
         )
     K = 0.5 * K + 0.5 * K.T
-    values, vectors = eigenpairs(K)
+    values, vectors = eigh(K, driver="evd", check_finite=False)
     size = float(np.max(np.abs(values), initial=0.0))
     noise = ROUNDING * len(K) * roundoff * size
     total, below = float(np.sum(np.abs(values))), values < -noise
