@@ -31,7 +31,10 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
     if made is None:
         sentences = [f"{count_of(len(subject), 'individual')}, {analysis(subject)}."]
     else:
-        sentences = [f"{count_of(len(subject), 'individual')}. {clean(made.sentence, 600)}"]
+        # A kernel is said with its parameters; what other methods do, the sentence says.
+        kernel = "" if type(subject.model).__name__ in METHODS else f", {analysis(subject)}"
+        count = f"{count_of(len(subject), 'individual')}{kernel}"
+        sentences = [f"{count}. {clean(made.sentence, 600)}"]
     if subject.axes == 0:
         return [*sentences, "All individuals coincide: there is no inertia and there are no axes."]
     if subject.shares is not None:
