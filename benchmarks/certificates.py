@@ -34,7 +34,7 @@ from mercer.determinant import log_determinant
 from mercer.gp import log_likelihood_gradient_interval
 from mercer.gp.likelihood import Observations, condition, gradient
 from mercer.kernels.algebra import Constant
-from mercer.regression.losses import loss_named
+from mercer.regression.loss_functions import loss_named
 from mercer.solve import solve as solved
 
 SURE = 1e-6

@@ -22,17 +22,16 @@ from mercer.data.table import Role
 from mercer.engines.engine import Rounding
 from mercer.engines.tiles import Block, Tiles
 from mercer.kernels.contract import Check
-from mercer.kernels.factors import Factors
+from mercer.kernels.counts import Factors
 from mercer.mds.classical import Goodness
 from mercer.preimages.feature_targets import Sections
 from mercer.reading import Tidy
 from mercer.reading.links import Link
 from mercer.reading.model import DataNames
-from mercer.regression.curve import Curve
-from mercer.regression.path import penalty_path
-from mercer.regression.places import Places
-from mercer.regression.spectral import Decomposition
+from mercer.regression.criterion_path import penalty_path
+from mercer.regression.spline_curve import Curve, Places
 from mercer.regression.spline_sweeps import Swept
+from mercer.regression.squared_loss import Decomposition
 from mercer.rkhs.expansion import Eigenfunction
 from tests.fitted import FRAME, LABELS, MODELS, NUMBERS, SIMILARITIES, TABLE, N, fitted
 

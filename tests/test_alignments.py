@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.kernels import alignments
-from mercer.kernels.substitution import matrix_of
+from mercer.kernels.alignments import matrix_of
 from tests.structures import obeys_the_laws, words, works_in_models
 
 KERNELS: list[mc.Kernel] = [

@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 import mercer as mc
 from mercer.check import Array
 from mercer.compare import products
-from mercer.compare.nulls import moments
-from mercer.compare.products import Stored, Tiled
+from mercer.compare.products import Stored, Tiled, moments
 from mercer.compare.sides import centring
 from mercer.resampling import Resampling
 

@@ -11,11 +11,15 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array
-from mercer.compare import products, topology
-from mercer.compare.consensus import METHODS, statis_weights
+from mercer.compare import consensus, products
+from mercer.compare.consensus import (
+    METHODS,
+    least_on_simplex,
+    neighbours,
+    statis_weights,
+    tear_matrix,
+)
 from mercer.compare.sides import centring
-from mercer.compare.simplex import least_on_simplex
-from mercer.compare.topology import neighbours, torn
 
 KERNELS = {
     "near": mc.Gaussian(bandwidth=0.7),
@@ -107,7 +111,7 @@ def test_a_negative_alignment_has_no_consensus() -> None:
 
 
 def test_what_is_torn_is_the_printed_sum(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(topology, "STRIP", 7)
+    monkeypatch.setattr(consensus, "STRIP", 7)
     x = points(4, 15)
     how = centring(None, 15)
     sides = [how.of(mc.Gram(k, x)) for k in KERNELS.values()]
@@ -121,7 +125,7 @@ def test_what_is_torn_is_the_printed_sum(monkeypatch: pytest.MonkeyPatch) -> Non
         ]
         for a in rows
     ]
-    np.testing.assert_allclose(torn(sides, 3), expected, rtol=1e-10)
+    np.testing.assert_allclose(tear_matrix(sides, 3), expected, rtol=1e-10)
 
 
 def test_copies_that_no_kernel_tears_apart_leave_weights_equal() -> None:
@@ -147,7 +151,7 @@ def test_neighbours_are_the_nearest_in_the_space_of_the_kernel(name: str) -> Non
 def quadratic(x: Array, count: int = 5) -> Array:
     """S of normalised kernels, scaled to a mean diagonal of 1."""
     how = centring(None, len(x))
-    S = torn([how.of(mc.Gram(k, x)) for k in KERNELS.values()], count)
+    S = tear_matrix([how.of(mc.Gram(k, x)) for k in KERNELS.values()], count)
     norms = mc.consensus(KERNELS, x).norms
     S = S / np.outer(norms, norms)
     return np.asarray(S / np.mean(np.diag(S)))

@@ -13,8 +13,13 @@ from scipy.integrate import quad
 from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.definite import positive_definite
-from mercer.kernels.distance_transforms import TRANSFORMS, largest_euclidean_power, schoenberg
-from mercer.kernels.geometry import euclidean, negative_definite
+from mercer.kernels.geometry import (
+    TRANSFORMS,
+    euclidean,
+    largest_euclidean_power,
+    negative_definite,
+    schoenberg,
+)
 from tests.test_geometry import SQUARE, between, cities, grids
 
 CITIES_POWER = 0.80197

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.kernels.counts import remembered
-from mercer.kernels.factors import factors, is_worthwhile
+from mercer.kernels.counts import factors, is_worthwhile, remembered
 
 RNG = np.random.default_rng(0)
 WORDS = ["abcab", "", "cab", "aabbcc", "bca", "c", "abab"]

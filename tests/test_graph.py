@@ -14,7 +14,7 @@ from scipy.sparse import coo_array, csr_array, csr_matrix
 
 import mercer as mc
 from mercer import Graph
-from mercer.kernels.batch import Batch, as_graphs
+from mercer.kernels.walks import Batch, as_graphs
 from tests.structures import graphs, many
 
 LIST: Any = ["a"]

@@ -29,7 +29,7 @@ from mercer.kernels.pairs import (
     conj,
     is_complex,
 )
-from mercer.kernels.squares import squared_distances
+from mercer.kernels.point_pairs import squared_distances
 
 COLUMNS = [1, DIRECT_COLUMNS, DIRECT_COLUMNS + 1, 20]
 """Both sides of the switch from differences to a matrix product."""

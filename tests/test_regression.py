@@ -29,8 +29,8 @@ from mercer.gram import Gram
 from mercer.null_space import null_columns
 from mercer.regression import penalty_path
 from mercer.regression.convex import Problem, minimise
-from mercer.regression.data import Data
-from mercer.regression.losses import loss_named
+from mercer.regression.loss_functions import loss_named
+from mercer.regression.observations import Data
 from mercer.solve import Saddle
 from tests.oracles import LINE
 

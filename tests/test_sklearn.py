@@ -44,8 +44,8 @@ from mercer import sklearn as doors
 from mercer.check import Array
 from mercer.errors import NotConverged
 from mercer.sklearn import KernelPCA
-from mercer.sklearn import pca as replacement
-from mercer.sklearn.covariance import NoTranslation, translate
+from mercer.sklearn import embeddings as replacement
+from mercer.sklearn.regressors import NoTranslation, translate
 from mercer.spectrum import leading
 
 IRIS = load_iris().data

@@ -26,10 +26,9 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import InvalidInput
 from mercer.regression import penalty_path, spline_sweeps
-from mercer.regression.choice import chosen
-from mercer.regression.curve import Curve, curve
 from mercer.regression.information import carried, joint_determinant, left_out, observed
-from mercer.regression.places import Places, pooled
+from mercer.regression.penalty_choice import chosen
+from mercer.regression.spline_curve import Curve, Places, curve, pooled
 
 REFERENCE = Path(__file__).parent / "reference"
 X = np.array([0.05, 0.2, 0.5, 0.75, 1.0])

@@ -58,8 +58,8 @@ from mercer.pca.rebuilt import rebuilt as rebuilt
 from mercer.pca.slopes import axis_slopes as axis_slopes
 from mercer.planning import plan as plan
 from mercer.preimages import preimage as preimage
-from mercer.reading.blocks import column_contributions as column_contributions
 from mercer.reading.describe import describe_axes as describe_axes
+from mercer.reading.slopes import column_contributions as column_contributions
 from mercer.regression import KernelRegression as KernelRegression
 from mercer.regression import SmoothingSpline as SmoothingSpline
 from mercer.rkhs.distances import distance as distance

@@ -39,10 +39,9 @@ from mercer.display import costly_names, forget
 from mercer.engines.cpu import engine_of, using
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter, NotANumber
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, parameters, with_parameters
 from mercer.kernels.functions import FromFunction
 from mercer.kernels.text import kernel as parsed
-from mercer.kernels.tree import parameters, with_parameters
 from mercer.points import (
     NamedRows,
     Rows,

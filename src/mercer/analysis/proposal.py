@@ -35,7 +35,7 @@ from mercer.kernels.radial import Gaussian
 from mercer.kernels.tables import columns_read
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.pca import PCA, KernelPCA
-from mercer.reading.wording import listing
+from mercer.reading.links import listing
 
 NAMES = {
     "pca": "principal component analysis",

@@ -11,10 +11,9 @@ from mercer.check import Points, is_missing
 from mercer.compare.measures import alignment
 from mercer.compare.sides import present
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, parameters, with_parameters
 from mercer.kernels.functions import Delta
 from mercer.kernels.text import kernel as read
-from mercer.kernels.tree import parameters, with_parameters
 from mercer.kernels.vectors import Linear
 from mercer.points import as_points
 from mercer.progress import Progress, followed

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
+from scipy.optimize import nnls
 
-from mercer.check import Array, whole
+from mercer.check import Array, chunks, whole
 from mercer.check import number as real_number
 from mercer.compare.measures import refuse_constant
 from mercer.compare.products import products_of
-from mercer.compare.sides import Centring, centring, frozen, named_sides, reads_rows
-from mercer.compare.simplex import least_on_simplex
-from mercer.compare.topology import torn
+from mercer.compare.sides import (
+    ROUNDING,
+    CentredSide,
+    Centring,
+    centring,
+    frozen,
+    named_sides,
+    reads_rows,
+)
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.engines.cpu import Threads, using
+from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -32,6 +41,9 @@ NEGLIGIBLE = 1e-12
 
 SAME_VALUE = 1e-9
 """Eigenvalues that are closer, relative to the largest, are one."""
+
+STRIP = 256
+"""Rows of the matrices held at a time, each of n numbers."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,7 +242,7 @@ def _scaled(
     grams: list[Gram], how: Centring, norms: Array, count: int, tell: Progress | None
 ) -> Array:
     """Return S of kernels that are divided by their norms, with the mean of its diagonal 1."""
-    S = torn([how.of(gram) for gram in grams], count, tell) / np.outer(norms, norms)
+    S = tear_matrix([how.of(gram) for gram in grams], count, tell) / np.outer(norms, norms)
     mean = float(np.mean(np.diag(S)))
     return np.asarray(S / mean if mean > 0.0 else S)
 
@@ -265,3 +277,98 @@ def _combined(sides: Mapping[str, Gram], factors: Array, *, is_shared: bool) -> 
         return Columns({name: kernel for name, (_, kernel) in kept.items()}, weights=weights)
     first, *others = [c * kernel for c, kernel in kept.values()]
     return sum(others, start=first)
+
+
+class Least(NamedTuple):
+    """The minimiser, and a bound for how far its value is above the minimum."""
+
+    weights: Array
+    gap: float
+
+
+def least_on_simplex(Q: Array) -> Least:
+    r"""Return the minimiser of a convex quadratic form over the simplex.
+
+    .. math:: \min_\beta\; \beta^\top Q \beta, \quad \beta \ge 0,\; \textstyle\sum_m \beta_m = 1
+
+    With Q = RᵀR it is the point of least norm in the hull of R's columns. Nonnegative least squares
+    finds it by an active set: min ‖Ry‖² + (Σy - 1)² over y ≥ 0 has y = tβ, since for a given sum t
+    the value is t²·βᵀQβ + (t - 1)². Convexity bounds what is left:
+
+    .. math:: \beta^\top Q \beta - \min \le 2 \Big( \beta^\top Q \beta - \min_m (Q\beta)_m \Big)
+
+    which is zero exactly where the conditions of Karush, Kuhn and Tucker hold.
+
+    >>> least = least_on_simplex(np.array([[1.0, 0.5], [0.5, 2.0]]))
+    >>> least.weights, least.gap < 1e-12
+    (array([0.75, 0.25]), True)
+    """
+    unit = float(np.max(np.diag(Q), initial=0.0))
+    if unit <= 0.0:
+        return Least(np.full(len(Q), 1.0 / len(Q)), 0.0)
+    values, vectors = np.linalg.eigh(0.5 * (Q + Q.T) / unit)
+    if values[0] < -1e-10 * values[-1]:
+        raise InvalidInput(
+            f"the quadratic form has the negative eigenvalue {unit * values[0]:.3g}: it is not "
+            "convex, and its least value is not found by one descent"
+        )
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    target = np.zeros(len(Q) + 1)
+    target[-1] = 1.0
+    y, _ = nnls(np.vstack([root, np.ones(len(Q))]), target)
+    weights: Array = y / y.sum()
+    image = Q @ weights
+    return Least(weights, 2.0 * float(weights @ image - image.min()))
+
+
+def neighbours(side: CentredSide, count: int) -> sparse.csr_array:
+    r"""Return the graph that joins each individual with its nearest in the space of a kernel.
+
+    .. math:: d^2(i, j) = k_{ii} + k_{jj} - 2\, \Re k_{ij}
+
+    Two are joined if either is among the ``count`` nearest of the other; of those that are equally
+    near some are taken.
+    """
+    n = side.n
+    diagonal = side.gram.diag()
+    found: list[Array] = []
+    for rows in chunks(n, STRIP):
+        here = np.arange(rows.start, rows.stop)
+        squares = diagonal - 2.0 * side.gram.rows(here).real
+        squares[np.arange(len(here)), here] = np.inf
+        found.append(np.argpartition(squares, count - 1, axis=1)[:, :count])
+    columns = np.vstack(found).ravel()
+    of = np.repeat(np.arange(n), count)
+    directed = sparse.csr_array((np.ones(len(of)), (of, columns)), shape=(n, n))
+    return directed.maximum(directed.T)
+
+
+def tear_matrix(sides: Sequence[CentredSide], count: int, tell: Progress | None = None) -> Array:
+    r"""Return how far combinations of kernels take apart the neighbours of all of them.
+
+    .. math:: S_{ml} = \sum_{ij} W_{ij}\, \langle \Delta^m_i - \Delta^m_j,
+        \Delta^l_i - \Delta^l_j \rangle = 2 \operatorname{tr}(K_m L K_l)
+
+    where :math:`\Delta^m_i` is the i-th row of the centred matrix of kernel m, :math:`W_{ij}`
+    counts the kernels under which i and j are neighbours, and L is the Laplacian of W. What cannot
+    be told from rounding, as where all neighbours are copies, is zero. ``tell`` hears of the rows.
+    """
+    graph = sum((neighbours(side, count) for side in sides[1:]), neighbours(sides[0], count))
+    degrees = graph.sum(axis=1)
+    laplacian = sparse.diags_array(degrees) - graph
+    n = sides[0].n
+    total, sizes = np.zeros((len(sides), len(sides))), np.zeros(len(sides))
+    for rows in chunks(n, STRIP):
+        block = Block(rows, slice(0, n))
+        here = np.arange(rows.start, rows.stop)
+        strips = [side.centred(side.gram.rows(here), block) for side in sides]
+        flat = np.stack([strip.ravel() for strip in strips])
+        images = np.stack([(laplacian @ strip.T).T.ravel() for strip in strips])
+        total += (flat @ images.conj().T).real
+        sizes += [float(np.sum(np.abs(strip) ** 2 @ degrees)) for strip in strips]
+        if tell is not None:
+            tell(rows.stop, n)
+    largest = np.array([np.max(np.abs(side.gram.diag())) for side in sides])
+    rounding = ROUNDING * sizes + degrees.sum() * n * (ROUNDING * largest) ** 2
+    is_torn = np.diag(total) > rounding
+    return (total + total.T) * np.outer(is_torn, is_torn)

@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, Points, whole
-from mercer.compare.nulls import moments, multiplied_moments
-from mercer.compare.products import STORED, Features, Products, Stored, Tiled, products_of
+from mercer.compare.products import (
+    STORED,
+    Features,
+    Products,
+    Stored,
+    Tiled,
+    moments,
+    multiplied_moments,
+    products_of,
+)
 from mercer.compare.sides import (
     Centring,
     centring,

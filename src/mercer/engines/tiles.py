@@ -20,10 +20,9 @@ from mercer.check import Array, Points, as_numpy, chunks, vectors
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
 from mercer.kernels.bounds import Arithmetic, gamma
-from mercer.kernels.counts import remembered
-from mercer.kernels.factors import Factors, factors, is_worthwhile
+from mercer.kernels.counts import Factors, factors, is_worthwhile, remembered
 from mercer.kernels.pairs import INNER, Scale, Statistic, Table
-from mercer.kernels.squares import GAPS
+from mercer.kernels.point_pairs import GAPS
 from mercer.points import SparseRows, lies_on_disk, readings
 
 TILE = 640

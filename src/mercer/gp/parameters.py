@@ -10,8 +10,7 @@ import numpy as np
 
 from mercer.check import Array, Points, number, numbers, real_array
 from mercer.errors import InvalidParameter, MercerError, NotDifferentiable
-from mercer.kernels.base import Kernel
-from mercer.kernels.tree import with_parameters
+from mercer.kernels.base import Kernel, with_parameters
 
 NOISE = "noise_variance"
 

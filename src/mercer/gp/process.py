@@ -32,10 +32,9 @@ from mercer.gp.posterior import (
 )
 from mercer.gp.sampled_maximum import SampledOptimum, maximise_by_sampling
 from mercer.gram import Gram
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, with_parameters
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.radial import Gaussian
-from mercer.kernels.tree import with_parameters
 from mercer.null_space import Functions, Origin
 from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown
-from mercer.reading.wording import called, listing, percent, short
+from mercer.reading.links import called, listing, percent, short
 
 NAMED = 5
 """Variables that a sentence names before it only counts."""

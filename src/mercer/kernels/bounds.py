@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.kernels.pairs import INNER, Scale, Statistic
-from mercer.kernels.squares import DISTANCE_ACCURACY
+from mercer.kernels.point_pairs import DISTANCE_ACCURACY
 
 FUNCTION = 8
 """Units of rounding allowed to an elementary function, its argument's scaling included."""

@@ -13,7 +13,7 @@ import numpy as np
 from mercer.check import Array, Points, as_numpy, how_many, namespace, vectors
 from mercer.display import Shown
 from mercer.errors import InvalidInput, MercerError, NoFeatureMap, NotDifferentiable
-from mercer.kernels.base import STRUCTURAL, Kernel, Kind
+from mercer.kernels.base import STRUCTURAL, Kernel, Kind, with_parameters
 from mercer.kernels.bounds import Arithmetic
 from mercer.kernels.coordinates import coordinates, stepped
 from mercer.kernels.definite import positive_definite
@@ -22,7 +22,6 @@ from mercer.kernels.geometry import negative_definite
 from mercer.kernels.pairs import Scale, Table
 from mercer.kernels.probing import chance, cut, gram_matrix, take, unit_roundoff
 from mercer.kernels.text import kernel as read
-from mercer.kernels.tree import with_parameters
 from mercer.points import (
     Paired,
     Rows,

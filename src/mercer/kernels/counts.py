@@ -7,23 +7,20 @@ afterwards: no kernel keeps a vocabulary.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Number
 from threading import Lock
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from array_api_compat import is_array_api_obj
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array, diags_array, hstack
 
 from mercer.check import Array, Points, as_numpy, chunks, finite, how_many, members, namespace
 from mercer.errors import NoFeatureMap
 from mercer.kernels.base import Kernel
-from mercer.kernels.pairs import Aligned, Pairs
-from mercer.points import (
-    Paired,
-    Rows,
-)
+from mercer.kernels.pairs import Aligned, Pairs, Table
+from mercer.points import Paired, Rows
 
 COMMON = 1 / 8
 """What more than this share of the points hold is multiplied densely: a sparse product takes ten
@@ -31,6 +28,11 @@ nanoseconds for a pair of points that hold it, a dense one a tenth of one for ev
 
 ROWS = 512
 """Rows of a product at a time: what they share with all others, sparse, stays small."""
+
+Factor: TypeAlias = tuple[Any, Any]
+"""A matrix for x and one for y, dense or sparse, with as many columns: K = A B'."""
+
+T = TypeVar("T")
 
 
 class Counts(NamedTuple):
@@ -270,3 +272,109 @@ def _remembered_part(x: Points, y: Points | None) -> tuple[Points, Points]:
     if isinstance(next(members(x), 0.0), Number) or hasattr(x, "ndim"):
         return x, x if y is None else y
     return _remembered(x, y)
+
+
+class Factors(NamedTuple):
+    """A Gram matrix as a sum of products of thin matrices."""
+
+    parts: tuple[Factor, ...]
+
+    @property
+    def size(self) -> int:
+        """How many numbers a product with a vector multiplies."""
+        return sum(_held(side) for part in self.parts for side in part)
+
+    @property
+    def width(self) -> int:
+        """How many products an entry of K is a sum of, at the most."""
+        return sum(_widest(left) for left, _ in self.parts)
+
+    def product(self, vectors: Array) -> Array:
+        """Return K V.
+
+        >>> from mercer.kernels import StringSpectrum
+        >>> of_strings = factors(StringSpectrum(1), ["ab", "a"], None)
+        >>> of_strings.product(np.array([[1.0], [10.0]])).tolist()
+        [[12.0], [11.0]]
+        """
+        first, *others = (left @ (right.T @ vectors) for left, right in self.parts)
+        total: Array = first
+        for other in others:
+            total += other
+        return total
+
+    def scaled(self, left: Array, right: Array) -> Factors:
+        """Return the factors with the points of both sides multiplied by numbers."""
+        return Factors(tuple((_times(left, a), _times(right, b)) for a, b in self.parts))
+
+
+def _held(side: Any) -> int:
+    return int(side.nnz) if hasattr(side, "nnz") else int(side.size)
+
+
+def _widest(side: Any) -> int:
+    if hasattr(side, "indptr"):
+        return int(np.max(np.diff(side.indptr), initial=0))
+    return int(side.shape[1])
+
+
+def _times(weights: Array, side: Any) -> Any:
+    return diags_array(weights) @ side if hasattr(side, "nnz") else weights[:, None] * side
+
+
+def _squares(parts: Sequence[Factor]) -> Array:
+    """Return k(x, x) of points whose factors are given for both sides."""
+    return sum(
+        np.asarray((a.multiply(b) if hasattr(a, "nnz") else a * b).sum(axis=1)).reshape(-1)
+        for a, b in parts
+    )  # type: ignore[return-value]
+
+
+def factors(kernel: Kernel, x: Points, y: Points | None) -> Factors | None:
+    """Return the factors of a Gram matrix, or None where features are many or not sparse.
+
+    They are known for counts, for real numbers beside them, and for sums, multiples and cosines of
+    such kernels. ``y`` is ``x`` when it is None.
+    """
+    if not kernel.has_factors:
+        return None
+    found = Factors(tuple(kernel.sparse_factors(Table(x, y))))
+    is_real = not any(np.iscomplexobj(side) for part in found.parts for side in part)
+    return found if is_real else None
+
+
+def factors_of_features(kernel: Kernel, pairs: Any) -> list[Factor]:
+    """Return the one factor that features of both sides are."""
+    left = as_numpy(kernel.features(pairs.x))
+    return [(left, left if pairs.same else as_numpy(kernel.features(pairs.y)))]
+
+
+def factors_of_cosines(kernel: Kernel, pairs: Any) -> list[Factor]:
+    """Return the factors of cosines; points without features share one unit vector."""
+    left = _squares(kernel.sparse_factors(Table(pairs.x)))
+    right = left if pairs.same else _squares(kernel.sparse_factors(Table(pairs.y)))
+    sides = [np.where(s > 0, 1.0 / np.sqrt(np.where(s > 0, s, 1.0)), 0.0) for s in (left, right)]
+    scaled = Factors(tuple(kernel.sparse_factors(pairs))).scaled(*sides)
+    alone = [csr_array((s == 0).astype(np.float64)[:, None]) for s in (left, right)]
+    return [*scaled.parts, (alone[0], alone[1])]
+
+
+def is_worthwhile(found: Factors, shape: tuple[int, int]) -> bool:
+    """Whether a product by factors multiplies fewer numbers than one by entries."""
+    return 2 * found.size < shape[0] * shape[1]
+
+
+def row_by_row(
+    pairs: Pairs, left: Sequence[T], right: Sequence[T], row: Callable[[T, Sequence[T]], Array]
+) -> Array:
+    """Return on each pair a symmetric function of one thing and many, given for each point."""
+    if len(pairs.shape) == 1:
+        matching = [row(a, [b])[0] for a, b in zip(left, right, strict=True)]
+        return np.array(matching, dtype=np.float64)
+    values = np.empty(pairs.shape)
+    for i, a in enumerate(left):
+        start = i if pairs.same else 0
+        values[i, start:] = row(a, right[start:])
+        if pairs.same:
+            values[start:, i] = values[i, start:]
+    return values

@@ -12,10 +12,10 @@ from scipy.special import ndtri
 
 from mercer.check import Array, Points, namespace, number, whole
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.batch import Batch, as_graphs, refuse_negative
 from mercer.kernels.counts import Counted, Counts, beside, tally
 from mercer.kernels.graph import Graph
 from mercer.kernels.pairs import Pairs
+from mercer.kernels.walks import Batch, as_graphs, refuse_negative
 
 DIGITS = 12
 """Decimal digits to which lengths of paths are compared: sums of thousands of edges keep them."""

@@ -12,7 +12,7 @@ from mercer.check import Array, Points, as_numpy, how_many, namespace, number
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
-from mercer.kernels.factors import factors_of_cosines
+from mercer.kernels.counts import factors_of_cosines
 from mercer.kernels.features import join
 from mercer.kernels.pairs import (
     INNER,

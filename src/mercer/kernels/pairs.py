@@ -30,11 +30,12 @@ from mercer.check import (
     vectors,
 )
 from mercer.errors import InvalidInput, NotDifferentiable
-from mercer.kernels import calls
-from mercer.kernels.equality import hashable, listed
-from mercer.kernels.squares import DISTANCE_ACCURACY as DISTANCE_ACCURACY
-from mercer.kernels.squares import (
+from mercer.kernels import point_pairs
+from mercer.kernels.point_pairs import DISTANCE_ACCURACY as DISTANCE_ACCURACY
+from mercer.kernels.point_pairs import (
+    hashable,
     in_lengths,
+    listed,
     sparse_squared_distances,
     squared_distances,
     sums_of_squares,
@@ -349,10 +350,10 @@ class Table(Pairs):
             yield (a[:, j][:, None] - b[:, j][None, :]) / lengths[j]
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        return calls.on_all(function, self.x, self.y, self.same)
+        return point_pairs.on_all(function, self.x, self.y, self.same)
 
     def blocks(self, function: Callable[[Any, Any], Any]) -> Array:
-        return calls.on_blocks(function, self.x, self.y)
+        return point_pairs.on_blocks(function, self.x, self.y)
 
     def _squares(self, scale: Scale) -> Array:
         a, b, lengths = self.sides(scale)
@@ -412,10 +413,10 @@ class Aligned(Pairs):
         return self.xp.max(self.xp.abs(self.vectors[0]), axis=1)
 
     def each(self, function: Callable[[Any, Any], Any]) -> Array:
-        return calls.on_matching(function, self.x, self.y)
+        return point_pairs.on_matching(function, self.x, self.y)
 
     def blocks(self, function: Callable[[Any, Any], Any]) -> Array:
-        return calls.on_matching_blocks(function, self.x, self.y)
+        return point_pairs.on_matching_blocks(function, self.x, self.y)
 
     def _squares(self, scale: Scale) -> Array:
         a, b, lengths = self.sides(scale)

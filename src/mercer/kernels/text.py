@@ -15,23 +15,6 @@ from typing import Any, NamedTuple, NoReturn
 
 from mercer.check import number
 from mercer.errors import InvalidParameter, WrittenFormError
-from mercer.kernels import (  # noqa: F401  (by name)
-    abundances,
-    aligned,
-    alignments,
-    functions,
-    graphs,
-    groups,
-    nodes,
-    series,
-    sets,
-    spectral,
-    splines,
-    strings,
-    variables,
-    walks,
-)
-from mercer.kernels.attributed import ContinuousWeisfeilerLehman
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
 from mercer.kernels.radial import Gaussian
@@ -39,6 +22,7 @@ from mercer.kernels.scikit_learn import ABSENT
 from mercer.kernels.scikit_learn import NAMES as SCIKIT_LEARN
 from mercer.kernels.tables import Columns
 from mercer.kernels.tensor import tensor_product, tensor_sum
+from mercer.kernels.walks import ContinuousWeisfeilerLehman
 from mercer.kernels.written import DEEPEST, LARGEST_POWER, LONGEST_NUMBER, LONGEST_TEXT, snake
 from mercer.spelling import advice, keyword_advice
 

@@ -23,10 +23,9 @@ from mercer.check import (
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 from mercer.kernels.bandwidth import positive
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.counts import Counted, Counts, Remembered, tally
-from mercer.kernels.equality import hashable, listed
-from mercer.kernels.factors import factors_of_features
+from mercer.kernels.counts import Counted, Counts, Remembered, factors_of_features, tally
 from mercer.kernels.pairs import Pairs
+from mercer.kernels.point_pairs import hashable, listed
 from mercer.kernels.vectors import broadcast_y
 
 MISSING = ("error", "level")

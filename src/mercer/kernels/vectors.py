@@ -25,7 +25,7 @@ from mercer.check import (
 from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
-from mercer.kernels.factors import factors_of_features
+from mercer.kernels.counts import factors_of_features
 from mercer.kernels.features import join, monomials
 from mercer.kernels.pairs import (
     INNER,

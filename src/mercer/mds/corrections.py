@@ -7,8 +7,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.engines.lapack import eigenpairs, run_interruptibly
 from mercer.kernels.definite import ASYMMETRY
-from mercer.kernels.distance_transforms import largest_euclidean_power
-from mercer.kernels.geometry import across, centre_of, centred, euclidean
+from mercer.kernels.geometry import across, centre_of, centred, euclidean, largest_euclidean_power
 
 CORRECTIONS = ("lingoes", "cailliez", "power")
 """The corrections that change distances; clipping only changes eigenvalues."""

@@ -22,8 +22,8 @@ import numpy as np
 from mercer.check import Array
 from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
-from mercer.kernels.aligned import AlignedEdges
 from mercer.kernels.base import Kernel
+from mercer.kernels.nodes import AlignedEdges
 from mercer.kernels.vectors import Linear
 from mercer.networks.inference import as_graph
 

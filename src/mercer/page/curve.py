@@ -13,13 +13,13 @@ import numpy as np
 from mercer.check import Array
 from mercer.errors import MercerError
 from mercer.gp import GaussianProcess, SampledOptimum
-from mercer.kernels.tree import parameters
+from mercer.kernels.base import parameters
 from mercer.page.sections import Picture, Section
 from mercer.page.text import count_of, percent, short
 from mercer.pictures.curves import against_observed, curves, penalty_path, residuals, thinned
 from mercer.pictures.surfaces import contours
+from mercer.regression.criterion_path import penalty_path as path_of
 from mercer.regression.kernel import KernelRegression
-from mercer.regression.path import penalty_path as path_of
 from mercer.regression.spline import SmoothingSpline, leave_one_out
 from mercer.settings import CONFIDENCE
 from mercer.solve import DIRECT

@@ -11,9 +11,8 @@ from mercer.analysis import Analysis
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, parameters
 from mercer.kernels.tables import columns_read
-from mercer.kernels.tree import parameters
 from mercer.kernels.written import snake
 from mercer.page.subject import Subject
 from mercer.page.text import clean, count_of, listing, percent, short

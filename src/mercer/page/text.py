@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.reading.wording import LONGEST as LONGEST
-from mercer.reading.wording import clean as clean
-from mercer.reading.wording import listing as listing
-from mercer.reading.wording import percent as percent
-from mercer.reading.wording import short as short
+from mercer.reading.links import LONGEST as LONGEST
+from mercer.reading.links import clean as clean
+from mercer.reading.links import listing as listing
+from mercer.reading.links import percent as percent
+from mercer.reading.links import short as short
 
 SINGLE = (1e-30, 1e30)
 """Moduli that single precision holds with all its digits."""

@@ -18,8 +18,8 @@ from mercer.points import readings
 from mercer.preimages import PreImages, preimage
 from mercer.progress import Progress
 from mercer.reading import Individuals
+from mercer.reading.links import clean, listing, percent, short
 from mercer.reading.values import correlations
-from mercer.reading.wording import clean, listing, percent, short
 from mercer.settings import first_axes
 from mercer.spelling import spelled
 

@@ -27,10 +27,9 @@ from mercer.estimator import (
     weights_of,
 )
 from mercer.gram import Centred, Gram, columns
-from mercer.kernels.base import Kernel, Kind
+from mercer.kernels.base import Kernel, Kind, parameters
 from mercer.kernels.corrections import CORRECTIONS, correct_similarities
 from mercer.kernels.functions import Precomputed
-from mercer.kernels.tree import parameters
 from mercer.kernels.vectors import Linear
 from mercer.pca.inverse import Invertible
 from mercer.pca.placed import place_of, placed

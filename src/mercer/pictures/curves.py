@@ -164,7 +164,7 @@ def penalty_path(
 
     ``path`` is what `mercer.regression.penalty_path` returns.
 
-    >>> from mercer.regression.path import PenaltyPath
+    >>> from mercer.regression.criterion_path import PenaltyPath
     >>> at = np.array([0.1, 1.0, 10.0])
     >>> path = PenaltyPath("gcv", at, np.array([2.0, 1.0, 3.0]), np.array([5.0, 3.0, 2.0]))
     >>> [panel.y.title for panel in penalty_path.describe(path, chosen=1.0).panels]

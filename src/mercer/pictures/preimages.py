@@ -25,7 +25,7 @@ from mercer.pictures.scene import (
     spanned,
 )
 from mercer.pictures.shares import as_shares
-from mercer.reading.wording import percent, short
+from mercer.reading.links import percent, short
 
 MOST = 12
 """Variables of each axis that are drawn, those that change most."""

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import INNER, Aligned, Scale
-from mercer.kernels.squares import squared_distances
+from mercer.kernels.point_pairs import squared_distances
 from mercer.preimages.feature_targets import CANCELLED, Targets
 
 DOUBLINGS, BISECTIONS = 80, 60

@@ -19,10 +19,9 @@ from mercer.kernels.tables import columns_read
 from mercer.multiplicity import CORRECTIONS, by_permutation, corrected
 from mercer.points import Rows
 from mercer.progress import Progress, followed
-from mercer.reading.links import AxesDescription, AxisDescription, Link, notes_on
+from mercer.reading.links import AxesDescription, AxisDescription, Link, called, listing, notes_on
 from mercer.reading.scores import Scores, Space
 from mercer.reading.values import Categories
-from mercer.reading.wording import called, listing
 from mercer.resampling import Resampling
 from mercer.settings import LEVEL, RandomState, first_axes, level_of
 from mercer.spelling import spelled

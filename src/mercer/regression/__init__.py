@@ -1,6 +1,6 @@
 """Learning in a space of functions: smoothing splines and regression with any kernel and loss."""
 
+from mercer.regression.criterion_path import PenaltyPath as PenaltyPath
+from mercer.regression.criterion_path import penalty_path as penalty_path
 from mercer.regression.kernel import KernelRegression as KernelRegression
-from mercer.regression.path import PenaltyPath as PenaltyPath
-from mercer.regression.path import penalty_path as penalty_path
 from mercer.regression.spline import SmoothingSpline as SmoothingSpline

@@ -6,14 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.optimize import linprog
 from scipy.special import expit
 
 from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.regression.losses import Loss
+from mercer.regression.loss_functions import Loss
+from mercer.regression.observations import Data
 from mercer.regression.rounding import infeasibility, rounding
 from mercer.solve import Saddle, SaddleSolution
+from mercer.solve.steps import Reflections
 
 STEPS = 100
 """More Newton steps than any problem took; an interior point method takes some twenty."""
@@ -54,7 +57,7 @@ LOST = 1.0
 
 
 @dataclass(frozen=True)
-class Optimum:
+class ConvexOptimum:
     """Weights with the objective they attain, and how far any function can be below it.
 
     ``gap`` is that of duality as it was computed, ``rounding`` what rounding can have done to both
@@ -93,7 +96,9 @@ class Problem:
     loss: Loss
     tol: float
 
-    def optimum(self, alpha: Array, eta: Array, steps: int, image: Array | None = None) -> Optimum:
+    def optimum(
+        self, alpha: Array, eta: Array, steps: int, image: Array | None = None
+    ) -> ConvexOptimum:
         r"""Return the weights with their duality gap, given Kα if it is known.
 
         .. math:: \sum_i p_i (\ell(y_i, f_i) + \ell^*(y_i, s_i)) + 2\gamma\, \alpha^\top K \alpha
@@ -113,15 +118,15 @@ class Problem:
         of_zero = float(self.p @ self.loss.value(self.y, 0.0 * self.y))
         scale = max(objective, TRIVIAL * of_zero)
         unknown = rounding(self, alpha, eta, image, objective)
-        return Optimum(alpha, eta, objective, gap, self.tol * scale, steps, unknown, scale)
+        return ConvexOptimum(alpha, eta, objective, gap, self.tol * scale, steps, unknown, scale)
 
 
-def minimise(problem: Problem) -> Optimum:
+def minimise(problem: Problem) -> ConvexOptimum:
     """Return the minimiser, by Newton's method for logistic loss and an interior point else."""
     return _newton(problem) if problem.loss.name == "logistic" else _interior_point(problem)
 
 
-def _newton(problem: Problem) -> Optimum:
+def _newton(problem: Problem) -> ConvexOptimum:
     r"""Minimise the logistic loss by Newton's method with halved steps.
 
     With q and W the first and second derivatives of the loss at f, a step goes to the solution of
@@ -188,7 +193,7 @@ def _refuse_separable(Q: Array, y: Array) -> None:
         )
 
 
-def _interior_point(problem: Problem) -> Optimum:
+def _interior_point(problem: Problem) -> ConvexOptimum:
     r"""Solve the dual, a quadratic programme with a box, by Mehrotra's method.
 
     .. math:: \min_\alpha\; \tfrac{1}{2} \alpha^\top (K + C) \alpha - y^\top \alpha,
@@ -298,3 +303,47 @@ def _longest(slacks: tuple[Array, Array, Array, Array], change: Direction) -> fl
         if np.any(falling):
             longest = min(longest, float(np.min(-now[falling] / delta[falling])))
     return longest
+
+
+def optima_of(
+    saddle: Saddle, data: Data, penalty: float, loss: Loss, tol: float
+) -> list[ConvexOptimum]:
+    """Return the minimiser for each output.
+
+    >>> from mercer import Gram, Linear
+    >>> from mercer.regression.loss_functions import loss_named
+    >>> data = Data(np.array([[1.0], [2.0]]), np.array([[1.0], [2.0]]), np.ones(2))
+    >>> saddle = Saddle(Gram(Linear(), data.points), np.zeros((2, 0)))
+    >>> (found,) = optima_of(saddle, data, 2.5, loss_named("squared"), 1e-8)
+    >>> round(float(found.weights @ data.points[:, 0]), 6), round(found.objective, 6)
+    (0.5, 1.25)
+    """
+    outputs = range(data.y.shape[1])
+    problems = [Problem(saddle, data.y[:, j], data.p, penalty, loss, tol) for j in outputs]
+    if loss.name != "squared":
+        return [minimise(problem) for problem in problems]
+    if penalty == np.inf:
+        return _without_kernel(saddle.Q, data)
+    answer = saddle.solve(np.sqrt(data.p), penalty, data.y)
+    columns = (answer.weights.T, answer.null_weights.T, answer.images.T)
+    return [
+        problem.optimum(alpha, eta, answer.iterations, image)
+        for problem, alpha, eta, image in zip(problems, *columns, strict=True)
+    ]
+
+
+def _without_kernel(Q: Array, data: Data) -> list[ConvexOptimum]:
+    """Return the weighted least squares of the null space alone."""
+    s = np.sqrt(data.p)[:, None]
+    eta = _least_squares(s * Q, s * data.y)
+    values = data.p @ (data.y - Q @ eta) ** 2
+    zero = np.zeros(len(data))
+    return [ConvexOptimum(zero, eta[:, j], float(v), 0.0, 0.0, 0) for j, v in enumerate(values)]
+
+
+def _least_squares(Q: Array, y: Array) -> Array:
+    if Q.shape[1] == 0:
+        return np.zeros((0, y.shape[1]))
+    reflections = Reflections(Q)
+    top = reflections.forth(y)[: reflections.count]
+    return np.asarray(solve_triangular(reflections.triangle, top))

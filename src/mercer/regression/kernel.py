@@ -22,14 +22,11 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.null_space import Functions, Origin
 from mercer.progress import Progress
-from mercer.regression.bands import band
-from mercer.regression.choice import chosen
-from mercer.regression.convex import Optimum
-from mercer.regression.data import Data, refuse_light
-from mercer.regression.landmarks import spanned
-from mercer.regression.losses import Loss, check_labels, loss_named, natural, probability
-from mercer.regression.optima import optima_of
-from mercer.regression.spectral import Decomposition, decomposition
+from mercer.regression.convex import ConvexOptimum, optima_of
+from mercer.regression.loss_functions import Loss, check_labels, loss_named, natural, probability
+from mercer.regression.observations import Data, band, refuse_light
+from mercer.regression.penalty_choice import chosen
+from mercer.regression.squared_loss import Decomposition, decomposition, spanned
 from mercer.rkhs.functions import Function
 from mercer.settings import CONFIDENCE
 from mercer.solve import DIRECT, Explained, Saddle
@@ -299,7 +296,7 @@ class KernelRegression(RegressorMixin, KernelModel):
             total += float(data.p[test] @ loss.value(held_out.y, values).sum(axis=1))
         return total
 
-    def _keep(self, optima: list[Optimum], loss: Loss) -> None:
+    def _keep(self, optima: list[ConvexOptimum], loss: Loss) -> None:
         self._keep_weights(
             np.column_stack([o.weights for o in optima]),
             np.column_stack([o.null_weights for o in optima]),
@@ -332,7 +329,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         self.dual_coef_ = alpha[:, 0] if self._is_flat else alpha
         self.null_weights_ = outside[:, 0] if self._is_flat else outside
 
-    def _squares(self, optima: list[Optimum]) -> Array:
+    def _squares(self, optima: list[ConvexOptimum]) -> Array:
         """Return Σ p (y - g)² of each output."""
         if self.penalty_ == np.inf:
             return np.array([o.objective for o in optima])

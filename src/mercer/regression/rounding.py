@@ -19,7 +19,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.kernels.bounds import gamma
-from mercer.regression.losses import Loss
+from mercer.regression.loss_functions import Loss
 from mercer.solve import Saddle
 
 UNIT = float(np.finfo(float).eps) / 2
@@ -69,7 +69,7 @@ def rounding(of: Penalised, alpha: Array, eta: Array, image: Array, objective: f
 def of_loss(loss: Loss, y: Array, f: Array, error: Array) -> Array:
     """Bound the error of a loss from that of the prediction, and of its own evaluation.
 
-    >>> from mercer.regression.losses import loss_named
+    >>> from mercer.regression.loss_functions import loss_named
     >>> one = np.ones(1)
     >>> bool(of_loss(loss_named("absolute"), one, 0.0 * one, 1e-9 * one)[0] < 1.001e-9)
     True
@@ -116,7 +116,7 @@ def infeasibility(of: Penalised, alpha: Array, eta: Array, objective: float) -> 
 def _distance(loss: Loss, objective: float) -> float:
     """Bound the mean distance from targets of a function of some mean loss.
 
-    >>> from mercer.regression.losses import loss_named
+    >>> from mercer.regression.loss_functions import loss_named
     >>> [_distance(loss_named(name), 4.0) for name in ("squared", "absolute", "huber")]
     [2.0, 4.0, 5.0]
     """

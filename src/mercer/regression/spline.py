@@ -14,11 +14,9 @@ from mercer.check import Array, in_dtype_of, number, refuse_non_finite, shares_o
 from mercer.display import warn
 from mercer.errors import InvalidInput, InvalidParameter, NearlyInterpolating
 from mercer.estimator import Model, numbers_of
-from mercer.regression.bands import band
-from mercer.regression.choice import chosen
-from mercer.regression.curve import Curve, curve
-from mercer.regression.data import refuse_light
-from mercer.regression.places import LIGHTEST, Places, pooled
+from mercer.regression.observations import band, refuse_light
+from mercer.regression.penalty_choice import chosen
+from mercer.regression.spline_curve import LIGHTEST, Curve, Places, curve, pooled
 from mercer.settings import CONFIDENCE
 from mercer.spelling import spelled
 from mercer.targets import check_size, read_numbers

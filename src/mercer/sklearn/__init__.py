@@ -4,12 +4,12 @@ Each class inherits from the one it replaces, whose parameters, attributes, meth
 has; its docstring says what differs.
 """
 
-from mercer.sklearn.features import Nystroem as Nystroem
-from mercer.sklearn.features import RBFSampler as RBFSampler
-from mercer.sklearn.mds import MDS as MDS
-from mercer.sklearn.pca import KernelPCA as KernelPCA
-from mercer.sklearn.process import GaussianProcessRegressor as GaussianProcessRegressor
-from mercer.sklearn.ridge import KernelRidge as KernelRidge
+from mercer.sklearn.embeddings import MDS as MDS
+from mercer.sklearn.embeddings import KernelPCA as KernelPCA
+from mercer.sklearn.embeddings import Nystroem as Nystroem
+from mercer.sklearn.embeddings import RBFSampler as RBFSampler
+from mercer.sklearn.regressors import GaussianProcessRegressor as GaussianProcessRegressor
+from mercer.sklearn.regressors import KernelRidge as KernelRidge
 from mercer.sklearn.svm import SVC as SVC
 from mercer.sklearn.svm import SVR as SVR
 from mercer.sklearn.svm import OneClassSVM as OneClassSVM

@@ -12,8 +12,8 @@ from mercer.check import Array
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.progress import Progress, followed
+from mercer.reading.links import clean, short
 from mercer.reading.procrustes import matched
-from mercer.reading.wording import clean, short
 from mercer.settings import first_axes
 from mercer.spelling import spelled
 from mercer.stability.replicates import source_of

@@ -13,9 +13,9 @@ from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import require_fit
-from mercer.regression.curve import Curve
 from mercer.regression.kernel import KernelRegression
 from mercer.regression.spline import CRITERIA, SmoothingSpline, limits_of
+from mercer.regression.spline_curve import Curve
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,8 +1,9 @@
-"""Observations: points of any kind, or a precomputed matrix, with targets and weights."""
+"""Observations: points of any kind with targets and weights, and intervals around fitted values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.points import take
+from mercer.settings import confidence_of
 
 LIGHTEST = 1e-16
 """Observations of less than this share of the largest weight are lost in losses with corners."""
@@ -90,3 +92,18 @@ def refuse_light(weights: Array, who: str, share: float = LIGHTEST) -> None:
             f"the weight {weights[row]:g} at row {row} is below {share:g} of the largest, "
             f"which {who} cannot tell from 0: give 0"
         )
+
+
+def band(
+    values: Array, deviation: Array, noise_variance: float | Array, confidence: float
+) -> tuple[Array, Array]:
+    """Return the ends of central intervals of a confidence, for a function or with noise on top.
+
+    >>> lower, upper = band(np.zeros(1), np.array([0.6]), 0.64, 0.95)
+    >>> round(float(upper[0]), 3)
+    1.96
+    """
+    half = NormalDist().inv_cdf(0.5 + 0.5 * confidence_of(confidence)) * np.sqrt(
+        deviation**2 + noise_variance
+    )
+    return values - half, values + half
