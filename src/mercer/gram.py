@@ -344,7 +344,7 @@ class Centred(CentredSource[Gram]):
     """
 
     facts: ClassVar[Mapping[str, str]] = {
-        "gram": "the matrix that is centred",
+        "base": "the matrix that is centred",
         "shape": "of the matrix, of which only tiles exist",
         "weights": "of the points, which sum to 1",
     }
