@@ -570,7 +570,7 @@ def test_the_checks_fail_where_sums_are_divided_by_one_less(
     monkeypatch: pytest.MonkeyPatch, model: Any
 ) -> None:
     assert_inertia_is_the_variance(model)
-    for place in ("mercer.pca.linear", "mercer.pca.kernel", "mercer.gram"):
+    for place in ("mercer.pca.linear", "mercer.pca.kernel", "mercer.operators"):
         monkeypatch.setattr(f"{place}.shares_of", divided_by_one_less)
     with pytest.raises(AssertionError):
         assert_inertia_is_the_variance(model)
