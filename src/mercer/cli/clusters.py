@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mercer.cli.parser import Misused
 from mercer.cli.study import Study, records
 from mercer.cli.tables import percent
-from mercer.clusters import Clusters, cluster
 from mercer.data.table import Role, Table
 from mercer.progress import Line
 from mercer.reading.scores import Scores
+
+if TYPE_CHECKING:
+    from mercer.clusters import Clusters
 
 AXES = 5
 """Axes on which individuals are near each other, the first ones."""
@@ -48,6 +50,8 @@ class ClusterStudy(Study[Described]):
             raise Misused(f"--clusters must be a whole number >= 1, found {args.clusters}")
 
     def answer(self, args: Namespace, model: Any, progress: Line) -> Described:
+        from mercer.clusters import cluster  # only now: scikit-learn's k-means takes a second
+
         kept = Scores.of(model).coordinates.shape[1]
         axes = min(AXES, kept) or None
         found = cluster(model, args.clusters or None, axes=axes, random_state=args.seed)
