@@ -10,6 +10,7 @@ from mercer.certificate import (
     NOT_HIDDEN,
     Complement,
     NormProbe,
+    _largest_root,
     certify,
     frobenius_complement,
     trace_complement,
@@ -119,6 +120,18 @@ def test_the_polynomial_of_the_probes_beats_their_power(monkeypatch: pytest.Monk
             probe.advance(scales[:, None] * probe.vectors)
         found[polynomials] = probe.largest()
     assert 1.0 <= found[8] < 0.7 * found[0]
+
+
+def test_a_bound_by_a_root_is_never_below_it_where_roots_lie_close_together() -> None:
+    """Of two roots nearly alike `numpy.roots` is wrong by the square root of rounding."""
+    rng, below = np.random.default_rng(0), 0
+    for _ in range(200):
+        roots = 1.0 + 1e-8 * rng.standard_normal(2)
+        coefficients = np.poly(roots)[::-1].copy()
+        found = _largest_root(np.append(0.0, coefficients[1:]), np.zeros(2), -coefficients[0])
+        assert roots.max() <= found < 1.001
+        below += (1.0 + 1e-9) * np.roots(coefficients[::-1]).real.max() < roots.max()
+    assert below > 0  # so that the proof has something to do
 
 
 def test_only_the_largest_eigenvalue_of_the_rest_counts_not_the_smallest() -> None:

@@ -354,7 +354,7 @@ POLYNOMIALS = 8
 """Polynomials that are tried, each chosen by the bound of the one before."""
 
 WIDENED = 1.0 + 1e-9
-"""What the rounding of norms and roots is less than."""
+"""What the rounding of norms is less than, and the least by which roots are widened."""
 
 
 NOT_HIDDEN = "rounding in single precision hides nothing from random probes"
@@ -538,4 +538,27 @@ def _largest_root(c: Array, noise: Array, left: float) -> float:
     polynomial = c.copy()
     polynomial[:-1] -= noise
     polynomial[0] -= left
-    return WIDENED * max(float(np.roots(polynomial[::-1]).real.max()), 0.0)
+    root, widening = max(float(np.roots(polynomial[::-1]).real.max()), 0.0), WIDENED - 1.0
+    while not _is_increasing_from(polynomial, root * (1.0 + widening)):
+        root, widening = max(root, float(np.finfo(float).eps)), 2.0 * widening
+    return root * (1.0 + widening)
+
+
+def _is_increasing_from(polynomial: Array, x: float) -> bool:
+    """Whether no root lies above x, proved by Taylor's coefficients at x, none of them negative.
+
+    They are positive wherever x is above the real parts of all roots; what `numpy.roots` says of
+    roots that lie close together is not sure.
+
+    >>> _is_increasing_from(np.array([-1.0, 0.0, 1.0]), 1.1)
+    True
+    >>> _is_increasing_from(np.array([-1.0, 0.0, 1.0]), 0.9)
+    False
+    """
+    taylor, sizes = polynomial.copy(), np.abs(polynomial)
+    for first in range(len(taylor) - 1):
+        for j in range(len(taylor) - 2, first - 1, -1):
+            taylor[j] += x * taylor[j + 1]
+            sizes[j] += x * sizes[j + 1]
+    rounding = 4.0 * len(taylor) * float(np.finfo(float).eps) * sizes
+    return bool(np.all(taylor >= rounding))

@@ -87,8 +87,9 @@ MOST_BARS = 12
 
 
 def makers(subject: Subject) -> Elements | None:
-    """Return the elements that the axes are made of, where they contribute to them."""
-    return next((e for e in subject.elements if "contrib" in e.measures), None)
+    """Return the elements that make most of the first axis: variables, categories or columns."""
+    made = [e for e in subject.elements if "contrib" in e.measures]
+    return max(made, key=lambda e: float(np.nansum(e.measures["contrib"][:, 0])), default=None)
 
 
 def rows_to_show(subject: Subject, most: int) -> Array:

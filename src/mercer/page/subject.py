@@ -181,7 +181,7 @@ def subject_of(model: Any, table: Any = None, supplementary: Any = None) -> Subj
     return Subject(
         model=model,
         table=data,
-        names=names or tuple(map(str, range(len(coordinates)))),
+        names=names or tuple(map(str, range(1, len(coordinates) + 1))),
         has_names=names is not None,
         passive=None if supplementary is None else _passive_of(model, supplementary),
         **found,
@@ -190,7 +190,7 @@ def subject_of(model: Any, table: Any = None, supplementary: Any = None) -> Subj
 
 def _passive_of(model: Any, supplementary: Any) -> Passive:
     table = supplementary if isinstance(supplementary, Table) else read(supplementary, "table")
-    names = table.row_names or tuple(f"sup {i}" for i in range(len(table)))
+    names = table.row_names or tuple(f"sup {i}" for i in range(1, len(table) + 1))
     reads_rows = getattr(getattr(model, "kernel_", None), "reads_rows", False)
     points = table if reads_rows else table.matrix()
     if not hasattr(model, "supplementary"):
