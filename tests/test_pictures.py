@@ -472,3 +472,13 @@ def test_a_described_picture_is_seen_and_named() -> None:
     two = pictures.sheet(panel, panel, title="Two")
     assert repr(two) == "<Sheet: Two>"
     assert two._repr_png_() is not None
+
+
+@pytest.mark.parametrize(
+    ("picture", "said"),
+    [("variables", "knows distances and no variables"), ("scree", "have no inertias")],
+)
+def test_what_a_map_of_distances_has_not_is_said(picture: str, said: str) -> None:
+    model = mc.StressMDS(2, n_starts=1, random_state=0).fit(datasets.us_cities().values)
+    with pytest.raises(mc.errors.InvalidInput, match=said):
+        getattr(mc.pictures, picture)(model)

@@ -15,7 +15,7 @@ from mercer.pictures.drawing import Drawing
 from mercer.pictures.elements import Elements, elements_of, of_variables
 from mercer.pictures.ellipses import Kind
 from mercer.pictures.limits import LIMITS
-from mercer.pictures.models import is_model, shares_of_model
+from mercer.pictures.models import is_model, shares_of_model, variables_of_model
 from mercer.pictures.planes import Plane, as_individuals, individuals, linked
 from mercer.pictures.scene import (
     Arrows,
@@ -127,7 +127,7 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
     """
     if is_model(values):
         spectrum = shares_of_model(values) if spectrum is None else spectrum
-        values = values.variables_
+        values = variables_of_model(values)
     count = values.correlations.shape[1]
     axes = chosen(axes, count, how_many=1 if np.size(axes) == 1 else 2)
     shares = as_shares(spectrum)

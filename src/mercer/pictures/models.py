@@ -44,6 +44,16 @@ def inertias_of_model(model: Any) -> tuple[Array, float | None]:
     return model.eigenvalues_, None
 
 
+def variables_of_model(model: Any) -> Any:
+    """Return the variables on a model's axes, or say what has none."""
+    if not hasattr(type(model), "variables_"):
+        raise InvalidInput(
+            f"{type(model).__name__} knows distances and no variables, which a circle of "
+            "correlations shows: mercer.fit_variables fits them to its map"
+        )
+    return model.variables_
+
+
 def first_picture(model: Any, **options: Any) -> Any:
     """Draw the individuals of a model with axes, or the curve of one that predicts from a number.
 

@@ -83,8 +83,8 @@ def scree(  # noqa: PLR0913  (what to show is an argument each, none of which im
     (array([2., 1.]), ('50.0 %', '25.0 %'))
     """
     if is_model(inertias):
-        clusters = clusters or inertias.spectrum_.clusters
-        inertias, total = inertias_of_model(inertias)
+        model, (inertias, total) = inertias, inertias_of_model(inertias)
+        clusters = clusters or model.spectrum_.clusters
     values = _values(inertias, "inertias")
     shares = shares_of(values, total)
     shown = values[: whole(most, "most", least=1)]
