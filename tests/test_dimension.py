@@ -664,7 +664,11 @@ def test_a_rule_that_the_data_do_not_allow_says_so_among_all() -> None:
 @pytest.mark.parametrize(
     ("model", "options", "message"),
     [
-        (Columns(X), {"rule": "elbow"}, "rule must be one of inertia, kaiser, scree, horn or all"),
+        (
+            Columns(X),
+            {"rule": "elbow"},
+            "horn, cross-validation or all, found 'elbow'",
+        ),
         (Columns(X), {"share": 1.5}, r"share must be a number in \(0, 1\]"),
         (Columns(X), {"share": 0}, "share"),
         (mc.KernelPCA(2), {}, "pass a fitted PCA or KernelPCA"),

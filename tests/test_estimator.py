@@ -573,7 +573,7 @@ def test_a_model_computes_on_the_engine_it_is_given(name: str) -> None:
         with pytest.raises(mc.errors.InvalidParameter, match="to the engine"):
             _computing()[name]({"engine": engine, **wrong}, {})
     with pytest.raises(mc.errors.InvalidParameter, match="engine must be"):
-        _computing()[name]({"engine": "gpu"}, {})
+        _computing()[name]({"engine": "tpu"}, {})
 
 
 @pytest.mark.parametrize("name", sorted(_computing()))

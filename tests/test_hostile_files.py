@@ -302,7 +302,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], str]] = {
     "layer": ({"layer": 5}, "layer must be a text"),
     "supplementary": ({"supplementary": 5}, "supplementary must be a word or a sequence"),
     "missing": ({"missing": []}, "missing must be one of"),
-    "an unknown one": ({"sep": ","}, "read has no option 'sep'; it has \"delimiter\""),
+    "an unknown one": ({"sep": ","}, "read has no option 'sep'; it has delimiter"),
     "what": ({"what": ["table"]}, "what must be one of"),
 }
 

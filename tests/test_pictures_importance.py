@@ -93,7 +93,7 @@ def test_the_command_line_tells_importances(capsys: pytest.CaptureFixture[str]) 
     data = str(FOLDER / "iris.csv")
     assert main(["fit", data, "--method", "pca", "--importance", "19", "--json"]) == 0
     value = json.loads(capsys.readouterr().out)["importance"]
-    model = mc.PCA().fit(mc.datasets.iris())
+    model = mc.PCA(standardize=True).fit(mc.datasets.iris())
     expected = mc.permutation_importance(model, permutations=19, random_state=0)
     assert value["permutations"] == 19
     names = [row["variable"] for row in value["variables"]]

@@ -121,7 +121,7 @@ def test_products_of_parts_are_positive_definite(seed: int, weights: tuple[float
 )
 def test_a_missing_part_is_named(points: Points, missing: int) -> None:
     for kernel in (tensor_sum(*PARTS), tensor_product(*PARTS)):
-        with pytest.raises(InvalidInput, match=rf"part {missing} is missing; .*mercer\.Paired"):
+        with pytest.raises(InvalidInput, match=rf"part {missing} is missing; .*data\.Paired"):
             kernel(points)
         with pytest.raises(InvalidInput, match=f"part {missing} is missing"):
             kernel.resolve(points)

@@ -15,6 +15,20 @@ from typing import Any, NamedTuple, NoReturn
 
 from mercer.check import number
 from mercer.errors import InvalidParameter, WrittenFormError
+from mercer.kernels import (  # noqa: F401  (so that all kernels are known by name)
+    abundances,
+    alignments,
+    functions,
+    graphs,
+    groups,
+    nodes,
+    series,
+    sets,
+    spectral,
+    splines,
+    strings,
+    variables,
+)
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
 from mercer.kernels.radial import Gaussian
