@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import mercer
+import mercer as mc
 from mercer.analysis import analyse, propose
 from mercer.analysis.evidence import correlation_ratios
 from mercer.check import Array
@@ -349,3 +350,38 @@ def test_clusters_are_told_described_and_data(told: Any, tmp_path: Path) -> None
     page = tmp_path / "p.html"
     assert told("report", file, "--clusters", 3, "--out", page, "--permutations", 0)[0] == 0
     assert "Which groups are there?" in page.read_text()
+
+
+def test_units_in_names_do_not_make_identifiers() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {
+            "height (cm)": rng.permutation(200)[:30].astype(float),
+            "weight (g)": rng.permutation(2000)[:30],
+            "share %": rng.normal(size=30),
+        }
+    )
+    assert mc.analyse(table, random_state=0).active == ("height (cm)", "weight (g)", "share %")
+
+
+def test_missing_numbers_are_treated_as_the_message_says() -> None:
+    x = np.random.default_rng(0).normal(size=(30, 3))
+    x[2, 1] = np.nan
+    with pytest.raises(mc.errors.InvalidInput, match="missing='drop' leaves out 1 of 30 rows"):
+        mc.analyse(x)
+    assert len(mc.analyse(x, missing="drop", random_state=0).model.individuals_.coordinates) == 29
+    assert mc.analyse(mc.data.impute(x, 1), random_state=0).analysis == "pca"
+
+
+def test_the_analysis_of_factors_leaves_numbers_beside_them() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({f"q{j}": rng.choice(list("abc"), 50) for j in range(3)})
+    table["z"] = rng.normal(size=50)
+    found = mc.analyse(table, method="mca", random_state=0)
+    assert (found.analysis, found.active) == ("mca", ("q0", "q1", "q2"))
+
+
+def test_a_table_without_spread_is_no_fault_of_a_bandwidth() -> None:
+    with pytest.warns(mc.errors.ReadingWarning):
+        found = mc.analyse(pd.DataFrame({"a": [1.0] * 10, "b": [2.0] * 10}), random_state=0)
+    assert found.curved is None

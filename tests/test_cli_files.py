@@ -150,6 +150,7 @@ def test_sheets_sequences_and_samples_are_taken_with_one_flag_or_none(
     assert "string_spectrum(length=3).normalised(); --kernel names another" in answer.err
     assert [line.split(",")[0] for line in answer.out.splitlines()[1:]] == ["a", "b", "c", "d"]
     assert run("project", model, proteins).code == 0
+    assert run(proteins, "--out", tmp_path / "seqs.html").code == 0
     genes = tmp_path / "genes.csv"
     genes.write_text("gene,s1,s2,s3\nA,1,2,4\nB,3,1,0\n")
     assert run("fit", genes, "--transpose", "--json").value["individuals"] == 3

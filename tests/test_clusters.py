@@ -348,3 +348,12 @@ def test_methods_that_a_model_cannot_have_are_refused_by_name() -> None:
         mc.cluster(mc.PCA(2).fit(x), 2, method="dbscan")
     with pytest.raises(InvalidInput, match="similarities that sum to"):
         mc.cluster(mc.KernelPCA(1, kernel=mc.Linear()).fit(x), 2, method="spectral")
+
+
+def test_a_category_that_is_a_class_has_a_finite_test() -> None:
+    """The tail of the hypergeometric law underflows from about a thousand individuals on."""
+    rng, h = np.random.default_rng(0), np.repeat(["a", "b"], 1200)
+    x = np.r_[rng.normal(size=(1200, 2)), 20.0 + rng.normal(size=(1200, 2))]
+    v = mc.cluster(mc.PCA(2).fit(x), 2, random_state=0).describe({"h": h})["v_test"]
+    assert np.all(np.isfinite(v))
+    assert np.min(np.abs(v)) > 50

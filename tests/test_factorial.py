@@ -572,3 +572,21 @@ def test_a_table_is_supplementary_by_its_numbers_and_its_factors() -> None:
     assert passive.variables.names == tuple(n for n in irises.names if n != "Species")
     assert passive.categories.levels == ("setosa", "versicolor", "virginica")
     assert set(passive.categories.variables_of) == {"Species"}
+
+
+def _kaisers_mean(model: Any) -> float:
+    choice: Any = mc.choose_dimension(model, "kaiser")
+    return float(choice.mean)
+
+
+def test_kaisers_mean_is_over_the_axes_that_can_be() -> None:
+    """It was over the individuals less one, which kept nearly all."""
+    rng = np.random.default_rng(0)
+    answers = {f"q{j}": rng.choice(list("abc"), 50).tolist() for j in range(3)}
+    model = mc.MCA().fit(answers)
+    assert model.feature_rank == 6
+    assert _kaisers_mean(model) == pytest.approx(1 / 3)
+    mixed = mc.FAMD().fit({**answers, "z": rng.normal(size=50)})
+    assert _kaisers_mean(mixed) == pytest.approx(1.0)
+    counts = mc.CA().fit(rng.integers(1, 30, (5, 4)))
+    assert _kaisers_mean(counts) == pytest.approx(counts.inertia_ / 3)

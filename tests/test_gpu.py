@@ -139,17 +139,18 @@ def test_products_stay_in_single_precision_whatever_the_program_asked_for(
     made, seen = engine._tile, list[str]()
 
     def tile(tiles: Tiles, block: Block) -> Any:
-        seen.append(torch.get_float32_matmul_precision())
+        seen.append(torch.backends.cuda.matmul.fp32_precision)
         return made(tiles, block)
 
     monkeypatch.setattr(engine, "_tile", tile)
-    torch.set_float32_matmul_precision("medium")
+    before = torch.backends.cuda.matmul.fp32_precision
+    torch.backends.cuda.matmul.fp32_precision = "tf32"
     try:
         mc.Gram(mc.Gaussian(1.0), X, engine=engine).product(V, single=True)
-        assert torch.get_float32_matmul_precision() == "medium"
+        assert torch.backends.cuda.matmul.fp32_precision == "tf32"
     finally:
-        torch.set_float32_matmul_precision("highest")
-    assert set(seen) == {"highest"}
+        torch.backends.cuda.matmul.fp32_precision = before
+    assert set(seen) == {"ieee"}
 
 
 def test_long_sums_are_cut(engine: Gpu) -> None:

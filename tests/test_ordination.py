@@ -166,9 +166,11 @@ def test_weights_count_individuals_and_zero_leaves_them_out(make: Any) -> None:
     found = mc.permanova(model, groups, random_state=0, permutations=99)
     np.testing.assert_allclose(found.r2, expected.r2, rtol=1e-9)
     assert found.individuals == int(np.sum(s > 0))
-    spread = mc.dispersion(model, groups, permutations=0)
+    spread = mc.dispersion(model, groups, permutations=0, adjusted=False)
     np.testing.assert_allclose(
-        spread.means, mc.dispersion(x[once], groups[once], permutations=0).means, rtol=1e-9
+        spread.means,
+        mc.dispersion(x[once], groups[once], permutations=0, adjusted=False).means,
+        rtol=1e-9,
     ) if make is mc.PCA else None
     assert spread.rows.tolist() == np.flatnonzero(s).tolist()
 
@@ -324,7 +326,7 @@ def test_individuals_that_cannot_be_read_are_refused() -> None:
 
 
 def test_the_spread_of_the_dune_meadows_is_that_of_vegan() -> None:
-    found = mc.dispersion(SITES, MANAGEMENT, random_state=0)
+    found = mc.dispersion(SITES, MANAGEMENT, random_state=0, adjusted=False)
     expected = DUNE["result"]
     near(found.distances, expected["distances_to_centroid"])
     near(found.f, expected["dispersion_F"])
@@ -336,14 +338,14 @@ def test_the_spread_of_the_dune_meadows_is_that_of_vegan() -> None:
 @given(SEEDS)
 def test_distances_are_to_the_means_of_groups_and_the_test_is_levene_s(seed: int) -> None:
     x, groups, _ = sample(seed, p=1)
-    found = mc.dispersion(x, groups, permutations=0)
+    found = mc.dispersion(x, groups, permutations=0, adjusted=False)
     parts = [x[groups == g, 0] for g in range(3)]
     expected = np.empty(len(x))
     for g, part in enumerate(parts):
         expected[groups == g] = np.abs(part - part.mean())
     np.testing.assert_allclose(found.distances, expected, atol=1e-7)
     assert found.f == pytest.approx(levene(*parts, center="mean").statistic, rel=1e-6)
-    middle = mc.dispersion(x, groups, centre="median", permutations=0)
+    middle = mc.dispersion(x, groups, centre="median", permutations=0, adjusted=False)
     assert middle.distances.sum() <= found.distances.sum() * (1 + 1e-9)
 
 
@@ -361,7 +363,7 @@ def test_the_pulls_on_a_spatial_median_balance(seed: int, p: int, n: int) -> Non
 
 def test_a_median_of_distances_is_that_of_coordinates() -> None:
     x, groups, _ = sample(8)
-    found = mc.dispersion(cdist(x, x), groups, centre="median", permutations=0)
+    found = mc.dispersion(cdist(x, x), groups, centre="median", permutations=0, adjusted=False)
     expected = np.empty(len(x))
     for g in range(3):
         mine = x[groups == g]
@@ -554,10 +556,41 @@ def test_results_have_tables() -> None:
     assert found.table()["term"].tolist() == ["a", "residual", "total"]
     assert found.table("pandas")["degrees"].tolist() == [2, 21, 23]
     assert "p_value" not in mc.permanova(x, groups, permutations=0).table()
-    assert mc.dispersion(x, groups, permutations=0).table()["group"][0] == str(groups[0])
+    assert mc.dispersion(x, groups, permutations=0, adjusted=False).table()["group"][0] == str(
+        groups[0]
+    )
     fit = mc.fit_variables(x, {"y": x[:, 0], "g": groups.astype(str)}, permutations=9)
     assert list(fit.table()) == ["variable", "r2", "p_value", "adjusted", "dim1", "dim2"]
     assert fit.factor_table()["variable"].tolist() == ["g"]
     assert fit.centroid_table()["level"].tolist() == ["0", "1", "2"]
     worst = mc.procrustes(x, x**2, permutations=0).table()["residual"]
     assert (np.diff(worst) <= 0).all()
+
+
+@pytest.mark.parametrize("centre", ["centroid", "median"])
+def test_small_groups_do_not_look_tighter_in_many_dimensions(centre: str) -> None:
+    """Half of all tests rejected: an individual draws the centre of a small group to itself."""
+    rng, groups = np.random.default_rng(1), np.repeat(["a", "b"], (10, 30))
+    p_values = [
+        mc.dispersion(
+            rng.normal(size=(40, 200)), groups, centre=centre, permutations=39, random_state=r
+        ).p_value
+        for r in range(20)
+    ]
+    assert np.sum(np.array(p_values, float) <= 0.05) <= 4
+
+
+@pytest.mark.parametrize("scale", [1e-170, 1e170])
+def test_spread_is_compared_in_any_unit(scale: float) -> None:
+    x, groups = np.random.default_rng(0).normal(size=(40, 3)), np.repeat(["a", "b"], 20)
+    x[20:] *= 3
+    plain, other = (mc.dispersion(x * s, groups, permutations=0) for s in (1.0, scale))
+    assert other.f == pytest.approx(plain.f, rel=1e-9)
+
+
+def test_what_cannot_be_grouped_is_refused() -> None:
+    with pytest.raises(mc.errors.InvalidInput, match="all individuals coincide"):
+        mc.permanova(np.zeros((6, 2)), ["a"] * 3 + ["b"] * 3, permutations=9)
+    x = np.random.default_rng(0).normal(size=(9, 2))
+    with pytest.raises(mc.errors.InvalidInput, match="holds measured numbers such as"):
+        mc.permanova(x, x[:, 0], permutations=9)

@@ -4,9 +4,11 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
@@ -482,3 +484,11 @@ def test_what_a_map_of_distances_has_not_is_said(picture: str, said: str) -> Non
     model = mc.StressMDS(2, n_starts=1, random_state=0).fit(datasets.us_cities().values)
     with pytest.raises(mc.errors.InvalidInput, match=said):
         getattr(mc.pictures, picture)(model)
+
+
+def test_a_group_on_a_line_has_no_ellipse(tmp_path: Path) -> None:
+    """Two places of each group made the inverse of a singular matrix."""
+    i = np.arange(40)
+    table = pd.DataFrame({"x": i % 4, "y": (i % 4) ** 2, "g": np.array(["a", "b"])[i % 2]})
+    with pytest.warns(mc.errors.Misleading, match="an arch"):
+        mc.report(table, tmp_path / "page.html")

@@ -97,6 +97,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     scale: bool | None = None,
     n_components: int | None = None,
     supplementary: Iterable[str] = (),
+    missing: Any = "error",
     sample_weight: Any = None,
     random_state: RandomState = None,
 ) -> Analysis:
@@ -122,6 +123,8 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
         How many axes; up to 10 by default, 2 for maps of distances.
     supplementary : names
         Columns to be placed on the axes that others make.
+    missing : str or mapping
+        What to do with missing values, as in `mercer.read`: "drop", "mean", "pca", …
     sample_weight : array, optional
         The weights of the individuals.
     random_state : int or generator, optional
@@ -145,6 +148,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
         kernel=kernel,
         scale=scale,
         supplementary=supplementary,
+        missing=missing,
         weights=weights,
     )
     seed = seed_of(random_state)
@@ -197,11 +201,11 @@ def _factors(table: Table | None) -> list[Column]:
 
 def _curved(proposal: Proposal, model: Any, weights: Array | None, seed: int) -> KernelPCA | None:
     """Return the kernel's map of the same individuals, weighted as the straight model does."""
-    kernel = proposal.curved_kernel(model, weights)
+    axes = len(getattr(model, "inertias_", ()))
+    kernel = proposal.curved_kernel(model, weights) if axes else None
     if kernel is None:
         return None
     n = len(proposal.points)
-    axes = len(model.inertias_)
     is_large = n > STORED
     found = KernelPCA(
         min(max(axes, 2), n - 1 or 1),

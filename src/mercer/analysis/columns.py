@@ -22,8 +22,8 @@ EARLIEST, LATEST = 1800, 2100
 """Whole numbers that can be years."""
 
 IDENTIFIER = re.compile(
-    r"(?i)(.*[\W_])?(id|idx|index|no|nr|num|number|code|key|obs|observation|case|sample|subject|"
-    r"patient|row|rownames|row\.names|unnamed.*)?"
+    r"(?i)|(.*[\W_])?(id|idx|index|no|nr|num|number|code|key|obs|observation|case|sample|subject|"
+    r"patient|row|rownames|row\.names|unnamed.*)"
 )
 """Names of columns whose different whole numbers tell rows apart rather than measure them."""
 

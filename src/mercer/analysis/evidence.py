@@ -119,10 +119,9 @@ class Evidence(Shown):
                 f"The kernel adds nothing: its map shows what the straight one does ({alike}{p})"
                 f"{known}. Read the straight map."
             )
-        return (
-            f"The kernel draws another map ({alike}{p}){known or ', and no known groups'}: read "
-            "the straight one first."
-        )
+        unknown = "; no factor says which of the two to believe"
+        what = f"The kernel draws another map ({alike}){known or unknown}"
+        return f"{what}: read the straight one first."
 
 
 def evidence_of(

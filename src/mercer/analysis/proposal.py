@@ -23,7 +23,9 @@ from mercer.analysis.columns import (
 )
 from mercer.analysis.doubts import Doubt
 from mercer.check import Array, worst_asymmetry
+from mercer.data.imputation import Imputation
 from mercer.data.matrices import ASYMMETRY, SquareMatrix, as_square
+from mercer.data.missing import settled
 from mercer.data.mixed import rows as as_rows
 from mercer.data.reading import read
 from mercer.data.table import Column, Role, Table, listed
@@ -179,11 +181,12 @@ def propose(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     kernel: Kernel | str | None = None,
     scale: bool | None = None,
     supplementary: Iterable[str] = (),
+    missing: Any = "error",
     weights: Array | None = None,
 ) -> Proposal:
     """Return the analysis that fits data, or the one that was asked for, not yet made."""
     method = _known(method)
-    points = _read(data)
+    points = _read(data, missing)
     if isinstance(points, SquareMatrix):
         return _of_pairs(points, method, kernel)
     return _of_table(points.with_supplementary(*supplementary), method, kernel, scale, weights)
@@ -198,14 +201,18 @@ def _known(method: str | None) -> str | None:
     return found
 
 
-def _read(data: Any) -> Table | SquareMatrix:
-    if isinstance(data, Table | SquareMatrix):
+def _read(data: Any, missing: Any) -> Table | SquareMatrix:
+    if isinstance(data, Table):
+        return data if missing == "error" else settled(data, missing)
+    if isinstance(data, SquareMatrix):
         return data
+    if isinstance(data, Imputation):
+        data = data.values
     if isinstance(data, np.ndarray) and _is_of_pairs(data):
         names = tuple(map(str, range(len(data))))
         columns = {name: data[:, j] for j, name in enumerate(names)}
         return as_square(Table.of(columns, row_names=names))
-    found = read(data)
+    found = read(data, missing=missing)
     if not isinstance(found, Table | SquareMatrix):
         raise InvalidInput(
             f"an analysis is chosen for a table or a matrix of pairs, found {type(found).__name__}"
@@ -282,9 +289,8 @@ def _of_table(
     passive = made.passive
     table = table.with_supplementary(*(c.name for c in passive if c.role is Role.NUMBER))
     if made.reads_rows:  # whose model takes what is not supplementary
-        table = table.with_supplementary(
-            *(c.name for c in table.columns() if c.name not in made.active and c not in numbers)
-        )
+        kept = {*made.active, *(c.name for c in numbers)}
+        table = table.with_supplementary(*(n for n in table.names if n not in kept))
     fates = (
         *fates_of_names,
         *(Fate(c.name, "active", made.why) for c in made.active_columns),

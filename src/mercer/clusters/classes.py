@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import ndtri_exp
 from scipy.stats import f as f_law
 from scipy.stats import hypergeom, norm
 
@@ -220,7 +221,7 @@ def _hypergeometric_v(both: int, total: int, has: int, drawn: int) -> float:
     (4.47, 0.0)
     """
     law = hypergeom(total, has, drawn)
-    at = float(law.pmf(both))
-    above = min(float(law.sf(both)) + 0.5 * at, 1.0)
-    below = min(float(law.cdf(both)) - 0.5 * at, 1.0)
-    return float(norm.isf(above) if above <= below else -norm.isf(below)) + 0.0
+    half = float(law.logpmf(both)) - np.log(2.0)
+    above = min(float(np.logaddexp(law.logsf(both), half)), 0.0)  # logarithms: tails underflow
+    below = min(float(np.logaddexp(law.logcdf(both - 1), half)), 0.0)
+    return float(-ndtri_exp(above) if above <= below else ndtri_exp(below)) + 0.0

@@ -55,9 +55,9 @@ def kernel_means(
         nearest = np.argmin(far, axis=1)
         gain = far[everyone, labels] - far[everyone, nearest]
         moved = np.where(gain > ROUNDING * float(np.max(np.abs(far))), nearest, labels)
-        for c in np.setdiff1d(labels, moved):
-            own = np.flatnonzero(labels == c)
-            moved[own[np.argmin(far[own, c])]] = c
+        while len(lost := np.setdiff1d(labels, moved)):  # which may empty another class in turn
+            own = np.flatnonzero(labels == lost[0])
+            moved[own[np.argmin(far[own, lost[0]])]] = lost[0]
         if np.array_equal(moved, labels):
             break
         labels = moved

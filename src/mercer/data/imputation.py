@@ -34,13 +34,14 @@ class Imputation(Shown):
     ``values`` is the whole table, ``is_missing`` says which cells were put in, and ``spread`` is
     the standard deviation of each of them over ``tables``, which were drawn from what the known
     numbers leave open; it is 0 where a number was known, and None where no table was drawn.
-    ``noise`` is the standard deviation of what the axes leave, in units of those of columns.
+    ``noise`` is the standard deviation of what the axes leave, in units of those of columns where
+    these were standardised.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
         "count": "of numbers put in",
         "axes": "by which they were found",
-        "noise": "of a number about the axes, in standard deviations of its column",
+        "noise": "of a number about the axes, in standard deviations of standardised columns",
         "steps": "of the iteration",
         "has_converged": "whether a further step would change next to nothing",
     }
@@ -156,7 +157,7 @@ def impute(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
         is_missing=_locked(holes),
         axes=count,
         is_regularised=regularised,
-        noise=filled.noise,
+        noise=filled.noise * (1.0 if standardize else unit),
         steps=filled.steps,
         has_converged=filled.has_converged,
         spread=None if spread is None else _locked(spread),
@@ -243,8 +244,8 @@ class _Iteration:
         left, sizes, right = np.linalg.svd(away / scale, full_matrices=False)
         inertias, S = sizes**2 / n, self.axes
         # The noise of a cell: what is left, by the cells that neither axes nor means account for.
-        free = (n - 1 - S) * (p - S)
-        noise = np.sqrt(n * float(np.sum(inertias[S:])) / free) if free > 0 else 0.0
+        free, left_over = (n - 1 - S) * (p - S), n * float(np.sum(inertias[S:]))
+        noise = np.sqrt(left_over / free) if free > 0 else 0.0
         factors = np.ones(S)
         if self.regularised and S:
             following = float(inertias[S]) if len(inertias) > S else 0.0
@@ -252,7 +253,9 @@ class _Iteration:
             positive = np.where(inertias[:S] > 0, inertias[:S], 1.0)
             factors = np.maximum(inertias[:S] - share, 0.0) / positive
         fitted = (left[:, :S] * (sizes[:S] * factors)) @ right[:S] * scale + means
-        return np.asarray(fitted), scale, float(noise)
+        # What was put in lies on the axes and leaves nothing: only known cells tell of the noise.
+        known = max(free - int(np.sum(self.holes)), 1)
+        return np.asarray(fitted), scale, float(np.sqrt(left_over / known)) if free > 0 else 0.0
 
     def draws(self, filled: _Filled, count: int, seed: int, tell: Progress | None) -> Array:
         """Return plausible tables: residuals drawn again, axes found anew, noise put in."""

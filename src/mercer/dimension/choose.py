@@ -173,7 +173,9 @@ def _cells_of(model: Any) -> tuple[int, int]:
 
 
 def _axes_there_can_be(model: Any) -> int:
-    """Return over how many axes Kaiser's mean is taken: columns, or individuals less one."""
+    """Return over how many axes Kaiser's mean is taken: those there can be."""
+    if hasattr(model, "feature_rank"):
+        return int(model.feature_rank)
     if getattr(model, "kernel_", None) is not None:
         weights = getattr(model, "weights_", None)
         return (len(model.X_fit_) if weights is None else int(np.sum(weights > 0))) - 1

@@ -171,13 +171,15 @@ class Gpu(Threads):
     @contextmanager
     def _exact_products(self) -> Iterator[None]:
         """Keep matrix products in IEEE single precision, whatever the program has asked for."""
-        before = self.torch.get_float32_matmul_precision()
-        self.torch.set_float32_matmul_precision("highest")
+        products = self.torch.backends.cuda.matmul
+        setting = "fp32_precision" if hasattr(products, "fp32_precision") else "allow_tf32"
+        before = getattr(products, setting)
+        setattr(products, setting, "ieee" if setting == "fp32_precision" else False)
         try:
             with self.torch.inference_mode():
                 yield
         finally:
-            self.torch.set_float32_matmul_precision(before)
+            setattr(products, setting, before)
 
     def _release(self) -> None:
         if self.device.startswith("cuda"):

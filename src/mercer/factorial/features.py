@@ -74,6 +74,13 @@ class FeaturePCA(PCA):
         """Return the features of the individuals of the fit."""
         return np.asarray(self.kernel_.features(self._given))
 
+    @cached_property
+    def feature_rank(self) -> int:
+        """How many axes there can be: of q factors with m levels in all, m - q."""
+        features, w = self._fitted_features(), self.weights_
+        R = np.linalg.qr(np.sqrt(w)[:, None] * (features - w @ features), "r")
+        return int(np.linalg.matrix_rank(R))
+
     @property
     def X_fit_(self) -> Any:  # noqa: N802  (scikit-learn's name)
         """The individuals of the fit."""

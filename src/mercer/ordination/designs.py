@@ -33,6 +33,12 @@ def labels_of(values: Array, name: str, rows: Array, what: str = "groups") -> tu
                 f"{what}: {name!r} has no label in row {row}; give the missing ones a level, or "
                 "leave the row out"
             )
+    measured = [v for v in values[rows].tolist() if isinstance(v, float) and v != round(v)]
+    if measured:
+        raise InvalidInput(
+            f"{what}: {name!r} holds measured numbers such as {measured[0]:g}, and each would be a "
+            "group of its own; covariates= of permanova takes numbers"
+        )
     levels, codes = np.unique([str(values[row]) for row in rows.tolist()], return_inverse=True)
     return codes, tuple(levels.tolist())
 

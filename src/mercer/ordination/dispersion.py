@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array
+from mercer.check import Array, is_yes
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown, warn
 from mercer.errors import InvalidInput, ReadingWarning
@@ -88,6 +88,7 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
     groups: Any,
     *,
     centre: str = "centroid",
+    adjusted: bool = True,
     metric: str | None = None,
     axes: int | None = None,
     permutations: int = 999,
@@ -107,14 +108,19 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
     is found apart on the axes of positive and of negative eigenvalues, whose squares are
     subtracted; where z² is then negative z is 0, with a warning.
 
+    An individual draws the centre of its group towards itself, in a small group more than in a
+    large one, which alone would make small groups look tighter: z² is divided by 1 - 1/n_g, or by
+    :math:`1 - \sum_g a_j^2` with weights, unless ``adjusted`` is False.
+
     ``individuals``, ``metric``, ``axes`` and what follows are those of `permanova`, which answers
     to unequal spread too: where it finds a difference, this says whether spread may be the reason.
 
     >>> import mercer as mc
     >>> x, side = np.array([[0.0], [2.0], [10.0], [16.0]]), ["a", "a", "b", "b"]
-    >>> found = mc.dispersion(x, side, permutations=0)
-    >>> found.distances, found.means
-    (array([1., 1., 3., 3.]), array([1., 3.]))
+    >>> mc.dispersion(x, side, permutations=0, adjusted=False).distances
+    array([1., 1., 3., 3.])
+    >>> mc.dispersion(x, side, permutations=0).distances ** 2
+    array([ 2.,  2., 18., 18.])
 
     Anderson, Biometrics 62 (2006) 245-253.
     """
@@ -129,7 +135,9 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
     if free < 1:
         raise InvalidInput(f"{name!r} puts every individual in a group of its own")
     squares = (_to_means if centre == "centroid" else _to_medians)(cloud, codes, len(levels))
-    z = cloud.unit * np.sqrt(_not_negative(squares, float(np.max(cloud.squares))))
+    z = np.sqrt(_not_negative(squares, float(np.max(cloud.squares))))
+    if is_yes(adjusted, "adjusted"):
+        z = z * _adjustments(codes, cloud.weights, len(levels))
     variance = Variance(codes, cloud.masses, len(levels))
     means = variance.means(z)
     observed = variance.ratio(z)
@@ -148,8 +156,8 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
     return Dispersion(
         levels,
         frozen(codes),
-        frozen(z),
-        frozen(means),
+        frozen(cloud.unit * z),
+        frozen(cloud.unit * means),
         observed,
         (len(levels) - 1, free),
         float(found.p_values[0]) if draws.count else None,
@@ -190,6 +198,17 @@ class Variance:
         if within <= noise:
             return float(np.inf) if between > noise else 0.0
         return between / (self.count - 1) / (within / (len(z) - self.count))
+
+
+def _adjustments(codes: Array, weights: Array, count: int) -> Array:
+    r"""Return :math:`1/\sqrt{1 - \sum_g a_j^2}` for each individual; 1 for one that is alone.
+
+    >>> _adjustments(np.array([0, 0, 1]), np.ones(3), 2) ** 2
+    array([2., 2., 1.])
+    """
+    shares = weights / np.bincount(codes, weights, minlength=count)[codes]
+    rest = 1.0 - np.bincount(codes, shares**2, minlength=count)
+    return np.asarray(1.0 / np.sqrt(np.where(rest > 0, rest, 1.0)))[codes]
 
 
 def _not_negative(squares: Array, largest: float) -> Array:

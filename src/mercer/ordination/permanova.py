@@ -176,6 +176,8 @@ def permanova(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     """
     one_of(by, "by", ORDERS)
     cloud = Cloud.of(individuals, axes, metric)
+    if not cloud.total > 0:
+        raise InvalidInput("all individuals coincide: there is no spread that groups could explain")
     terms = Terms.of(cloud, groups, covariates)
     masses = cloud.masses
     basis = terms.basis(masses, by)

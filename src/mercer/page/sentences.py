@@ -77,9 +77,11 @@ def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
             f"columns, p = {p:.2g}): there may be more."
         ]
     if count == 0:
+        draws = int(np.max(horn.draws, initial=0))
+        larger = round(float(horn.raw_p_values[0]) * (draws + 1)) - 1
         return [
-            f"No axis is more than chance: {drawn} with shuffled columns had larger ones "
-            f"(p = {p:.2g}). What the map shows may be noise."
+            f"No axis is more than chance: {larger} of {drawn} with shuffled columns had a first "
+            f"one as large (p = {p:.2g}). This test sees no relation between the columns."
         ]
     if count == 1:
         said = f"One axis is more than chance: {drawn} with shuffled columns had a smaller one"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
+from mercer.data.fasta import Sequences
 from mercer.data.matrices import SquareMatrix
 from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
@@ -178,6 +179,7 @@ def subject_of(model: Any, table: Any = None, supplementary: Any = None) -> Subj
     data = _table_of(model, table, len(coordinates))
     names = found.pop("names") or (data.row_names if isinstance(data, Table) else None)
     names = table.names if isinstance(table, SquareMatrix) else names
+    names = table.row_names if isinstance(table, Sequences) else names
     return Subject(
         model=model,
         table=data,
@@ -256,7 +258,7 @@ def _of_embedding(model: Any) -> dict[str, Any]:
 def _table_of(model: Any, table: Any, count: int) -> Table | None:
     if table is None:
         return _table_of_fit(model)
-    if isinstance(table, SquareMatrix):
+    if isinstance(table, SquareMatrix | Sequences):
         found = None
     else:
         found = table if isinstance(table, Table) else read(table, "table")

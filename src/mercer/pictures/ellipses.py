@@ -15,6 +15,9 @@ Kind = Literal["concentration", "confidence"]
 SIDES = 72
 """Corners of the polygon that stands for an ellipse."""
 
+LINE = 1e-12
+"""Of its longest variance a cloud that is a line has less across, as rounding leaves it."""
+
 FLAT = 1e-10
 """A ratio of axes below which points lie on a line."""
 
@@ -139,7 +142,7 @@ def is_elliptic(points: Array, weights: Array | None = None) -> bool:
     """
     centre, S, radius = shape_of(points, weights)
     values = np.linalg.eigvalsh(S)
-    if len(points) < FEWEST or not np.isfinite(radius) or values[0] <= FLAT**2 * values[1]:
+    if len(points) < FEWEST or not np.isfinite(radius) or values[0] <= LINE * values[1]:
         return False
     gaps = points - centre
     squares = np.sort(np.einsum("ij,ij->i", gaps @ np.linalg.inv(S), gaps))
