@@ -110,7 +110,8 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
 
     An individual draws the centre of its group towards itself, in a small group more than in a
     large one, which alone would make small groups look tighter: z² is divided by 1 - 1/n_g, or by
-    :math:`1 - \sum_g a_j^2` with weights, unless ``adjusted`` is False, which is the default of vegan's betadisper.
+    :math:`1 - \sum_g a_j^2` with weights, unless ``adjusted`` is False, which is
+    the default of vegan's betadisper.
 
     ``individuals``, ``metric``, ``axes`` and what follows are those of `permanova`, which answers
     to unequal spread too: where it finds a difference, this says whether spread may be the reason.
