@@ -132,6 +132,7 @@ def test_a_name_of_a_namespace_says_where_it_stands(name: str, place: str) -> No
     assert found is getattr(getattr(mercer, place), name)
     assert told[0].filename == __file__
     assert name not in mercer.__all__  # type: ignore[attr-defined]
+    assert not hasattr(mercer, "NamedTuple")  # which mercer.errors has imported
     with pytest.raises(AttributeError, match=r"did you mean Sobolev\?"):
         mercer.Sobolew  # type: ignore[attr-defined]  # noqa: B018
 

@@ -10,7 +10,6 @@ import re
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 __version__ = "0.1.0.dev0"
 
@@ -46,10 +45,10 @@ def _in_a_namespace(name: str) -> object:
 
     for place in () if name.startswith("_") else NAMESPACES:
         namespace = import_module(f"mercer.{place}")
-        if name in dir(namespace) and not isinstance(getattr(namespace, name), ModuleType):
-            message = f"mercer.{name} is mercer.{place}.{name}"
-            warn(message, DeprecationWarning)
-            return getattr(namespace, name)
+        value = getattr(namespace, name) if name in dir(namespace) else None
+        if getattr(value, "__module__", "").startswith("mercer."):  # not what it imports itself
+            warn(f"mercer.{name} is mercer.{place}.{name}", DeprecationWarning)
+            return value
     known = [*_homes(), *(n for place in NAMESPACES for n in dir(import_module(f"mercer.{place}")))]
     raise AttributeError(no_attribute(name, known), name=name)
 

@@ -18,10 +18,11 @@ import numpy as np
 from array_api_compat import array_namespace
 
 from mercer.check import Array, Namespace, chunks
+from mercer.data.extras import extra
 from mercer.engines.cpu import Threads
 from mercer.engines.engine import SMALLEST_TILE as FEWEST
 from mercer.engines.tiles import Block, Prepared, PreparedTable, Tiles
-from mercer.errors import InvalidParameter, MissingExtra, NotEnoughMemory
+from mercer.errors import InvalidParameter, NotEnoughMemory
 from mercer.kernels.bounds import gamma
 from mercer.kernels.pairs import INNER, Scale
 from mercer.progress import Progress
@@ -29,20 +30,13 @@ from mercer.progress import Progress
 GPU_TILE = 8192
 """Rows of a tile on a GPU: launching work on fewer costs more than the work."""
 
-
 TERMS = 1024
 """Terms of a product that are added in the precision of the tiles."""
 
 
 def torch_library() -> Any:
     """Return torch, or say which extra brings it."""
-    try:
-        import torch
-    except ImportError as error:
-        raise MissingExtra(
-            'engine="gpu" needs torch, which is not installed; pip install "mercer[gpu]" brings it'
-        ) from error
-    return torch
+    return extra("torch", "gpu", 'engine="gpu"')
 
 
 class Gpu(Threads):
