@@ -15,8 +15,8 @@ from mercer.compare.measures import alignment as alignment
 from mercer.compare.measures import hsic as hsic
 from mercer.compare.measures import rv as rv
 from mercer.compare.several import compare_kernels as compare_kernels
+from mercer.data.files import read as read
 from mercer.data.ondisk import open_points as open_points
-from mercer.data.reading import read as read
 from mercer.data.table import Table as Table
 from mercer.dimension.choose import choose_dimension as choose_dimension
 from mercer.dimension.horn import parallel_analysis as parallel_analysis

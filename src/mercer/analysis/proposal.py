@@ -23,11 +23,11 @@ from mercer.analysis.columns import (
 )
 from mercer.analysis.doubts import Doubt
 from mercer.check import Array, worst_asymmetry
+from mercer.data.files import read
+from mercer.data.frames import rows as as_rows
 from mercer.data.imputation import Imputation
 from mercer.data.matrices import ASYMMETRY, SquareMatrix, as_square
 from mercer.data.missing import settled
-from mercer.data.mixed import rows as as_rows
-from mercer.data.reading import read
 from mercer.data.table import Column, Role, Table, listed
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 from mercer.estimator import PRECOMPUTED, as_kernel

@@ -21,8 +21,8 @@ from mercer.cli.running import finished
 from mercer.cli.sources import Data
 from mercer.cli.tables import csv_bytes, refuse_existing, write
 from mercer.cli.talk import Talk
+from mercer.data.files import GRAPHS, read
 from mercer.data.graphs import Edges
-from mercer.data.reading import GRAPHS, read
 from mercer.data.table import Table, listed
 from mercer.errors import InvalidInput, MercerError, UnreadableFile
 from mercer.estimator import as_kernel

@@ -18,12 +18,12 @@ import numpy as np
 from mercer.check import Array
 from mercer.cli.parser import Misused
 from mercer.cli.talk import Talk
-from mercer.data.fasta import Sequences
+from mercer.data.files import read
+from mercer.data.frames import rows as as_rows
 from mercer.data.graphs import Edges
 from mercer.data.matrices import SquareMatrix
 from mercer.data.missing import LEVEL, Policies, settled
-from mercer.data.mixed import rows as as_rows
-from mercer.data.reading import read
+from mercer.data.sequences import Sequences
 from mercer.data.source import MEMORY
 from mercer.data.table import Role, Table, listed
 from mercer.engines.engine import memory_bytes

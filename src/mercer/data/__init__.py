@@ -2,15 +2,15 @@
 
 from mercer.data.annotated import annotate as annotate
 from mercer.data.annotated import from_anndata as from_anndata
-from mercer.data.fasta import Sequences as Sequences
+from mercer.data.files import read as read
+from mercer.data.frames import rows as rows
 from mercer.data.graphs import Edges as Edges
 from mercer.data.imputation import impute as impute
 from mercer.data.matrices import SquareMatrix as SquareMatrix
 from mercer.data.missing import settled as settled
-from mercer.data.mixed import rows as rows
 from mercer.data.ondisk import OnDisk as OnDisk
 from mercer.data.ondisk import open_points as open_points
-from mercer.data.reading import read as read
+from mercer.data.sequences import Sequences as Sequences
 from mercer.data.source import Limits as Limits
 from mercer.data.table import Column as Column
 from mercer.data.table import Role as Role

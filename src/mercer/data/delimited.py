@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from mercer.check import Array
+from mercer.data.assembly import may_be_identifier, numbered
 from mercer.data.dialect import (
     DELIMITERS,
     ENCODING,
@@ -33,8 +34,6 @@ from mercer.data.dialect import (
     sniffed,
 )
 from mercer.data.numeric import numbers_only
-from mercer.data.orientation import numbered
-from mercer.data.roles import may_be_identifier
 from mercer.data.source import LONGEST_LINE, Limits, opened, refuse_bomb
 from mercer.data.table import LABEL, Role, listed, no_column
 from mercer.display import warn

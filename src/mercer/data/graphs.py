@@ -1,21 +1,23 @@
-"""Graphs as plain edges: files with one edge per line, and tables of edges."""
+"""Graphs as plain edges: lines or tables of edges, and GraphML, read while it is parsed."""
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar
+from xml.parsers import expat
 
 from mercer.check import is_missing
-from mercer.data.dialect import is_number
-from mercer.data.lines import lines_of
-from mercer.data.source import Limits
+from mercer.data.dialect import MARKS, checked_encoding, is_number
+from mercer.data.sequences import lines_of
+from mercer.data.source import BLOCK, Limits, in_one_line, opened
 from mercer.data.table import Column, Role, Table
-from mercer.display import Shown
-from mercer.errors import InvalidInput, UnreadableFile
+from mercer.display import Shown, warn
+from mercer.errors import DataWarning, InvalidInput, UnreadableFile
 
 EDGE, NODE = 160, 200
 """Bytes that an edge and its weight, and the name of a node, take in memory."""
@@ -119,3 +121,186 @@ def _refuse_weights(column: Column) -> None:
 def _word(value: Any) -> str:
     is_whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if is_whole else str(value)
+
+
+DEEPEST = 100
+"""Elements that lie within one another: a graph needs five, a graph of graphs a few more."""
+
+DECLARED = re.compile(rb"\s*<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']*)[\"']")
+
+SHOWN = 10
+"""Attributes that a message names."""
+
+NATIVE = frozenset({"utf-8", "utf-16", "iso8859-1", "ascii"})
+"""Encodings that the parser reads by itself."""
+
+
+@dataclass
+class Document:
+    """What was read of a document so far."""
+
+    name: str
+    label: str | None = None
+    keys: dict[str, str] = field(default_factory=dict)
+    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
+    edges: list[tuple[str, str, dict[str, str]]] = field(default_factory=list)
+    owners: list[dict[str, str]] = field(default_factory=list)
+    path: list[str] = field(default_factory=list)
+    graphs: int = 0
+    is_directed: bool = False
+    text: list[str] | None = None
+
+    def begin(self, tag: str, given: dict[str, str]) -> None:
+        """Take the beginning of an element."""
+        kind = tag.rpartition("}")[2]
+        self.path.append(kind)
+        if len(self.path) > DEEPEST:
+            raise UnreadableFile(f"{self.name} has more than {DEEPEST} elements in one another")
+        if kind == "graph" and self.path.count("graph") == 1:
+            self.graphs += 1
+            self.is_directed |= self.graphs == 1 and given.get("edgedefault") == "directed"
+        if kind == "key":
+            self.keys[given.get("id", "")] = given.get("attr.name", "")
+        elif self.graphs == 1 and "graph" in self.path:
+            self._begin_part(kind, given)
+
+    def _begin_part(self, kind: str, given: dict[str, str]) -> None:
+        if kind == "node":
+            name = given.get("id")
+            if name is None or name in self.nodes:
+                what = "a node without an id" if name is None else f"two nodes {name[:80]!r}"
+                raise UnreadableFile(f"{self.name} has {what}")
+            self.nodes[name] = {}
+            self.owners.append(self.nodes[name])
+        elif kind == "edge":
+            about: dict[str, str] = {}
+            self.edges.append((given.get("source", ""), given.get("target", ""), about))
+            self.owners.append(about)
+        elif kind == "data" and self.owners:
+            self.text = []
+            self.owners[-1][given.get("key", "")] = ""
+
+    def end(self, _: str) -> None:
+        """Take the end of an element."""
+        kind = self.path.pop()
+        if kind == "data" and self.text is not None:
+            last = next(reversed(self.owners[-1]))
+            self.owners[-1][last] = "".join(self.text)
+            self.text = None
+        elif kind in ("node", "edge") and self.owners:
+            self.owners.pop()
+
+    def add(self, text: str) -> None:
+        """Take a part of a text."""
+        if self.text is not None:
+            self.text.append(text)
+
+    def refuse_entities(self, *_: object) -> None:
+        """Refuse declarations, in which a few lines stand for gigabytes."""
+        raise UnreadableFile(
+            f"{self.name} declares entities, by which XML files exhaust memory; remove them"
+        )
+
+    def graph(self) -> Edges:
+        """Return the graph, with the labels asked for and the attribute named weight."""
+        if not self.graphs:
+            raise UnreadableFile(f"{self.name} has no <graph>: it is not GraphML")
+        place = {name: i for i, name in enumerate(self.nodes)}
+        for *ends, _ in self.edges:
+            lost = next((end for end in ends if end not in place), None)
+            if lost is not None:
+                raise UnreadableFile(
+                    f"{self.name} has an edge to node {lost[:80]!r}, which it lacks"
+                )
+        weights = [self._weight(self._named(about, "weight")) for *_, about in self.edges]
+        has_weights = any(weight is not None for weight in weights)
+        return Edges(
+            edges=tuple((place[a], place[b]) for a, b, _ in self.edges),
+            n=len(self.nodes),
+            weights=tuple(1.0 if w is None else w for w in weights) if has_weights else None,
+            labels=self._labels(),
+            names=tuple(self.nodes),
+            is_directed=self.is_directed,
+        )
+
+    def _labels(self) -> tuple[str, ...] | None:
+        """Return the labels of nodes, None where not all have one and none was asked for."""
+        found = [self._named(about, self.label or "label") for about in self.nodes.values()]
+        there = {self.keys.get(key, key) for about in self.nodes.values() for key in about}
+        names = ", ".join(repr(name[:40]) for name in sorted(there)[:SHOWN]) or "none"
+        lacking = [i for i, value in enumerate(found) if value is None]
+        if self.label is not None and lacking:
+            what = f"node {lacking[0]} has no {self.label!r}, which others have"
+            if len(lacking) == len(found):
+                what = f"no node has the attribute {self.label!r}; there are {names}"
+            raise UnreadableFile(f"{self.name}: {what}")
+        if there and len(lacking) == len(found):
+            warn(
+                f"{self.name}: nodes have the attributes {names}, and none is named label, so that "
+                "they are not read: name one, as in mercer.read(path, label='...') or "
+                "mercer graphs --label",
+                DataWarning,
+            )
+        return tuple(map(str, found)) if found and not lacking else None
+
+    def _named(self, about: dict[str, str], name: str) -> str | None:
+        return next((text for key, text in about.items() if self.keys.get(key) == name), None)
+
+    def _weight(self, text: str | None) -> float | None:
+        if text is None:
+            return None
+        if not is_number(text.strip()) or not isfinite(float(text)):
+            raise UnreadableFile(
+                f"{self.name} has an edge of weight {text[:40]!r}, which is not a number"
+            )
+        return float(text)
+
+
+def read_graphml(
+    path: Path, limits: Limits, encoding: str | None = None, label: str | None = None
+) -> Edges:
+    """Return the graph of a GraphML file, with its weights and the labels of its nodes.
+
+    ``label`` names the attribute that is the label; None takes the one named label, if any.
+    """
+    document = Document(path.name, label)
+    parser = expat.ParserCreate(namespace_separator="}")
+    parser.buffer_text = True
+    parser.StartElementHandler = document.begin
+    parser.EndElementHandler = document.end
+    parser.CharacterDataHandler = document.add
+    parser.StartDoctypeDeclHandler = document.refuse_entities
+    parser.EntityDeclHandler = document.refuse_entities
+    used = 0
+    try:
+        for part in _parts(path, limits, encoding):
+            parser.Parse(part, False)
+            used += len(part)
+            held = EDGE * len(document.edges) + NODE * len(document.nodes)
+            limits.check(held + used, None, f"the graph in {path.name}")
+        parser.Parse(b"", True)
+    except UnreadableFile:
+        raise
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        raise UnreadableFile(f"{path.name} is not XML: {in_one_line(error)}") from error
+    return document.graph()
+
+
+def _parts(path: Path, limits: Limits, encoding: str | None) -> Iterator[bytes | str]:
+    """Yield a document in parts, decoded where the parser does not know its encoding."""
+    with opened(path, limits) as file:
+        block = file.read(BLOCK)
+        told = DECLARED.match(block[:1000])
+        is_marked = block.startswith(tuple(mark for mark, _ in MARKS))
+        if encoding is None and told is not None and not is_marked:
+            encoding = checked_encoding(told[1].decode("latin-1"))
+        if encoding is None or codecs.lookup(encoding).name in NATIVE:
+            yield block
+            while block := file.read(BLOCK):
+                yield block
+            return
+        decoder = codecs.getincrementaldecoder(encoding)()
+        yield decoder.decode(block)
+        while block := file.read(BLOCK):
+            yield decoder.decode(block)
+        yield decoder.decode(b"", final=True)

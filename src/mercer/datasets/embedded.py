@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from mercer.data.files import read
 from mercer.data.matrices import SquareMatrix
-from mercer.data.reading import read
 from mercer.data.table import Table
 
 FOLDER = Path(__file__).parent

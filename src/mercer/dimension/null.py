@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mercer.check import Array, Points, as_numpy, members, vectors
-from mercer.data.mixed import rows as as_rows
+from mercer.data.frames import rows as as_rows
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Centred, Gram

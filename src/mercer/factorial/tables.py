@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, as_numpy, is_missing, members, refuse_non_finite
-from mercer.data.mixed import rows
+from mercer.data.frames import rows
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from mercer.check import Array, chunks, is_missing, refuse_non_finite, vectors
+from mercer.data.frames import rows as table_rows
 from mercer.data.matrices import SquareMatrix
-from mercer.data.mixed import rows as table_rows
 from mercer.data.tidy import row_names
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.abundances import BrayCurtis, ChiSquare, centred_log_ratio

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array, number, refuse_non_finite, whole
+from mercer.data.files import read
 from mercer.data.frames import is_frame
-from mercer.data.reading import read
 from mercer.data.table import Role, Table, as_labels
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter

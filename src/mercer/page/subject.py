@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.fasta import Sequences
+from mercer.data.files import read
 from mercer.data.matrices import SquareMatrix
-from mercer.data.reading import read
+from mercer.data.sequences import Sequences
 from mercer.data.table import Role, Table, as_labels
 from mercer.errors import (
     InvalidInput,

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import betainc, binom, chdtrc
 
 from mercer.check import Array, whole
-from mercer.data.reading import read
+from mercer.data.files import read
 from mercer.data.table import Role, Table, as_labels
 from mercer.data.tidy import library_of
 from mercer.errors import InvalidInput, InvalidParameter

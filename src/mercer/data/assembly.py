@@ -1,0 +1,285 @@
+"""Columns of any origin as a table: their roles, names of rows, and which way round it lies."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from mercer.check import Array
+from mercer.data.source import in_one_line
+from mercer.data.table import Role, Table, as_labels, frozen, listed, no_column
+from mercer.display import warn
+from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter, UnreadableFile
+
+MOST_LEVELS = 50
+"""Levels of a factor: more colours than a person tells apart, by far."""
+
+IDENTIFIERS = frozenset({"", "id", "index", "name", "names", "row", "rownames", "row.names"})
+"""Names of a first column of whole numbers that counts rows rather than measures them."""
+
+DATE = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)?"
+)
+
+
+def may_be_identifier(name: str) -> bool:
+    """Return whether a first column of this name holds the names of the rows."""
+    return name.strip().lower() in IDENTIFIERS
+
+
+def guessed(labels: Array, *, may_name_rows: bool) -> Role:
+    """Return the role of a column of labels.
+
+    >>> guessed(np.array(["a", "b", "a", "b"], object), may_name_rows=True)
+    <Role.FACTOR: 'factor'>
+    >>> guessed(np.array(["Ada", "Alan", "Emmy"], object), may_name_rows=True)
+    <Role.IDENTIFIER: 'identifier'>
+    """
+    present = [label for label in labels if label is not None]
+    distinct = set(present)
+    if present and all(DATE.fullmatch(label.strip()) for label in distinct):
+        return Role.DATE
+    if may_name_rows and len(distinct) == len(labels):
+        return Role.IDENTIFIER
+    if len(distinct) <= min(MOST_LEVELS, max(2, len(present) // 2)):
+        return Role.FACTOR
+    return Role.TEXT
+
+
+def as_dates(labels: Array) -> Array:
+    """Return dates in the notation of ISO 8601 as dates, NaT where one is missing."""
+    words = ["NaT" if label is None else label.strip().replace(" ", "T") for label in labels]
+    return np.array(words, "datetime64[us]")
+
+
+def assembled(
+    names: Sequence[str],
+    columns: Sequence[Array],
+    *,
+    roles: Mapping[str, Role],
+    row_names: Sequence[str] | None = None,
+    notes: Iterable[str] = (),
+) -> Table:
+    """Return a table of columns of numbers, dates or labels; roles that are not given are guessed.
+
+    The first column of labels without repetition names the rows, unless names are given.
+    """
+    unknown = [name for name in roles if name not in names]
+    if unknown:
+        raise InvalidParameter(no_column(unknown, names))
+    found: list[Role] = []
+    labels: dict[str, Array] = {}
+    numeric: list[Array] = []
+    for place, (name, values) in enumerate(zip(names, columns, strict=True)):
+        is_open = row_names is None and Role.IDENTIFIER not in (*roles.values(), *found)
+        role, kept = _settled_role(values, roles.get(name), place, name, is_open)
+        found.append(role)
+        if role is Role.NUMBER:
+            numeric.append(kept)
+        else:
+            labels[name] = frozen(kept)
+        if role is Role.IDENTIFIER and row_names is None:
+            row_names = _row_names(name, kept)
+    return Table(
+        names=tuple(names),
+        roles=tuple(found),
+        numbers=frozen(_matrix(numeric, len(columns[0]) if columns else 0)),
+        labels=labels,
+        row_names=None if row_names is None else tuple(row_names),
+        notes=tuple(notes),
+    )
+
+
+def _settled_role(
+    values: Array, given: Role | None, place: int, name: str, may_name_rows: bool
+) -> tuple[Role, Array]:
+    """Return the role of a column, and its values in the form of that role."""
+    if values.dtype.kind in "biuf":
+        counts = given is None and place == 0 and may_name_rows and may_be_identifier(name)
+        if counts and values.dtype.kind in "iu" and len(np.unique(values)) == len(values):
+            return Role.IDENTIFIER, _as_text(values)
+        if given in (None, Role.NUMBER):
+            return Role.NUMBER, values.astype(np.float64, copy=False)
+        values = _as_text(values)
+    if values.dtype.kind == "M":
+        if given in (None, Role.DATE):
+            return Role.DATE, values
+        values = _as_text(values)
+    role = given or guessed(values, may_name_rows=may_name_rows)
+    if role is Role.DATE:
+        return _dates(values, name, given)
+    if role is Role.NUMBER or (given is None and place == 0 and role is not Role.IDENTIFIER):
+        numbers = _numbers(values, name, is_asked=role is Role.NUMBER)
+        if numbers is not None and (role is Role.NUMBER or may_be_identifier(name)):
+            return Role.NUMBER, numbers
+    return role, values
+
+
+def _dates(values: Array, name: str, given: Role | None) -> tuple[Role, Array]:
+    try:
+        return Role.DATE, as_dates(values)
+    except ValueError as error:
+        if given is None:
+            return Role.TEXT, values
+        raise UnreadableFile(
+            f'column "{name}" cannot be read as dates: {in_one_line(error)}. Write dates as '
+            "2024-01-31"
+        ) from error
+
+
+def _numbers(values: Array, name: str, *, is_asked: bool) -> Array | None:
+    try:
+        return np.array([np.nan if v is None else float(v) for v in values], np.float64)
+    except ValueError as error:
+        if not is_asked:
+            return None
+        raise InvalidInput(
+            f'column "{name}" cannot be read as numbers: {in_one_line(error)}'
+        ) from error
+
+
+def _as_text(values: Array) -> Array:
+    is_whole = values.dtype.kind == "f" and bool(np.all(values[~np.isnan(values)] % 1 == 0))
+    if values.dtype.kind == "M":
+        return as_labels(None if np.isnat(v) else str(v) for v in values)
+    return as_labels(values.tolist(), (lambda v: str(int(v))) if is_whole else str)
+
+
+def _row_names(name: str, values: Array) -> tuple[str, ...]:
+    if any(v is None for v in values):
+        row = next(i for i, v in enumerate(values) if v is None)
+        raise InvalidInput(f'column "{name}" names the rows, but row {row + 1} has no name')
+    return tuple(str(v) for v in values)
+
+
+def _matrix(columns: Sequence[Array], count: int) -> Array:
+    matrix = np.empty((count, len(columns)))
+    for j, column in enumerate(columns):
+        matrix[:, j] = column
+    return matrix
+
+
+def of_numbers(
+    numbers: Array,
+    names: Sequence[str] | None = None,
+    *,
+    notes: Iterable[str] = (),
+) -> Table:
+    """Return a table of nothing but numbers, which are not copied if they are doubles."""
+    width = numbers.shape[1]
+    return Table(
+        names=tuple(names or (f"column {j + 1}" for j in range(width))),
+        roles=(Role.NUMBER,) * width,
+        numbers=frozen(np.asarray(numbers, np.float64)),
+        labels={},
+        notes=tuple(notes),
+    )
+
+
+MANY_ROWS, FEW_SAMPLES = 200, 4
+"""Rows, and columns, from which a table may hold its individuals in columns."""
+
+TIMES = 10
+"""How many times more rows than columns there are then."""
+
+ALIKE = 0.5
+"""The correlation of neighbouring columns from which they measure the same things."""
+
+TRANSPOSE = Advice("transpose", True)
+
+
+def transposed(table: Table) -> Table:
+    """Return a table whose rows are the columns of numbers of another.
+
+    Its columns are the rows, by their names; labels that describe the rows are left out.
+
+    >>> genes = Table.of({"s1": [1.0, 2.0], "s2": [3.0, 4.0]}, row_names=["TP53", "MYC"])
+    >>> samples = transposed(genes)
+    >>> samples.row_names, samples.names, samples.matrix().tolist()
+    (('s1', 's2'), ('TP53', 'MYC'), [[1.0, 2.0], [3.0, 4.0]])
+    """
+    samples = [n for n, r in zip(table.names, table.roles, strict=True) if r is Role.NUMBER]
+    if not samples or not len(table):
+        raise InvalidInput(
+            f"transpose needs columns of numbers, which become individuals; the columns are "
+            f"{listed(table.names)}"
+        )
+    names, source = _names_of_rows(table)
+    left = [name for name in table.names if name not in samples and name != source]
+    notes = ["transposed: columns are individuals"]
+    if left:
+        notes.append(f"what describes the rows was left out: {listed(left)}")
+        warn(f"transposed: columns {listed(left)} describe rows and were left out", DataWarning)
+    return Table(
+        names=tuple(numbered(names)[0]),
+        roles=(Role.NUMBER,) * len(table),
+        numbers=frozen(np.ascontiguousarray(table.numbers.T)),
+        labels={},
+        row_names=tuple(samples),
+        notes=(*table.notes, *notes),
+    )
+
+
+def _names_of_rows(table: Table) -> tuple[list[str], str | None]:
+    """Return the names of rows, and the column they are from: a first one of labels may repeat."""
+    first = table.names[0]
+    if first in table.labels:
+        labels = table.labels[first]
+        return [f"row {i + 1}" if v is None else str(v) for i, v in enumerate(labels)], first
+    given = table.row_names or [f"row {i + 1}" for i in range(len(table))]
+    ids = [n for n, r in zip(table.names, table.roles, strict=True) if r is Role.IDENTIFIER]
+    return list(given), ids[0] if ids else None
+
+
+def numbered(labels: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return labels made different by numbers, and those that occur more than once.
+
+    >>> numbered(["a", "b", "a"])
+    (['a', 'b', 'a (2)'], ['a'])
+    """
+    times = Counter(labels)
+    taken, counts = set(times), dict.fromkeys(times, 0)
+    names = []
+    for label in labels:
+        counts[label] += 1
+        name = label
+        while counts[label] > 1 and (name := f"{label} ({counts[label]})") in taken:
+            counts[label] += 1
+        taken.add(name)
+        names.append(name)
+    return names, [label for label, count in times.items() if count > 1]
+
+
+def propose_transpose(table: Table, name: str) -> None:
+    """Tell of columns that look like the individuals: few, of one kind, above many named rows."""
+    count, width = table.numbers.shape
+    if table.row_names is None or count < max(MANY_ROWS, TIMES * width) or width < FEW_SAMPLES:
+        return
+    if Role.FACTOR in table.roles or Role.DATE in table.roles or not _are_alike(table.numbers):
+        return
+    warn(
+        f"{name}: {count} named rows and {width} columns of one kind, as of genes and samples. If "
+        f"the columns are the individuals, {TRANSPOSE} makes rows of them",
+        DataWarning,
+        TRANSPOSE,
+    )
+
+
+def _are_alike(numbers: Array) -> bool:
+    """Return whether columns have the same range and rise and fall together over the rows."""
+    known = numbers[np.isfinite(numbers).all(axis=1)]
+    if len(known) < MANY_ROWS:
+        return False
+    low, middle, high = np.quantile(known, (0.25, 0.5, 0.75), axis=0)
+    spread = float(np.median(high - low))
+    if spread == 0.0 or np.ptp(middle) > spread or np.max(high - low) > 3.0 * spread:
+        return False
+    centred = known - known.mean(axis=0)
+    lengths = np.sqrt(np.sum(centred**2, axis=0))
+    if not np.all(lengths > 0.0):
+        return False
+    unit = centred / lengths
+    return bool(np.median(np.sum(unit[:, 1:] * unit[:, :-1], axis=0)) > ALIKE)
