@@ -20,7 +20,7 @@ from mercer.analysis.evidence import correlation_ratios
 from mercer.check import Array
 from mercer.cli import main
 from mercer.data.table import Table
-from mercer.errors import Misleading
+from mercer.errors import InvalidParameter, Misleading
 from tests.references import reference
 
 RNG = np.random.default_rng(0)
@@ -385,3 +385,34 @@ def test_a_table_without_spread_is_no_fault_of_a_bandwidth() -> None:
     with pytest.warns(mc.errors.ReadingWarning):
         found = mc.analyse(pd.DataFrame({"a": [1.0] * 10, "b": [2.0] * 10}), random_state=0)
     assert found.curved is None
+
+
+def test_curved_map_takes_the_kernel_and_the_units_of_the_straight_one() -> None:
+    iris = mc.datasets.iris()
+    found = mc.analyse(iris, curved="gaussian(bandwidth=2.0)", random_state=0)
+    deviations = np.std(iris.matrix(), axis=0)
+    assert found.curved is not None
+    np.testing.assert_allclose(found.curved.kernel_.parameters()["bandwidth"], 2.0 * deviations)
+    asked = mc.analyse(iris, method="famd", curved="gaussian(bandwidth='median')", random_state=0)
+    assert asked.analysis == "famd"
+    assert asked.curved is not None  # which a method alone does not make
+    with pytest.raises(InvalidParameter, match="no Gaussian"):
+        mc.analyse(iris, method="famd", curved="linear()")
+
+
+def test_numbers_of_rows_are_variables_where_they_are_asked_to_be() -> None:
+    rng = np.random.default_rng(0)
+    table = mc.Table.of({"id": np.arange(1.0, 21.0), "x": rng.normal(size=20)})
+    assert mc.analyse(table, random_state=0).named_by == "id"
+    assert mc.analyse(table, active=["id"], random_state=0).active == ("id", "x")
+
+
+def test_work_stops_with_what_its_progress_raises() -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        raise Stop
+
+    with pytest.raises(Stop):
+        mc.analyse(RNG.normal(size=(300, 3)), progress=stop)

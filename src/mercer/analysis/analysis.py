@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,9 +25,11 @@ from mercer.check import Array
 from mercer.data.table import Column, Role, Table
 from mercer.display import Shown, warn
 from mercer.errors import Advice, MercerError, Misleading, ReadingWarning
+from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
+from mercer.progress import Progress, followed
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED
 from mercer.spelling import spelled
@@ -96,10 +99,13 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     kernel: Kernel | str | None = None,
     scale: bool | None = None,
     n_components: int | None = None,
+    active: Iterable[str] = (),
     supplementary: Iterable[str] = (),
+    curved: Kernel | str | None = None,
     missing: Any = "error",
     sample_weight: Any = None,
     random_state: RandomState = None,
+    progress: bool | Progress | None = None,
 ) -> Analysis:
     """Analyse a table as its columns ask for, and say what was done and what to doubt.
 
@@ -121,14 +127,23 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
         Whether columns of numbers are standardised: they are unless this is False.
     n_components : int, optional
         How many axes; up to 10 by default, 2 for maps of distances.
+    active : names
+        Columns of numbers that are variables even where they look like numbers of rows.
     supplementary : names
         Columns to be placed on the axes that others make.
+    curved : Kernel or str, optional
+        The kernel of the curved map, of columns in the units of the straight one; then it is made
+        whatever ``method`` is. By default a Gaussian with the median distance as bandwidth. The
+        map of factors and counts takes a Gaussian, of the distance that their analysis measures.
     missing : str or mapping
         What to do with missing values, as in `mercer.read`: "drop", "mean", "pca", …
     sample_weight : array, optional
         The weights of the individuals.
     random_state : int or generator, optional
         The seed of permutations and landmarks.
+    progress : bool or function, optional
+        True for a line on the standard error, or a function of the parts done and the parts there
+        are in each pass; work stops with what it raises.
 
     Examples
     --------
@@ -147,6 +162,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
         method=method,
         kernel=kernel,
         scale=scale,
+        active=active,
         supplementary=supplementary,
         missing=missing,
         weights=weights,
@@ -155,8 +171,13 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     options = {"random_state": seed} if proposal.analysis in ("kpca", "mds", "stress") else {}
     model = proposal.model(n_components, **options)
     fit = {} if weights is None else {"sample_weight": weights}
-    model.fit(proposal.points, **fit)
-    found = completed(proposal, model, weights=weights, random_state=seed)
+    beside = None if curved is None else as_kernel(curved)
+    with followed(progress, "parts") as tell:
+        told = {"progress": tell} if tell and "progress" in signature(model.fit).parameters else {}
+        model.fit(proposal.points, **fit, **told)
+        found = completed(
+            proposal, model, weights=weights, random_state=seed, kernel=beside, tell=tell
+        )
     for doubt in found.doubts:
         if doubt.is_misleading and (doubt.map != "curved" or found.curved is None):
             advice = () if doubt.advice is None else (doubt.advice,)
@@ -164,13 +185,24 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     return found
 
 
-def completed(
-    proposal: Proposal, model: Any, *, weights: Array | None = None, random_state: int = 0
+def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    proposal: Proposal,
+    model: Any,
+    *,
+    weights: Array | None = None,
+    random_state: int = 0,
+    kernel: Kernel | None = None,
+    tell: Progress | None = None,
 ) -> Analysis:
-    """Return the analysis whose straight model is fitted: the curved one, the evidence, doubts."""
+    """Return the analysis whose straight model is fitted: the curved one, the evidence, doubts.
+
+    ``kernel`` is that of the curved map, where it is not the usual one.
+    """
     table = proposal.points if isinstance(proposal.points, Table) else None
     factors = _factors(table)
-    curved = _curved(proposal, model, weights, random_state)
+    curved = curved_model(
+        proposal, model, weights=weights, random_state=random_state, kernel=kernel, tell=tell
+    )
     evidence = None
     if curved is not None:
         groups = [c for c in factors if c.name not in proposal.active]
@@ -199,27 +231,37 @@ def _factors(table: Table | None) -> list[Column]:
     return [] if table is None else [c for c in table.columns() if c.role is Role.FACTOR]
 
 
-def _curved(proposal: Proposal, model: Any, weights: Array | None, seed: int) -> KernelPCA | None:
+def curved_model(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
+    proposal: Proposal,
+    model: Any,
+    *,
+    weights: Array | None = None,
+    random_state: int = 0,
+    kernel: Kernel | None = None,
+    tell: Progress | None = None,
+) -> KernelPCA | None:
     """Return the kernel's map of the same individuals, weighted as the straight model does."""
     axes = len(getattr(model, "inertias_", ()))
-    kernel = proposal.curved_kernel(model, weights) if axes else None
-    if kernel is None:
+    used = proposal.curved_kernel(model, weights, kernel) if axes else None
+    if used is None:
         return None
     n = len(proposal.points)
     is_large = n > STORED
     found = KernelPCA(
         min(max(axes, 2), n - 1 or 1),
-        kernel=kernel,
+        kernel=used,
         method="nystrom" if is_large else "auto",
         landmarks=LANDMARKS if is_large else None,
-        random_state=seed,
+        random_state=random_state,
     )
     given = model.weights_ if proposal.analysis == "ca" else weights
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ReadingWarning)
-            found.fit(_points(proposal), sample_weight=given)
+            found.fit(_points(proposal), sample_weight=given, progress=tell)
     except MercerError:  # all individuals coincide, or are too far apart to be squared
+        if kernel is not None:
+            raise
         return None
     return found if found.n_components else None
 

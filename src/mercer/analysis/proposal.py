@@ -139,17 +139,28 @@ class Proposal:
         kind = ClassicalMDS if self.analysis == "mds" else StressMDS
         return kind(count, **{"metric": metric, **options})
 
-    def curved_kernel(self, model: Any, weights: Array | None = None) -> Kernel | None:
+    def curved_kernel(
+        self, model: Any, weights: Array | None = None, kernel: Kernel | None = None
+    ) -> Kernel | None:
         """Return the Gaussian of the distance that the straight model measures, None without one.
 
         Of standardised numbers it is the Gaussian of standardised columns, of factors and counts
-        that of the kernel of their analysis. Its bandwidth is the median distance.
+        that of the kernel of their analysis. Its bandwidth is the median distance. ``kernel`` is
+        one that was asked for in its place.
         """
-        if self.is_alone or self.analysis not in ("pca", "mca", "famd", "ca"):
+        if kernel is None and self.is_alone:
             return None
+        if self.analysis not in ("pca", "mca", "famd", "ca"):
+            return None
+        given = Gaussian("median") if kernel is None else kernel
         if self.analysis == "pca":
-            return standardised(Gaussian("median"), self.points.matrix(), weights, self.scaled)
-        found: Kernel = model.kernel_.gaussian("median")
+            return standardised(given, self.points.matrix(), weights, self.scaled)
+        if not isinstance(given, Gaussian):
+            raise InvalidParameter(
+                f"the curved map of {NAMES[self.analysis]} is that of the Gaussian of its "
+                f"distance, and {given} is no Gaussian: give gaussian(bandwidth=...)"
+            )
+        found: Kernel = model.kernel_.gaussian(given.bandwidth)
         return found
 
 
@@ -180,6 +191,7 @@ def propose(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     method: str | None = None,
     kernel: Kernel | str | None = None,
     scale: bool | None = None,
+    active: Iterable[str] = (),
     supplementary: Iterable[str] = (),
     missing: Any = "error",
     weights: Array | None = None,
@@ -189,7 +201,8 @@ def propose(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     points = _read(data, missing)
     if isinstance(points, SquareMatrix):
         return _of_pairs(points, method, kernel)
-    return _of_table(points.with_supplementary(*supplementary), method, kernel, scale, weights)
+    table = points.with_supplementary(*supplementary)
+    return _of_table(table, method, kernel, scale, weights, frozenset(active))
 
 
 def _known(method: str | None) -> str | None:
@@ -253,12 +266,13 @@ def _of_pairs(points: SquareMatrix, method: str | None, kernel: Any) -> Proposal
     )
 
 
-def _of_table(
+def _of_table(  # noqa: PLR0913  (what was asked for)
     table: Table,
     method: str | None,
     kernel: Kernel | str | None,
     scale: bool | None,
     weights: Array | None,
+    variables: frozenset[str] = frozenset(),
 ) -> Proposal:
     given = None if kernel is None else as_kernel(kernel)
     if given is not None and method not in (None, "kpca"):
@@ -269,12 +283,14 @@ def _of_table(
     named = tuple(
         column.name
         for i, column in enumerate(table.columns())
-        if column.is_active and is_identifier(column, is_first=i == 0)
+        if column.is_active
+        and column.name not in variables
+        and is_identifier(column, is_first=i == 0)
     )
     fates_of_names = list(_names(table, named))
     for name in named:
         table = with_names(table, name)
-    table, beside = _sorted_out(table)
+    table, beside = _sorted_out(table, variables)
     numbers = [c for c in table.columns() if c.role is Role.NUMBER and c.is_active]
     factors = [
         c for c in table.columns() if c.role is Role.FACTOR and c.name not in table.supplementary
@@ -371,7 +387,7 @@ def _names(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
         is_named = True
 
 
-def _sorted_out(table: Table) -> tuple[Table, list[Fate]]:
+def _sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
     """Return the table without columns that say nothing, and what becomes of those beside."""
     found: list[Fate] = []
     dropped: list[str] = []
@@ -384,7 +400,7 @@ def _sorted_out(table: Table) -> tuple[Table, list[Fate]]:
         elif role in (Role.DATE, Role.TEXT):
             what = "dates" if role is Role.DATE else "texts"
             found.append(Fate(name, "ignored", f"it holds {what}, which no analysis here reads"))
-        elif role is Role.NUMBER and restarts(column):
+        elif role is Role.NUMBER and name not in asked and restarts(column):
             times = restarts(column)
             why = f"an index that counts from {column.values[0]:g} anew {times} times"
             found.append(Fate(name, "supplementary", why))
