@@ -60,7 +60,6 @@ READERS = {"read": {"memory"}, "data.read": {"memory"}}
 """A reader refuses a file above its budget, which is never without a limit."""
 
 SHORT = {
-    "analyse": "4 s at 20 000 individuals: of more, the map of a kernel has landmarks",
     "axis_slopes": "0.02 s at 20 000 individuals: one product",
     "centred_log_ratio": "0.01 s for 20 000 rows",
     "column_contributions": "read from a fitted model",
@@ -93,6 +92,7 @@ SHORT = {
 """Functions without ``progress``, and why: measured, in seconds of one core."""
 
 LONG = {
+    "analyse",
     "axis_points",
     "check_kernel",
     "cluster",
