@@ -56,7 +56,7 @@ from mercer.kernels import (
 from mercer.kernels.base import FrozenArray
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.written import LONGEST_TEXT
-from mercer.page.formula import mathml
+from mercer.page.text import mathml
 
 X = np.random.default_rng(0).normal(size=(6, 2))
 

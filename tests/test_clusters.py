@@ -17,7 +17,7 @@ from scipy.stats import hypergeom, norm
 import mercer as mc
 from mercer.check import Array
 from mercer.clusters import finding
-from mercer.clusters.tree import suggested_count, ward
+from mercer.clusters.finding import suggested_count, ward
 from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
 
 REFERENCE = Path(__file__).parent / "reference" / "hcpc_decathlon.json"

@@ -13,7 +13,7 @@ import pytest
 import mercer as mc
 from mercer.analysis import Analysis
 from mercer.datasets import decathlon, iris
-from mercer.pictures.ellipses import ellipse, hull, is_elliptic
+from mercer.pictures.clouds import ellipse, hull, is_elliptic
 from tests.browser import Visit, started, visit
 
 PLACES = """(name) => mercer.pictures[name].frames[0].hits

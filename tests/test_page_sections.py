@@ -12,10 +12,9 @@ from mercer.data.table import Table
 from mercer.page import Section, document
 from mercer.page.data import describe
 from mercer.page.panels import map_sections
-from mercer.page.sections import with_sections
+from mercer.page.sections import sheet_of, with_sections
 from mercer.page.sentences import analysis
 from mercer.page.subject import subject_of
-from mercer.page.tables import sheet_of
 from mercer.page.write import unbroken
 from mercer.pictures.scene import Axis, Panel, Points
 from mercer.pictures.surfaces import variables_to_show

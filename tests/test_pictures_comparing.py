@@ -9,7 +9,7 @@ import pytest
 
 import mercer as mc
 from mercer import datasets, pictures
-from mercer.page.comparing import sections_of, sentences
+from mercer.page.documents import sections_of_comparison, sentences
 from mercer.pictures.scene import Arrows, Bars, Field, Lines, Rule, Texts
 
 KERNELS = {
@@ -43,7 +43,7 @@ def test_the_heat_map_writes_every_alignment_and_p_value(found: mc.results.Compa
 def test_untested_kernels_have_no_p_values() -> None:
     bare = mc.compare_kernels(KERNELS, datasets.iris().numbers, permutations=0)
     assert len(pictures.agreement.describe(bare).of_kind(Texts)) == 1
-    assert not any(section.pictures for section in sections_of(bare)[1:])
+    assert not any(section.pictures for section in sections_of_comparison(bare)[1:])
 
 
 def test_arrows_of_the_map_stay_in_the_circle(found: mc.results.Comparison) -> None:

@@ -11,7 +11,7 @@ import pytest
 import mercer as mc
 from mercer import page, pictures
 from mercer.page.sections import with_sections
-from mercer.pictures.preimages import DRAWN, LOW
+from mercer.pictures.importance import DRAWN, LOW
 from mercer.pictures.scene import Bars, Labels, Lines, Panel, Points, Rule, Sheet, Texts
 from mercer.pictures.spectra import OWN
 

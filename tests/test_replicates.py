@@ -32,10 +32,9 @@ from mercer.networks.needed_replicates import (
     decide,
     fit_line,
 )
-from mercer.page.replicates import replicates_page
+from mercer.page.documents import replicates_page
 from mercer.pictures import replicates as drawn
-from mercer.pictures.drawing import draw, plotly
-from mercer.pictures.scene import Band
+from mercer.pictures.scene import Band, draw, plotly
 from mercer.resampling import Resampling
 from tests.browser import started, visit
 from tests.hostile import HOSTILE

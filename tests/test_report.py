@@ -19,12 +19,10 @@ import mercer as mc
 from mercer.data.table import Table
 from mercer.datasets import decathlon, eurodist, iris
 from mercer.page.data import describe
-from mercer.page.formula import mathml
-from mercer.page.limits import PAGE
 from mercer.page.reproduce import called
-from mercer.page.text import LONGEST, clean, embedded, packed
+from mercer.page.text import LONGEST, PAGE, clean, embedded, mathml, packed
 from mercer.page.write import rendered
-from mercer.pictures.crowds import density
+from mercer.pictures.clouds import density
 from mercer.pictures.scene import Arrows, Field, Lines, Panel, Points
 from tests.hostile import HOSTILE
 

@@ -314,7 +314,7 @@ def _cut(name: str) -> str:
 
 def _write_page(args: Namespace, found: Comparison, agreed: Consensus | None) -> None:
     try:
-        page = import_module("mercer.page.comparing").comparison_page
+        page = import_module("mercer.page.documents").comparison_page
     except MissingExtra:
         raise
     except ImportError as error:

@@ -209,7 +209,7 @@ def _beside(data: str) -> str:
 
 def _writer() -> Any:
     try:
-        return import_module("mercer.page.replicates").replicates_page
+        return import_module("mercer.page.documents").replicates_page
     except MissingExtra:
         raise
     except ImportError as error:

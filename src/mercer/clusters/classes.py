@@ -12,11 +12,13 @@ from scipy.stats import f as f_law
 from scipy.stats import hypergeom, norm
 
 from mercer.check import Array, is_missing, power_of_two, refuse_non_finite, whole
-from mercer.clusters.tree import ROUNDING
 from mercer.data.tidy import Tidy, columns_of
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.reading.model import in_units_squared
+
+ROUNDING = 64.0 * float(np.finfo(float).eps)
+"""A share of the inertia, or of a column's largest entry, below which all is rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,25 +1,199 @@
-"""How classes are found: a tree on the axes and its cut, then means, on the axes or beyond them."""
+"""How classes are found: a tree and its cut, means on the axes, or the whole space of a kernel."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.cluster.hierarchy import DisjointSet
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from mercer.check import Array, whole
-from mercer.clusters.classes import Clusters
-from mercer.clusters.kernel import ROUNDS, kernel_means, spectral_classes
-from mercer.clusters.tree import MOST, Tree, suggested_count, ward
+from mercer.clusters.classes import ROUNDING, Clusters
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import one_of
 from mercer.gram import Gram
-from mercer.points import take
+from mercer.kernels.tensor import tensor_product
+from mercer.kernels.vectors import Linear
+from mercer.points import Paired, take
 from mercer.progress import Progress, followed
 from mercer.reading.scores import Scores
 from mercer.settings import RandomState, seed_of
+from mercer.spectrum import leading
 from mercer.spelling import spelled
+
+LEAST, MOST = 3, 10
+"""Classes among which a number is suggested: two are seldom news, more are hard to tell."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Merges of cells, two at a time, by the inertia that is lost: the least first."""
+
+    merges: Array
+    losses: Array
+
+    def cut(self, count: int) -> Array:
+        """Return the class of each cell, from 0, once all but the last merges were made."""
+        size = len(self.merges) + 1
+        sets = DisjointSet(range(size))
+        for a, b in self.merges[: size - count]:
+            sets.merge(int(a), int(b))
+        roots = [sets[i] for i in range(size)]
+        return np.unique(roots, return_inverse=True)[1]
+
+    @property
+    def within(self) -> Array:
+        """The inertia within 1, 2, … classes."""
+        return np.cumsum(np.r_[0.0, self.losses])[::-1]
+
+
+def ward(points: Array, weights: Array) -> Tree:
+    r"""Return the tree of Ward, which loses the least inertia at each merge.
+
+    .. math:: \Delta(a, b) = \frac{w_a w_b}{w_a + w_b} \|\mu_a - \mu_b\|^2
+
+    Chains of nearest neighbours find it in time n² and memory n: two clusters that are nearest to
+    each other are merged in any order, since no merge brings a cluster nearer to a third one.
+
+    >>> tree = ward(np.array([[0.0], [1.0], [9.0]]), np.full(3, 1 / 3))
+    >>> tree.losses.round(4), tree.cut(2)
+    (array([ 0.1667, 16.0556]), array([0, 0, 1]))
+
+    Murtagh, The Computer Journal 26 (1983) 354-359.
+    """
+    n = len(points)
+    centres, masses = points.astype(np.float64).copy(), weights.astype(np.float64).copy()
+    lives = np.ones(n, dtype=bool)
+    chain: list[int] = []
+    merges, losses = np.empty((n - 1, 2), dtype=int), np.empty(n - 1)
+    for step in range(n - 1):
+        if not chain:
+            chain.append(int(np.argmax(lives)))
+        while True:
+            a = chain[-1]
+            lost = masses[a] * masses / (masses[a] + masses)
+            lost = np.where(lives, lost * np.sum((centres - centres[a]) ** 2, axis=1), np.inf)
+            lost[a] = np.inf
+            b = chain[-2] if len(chain) > 1 else -1
+            nearest = int(np.argmin(lost))
+            if b >= 0 and lost[b] <= lost[nearest]:
+                break
+            chain.append(nearest)
+        del chain[-2:]
+        merges[step], losses[step] = (a, b), lost[b]
+        centres[b] = (masses[a] * centres[a] + masses[b] * centres[b]) / (masses[a] + masses[b])
+        masses[b] += masses[a]
+        lives[a] = False
+    order = np.argsort(losses, kind="stable")
+    return Tree(merges[order], losses[order])
+
+
+def suggested_count(within: Array, individuals: int) -> int:
+    """Return the number of classes that leaves the least share of what one class fewer left.
+
+    It is from 3 to 10, at most half of the individuals, and not more than are needed to leave
+    nothing within classes; of two or three individuals it is one class fewer.
+
+    >>> suggested_count(np.array([10.0, 8.0, 7.0, 2.0, 1.8]), 50)
+    4
+    """
+    least_left = ROUNDING * within[0]
+    needed = int(np.sum(within > least_left)) + 1
+    half = max(LEAST, round(individuals / 2))
+    most = min(MOST, half, individuals - 1, needed, len(within))
+    if most < LEAST:
+        return max(1, most)
+    left = np.maximum(within, least_left)
+    shares = left[LEAST - 1 : most] / left[LEAST - 2 : most - 1]
+    return LEAST + int(np.argmin(shares))
+
+
+ROUNDS = 100
+"""Rounds in which individuals move to the nearest centre, at most."""
+
+UNMOVED = 1e-12
+"""Nobody moves for less than this share of the largest distance."""
+
+STARTS = 10
+"""Starts of the k-means of spectral coordinates."""
+
+TOL = 1e-6
+"""Residual of the spectral coordinates."""
+
+
+def kernel_means(
+    images: Callable[[Array], Array], weights: Array, labels: Array, count: int
+) -> Array:
+    r"""Return classes in which everyone is nearest to the mean of its own, from given ones.
+
+    .. math:: \|\varphi_i - \mu_c\|^2 = k_{ii} - 2 \sum_j z_{jc} k_{ij}
+        + \sum_{jl} z_{jc} z_{lc} k_{jl}, \quad z_{jc} = \frac{w_j 1_{j \in c}}{w_c}
+
+    ``images`` multiplies the Gram matrix with columns: one product in each round, and memory for
+    one number of each individual and class. A class keeps the member that is nearest to it.
+
+    >>> x = np.array([[0.0], [1.0], [9.0], [10.0]])
+    >>> kernel_means(lambda v: x @ (x.T @ v), np.full(4, 0.25), np.array([0, 1, 1, 1]), 2)
+    array([0, 0, 1, 1])
+
+    Dhillon, Guan & Kulis, KDD 2004, 551-556.
+    """
+    everyone = np.arange(len(labels))
+    for _ in range(ROUNDS):
+        shares = np.zeros((len(labels), count))
+        shares[everyone, labels] = weights
+        shares /= shares.sum(axis=0)
+        products = images(shares)
+        far = np.sum(shares * products, axis=0) - 2.0 * products
+        nearest = np.argmin(far, axis=1)
+        gain = far[everyone, labels] - far[everyone, nearest]
+        moved = np.where(gain > UNMOVED * float(np.max(np.abs(far))), nearest, labels)
+        while len(lost := np.setdiff1d(labels, moved)):  # which may empty another class in turn
+            own = np.flatnonzero(labels == lost[0])
+            moved[own[np.argmin(far[own, lost[0]])]] = lost[0]
+        if np.array_equal(moved, labels):
+            break
+        labels = moved
+    return labels
+
+
+def spectral_classes(gram: Gram, weights: Array, count: int | None, most: int, seed: int) -> Array:
+    r"""Return classes that cut the least of the similarities, relaxed to eigenvectors.
+
+    .. math:: D^{-1/2} K D^{-1/2} = U \Lambda U^\top, \quad d = K w
+
+    with weights of the individuals on both sides. The rows of the first eigenvectors, one for each
+    class, have unit length and are gathered by k-means. Without a ``count`` they are as many, from
+    2 to ``most``, as eigenvalues miss the first, 1, by least beside the next.
+
+    Ng, Jordan & Weiss, NIPS 14 (2001) 849-856.
+    """
+    degrees = gram.product(weights[:, None])[:, 0]
+    if np.min(degrees) <= 0.0:
+        raise InvalidInput(
+            f"individual {int(np.argmin(degrees))} has similarities that sum to "
+            f"{float(np.min(degrees)):.3g}: spectral classes take a kernel of similarities, which "
+            "are not negative, such as the Gaussian"
+        )
+    # Similarities times a number of either point: a kernel again, with all that kernels can do.
+    scaled = Paired(gram.x, np.sqrt(weights / degrees)[:, None])
+    similar = Gram(tensor_product(gram.kernel, Linear()), scaled, engine=gram.engine)
+    asked = min(most if count is None else count, len(weights) - 1) + 1
+    found = leading(similar, asked, tol=TOL, random_state=seed)
+    if count is None:
+        missing = np.maximum(1.0 - found.values / found.values[0], TOL)
+        grows = missing[2:] / missing[1:-1]
+        count = 2 + int(np.argmax(grows)) if len(grows) else 1
+    rows = found.vectors[:, :count]
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    rows = rows / np.where(lengths > 0.0, lengths, 1.0)
+    means = KMeans(count, n_init=STARTS, random_state=seed).fit(rows, sample_weight=weights)
+    return np.asarray(means.labels_)
+
 
 CELLS = 1_000
 """Individuals of a tree; more are first gathered in so many cells."""

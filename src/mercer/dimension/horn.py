@@ -11,11 +11,10 @@ import numpy as np
 
 from mercer.check import Array, chunks
 from mercer.data.tidy import as_frame
-from mercer.dimension.null import Subject
+from mercer.dimension.null import WEIGHTED, Source, Subject, source_of
 from mercer.dimension.permuting import Drawn, Permutations, as_permutations, is_given
 from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
-from mercer.dimension.source import WEIGHTED, Source, source_of
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.progress import Progress, followed
 from mercer.resampling import Null, Resampling

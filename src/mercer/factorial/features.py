@@ -1,19 +1,25 @@
-"""Principal components of the features of a kernel that has finitely many."""
+"""Columns of a table with their kernels, and principal components of features of a kernel."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
-from mercer.check import Array, Points
-from mercer.errors import InvalidInput, NotAvailable
+from mercer.check import Array, Points, as_numpy, is_missing, members, refuse_non_finite
+from mercer.data.frames import rows
+from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import all_or_nothing, weights_of
 from mercer.kernels.base import Kernel
+from mercer.kernels.tables import Columns
+from mercer.kernels.variables import Category, Standardised
 from mercer.operators import shares
 from mercer.pca import PCA
+from mercer.points import Rows
 from mercer.progress import Progress
 
 
@@ -116,3 +122,211 @@ class FeaturePCA(PCA):
         tags.input_tags.sparse = False
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+
+MOST_LEVELS = 50
+"""Levels of a column of whole numbers: with more, they are measured and no codes of categories."""
+
+MISSING = "missing"
+"""The level of what is missing, where that is a level."""
+
+POLICIES = ("error", "level")
+
+CONSTANT = 8.0 * float(np.finfo(float).eps)
+"""A standard deviation below this share of the largest entry is the rounding of a constant."""
+
+
+def read(
+    X: Any,
+    *,
+    are_categories: bool,
+    missing: str,
+    only: Collection[str] | None = None,
+    labelled: Collection[str] = (),
+) -> Rows:
+    """Return a table of numbers and texts; columns that are to be ignored are left out.
+
+    ``only`` names the columns to be read, None for all; ``labelled`` those that hold categories,
+    whatever they look like.
+    """
+    if missing not in POLICIES:
+        raise InvalidParameter(f"missing must be one of {', '.join(POLICIES)}, found {missing!r}")
+    table = rows(X)
+    found: dict[str, Any] = {}
+    for name, column in table.columns.items():
+        role = table.roles.get(name)
+        if role == "ignored" or (only is not None and name not in only):
+            continue
+        if role == "time" and are_categories:
+            raise InvalidInput(
+                f"column {name!r} holds dates, and multiple correspondence analysis reads "
+                "categories: make some of them, such as months, analyse it with FAMD, or give it "
+                "to supplementary(variables=...)"
+            )
+        is_labelled = name in labelled or role in ("category", "ordinal") or isinstance(role, tuple)
+        if _is_number(column) and not is_labelled:
+            found[name] = (
+                _codes(column, name, missing) if are_categories else _numbers(column, name)
+            )
+        else:
+            found[name] = _labels(column, name, missing)
+    if not found:
+        raise InvalidInput("every column of X is to be ignored; at least one must be analysed")
+    return Rows(found)
+
+
+def _is_number(column: Any) -> bool:
+    if hasattr(column, "dtype"):
+        return bool(as_numpy(column).dtype.kind in "iuf")
+    return all(isinstance(v, Real) and not isinstance(v, bool | np.bool_) for v in members(column))
+
+
+def _numbers(column: Any, name: str) -> Array:
+    values = np.asarray(column, dtype=np.float64)
+    refuse_non_finite(values, f"column {name!r}")
+    return values
+
+
+def _codes(column: Any, name: str, missing: str) -> list[str]:
+    """Return whole numbers as the codes of categories."""
+    values = np.asarray(column)
+    known = values[np.isfinite(values)]
+    if np.any(np.isinf(values)) or not np.all(known == np.floor(known)):
+        reason = "holds numbers that are not whole"
+    elif len(np.unique(known)) > MOST_LEVELS:
+        reason = f"holds {len(np.unique(known))} different numbers"
+    else:
+        codes = [None if np.isnan(value) else str(int(value)) for value in values]
+        return _labels(codes, name, missing)
+    raise InvalidInput(
+        f"column {name!r} {reason}, and multiple correspondence analysis reads categories: analyse "
+        "it with FAMD, or give it to supplementary(variables=...)"
+    )
+
+
+def _labels(column: Any, name: str, missing: str) -> list[str]:
+    found = []
+    for i, label in enumerate(members(column)):
+        if is_missing(label):
+            if missing == "error":
+                raise InvalidInput(
+                    f"column {name!r} has no label in row {i}; missing='level' makes a level of "
+                    "what is missing"
+                )
+            found.append(MISSING)
+        else:
+            found.append(text_of(label))
+    return found
+
+
+def text_of(label: Any) -> str:
+    """Return a label as text, a whole number without a point, whatever held it.
+
+    >>> text_of(1), text_of(1.0), text_of("1"), text_of(1.5)
+    ('1', '1', '1', '1.5')
+    """
+    is_whole = isinstance(label, float | np.floating) and float(label).is_integer()
+    return str(int(label)) if is_whole else str(label)
+
+
+def is_categorical(column: Any) -> bool:
+    """Whether a column of a table that was `read` holds labels."""
+    return isinstance(column, list)
+
+
+def category_of(labels: list[str], weights: Array) -> Category:
+    """Return the kernel 1/p of equal categories, p being the weights of their members.
+
+    >>> category_of(["a", "b"], np.array([0.25, 0.75]))
+    Category(levels=["a", "b"], shares=[0.25, 0.75], missing="error")
+    """
+    values = np.array(labels, dtype=object)
+    levels = [level for level in sorted(set(labels)) if np.any(weights[values == level] > 0)]
+    shares = [float(weights[values == level].sum()) for level in levels]
+    return Category(levels, shares)
+
+
+def number_of(values: Array, weights: Array, name: str, *, is_standardised: bool) -> Standardised:
+    """Return the inner product of a column, in units of its weighted standard deviation or not.
+
+    >>> number_of(np.array([1.0, 3.0]), np.array([0.5, 0.5]), "x", is_standardised=True)
+    Standardised(centre=[2.0], scale=[1.0])
+    """
+    active = weights > 0
+    values, weights = values[active], weights[active]
+    unit = float(np.exp2(np.floor(np.log2(np.abs(values).max(initial=0.0) or 1.0))))
+    mean = float(weights @ (values / unit))
+    mean += float(weights @ (values / unit - mean))
+    deviation = float(np.sqrt(weights @ (values / unit - mean) ** 2))
+    if deviation <= CONSTANT:
+        raise InvalidInput(f"column {name!r} is constant and tells nothing; leave it out")
+    return Standardised([unit * mean], [unit * deviation if is_standardised else 1.0])
+
+
+def kernels_of(
+    table: Rows, weights: Array, *, is_standardised: bool = True
+) -> Mapping[str, tuple[Kernel, float]]:
+    """Return the kernel and the weight of each column: categories by 1/p, shared by their number.
+
+    Q columns of categories weigh 1/Q each where there are no numbers beside them, as in multiple
+    correspondence analysis, and 1 each otherwise.
+    """
+    labelled = [name for name, column in table.columns.items() if is_categorical(column)]
+    share = 1.0 / len(labelled) if len(labelled) == len(table.columns) else 1.0
+    found: dict[str, tuple[Kernel, float]] = {}
+    for name, column in table.columns.items():
+        if isinstance(column, list):
+            found[name] = category_of(column, weights), share
+        else:
+            values = np.asarray(column)
+            number = number_of(values, weights, name, is_standardised=is_standardised)
+            found[name] = number, 1.0
+    return found
+
+
+def places_of(kernel: Columns) -> dict[str, slice]:
+    """Return the features of each column, by its name: one of a number, one of each level."""
+    found: dict[str, slice] = {}
+    start = 0
+    for name, child in kernel.children().items():
+        stop = start + (len(child.levels or ()) if isinstance(child, Category) else 1)
+        found[name] = slice(start, stop)
+        start = stop
+    return found
+
+
+def unknown_levels(kernel: Columns, table: Rows) -> dict[str, Array]:
+    """Return the rows whose level is none of the kernel's, by column."""
+    found: dict[str, Array] = {}
+    for name, child in kernel.children().items():
+        if isinstance(child, Category):
+            known = set(child.levels or ())
+            strange = np.array([label not in known for label in members(table.columns[name])])
+            if strange.any():
+                found[name] = strange
+    return found
+
+
+def features_of(kernel: Columns, table: Rows) -> Array:
+    """Return the features of rows of the fit, of which some have no weight.
+
+    A level that only these have is none of the analysis, and says nothing of them: in its column
+    they lie at the barycentre, whose features are the roots of the shares.
+
+    >>> k = Columns({"a": Category(["x", "y"], [0.25, 0.75])}, weights=[1.0])
+    >>> features_of(k, Rows({"a": ["x", "z"]}))
+    array([[2.       , 0.       ],
+           [0.5      , 0.8660254]])
+    """
+    strange, columns = unknown_levels(kernel, table), dict(table.columns)
+    children, places = kernel.children(), places_of(kernel)
+    for name, of in strange.items():
+        some = children[name].levels[0]  # type: ignore[attr-defined]
+        labels = members(columns[name])
+        columns[name] = [some if r else v for r, v in zip(of, labels, strict=True)]
+    features = np.array(kernel.features(Rows(columns)))
+    for name, of in strange.items():
+        weight = dict(zip(children, kernel.numbers, strict=True))[name]
+        shares = np.array(children[name].shares)  # type: ignore[attr-defined]
+        features[of, places[name]] = np.sqrt(weight * shares)
+    return features

@@ -14,8 +14,8 @@ from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown, warn
 from mercer.errors import InvalidInput, NotAvailable, ReadingWarning
-from mercer.factorial.features import FeaturePCA
-from mercer.factorial.tables import (
+from mercer.factorial.features import (
+    FeaturePCA,
     features_of,
     is_categorical,
     kernels_of,

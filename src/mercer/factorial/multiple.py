@@ -15,8 +15,8 @@ from mercer.data.frames import rows
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
+from mercer.factorial.features import features_of, is_categorical, kernels_of
 from mercer.factorial.mixed import TablePCA, sum_of
-from mercer.factorial.tables import features_of, is_categorical, kernels_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.points import Rows

@@ -19,9 +19,6 @@ from mercer.dimension.rules import Choice
 from mercer.errors import MercerError
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import positive_definite
-from mercer.page.formula import mathml
-from mercer.page.groups import CLASS, classes_of, groups_value, labels_of_classes
-from mercer.page.limits import PAGE
 from mercer.page.panels import (
     HOW,
     kernel_pictures,
@@ -31,21 +28,23 @@ from mercer.page.panels import (
     rows_to_show,
 )
 from mercer.page.reproduce import Reading, code, command_line, facts
-from mercer.page.sections import FORMAT
+from mercer.page.sections import FORMAT, kind_of, tables_of
 from mercer.page.sentences import (
+    CLASS,
     analysis,
     axes_in_words,
+    classes_of,
     dimension,
     exactness,
+    groups_value,
     kept_axes,
+    labels_of_classes,
     method,
     result,
 )
 from mercer.page.subject import Subject, labels_of, noted, subject_of
-from mercer.page.tables import kind_of, tables_of
-from mercer.page.text import clean, count_of, percent
-from mercer.pictures.colours import coloured
-from mercer.pictures.limits import LIMITS
+from mercer.page.text import PAGE, clean, count_of, mathml, percent
+from mercer.pictures.colours import LIMITS, coloured
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
 

@@ -13,20 +13,17 @@ from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice, KaiserChoice
 from mercer.errors import MercerError
 from mercer.kernels.vectors import Linear
-from mercer.page.limits import PAGE
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
-from mercer.page.text import count_of, percent
+from mercer.page.text import PAGE, count_of, percent
 from mercer.pictures.circle import biplot, contributions, variables
-from mercer.pictures.colours import coloured
-from mercer.pictures.crowds import sampled
+from mercer.pictures.clouds import sampled
+from mercer.pictures.colours import LIMITS, coloured
 from mercer.pictures.curves import shepard
-from mercer.pictures.elements import Elements
-from mercer.pictures.limits import LIMITS
 from mercer.pictures.matrices import heat_map
+from mercer.pictures.models import Elements, Shares
 from mercer.pictures.planes import individuals, outliers
 from mercer.pictures.scene import Panel, Sheet
-from mercer.pictures.shares import Shares
 from mercer.pictures.spectra import eigenvalues, scree
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.points import take

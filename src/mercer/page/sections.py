@@ -1,21 +1,200 @@
-"""Parts of a page that any study can add: words, described pictures, tables.
+"""Parts of a page: its tables, and sections that any study can add.
 
-`mercer.report(model, path, sections=[...])` puts them behind what the model says of itself;
+`mercer.report(model, path, sections=[...])` puts sections behind what the model says of itself;
 `mercer.page.document` makes a page of nothing else. Neither needs a line of template or script.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mercer.page.tables import sheet_of
-from mercer.page.text import clean
+import numpy as np
+
+from mercer.check import Array
+from mercer.data.table import Column, Role, Table
+from mercer.dimension.horn import ParallelAnalysis
+from mercer.dimension.rules import Choice
+from mercer.errors import InvalidInput
+from mercer.page.subject import Passive, Subject
+from mercer.page.text import PAGE, clean, short
+from mercer.pictures.models import Elements
 from mercer.pictures.scene import Panel, Sheet
 
-Picture = Panel | Sheet
 Value = dict[str, Any]
+
+
+def sheet_of(name: str, caption: str, columns: Mapping[str, Any]) -> Value:
+    """Return a table as a page holds it.
+
+    >>> sheet_of("t", "Sizes", {"who": ["a", "b"], "size": [1.0, 2.5]})["rows"]
+    [['a', 1.0], ['b', 2.5]]
+    """
+    arrays = {str(k): np.asarray(v) for k, v in columns.items()}
+    lengths = {len(a) for a in arrays.values()}
+    if len(lengths) > 1:
+        raise InvalidInput(f"the columns of table {caption!r} must have equal lengths")
+    kinds = {k: "number" if a.dtype.kind in "iuf" else "text" for k, a in arrays.items()}
+    most = max(PAGE.cells // max(len(arrays), 1), 1)
+    rows = zip(*(a[:most].tolist() for a in arrays.values()), strict=True)
+    return {
+        "id": name,
+        "title": clean(caption, 300),
+        "columns": [{"name": clean(k), "kind": kind} for k, kind in kinds.items()],
+        "rows": [[cell(entry) for entry in row] for row in rows],
+    }
+
+
+def cell(entry: Any) -> Any:
+    """Return a cell as JSON holds it: numbers to six digits, None for what is not finite."""
+    if entry is None or isinstance(entry, bool | int):
+        return entry
+    if isinstance(entry, str):
+        return clean(entry)
+    number = float(entry)
+    return float(f"{number:.6g}") if np.isfinite(number) else None
+
+
+def tables_of(subject: Subject, rows: Array, choices: dict[str, Choice]) -> Iterator[Value]:
+    """Yield the tables of a model."""
+    if subject.table is not None:
+        yield _columns_sheet(subject.table, subject.used)
+    if subject.axes:
+        yield _axes_sheet(subject, choices.get("horn"))
+        yield _individuals_sheet(subject, rows)
+        if subject.passive is not None:
+            yield _passive_sheet(subject.passive)
+        for elements in subject.elements:
+            yield _elements_sheet(elements)
+
+
+def _sheet(name: str, title: str, columns: list[tuple[str, str]], rows: list[list[Any]]) -> Value:
+    return {
+        "id": name,
+        "title": title,
+        "columns": [{"name": clean(c), "kind": kind} for c, kind in columns],
+        "rows": [[cell(entry) for entry in row] for row in rows],
+    }
+
+
+def _columns_sheet(table: Table, used: Sequence[str]) -> Value:
+    return _sheet(
+        "roles",
+        "Columns and the roles guessed for them",
+        [
+            ("column", "text"),
+            ("role", "text"),
+            ("used as", "text"),
+            ("missing", "number"),
+            ("values", "text"),
+        ],
+        [
+            [clean(c.name) or "(no name)", c.role.value, _use(c, used), *_summary(c, table)]
+            for c in table.columns()
+        ][:2_000],
+    )
+
+
+def _use(column: Column, used: Sequence[str]) -> str:
+    if column.name in used:
+        return "active"
+    passive = {Role.NUMBER: "supplementary", Role.FACTOR: "supplementary"}
+    return {**passive, Role.IDENTIFIER: "names of rows"}.get(column.role, "not used")
+
+
+def _summary(column: Column, table: Table) -> list[Any]:
+    """Return how many values are missing, or were until they were imputed, and what there is."""
+    missing, values = _values(column)
+    put = int(table.imputed.get(column.name, np.zeros(0)).sum())
+    return [missing + put, f"{values}; {put} imputed" if put else values]
+
+
+def _values(column: Column) -> tuple[int, str]:
+    if column.role is Role.NUMBER:
+        known = column.values[np.isfinite(column.values)]
+        missing = len(column.values) - len(known)
+        if not len(known):
+            return missing, ""
+        ends = f"{short(known.min())} to {short(known.max())}"
+        return missing, f"{ends}, mean {short(known.mean())}, deviation {short(known.std())}"
+    if column.role is Role.DATE:
+        return int(np.isnat(column.values).sum()), ""
+    missing = int(sum(v is None for v in column.values))
+    levels = column.levels
+    names = ", ".join(clean(level, 30) for level in levels[:5])
+    return missing, f"{len(levels)} levels: {names}{', …' if len(levels) > 5 else ''}"
+
+
+def _axes_sheet(subject: Subject, horn: Choice | None) -> Value:
+    columns = [("axis", "number")]
+    count = min(subject.axes, 50)
+    cells: list[list[Any]] = [[k + 1] for k in range(count)]
+
+    def add(name: str, kind: str, values: Any) -> None:
+        columns.append((name, kind))
+        for k, row in enumerate(cells):
+            row.append(values[k] if k < len(values) else None)
+
+    if subject.inertias is not None:
+        add("inertia", "number", subject.inertias)
+    if subject.shares is not None:
+        add("share", "share", subject.shares)
+        add("cumulated", "share", np.cumsum(subject.shares))
+    if subject.spectrum is not None and subject.spectrum.values[0] > 0:
+        add("proved error", "error", subject.spectrum.errors / subject.spectrum.values[0])
+    if isinstance(horn, ParallelAnalysis):
+        add("Horn's p", "number", horn.p_values)
+    return _sheet("axes", "Axes", columns, cells)
+
+
+def _individuals_sheet(subject: Subject, rows: Array) -> Value:
+    """Return the first rows for readers without scripts; scripts rebuild the table whole."""
+    axes = range(min(subject.axes, 3))
+    columns = [("individual", "text")]
+    columns += [(f"Dim {k + 1}", "number") for k in axes]
+    has_cos2 = subject.distances is not None
+    if has_cos2:
+        columns += [(f"cos2 {k + 1}", "share") for k in axes]
+    columns += [(f"contrib {k + 1}", "share") for k in axes]
+    head = rows[: PAGE.static_rows]
+    parts = [subject.coordinates[head][:, axes]]
+    if has_cos2:
+        parts.append(np.column_stack([subject.cos2(k)[head] for k in axes]))
+    parts.append(np.column_stack([subject.contributions(k)[head] for k in axes]))
+    numbers = np.column_stack(parts)
+    cells = [[clean(subject.names[i]), *numbers[at]] for at, i in enumerate(head)]
+    return {**_sheet("individuals", "Individuals", columns, cells), "total": len(rows)}
+
+
+def _passive_sheet(passive: Passive) -> Value:
+    axes = range(min(passive.coordinates.shape[1], 3))
+    columns = [("individual", "text"), *((f"Dim {k + 1}", "number") for k in axes)]
+    numbers = passive.coordinates[:, axes]
+    if passive.cos2 is not None:
+        columns += [(f"cos2 {k + 1}", "share") for k in axes]
+        numbers = np.column_stack([numbers, passive.cos2[:, axes]])
+    cells = [[clean(name), *row] for name, row in zip(passive.names, numbers, strict=True)]
+    return _sheet("passive", "Supplementary individuals", columns, cells[: PAGE.supplementary])
+
+
+def kind_of(measure: str) -> str:
+    """Return how the numbers of a measure are written."""
+    return "share" if measure in ("cos2", "contrib") else "number"
+
+
+def _elements_sheet(elements: Elements) -> Value:
+    """Return variables or categories on the first axes; scripts rebuild it for the chosen ones."""
+    axes = range(min(elements.coordinates.shape[1], 3))
+    order = elements.rank(tuple(axes)[:2], 1_000)
+    columns = [(elements.one, "text")]
+    columns += [(f"{name} {k + 1}", kind_of(name)) for name in elements.measures for k in axes]
+    numbers = np.column_stack([m[:, axes] for m in elements.measures.values()])
+    cells = [[clean(elements.names[j]), *numbers[j]] for j in order]
+    return {**_sheet(elements.of, elements.title, columns, cells), "total": len(elements)}
+
+
+Picture = Panel | Sheet
 
 FORMAT = 3
 """The version of the value, for whoever reads it from a page."""

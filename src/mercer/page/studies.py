@@ -8,13 +8,12 @@ import numpy as np
 
 from mercer.errors import NotDifferentiable
 from mercer.importance import Importance
-from mercer.page.limits import PAGE
 from mercer.page.sections import Picture, Section
+from mercer.page.text import PAGE
 from mercer.pca.along import PLACES, AxisPoints
 from mercer.pca.rebuilt import Rebuilt
 from mercer.pca.slopes import axis_slopes
-from mercer.pictures.importance import importance, slopes
-from mercer.pictures.preimages import axis_points, rebuilt
+from mercer.pictures.importance import axis_points, importance, rebuilt, slopes
 from mercer.pictures.spectra import parameter_path, spoken
 from mercer.pictures.stability import bootstrap, jackknife
 from mercer.stability import Bootstrap, Jackknife, ParameterPath

@@ -25,8 +25,8 @@ from mercer.errors import (
 )
 from mercer.estimator import require_fit
 from mercer.kernels.tables import columns_read
-from mercer.page.limits import PAGE
-from mercer.pictures.elements import Elements, elements_of, of_categories, of_variables
+from mercer.page.text import PAGE
+from mercer.pictures.models import Elements, elements_of, of_categories, of_variables
 from mercer.points import lies_on_disk
 from mercer.reading import Variables
 from mercer.spectrum import STORED, Spectrum

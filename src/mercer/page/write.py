@@ -18,13 +18,12 @@ from mercer.data.source import regular
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput
 from mercer.page.data import Value, describe
-from mercer.page.groups import CLASS
-from mercer.page.limits import PAGE
 from mercer.page.panels import map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions
 from mercer.page.sections import Picture, Section, blank, with_sections
-from mercer.page.text import clean, embedded, short
-from mercer.pictures.limits import LIMITS
+from mercer.page.sentences import CLASS
+from mercer.page.text import PAGE, clean, embedded, short
+from mercer.pictures.colours import LIMITS
 from mercer.pictures.scene import Sheet
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
 from mercer.pictures.with_svg import svg_of

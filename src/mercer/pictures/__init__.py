@@ -7,7 +7,7 @@ draw what was described. Neither library is imported before it draws; ``pip inst
 brings both.
 
 A new picture is a function from values to a `Panel` or a `Sheet` of marks (``pictures/scene.py``)
-in a module of its own, decorated with `Drawing` (``pictures/drawing.py``), and one line below; the
+in a module of its own, decorated with `Drawing` (``pictures/scene.py``), and one line below; the
 gallery (``examples/gallery.py``) shows it. What a picture describes can stand on a page as it is
 (`mercer.page.Section`), where scripts draw it on the screen and link the marks that carry the `Ids`
 of the same individuals or variables.
@@ -16,35 +16,33 @@ of the same individuals or variables.
 from mercer.pictures.circle import biplot as biplot
 from mercer.pictures.circle import contributions as contributions
 from mercer.pictures.circle import variables as variables
-from mercer.pictures.comparing import agreement as agreement
-from mercer.pictures.comparing import chance as chance
-from mercer.pictures.comparing import kernel_map as kernel_map
-from mercer.pictures.comparing import weights as weights
 from mercer.pictures.curves import against_observed as against_observed
 from mercer.pictures.curves import curves as curves
 from mercer.pictures.curves import penalty_path as penalty_path
 from mercer.pictures.curves import residuals as residuals
 from mercer.pictures.curves import shepard as shepard
-from mercer.pictures.drawing import draw as draw
-from mercer.pictures.drawing import plotly as plotly
+from mercer.pictures.importance import axis_points as axis_points
 from mercer.pictures.importance import importance as importance
+from mercer.pictures.importance import rebuilt as rebuilt
 from mercer.pictures.importance import slopes as slopes
+from mercer.pictures.matrices import agreement as agreement
+from mercer.pictures.matrices import chance as chance
 from mercer.pictures.matrices import heat_map as heat_map
 from mercer.pictures.matrices import images as images
+from mercer.pictures.matrices import kernel_map as kernel_map
+from mercer.pictures.matrices import weights as weights
 from mercer.pictures.models import first_picture as first_picture
 from mercer.pictures.planes import individuals as individuals
 from mercer.pictures.planes import outliers as outliers
-from mercer.pictures.preimages import axis_points as axis_points
-from mercer.pictures.preimages import rebuilt as rebuilt
 from mercer.pictures.replicates import replicate_curve as replicate_curve
 from mercer.pictures.replicates import replicate_map as replicate_map
 from mercer.pictures.replicates import replicate_networks as replicate_networks
 from mercer.pictures.replicates import replicate_pairs as replicate_pairs
 from mercer.pictures.scene import Panel as Panel
 from mercer.pictures.scene import Sheet as Sheet
+from mercer.pictures.scene import draw as draw
+from mercer.pictures.scene import plotly as plotly
 from mercer.pictures.scene import sheet as sheet
-from mercer.pictures.spaces import four_panels as four_panels
-from mercer.pictures.spaces import space as space
 from mercer.pictures.spectra import bandwidth_path as bandwidth_path
 from mercer.pictures.spectra import eigenvalues as eigenvalues
 from mercer.pictures.spectra import parameter_path as parameter_path
@@ -53,4 +51,6 @@ from mercer.pictures.stability import bootstrap as bootstrap
 from mercer.pictures.stability import jackknife as jackknife
 from mercer.pictures.surfaces import contours as contours
 from mercer.pictures.surfaces import eigenfunctions as eigenfunctions
+from mercer.pictures.surfaces import four_panels as four_panels
+from mercer.pictures.surfaces import space as space
 from mercer.pictures.surfaces import surface as surface

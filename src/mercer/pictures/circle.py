@@ -10,17 +10,25 @@ import numpy as np
 
 from mercer.check import Array, number, whole
 from mercer.errors import InvalidParameter
-from mercer.pictures.colours import BLUE, GREY, INK, PALE, RED, Scale
-from mercer.pictures.drawing import Drawing
-from mercer.pictures.elements import Elements, elements_of, of_variables
-from mercer.pictures.ellipses import Kind
-from mercer.pictures.limits import LIMITS
-from mercer.pictures.models import is_model, shares_of_model, variables_of_model
+from mercer.pictures.clouds import Kind
+from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, PALE, RED, Scale
+from mercer.pictures.models import (
+    Elements,
+    Shares,
+    as_shares,
+    chosen,
+    elements_of,
+    is_model,
+    of_variables,
+    shares_of_model,
+    variables_of_model,
+)
 from mercer.pictures.planes import Plane, as_individuals, individuals, linked
 from mercer.pictures.scene import (
     Arrows,
     Axis,
     Bars,
+    Drawing,
     Ids,
     Labels,
     Lines,
@@ -31,7 +39,6 @@ from mercer.pictures.scene import (
     Rule,
     spanned,
 )
-from mercer.pictures.shares import Shares, as_shares, chosen
 from mercer.reading import Individuals, Supplementary, Variables
 
 MEASURES = {

@@ -9,10 +9,20 @@ import numpy as np
 
 from mercer.check import Array, real_array
 from mercer.errors import InvalidInput
-from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE
-from mercer.pictures.drawing import Drawing
-from mercer.pictures.limits import LIMITS
-from mercer.pictures.scene import Axis, Band, Dash, Lines, Mark, Panel, Points, Rule, Sheet, spanned
+from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, ORANGE, PALETTE
+from mercer.pictures.scene import (
+    Axis,
+    Band,
+    Dash,
+    Drawing,
+    Lines,
+    Mark,
+    Panel,
+    Points,
+    Rule,
+    Sheet,
+    spanned,
+)
 
 DASHES: tuple[Dash, ...] = ("solid", "dashed", "dotted")
 

@@ -9,14 +9,21 @@ import numpy as np
 
 from mercer.check import Array, real_array
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.pictures.colours import INK, RED, Coloured, Scale, coloured
-from mercer.pictures.crowds import density, thinned
-from mercer.pictures.drawing import Drawing
-from mercer.pictures.ellipses import Kind, ellipse, hull, is_elliptic
-from mercer.pictures.limits import LIMITS
-from mercer.pictures.models import is_model, shares_of_model
-from mercer.pictures.scene import Axis, Ids, Labels, Lines, Linked, Mark, Panel, Points, spanned
-from mercer.pictures.shares import as_shares, axis, chosen
+from mercer.pictures.clouds import Kind, density, ellipse, hull, is_elliptic, thinned
+from mercer.pictures.colours import INK, LIMITS, RED, Coloured, Scale, coloured
+from mercer.pictures.models import as_shares, axis, chosen, is_model, shares_of_model
+from mercer.pictures.scene import (
+    Axis,
+    Drawing,
+    Ids,
+    Labels,
+    Lines,
+    Linked,
+    Mark,
+    Panel,
+    Points,
+    spanned,
+)
 from mercer.reading import Individuals, Outliers, Supplementary
 from mercer.settings import CONFIDENCE
 

@@ -8,11 +8,12 @@ from mercer.check import Array
 from mercer.networks.needed_replicates import MOST, Needed
 from mercer.networks.study import ReplicateStudy
 from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE, RED, Scale
-from mercer.pictures.drawing import Drawing
 from mercer.pictures.matrices import seriated
+from mercer.pictures.models import percent
 from mercer.pictures.scene import (
     Axis,
     Band,
+    Drawing,
     Field,
     Labels,
     Lines,
@@ -25,7 +26,6 @@ from mercer.pictures.scene import (
     logarithmic,
     spanned,
 )
-from mercer.pictures.shares import percent
 
 FURTHEST = 3
 """Continued curves are drawn up to this multiple of the replicates at hand."""

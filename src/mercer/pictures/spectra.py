@@ -10,15 +10,14 @@ from mercer.check import Array, number, real_array, whole
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.errors import InvalidInput
 from mercer.pictures.circle import percents
-from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALE, PALETTE, RED
+from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, ORANGE, PALE, PALETTE, RED
 from mercer.pictures.curves import DASHES
-from mercer.pictures.drawing import Drawing
-from mercer.pictures.limits import LIMITS
-from mercer.pictures.models import inertias_of_model, is_model
+from mercer.pictures.models import ROUNDING, inertias_of_model, is_model, percent, shares_of
 from mercer.pictures.scene import (
     Axis,
     Band,
     Bars,
+    Drawing,
     Lines,
     Mark,
     Panel,
@@ -28,7 +27,6 @@ from mercer.pictures.scene import (
     logarithmic,
     spanned,
 )
-from mercer.pictures.shares import ROUNDING, percent, shares_of
 from mercer.stability import ParameterPath
 
 ABOVE, HALF_LINE = 0.025, 0.02

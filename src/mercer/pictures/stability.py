@@ -11,13 +11,11 @@ import numpy as np
 from mercer.check import Array, real_array, whole
 from mercer.display import in_ranges
 from mercer.errors import InvalidInput
-from mercer.pictures.colours import BLUE, INK, PALE, RED
-from mercer.pictures.drawing import Drawing
-from mercer.pictures.ellipses import Ellipse, ellipse, outline
-from mercer.pictures.limits import LIMITS
+from mercer.pictures.clouds import Ellipse, ellipse, outline
+from mercer.pictures.colours import BLUE, INK, LIMITS, PALE, RED
+from mercer.pictures.models import as_shares, chosen
 from mercer.pictures.planes import Plane, as_individuals, individuals, spread
-from mercer.pictures.scene import Axis, Labels, Lines, Mark, Panel, Points, spanned
-from mercer.pictures.shares import as_shares, chosen
+from mercer.pictures.scene import Axis, Drawing, Labels, Lines, Mark, Panel, Points, spanned
 from mercer.reading import Individuals
 from mercer.settings import CONFIDENCE
 from mercer.stability import Bootstrap, Jackknife

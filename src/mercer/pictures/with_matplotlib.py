@@ -11,9 +11,8 @@ import numpy as np
 
 from mercer.data.extras import extra
 from mercer.errors import InvalidParameter
-from mercer.pictures.colours import FRAME, GREY, GRID, QUIET, ZERO, Scale, hexes, legible
+from mercer.pictures.colours import FRAME, GREY, GRID, LIMITS, QUIET, ZERO, Scale, hexes, legible
 from mercer.pictures.labels import cut, placements, width_of
-from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import (
     INCH,
     Arrows,

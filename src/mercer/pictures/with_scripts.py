@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from mercer.pictures.clouds import ELLIPTIC, FEWEST, radius2
 from mercer.pictures.colours import (
     FONT,
     FRAME,
     GRID,
     INK,
+    LIMITS,
     MARKERS,
     PALE,
     PALETTE,
@@ -21,9 +23,7 @@ from mercer.pictures.colours import (
     ZERO,
     Scale,
 )
-from mercer.pictures.ellipses import ELLIPTIC, FEWEST, radius2
 from mercer.pictures.labels import GAP, REACH, SIDES
-from mercer.pictures.limits import LIMITS
 from mercer.pictures.scene import INCH, PIXELS, Axis, Field, Ids, Labels, Panel, Sheet, Surface
 from mercer.settings import CONFIDENCE
 
