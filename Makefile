@@ -33,7 +33,7 @@ test-all: $(READY) lint browser
 # those of the page are left out, which are about what a browser does.
 test-oldest: .venv-oldest/.ready
 	HYPOTHESIS_PROFILE=few $(OLDEST)/python -m pytest -q -n 2 \
-	    --ignore tests/test_report_browser.py
+	    --ignore tests/page/test_report_browser.py
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -18,11 +18,16 @@ ROWS = [
 ]
 
 
+def file_of_tests(name: str) -> Path:
+    """Return the path of a file of the tests, in whichever folder it stands."""
+    return next(TESTS.rglob(name))
+
+
 @cache
 def definitions(file: str) -> dict[str, ast.stmt]:
     """Return what a file of tests defines, by name, with what it takes from other such files."""
     found: dict[str, ast.stmt] = {}
-    for node in ast.parse((TESTS / file).read_text(encoding="utf-8")).body:
+    for node in ast.parse(file_of_tests(file).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found[node.name] = node
         elif isinstance(node, ast.Assign | ast.AnnAssign):
@@ -32,7 +37,7 @@ def definitions(file: str) -> dict[str, ast.stmt]:
             for alias in node.names:  # whose members are named with a dot
                 found |= definitions(f"{alias.name}.py")
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tests."):
-            other = definitions(f"{str(node.module).removeprefix('tests.')}.py")
+            other = definitions(f"{str(node.module).rpartition('.')[2]}.py")
             found |= {alias.name: other[alias.name] for alias in node.names if alias.name in other}
     return found
 

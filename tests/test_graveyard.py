@@ -48,7 +48,7 @@ ELSEWHERE = {
 @pytest.mark.parametrize("row", ELSEWHERE)
 def test_rows_tested_elsewhere_are_still_tested(row: int) -> None:
     file, name = ELSEWHERE[row]
-    assert f"def {name}(" in (Path(__file__).parent / file).read_text()
+    assert f"def {name}(" in next(Path(__file__).parent.rglob(file)).read_text()
 
 
 def indefinite(n: int, *, shift: float = 10.0) -> Array:

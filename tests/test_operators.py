@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from benchmarks.adversary import eigenpairs
 from scipy.spatial.distance import cdist
 
 import mercer as mc
+from benchmarks.adversary import eigenpairs
 from mercer.check import Array
 from mercer.gram import Gram
 from mercer.mds.distances import Distances

@@ -1,0 +1,243 @@
+"""Files as people have them, given to the command line with no flag, or with few."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.cli import main
+from mercer.cli.parser import with_command
+from mercer.data import Table
+from tests.data.test_data_files import PEOPLE, workbook
+
+DECATHLON = Path(mc.datasets.__file__).parent / "decathlon.csv"
+
+
+class Answer(NamedTuple):
+    """What a command printed, and its code."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def value(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.out)
+        return found
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
+    def runs(*argv: object) -> Answer:
+        capsys.readouterr()
+        code = main([str(word) for word in argv])
+        return Answer(code, *capsys.readouterr())
+
+    return runs
+
+
+@pytest.fixture
+def holes(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    rows = [
+        f"p{i},{a:.3f},{b:.3f},{'xy'[i % 2]}" for i, (a, b) in enumerate(rng.normal(size=(9, 2)))
+    ]
+    rows[3] = "p3,,0.5,x"
+    rows[5] = "p5,,,"
+    path = tmp_path / "holes.csv"
+    path.write_text("\n".join(["name,a,b,kind", *rows]) + "\n")
+    return path
+
+
+def test_the_first_command_works_where_values_are_missing(run: Any, holes: Path) -> None:
+    answer = run("fit", holes, "--json")
+    assert answer.code == 0
+    (told,) = [note for note in answer.value["warnings"] if "missing" in note]
+    assert '3 missing numbers were replaced by the means of their columns: "a" (2), "b" (1)' in told
+    assert '1 missing category was replaced by the level "(missing)": "kind" (1)' in told
+    assert "--strict refuses" in told
+    asked = run("fit", holes, "--impute", "mean", "--json")
+    assert asked.value["axes"] == answer.value["axes"]
+    assert not any("missing" in note for note in asked.value["warnings"])
+    refused = run("fit", holes, "--strict")
+    assert refused.code == 3
+    assert '3 numbers are missing, in columns "a" (2), "b" (1), the first in row 4 ("p3")' in (
+        refused.err
+    )
+
+
+def test_a_table_says_where_values_were_put(run: Any, holes: Path, tmp_path: Path) -> None:
+    model = tmp_path / "model.mercer"
+    assert run("fit", holes, "--out", model, "-q").code == 0
+    table = mc.load(model).table_
+    assert isinstance(table, Table)
+    assert {name: np.flatnonzero(mask).tolist() for name, mask in table.imputed.items()} == {
+        "a": [3, 5],
+        "b": [5],
+        "kind": [5],
+    }
+    assert table[4:].imputed["a"].tolist() == [False, True, False, False, False]
+    assert table.picked([5, 0]).imputed["b"].tolist() == [True, False]
+    assert mc.read(holes, missing="drop").imputed == {}
+    with pytest.raises(mc.errors.InvalidInput, match="3 numbers are missing"):
+        mc.read(holes)
+
+
+def test_a_response_is_never_imputed(run: Any, holes: Path) -> None:
+    answer = run("curve", holes, "--y", "a", "--x", "b", "--no-page")
+    assert answer.code == 3
+    assert "3 numbers are missing" in answer.err
+
+
+def test_the_code_of_a_page_names_what_was_done_and_nothing_else(
+    run: Any, holes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mercer.cli import report as report_command
+
+    seen: dict[str, Any] = {}
+
+    def page(model: Any, out: str, **named: Any) -> str:
+        seen.update(named)
+        Path(out).write_text("page")
+        return out
+
+    monkeypatch.setattr(report_command, "writer", lambda: page)
+    out = tmp_path / "p.html"
+    assert run("report", holes, "--out", out, "--permutations", 0).code == 0
+    assert seen["reading"].options["missing"] == {"number": "mean", "factor": "level"}
+    assert "--missing" not in seen["command"]
+    flags = ["--header", "--no-transpose", "--colour", "Competition", "--permutations", 0]
+    assert run("report", DECATHLON, "--out", out, "--force", *flags).code == 0
+    options = seen["reading"].options
+    assert "missing" not in options
+    assert mc.read(DECATHLON, **options).colour.name == "Competition"
+    assert "--missing" not in seen["command"]
+    assert "--no-transpose" in seen["command"]
+
+
+def test_a_file_alone_is_reported_on(run: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plain").write_text("a,b\n1,2\n3,5\n4,4\n")
+    answer = run("plain", "--dry-run", "--json")
+    assert answer.code == 0
+    assert answer.value["individuals"] == 3
+    assert "there is no such file" in run("nothing.csv").err
+    assert "did you mean report?" in run("rport", "data.csv").err
+    assert with_command(["fit"]) == ["fit"]
+
+
+def test_sheets_sequences_and_samples_are_taken_with_one_flag_or_none(
+    run: Any, tmp_path: Path
+) -> None:
+    book = tmp_path / "people.xlsx"
+    book.write_bytes(workbook([["x", "y"], [1, 2], [3, 5], [4, 4]], PEOPLE))
+    assert run("fit", book, "--json").value["individuals"] == 3
+    assert "--sheet names another" in run("fit", book).err
+    assert "height" in run("fit", book, "--sheet", "page 2", "--json").value["active"]
+    missing = run("fit", book, "--sheet", "other")
+    assert missing.code == 2
+    assert '2 "page 2"' in missing.err
+    proteins = tmp_path / "seqs.fasta"
+    proteins.write_text(">a\nACGTACGA\n>b\nACGTTACG\n>c\nGGGTACGT\n>d\nTTTACG\n")
+    model = tmp_path / "seqs.mercer"
+    answer = run("fit", proteins, "--coords", "-", "--out", model)
+    assert answer.code == 0
+    assert "string_spectrum(length=3).normalised(); --kernel names another" in answer.err
+    assert [line.split(",")[0] for line in answer.out.splitlines()[1:]] == ["a", "b", "c", "d"]
+    assert run("project", model, proteins).code == 0
+    assert run(proteins, "--out", tmp_path / "seqs.html").code == 0
+    genes = tmp_path / "genes.csv"
+    genes.write_text("gene,s1,s2,s3\nA,1,2,4\nB,3,1,0\n")
+    assert run("fit", genes, "--transpose", "--json").value["individuals"] == 3
+
+
+def test_titles_are_told_in_flags(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "title.csv"
+    path.write_text("A title\nx,y,z\n1,2,3\n4,5,7\n6,5,4\n")
+    answer = run("fit", path, "--json")
+    assert answer.value["individuals"] == 3
+    assert any('"A title"; --skip 0 keeps them' in note for note in answer.value["warnings"])
+    assert run("fit", path, "--skip", 2, "--no-header", "--json").value["individuals"] == 3
+    assert run("fit", path, "--skip", "-1").code == 2
+
+
+def test_columns_and_rows_are_counted_from_1_as_in_r(run: Any, tmp_path: Path) -> None:
+    flags = ["--method", "PCA", "--scale", "--json"]
+    by_name = run("fit", DECATHLON, *flags, "--sup-cols", "Rank,Points").value
+    for given in ("11,12", "11-12", "11:12", "Rank,12"):
+        assert run("fit", DECATHLON, *flags, "--sup-cols", given).value == by_name | {
+            "seconds": pytest.approx(by_name["seconds"], abs=60)
+        }
+    refused = run("fit", DECATHLON, *flags, "--sup-cols", "14")
+    assert refused.code == 2
+    assert "columns are 1 to 13" in refused.err
+    path = tmp_path / "plain.csv"
+    path.write_text("a,b\n1,2\n3,5\n4,4\n0,1\n")
+    coords = run("fit", path, "--coords", "-").out.splitlines()
+    assert [line.split(",")[0] for line in coords[1:]] == ["1", "2", "3", "4"]
+    passive = run("fit", path, "--sup-rows", "1,3", "--coords", "-").out.splitlines()
+    assert [line.split(",")[0] for line in passive[1:]] == ["2", "4", "1", "3"]
+    for rows in ("0", "5", "3-1"):
+        assert "rows are 1 to 4" in run("fit", path, "--sup-rows", rows).err
+
+
+@pytest.mark.parametrize(
+    ("flags", "meant"),
+    [
+        (["--sup-cols", "Point"], "did you mean Points?"),
+        (["--colour", "competition"], "did you mean Competition?"),
+        (["--drop", "rank"], "did you mean Rank?"),
+        (["--sup-rows", "Sebrl"], "did you mean Sebrle?"),
+        (["--method", "Pac"], "did you mean pca?"),
+        (["--color", "Competition"], "did you mean --colour?"),
+    ],
+)
+def test_near_names_are_proposed(run: Any, flags: list[str], meant: str) -> None:
+    answer = run("fit", DECATHLON, *flags)
+    assert answer.code in (2, 3)
+    assert meant in answer.err
+
+
+def test_the_colour_is_the_factor_that_was_named(run: Any, tmp_path: Path) -> None:
+    path, model = tmp_path / "two.csv", tmp_path / "two.mercer"
+    path.write_text("x,first,year\n" + "".join(f"{i},{'ab'[i % 2]},{i % 3}\n" for i in range(9)))
+    assert run("fit", path, "--colour", "year", "--out", model).code == 0
+    table = mc.load(model).table_
+    assert table.colour.name == "year"
+    assert table.active == ("x",)
+    assert mc.read(path, colour="first").colour.name == "first"
+    with pytest.raises(mc.errors.InvalidParameter, match="coloured by labels that repeat"):
+        mc.read(path, colour="x")
+
+
+def test_graphs_name_what_they_skip(run: Any, tmp_path: Path) -> None:
+    for name in ("a.edges", "b.edges", "notes.txt"):
+        (tmp_path / name).write_text("u v\nv w\n")
+    answer = run("graphs", tmp_path, "--no-page")
+    assert answer.code == 0
+    assert (
+        '1 of 3 files are not named *.graphml, *.edges, *.edgelist and were skipped: "notes.txt"'
+        in (answer.err)
+    )
+    (tmp_path / "b.edges").unlink()
+    assert 'it also holds "notes.txt"' in run("graphs", tmp_path, "--no-page").err
+
+
+def test_a_page_counts_what_was_imputed_and_does_not_say_that_nothing_was_missing(
+    run: Any, holes: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("jinja2")
+    page = tmp_path / "page.html"
+    assert run("report", holes, "--out", page, "--permutations", 0).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "4 missing values imputed" in text
+    assert "; 2 imputed" in text
+    assert "no number missing" not in text
+    whole = tmp_path / "whole.html"
+    assert run("report", DECATHLON, "--out", whole, "--permutations", 0).code == 0
+    assert "no number missing" in whole.read_text(encoding="utf-8")
