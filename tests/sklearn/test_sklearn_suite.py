@@ -43,7 +43,7 @@ class Suite:
 
 SUITES = {
     "kernel_pca": Suite(
-        "sklearn.decomposition.tests.pca.test_kernel_pca",
+        "sklearn.decomposition.tests.test_kernel_pca",
         "sklearn.decomposition",
         ("KernelPCA",),
         {
@@ -56,14 +56,14 @@ SUITES = {
     "kernel_ridge": Suite(
         "sklearn.tests.test_kernel_ridge", "sklearn.kernel_ridge", ("KernelRidge",)
     ),
-    "svm": Suite("sklearn.svm.tests.svm.test_svm", "sklearn.svm", ("SVC", "SVR", "OneClassSVM")),
+    "svm": Suite("sklearn.svm.tests.test_svm", "sklearn.svm", ("SVC", "SVR", "OneClassSVM")),
     "process": Suite(
         "sklearn.gaussian_process.tests.test_gpr",
         "sklearn.gaussian_process",
         ("GaussianProcessRegressor",),
         unrelated=("test_lml_gradient",),  # of scikit-learn's own formula, which is inherited
     ),
-    "mds": Suite("sklearn.manifold.tests.mds.test_mds", "sklearn.manifold._mds", ("MDS",)),
+    "mds": Suite("sklearn.manifold.tests.test_mds", "sklearn.manifold._mds", ("MDS",)),
     "features": Suite(
         "sklearn.tests.test_kernel_approximation",
         "sklearn.kernel_approximation",
