@@ -16,7 +16,7 @@ import pytest
 from sklearn.svm import SVC
 
 import mercer
-from mercer.cli.doctor import EXTRAS
+from mercer.cli.doctor_command import EXTRAS
 from mercer.reading.model import FittedAxes
 
 HOMES: dict[str, str] = mercer._homes()  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ import pytest
 
 import mercer as mc
 from mercer import planning
-from mercer.cli.models import planned
+from mercer.cli.plans import planned
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidParameter
 from mercer.planning import plan

@@ -20,13 +20,11 @@ import pytest
 import mercer as mc
 from mercer import datasets
 from mercer.check import not_finite, refused
-from mercer.cli import EXAMPLES, main
-from mercer.cli import report as report_command
-from mercer.cli.commands import DEMOS, SHOWN
-from mercer.cli.completion import commands_of, script
+from mercer.cli import EXAMPLES, main, report_command
+from mercer.cli.commands import DEMOS, SHOWN, commands_of, parser, with_command
+from mercer.cli.completion import script
 from mercer.cli.errors import FLAGS, WORDS, code_of, in_flags, refusal
-from mercer.cli.parser import parser, with_command
-from mercer.cli.tables import csv_bytes
+from mercer.cli.output import csv_bytes
 from mercer.data.dialect import has_nul
 from mercer.datasets.embedded import FOLDER
 from mercer.dimension import choose
@@ -41,32 +39,6 @@ IRIS = str(FOLDER / "iris.csv")
 EURODIST = str(FOLDER / "eurodist.csv")
 SCALED_PCA = ["--method", "pca", "--scale", "--sup-cols", "Rank,Points"]
 COMMANDS = tuple(commands_of(parser()))
-
-
-class Answer:
-    """What a command left: its code, and its two streams."""
-
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-    @property
-    def value(self) -> Any:
-        (line,) = self.out.splitlines()
-        return json.loads(line)
-
-    @property
-    def rows(self) -> list[dict[str, str]]:
-        return list(csv.DictReader(io.StringIO(self.out)))
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    def runs(*argv: object) -> Answer:
-        capsys.readouterr()
-        code = main([str(word) for word in argv])
-        return Answer(code, *capsys.readouterr())
-
-    return runs
 
 
 @pytest.fixture
@@ -491,7 +463,7 @@ def test_every_demo_runs_the_commands_it_prints(run: Any, tmp_path: Path, name: 
 def test_the_demo_needs_no_name_and_no_file(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mercer.cli.demo.mkdtemp", lambda prefix: str(tmp_path))
+    monkeypatch.setattr("mercer.cli.demo_command.mkdtemp", lambda prefix: str(tmp_path))
     answer = run("demo", "--no-open")
     assert answer.code == 0
     assert f"everything is in {tmp_path}" in answer.out
@@ -528,7 +500,7 @@ def fake_page(model: Any, path: Any, **more: Any) -> Path:
 def test_report_hands_over_model_table_choices_and_command(
     run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_command, "writer", lambda: fake_page)
+    monkeypatch.setattr(report_command, "page_writer", lambda: fake_page)
     out = tmp_path / "page.html"
     flags = ["--out", out, "--method", "pca", "--scale", "--permutations", 19]
     answer = run("report", table, *flags, "--sup-cols", "w")
@@ -552,7 +524,7 @@ def test_report_hands_over_model_table_choices_and_command(
 def test_report_hands_over_rows_that_took_no_part_and_how_the_file_was_read(
     run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_command, "writer", lambda: fake_page)
+    monkeypatch.setattr(report_command, "page_writer", lambda: fake_page)
     flags = ["--sup-rows", "1-3", "--drop", "w", "--factor", "kind", "--max-mb", 7]
     answer = run("report", table, *flags, "--permutations", 0, "--out", tmp_path / "p.html")
     assert answer.code == 0, answer.err
@@ -691,7 +663,7 @@ def test_a_table_of_factors_is_data_for_a_kernel_that_reads_them(run: Any, tmp_p
 def test_report_leaves_out_permutations_that_would_take_minutes(
     run: Any, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_command, "writer", lambda: fake_page)
+    monkeypatch.setattr(report_command, "page_writer", lambda: fake_page)
     monkeypatch.setattr(choose, "PATIENCE", 0.0)
     answer = run("report", table, "--out", tmp_path / "p.html", "--scale", "--json")
     assert "horn" not in fake_page.seen["choices"]  # type: ignore[attr-defined]
@@ -704,7 +676,7 @@ def test_report_says_which_extra_is_missing(
     def missing(name: str) -> Any:
         raise ModuleNotFoundError("No module named 'jinja2'", name="jinja2")
 
-    monkeypatch.setattr(report_command, "import_module", missing)
+    monkeypatch.setattr(pages, "import_module", missing)
     answer = run("report", table)
     assert answer.code == 6
     assert 'jinja2, which is not installed; pip install "mercer[report]"' in answer.err
@@ -747,7 +719,7 @@ def test_a_plan_says_size_memory_time_and_error_and_computes_nothing(
     run: Any, monkeypatch: pytest.MonkeyPatch, argv: list[str]
 ) -> None:
     monkeypatch.setattr("mercer.cli.models.finished", None)
-    monkeypatch.setattr("mercer.cli.check.finished", None)
+    monkeypatch.setattr("mercer.cli.check_command.finished", None)
     answer = run(*argv, "--dry-run", "--json")
     assert answer.code == 0, answer.err
     assert {"plan", "individuals", "memory_bytes", "seconds", "error"} <= answer.value.keys()
@@ -765,7 +737,7 @@ def test_a_plan_beyond_the_budget_says_what_fits(run: Any) -> None:
 def test_the_plan_of_a_projection_and_of_a_report(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report_command, "writer", lambda: fake_page)
+    monkeypatch.setattr(report_command, "page_writer", lambda: fake_page)
     model = tmp_path / "m.mercer"
     run("fit", IRIS, "--out", model)
     value = run("project", model, IRIS, "--dry-run", "--json").value

@@ -11,25 +11,14 @@ import pytest
 
 import mercer as mc
 from mercer import datasets
-from mercer.cli import main
-from mercer.cli.compare import matched
-from mercer.cli.sources import Data
-from mercer.cli.talk import Talk
+from mercer.cli.compare_command import matched
+from mercer.cli.inputs import Data
+from mercer.cli.output import Talk
 from mercer.data.table import Table
 from mercer.datasets.embedded import FOLDER
 
 IRIS = str(FOLDER / "iris.csv")
 KERNELS = ["--kernel", "linear()", "--kernel", "gaussian(bandwidth=1.0)"]
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    def runs(*argv: object) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = main([str(word) for word in argv])
-        return code, *capsys.readouterr()
-
-    return runs
 
 
 @pytest.fixture

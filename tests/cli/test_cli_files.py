@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.cli import main
-from mercer.cli.parser import with_command
+from mercer.cli.commands import with_command
 from mercer.data import Table
 from tests.data.test_data_files import PEOPLE, workbook
 
 DECATHLON = Path(mc.datasets.__file__).parent / "decathlon.csv"
-
-
-class Answer(NamedTuple):
-    """What a command printed, and its code."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def value(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.out)
-        return found
-
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Any:
-    def runs(*argv: object) -> Answer:
-        capsys.readouterr()
-        code = main([str(word) for word in argv])
-        return Answer(code, *capsys.readouterr())
-
-    return runs
 
 
 @pytest.fixture
@@ -97,7 +72,7 @@ def test_a_response_is_never_imputed(run: Any, holes: Path) -> None:
 def test_the_code_of_a_page_names_what_was_done_and_nothing_else(
     run: Any, holes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mercer.cli import report as report_command
+    from mercer.cli import report_command
 
     seen: dict[str, Any] = {}
 
@@ -106,7 +81,7 @@ def test_the_code_of_a_page_names_what_was_done_and_nothing_else(
         Path(out).write_text("page")
         return out
 
-    monkeypatch.setattr(report_command, "writer", lambda: page)
+    monkeypatch.setattr(report_command, "page_writer", lambda: page)
     out = tmp_path / "p.html"
     assert run("report", holes, "--out", out, "--permutations", 0).code == 0
     assert seen["reading"].options["missing"] == {"number": "mean", "factor": "level"}

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.cli import main
-from mercer.cli.graphs import distances_of
+from mercer.cli.graphs_command import distances_of
 
 GRAPHML = """<graphml><key id="k" for="node" attr.name="label"/><graph edgedefault="undirected">
 <node id="a"><data key="k">x</data></node><node id="b"><data key="k">y</data></node>
@@ -31,13 +30,7 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-def run(capsys: pytest.CaptureFixture[str], *argv: object) -> tuple[int, str, str]:
-    capsys.readouterr()
-    code = main([str(word) for word in argv])
-    return code, *capsys.readouterr()
-
-
-def test_the_axes_are_those_of_the_library(folder: Path, capsys: Any, tmp_path: Path) -> None:
+def test_the_axes_are_those_of_the_library(folder: Path, run: Any, tmp_path: Path) -> None:
     model, table = tmp_path / "g.mercer", tmp_path / "c.csv"
     words = [
         "graphs",
@@ -51,7 +44,7 @@ def test_the_axes_are_those_of_the_library(folder: Path, capsys: Any, tmp_path: 
         "--coords",
         table,
     ]
-    code, out, err = run(capsys, *words)
+    code, out, err = run(*words)
     assert code == 0
     value = json.loads(out)
     assert "8 graphs, in 2 groups" in err
@@ -67,11 +60,11 @@ def test_the_axes_are_those_of_the_library(folder: Path, capsys: Any, tmp_path: 
     assert table.read_text().splitlines()[0] == "individual,dim1,dim2"
 
 
-def test_aligned_kernels_match_nodes_by_name(folder: Path, capsys: Any) -> None:
+def test_aligned_kernels_match_nodes_by_name(folder: Path, run: Any) -> None:
     (folder / "control" / "net0.edges").write_text("g5 g4 2.0\ng9 g0\n")
     (folder / "control" / "net1.edges").write_text("g0 g9\ng4 g5 3.0\n")
     words = ["--kernel", "aligned_edges()", "--no-page", "--json", "-q"]
-    code, out, _ = run(capsys, "graphs", folder / "control", *words)
+    code, out, _ = run("graphs", folder / "control", *words)
     assert code == 0
     value = json.loads(out)
     names = sorted({n for p in folder.rglob("control/*") for n in mc.read(p).names})
@@ -85,42 +78,42 @@ def test_aligned_kernels_match_nodes_by_name(folder: Path, capsys: Any) -> None:
     assert value["inertia"] == pytest.approx(expected.inertia_)
 
 
-def test_labels_are_those_of_files_or_names_of_nodes(tmp_path: Path, capsys: Any) -> None:
+def test_labels_are_those_of_files_or_names_of_nodes(tmp_path: Path, run: Any) -> None:
     (tmp_path / "a.graphml").write_text(GRAPHML)
     (tmp_path / "b.graphml").write_text(GRAPHML.replace(">y<", ">z<").replace('"b"', '"c"'))
     found = {}
     for labels in ("own", "names", "none"):
         words = ["--kernel", "vertex_histogram()", "--labels", labels, "--no-page", "--json", "-q"]
-        code, out, _ = run(capsys, "graphs", tmp_path, *words)
+        code, out, _ = run("graphs", tmp_path, *words)
         assert code == 0
         found[labels] = json.loads(out)["inertia"]
     assert found == {"own": pytest.approx(0.5), "names": pytest.approx(0.5), "none": 0.0}
 
 
-def test_the_attribute_that_is_the_label_is_asked_for(tmp_path: Path, capsys: Any) -> None:
+def test_the_attribute_that_is_the_label_is_asked_for(tmp_path: Path, run: Any) -> None:
     text = GRAPHML.replace('attr.name="label"', 'attr.name="element"')
     (tmp_path / "a.graphml").write_text(text)
     (tmp_path / "b.graphml").write_text(text.replace(">y<", ">z<"))
     words = ["--kernel", "vertex_histogram()", "--no-page", "--json"]
-    code, out, _ = run(capsys, "graphs", tmp_path, *words, "--label", "element")
+    code, out, _ = run("graphs", tmp_path, *words, "--label", "element")
     assert (code, json.loads(out)["inertia"]) == (0, pytest.approx(0.5))
-    code, _, err = run(capsys, "graphs", tmp_path, *words)
+    code, _, err = run("graphs", tmp_path, *words)
     assert code == 0
     assert "attributes 'element', and none is named label" in err
-    code, _, err = run(capsys, "graphs", tmp_path, *words, "--label", "atom")
+    code, _, err = run("graphs", tmp_path, *words, "--label", "atom")
     assert code == 3
     assert "no node has the attribute 'atom'; there are 'element'" in err
 
 
 def test_loops_and_repetitions_are_refused_by_file_unless_simplified(
-    folder: Path, capsys: Any
+    folder: Path, run: Any
 ) -> None:
     (folder / "control" / "net1.edges").write_text("a b 1.0\nb a 3.0\na a\n")
-    code, _, err = run(capsys, "graphs", folder, "--no-page")
+    code, _, err = run("graphs", folder, "--no-page")
     assert code == 3
     assert "control/net1.edges: " in err
     assert "--simplify" in err
-    assert run(capsys, "graphs", folder, "--no-page", "--simplify")[0] == 0
+    assert run("graphs", folder, "--no-page", "--simplify")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -135,39 +128,39 @@ def test_loops_and_repetitions_are_refused_by_file_unless_simplified(
     ],
 )
 def test_mistakes_have_codes(
-    folder: Path, capsys: Any, words: list[str], code: int, message: str
+    folder: Path, run: Any, words: list[str], code: int, message: str
 ) -> None:
     given = [word.format(folder=folder) for word in words]
-    found, _, err = run(capsys, "graphs", *given, "--no-page")
+    found, _, err = run("graphs", *given, "--no-page")
     assert (found, message in err) == (code, True), err
 
 
-def test_two_files_of_one_name_are_refused(folder: Path, capsys: Any) -> None:
+def test_two_files_of_one_name_are_refused(folder: Path, run: Any) -> None:
     (folder / "control" / "net0.edgelist").write_text("a b\n")
-    code, _, err = run(capsys, "graphs", folder, "--no-page")
+    code, _, err = run("graphs", folder, "--no-page")
     assert code == 3
     assert "'control/net0'" in err
 
 
-def test_a_dry_run_writes_nothing(folder: Path, capsys: Any, tmp_path: Path) -> None:
+def test_a_dry_run_writes_nothing(folder: Path, run: Any, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    code, out, _ = run(capsys, "graphs", folder, "--dry-run", "--json", "--page", page)
+    code, out, _ = run("graphs", folder, "--dry-run", "--json", "--page", page)
     assert code == 0
     assert json.loads(out)["individuals"] == 8
     assert not page.exists()
 
 
-def test_the_page_tells_of_graphs_and_groups(folder: Path, capsys: Any, tmp_path: Path) -> None:
+def test_the_page_tells_of_graphs_and_groups(folder: Path, run: Any, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     page = tmp_path / "page.html"
-    assert run(capsys, "graphs", folder, "--page", page, "-q")[0] == 0
+    assert run("graphs", folder, "--page", page, "-q")[0] == 0
     text = page.read_text()
     assert "The graphs" in text
     assert "treated/net3" in text
     assert "Graphs of different groups are" in text
     assert "mercer graphs" in text
-    assert run(capsys, "graphs", folder, "--page", page, "-q")[0] == 2  # it exists
-    assert run(capsys, "graphs", folder, "--page", page, "-q", "--force")[0] == 0
+    assert run("graphs", folder, "--page", page, "-q")[0] == 2  # it exists
+    assert run("graphs", folder, "--page", page, "-q", "--force")[0] == 0
 
 
 def test_distances_are_those_of_the_kernel() -> None:
@@ -177,7 +170,7 @@ def test_distances_are_those_of_the_kernel() -> None:
 
 
 def test_tables_of_several_types_are_fitted_and_projected_by_their_columns(
-    capsys: Any, tmp_path: Path
+    run: Any, tmp_path: Path
 ) -> None:
     data, model = tmp_path / "mixed.csv", tmp_path / "m.mercer"
     lines = [
@@ -185,16 +178,16 @@ def test_tables_of_several_types_are_fitted_and_projected_by_their_columns(
     ]
     data.write_text("\n".join(["id,age,clinic,note", *lines]))
     words = ["--kernel", "columns()", "--rank", 2, "--json", "-q"]
-    code, out, _ = run(capsys, "fit", data, *words, "--out", model)
+    code, out, _ = run("fit", data, *words, "--out", model)
     assert code == 0
     assert json.loads(out)["inertia"] == pytest.approx(3.0)
     turned = tmp_path / "new.csv"
     turned.write_text("id,note,clinic,age\np1,goodgood,north,31\n")
-    code, out, _ = run(capsys, "project", model, turned, "--json", "-q")
+    code, out, _ = run("project", model, turned, "--json", "-q")
     assert code == 0
     found = json.loads(out)["columns"]
     expected = mc.load(model).individuals_.coordinates[1]
     assert [found["dim1"][0], found["dim2"][0]] == pytest.approx(expected.tolist())
-    code, _, err = run(capsys, "project", model, turned, "--impute", "mean")
+    code, _, err = run("project", model, turned, "--impute", "mean")
     assert code == 2
     assert "--drop-na" in err

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.cli import running
-from mercer.cli.talk import Talk
+from mercer.cli import progress
+from mercer.cli.output import Talk
 from mercer.datasets.embedded import FOLDER
 from mercer.progress import Line
 from tests.interrupts import PATIENCE, computed, interrupt, is_over, start
@@ -341,9 +341,9 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 
 PROGRESS = """
 import sys, time
-from mercer.cli.running import finished
+from mercer.cli.progress import finished
 from mercer.progress import Line
-from mercer.cli.talk import Talk
+from mercer.cli.output import Talk
 progress = Line("tiles")
 def work():
     for i in range(10):
@@ -369,8 +369,8 @@ def test_what_work_raises_is_raised_where_it_is_waited_for() -> None:
         raise mc.errors.InvalidInput("row 3")
 
     with pytest.raises(mc.errors.InvalidInput, match="row 3"):
-        running.finished(broken, Talk(), Line("x"))
-    assert not running.is_running()
+        progress.finished(broken, Talk(), Line("x"))
+    assert not progress.is_running()
 
 
 def test_the_engine_tells_its_tiles() -> None:

@@ -13,27 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mercer as mc
-from mercer.cli import main
-from mercer.cli.parser import Misused
-from mercer.cli.path import COUNT, range_of
+from mercer.cli.errors import Misused
+from mercer.cli.path_range import COUNT, range_of
 from mercer.cli.studies import STUDIES
 from mercer.datasets.embedded import FOLDER
 
 IRIS = str(FOLDER / "iris.csv")
 DECATHLON = str(FOLDER / "decathlon.csv")
 EURODIST = str(FOLDER / "eurodist.csv")
-
-
-@pytest.fixture
-def told(capsys: pytest.CaptureFixture[str]) -> Any:
-    """Run a command and return its code and both of its streams."""
-
-    def runs(*argv: object) -> tuple[int, str, str]:
-        capsys.readouterr()
-        code = main([str(word) for word in argv])
-        return (code, *capsys.readouterr())
-
-    return runs
 
 
 def value_of(page: Path) -> Any:
@@ -43,8 +30,8 @@ def value_of(page: Path) -> Any:
     return json.loads(found)
 
 
-def test_the_jackknife_is_that_of_the_library(told: Any) -> None:
-    code, out, _ = told("fit", IRIS, "--method", "pca", "--no-scale", "--jackknife", "--json")
+def test_the_jackknife_is_that_of_the_library(run: Any) -> None:
+    code, out, _ = run("fit", IRIS, "--method", "pca", "--no-scale", "--jackknife", "--json")
     assert code == 0
     value = json.loads(out)["jackknife"]
     found = mc.jackknife(mc.PCA(4).fit(mc.datasets.iris()))
@@ -53,13 +40,13 @@ def test_the_jackknife_is_that_of_the_library(told: Any) -> None:
     assert first["influence"] == pytest.approx(found.influences[i])
     assert first["degrees2"] == pytest.approx(found.angles[i, 1])
     assert value["axes"][1]["error"] == pytest.approx(found.errors[1])
-    _, out, _ = told("fit", IRIS, "--method", "pca", "--no-scale", "--jackknife", "-q")
+    _, out, _ = run("fit", IRIS, "--method", "pca", "--no-scale", "--jackknife", "-q")
     assert str(found) in out
 
 
-def test_a_path_is_that_of_the_library(told: Any) -> None:
+def test_a_path_is_that_of_the_library(run: Any) -> None:
     asked = ["fit", IRIS, "--no-scale", "--rank", 3, "--path", "bandwidth=0.3:2:12"]
-    code, out, _ = told(*asked, "--json")
+    code, out, _ = run(*asked, "--json")
     assert code == 0
     value = json.loads(out)["path"]
     model = mc.KernelPCA(3, kernel=mc.Gaussian("median")).fit(mc.datasets.iris())
@@ -71,12 +58,12 @@ def test_a_path_is_that_of_the_library(told: Any) -> None:
     assert value["crossings"][0]["at"] == pytest.approx(found.crossings[0].at)
     assert len(value["values"]) == 36
     np.testing.assert_allclose([row["share"] for row in value["values"]], found.shares.ravel())
-    assert str(found) in told(*asked, "-q")[1]
+    assert str(found) in run(*asked, "-q")[1]
 
 
-def test_scaled_columns_stay_scaled_along_a_path(told: Any) -> None:
+def test_scaled_columns_stay_scaled_along_a_path(run: Any) -> None:
     asked = [DECATHLON, "--sup-cols", "Rank,Points", "--scale", "--rank", 2]
-    code, out, _ = told("fit", *asked, "--path", "bandwidth=0.5:2:3", "--json")
+    code, out, _ = run("fit", *asked, "--path", "bandwidth=0.5:2:3", "--json")
     assert code == 0
     value = json.loads(out)
     assert value["path"]["is_factor"]
@@ -84,9 +71,9 @@ def test_scaled_columns_stay_scaled_along_a_path(told: Any) -> None:
     np.testing.assert_allclose(sorted(own)[::-1], [axis["inertia"] for axis in value["axes"]])
 
 
-def test_points_along_axes_are_told_in_the_units_of_the_columns(told: Any) -> None:
+def test_points_along_axes_are_told_in_the_units_of_the_columns(run: Any) -> None:
     asked = ["fit", IRIS, "--method", "kpca", "--no-scale", "--rank", 3, "--preimages"]
-    code, out, _ = told(*asked, "--json")
+    code, out, _ = run(*asked, "--json")
     assert code == 0
     value = json.loads(out)["preimages"]
     model = mc.KernelPCA(3, kernel=mc.Gaussian("median")).fit(mc.datasets.iris())
@@ -99,8 +86,8 @@ def test_points_along_axes_are_told_in_the_units_of_the_columns(told: Any) -> No
     assert end["error"] == pytest.approx(found.errors[1, -1])
     shares = {row["variable"]: row["share"] for row in value["rebuilt"]["variables"]}
     np.testing.assert_allclose([shares[n] for n in back.names], back.shares, rtol=1e-6)
-    assert len(json.loads(told(*asked, 3, "--json")[1])["preimages"]["axes"]) == 3
-    assert "axis 1 leads from individual 104" in told(*asked, "-q")[1]
+    assert len(json.loads(run(*asked, 3, "--json")[1])["preimages"]["axes"]) == 3
+    assert "axis 1 leads from individual 104" in run(*asked, "-q")[1]
 
 
 FLAGS = ["--bootstrap", 20, "--jackknife", "--importance", 9, "--preimages"]
@@ -115,7 +102,7 @@ FLAGS = ["--bootstrap", 20, "--jackknife", "--importance", 9, "--preimages"]
     ids=["data", "scaled and stored"],
 )
 def test_the_code_of_a_page_writes_its_sections_again(
-    told: Any, tmp_path: Path, fit: list[str], path: str, is_stored: bool
+    run: Any, tmp_path: Path, fit: list[str], path: str, is_stored: bool
 ) -> None:
     for extra in ("jinja2", "matplotlib"):
         pytest.importorskip(extra)
@@ -124,12 +111,12 @@ def test_the_code_of_a_page_writes_its_sections_again(
     data.write_text("\n".join([lines[0], *lines[1::5]]))
     model = tmp_path / "m.mercer"
     if is_stored:
-        assert told("fit", data, *fit, "--rank", 3, "--out", model)[0] == 0
+        assert run("fit", data, *fit, "--rank", 3, "--out", model)[0] == 0
         asked: list[object] = [model]
     else:
         asked = [data, *fit, "--rank", 3]
     flags = [*FLAGS, "--path", path, "--permutations", 0, "--out", page]
-    code, _, err = told("report", *asked, *flags)
+    code, _, err = run("report", *asked, *flags)
     assert code == 0, err
     value = value_of(page)
     assert [section["title"] for section in value["sections"]] == [
@@ -156,20 +143,20 @@ OF_AXES = [study for study in STUDIES if study.flag != "clusters"]
 
 
 @pytest.mark.parametrize("study", OF_AXES, ids=lambda study: study.flag)
-def test_maps_of_distances_have_no_answer_and_say_why(told: Any, study: Any) -> None:
+def test_maps_of_distances_have_no_answer_and_say_why(run: Any, study: Any) -> None:
     needed: dict[str, list[object]] = {"bootstrap": [20], "path": ["bandwidth"]}
     given = needed.get(study.flag, [])
-    code, out, err = told("fit", EURODIST, f"--{study.flag}", *given)
+    code, out, err = run("fit", EURODIST, f"--{study.flag}", *given)
     assert (code, out) == (2, "")
     assert f"--{study.flag} {study.unfit}" in err
-    code, _, err = told("report", EURODIST, f"--{study.flag}", *given, "--dry-run")
+    code, _, err = run("report", EURODIST, f"--{study.flag}", *given, "--dry-run")
     assert code == 2
 
 
-def test_a_stored_map_is_refused_before_its_page_is_begun(told: Any, tmp_path: Path) -> None:
+def test_a_stored_map_is_refused_before_its_page_is_begun(run: Any, tmp_path: Path) -> None:
     model = tmp_path / "map.mercer"
-    assert told("fit", EURODIST, "--out", model)[0] == 0
-    code, _, err = told("report", model, "--jackknife", "--out", tmp_path / "p.html")
+    assert run("fit", EURODIST, "--out", model)[0] == 0
+    code, _, err = run("report", model, "--jackknife", "--out", tmp_path / "p.html")
     assert code == 2
     assert "distances have no axes to turn" in err
     assert not (tmp_path / "p.html").exists()
@@ -196,33 +183,33 @@ def test_a_stored_map_is_refused_before_its_page_is_begun(told: Any, tmp_path: P
         (["--preimages", "0"], "--preimages must be a whole number >= 1"),
     ],
 )
-def test_what_has_no_meaning_is_refused_in_one_line(told: Any, flags: list[str], said: str) -> None:
-    code, out, err = told("fit", IRIS, "--no-scale", *flags)
+def test_what_has_no_meaning_is_refused_in_one_line(run: Any, flags: list[str], said: str) -> None:
+    code, out, err = run("fit", IRIS, "--no-scale", *flags)
     assert (code, out) == (2, "")
     *_, line = err.splitlines()
     assert said.replace("--path offset=", "offset=") in line
 
 
-def test_texts_have_a_path_and_no_pre_images(told: Any, tmp_path: Path) -> None:
+def test_texts_have_a_path_and_no_pre_images(run: Any, tmp_path: Path) -> None:
     words = tmp_path / "words.txt"
     words.write_text("aabbab\nabbaaa\nbbabba\nbabbab\naaabbb\n")
     asked = ["fit", words, "--kernel", "string_spectrum(2)"]
-    code, _, err = told(*asked, "--preimages")
+    code, _, err = run(*asked, "--preimages")
     assert code == 2
     assert "string_spectrum(length=2" in err
     assert "Kernels on columns of numbers have pre-images" in err
-    code, out, err = told(*asked, "--path", "length=1:3", "--json")
+    code, out, err = run(*asked, "--path", "length=1:3", "--json")
     assert code == 0, err
     values = [row["value"] for row in json.loads(out)["path"]["values"]]
     assert sorted(set(values)) == [1.0, 2.0, 3.0]
 
 
-def test_a_matrix_of_similarities_has_individuals_but_no_columns(told: Any, tmp_path: Path) -> None:
+def test_a_matrix_of_similarities_has_individuals_but_no_columns(run: Any, tmp_path: Path) -> None:
     file = tmp_path / "gram.npy"
     np.save(file, mc.Gaussian(1.0)(mc.datasets.iris().matrix()[:20]))
-    assert told("fit", file, "--as", "matrix", "--jackknife", "-q")[0] == 0
+    assert run("fit", file, "--as", "matrix", "--jackknife", "-q")[0] == 0
     for flag in (["--preimages"], ["--path", "bandwidth"]):
-        code, _, err = told("fit", file, "--as", "matrix", *flag)
+        code, _, err = run("fit", file, "--as", "matrix", *flag)
         assert code == 2
         assert "a matrix of similarities" in err
 

@@ -39,7 +39,12 @@ CODES = (0, 2, 3, 4, 5, 6)
 
 NEEDED = (
     *("h5py", "pandas", "pyarrow.csv", "pyarrow.ipc", "pyarrow.parquet", "pyarrow.compute"),
-    *("mercer.cli.fit", "mercer.cli.graphs", "mercer.cli.project", "mercer.cli.errors"),
+    *(
+        "mercer.cli.fit_command",
+        "mercer.cli.graphs_command",
+        "mercer.cli.project_command",
+        "mercer.cli.errors",
+    ),
 )
 """What is imported once, before the processes part."""
 

@@ -14,9 +14,9 @@ from importlib import import_module
 from signal import SIGINT
 from typing import TYPE_CHECKING
 
-from mercer.cli.codes import BROKEN_PIPE, OK
-from mercer.cli.running import Interrupted, end_process, is_running, signals_heard
-from mercer.cli.talk import Talk
+from mercer.cli.errors import BROKEN_PIPE, OK
+from mercer.cli.output import Talk
+from mercer.cli.progress import Interrupted, end_process, is_running, signals_heard
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -74,7 +74,7 @@ def _arguments(argv: list[str], talk: Talk) -> Namespace | None:
     if not argv:
         talk.output(EXAMPLES)
         return None
-    from mercer.cli.parser import parser, with_command
+    from mercer.cli.commands import parser, with_command
 
     try:
         args: Namespace = parser().parse_args(with_command(argv))
@@ -86,7 +86,7 @@ def _arguments(argv: list[str], talk: Talk) -> Namespace | None:
 
 def command(args: Namespace, talk: Talk) -> int:
     """Run the command that was named, whose module is imported only now."""
-    module = import_module(f"mercer.cli.{args.command}")
+    module = import_module(f"mercer.cli.{args.command}_command")
     with warnings_told(talk):
         code: int = module.run(args, talk)
     return code

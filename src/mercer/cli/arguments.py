@@ -1,12 +1,56 @@
-"""Groups of arguments that several commands take."""
+"""The parser, which refuses in words and with a guess, and arguments that several commands take."""
 
 from __future__ import annotations
 
-from argparse import BooleanOptionalAction
-from typing import TYPE_CHECKING, Any
+import re
+from argparse import ArgumentParser, BooleanOptionalAction
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
-if TYPE_CHECKING:
-    from mercer.cli.parser import Parser
+from mercer.cli.errors import Misused
+
+RENAMED = {"--level": "--confidence", "--jobs": "--threads"}
+"""Options by the words that a command had for them, where it has the others."""
+
+
+class Parser(ArgumentParser):
+    """A parser that raises what it has to say, so that it is told like every other error."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            holder: Any = next((a for a in self._actions if a.dest == "command"), None)
+            made = holder.choices[found.command] if holder else self
+            made.refuse(unknown[0])
+        return found
+
+    def refuse(self, word: str) -> NoReturn:
+        """Refuse an argument that this command does not have."""
+        known = [option for action in self._actions for option in action.option_strings]
+        what = "option" if word.startswith("-") else "place for"
+        self.error(f"there is no {what} {word!r}{_meant(word.partition('=')[0], known)}")
+
+    def error(self, message: str) -> NoReturn:
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if choice:
+            message += _meant(choice[1], re.findall(r"[\w-]+", choice[2]))
+        stop = "" if message.endswith("?") else "."
+        raise Misused(f"{message}{stop} See: {self.prog} --help")
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    """Return a question for the known word that is nearest to one that is not.
+
+    >>> _meant("--rnk", ["--rank", "--scale"])
+    '; did you mean --rank?'
+    """
+    from difflib import get_close_matches
+
+    if RENAMED.get(word) in known:
+        return f"; did you mean {RENAMED[word]}?"
+    close = get_close_matches(word, known, 1)
+    return f"; did you mean {close[0]}?" if close else ""
+
 
 METHODS = ("pca", "kpca", "mca", "famd", "ca", "mds", "stress")
 DISTANCES = (

@@ -1,23 +1,24 @@
 """The commands and their arguments, a function for each; argparse alone.
 
-A new command ``name`` takes three things: a module ``cli/name.py`` with ``run(args, talk) -> int``,
-a function here that adds its parser, and a line in `COMMANDS` and in `SHOWN`. Then the completion
-file is written anew (see ``cli/completion.py``) and the command has its row and its example in
-``docs/command-line.md``.
+A new command ``name`` takes three things: a module ``cli/name_command.py`` with a function
+``run(args, talk) -> int``, a function here that adds its parser, and a line in `COMMANDS` and in
+`SHOWN`. Then the completion file is written anew (see ``cli/completion.py``) and the command has
+its row and its example in ``docs/command-line.md``.
 """
 
 from __future__ import annotations
 
 from argparse import BooleanOptionalAction, RawDescriptionHelpFormatter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mercer.cli.arguments import manners, model, own_page, reading, studies, writing
+from mercer import __version__
+from mercer.cli import EXAMPLES
+from mercer.cli.arguments import Parser, manners, model, own_page, reading, studies, writing
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
-
-    from mercer.cli.parser import Parser
 
 INFERENCES = ("correlation", "spearman", "partial", "glasso")
 DEMOS = (
@@ -320,3 +321,37 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     _doctor,
 )
 """The commands in the order of the help."""
+
+
+def with_command(argv: Sequence[str]) -> list[str]:
+    """Return the arguments with a command: a file alone is one to report on.
+
+    >>> with_command(["data.csv", "--open"]), with_command(["fit", "data.csv"])
+    (['report', 'data.csv', '--open'], ['fit', 'data.csv'])
+    """
+    first = argv[0]
+    is_command = first in SHOWN or first.startswith("-")
+    is_file = Path(first).is_file() or bool(Path(first).suffix)
+    return ["report", *argv] if is_file and not is_command else list(argv)
+
+
+def parser() -> Parser:
+    """Return the parser of the whole command line."""
+    whole = Parser(
+        prog="mercer",
+        description="Kernel methods for exploratory analysis.",
+        epilog=f"examples:\n{EXAMPLES}\n{CODES}",
+        formatter_class=RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    whole.add_argument("--version", action="version", version=f"mercer {__version__}")
+    commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for add in COMMANDS:
+        add(commands)
+    return whole
+
+
+def commands_of(whole: Parser) -> dict[str, Parser]:
+    """Return the parser of every command."""
+    holder: Any = next(a for a in whole._actions if a.dest == "command")
+    return dict(holder.choices)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import sys
 from argparse import Action
-from typing import Any
 
-from mercer.cli.parser import Parser, parser
+from mercer.cli.commands import commands_of, parser
 
 TEMPLATE = """\
 # Completion of the mercer command for bash; for zsh too, after `autoload -U bashcompinit`
@@ -41,12 +40,6 @@ _mercer() {
 }
 complete -o filenames -F _mercer mercer
 """
-
-
-def commands_of(whole: Parser) -> dict[str, Parser]:
-    """Return the parser of every command."""
-    holder: Any = next(a for a in whole._actions if a.dest == "command")
-    return dict(holder.choices)
 
 
 def script() -> str:

@@ -1,4 +1,4 @@
-"""Errors as the user of a command reads them: one line, in the words of the command line."""
+"""What a command ends with where it fails: one line in its own words, and a code."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import errno
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mercer.cli.codes import BUG, INPUT, NOT_CONVERGED, REFUSED, RESOURCE, USAGE
-from mercer.cli.parser import Misused
 from mercer.errors import (
     Advice,
     InvalidInput,
@@ -25,6 +23,25 @@ from mercer.errors import (
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+
+OK = 0
+BUG = 1
+USAGE = 2
+INPUT = 3
+REFUSED = 4
+NOT_CONVERGED = 5
+RESOURCE = 6
+INTERRUPTED = 130
+TERMINATED = 143
+
+BROKEN_PIPE = OK
+"""Whoever reads our output has read enough."""
+
+
+class Misused(Exception):
+    """Arguments that make no sense; the message says which."""
+
 
 SYSTEM = {
     errno.ENOENT: "there is no such file. Check the name",

@@ -76,6 +76,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     supplementary: Any = None,
     reading: Reading | Mapping[str, Any] | None = None,
     sections: Sequence[str] = (),
+    clusters: int | None = None,
     tell: Progress | None = None,
 ) -> Value:
     """Return what a page says of a fitted model; ``sections`` is the code of what is added to it.
@@ -96,7 +97,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
         curved = None if beside is None else subject_of(beside, data, supplementary)
         found = dict(choices) if choices is not None else _choices(subject, tell)
         rows = rows_to_show(subject, most_points)
-        classes = classes_of(subject, kept_axes(subject, found))
+        classes = classes_of(subject, kept_axes(subject, found), clusters)
         value: Value = {
             "format": FORMAT,
             "title": clean(title or _title(subject, source)),
@@ -112,12 +113,12 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "dimension": dimension(subject, found),
             "rules": [[RULES.get(name, name), str(choice)] for name, choice in found.items()],
             "description": axes_in_words(subject),
-            "groups": None if classes is None else groups_value(subject, classes),
+            "groups": None if classes is None else groups_value(subject, classes, clusters),
             "outliers": _outliers(subject),
             "kernel": _kernel(curved or subject),
             "exactness": exactness(subject),
             "reproduce": {
-                "code": code(subject, source, name, reading, sections),
+                "code": code(subject, source, name, reading, sections, clusters),
                 "command": command_line(command),
                 "facts": facts(subject, source),
             },

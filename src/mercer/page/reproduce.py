@@ -51,21 +51,24 @@ def code(
     name: str,
     reading: Reading | Mapping[str, Any] | None = None,
     sections: Sequence[str] = (),
+    clusters: int | None = None,
 ) -> str:
     """Return Python code that fits the same model on the same data, as it stands.
 
     ``reading`` says how the file was read; the arguments of `mercer.read` alone are a mapping.
-    ``sections`` are the expressions that make further sections of the page.
+    ``sections`` are the expressions that make further sections of the page, and ``clusters`` is
+    the number of classes that was asked for.
     """
+    asked = "" if clusters is None else f", clusters={clusters}"
     parts = [part for part in sections if part]
     lines = ["import mercer as mc", *(["from mercer import page"] if parts else []), ""]
     if source is not None and kind_of(source) == "model":
-        lines += [f"model = mc.load({str(source)!r})", *_report_lines(name, "", parts)]
+        lines += [f"model = mc.load({str(source)!r})", *_report_lines(name, asked, parts)]
     else:
         read = reading if isinstance(reading, Reading) else Reading(reading or {})
         lines += _data_lines(source, read)
         lines += _model_lines(subject, read)
-        lines += _report_lines(name, _report_options(subject, source, read), parts)
+        lines += _report_lines(name, _report_options(subject, source, read) + asked, parts)
     kernel = getattr(subject.model, "kernel", None)
     is_unwritten = isinstance(kernel, Kernel) and repr(kernel).startswith("<")
     if is_unwritten or max(map(len, lines)) > LONGEST_CODE:

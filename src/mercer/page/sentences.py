@@ -270,8 +270,13 @@ FEATURES, MEMBERS = 4, 3
 """What is said of a class: so many variables or categories, and so many of its members."""
 
 
-def classes_of(subject: Subject, axes: int | None) -> Clusters | None:
-    """Return classes of the individuals on the first axes, None for too few or too many."""
+def classes_of(subject: Subject, axes: int | None, count: int | None = None) -> Clusters | None:
+    """Return classes of the individuals on the first axes, None for too few or too many.
+
+    A ``count`` of classes was asked for, of whatever number of individuals.
+    """
+    if count is not None:
+        return cluster(subject.model, count, axes=axes, random_state=0)
     if subject.axes == 0 or not PAGE.fewest_clustered <= len(subject) <= PAGE.clustered:
         return None
     try:
@@ -280,13 +285,15 @@ def classes_of(subject: Subject, axes: int | None) -> Clusters | None:
         return None
 
 
-def groups_value(subject: Subject, found: Clusters) -> Value:
+def groups_value(subject: Subject, found: Clusters, asked: int | None = None) -> Value:
     """Return what the page says of classes: sentences, and a table with a row for each."""
     axes = found.centres.shape[1]
+    cut = "where it suggests" if asked is None else f"as asked; it suggests {found.suggested}"
     said = (
         f"On the first {count_of(axes, 'axis')} individuals form "
         f"{count_of(found.count, 'class')}, which hold {percent(found.share)} of the differences "
-        "between individuals there (Ward's tree, cut where it suggests, then k-means)."
+        "between individuals there (Ward's tree, cut "
+        f"{cut}, then k-means)."
     )
     told = _told(subject, found)
     rows = [

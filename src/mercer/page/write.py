@@ -59,6 +59,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
     reading: Reading | Mapping[str, Any] | None = None,
     supplementary: Any = None,
     sections: Sequence[Section] = (),
+    clusters: int | None = None,
     most_bytes: int | None = None,
     progress: bool | Progress | None = None,
 ) -> Path:
@@ -96,6 +97,8 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
         Individuals that took no part in the fit, to be shown on its axes.
     sections : sequence of mercer.page.Section
         What else the page says: words, pictures that ``describe`` returned, tables.
+    clusters : int, optional
+        How many classes of individuals the page shows; by default as many as their tree suggests.
     most_bytes : int, optional
         The largest size of the page, 10 000 000 by default.
     progress : bool or function, optional
@@ -133,6 +136,7 @@ def report(  # noqa: PLR0913  (keywords with defaults, none of which implies ano
                 supplementary=supplementary,
                 reading=reading,
                 sections=[section.code for section in sections],
+                clusters=clusters,
                 tell=tell,
             )
             yield with_sections(value, [*map_sections(straight, value), *sections])

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-import shlex
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from importlib import import_module
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mercer.check import Array
-from mercer.cli.codes import OK, RESOURCE
+from mercer.cli.errors import OK, Misused
+from mercer.cli.inputs import Data, data_of
 from mercer.cli.models import kernel_of
-from mercer.cli.parser import Misused
-from mercer.cli.running import finished
-from mercer.cli.sources import Data, data_of
-from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
-from mercer.cli.talk import Talk
+from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
+from mercer.cli.pages import command_line, page_writer, write_page
+from mercer.cli.plans import tell_cost
+from mercer.cli.progress import finished
 from mercer.compare.consensus import Consensus, consensus
 from mercer.compare.products import STORED
 from mercer.compare.several import Comparison, compare_kernels
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import listed
-from mercer.errors import InvalidInput, MissingExtra
+from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.planning import flops
 from mercer.progress import Line
-from mercer.spectrum.budget import machine_bytes, readable
 
 FEWEST = 3
 """Individuals that a comparison takes at least: two are alike under every kernel."""
@@ -53,6 +51,8 @@ class Part:
 def run(args: Namespace, talk: Talk) -> int:
     """Compare, write what is to be written, and answer with the alignments."""
     refuse_existing([args.out, args.page], is_forced=args.force)
+    writer = partial(page_writer, "mercer.page.documents", "comparison_page")
+    page = writer() if args.page and not args.dry_run else None
     sources, weights = matched(_read(args, talk), talk)
     parts = parts_of(args, sources)
     if args.dry_run:
@@ -90,9 +90,11 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.out:
         write(args.out, csv_bytes(found.table(), is_raw=args.raw))
         talk.say(f"the alignments are in {args.out}")
-    if args.page:
-        _write_page(args, found, agreed)
-        talk.say(f"the page is {args.page}")
+    if page is not None:
+        source = None if args.data == "-" else args.data
+        command = command_line(args, args.page, "page")
+        made = partial(page, args.page, found, agreed, command=command, source=source)
+        write_page(args.page, made, talk)
     talk.answer(summary(found, agreed, parts), text_of(found, agreed))
     return OK
 
@@ -243,15 +245,10 @@ def _plan(talk: Talk, args: Namespace, n: int, count: int) -> int:
         "memory_bytes": memory,
         "seconds": PER_ENTRY * entries / flops(),
         "error": "rounding; p-values of permutations have a standard error of √(p(1-p)/R)",
-        "is_possible": memory <= machine_bytes(),
     }
     how = "matrices in memory" if is_stored else "tiles, computed anew for every permutation"
-    text = (
-        f"{count} kernels on {n} individuals, {draws} permutations of each of {pairs} pairs\n"
-        f"{how}: {readable(memory)}, about {value['seconds']:.2g} s\nerror: {value['error']}"
-    )
-    talk.answer(value, text)
-    return OK if value["is_possible"] else RESOURCE
+    head = f"{count} kernels on {n} individuals, {draws} permutations of each of {pairs} pairs"
+    return tell_cost(talk, value, f"{head}\n{how}")
 
 
 def summary(found: Comparison, agreed: Consensus | None, parts: list[Part]) -> dict[str, Any]:
@@ -310,37 +307,3 @@ def text_of(found: Comparison, agreed: Consensus | None) -> str:
 
 def _cut(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:37]}..."
-
-
-def _write_page(args: Namespace, found: Comparison, agreed: Consensus | None) -> None:
-    try:
-        page = import_module("mercer.page.documents").comparison_page
-    except MissingExtra:
-        raise
-    except ImportError as error:
-        raise MissingExtra(
-            f'a page needs {error.name}, which is not installed; pip install "mercer[report]" '
-            "brings it"
-        ) from error
-    source = None if args.data == "-" else args.data
-    page(args.page, found, agreed, command=command_line(args), source=source)
-
-
-def command_line(args: Namespace) -> str:
-    """Return the command that makes this comparison again.
-
-    >>> given = {"files": ["a.csv"], "kernel": ["linear()", "delta()"], "seed": 0, "page": "p.html"}
-    >>> command_line(Namespace(command="compare", **given))
-    "mercer compare a.csv --kernel 'linear()' --kernel 'delta()' --page p.html"
-    """
-    words = ["mercer", "compare", *args.files]
-    skipped = {"command", "files", "data", "json", "quiet", "verbose", "debug", "force", "dry_run"}
-    defaults = {"form": "auto", "seed": 0, "neighbours": 5}
-    names = {"form": "as"}
-    for name, value in sorted(vars(args).items()):
-        if name in skipped or value in (None, False, []) or defaults.get(name) == value:
-            continue
-        flag = f"--{names.get(name, name).replace('_', '-')}"
-        for entry in value if isinstance(value, list) else [value]:
-            words.extend([flag] if entry is True else [flag, str(entry)])
-    return shlex.join(words)

@@ -14,10 +14,9 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 from mercer import __version__
-from mercer.cli.codes import OK
-from mercer.cli.errors import in_flags
-from mercer.cli.running import finished
-from mercer.cli.talk import Talk
+from mercer.cli.errors import OK, in_flags
+from mercer.cli.output import Talk
+from mercer.cli.progress import finished
 from mercer.gram import Gram
 from mercer.kernels.radial import Gaussian
 from mercer.pca import KernelPCA

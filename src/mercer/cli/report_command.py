@@ -2,40 +2,32 @@
 
 from __future__ import annotations
 
-import shlex
-import webbrowser
 from argparse import Namespace
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from mercer.analysis import Analysis
-from mercer.cli.codes import OK
-from mercer.cli.commands import LARGEST
-from mercer.cli.dim import chosen
-from mercer.cli.errors import in_flags
-from mercer.cli.models import Asked, analysed, analysis_value, begun, fitted, tell_plan
-from mercer.cli.parser import Misused
-from mercer.cli.running import finished
-from mercer.cli.sources import as_written, local
-from mercer.cli.studies import refuse_studies
-from mercer.cli.studies import sections as sections_of
-from mercer.cli.tables import refuse_existing
-from mercer.cli.talk import Talk
+from mercer.cli.errors import OK, Misused, in_flags
+from mercer.cli.inputs import as_written, local
+from mercer.cli.models import Asked, analysed, analysis_value, begun, choices_of, fitted
+from mercer.cli.output import Talk, refuse_existing
+from mercer.cli.pages import command_line, page_beside, page_writer, show_page
+from mercer.cli.plans import tell_plan
+from mercer.cli.progress import finished
+from mercer.cli.studies import refuse_studies, sections_of
 from mercer.data.source import kind_of, regular
 from mercer.dimension.choose import UNASKED, affordable_permutations
 from mercer.engines.engine import memory_bytes
-from mercer.errors import MissingExtra
 from mercer.progress import Line
 from mercer.store import about, load
 
 
 def run(args: Namespace, talk: Talk) -> int:
     """Write the page, and answer with its name."""
-    out = args.out or _beside(args.data)
+    out = args.out or page_beside(args.data)
     refuse_existing([out], is_forced=args.force)
-    page = None if args.dry_run else writer()
+    page = None if args.dry_run else page_writer()
     is_model = args.data != "-" and kind_of(regular(args.data)) == "model"
     if is_model:
         return _of_model(args, talk, page, out)
@@ -47,19 +39,6 @@ def run(args: Namespace, talk: Talk) -> int:
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
     write_page(args, talk, page, analysed(found, args, talk) or model, out, found)
     return result.code
-
-
-def writer() -> Any:
-    """Return the function that writes pages, or say what is not installed."""
-    try:
-        return import_module("mercer.page").report
-    except MissingExtra:
-        raise
-    except ImportError as error:
-        raise MissingExtra(
-            f'a report needs {error.name}, which is not installed; pip install "mercer[report]" '
-            "brings it"
-        ) from error
 
 
 def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
@@ -74,7 +53,9 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
     table = getattr(model, "table_", None) if data is None else data.points
     table = None if isinstance(table, tuple) else table
     has_axes = hasattr(model, "inertias_")
-    choices = chosen(model, args, talk, permutations_of(args, model, talk)) if has_axes else None
+    choices = (
+        choices_of(model, args, talk, permutations_of(args, model, talk)) if has_axes else None
+    )
     where = "model.table_" if data is None else "data"
     sections = sections_of(args, model, table, talk, where=where)
     written = Path(
@@ -91,6 +72,7 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
                 supplementary=None if data is None else data.passive,
                 most_bytes=int(1e6 * args.max_mb),
                 sections=sections,
+                clusters=args.clusters or None,
             ),
             talk,
             Line("writing"),
@@ -102,7 +84,7 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
         value |= {"model": type(model).__name__, **analysis_value(found, whole)}
     talk.answer(value, str(written))
     if args.open:
-        webbrowser.open(written.resolve().as_uri())
+        show_page(written)
     return value
 
 
@@ -176,30 +158,3 @@ def _of_model(args: Namespace, talk: Talk, page: Any, out: str) -> int:
     refuse_studies(args, model)
     write_page(args, talk, page, model, out)
     return OK
-
-
-def _beside(data: str) -> str:
-    return "stdin.html" if data == "-" else f"{Path(data).name.partition('.')[0]}.html"
-
-
-def command_line(args: Namespace, out: str, flag: str = "out") -> str:
-    """Return the command that writes this page again; ``flag`` is the one that names the page.
-
-    >>> command_line(Namespace(command="report", data="my data.csv", scale=True, rank=3), "p.html")
-    "mercer report 'my data.csv' --out p.html --rank 3 --scale"
-    """
-    words = ["mercer", args.command, args.data, f"--{flag}", out]
-    skipped = {"command", "data", flag, "json", "quiet", "verbose", "debug", "open", "force"}
-    skipped |= {"missing", "reads_rows"}  # what was found of the file, and no flags
-    defaults = {"form": "auto", "max_mb": LARGEST, "seed": 0}
-    names = {"form": "as"}
-    for name, value in sorted(vars(args).items()):
-        if name in ("scale", "header", "transpose") and value is False:
-            words.append(f"--no-{name}")
-        is_left_out = value is None or value is False or value == []
-        if name in skipped or is_left_out or defaults.get(name) == value:
-            continue
-        flag = f"--{names.get(name, name).replace('_', '-')}"
-        for entry in value if isinstance(value, list) else [value]:
-            words.extend([flag] if entry is True else [flag, str(entry)])
-    return shlex.join(words)

@@ -16,8 +16,8 @@ from typing import Any, cast
 import numpy as np
 
 from mercer.check import Array
-from mercer.cli.parser import Misused
-from mercer.cli.talk import Talk
+from mercer.cli.errors import Misused
+from mercer.cli.output import Talk
 from mercer.data.files import read
 from mercer.data.frames import rows as as_rows
 from mercer.data.graphs import Edges

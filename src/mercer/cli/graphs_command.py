@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import webbrowser
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +12,13 @@ import numpy as np
 
 from mercer.analysis.proposal import AXES
 from mercer.check import Array
-from mercer.cli.fit import coordinates, summary, text_of
-from mercer.cli.models import Asked, Fitted, fitted, tell_plan
-from mercer.cli.parser import Misused
-from mercer.cli.report import command_line, writer
-from mercer.cli.running import finished
-from mercer.cli.sources import Data
-from mercer.cli.tables import csv_bytes, refuse_existing, write
-from mercer.cli.talk import Talk
+from mercer.cli.errors import Misused
+from mercer.cli.fit_command import coordinates, summary, text_of
+from mercer.cli.inputs import Data
+from mercer.cli.models import Asked, Fitted, fitted
+from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
+from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
+from mercer.cli.plans import tell_plan
 from mercer.data.files import GRAPHS, read
 from mercer.data.graphs import Edges
 from mercer.data.table import Table, listed
@@ -29,7 +27,6 @@ from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
 from mercer.pca import KernelPCA
-from mercer.progress import Line
 from mercer.store import save
 
 KERNEL = "weisfeiler_lehman(3).normalised()"
@@ -74,9 +71,9 @@ def _range(numbers: Sequence[int]) -> str:
 
 def run(args: Namespace, talk: Talk) -> int:
     """Read the graphs, find their axes, write what is to be written, and answer with the axes."""
-    out = None if args.no_page else args.page or f"{Path(args.data).resolve().name}-graphs.html"
+    out = own_page(args, "graphs")
     refuse_existing([out, args.out, args.coords], is_forced=args.force)
-    page = None if out is None or args.dry_run else writer()
+    page = None if out is None or args.dry_run else page_writer(without="--no-page")
     kernel = as_kernel(args.kernel or KERNEL)
     if kernel.reads_vectors or kernel.reads_rows:
         raise Misused(f"--kernel: {kernel} cannot read graphs; name one such as {KERNEL}")
@@ -95,11 +92,10 @@ def run(args: Namespace, talk: Talk) -> int:
     _write(args, talk, result, data)
     if page is not None and out is not None:
         value["page"] = out
-        finished(lambda: _write_page(args, page, model, data, out), talk, Line("writing"))
-        talk.say(f"the page is {out}")
+        write_page(out, lambda: _page(args, page, model, data, out), talk)
     talk.answer(value, text_of(value))
     if out is not None and args.open:
-        webbrowser.open(Path(out).resolve().as_uri())
+        show_page(out)
     return result.code
 
 
@@ -200,14 +196,13 @@ def simplified(edges: Edges) -> Edges:
     return Edges(kept, edges.n, means if has_weights else None, labels, names, edges.is_directed)
 
 
-def _write_page(args: Namespace, page: Any, model: Any, data: Graphs, out: str) -> None:
-    given = Namespace(**{k: v for k, v in vars(args).items() if (k, v) != ("labels", "own")})
+def _page(args: Namespace, page: Any, model: Any, data: Graphs, out: str) -> None:
     page(
         model,
         out,
         table=data.about(),
         title=args.title or f"{Path(args.data).resolve().name}: {len(data)} graphs",
-        command=command_line(given, out, "page"),
+        command=command_line(args, out, "page"),
         sections=[_section(model, data)],
         choices={},
     )

@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 from mercer import datasets
 from mercer.analysis import analyse
 from mercer.cli import command
-from mercer.cli.codes import OK
-from mercer.cli.parser import parser
-from mercer.cli.tables import csv_bytes, percent, write
-from mercer.cli.talk import Talk
+from mercer.cli.commands import parser
+from mercer.cli.errors import OK
+from mercer.cli.output import Talk, csv_bytes, percent, write
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Table
 from mercer.errors import InvalidInput, MissingExtra, NotSaved

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from mercer.cli.codes import OK
-from mercer.cli.parser import Misused
-from mercer.cli.running import finished
-from mercer.cli.sources import USUAL, Data, data_of, local, matched, missing_of
-from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
-from mercer.cli.talk import Talk
+from mercer.cli.errors import OK, Misused
+from mercer.cli.inputs import USUAL, Data, data_of, local, matched, missing_of
+from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
+from mercer.cli.plans import tell_cost
+from mercer.cli.progress import finished
 from mercer.data.missing import policies, settled
 from mercer.data.table import Role, Table, frozen
 from mercer.errors import CorruptFile, InvalidInput
@@ -22,7 +21,6 @@ from mercer.kernels.tables import columns_read
 from mercer.planning import flops
 from mercer.progress import Line
 from mercer.reading import Readable
-from mercer.spectrum.budget import readable
 from mercer.store import load
 
 
@@ -167,8 +165,4 @@ def _plan(talk: Talk, model: Any, data: Data) -> int:
         "error": "rounding",
     }
     rows = {"new": str(len(data)), "fitted": str(fitted), "axes": str(axes)}
-    table = aligned({name: [cell] for name, cell in rows.items()})
-    talk.answer(
-        value, f"{table}\nmemory {readable(memory)}, about {seconds:.1g} s; error: rounding"
-    )
-    return OK
+    return tell_cost(talk, value, aligned({name: [cell] for name, cell in rows.items()}))

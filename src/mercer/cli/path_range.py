@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.check import Array
-from mercer.cli.parser import Misused
+from mercer.cli.errors import Misused
 from mercer.kernels.base import Kernel
 
 COUNT, REACH = 25, 4.0

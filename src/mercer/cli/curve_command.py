@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import sys
-import webbrowser
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mercer.analysis.proposal import standardised
 from mercer.check import Array
-from mercer.cli.codes import NOT_CONVERGED, OK, RESOURCE
-from mercer.cli.parser import Misused
-from mercer.cli.report import command_line
-from mercer.cli.running import finished
-from mercer.cli.sources import Data, data_of, without
-from mercer.cli.tables import csv_bytes, refuse_existing, write
-from mercer.cli.talk import Talk
+from mercer.cli.errors import NOT_CONVERGED, OK, Misused
+from mercer.cli.inputs import Data, data_of, without
+from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
+from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
+from mercer.cli.plans import tell_cost
+from mercer.cli.progress import finished
 from mercer.data.table import Role, Table
-from mercer.errors import InvalidInput, MissingExtra
+from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
 from mercer.gp.process import STORED, GaussianProcess
 from mercer.kernels.base import Kernel
@@ -32,7 +29,6 @@ from mercer.regression.kernel import KernelRegression
 from mercer.regression.spline import SmoothingSpline
 from mercer.solve import DIRECT
 from mercer.solve.saddle import SINGLE
-from mercer.spectrum.budget import machine_bytes
 from mercer.store import save
 
 
@@ -40,14 +36,25 @@ def run(args: Namespace, talk: Talk) -> int:
     """Fit, write what is to be written, and answer with what was found."""
     if args.fitted == "-" and args.json:
         raise Misused("--fitted - prints CSV and --json an object, both on the standard output")
-    out = None if args.no_page else args.page or _beside(args.data)
+    out = own_page(args, "curve")
     refuse_existing([out, args.out, args.fitted], is_forced=args.force)
-    page = None if out is None or args.dry_run else _writer()
+    page = (
+        None if out is None or args.dry_run else page_writer(name="document", without="--no-page")
+    )
     data = data_of(args, talk)
     x, y, names = columns_of(args, data)
     model = asked(args, x)
     if args.dry_run:
-        return tell_plan(talk, model, x)
+        memory, growth = _cost(model, len(x))
+        value = {
+            "plan": type(model).__name__,
+            "individuals": len(x),
+            "variables": x.shape[1],
+            "memory_bytes": memory,
+            "growth": growth,
+        }
+        head = f"{value['plan']} of {len(x)} observations, time as {growth}"
+        return tell_cost(talk, value, head)
     if data.weights is not None and isinstance(model, GaussianProcess):
         raise Misused("--weights is for splines and ridge regression; a process has one noise")
     talk.say(f"{args.data}: {count_of(len(y), 'observation')} of {args.y} given {', '.join(names)}")
@@ -57,13 +64,12 @@ def run(args: Namespace, talk: Talk) -> int:
     value = summary(fit)
     if out is not None:
         value["page"] = out
-        finished(lambda: write_page(args, page, fit, out), talk, Line("writing"))
-        talk.say(f"the page is {out}")
+        write_page(out, lambda: _page(args, page, fit, out), talk)
     write_files(args, talk, fit)
     if args.fitted != "-":
         talk.answer(value, " ".join(result(fit)))
     if out is not None and args.open:
-        webbrowser.open(Path(out).resolve().as_uri())
+        show_page(out)
     return OK if value["has_converged"] else NOT_CONVERGED
 
 
@@ -140,25 +146,6 @@ def _kernel(args: Namespace, x: Array) -> Kernel:
     return standardised(kernel, x, scaled=args.scale is not False)
 
 
-def tell_plan(talk: Talk, model: Any, x: Array) -> int:
-    """Answer with what a fit will cost; nothing is computed."""
-    n = len(x)
-    memory, growth = _cost(model, n)
-    fits = memory <= machine_bytes()
-    value = {
-        "plan": type(model).__name__,
-        "individuals": n,
-        "variables": x.shape[1],
-        "memory_bytes": memory,
-        "growth": growth,
-        "is_possible": fits,
-    }
-    talk.answer(
-        value, f"{value['plan']} of {n} observations: {memory / 1e6:.0f} MB, time as {growth}"
-    )
-    return OK if fits else RESOURCE
-
-
 def _cost(model: Any, n: int) -> tuple[int, str]:
     """Return the bytes that a fit takes, and how its time grows."""
     if isinstance(model, SmoothingSpline):
@@ -202,7 +189,7 @@ def predictions(fit: Fit) -> dict[str, Any]:
     return found
 
 
-def write_page(args: Namespace, page: Any, fit: Fit, out: str) -> Any:
+def _page(args: Namespace, page: Any, fit: Fit, out: str) -> Any:
     """Write the page of a fit."""
     return page(
         out,
@@ -212,18 +199,3 @@ def write_page(args: Namespace, page: Any, fit: Fit, out: str) -> Any:
         command=command_line(args, out, "page"),
         source=None if args.data == "-" else args.data,
     )
-
-
-def _writer() -> Any:
-    try:
-        from mercer.page import document
-    except ImportError as error:
-        raise MissingExtra(
-            f'a page needs {error.name}, which is not installed; pip install "mercer[report]" '
-            "brings it, and --no-page needs none"
-        ) from error
-    return document
-
-
-def _beside(data: str) -> str:
-    return "curve.html" if data == "-" else f"{Path(data).name.partition('.')[0]}-curve.html"

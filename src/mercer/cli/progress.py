@@ -18,8 +18,8 @@ from time import sleep
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from mercer.cli.codes import INTERRUPTED, TERMINATED
-from mercer.cli.talk import Talk
+from mercer.cli.errors import INTERRUPTED, TERMINATED
+from mercer.cli.output import Talk
 from mercer.progress import Line
 
 T = TypeVar("T")

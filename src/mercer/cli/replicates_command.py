@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-import webbrowser
 from argparse import Namespace
-from importlib import import_module
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from mercer.cli.codes import OK, RESOURCE
-from mercer.cli.parser import Misused
-from mercer.cli.report import command_line
-from mercer.cli.running import finished
-from mercer.cli.sources import data_of
-from mercer.cli.tables import aligned, csv_bytes, refuse_existing, write
-from mercer.cli.talk import Talk
+from mercer.cli.errors import OK, Misused
+from mercer.cli.inputs import data_of
+from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
+from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
+from mercer.cli.plans import tell_cost
+from mercer.cli.progress import finished
 from mercer.data.table import Table
-from mercer.errors import MissingExtra
 from mercer.networks.draws import permutations_of, permutations_of_pairs
 from mercer.networks.expression import Expression, as_expression
 from mercer.networks.inference import Inference
@@ -27,7 +23,6 @@ from mercer.networks.needed_replicates import Needed
 from mercer.networks.study import ReplicateStudy, replicate_study, shown_genes
 from mercer.progress import Line
 from mercer.settings import confidence_of
-from mercer.spectrum.budget import machine_bytes
 
 NANOSECONDS = {"correlation": 40.0, "spearman": 60.0, "partial": 200.0, "glasso": 4e5}
 """About how long a network takes on one core, for each pair of genes."""
@@ -35,9 +30,10 @@ NANOSECONDS = {"correlation": 40.0, "spearman": 60.0, "partial": 200.0, "glasso"
 
 def run(args: Namespace, talk: Talk) -> int:
     """Study the replicates, write what is to be written, and answer with the number."""
-    out = None if args.no_page else args.page or _beside(args.data)
+    out = own_page(args, "replicates")
     refuse_existing([out, args.out, args.edges], is_forced=args.force)
-    page = None if out is None or args.dry_run else _writer()
+    writer = partial(page_writer, "mercer.page.documents", "replicates_page", without="--no-page")
+    page = None if out is None or args.dry_run else writer()
     data = data_of(args, talk)
     if data.table is None:
         raise Misused(f"{args.data} holds {data}: a study reads a table, a replicate in each row")
@@ -59,11 +55,10 @@ def run(args: Namespace, talk: Talk) -> int:
         talk.say(f"the edges are in {args.edges}")
     if page is not None and out is not None:
         value["page"] = out
-        finished(lambda: _write_page(args, page, study, out), talk, Line("writing"))
-        talk.say(f"the page is {out}")
+        write_page(out, lambda: _page(args, page, study, out), talk)
     talk.answer(value, text_of(study))
     if out is not None and args.open:
-        webbrowser.open(Path(out).resolve().as_uri())
+        show_page(out)
     return OK
 
 
@@ -134,15 +129,9 @@ def _plan(talk: Talk, args: Namespace, expression: Expression, how: Inference) -
         "memory_bytes": memory,
         "seconds": seconds,
         "error": "an interval by bootstrap, open where a permutation test shows no difference",
-        "is_possible": memory <= machine_bytes(),
     }
-    text = (
-        f"{_counts(expression)}\n{networks} networks by {how}, of {sizes[0]} to {sizes[-1]} "
-        f"replicates\nmemory {memory / 1e6:.0f} MB, about {seconds:.2g} s on one core\n"
-        f"error: {value['error']}"
-    )
-    talk.answer(value, text)
-    return OK if value["is_possible"] else RESOURCE
+    head = f"{networks} networks by {how}, of {sizes[0]} to {sizes[-1]} replicates, on one core"
+    return tell_cost(talk, value, f"{_counts(expression)}\n{head}")
 
 
 def summary(study: ReplicateStudy) -> dict[str, Any]:
@@ -202,40 +191,16 @@ def text_of(study: ReplicateStudy) -> str:
     return "\n".join([*study.sentences, aligned(columns)])
 
 
-def _beside(data: str) -> str:
-    stem = "stdin" if data == "-" else Path(data).name.partition(".")[0]
-    return f"{stem}-replicates.html"
-
-
-def _writer() -> Any:
-    try:
-        return import_module("mercer.page.documents").replicates_page
-    except MissingExtra:
-        raise
-    except ImportError as error:
-        raise MissingExtra(
-            f'a page needs {error.name}, which is not installed; pip install "mercer[report]" '
-            "brings it, and --no-page does without"
-        ) from error
-
-
-def _write_page(args: Namespace, page: Any, study: ReplicateStudy, out: str) -> None:
+def _page(args: Namespace, page: Any, study: ReplicateStudy, out: str) -> None:
     more = {} if args.title is None else {"title": args.title}
     page(
         out,
         study,
         code=_code(args, study),
-        command=command_line(_changed(args), out, "page"),
+        command=command_line(args, out, "page"),
         source=None if args.data == "-" else args.data,
         **more,
     )
-
-
-def _changed(args: Namespace) -> Namespace:
-    """Return the arguments without those that have their defaults."""
-    defaults = {"infer": "correlation", "power": 1.0, "draws": 100, "confidence": 0.95}
-    kept = {k: v for k, v in vars(args).items() if defaults.get(k) != v}
-    return Namespace(**kept)
 
 
 def _code(args: Namespace, study: ReplicateStudy) -> str:

@@ -11,6 +11,8 @@ import numpy as np
 from mercer.analysis import Analysis
 from mercer.analysis.proposal import NAMES
 from mercer.check import Array
+from mercer.cli.errors import Misused
+from mercer.cli.inputs import Data
 from mercer.cli.models import (
     Asked,
     Fitted,
@@ -19,13 +21,10 @@ from mercer.cli.models import (
     begun,
     fitted,
     kernel_text,
-    tell_plan,
 )
-from mercer.cli.parser import Misused
-from mercer.cli.sources import Data
-from mercer.cli.studies import answered, refuse_studies
-from mercer.cli.tables import aligned, csv_bytes, percent, refuse_existing, write
-from mercer.cli.talk import Talk
+from mercer.cli.output import Talk, aligned, csv_bytes, percent, refuse_existing, write
+from mercer.cli.plans import tell_plan
+from mercer.cli.studies import answers_of, refuse_studies
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.store import save
 
@@ -43,7 +42,7 @@ def run(args: Namespace, talk: Talk) -> int:
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
     whole = analysed(found, args, talk)
     value = summary(result, found, args, whole)
-    answers = answered(args, result.model, talk)
+    answers = answers_of(args, result.model, talk)
     value |= {answer.study.flag: answer.value for answer in answers}
     if args.out:
         save(result.model, args.out)

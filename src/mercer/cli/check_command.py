@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.cli.codes import OK, REFUSED
-from mercer.cli.parser import Misused
-from mercer.cli.running import finished
-from mercer.cli.sources import Data, data_of
-from mercer.cli.tables import aligned
-from mercer.cli.talk import Talk
+from mercer.cli.errors import OK, REFUSED, Misused
+from mercer.cli.inputs import Data, data_of
+from mercer.cli.output import Talk, aligned
+from mercer.cli.plans import tell_cost
+from mercer.cli.progress import finished
 from mercer.data.matrices import SquareMatrix
 from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
@@ -24,7 +23,6 @@ from mercer.kernels.geometry import euclidean, negative_definite
 from mercer.kernels.probing import DIRECT_POINTS
 from mercer.planning import flops
 from mercer.progress import Line
-from mercer.spectrum.budget import machine_bytes, readable
 
 SHOWN = 8
 """Points of a witness that are printed; --json has them all."""
@@ -142,8 +140,5 @@ def _plan(talk: Talk, n: int) -> int:
         "memory_bytes": memory,
         "seconds": seconds,
         "error": "10 n u of the largest eigenvalue",
-        "is_possible": memory <= machine_bytes(),
     }
-    text = f"{n} individuals: the whole matrix is decomposed\nmemory {readable(memory)}, about "
-    talk.answer(value, f"{text}{seconds:.1g} s\nerror: {value['error']}")
-    return OK
+    return tell_cost(talk, value, f"{n} individuals: the whole matrix is decomposed")

@@ -7,14 +7,11 @@ from dataclasses import fields
 from typing import Any
 
 from mercer.analysis.proposal import NAMES
-from mercer.cli.codes import OK
-from mercer.cli.models import analysis_value, begun, fitted, kernel_text, tell_plan, with_all_axes
-from mercer.cli.running import finished
-from mercer.cli.tables import aligned
-from mercer.cli.talk import Talk
-from mercer.dimension.choose import Rule, choose_dimension
+from mercer.cli.errors import OK
+from mercer.cli.models import analysis_value, begun, choices_of, fitted, kernel_text, with_all_axes
+from mercer.cli.output import Talk, aligned
+from mercer.cli.plans import tell_plan
 from mercer.dimension.rules import Choice
-from mercer.progress import Line
 
 
 def run(args: Namespace, talk: Talk) -> int:
@@ -25,7 +22,7 @@ def run(args: Namespace, talk: Talk) -> int:
         model.n_components = model.n_components or min(len(data), data.variables or len(data))
         return tell_plan(talk, model, data, times=1 + args.permutations)
     result = fitted(model, data, talk)
-    choices = chosen(result.model, args, talk, args.permutations)
+    choices = choices_of(result.model, args, talk, args.permutations)
     rules = {name: described(choice) for name, choice in choices.items()}
     value = {
         "command": "dim",
@@ -38,27 +35,6 @@ def run(args: Namespace, talk: Talk) -> int:
     title = f"{type(model).__name__}{scaled}: {NAMES[found.analysis]}"
     talk.answer(value | analysis_value(found, None), f"{title}\n{text_of(choices)}")
     return OK
-
-
-def chosen(model: Any, args: Namespace, talk: Talk, permutations: int) -> dict[str, Choice]:
-    """Return the choice of every rule; without permutations Horn's is left out."""
-    progress = Line("permutations")
-    more = {name: getattr(args, name) for name in ("level", "share") if hasattr(args, name)}
-    if permutations == 0:
-        quick: tuple[Rule, ...] = ("inertia", "kaiser", "scree")
-        return {rule: choose_dimension(model, rule, **more) for rule in quick}
-    return finished(
-        lambda: choose_dimension(
-            model,
-            "all",
-            permutations=permutations,
-            random_state=args.seed,
-            progress=progress,
-            **more,
-        ),
-        talk,
-        progress,
-    )
 
 
 def described(choice: Choice) -> dict[str, Any]:
