@@ -20,7 +20,7 @@ import pytest
 import mercer as mc
 from mercer import datasets
 from mercer.check import not_finite, refused
-from mercer.cli import EXAMPLES, main, report_command
+from mercer.cli import EXAMPLES, main, pages, report_command
 from mercer.cli.commands import DEMOS, SHOWN, commands_of, parser, with_command
 from mercer.cli.completion import script
 from mercer.cli.errors import FLAGS, WORDS, code_of, in_flags, refusal

@@ -17,6 +17,7 @@ from mercer.cli.errors import Misused
 from mercer.cli.path_range import COUNT, range_of
 from mercer.cli.studies import STUDIES
 from mercer.datasets.embedded import FOLDER
+from mercer.stability.resampling import FEWEST
 
 IRIS = str(FOLDER / "iris.csv")
 DECATHLON = str(FOLDER / "decathlon.csv")
@@ -239,3 +240,21 @@ def test_where_no_range_is_given_it_is_around_the_model() -> None:
     np.testing.assert_allclose(columns[[0, COUNT // 2, -1]], [0.25, 1.0, 4.0])
     assert range_of("degree", mc.Polynomial(degree=3)).values.tolist() == [1, 2, 3, 4, 5, 6, 7]
     assert range_of("offset=0:2:3", mc.Polynomial(degree=3)).values.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_classes_that_were_asked_for_are_those_of_the_page(run: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    words = ["--permutations", 0, "--clusters", 4, "--out", page, "-q"]
+    assert run("report", IRIS, "--method", "pca", *words).code == 0
+    value = value_of(page)
+    assert value["sections"] == []
+    assert len(value["sheets"]["classes"]["rows"]) == 4
+    assert "cut as asked; it suggests" in value["groups"]["sentences"][0]
+    assert "clusters=4" in value["reproduce"]["code"]
+    assert "--clusters 4" in value["reproduce"]["command"]
+
+
+def test_the_least_number_of_replicates_is_that_of_the_library(run: Any) -> None:
+    (study,) = (study for study in STUDIES if study.flag == "bootstrap")
+    assert study.least == FEWEST
+    assert run("fit", IRIS, "--method", "pca", "--bootstrap", FEWEST - 1).code == 2
