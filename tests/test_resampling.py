@@ -9,7 +9,7 @@ import pytest
 
 import mercer as mc
 from mercer.dimension import choose
-from mercer.resampling import Resampling
+from mercer.resampling import Resampling, is_decided
 
 X = np.random.default_rng(0).standard_normal((30, 3)) * [3.0, 2.0, 1.0]
 SETS = ["a", "b"] * 15
@@ -132,3 +132,15 @@ def test_a_resampling_is_a_value() -> None:
     assert replace(draws, threads=None) == Resampling(9, 3)
     with pytest.raises(mc.errors.InvalidParameter, match="replicates"):
         Resampling.of(3, 0, name="replicates", least=20)
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3])
+def test_whoever_looks_after_every_draw_is_wrong_as_rarely_as_promised(level: float) -> None:
+    risk, paths, longest = 0.1, 400, 400
+    reached = np.cumsum(np.random.default_rng(0).random((longest, paths)) < level, axis=0)
+    ever = np.zeros(paths, bool)
+    for drawn in range(1, longest + 1):
+        ever |= is_decided(reached[drawn - 1], drawn, level, risk)
+    assert 0 < ever.mean() <= risk
+    clear = np.cumsum(np.random.default_rng(1).random((longest, paths)) < 0.6, axis=0)
+    assert is_decided(clear[39], 40, level, risk).mean() > 0.5

@@ -9,6 +9,7 @@ from threading import Event
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from scipy.special import gammaln
 
 from mercer.check import Array, chunks, whole
 from mercer.engines.parallel import in_order
@@ -26,6 +27,25 @@ def p_value(reached: Any, drawn: int) -> Any:
     0.01
     """
     return (1.0 + reached) / (drawn + 1.0)
+
+
+def is_decided(reached: Any, drawn: int, level: float, risk: float) -> Any:
+    r"""Return whether draws tell on which side of a level a p-value lies.
+
+    .. math:: (R + 1) \binom{R}{S} \alpha^S (1 - \alpha)^{R - S} \le \varepsilon
+
+    holds for S of R draws with probability at most ε at any R whatever, if the p-value is α
+    (Robbins, Annals of Mathematical Statistics 41 (1970) 1397-1409): one may look after every draw,
+    and the side S/R is on is wrong with probability at most ε.
+
+    >>> is_decided(0, 180, 0.05, 0.01), is_decided(0, 200, 0.05, 0.01), is_decided(6, 10, 0.05, 0.01)
+    (False, True, True)
+    """  # noqa: E501  (a doctest in one line)
+    S = np.asarray(reached, dtype=np.float64)
+    chosen = gammaln(drawn + 1.0) - gammaln(S + 1.0) - gammaln(drawn - S + 1.0)
+    law = np.log(drawn + 1.0) + chosen + S * np.log(level) + (drawn - S) * np.log1p(-level)
+    found = law <= np.log(risk)
+    return bool(found) if np.ndim(found) == 0 else found
 
 
 class Null(NamedTuple):
@@ -106,11 +126,17 @@ class Resampling:
 
         return self.in_order(work, chunks(self.count, size))
 
-    def null(self, batches: Generator[Array, None, None], reached: Any) -> Null:
+    def null(
+        self,
+        batches: Generator[Array, None, None],
+        reached: Any,
+        settles: Callable[[Array, int], bool] | None = None,
+    ) -> Null:
         """Return what was drawn, up to the draw that settles every statistic, with p-values.
 
         ``batches`` are rows of statistics, or single ones; ``reached`` is from where on one of them
-        counts as at least as large as that observed.
+        counts as at least as large as that observed. ``settles`` may end it earlier: a function of
+        how often each statistic was reached, in how many draws.
 
         >>> resampling = Resampling(99, seed=0)
         >>> found = resampling.null(
@@ -131,6 +157,9 @@ class Resampling:
                     self.progress(done, self.count)
                 if self.stop_after is not None and np.all(counts >= self.stop_after):
                     break
+                if settles is not None and done < self.count and settles(counts, done):
+                    everything = np.vstack(rows)
+                    return Null(everything, p_value(counts, done), np.full(len(counts), done))
         values = np.vstack([np.zeros((0, len(threshold))), *rows])
         p_values, draws = self.p_values(values >= threshold)
         return Null(values[: draws.max()], p_values, draws)

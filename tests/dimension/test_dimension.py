@@ -163,7 +163,7 @@ def test_drawn_permutations_given_as_rows_give_the_same(
 @pytest.mark.parametrize("shape", [(40, 5), (6, 30)])
 def test_the_smaller_side_is_decomposed(shape: tuple[int, int]) -> None:
     subject = linear_subject(RNG.standard_normal(shape), standardize=True)
-    assert subject.matrix(subject.columns).shape == (min(shape), min(shape))
+    assert subject.matrix(subject.columns)[0].shape == (min(shape), min(shape))
 
 
 @pytest.mark.parametrize("kernel", [None, mc.Gaussian("median")], ids=str)
@@ -825,3 +825,71 @@ def test_cross_validation_says_when_more_axes_are_needed_or_there_are_no_cells()
     scaled = mc.choose_dimension(mc.PCA(standardize=True).fit(x), "cross-validation")
     moved = mc.choose_dimension(mc.PCA(standardize=True).fit(x * 2.0**40 + 1.0), "cross-validation")
     assert scaled.n_components == moved.n_components
+
+
+def test_landmarks_are_the_whole_matrix_when_there_are_as_many_as_individuals() -> None:
+    one = np.random.default_rng(2).standard_normal((60, 3))
+    one[:, 1] += one[:, 0]
+    given: dict[str, Any] = {"kernel": mc.Gaussian(2.0), "random_state": 4, "axes": 5}
+    whole = mc.parallel_analysis(one, 19, **given)
+    same = mc.parallel_analysis(one, 19, **given, landmarks=60)
+    assert np.array_equal(whole.null, same.null)
+    near = mc.parallel_analysis(one, 19, **given, landmarks=59)
+    close(near.null, whole.null, 0.02)
+    assert np.max(np.abs(near.null - whole.null)) > 0
+    assert "axes of 59 landmarks" in near.evidence
+    assert "landmarks" not in whole.evidence
+
+
+def test_the_evidence_says_how_far_the_axes_of_landmarks_are_from_those_of_the_model() -> None:
+    curve = np.random.default_rng(3).uniform(-2, 2, 600)
+    data = np.column_stack([curve, curve**2]) + 0.1 * np.random.default_rng(4).normal(size=(600, 2))
+    model = mc.KernelPCA(4, kernel=mc.Gaussian("median")).fit(data)
+    found = mc.parallel_analysis(model, 39, random_state=0)
+    said = float(found.evidence.split("within ")[1].split(" %")[0])
+    share = model.inertias_ / model.inertia_
+    assert said == pytest.approx(100 * np.max(np.abs(found.observed - share)) / share[0], rel=0.05)
+    assert said < 5.0
+    assert found.n_components >= 1
+
+
+def test_p_values_on_landmarks_are_uniform_where_columns_are_independent() -> None:
+    found = [
+        mc.parallel_analysis(
+            np.random.default_rng(seed).standard_normal((40, 2)),
+            19,
+            kernel=mc.Gaussian("median"),
+            landmarks=8,
+            axes=1,
+            random_state=seed,
+            threads=1,
+        ).p_values[0]
+        for seed in range(200)
+    ]
+    counts = np.bincount(np.round(np.array(found) * 20).astype(int) - 1, minlength=20)
+    assert chi2.sf(np.sum((counts - 10) ** 2 / 10), 19) > 1e-4
+
+
+def test_columns_with_features_of_their_own_are_permuted_as_the_rows_of_their_kernel() -> None:
+    rng = np.random.default_rng(6)
+    table = {"a": rng.choice(["x", "y", "z"], 30), "b": rng.choice(["u", "v"], 30)}
+    table["c"] = rng.standard_normal(30)
+    model = mc.FAMD().fit(table)
+    rows = Drawn(15, seed=3).indices(30, 3)
+    quick = mc.parallel_analysis(model, rows)
+    slow = mc.parallel_analysis(model.X_fit_, rows, kernel=model.kernel_, axes=len(quick.observed))
+    close(quick.null, slow.null, 1e-12)
+    close(quick.observed, slow.observed, 1e-12)
+
+
+def test_sampling_ends_when_it_is_decided_which_axes_are_kept() -> None:
+    whole = mc.parallel_analysis(ONE_FACTOR, 999, random_state=2)
+    early = mc.parallel_analysis(ONE_FACTOR, 999, random_state=2, risk=0.001)
+    made = int(early.draws.max())
+    assert made < 300
+    assert early.n_components == whole.n_components == 1
+    assert np.array_equal(early.null, whole.null[:made])
+    assert f"{made} permutations of 999, which decided" in early.evidence
+    assert early.p_values[0] == 1 / (made + 1)
+    with pytest.raises(mc.errors.InvalidParameter, match="risk must be a number in"):
+        mc.parallel_analysis(ONE_FACTOR, 99, risk=1.0)

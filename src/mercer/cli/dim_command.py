@@ -11,6 +11,7 @@ from mercer.cli.errors import OK
 from mercer.cli.models import analysis_value, begun, choices_of, fitted, kernel_text, with_all_axes
 from mercer.cli.output import Talk, aligned
 from mercer.cli.plans import tell_plan
+from mercer.dimension.choose import DECIDED, seconds_of_permutations
 from mercer.dimension.rules import Choice
 
 
@@ -20,7 +21,9 @@ def run(args: Namespace, talk: Talk) -> int:
     data, model = found.data, with_all_axes(args, found)
     if args.dry_run:
         model.n_components = model.n_components or min(len(data), data.variables or len(data))
-        return tell_plan(talk, model, data, times=1 + args.permutations)
+        draws = min(args.permutations, DECIDED)
+        later = seconds_of_permutations(model, len(data), data.variables or 1, draws)
+        return tell_plan(talk, model, data, draws=args.permutations, later=later)
     result = fitted(model, data, talk)
     choices = choices_of(result.model, args, talk, args.permutations)
     rules = {name: described(choice) for name, choice in choices.items()}

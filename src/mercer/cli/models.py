@@ -17,7 +17,7 @@ from mercer.cli.output import Talk
 from mercer.cli.progress import finished
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table
-from mercer.dimension.choose import Rule, choose_dimension
+from mercer.dimension.choose import RISK, Rule, choose_dimension
 from mercer.dimension.rules import Choice
 from mercer.errors import FewerAxes
 from mercer.estimator import as_kernel
@@ -316,6 +316,7 @@ def choices_of(model: Any, args: Namespace, talk: Talk, permutations: int) -> di
             model,
             "all",
             permutations=permutations,
+            risk=RISK,
             random_state=args.seed,
             progress=progress,
             **more,

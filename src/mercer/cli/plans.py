@@ -89,10 +89,15 @@ def error_of(model: Any, method: str) -> str:
     return "rounding, with a bound for each eigenvalue"
 
 
-def tell_plan(talk: Talk, model: Any, data: Data, *, times: int = 1) -> int:
-    """Answer with the plan of a fit, done so many times; nothing is computed."""
+def tell_plan(
+    talk: Talk, model: Any, data: Data, *, times: int = 1, draws: int = 0, later: float = 0.0
+) -> int:
+    """Answer with the plan of a fit, done so many times; nothing is computed.
+
+    ``later`` are the seconds of as many ``draws`` after it.
+    """
     cost = planned(model, len(data), data.variables)
-    cost = replace(cost, seconds=times * cost.seconds)
+    cost = replace(cost, seconds=times * cost.seconds + later)
     error = error_of(model, cost.method)
     value = {
         "plan": cost.method,
@@ -108,5 +113,6 @@ def tell_plan(talk: Talk, model: Any, data: Data, *, times: int = 1) -> int:
         "alternative": in_flags(cost.alternative, cost.advice),
     }
     times_text = f", {times} times" if times > 1 else ""
+    times_text += f", then up to {draws} permutations" if draws else ""
     talk.answer(value, f"{data}{times_text}\n{in_flags(cost, cost.advice)}\nerror: {error}")
     return OK if cost.fits else RESOURCE

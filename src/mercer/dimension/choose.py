@@ -9,10 +9,11 @@ import numpy as np
 
 from mercer.check import number
 from mercer.dimension.horn import parallel_analysis
+from mercer.dimension.null import LANDMARKS, WHOLE
 from mercer.dimension.rules import Choice, by_cross_validation, by_kaiser, by_scree, by_share
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.planning import flops, plan
+from mercer.planning import EXPONENTIAL, flops
 from mercer.progress import Progress
 from mercer.settings import LEVEL, RandomState
 from mercer.spelling import spelled
@@ -20,8 +21,13 @@ from mercer.spelling import spelled
 UNASKED, PATIENCE = 199, 60.0
 """Permutations of Horn's test where no number is asked for, and the seconds that they may take."""
 
-REDRAWN = 2.0
-"""What a permutation of a kernel PCA takes, in fits of it."""
+RISK, DECIDED = 1e-3, 256
+"""The risk of another decision with which Horn's test ends early on pages and the command line, and
+after how many permutations it usually does."""
+
+EIGENVALUES, SHUFFLE = 15.0, 50.0
+"""Operations of the eigenvalues and factors of a matrix, of its side cubed, and of an entry that is
+permuted, each as long as one of a product of matrices."""
 
 Rule = Literal["inertia", "kaiser", "scree", "horn", "cross-validation"]
 
@@ -34,6 +40,7 @@ def choose_dimension(
     share: float = ...,
     level: float = ...,
     permutations: Any = ...,
+    risk: float | None = ...,
     random_state: RandomState = ...,
     threads: int | None = ...,
     progress: bool | Progress | None = ...,
@@ -48,6 +55,7 @@ def choose_dimension(
     share: float = ...,
     level: float = ...,
     permutations: Any = ...,
+    risk: float | None = ...,
     random_state: RandomState = ...,
     threads: int | None = ...,
     progress: bool | Progress | None = ...,
@@ -55,13 +63,14 @@ def choose_dimension(
 
 
 @spelled
-def choose_dimension(
+def choose_dimension(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     model: Any,
     rule: str = "inertia",
     *,
     share: float = 0.95,
     level: float = LEVEL,
     permutations: Any = 999,
+    risk: float | None = None,
     random_state: RandomState = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
@@ -81,7 +90,7 @@ def choose_dimension(
         for a `PCA`, whose table has cells; it is not among "all".
     share : float
         The share of the inertia to carry.
-    level, permutations, random_state, threads, progress
+    level, permutations, risk, random_state, threads, progress
         Those of `parallel_analysis`.
 
     Examples
@@ -102,6 +111,7 @@ def choose_dimension(
             model,
             permutations,
             level=level,
+            risk=risk,
             random_state=random_state,
             threads=threads,
             progress=progress,
@@ -132,13 +142,31 @@ def affordable_permutations(model: Any) -> tuple[int, float]:
     >>> affordable_permutations(mc.PCA().fit(mc.datasets.iris().numbers))[0]
     199
     """
-    n, d = len(model.individuals_), getattr(model, "n_features_in_", 0)
-    if hasattr(model, "kernel"):
-        seconds = REDRAWN * plan(model, n, d).seconds
+    seconds = seconds_of_permutations(
+        model, len(model.individuals_), getattr(model, "n_features_in_", 0), UNASKED
+    )
+    return (UNASKED if seconds <= PATIENCE else 0), seconds
+
+
+def seconds_of_permutations(model: Any, n: int, d: int, count: int) -> float:
+    """Return about how long so many permutations of Horn's test take on this machine.
+
+    >>> import mercer as mc
+    >>> model = mc.KernelPCA(2, kernel=mc.Gaussian("median"))
+    >>> one, two = (seconds_of_permutations(model, n, 4, 99) for n in (20_000, 80_000))
+    >>> 2.0 < two / one < 5.0
+    True
+    """
+    parts = getattr(model, "feature_parts", None)
+    columns = d if parts is None else sum(part.stop - part.start for part in parts)
+    if getattr(model, "kernel", None) is None:
+        side = min(n, columns)
+        work = 2.0 * n * columns * side
     else:
-        side = min(n, d)
-        seconds = (2.0 * n * d * side + 9.0 * side**3) / (flops() * Threads().count)
-    return (UNASKED if UNASKED * seconds <= PATIENCE else 0), UNASKED * seconds
+        side = n if n <= WHOLE else LANDMARKS
+        work = n * side * (2.0 * (columns + (side if side < n else 0)) + EXPONENTIAL)
+    one = work + EIGENVALUES * float(side) ** 3 + SHUFFLE * n * d
+    return count * one / (flops() * Threads().count)
 
 
 def _or_why_not(rule: str, choice: Callable[[], Choice]) -> Choice:

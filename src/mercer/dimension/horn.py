@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, chunks
+from mercer.check import Array, chunks, number, whole
 from mercer.data.tidy import as_frame
-from mercer.dimension.null import WEIGHTED, Source, Subject, source_of
+from mercer.dimension.null import WEIGHTED, LandmarkSubject, Source, Subject, source_of
 from mercer.dimension.permuting import Drawn, Permutations, as_permutations, is_given
 from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.progress import Progress, followed
-from mercer.resampling import Null, Resampling
+from mercer.resampling import Null, Resampling, is_decided
 from mercer.settings import LEVEL, RandomState, first_axes, level_of
 from mercer.spectrum import leading
 from mercer.spelling import spelled
@@ -98,7 +98,9 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     statistic: str | None = None,
     level: float = LEVEL,
     axes: int | Sequence[int] | None = None,
+    landmarks: int | None = None,
     stop_after: int | None = None,
+    risk: float | None = None,
     random_state: RandomState = None,
     threads: int | None = None,
     progress: bool | Progress | None = None,
@@ -134,9 +136,18 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     axes : int or sequence, optional
         How many axes to test. By default all, those of the model, or 10 for matrices of more than
         a thousand rows, which are never stored.
+    landmarks : int, optional
+        Of a kernel on more than 512 individuals the axes of Nyström's approximation on 256
+        landmarks are tested, the same rows of every table, which takes a time linear in n. The
+        p-values are exact for these; ``evidence`` says how far they are from the model's own.
+        Give the number of landmarks, or that of the individuals for the whole matrix.
     stop_after : int, optional
         Stop an axis after so many exceedances h, at the draw ℓ, with p = h/ℓ (Besag and Clifford,
         1991), and all sampling when every axis has stopped.
+    risk : float, optional
+        Stop all sampling once it is decided which axes are kept: more permutations, however many,
+        would decide otherwise about an axis with at most this probability (Robbins, 1970). By
+        default all are made.
     random_state : int or generator, optional
         The seed; the r-th permutation depends on nothing else but r.
     threads : int, optional
@@ -154,23 +165,64 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     (1, 0.01, 0.0)
     """
     level = level_of(level)
+    if risk is not None and not 0.0 < number(risk, "risk") < 1.0:
+        raise InvalidParameter(f"risk must be a number in (0, 1), found {risk!r}")
+    fewest = None if landmarks is None else whole(landmarks, "landmarks", least=1)
     with followed(progress, "permutations") as tell:
         count = max(1, len(permutations)) if is_given(permutations) else permutations
         draws = Resampling.of(
             count, random_state, stop_after=stop_after, threads=threads, progress=tell
         )
-        source = source_of(data_or_model, kernel, standardize)
+        source = source_of(data_or_model, kernel, standardize).approximated(fewest, draws.seed)
         p, n = source.subject.columns.shape
         sample = as_permutations(permutations, n, p, draws)
         measure = Measure(source.subject, _tested(axes, source), _named(statistic, source))
         observed = measure.observed()
         _refuse_weighted(source, measure, observed)
-        null = draws.null(measure.null(sample, draws), _reached(observed))
-    return _judged(measure, observed, null, sample, level)
+        settles = None if risk is None else Decided(level, risk)
+        null = draws.null(measure.null(sample, draws), _reached(observed), settles)
+    return _judged(
+        measure, observed, null, sample, level, _approximation(source, measure, observed)
+    )
 
 
-def _judged(
-    measure: Measure, observed: Array, found: Null, sample: Permutations, level: float
+@dataclass(frozen=True)
+class Decided:
+    """Whether it is known which axes are kept: all before the first that fails.
+
+    >>> Decided(0.05, 0.01)(np.array([0, 30, 1]), 200), Decided(0.05, 0.01)(np.array([0, 3]), 40)
+    (True, False)
+    """
+
+    level: float
+    risk: float
+
+    def __call__(self, counts: Array, drawn: int) -> bool:
+        known = is_decided(counts, drawn, self.level, self.risk)
+        fails = np.flatnonzero(known & (counts > self.level * drawn))
+        return bool(np.all(known[: fails[0] if len(fails) else len(counts)]))
+
+
+def _approximation(source: Source, measure: Measure, observed: Array) -> str:
+    """Return in words what the axes that are tested approximate, and how well; empty if exact."""
+    if not isinstance(measure.subject, LandmarkSubject):
+        return ""
+    found = f"axes of {measure.subject.side} landmarks"
+    if source.inertias is None or not len(source.inertias):
+        return found
+    known = source.inertias / (source.inertia if measure.statistic == "share" else 1.0)
+    count = min(len(known), len(observed))
+    away = float(np.max(np.abs(observed[:count] - known[:count])) / known[0])
+    return f"{found}, within {100 * away:.2g} % of the first of those of the model"
+
+
+def _judged(  # noqa: PLR0913  (what was found, and how)
+    measure: Measure,
+    observed: Array,
+    found: Null,
+    sample: Permutations,
+    level: float,
+    approximation: str,
 ) -> ParallelAnalysis:
     """Return the axes that are kept, and all that says so."""
     null, p_values, draws = found
@@ -179,7 +231,7 @@ def _judged(
     return ParallelAnalysis(
         rule="horn",
         n_components=kept,
-        evidence=_evidence(kept, p_values, level, draws, sample.count, measure),
+        evidence=_evidence(kept, found, level, sample, measure, approximation),
         is_decided=can_decide and (kept < len(observed) or kept == measure.subject.rank),
         statistic=measure.statistic,
         level=level,
@@ -214,7 +266,7 @@ class Measure:
     def observed(self) -> Array:
         """Return the statistic of the data as they are, by the arithmetic of the permuted ones."""
         columns = self.subject.columns
-        if self._is_large:
+        if self.is_large:
             values, total = self._of_operator(columns)
         else:
             many, totals = self._of([columns])
@@ -225,7 +277,7 @@ class Measure:
 
     def null(self, sample: Permutations, draws: Resampling) -> Generator[Array, None, None]:
         """Yield the statistics of all permutations, a batch at a time."""
-        if self._is_large:  # whose products have threads of their own
+        if self.is_large:  # whose products have threads of their own
             buffer = np.empty_like(self.subject.columns)
             for r in range(sample.count):
                 permuted = sample.apply(r, self.subject.columns, buffer)
@@ -242,17 +294,18 @@ class Measure:
         yield from draws.in_order(work, chunks(sample.count, size))
 
     @property
-    def _is_large(self) -> bool:
+    def is_large(self) -> bool:
+        """Whether the matrix is never stored."""
         return self.subject.side > DENSE and 5 * self.axes <= self.subject.side
 
     def _of(self, tables: Iterable[Array]) -> tuple[Array, Array]:
         """Return the first inertias of each table, and their totals."""
-        matrices = [self.subject.matrix(columns) for columns in tables]
-        if not matrices:  # interrupted
+        found = [self.subject.matrix(columns) for columns in tables]
+        if not found:  # interrupted
             return np.zeros((0, self.axes)), np.ones((0, 1))
-        stack = np.stack(matrices)
+        stack = np.stack([matrix for matrix, _ in found])
         values = np.linalg.eigvalsh(stack)[:, ::-1][:, : self.axes]
-        return values, np.trace(stack, axis1=1, axis2=2).real[:, None]
+        return values, np.array([[total] for _, total in found])
 
     def _of_operator(self, columns: Array) -> tuple[Array, float]:
         spectrum = leading(self.subject.operator(columns), self.axes, random_state=0)
@@ -275,7 +328,7 @@ def first_failure(p_values: Array, level: float) -> int:
 
 def _refuse_weighted(source: Source, measure: Measure, observed: Array) -> None:
     """Refuse a model whose axes are not those of its data with equal weights."""
-    if source.inertias is None:
+    if source.inertias is None or isinstance(measure.subject, LandmarkSubject):
         return
     known = source.inertias / (source.inertia if measure.statistic == "share" else 1.0)
     count = min(len(known), len(observed))
@@ -286,10 +339,11 @@ def _refuse_weighted(source: Source, measure: Measure, observed: Array) -> None:
 def _tested(axes: int | Sequence[int] | None, source: Source) -> int:
     rank, side = source.subject.rank, source.subject.side
     if axes is not None:
-        return min(first_axes(axes), rank)
+        return min(first_axes(axes), rank, side)
     if source.inertias is not None:
-        return min(max(len(source.inertias), 1), rank)
-    return rank if side <= DENSE else min(LARGE_AXES, rank)
+        return min(max(len(source.inertias), 1), rank, side)
+    is_whole = side <= DENSE and not isinstance(source.subject, LandmarkSubject)
+    return rank if is_whole else min(LARGE_AXES, rank, side)
 
 
 def _named(statistic: str | None, source: Source) -> str:
@@ -300,10 +354,16 @@ def _named(statistic: str | None, source: Source) -> str:
     return statistic
 
 
-def _evidence(
-    kept: int, p_values: Array, level: float, draws: Array, asked: int, measure: Measure
+def _evidence(  # noqa: PLR0913  (what was found, and how)
+    kept: int,
+    found: Null,
+    level: float,
+    sample: Permutations,
+    measure: Measure,
+    approximation: str,
 ) -> str:
-    tested = len(p_values)
+    _, p_values, draws = found
+    tested, asked = len(p_values), sample.count
     if 1.0 / (asked + 1) > level:
         needed = int(np.ceil(1.0 / level - ROUNDING)) - 1
         return (
@@ -316,9 +376,10 @@ def _evidence(
     unknown = kept == tested < measure.subject.rank
     count = f"at least {in_words(kept)}, all that were tested" if unknown else in_words(kept)
     made = int(draws.max())
-    how = f"{made} permutations" + (
-        f" of {asked}, stopped early by Besag and Clifford" if made < asked else ""
-    )
+    is_counted = getattr(sample, "stop_after", None) is not None
+    early = "stopped early by Besag and Clifford" if is_counted else "which decided"
+    how = f"{made} permutations" + (f" of {asked}, {early}" if made < asked else "")
     conditions = f"{how}, by {measure.statistic}, level {level:g}"
+    conditions += f"; {approximation}" if approximation else ""
     scope = "; from the second axis on the test speaks only of the independence of all columns"
     return f"{count}: {', '.join(parts)} ({conditions})" + (scope if tested > 1 else "")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 
-from mercer.check import Array, Points, as_numpy, members, vectors
+from mercer.check import Array, Points, as_numpy, chunks, members, vectors
 from mercer.data.frames import rows as as_rows
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import as_kernel
 from mercer.gram import Centred, Gram
-from mercer.kernels.base import Kernel
+from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.sets import as_sets, in_order, incidence
 from mercer.kernels.vectors import Linear
 from mercer.points import (
@@ -25,6 +26,12 @@ from mercer.points import (
 
 CONSTANT = 1e-14
 """A column that varies by less than this share of its largest entry is constant up to rounding."""
+
+JITTER = 1e-12
+"""What is added to the diagonal of the landmarks' matrix, as a share of its trace."""
+
+ROWS = 4_096
+"""Individuals whose values at the landmarks are held at a time."""
 
 NULLS = (
     "the null of parallel analysis permutes each column of a table, or each element's presences "
@@ -51,8 +58,8 @@ class Subject(Protocol):
     def noise(self) -> float:
         """The total inertia that rounding alone can make."""
 
-    def matrix(self, columns: Array) -> Array:
-        """Return a Hermitian matrix whose eigenvalues are the inertias of the columns."""
+    def matrix(self, columns: Array) -> tuple[Array, float]:
+        """Return a Hermitian matrix whose eigenvalues are the inertias, and their total."""
 
     def operator(self, columns: Array) -> Centred:
         """Return an operator with the same eigenvalues, of which only tiles exist."""
@@ -85,10 +92,8 @@ class LinearSubject:
     def noise(self) -> float:
         return 0.0  # of a table that is the same for all individuals, which is refused
 
-    def matrix(self, columns: Array) -> Array:
-        p, n = columns.shape
-        product: Array = columns @ columns.T if p <= n else columns.T @ columns
-        return product
+    def matrix(self, columns: Array) -> tuple[Array, float]:
+        return smaller_side(columns)
 
     def operator(self, columns: Array) -> Centred:
         points = np.sqrt(columns.shape[1]) * columns.T
@@ -125,8 +130,96 @@ class KernelSubject:
         points = self.points(columns)
         return Gram(self.kernel, points, engine=Threads(is_deterministic=True)).centred()
 
-    def matrix(self, columns: Array) -> Array:
-        return self.operator(columns).dense()
+    def matrix(self, columns: Array) -> tuple[Array, float]:
+        whole = self.operator(columns).dense()
+        return whole, float(np.trace(whole).real)
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkSubject(KernelSubject):
+    r"""Points seen through a kernel and some of them, the landmarks: Nyström's approximation.
+
+    .. math:: L^{-1} \Bigl(\tfrac{1}{n} C^\top C - c c^\top\Bigr) L^{-\top}, \quad
+        L L^\top = W + \delta I
+
+    C holds the values at individuals and landmarks, c their means, W those at the landmarks. They
+    are the same rows of every table: as exchangeable under the null as the others, so that the
+    p-values are exact for the axes of the approximation. The total is the mean of the diagonal less
+    that of C; a rule for the bandwidth is applied to the landmarks.
+    """
+
+    landmarks: Array
+
+    @property
+    def side(self) -> int:
+        return len(self.landmarks)
+
+    @property
+    def rank(self) -> int:
+        return int(self.columns.shape[1]) - 1
+
+    def matrix(self, columns: Array) -> tuple[Array, float]:
+        points = as_points(self.points(columns), "X", are_vectors=self.kernel.reads_vectors)
+        n, chosen = len(points), take(points, self.landmarks)
+        kernel, one = self.kernel.resolve(chosen), Threads(1, is_deterministic=True)
+        small = Gram(kernel, chosen, engine=one).dense()
+        small[np.diag_indices_from(small)] += JITTER * np.trace(small)
+        squares, means, diagonal = np.zeros_like(small), np.zeros(len(small)), 0.0
+        for part in chunks(n, ROWS):
+            some = take(points, np.arange(part.start, part.stop))
+            values = Gram(kernel, some, chosen, engine=one).dense()
+            squares += values.T @ values / n
+            means += values.sum(axis=0) / n
+            diagonal += float(np.sum(kernel.diag(some))) / n
+        half = solve_triangular(
+            L := cholesky(small, lower=True), squares - np.outer(means, means), lower=True
+        )
+        found = solve_triangular(L, half.T, lower=True)
+        return (found + found.T) / 2.0, diagonal - float(np.mean(means))
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureSubject:
+    """Columns of a table with features of their own, whose rows are permuted in their place."""
+
+    columns: Array
+    """The row from which each column takes each entry."""
+
+    features: Array
+    """Those of all columns, one row for each individual, centred, over √n."""
+
+    parts: tuple[slice, ...]
+    """The features of each column."""
+
+    rank: int
+
+    @property
+    def side(self) -> int:
+        return int(min(self.features.shape))
+
+    @property
+    def noise(self) -> float:
+        return 0.0
+
+    def permuted(self, columns: Array) -> Array:
+        """Return the features of permuted columns, one row for each feature."""
+        found = np.empty(self.features.shape[::-1])
+        for part, places in zip(self.parts, columns, strict=True):
+            found[part] = self.features[places, part].T
+        return found
+
+    def matrix(self, columns: Array) -> tuple[Array, float]:
+        return smaller_side(self.permuted(columns))
+
+    def operator(self, columns: Array) -> Centred:
+        return LinearSubject(self.permuted(columns)).operator(self.permuted(columns))
+
+
+def smaller_side(columns: Array) -> tuple[Array, float]:
+    """Return the smaller of the two matrices of inner products, and its trace."""
+    p, n = columns.shape
+    product: Array = columns @ columns.T if p <= n else columns.T @ columns
+    return product, float(np.trace(product).real)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,6 +356,10 @@ WEIGHTED = (
 )
 
 
+WHOLE, LANDMARKS = 512, 256
+"""Up to so many individuals the matrix of a kernel is decomposed whole; beyond, the landmarks."""
+
+
 class Source(NamedTuple):
     """What is permuted, whether through a kernel, and the inertias and their total of a model."""
 
@@ -270,6 +367,21 @@ class Source(NamedTuple):
     is_kernel: bool
     inertias: Array | None = None
     inertia: float = 0.0
+
+    def approximated(self, landmarks: int | None, seed: int) -> Source:
+        """Return the source seen through landmarks where the matrix of its kernel is large.
+
+        ``landmarks`` is their number, None for the usual one; as many as individuals are all.
+        """
+        whole = self.subject
+        if type(whole) is not KernelSubject or whole.kernel.kind is not Kind.POSITIVE:
+            return self
+        count = LANDMARKS if landmarks is None else landmarks
+        if count >= whole.side or (landmarks is None and whole.side <= WHOLE):
+            return self
+        drawn = np.random.default_rng(seed).choice(whole.side, count, replace=False)
+        some = LandmarkSubject(whole.kernel, whole.columns, whole.points, np.sort(drawn))
+        return self._replace(subject=some)
 
 
 def source_of(data_or_model: Any, kernel: Any, standardize: Any) -> Source:
@@ -298,13 +410,25 @@ def _of_model(model: Any) -> Source:
         raise InvalidInput(f"{name} does not keep its data as X_fit_: pass the data themselves")
     X = _active(model, X)
     resolved = getattr(model, "kernel_", None)
+    parts = getattr(model, "feature_parts", None)
+    if parts is not None and len(X) == len(model.weights_):
+        subject: Subject = _feature_subject(model, parts)
+        return Source(subject, True, np.asarray(inertias), float(model.inertia_))
     if resolved is None:
         is_standardised = bool(getattr(model, "standardize", False))
-        subject: Subject = linear_subject(X, standardize=is_standardised, drops_constant=True)
+        subject = linear_subject(X, standardize=is_standardised, drops_constant=True)
     else:
         given = resolved if resolved.reads_places else getattr(model, "kernel", resolved)
         subject = _seen_through(as_kernel(given), X, False)
     return Source(subject, resolved is not None, np.asarray(inertias), float(model.inertia_))
+
+
+def _feature_subject(model: Any, parts: Sequence[slice]) -> FeatureSubject:
+    features = np.asarray(model.fitted_features())
+    n = len(features)
+    columns = _permutable(np.tile(np.arange(n), (len(parts), 1)), "column")
+    centred = (features - features.mean(axis=0)) / np.sqrt(n)
+    return FeatureSubject(columns, centred, tuple(parts), min(n - 1, model.feature_rank))
 
 
 def _active(model: Any, X: Any) -> Any:

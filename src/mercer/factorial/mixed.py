@@ -153,6 +153,15 @@ class TablePCA(FeaturePCA):
     def _stated_kernel(self, points: Rows, weights: Array) -> Kernel:
         return sum_of(kernels_of(points, weights))
 
+    @property
+    def feature_parts(self) -> tuple[slice, ...]:
+        """The features of each column of the analysis, in their order."""
+        return tuple(self._places.values())
+
+    def fitted_features(self) -> Array:
+        """Return the features of the individuals of the fit, one row for each."""
+        return self._fitted_features()
+
     @cached_property
     def _places(self) -> dict[str, slice]:
         """The features of each column of the analysis, by its name."""

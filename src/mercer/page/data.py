@@ -14,7 +14,7 @@ from mercer.analysis import Analysis
 from mercer.check import Array, how_many
 from mercer.clusters import Clusters
 from mercer.data.table import Role, Table
-from mercer.dimension.choose import Rule, affordable_permutations, choose_dimension
+from mercer.dimension.choose import RISK, Rule, affordable_permutations, choose_dimension
 from mercer.dimension.rules import Choice
 from mercer.errors import MercerError
 from mercer.kernels.base import Kind
@@ -210,6 +210,7 @@ def _choices(subject: Subject, tell: Progress | None) -> dict[str, Choice]:
                     subject.model,
                     rule=rule,
                     permutations=permutations or 1,
+                    risk=RISK,
                     random_state=0,
                     progress=tell,
                 )
