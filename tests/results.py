@@ -116,7 +116,7 @@ def _examples() -> dict[str, Any]:
     read = mc.read(TABLE)
     decomposition = mc.mercer_decomposition(mc.Gaussian(0.5), mc.Interval(0.0, 1.0), 5)
     both = mc.analyse(FRAME.assign(side=LABELS), random_state=0)
-    evidence = evidence_of(both.model, curved, [read.column("colour")])
+    evidence = evidence_of(both.model, curved, [read.column("colour")], random_state=0)
     assert evidence is not None
     return {
         "analysis": both,

@@ -22,7 +22,7 @@ K = GRAM.dense()
 def test_the_trace_error_is_the_trace_norm_of_what_is_missing(
     landmarks: object, single: bool
 ) -> None:
-    approximation = nystrom(GRAM, 30, landmarks=landmarks, single=single)  # type: ignore[arg-type]
+    approximation = nystrom(GRAM, 30, landmarks=landmarks, single=single, random_state=0)  # type: ignore[arg-type]
     missing = K - approximation.dense()
     rounding = 1e-3 if single else 1e-9
     assert np.linalg.eigvalsh(missing)[0] >= -rounding
@@ -48,11 +48,11 @@ def test_pivots_find_more_than_uniform_points_do_on_clustered_data() -> None:
 
 
 def test_repeated_landmarks_and_ranks_beyond_the_data_are_harmless() -> None:
-    repeated = nystrom(GRAM, 20, landmarks=np.repeat(X[:5], 4, axis=0))
-    once = nystrom(GRAM, 5, landmarks=X[:5])
+    repeated = nystrom(GRAM, 20, landmarks=np.repeat(X[:5], 4, axis=0), random_state=0)
+    once = nystrom(GRAM, 5, landmarks=X[:5], random_state=0)
     assert repeated.trace_error == pytest.approx(once.trace_error, rel=1e-8)
     assert np.all(np.isfinite(repeated.factor))
-    full = nystrom(Gram(mc.Linear(), X), 300)
+    full = nystrom(Gram(mc.Linear(), X), 300, random_state=0)
     assert full.rank <= 5
     assert full.trace_error <= 1e-8 * full.trace
 
@@ -60,16 +60,21 @@ def test_repeated_landmarks_and_ranks_beyond_the_data_are_harmless() -> None:
 def test_a_kernel_that_is_not_positive_definite_has_no_approximation() -> None:
     indefinite = K - 3.0 * np.eye(300)
     with pytest.raises(mc.errors.InvalidInput, match="negative"):
-        nystrom(Gram(mc.Precomputed(indefinite), np.arange(300)), 20, landmarks="uniform")
+        nystrom(
+            Gram(mc.Precomputed(indefinite), np.arange(300)),
+            20,
+            landmarks="uniform",
+            random_state=0,
+        )
     sigmoid = Gram(mc.kernels.Sigmoid(1.0, -1.0), X)
     with pytest.raises(mc.errors.InvalidInput, match="negative"):
-        nystrom(sigmoid, 40, landmarks="uniform")
+        nystrom(sigmoid, 40, landmarks="uniform", random_state=0)
 
 
 def test_objects_are_approximated_like_vectors() -> None:
     sets = [set(RNG.choice(9, size, replace=False).tolist()) for size in RNG.integers(1, 9, 80)]
     gram = Gram(mc.kernels.Intersection(), sets)
-    approximation = nystrom(gram, 9)
+    approximation = nystrom(gram, 9, random_state=0)
     assert approximation.trace_error <= 1e-9 * approximation.trace
 
 
@@ -81,7 +86,7 @@ def test_the_same_seed_gives_the_same_factor_and_another_one_another() -> None:
 
 def test_unknown_landmarks_are_refused() -> None:
     with pytest.raises(mc.errors.InvalidParameter, match="landmarks"):
-        nystrom(GRAM, 5, landmarks="best")
+        nystrom(GRAM, 5, landmarks="best", random_state=0)
 
 
 @given(kernels(), points(2, 6), st.integers(1, 6))
@@ -92,7 +97,7 @@ def test_an_approximation_never_exceeds_the_matrix(
         matrix = k(x)
     except mc.errors.InvalidInput:
         return
-    approximation = pivoted_cholesky(Gram(k, x), rank)
+    approximation = pivoted_cholesky(Gram(k, x), rank, random_state=0)
     missing = matrix - approximation.dense()
     size = max(1.0, float(np.max(np.abs(matrix))))
     assert np.linalg.eigvalsh((missing + missing.T) / 2)[0] >= -1e-7 * size
@@ -125,16 +130,16 @@ def test_the_root_of_many_landmarks_is_computed_in_parts(monkeypatch: pytest.Mon
 def test_the_error_of_many_landmarks_is_bounded_from_above(
     landmarks: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = nystrom(GRAM, 30, landmarks=landmarks)
+    few = nystrom(GRAM, 30, landmarks=landmarks, random_state=0)
     monkeypatch.setattr("mercer.lowrank.LARGE", 10)
-    many = nystrom(GRAM, 30, landmarks=landmarks)
+    many = nystrom(GRAM, 30, landmarks=landmarks, random_state=0)
     assert few.below < many.below <= 30 * few.below  # the norm's bound is at most √m too large
     assert few.above < many.above
     assert np.linalg.eigvalsh(K - many.dense())[0] >= -many.below
 
 
 def test_centring_copies_the_factor_unless_told_to_take_it() -> None:
-    approximation = nystrom(GRAM, 30)
+    approximation = nystrom(GRAM, 30, random_state=0)
     before = approximation.factor.copy()
     centred = approximation.centred()
     assert np.array_equal(approximation.factor, before)
@@ -146,7 +151,7 @@ def test_centring_copies_the_factor_unless_told_to_take_it() -> None:
 @pytest.mark.parametrize("tol", [0.0, 0.05])
 def test_a_factor_that_ends_early_has_no_more_columns_than_pivots(tol: float) -> None:
     x = np.repeat(X[:20], 5, axis=0)
-    found = pivoted_cholesky(Gram(mc.Gaussian(2.0), x), 60, tol=tol)
+    found = pivoted_cholesky(Gram(mc.Gaussian(2.0), x), 60, tol=tol, random_state=0)
     assert found.rank == len(found.features.landmarks) <= 20
     assert found.factor.flags.c_contiguous
     assert found.trace_error <= max(tol, 1e-9) * 100.0
@@ -161,7 +166,7 @@ def test_what_single_precision_does_to_a_factor_is_counted(
     """The factor of pivots is rounded at last: K - FF* had eigenvalues 400 bounds below zero."""
     x = np.random.default_rng(3).standard_normal((40, 3))
     gram = Gram(kernel, x)
-    found = nystrom(gram, 20, landmarks=landmarks, single=True)
+    found = nystrom(gram, 20, landmarks=landmarks, single=True, random_state=0)
     F = found.factor.astype(float)
     left = np.linalg.eigvalsh(gram.dense() - F @ F.T)
     assert left[0] >= -found.below

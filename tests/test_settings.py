@@ -1,5 +1,6 @@
 """A level, a confidence and a random state mean the same in every call."""
 
+import inspect
 from typing import Any
 
 import numpy as np
@@ -7,9 +8,14 @@ import pytest
 
 import mercer as mc
 from mercer import pictures
-from mercer.settings import confidence_of, level_of, seed_of
+from mercer.determinant import log_determinant
+from mercer.fourier import random_fourier
+from mercer.lowrank import nystrom, pivoted_cholesky
+from mercer.settings import FIXED, confidence_of, level_of, seed_of
+from mercer.solve import Saddle, solve
 
 X = np.random.default_rng(0).standard_normal((30, 3)) * [3.0, 2.0, 1.0]
+GRAM = mc.Gram(mc.Gaussian(1.0), X)
 
 
 @pytest.mark.parametrize("level", [0.95, 95, 0.51, 1.0])
@@ -180,3 +186,30 @@ def test_the_seed_repeats_what_was_drawn(name: str) -> None:
     once, again = call(np.random.default_rng(3)), call(seed_of(np.random.default_rng(3)))
     np.testing.assert_array_equal(once, again)
     assert not np.array_equal(call(None), call(None))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda **more: nystrom(GRAM, 5, **more).factor,
+        lambda **more: pivoted_cholesky(GRAM, 5, **more).factor,
+        lambda **more: random_fourier(GRAM, 5, **more).factor,
+        lambda **more: (
+            log_determinant(GRAM, 0.1, method="lanczos", probes=2, steps=2, **more).value
+        ),
+    ],
+)
+def test_chance_below_models_has_one_default_too(call: Any) -> None:
+    """Fresh draws, unless a seed or a generator is given."""
+    assert not np.array_equal(call(), call())
+    np.testing.assert_array_equal(call(random_state=3), call(random_state=3))
+    rng = np.random.default_rng(3)
+    assert not np.array_equal(call(random_state=rng), call(random_state=rng))
+    with pytest.raises(mc.errors.InvalidParameter, match="random_state"):
+        call(random_state="seven")
+
+
+def test_what_is_solved_by_random_preconditioners_does_not_vary() -> None:
+    """A model without random_state answers the same to the last bit."""
+    assert inspect.signature(solve).parameters["random_state"].default is None
+    assert Saddle(GRAM, np.zeros((30, 0)), method="low-rank").seed == FIXED

@@ -16,6 +16,7 @@ from mercer.errors import InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.bounds import gamma
+from mercer.settings import RandomState, seed_of
 from mercer.solve.steps import DIRECT, Map, cholesky_factor, dots
 
 UNIT = float(np.finfo(float).eps) / 2
@@ -53,7 +54,7 @@ def log_determinant(
     method: str = "auto",
     probes: int = 20,
     steps: int = 40,
-    random_state: int | None = 0,
+    random_state: RandomState = None,
     factor: Array | None = None,
 ) -> LogDeterminant:
     r"""Return the logarithm of the determinant of A = K + γI.
@@ -105,7 +106,7 @@ def log_determinant(
         raise InvalidParameter("a factor needs a shift > 0: FF* alone has no inverse")
     how = "stochastic Lanczos" + ("" if factor is None else ", preconditioned")
     known, node, multiply = _plain(gram, shift) if factor is None else _scaled(gram, shift, factor)
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed_of(random_state))
     V, U = _directions(multiply, node, n, probes, rng)
     k = V.shape[1]
 

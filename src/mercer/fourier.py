@@ -16,6 +16,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned
 from mercer.lowrank import Factored
+from mercer.settings import RandomState, seed_of
 
 FAILURE = 1e-6
 """The probability with which the bound of a sampled error may be wrong."""
@@ -63,7 +64,7 @@ class RandomFourier(Factored):
     sampled_error: float
 
 
-def random_fourier(gram: Gram, count: int, *, random_state: int | None = 0) -> RandomFourier:
+def random_fourier(gram: Gram, count: int, *, random_state: RandomState = None) -> RandomFourier:
     r"""Return the approximation by ``count`` random frequencies, and how far off it seems.
 
     The mean squared error over all pairs is at most that of R random ones plus
@@ -76,7 +77,7 @@ def random_fourier(gram: Gram, count: int, *, random_state: int | None = 0) -> R
     >>> approximation.sampled_error < 0.05, approximation.failure_probability
     (True, 1e-06)
     """
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed_of(random_state))
     x = as_numpy(vectors(gram.x, "x"))
     features = fourier_features(gram.kernel, x.shape[1], count, rng)
     n, factor = len(x), features(x)

@@ -353,6 +353,17 @@ class Centred(CentredSource[Gram]):
         super().__init__(gram, weights)
         self.gram = gram
 
+    @property
+    def is_positive(self) -> bool:
+        """Whether no eigenvalue is negative, by construction: of conditional kernels too.
+
+        >>> from mercer.kernels import NegativeDistance
+        >>> gram = Gram(NegativeDistance(), np.array([[0.0], [1.0], [5.0]]))
+        >>> gram.is_positive, gram.centred().is_positive
+        (False, True)
+        """
+        return self.base.positive(self.weights).is_positive
+
 
 def _in_doubles(points: Points) -> Points:
     """Return points in double precision, in which their kernel's values are computed too."""

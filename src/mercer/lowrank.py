@@ -21,6 +21,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.operators import shares
 from mercer.points import SparseRows, take
+from mercer.settings import RandomState, seed_of
 
 SAMPLE_PER_CENTRE, LLOYD = 10, 5
 """k-means centres are found on so many points for each, in so many steps: more gain nothing."""
@@ -176,7 +177,7 @@ def nystrom(
     rank: int,
     *,
     landmarks: str | Points = "pivoted",
-    random_state: int | None = 0,
+    random_state: RandomState = None,
     single: bool = False,
 ) -> LowRank:
     """Return the Nyström approximation on given points, k-means centres, pivots or a sample.
@@ -193,11 +194,12 @@ def nystrom(
     """
     n = gram.shape[0]
     rank = min(whole(rank, "rank", least=1), n)
-    rng = np.random.default_rng(random_state)
+    seed = seed_of(random_state)
+    rng = np.random.default_rng(seed)
     if isinstance(landmarks, str):
         is_sparse = isinstance(gram.x, SparseRows)  # whose centres would be full
         if landmarks == "pivoted" or (landmarks == "kmeans" and is_sparse):
-            return pivoted_cholesky(gram, rank, random_state=random_state, single=single)
+            return pivoted_cholesky(gram, rank, random_state=seed, single=single)
         if landmarks == "kmeans":
             return _on_landmarks(gram, kmeans_centres(gram.x, rank, rng), "k-means", single)
         if landmarks != "uniform":
@@ -310,7 +312,7 @@ def pivoted_cholesky(
     gram: Gram,
     rank: int,
     *,
-    random_state: int | None = 0,
+    random_state: RandomState = None,
     single: bool = False,
     tol: float = 0.0,
 ) -> LowRank:
@@ -322,7 +324,7 @@ def pivoted_cholesky(
     error falls to ``tol`` of the trace.
     """
     n = gram.shape[0]
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed_of(random_state))
     remaining = gram.diag()
     trace = float(remaining.sum())
     if np.min(remaining, initial=0.0) < 0:

@@ -18,7 +18,10 @@ RandomState: TypeAlias = (
     | np.random.SeedSequence
     | None
 )
-"""Where chance comes from: a seed, a generator, or None for fresh draws."""
+"""Where chance comes from: a seed, a generator, or None for fresh draws, which is the default."""
+
+FIXED = 0
+"""The seed where chance changes the work and not the answer, such as that of a preconditioner."""
 
 LEVEL = 0.05
 """The significance level of tests, unless another is given."""

@@ -70,7 +70,9 @@ def test_a_conditionally_positive_kernel_is_solved_iteratively(
     exponent: float, null_space: np.ndarray[tuple[int, int], np.dtype[np.float64]]
 ) -> None:
     gram = Gram(mc.kernels.NegativeDistance(exponent), X)
-    found = solve(gram, Y, 1.0, null_space=null_space, method="iterative", tol=1e-11)
+    found = solve(
+        gram, Y, 1.0, null_space=null_space, method="iterative", tol=1e-11, random_state=0
+    )
     direct = solve(gram, Y, 1.0, null_space=null_space, method="direct")
     np.testing.assert_allclose(found.weights, direct.weights, atol=1e-8)
     np.testing.assert_allclose(found.null_weights, direct.null_weights, atol=1e-8)
@@ -79,7 +81,7 @@ def test_a_conditionally_positive_kernel_is_solved_iteratively(
 
 def test_points_without_coordinates_are_solved_iteratively() -> None:
     gram = Gram(mc.kernels.NegativeDistance(1.0), X[:7, 0])
-    found = solve(gram, Y[:7], 0.5, null_space=ONES[:7], method="iterative")
+    found = solve(gram, Y[:7], 0.5, null_space=ONES[:7], method="iterative", random_state=0)
     direct = solve(gram, Y[:7], 0.5, null_space=ONES[:7])
     np.testing.assert_allclose(found.weights, direct.weights, atol=1e-8)
 
@@ -100,7 +102,7 @@ def test_the_backward_error_takes_no_norm_larger_than_the_matrix_has(kernel: mc.
 
 def test_the_backward_error_is_that_of_the_formula() -> None:
     gram = Gram(mc.Gaussian(0.05), X)
-    found = solve(gram, Y, 0.1, method="iterative", tol=1e-3)
+    found = solve(gram, Y, 0.1, method="iterative", tol=1e-3, random_state=0)
     K = gram.dense()
     residual = np.linalg.norm(Y - K @ found.weights - 0.1 * found.weights)
     size = (np.linalg.norm(K, 2) + 0.1) * np.linalg.norm(found.weights) + np.linalg.norm(Y)
@@ -113,7 +115,7 @@ def test_an_iteration_says_that_rounding_keeps_it_from_its_tolerance() -> None:
     """The recurrence of conjugate gradients goes to zero, the true residual does not."""
     gram = Gram(mc.Gaussian(1.5), X[:100])
     with pytest.warns(ToleranceNotMet, match="above tol = 1e-15"):
-        found = solve(gram, Y[:100], 1e-3, method="iterative", tol=1e-15)
+        found = solve(gram, Y[:100], 1e-3, method="iterative", tol=1e-15, random_state=0)
     left = Y[:100] - gram.dense() @ found.weights - 1e-3 * found.weights
     assert np.linalg.norm(left) <= 1e-14 * np.linalg.norm(gram.dense() @ found.weights)
     assert found.backward_error <= 1e-13  # with all that rounding can do to the kernel's values
@@ -122,12 +124,12 @@ def test_an_iteration_says_that_rounding_keeps_it_from_its_tolerance() -> None:
 def test_an_iteration_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mercer.solve.steps.MOST_ITERATIONS", 3)
     with pytest.raises(SingularSystem, match="3 iterations left a residual"):
-        solve(Gram(mc.Laplacian(1.0), X), Y, 1e-3, method="iterative")
+        solve(Gram(mc.Laplacian(1.0), X), Y, 1e-3, method="iterative", random_state=0)
 
 
 def test_an_iteration_reaches_its_tolerance_in_the_true_residual() -> None:
     gram = Gram(mc.Gaussian(1.5), X[:100])
-    found = solve(gram, Y[:100], 1e-3, method="iterative", tol=1e-11)
+    found = solve(gram, Y[:100], 1e-3, method="iterative", tol=1e-11, random_state=0)
     left = Y[:100] - gram.dense() @ found.weights - 1e-3 * found.weights
     assert np.linalg.norm(left) <= 1.01e-11 * np.linalg.norm(Y[:100])
 
@@ -147,7 +149,7 @@ def test_systems_without_a_solution_say_why() -> None:
     with pytest.raises(SingularSystem, match="dependent"):
         solve(Gram(mc.Gaussian(1.0), X), Y, 0.1, null_space=np.hstack([ONES, 2 * ONES]))
     with pytest.raises(SingularSystem, match="shift or penalty > 0"):
-        solve(Gram(mc.Gaussian(1.0), X), Y, method="iterative")
+        solve(Gram(mc.Gaussian(1.0), X), Y, method="iterative", random_state=0)
     with pytest.raises(mc.errors.InvalidInput, match="rows"):
         solve(Gram(mc.Gaussian(1.0), X), Y[:-1], 0.1)
 

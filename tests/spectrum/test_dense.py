@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from benchmarks.adversary import eigenpairs, values
 from benchmarks.certificates import run
 from mercer.certificate import FAILURE
 from mercer.check import Array
+from mercer.engines import lapack
 from mercer.errors import NotConverged
 from mercer.gram import Centred, Gram
 from mercer.spectrum import Spectrum, leading
@@ -112,6 +114,58 @@ def test_all_axes_of_many_points_are_proved_by_random_probes() -> None:
     assert leading(gram, 10, method="dense").certificate.failure_probability == 0.0
 
 
+def test_few_axes_are_proved_by_one_factor_without_probability(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """That is what keeps the proof within a tenth of the run, whatever the number of points."""
+    factors: list[int] = []
+
+    def factor_in_place(A: Array) -> bool:
+        factors.append(len(A))
+        return lapack.factor_in_place(A)
+
+    monkeypatch.setattr(dense_module, "factor_in_place", factor_in_place)
+    for n, kernel in ((1_050, mc.Gaussian(2.0)), (150, mc.kernels.NegativeDistance())):
+        factors.clear()
+        found = leading(Gram(kernel, normal(0, n, 3)).centred(), 5, method="dense")
+        assert factors == [n]
+        assert found.certificate.failure_probability == 0.0
+        assert set(found.certificate.bounds) == {"block residual, Cholesky"}
+        assert found.psd == "by construction"
+    factors.clear()
+    leading(Gram(mc.Gaussian(2.0), normal(0, 120, 120) * 1e4), 5, method="dense")
+    assert not factors  # all distances are infinite: no gap is wide enough for rounding
+
+
+def test_signs_of_a_matrix_without_a_theorem_are_looked_at() -> None:
+    """A stored matrix may be anything, and who calls a kernel positive may err."""
+    x = normal(0, 150, 2)
+
+    @mc.kernels.value
+    class Wrong(mc.kernels.Radial):
+        bandwidth: float = 1.0
+        theorem = "so it is said"
+
+        def profile(self, s: Any) -> Any:
+            return np.exp(-(s**2))  # of the fourth power of a distance
+
+        def profile_slope(self, s: Any) -> Any:
+            return -2.0 * s * np.exp(-(s**2))
+
+    gram = Gram(Wrong(), x)
+    assert gram.is_positive  # as its class says
+    assert leading(gram, 3, method="dense").psd == "not positive semidefinite"
+    for stored, verdict in ((mc.Gaussian(1.0), "verified"), (Wrong(), "not positive semidefinite")):
+        given = Gram(mc.kernels.Precomputed(stored(x)), np.arange(150))
+        found = leading(given, 3, method="dense")
+        assert found.psd == verdict
+        assert found.certificate.failure_probability == FAILURE
+        whole = leading(given, 3, method="dense", proof="complete")
+        assert whole.certificate.failure_probability == 0.0
+        assert set(whole.certificate.bounds) == {"block residual of all axes"}
+        np.testing.assert_array_equal(whole.values, found.values)
+
+
 def test_probes_find_axes_that_are_not_those_of_the_matrix() -> None:
     """The control: neither a wrong value nor a tilted vector stays within the usual bound."""
     A = normal(0, 150, 150)
@@ -160,3 +214,15 @@ def test_points_that_are_all_the_same_have_finite_intervals(
     assert np.all(np.isfinite([*proof.lower, *proof.upper, *spectrum.values]))
     truth = 0.0 if is_centred else value
     assert np.all((proof.lower <= truth) & (truth <= proof.upper * (1 + 1e-15)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_values_at_the_end_of_the_range_of_doubles_are_decomposed_or_refused(method: str) -> None:
+    """Their mean with those across the diagonal was infinite, and LAPACK's error was raised."""
+    gram = Gram(mc.Linear(), 9.4e153 + 1e150 * normal(0, 12, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mc.errors.RoundingLimit)
+        found = leading(gram.centred(), 2, method=method, random_state=0)
+    assert np.all(np.isfinite([*found.values, *found.errors]))
+    with pytest.raises(mc.errors.InvalidInput, match="rescale the data"):
+        leading(gram, 2, method=method, random_state=0)

@@ -189,8 +189,8 @@ def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     proposal: Proposal,
     model: Any,
     *,
+    random_state: int,
     weights: Array | None = None,
-    random_state: int = 0,
     kernel: Kernel | None = None,
     tell: Progress | None = None,
 ) -> Analysis:
@@ -235,8 +235,8 @@ def curved_model(  # noqa: PLR0913  (keywords with defaults, none of which impli
     proposal: Proposal,
     model: Any,
     *,
+    random_state: int,
     weights: Array | None = None,
-    random_state: int = 0,
     kernel: Kernel | None = None,
     tell: Progress | None = None,
 ) -> KernelPCA | None:

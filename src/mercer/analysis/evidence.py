@@ -125,7 +125,7 @@ class Evidence(Shown):
 
 
 def evidence_of(
-    straight: Any, curved: Any, factors: Sequence[Column], *, random_state: int = 0
+    straight: Any, curved: Any, factors: Sequence[Column], *, random_state: int
 ) -> Evidence | None:
     """Return what a curved model adds to a straight one of the same individuals."""
     a, b = Scores.of(straight), Scores.of(curved)

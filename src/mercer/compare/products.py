@@ -23,6 +23,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.lowrank import pivoted_cholesky
 from mercer.progress import Progress
+from mercer.settings import FIXED
 
 STORED = 3_000
 """Individuals up to which centred matrices are kept in memory: 72 MB each."""
@@ -215,7 +216,7 @@ class Features:
                     f"{gram.kernel} is positive definite only once it is centred and has no "
                     "features to permute: leave rank= out"
                 )
-        found = [pivoted_cholesky(gram, rank) for gram in grams]
+        found = [pivoted_cholesky(gram, rank, random_state=FIXED) for gram in grams]
         factors = [each.factor - how.weights @ each.factor for each in found]
         held = min(1.0 - each.trace_error / (each.trace or 1.0) for each in found)
         return cls(factors, how, held, rank)

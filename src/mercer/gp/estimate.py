@@ -162,7 +162,7 @@ def log_likelihood_interval(
     if method not in WAYS:
         raise InvalidParameter(f"method must be one of {', '.join(WAYS)}, found {method!r}")
     nothing, seed = np.zeros((len(data), 0)), seed_of(random_state)
-    saddle = Saddle(gram, nothing, method=WAYS[method], tol=TOL, random_state=seed)
+    saddle = Saddle(gram, nothing, method=WAYS[method], tol=TOL, seed=seed)
     found = solve_systems(saddle, noise, data, nothing)
     return likelihood_of(saddle, noise, data, found, probes=probes, random_state=seed)
 

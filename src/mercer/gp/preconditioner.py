@@ -13,6 +13,7 @@ from mercer.gp.likelihood import STRIPE
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kernel
 from mercer.lowrank import Features, nystrom
+from mercer.settings import FIXED
 
 RANK = 500
 """Of the approximation, if there are four times as many points."""
@@ -42,7 +43,7 @@ class Preconditioner:
     @staticmethod
     def of(gram: Gram, noise: float, landmarks: Points) -> Preconditioner:
         """Return the one of a Gram matrix with these landmarks."""
-        near = nystrom(gram, len(landmarks), landmarks=landmarks)
+        near = nystrom(gram, len(landmarks), landmarks=landmarks, random_state=FIXED)
         F = near.factor
         small = cho_factor(F.T @ F + noise * np.eye(F.shape[1]))
         G = np.asarray(cho_solve(small, F.T)).T

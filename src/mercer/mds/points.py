@@ -12,6 +12,7 @@ from mercer.gram import Gram
 from mercer.kernels.definite import eigenvalues
 from mercer.kernels.vectors import Linear
 from mercer.mds.distances import WHOLE, unit_of
+from mercer.settings import FIXED
 from mercer.spectrum import How, Spectrum, clusters, leading, signs
 
 ROUNDING = 4.0 * float(np.finfo(float).eps)
@@ -38,7 +39,7 @@ class PointAxes:
 
     @classmethod
     def of(
-        cls, x: Array, w: Array, count: int, tol: float = 1e-9, random_state: int | None = 0
+        cls, x: Array, w: Array, count: int, tol: float = 1e-9, random_state: int = FIXED
     ) -> PointAxes:
         origin = w @ x
         drift = w @ (x - origin)  # what rounding left of the mean, too small to be added to it

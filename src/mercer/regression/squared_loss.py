@@ -16,6 +16,7 @@ from mercer.kernels.bounds import gamma
 from mercer.lowrank import nystrom
 from mercer.regression.observations import Data
 from mercer.regression.penalty_choice import chosen
+from mercer.settings import FIXED
 from mercer.solve import Saddle
 from mercer.solve.saddle import entry_error
 from mercer.solve.steps import Reflections
@@ -159,7 +160,7 @@ def spanned(gram: Gram, Q: Array, data: Data, count: int, penalty: float | None)
     """
     p, s = data.p, np.sqrt(data.p)[:, None]
     how = "kmeans" if columns(gram.x) else "pivoted"
-    low = nystrom(gram, min(count, len(p)), landmarks=how)
+    low = nystrom(gram, min(count, len(p)), landmarks=how, random_state=FIXED)
     m, rank = Reflections(s * Q).count, low.factor.shape[1]  # which refuses dependent functions
     R = triangle([s * Q, s * low.factor, s * data.y])
     (free, inside, top), (core, targets), rest = (

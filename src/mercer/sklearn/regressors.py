@@ -25,6 +25,7 @@ from mercer.kernels.functions import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 from mercer.kernels.spectral import Periodic
 from mercer.kernels.vectors import Linear
+from mercer.settings import FIXED
 from mercer.sklearn.kernels import PairwiseKernels
 from mercer.solve import solve
 
@@ -244,7 +245,7 @@ class GaussianProcessRegressor(gaussian_process.GaussianProcessRegressor):
             optimise=list(within),
             bounds=within,
             n_starts=1,
-            random_state=0,
+            random_state=FIXED,
         )
         try:
             with warnings.catch_warnings():
@@ -332,7 +333,7 @@ class KernelRidge(PairwiseKernels, kernel_ridge.KernelRidge):
 
 def _solution(gram: Gram, b: Array, alpha: float) -> Array:
     try:
-        return np.asarray(solve(gram, b, alpha).weights)
+        return np.asarray(solve(gram, b, alpha, random_state=FIXED).weights)
     except SingularSystem:  # as scikit-learn does where no penalty makes the solution one
         K = gram.dense()
         return np.asarray(np.linalg.lstsq(K + alpha * np.eye(len(K)), b)[0])

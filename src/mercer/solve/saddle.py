@@ -24,6 +24,7 @@ from mercer.gram import Gram, columns
 from mercer.kernels.base import Kind
 from mercer.kernels.bounds import gamma
 from mercer.lowrank import nystrom
+from mercer.settings import FIXED
 from mercer.solve.steps import (
     DIRECT,
     Map,
@@ -95,10 +96,10 @@ class Saddle:
         *,
         method: str = "auto",
         tol: float = 1e-10,
-        random_state: int | None = 0,
+        seed: int = FIXED,
     ) -> None:
         n = gram.shape[0]
-        self.gram, self.Q, self.tol, self.random_state = gram, null_space, tol, random_state
+        self.gram, self.Q, self.tol, self.seed = gram, null_space, tol, seed
         if gram.kernel.kind is Kind.CONDITIONAL and not self._holds_constants():
             raise SingularSystem(
                 f"{gram.kernel} is conditionally positive definite: give a null space that holds "
@@ -135,8 +136,7 @@ class Saddle:
         is_complex = np.issubdtype(self.gram.cut().dtype, np.complexfloating)
         landmarks = "kmeans" if columns(self.gram.x) and not is_complex else "pivoted"
         rank = max(1, min(LANDMARKS, self.gram.shape[0] // 4))
-        seed = self.random_state
-        return nystrom(self.near, rank, landmarks=landmarks, random_state=seed).factor
+        return nystrom(self.near, rank, landmarks=landmarks, random_state=self.seed).factor
 
     def product(self, block: Array) -> Array:
         """Return K times a block of vectors."""

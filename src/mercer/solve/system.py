@@ -13,6 +13,7 @@ from mercer.display import warn
 from mercer.errors import InvalidInput, InvalidParameter, ToleranceNotMet
 from mercer.gram import Gram
 from mercer.kernels.bounds import gamma
+from mercer.settings import RandomState, seed_of
 from mercer.solve.saddle import TINY, Saddle, SaddleSolution, entry_error
 
 UNIT = float(np.finfo(float).eps) / 2
@@ -53,7 +54,7 @@ def solve(
     null_space: Array | None = None,
     tol: float = 1e-10,
     method: str = "auto",
-    random_state: int | None = 0,
+    random_state: RandomState = None,
 ) -> Solution:
     r"""Solve the saddle system of the representer theorem.
 
@@ -86,7 +87,7 @@ def solve(
     if method not in METHODS:
         raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, found {method!r}")
     Q = _columns(null_space, n)
-    saddle = Saddle(gram, Q, method=METHODS[method], tol=tol, random_state=random_state)
+    saddle = Saddle(gram, Q, method=METHODS[method], tol=tol, seed=seed_of(random_state))
     answer = saddle.solve(np.ones(n), shift, rhs)
     if answer.method != "direct" and answer.residual > tol:
         warn(

@@ -52,7 +52,7 @@ def approximate(
     count: int,
     *,
     landmarks: int | Points | None = None,
-    random_state: int | None = 0,
+    random_state: int,
 ) -> Spectrum:
     r"""Return the eigenpairs of the Nyström approximation in the operator's place.
 
@@ -94,7 +94,7 @@ def _in_units(spectrum: Spectrum, operator: KernelOperator, unit: float) -> Spec
     assert isinstance(features, Features)
     kernel = positive_base(operator).kernel
     return replace(
-        in_units(spectrum, unit),
+        in_units(spectrum, operator, unit),
         features=Features(kernel, features.landmarks, features.root / root),
         barycentre=None if seen is None else Barycentre(root * seen.mean, unit * seen.products),
     )

@@ -20,6 +20,7 @@ from mercer.spectrum.values import (
     Spectrum,
     clusters,
     oriented,
+    refuse_too_large,
     rounding_standing,
 )
 
@@ -43,9 +44,6 @@ TILT_PROBES = 16
 FEW_SHARE, GUARDS = 8, 10
 """Up to an eighth of the axes are proved without the others; so many more may join them."""
 
-FACTORED = 1_000
-"""But only of so many points: Cholesky's factors of more take over a tenth of the time."""
-
 INNER = 128
 """Terms that a checking product adds at a time: rounding grows with them, calls with fewer."""
 
@@ -62,8 +60,8 @@ ILL_SOLVED = 60.0
 """LAPACK's own test threshold for residual and orthogonality, in units of n·u·norm."""
 
 
-def dense(operator: Operator, count: int) -> Spectrum:
-    """Decompose the whole matrix, and check what came back."""
+def dense(operator: Operator, count: int, *, is_complete: bool = False) -> Spectrum:
+    """Decompose the whole matrix, and check what came back, if completely by no random probes."""
     n = operator.shape[0]
     if n > MOST_DENSE:
         raise InvalidParameter(
@@ -77,13 +75,18 @@ def dense(operator: Operator, count: int) -> Spectrum:
         empty = np.zeros(0)
         proof = Certificate(empty, empty, empty, empty.astype(bool), (), ())
         return Spectrum(empty, np.zeros((0, 0)), proof, 0.0, 0.0, 0, 0.0, "verified", How("dense"))
-    _symmetrise(K)
     unit = power_of_two(K)
-    K /= unit  # so that no product of large or small entries leaves the range of doubles
-    threshold, rounding = operator.threshold, operator.dense_rounding()
-    found = run_interruptibly(lambda: _decomposed(K, count, (threshold + rounding) / unit), n)
-    values, trace = unit * found.values, unit * float(np.trace(K).real)
-    error = unit * found.error + rounding
+    K /= unit  # so that no sum or product of large or small entries leaves the range of doubles
+    _symmetrise(K)
+    with np.errstate(over="ignore"):
+        threshold, rounding = operator.threshold, operator.dense_rounding()
+    refuse_too_large(operator, threshold, rounding)
+    zero = (threshold + rounding) / unit if operator.is_positive else None
+    found = run_interruptibly(lambda: _decomposed(K, count, zero, is_complete=is_complete), n)
+    with np.errstate(over="ignore"):
+        values, trace = unit * found.values, unit * float(np.trace(K).real)
+        error = unit * found.error + rounding
+    refuse_too_large(operator, trace, error, *values[[0, -1]])
     # Values down to the threshold of K before centring are zero.
     is_negative = (values < -max(error, threshold)) & (not found.is_positive)
     mass = float(np.sum(-found.values[is_negative]) / max(np.sum(np.abs(found.values)), 1e-300))
@@ -108,11 +111,18 @@ def dense(operator: Operator, count: int) -> Spectrum:
         threshold=threshold,
         rank=int(np.sum(values > threshold)),
         negative_mass=mass,
-        psd="verified" if mass == 0.0 else "not positive semidefinite",
+        psd=_positivity(found, mass),
         how=How("dense", seconds=perf_counter() - begun, memory=dense_bytes(n)),
         clusters=clusters(values, error, count),
         smallest=float(values[-1]),
     )
+
+
+def _positivity(found: Decomposed, negative_mass: float) -> str:
+    """Say whether no eigenvalue is negative, and how that is known."""
+    if found.is_positive:
+        return "by construction"
+    return "verified" if negative_mass == 0.0 else "not positive semidefinite"
 
 
 def _complete_above(
@@ -153,8 +163,30 @@ def _symmetrise(K: Array) -> None:
                 K[rows, others], K[others, rows] = mean, mean.conj().T
 
 
-def _decomposed(K: Array, count: int, zero: float) -> Decomposed:
-    r"""Decompose a matrix and bound the errors, of a few axes without a look at all others.
+def _decomposed(
+    K: Array, count: int, zero: float | None, *, is_complete: bool = False
+) -> Decomposed:
+    """Decompose a matrix and bound the errors.
+
+    >>> found = _decomposed(np.diag([1.0, 3.0]), 2, None)
+    >>> found.values, found.used, found.error < 1e-13
+    (array([3., 1.]), 2, True)
+    """
+    values, vectors = eigh(K)
+    values, vectors = values[::-1], np.ascontiguousarray(vectors[:, ::-1])
+    return _proved(K, values, vectors, count, zero, is_complete=is_complete)
+
+
+def _proved(
+    K: Array,
+    values: Array,
+    vectors: Array,
+    count: int,
+    zero: float | None,
+    *,
+    is_complete: bool = False,
+) -> Decomposed:
+    r"""Bound the errors of a decomposition, of a few axes without a look at all others.
 
     With :math:`\delta \ge \|V^*V - I\|_2` and Q the unitary factor of V, so that V = QP with
     :math:`\|P - I\|_2 \le \delta`,
@@ -164,64 +196,44 @@ def _decomposed(K: Array, count: int, zero: float) -> Decomposed:
 
     If V holds all axes, each value is right to ρ by Weyl's theorem; of many axes `_probed` finds
     such a bound without a product of whole matrices. If it holds some, it is so for those above
-    τ + ρ where τ bounds what they leave out (`mercer.certificate.certify`). Of the first k columns
+    τ + ρ where τ bounds what they leave out (`mercer.certificate.certify`): nothing need be known
+    of the others but that none is above τ, which one of Cholesky's factors proves (`outside`), and
+    that none is negative. That is so by construction where ``zero`` is given, the rounding of such
+    a matrix, below which computed values would speak against it. Of the first k columns
     and the complement X of the true axes, :math:`X^* V_k` solves Sylvester's equation with the
     right side :math:`X^* (KV_k - V_k\Theta_k)`, so that ρ over the gap bounds the sine, whether
-    or not they are orthogonal. Values down to ``-zero`` count as rounding.
-
-    >>> found = _decomposed(np.diag([1.0, 3.0]), 2, 0.0)
-    >>> found.values, found.used, found.error < 1e-13
-    (array([3., 1.]), 2, True)
+    or not they are orthogonal.
     """
     n, unit = len(K), float(np.finfo(float).eps) / 2 * (4.0 if np.iscomplexobj(K) else 1.0)
-    values, vectors = eigh(K)
-    values, vectors = values[::-1], np.ascontiguousarray(vectors[:, ::-1])
-    norm, few = float(np.max(np.abs(values))), _gap_after(values, count)
-    if few is not None and _is_positive(K, zero, unit):
-        V = np.ascontiguousarray(vectors[:, :few])
-        error = _backward(K, V, values[:few], norm, unit)
-        beyond = outside(K, vectors[:, :few], values, unit)
-        if values[few - 1] > beyond + error:
+    norm = float(np.max(np.abs(values)))
+    if zero is not None and values[-1] >= -zero and LOOKED_AT_WHOLE <= n >= FEW_SHARE * count:
+        few = _gap_after(values, count)
+        error = _backward(K, np.ascontiguousarray(vectors[:, :few]), values[:few], norm, unit)
+        beyond = outside(K, vectors[:, :few], values, unit, values[few - 1] - error)
+        if np.isfinite(beyond):
             return Decomposed(values, vectors, few, beyond, error, is_positive=True)
-    if n < LOOKED_AT_WHOLE:
+    if n < LOOKED_AT_WHOLE or is_complete:
         error = _backward(K, vectors, values, norm, unit)
         return Decomposed(values, vectors, n, -np.inf, error)
     error = _probed(K, vectors, values, unit)
     return Decomposed(values, vectors, n, -np.inf, error, failure_probability=FAILURE)
 
 
-def _gap_after(values: Array, count: int) -> int | None:
+def _gap_after(values: Array, count: int) -> int:
     """Return how many leading axes, at least ``count``, end at the widest gap near them.
 
-    None where so many are asked for, or there, that all are looked at.
+    >>> _gap_after(np.array([5.0, 4.0, 3.9, 1.0, 0.9]), 2)
+    3
     """
-    n = len(values)
-    if not LOOKED_AT_WHOLE <= n <= FACTORED or FEW_SHARE * count > n:
-        return None
-    last = min(count + GUARDS, n - 1)
+    last = min(count + GUARDS, len(values) - 1)
     return count + int(np.argmax(values[count - 1 : last] - values[count : last + 1]))
 
 
-def _is_positive(K: Array, zero: float, unit: float) -> bool:
-    r"""Whether no eigenvalue is below ``-zero``, which Cholesky's factors of K + shift prove.
-
-    They are those of a matrix that differs by at most :math:`\gamma_{n+1}` of the trace in norm
-    (Higham, Theorem 10.3).
-    """
-    n = len(K)
-    slack = 2.0 * gamma(n + 1, unit) * (abs(float(np.trace(K).real)) + n * zero)
-    if zero <= slack:
-        return False
-    shifted = K.copy()
-    shifted.flat[:: n + 1] += zero - slack
-    return factor_in_place(shifted.T)
-
-
-def outside(K: Array, V: Array, values: Array, unit: float = UNIT) -> float:
+def outside(K: Array, V: Array, values: Array, unit: float = UNIT, most: float = np.inf) -> float:
     """Return a bound for every eigenvalue but those of V, ∞ if there is none near the gap.
 
     Cholesky's factors of σI - K + VΘV* exist for a σ in the gap after V's values; what the rounding
-    of both can hide is added.
+    of both can hide is added. Where that makes it ``most`` or more, it is not worth the factors.
 
     >>> K = np.diag([3.0, 1.0, 0.5])
     >>> round(outside(K, np.eye(3)[:, :1], np.array([3.0, 1.0])), 6)
@@ -237,7 +249,7 @@ def outside(K: Array, V: Array, values: Array, unit: float = UNIT) -> float:
     formed = abs(sigma) + float(np.linalg.norm(K)) + 1.01 * float(np.sum(np.abs(theta)))
     slack = gamma(few + 4, unit) * formed
     slack += 2.0 * gamma(n + 1, unit) * abs(float(np.trace(M).real))
-    return sigma + slack if factor_in_place(M.T) else np.inf
+    return sigma + slack if sigma + slack < most and factor_in_place(M.T) else np.inf
 
 
 def _backward(K: Array, V: Array, values: Array, norm: float, unit: float) -> float:

@@ -41,6 +41,7 @@ from mercer.spectrum.values import (
     is_real_table,
     orientation,
     positive_base,
+    refuse_too_large,
     rounding_standing,
     scaled,
     unit_of,
@@ -113,14 +114,12 @@ def exact(
     begun = perf_counter()
     operator.base.refuse_no_kernel()
     unit = unit_of(operator)
-    if not np.isfinite(operator.rounding()) and unit == 1.0:
-        raise InvalidInput(
-            f"the values of {operator.base.kernel} can be so large that sums of them leave the "
-            "range of doubles: rescale the data or the kernel's parameters"
-        )
+    if unit == 1.0:
+        refuse_too_large(operator, operator.rounding())
     if unit != 1.0:  # squares of such values leave the range of doubles
         small = scaled(operator, 1.0 / unit)
-        return in_units(exact(small, count, tol, random_state, is_complete=is_complete), unit)
+        found = exact(small, count, tol, random_state, is_complete=is_complete)
+        return in_units(found, operator, unit)
     needed, budget = exact_bytes(operator, count), operator.base.engine.memory
     needed += complete_bytes(operator.shape[0]) if is_complete else 0
     if budget is not None:
@@ -131,7 +130,6 @@ def exact(
     proof = _remark_rounding(operator, state, proof, tol)
     kernel, vectors = operator.base.kernel, state.vectors[:, :count]
     kept = operator.base.cut(single=True).kept_bytes
-    is_proved = kernel.kind is Kind.POSITIVE and bool(kernel.proof)
     turn = orientation(vectors, operator)
     return Spectrum(
         values=state.values[:count],
@@ -142,7 +140,7 @@ def exact(
         threshold=operator.threshold,
         rank=None,
         negative_mass=None,
-        psd="by construction" if is_proved else "not verified",
+        psd="by construction" if operator.is_positive else "not verified",
         how=How(
             f"block {'Lanczos' if state.has_lanczos else 'Davidson'} on "
             f"{'kept ' if kernel.is_costly else ''}tiles, {approximation}",

@@ -92,7 +92,7 @@ def leading(
     chosen = chosen_method(n, count, method)
     refuse_beyond_budget(operator, count, chosen, landmarks, is_complete=is_complete)
     if chosen == "dense":
-        return dense(operator, count)
+        return dense(operator, count, is_complete=is_complete)
     try:
         if not isinstance(operator, Gram | Centred):
             if chosen == "nystrom":
@@ -105,7 +105,8 @@ def leading(
         if method != "auto" or n > LAST_RESORT:
             raise
         refuse_beyond_budget(operator, count, "dense")
-        found, why = dense(operator, count), str(stopped).split(",")[0]
+        found = dense(operator, count, is_complete=is_complete)
+        why = str(stopped).split(",")[0]
         return replace(found, how=replace(found.how, method=f"dense, for {why}"))
 
 

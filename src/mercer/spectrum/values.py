@@ -13,6 +13,7 @@ from mercer.certificate import Certificate
 from mercer.check import Array, Points, power_of_two
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
+from mercer.errors import InvalidInput
 from mercer.gram import Centred, Gram, columns
 from mercer.lowrank import Factored
 from mercer.operators import Operator as Operator
@@ -161,22 +162,27 @@ def scaled(operator: KernelOperator, weight: float) -> KernelOperator:
     return gram.centred(operator.weights) if isinstance(operator, Centred) else gram
 
 
-def in_units(spectrum: Spectrum, unit: float) -> Spectrum:
-    """Return the spectrum of a multiple of the operator."""
-    proof = spectrum.certificate
-    lower, upper = unit * proof.lower, unit * proof.upper
-    return replace(
-        spectrum,
-        values=unit * spectrum.values,
-        images=None if spectrum.images is None else unit * spectrum.images,
-        smallest=None if spectrum.smallest is None else unit * spectrum.smallest,
-        certificate=replace(
-            proof, lower=lower, upper=upper, complete_above=unit * proof.complete_above
-        ),
-        trace=unit * spectrum.trace,
-        trace_error=unit * spectrum.trace_error,
-        threshold=unit * spectrum.threshold,
-    )
+def in_units(spectrum: Spectrum, operator: Operator, unit: float) -> Spectrum:
+    """Return the spectrum of an operator in whose place a multiple of it was decomposed."""
+    proof, images, smallest = spectrum.certificate, spectrum.images, spectrum.smallest
+    with np.errstate(over="ignore"):
+        found = replace(
+            spectrum,
+            values=unit * spectrum.values,
+            images=None if images is None else unit * images,
+            smallest=None if smallest is None else unit * smallest,
+            certificate=replace(
+                proof,
+                lower=unit * proof.lower,
+                upper=unit * proof.upper,
+                complete_above=unit * proof.complete_above,
+            ),
+            trace=unit * spectrum.trace,
+            trace_error=unit * spectrum.trace_error,
+            threshold=unit * spectrum.threshold,
+        )
+    refuse_too_large(operator, found.trace, found.trace_error, *found.certificate.upper)
+    return found
 
 
 def of_all(spectrum: Spectrum, operator: Any, count: int) -> Spectrum:
@@ -261,6 +267,22 @@ def rounding_standing(operator: Operator, *, is_single: bool = False) -> str:
     if not operator.base.entry_rounding().is_proved:
         return "estimated: the kernel has no bound of its own"
     return "estimated: single precision" if is_single else "bounded"
+
+
+def refuse_too_large(operator: Operator, *sums: float) -> None:
+    """Refuse an operator of which sums, or what bounds them, are no doubles.
+
+    >>> from mercer import Linear
+    >>> refuse_too_large(Gram(Linear(), [[1.0]]), 1.0, np.inf)
+    Traceback (most recent call last):
+    ...
+    mercer.errors.InvalidInput: the values of linear() can be so large that sums of them leave the range of doubles: rescale the data or the kernel's parameters
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    if not np.all(np.isfinite(sums)):
+        raise InvalidInput(
+            f"the values of {getattr(operator.base, 'kernel', 'the matrix')} can be so large that "
+            "sums of them leave the range of doubles: rescale the data or the kernel's parameters"
+        )
 
 
 def clusters(values: Array, error: float, count: int) -> tuple[tuple[int, ...], ...]:
