@@ -7,13 +7,22 @@ OLDEST := .venv-oldest/bin
 # Two pytest workers share two cores: more threads inside each would only wait for one another.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo gallery test test-all test-oldest lint browser clean
+.PHONY: demo docs gallery test test-all test-oldest lint browser clean
 
 # The demonstration needs what users need, and not what developers do, unless that is there.
 demo: $(if $(wildcard $(READY)),$(READY),$(USERS))
 	$(BIN)/mercer demo planets --out demo
 	@cp demo/planets.html demo/report.html
 	@echo "The page: file://$(CURDIR)/demo/report.html"
+
+# Pages from docs/, every block run and every picture drawn; a warning is an error.
+docs: .venv/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q docs docs/_build
+	@echo "The pages: file://$(CURDIR)/docs/_build/index.html"
+
+.venv/.docs: $(READY)
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
 
 gallery: $(READY)
 	$(BIN)/python examples/gallery.py
@@ -67,4 +76,4 @@ $(READY): pyproject.toml
 	touch $@
 
 clean:
-	rm -rf .venv .venv-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/_pictures .venv .venv-oldest .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -11,10 +11,11 @@ import pytest
 
 TESTS = Path(__file__).parent
 CANON = (TESTS.parent / "docs" / "canon.md").read_text(encoding="utf-8")
+FROM_R = (TESTS.parent / "docs" / "from-r.md").read_text(encoding="utf-8")
 PROOF = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 ROWS = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
-    for row in re.findall(r"^\|.*::.*\|$", CANON, flags=re.MULTILINE)
+    for row in re.findall(r"^\|.*::.*\|$", CANON + FROM_R, flags=re.MULTILINE)
 ]
 
 

@@ -1,0 +1,89 @@
+"""The pages: each can be reached, every link leads somewhere, every public name is documented."""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import mercer as mc
+from tests.examples import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = sorted(p for p in DOCS.rglob("*.md") if "_build" not in p.parts)
+TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
+NAMED = {
+    name
+    for text in TEXTS.values()
+    for block in re.findall(r"```\{names\}\n(.*?)```", text, flags=re.DOTALL)
+    for name in block.split()
+}
+
+
+def listed_in(page: Path) -> list[Path]:
+    blocks = re.findall(r"```\{toctree\}\n(.*?)```", TEXTS[page], flags=re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    return [page.parent / f"{line}.md" for line in lines if line and not line.startswith(":")]
+
+
+def anchors(text: str) -> set[str]:
+    bare = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    heads = re.findall(r"^#+ (.*)$", bare, flags=re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", head.lower()).strip().replace(" ", "-") for head in heads]
+    return {*plain, *re.findall(r"^\(([\w-]+)\)=$", text, flags=re.MULTILINE)}
+
+
+def test_every_page_is_reached_from_the_first_and_once() -> None:
+    left, found = [DOCS / "index.md"], list[Path]()
+    while left:
+        page = left.pop()
+        found.append(page)
+        left += listed_in(page)
+    assert sorted(found) == PAGES
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", text)):
+        if re.match(r"\w+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        to = (page.parent / file).resolve() if file else page
+        assert to.exists(), target
+        if anchor and to.suffix == ".md":
+            assert anchor in anchors(to.read_text(encoding="utf-8")), target
+
+
+@pytest.mark.parametrize(
+    "module", ["mercer", "kernels", "networks", "data", "datasets", "results", "pictures"]
+)
+def test_the_reference_has_every_public_name(module: str) -> None:
+    path = module if module == "mercer" else f"mercer.{module}"
+    stub = Path(str(import_module(path).__file__))
+    stub = stub.with_suffix(".pyi") if stub.with_suffix(".pyi").exists() else stub
+    names = re.findall(
+        r"^from .* import \w+ as (\w+)$", stub.read_text("utf-8"), flags=re.MULTILINE
+    )
+    assert names
+    for name in names:
+        found = getattr(mc, name) if module == "mercer" else None
+        if type(found).__name__ == "module":
+            continue
+        ends = {documented for documented in NAMED if documented.endswith(f".{name}")}
+        assert ends, f"{path}.{name} is in no page of docs/reference"
+
+
+def test_the_reference_has_every_error() -> None:
+    own = [n for n, v in vars(mc.errors).items() if getattr(v, "__module__", "") == "mercer.errors"]
+    assert {
+        f"mercer.errors.{name}" for name in own if isinstance(vars(mc.errors)[name], type)
+    } <= NAMED
+
+
+def test_the_reference_names_nothing_that_is_not_there() -> None:
+    for name in NAMED:
+        module, _, last = name.rpartition(".")
+        assert hasattr(import_module(module), last), name
