@@ -9,9 +9,8 @@ from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from sphinx.util.docutils import SphinxDirective
-
 from mercer.pictures.drawing import Drawing
+from sphinx.util.docutils import SphinxDirective
 
 TEXTS = {
     r"\bBeeny\b(?=,)": "beeny2024",
