@@ -15,8 +15,7 @@ from mercer.check import Array
 from mercer.engines.tiles import TILE
 from mercer.errors import DegenerateAxes, NoInertia
 from mercer.mds import distances
-from mercer.pca import axes as pca_axes
-from mercer.spectrum import DENSE, leading
+from mercer.spectrum import DENSE, leading, two_sides
 from mercer.spectrum import exact as iteration
 from tests.references import near
 
@@ -282,9 +281,9 @@ def test_both_sides_of_the_numbers_of_axes_columns_and_landmarks(
         operator = Gram(mc.Gaussian(2.0), x).centred()
         near(leading(operator, 4, method="exact", random_state=0).values, expected[:4], 1e-9)
     wide = np.random.default_rng(0).standard_normal((40, 40))
-    monkeypatch.setattr(pca_axes, "SMALL_ENTRIES", 0)
+    monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0)
     for side in (39, 40, 41):
-        monkeypatch.setattr(pca_axes, "SIDE", side)
+        monkeypatch.setattr(two_sides, "SIDE", side)
         for table in (wide, wide[:, :39], wide[:39]):
             found = mc.PCA(4).fit(table)
             near(

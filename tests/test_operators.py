@@ -11,9 +11,11 @@ from scipy.spatial.distance import cdist
 import mercer as mc
 from benchmarks.adversary import eigenpairs
 from mercer.check import Array
+from mercer.engines.cpu import Threads, using
 from mercer.gram import Gram
 from mercer.mds.distances import Distances
 from mercer.operators import CentredSource, Operator
+from mercer.pca.tables import read
 from mercer.spectrum import leading
 
 LONG = np.longdouble
@@ -134,3 +136,34 @@ def test_a_distance_is_averaged_with_its_mirror_image_where_rounding_parts_them(
     model = mc.ClassicalMDS(2).fit(d)
     assert np.array_equal(model.dissimilarity_matrix_, model.dissimilarity_matrix_.T)
     assert model.dissimilarity_matrix_[3, 4] == 0.5 * d[3, 4] + 0.5 * d[4, 3]
+
+
+@pytest.mark.parametrize("shape", [(30, 6), (6, 30), (300, 120), (120, 300)])
+@pytest.mark.parametrize("method", ["auto", "dense", "exact"])
+def test_a_table_has_the_axes_of_its_linear_kernel(shape: tuple[int, int], method: str) -> None:
+    x, w = np.random.default_rng(3).standard_normal(shape), some_weights(shape[0])
+    table, tiles = read(x, w), Gram(mc.Linear(), x).centred(w)
+    found, expected = leading(table, 2, method=method), leading(tiles, 2)
+    allowed = found.errors + expected.errors
+    assert np.all(np.abs(found.values - expected.values) <= allowed)
+    assert found.trace == pytest.approx(expected.trace, rel=1e-12)
+    scores = table.image(found.vectors) / np.sqrt(found.values)  # W^½ F, as a kernel's vectors
+    assert np.allclose(np.abs(scores), np.abs(expected.vectors), atol=1e-7)
+
+
+def test_a_table_keeps_to_the_memory_there_is() -> None:
+    x = np.random.default_rng(0).standard_normal((400, 300))
+    table = read(x, np.full(400, 1 / 400))
+    assert "covariances" in leading(table, 2).how.method
+    with using(Threads(1, memory=1_000_000)):  # of 3.7 MB
+        assert "Lanczos" in leading(table, 2).how.method
+        with pytest.raises(mc.errors.NotEnoughMemory, match="n_components.*fifth"):
+            leading(table, 200)
+
+
+def test_only_points_of_a_kernel_have_landmarks() -> None:
+    table = read(some_points(20), np.full(20, 0.05))
+    stored = CentredSource(Distances(cdist(some_points(20), some_points(20))))
+    for operator in (table, stored):
+        with pytest.raises(mc.errors.InvalidParameter, match="points of a kernel"):
+            leading(operator, 2, method="nystrom")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -269,6 +269,7 @@ class Gram(Shown):
         x, y = take(self.x, rows), take(self.x, columns)
         return Gram(self.kernel, x, y, engine=self.engine, tile=self.tile).product(vectors)
 
+    offers: Literal["landmarks", "products"] = "landmarks"
     square_sum_is_known = False
     means_are_single = False
     square_sum_error = 0.0
@@ -348,6 +349,8 @@ class Centred(CentredSource[Gram]):
         "shape": "of the matrix, of which only tiles exist",
         "weights": "of the points, which sum to 1",
     }
+
+    offers: Literal["landmarks", "products"] = "landmarks"
 
     def __init__(self, gram: Gram, weights: Sequence[float] | Array | None = None) -> None:
         super().__init__(gram, weights)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.linalg import cholesky  # scipy's does not let other threads run, not even for Ctrl-C
@@ -68,6 +68,8 @@ class Factored:
     once they are centred, ``barycentre`` is where they were seen from.
     It multiplies like the operator it stands for.
     """
+
+    offers: ClassVar[Literal["factor"]] = "factor"
 
     factor: Array
     how: str

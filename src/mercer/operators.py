@@ -3,14 +3,14 @@
 Three sources exist: tiles of a kernel (`mercer.gram.Gram`), stored distances
 (`mercer.mds.distances.Distances`) and centred tables (`mercer.pca.tables.Table`). What is asked of
 them are products of blocks of vectors; where these are computed is known to the source and its
-engine alone.
+engine alone. Each says what it ``offers`` besides, by which `mercer.spectrum.leading` chooses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -43,9 +43,13 @@ class Operator(Protocol):
     * ``roots``: the square roots of the weights of rows, a column, by which a vector is divided to
       be a score; ``is_positive``: whether no eigenvalue is negative, by construction;
     * ``active``: the operator of the rows that have a weight, itself where all have one;
-    * ``base``: what it is made of, with the ``engine`` that computes it.
+    * ``base``: what it is made of, with the ``engine`` that computes it;
+    * ``offers``: whether rows are points of a kernel, some of which (``"landmarks"``) may stand for
+      all, or ``"products"`` are all that there is.
     """
 
+    @property
+    def offers(self) -> Literal["landmarks", "products"]: ...
     @property
     def base(self) -> Any: ...
     @property
@@ -72,6 +76,33 @@ class Operator(Protocol):
     def dense(self) -> Array: ...
     def rounding(self, *, single: bool = False) -> float: ...
     def dense_rounding(self) -> float: ...
+
+
+class TwoSided(Protocol):
+    r"""The matrix :math:`B^\top B` of a table B, whose axes its smaller side finds.
+
+    * ``shape``: the rows and columns of B; `whole`: B itself, None where it is never written out;
+    * `image` and `adjoint_image`: :math:`BV` and :math:`B^\top U` for blocks of vectors;
+    * `covariance` and `gram`: :math:`B^\top B` and :math:`BB^\top`;
+    * ``trace``, and ``size``, that of what is computed with, of which rounding is a share;
+    * `threshold_beside`: the size of an eigenvalue that rounding can make of 0.
+    """
+
+    @property
+    def offers(self) -> Literal["sides"]: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def trace(self) -> float: ...
+    @property
+    def size(self) -> float: ...
+
+    def whole(self) -> Array | None: ...
+    def image(self, vectors: Array) -> Array: ...
+    def adjoint_image(self, vectors: Array) -> Array: ...
+    def covariance(self) -> Array: ...
+    def gram(self) -> Array: ...
+    def threshold_beside(self, largest: float) -> float: ...
 
 
 class Source(Protocol):
@@ -135,6 +166,8 @@ class CentredSource(Shown, Generic[S]):
     Without weights :math:`w_i = 1/n` and it is :math:`HKH/n`. The mean rows K w are found in the
     same pass as the first product.
     """
+
+    offers: Literal["landmarks", "products"] = "products"
 
     def __init__(self, base: S, weights: Sequence[float] | Array | None = None) -> None:
         if not base.is_symmetric:

@@ -11,8 +11,9 @@ from scipy import stats
 import mercer as mc
 from mercer.check import Array
 from mercer.importance.study import TOGETHER, _landmarks
-from mercer.importance.systems import Landmarks, Whole, refined
+from mercer.importance.systems import Landmarks, Whole
 from mercer.importance.tables import Group, shares_squares
+from mercer.spectrum.nearby import refined
 
 
 def linked(n: int, seed: int, noise: int = 3) -> Array:

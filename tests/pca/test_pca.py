@@ -19,9 +19,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer as mc
 from mercer.check import Array
 from mercer.errors import ConstantColumns, DegenerateAxes, NotConverged, ReadingWarning
-from mercer.pca import axes, tables
 from mercer.pca import kernel as kernel_pca
-from mercer.spectrum import signs
+from mercer.pca import tables
+from mercer.spectrum import signs, two_sides
 from tests.oracles import LINE, untouched
 from tests.references import aligned, near, reference
 
@@ -189,7 +189,7 @@ def test_the_generalised_variance_is_a_determinant() -> None:
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Make every route reachable by small tables, read in many pieces."""
-    monkeypatch.setattr(axes, "SMALL_ENTRIES", 0.0)
+    monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0.0)
     monkeypatch.setattr("mercer.estimator.CHUNK", 64)
     monkeypatch.setattr(tables, "CHUNK", 64)
     return monkeypatch
@@ -211,7 +211,7 @@ def test_every_route_finds_the_singular_values(
     if is_sparse and offset:
         pytest.skip("a sparse table is never centred: it has no offset")
     n, p, count, side = ROUTES[route]
-    small_limits.setattr(axes, "SIDE", side)
+    small_limits.setattr(two_sides, "SIDE", side)
     table = RNG.standard_normal((n, p)) * (RNG.uniform(size=(n, p)) < 0.4) + offset
     weights = RNG.uniform(0.5, 2.0, n)
     model = mc.PCA(count).fit(
@@ -249,7 +249,7 @@ def test_an_offset_costs_no_digit(
     offset: float, is_small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not is_small:
-        monkeypatch.setattr(axes, "SMALL_ENTRIES", 0.0)
+        monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0.0)
     moved = X + offset
     model, expected = mc.PCA().fit(moved), mc.PCA().fit(moved - offset)
     near(model.inertias_, expected.inertias_, 1e-13)
@@ -292,7 +292,7 @@ def test_a_table_on_disk_is_read_in_pieces_and_gives_the_same(
     on_disk[:] = RNG.standard_normal((20_000, 20))
     expected = mc.PCA(3).fit_transform(np.array(on_disk))
     monkeypatch.setattr("mercer.estimator.CHUNK", 2**14)
-    monkeypatch.setattr(axes, "SMALL_ENTRIES", 0.0)
+    monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0.0)
     tracemalloc.start()
     model = mc.PCA(3).fit(on_disk)
     scores = model.individuals_.coordinates
@@ -561,7 +561,7 @@ def test_a_solver_that_returns_zeros_is_caught(
         return lambda *args, **options: [0.0 * part for part in solve(*args, **options)]
 
     for name in ("eigh", "some_eigenvectors", "svd"):
-        monkeypatch.setattr(axes, name, zeros(getattr(axes, name)))
+        monkeypatch.setattr(two_sides, name, zeros(getattr(two_sides, name)))
     with pytest.raises(NotConverged, match="more than rounding explains"):
         mc.PCA(2).fit(np.random.default_rng(0).standard_normal(shape))
 
@@ -590,10 +590,10 @@ def test_large_matrices_are_decomposed_where_other_threads_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """scipy's solver keeps the interpreter's lock, so that Ctrl-C would wait for it."""
-    monkeypatch.setattr(axes, "SMALL_ENTRIES", 0.0)
+    monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0.0)
     few = mc.PCA(2).fit(X)
-    monkeypatch.setattr(axes, "HELD", 0)
-    monkeypatch.setattr(axes, "some_eigenvectors", None)
+    monkeypatch.setattr(two_sides, "HELD", 0)
+    monkeypatch.setattr(two_sides, "some_eigenvectors", None)
     near(mc.PCA(2).fit(X).inertias_, few.inertias_, 1e-13)
 
 

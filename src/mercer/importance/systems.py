@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
@@ -14,6 +13,7 @@ from mercer.errors import InvalidInput, NotPositiveDefinite
 from mercer.importance.columns import shuffled, split
 from mercer.importance.tables import Group, shares_squares, width
 from mercer.kernels.base import Kernel
+from mercer.spectrum.nearby import ACCURATE, TOLERANCE, Axes, doubt_of, largest, refined
 
 EXTRA = 4
 """Axes kept beyond those asked for: a start for axes that change places."""
@@ -21,15 +21,8 @@ EXTRA = 4
 SMALL = 64
 """Matrices up to this side are decomposed whole."""
 
-TOLERANCE, ACCURATE = 1e-4, 1e-6
-"""Residual of an axis, relative to the largest eigenvalue: its square is what shares are off by."""
-
-PARALLEL = 1e-6
-"""Residuals at a smaller angle are one direction, as all are in a space of few dimensions."""
-
-POWERS, EXTENSIONS = 3, 12
-"""Powers, or extensions of a basis, that lead from axes to those of permuted data; what is still
-missing then is counted as doubt."""
+POWERS = 3
+"""Powers that lead from axes to those of permuted data; the rest is counted as doubt."""
 
 FROM_NOWHERE = 15
 """Rounds of as many powers that find axes from a random start."""
@@ -62,59 +55,6 @@ class System(Protocol):
         """Return what becomes of the axes when these columns take the rows of an order."""
 
 
-class Axes(NamedTuple):
-    """Leading Ritz values and vectors, and how far their sum may be below the truth."""
-
-    values: Array
-    vectors: Array
-    doubt: float
-
-
-def refined(
-    apply: Callable[[Array], Array], start: Array, count: int, tolerance: float = TOLERANCE
-) -> Axes:
-    r"""Return leading eigenpairs by Rayleigh–Ritz steps from a start that is near them.
-
-    The residuals extend the basis until they are small. The sum of the eigenvalues is above that
-    of the Ritz values θ, by little more than
-
-    .. math:: \sum_{k \le q} \frac{\|r_k\|^2}{\max(\theta_k - \theta_{q+1}, \|r_k\|)}
-
-    >>> A = np.diag([4.0, 3.0, 1.0, 0.5, 0.1])
-    >>> near = np.eye(5)[:, :3] + 0.1
-    >>> refined(lambda v: A @ v, near, 2).values[:2].round(6)
-    array([4., 3.])
-    """
-    V = np.linalg.qr(start)[0]
-    AV = apply(V)
-    for step in range(EXTENSIONS + 1):
-        H = V.T @ AV
-        values, small = np.linalg.eigh(0.5 * (H + H.T))
-        values, small = values[::-1], small[:, ::-1]
-        R = AV @ small[:, :count] - (V @ small[:, :count]) * values[:count]
-        sizes = np.linalg.norm(R, axis=0)
-        is_full = V.shape[1] + count > len(V)
-        if np.max(sizes) <= tolerance * abs(values[0]) or step == EXTENSIONS or is_full:
-            break
-        for _ in range(2):  # the second time removes what rounding left of the first
-            R = R - V @ (V.T @ R)
-        W, T = np.linalg.qr(R / np.maximum(np.linalg.norm(R, axis=0), np.finfo(float).tiny))
-        W = W[:, np.abs(np.diag(T)) > PARALLEL]
-        if not W.size:
-            break
-        W = np.linalg.qr(W - V @ (V.T @ W))[0]
-        V, AV = np.hstack([V, W]), np.hstack([AV, apply(W)])
-    return Axes(values, V @ small, _doubt(values, sizes**2))
-
-
-def _doubt(values: Array, squares: Array) -> float:
-    """Return what the sum of Ritz values may lack, given the squared norms of residuals."""
-    count = len(squares)
-    beyond = values[count] if len(values) > count else 0.0
-    gaps = np.maximum(values[:count] - beyond, np.sqrt(squares))
-    return float(np.sum(squares / np.maximum(gaps, np.finfo(float).tiny)))
-
-
 def distance_of(overlap: Array) -> float:
     r"""Return the distance between two spaces of q axes, from the products of their bases.
 
@@ -138,7 +78,7 @@ class Covariances:
         self.Z, self.weights, self.count = Z, weights, count
         self.is_standardised = is_standardised
         self.covariance = Z.T @ (weights[:, None] * Z)
-        self.start = np.linalg.eigh(self.covariance)[1][:, ::-1][:, : count + EXTRA]
+        self.start = largest(self.covariance, count + EXTRA)[1]
         axes = self._leading(self.covariance)
         self.axes = axes.vectors[:, :count] / np.sqrt(axes.values[:count])
         share = float(np.sum(axes.values[:count]) / np.trace(self.covariance))
@@ -169,8 +109,7 @@ class Covariances:
 
     def _leading(self, C: Array) -> Axes:
         if len(C) <= SMALL:
-            values, vectors = np.linalg.eigh(C)
-            return Axes(values[::-1], vectors[:, ::-1], 0.0)
+            return Axes(*largest(C, len(C)), 0.0)
         return refined(lambda V: C @ V, self.start, self.count, ACCURATE)
 
 
@@ -334,7 +273,7 @@ def _iterated(G: Array, factor: Array, start: Array, count: int) -> Axes:
     V = V @ turn
     rest = onward @ turn[:, :count] - V[:, :count] * values[:count]
     squares = np.maximum(np.einsum("ij,ij->j", rest, G @ rest), 0.0)
-    return Axes(values, V, _doubt(values, squares))
+    return Axes(values, V, doubt_of(values, squares))
 
 
 def _apart(G: Array, V: Array) -> tuple[Array, Array]:

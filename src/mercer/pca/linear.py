@@ -33,13 +33,14 @@ from mercer.estimator import (
     sparse_rows,
     weights_of,
 )
-from mercer.pca.axes import Oriented, principal, wants_scatter
+from mercer.pca.axes import Oriented
 from mercer.pca.tables import ROUNDING, DenseTable, Table, noise_of, read
 from mercer.points import lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
 from mercer.reading.model import warn_constant
 from mercer.reading.remarks import named, remark_axes
+from mercer.spectrum import decomposes_columns, leading
 
 CONSTANT_COLUMNS = ("exclude", "error")
 
@@ -148,7 +149,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
             data,
             weights,
             by_column=self.standardize,
-            has_scatter=wants_scatter(n, p, count),
+            has_scatter=decomposes_columns(n, p, count),
             tell=tell,
         )
         table = self._standardised(table)
@@ -208,7 +209,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         return m
 
     def _keep(self, table: Table, count: int, total: float) -> None:
-        spectrum = principal(table, count)
+        spectrum = leading(table, count)
         kept = int(np.sum(spectrum.values > spectrum.threshold))
         asked = axes_asked(self.n_components)
         if isinstance(asked, float) and kept:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy import sparse
@@ -60,6 +60,42 @@ class Table:
     def shape(self) -> tuple[int, int]:
         n, p = self.values.shape
         return n, p
+
+    offers: ClassVar[Literal["sides"]] = "sides"
+
+    @property
+    def trace(self) -> float:
+        """The total inertia."""
+        return float(self.factors**2 @ self.variances)
+
+    @property
+    def size(self) -> float:
+        """The total inertia of what is computed with."""
+        return self.trace
+
+    def threshold_beside(self, largest: float) -> float:
+        """Return the size of an eigenvalue that rounding alone can make beside the largest one.
+
+        Centring a dense table leaves the rounding of its entries.
+        """
+        return max(max(self.shape) * EPSILON * largest, noise_of(self))
+
+    @cached_property
+    def roots(self) -> Array:
+        """The square roots of the weights, as a column."""
+        return np.sqrt(self.weights)[:, None]
+
+    def image(self, vectors: Array) -> Array:
+        """Return W^½ Z V."""
+        return self.roots * self.product(vectors)[0]
+
+    def adjoint_image(self, vectors: Array) -> Array:
+        """Return Zᵀ W^½ U."""
+        return self.adjoint(self.roots * vectors)
+
+    def whole(self) -> Array | None:
+        """Return W^½ Z, None where it is never written out."""
+        return None
 
     def scaled(self, factors: Array) -> Self:
         """Return the table with other factors."""
@@ -273,14 +309,14 @@ class DenseTable(Table):
 
     def gram(self) -> Array:
         n, p = self.shape
-        total, roots = np.zeros((n, n)), np.sqrt(self.weights)[:, None]
+        total = np.zeros((n, n))
         for columns in chunks(p, max(1, CHUNK // n)):
             piece = self._columns(columns) / self.units[columns]
             piece -= self.centre[columns]
             if self.drift is not None:
                 piece -= self.drift[columns]
             piece *= self.factors[columns]
-            piece *= roots
+            piece *= self.roots
             total += piece @ piece.T
             if self.tell is not None:
                 self.tell(columns.stop, p)
@@ -295,14 +331,21 @@ class DenseTable(Table):
 
     def whole(self) -> Array:
         """Return W^½ Z, which is as large as the table."""
-        Z = self.centred(slice(None)) * self.factors
-        weighted: Array = np.sqrt(self.weights)[:, None] * Z
+        weighted: Array = self.roots * (self.centred(slice(None)) * self.factors)
         return weighted
 
 
 @dataclass(frozen=True, eq=False)
 class SparseTable(Table):
     """Rows of a sparse matrix, whose centring is carried along and never written out."""
+
+    @property
+    def size(self) -> float:
+        return float(self.factors**2 @ (self.variances + self.centre**2))
+
+    def threshold_beside(self, largest: float) -> float:  # noqa: ARG002  (as for dense tables)
+        """Return what is lost where the mean, never subtracted, is larger than the deviations."""
+        return max(self.shape) * EPSILON * self.size
 
     def sizes_and_mean(self) -> tuple[Array, Array, Array]:
         largest, most = np.zeros((2, self.shape[1]))

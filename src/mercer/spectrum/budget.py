@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from math import isqrt
+from typing import cast
 
 from mercer.check import Points
 from mercer.engines.engine import machine_bytes as machine_bytes
 from mercer.errors import Advice
 from mercer.errors import NotEnoughMemory as NotEnoughMemory
-from mercer.gram import Centred, Gram
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import EXACT, MOST_DENSE, dense_bytes
 from mercer.spectrum.exact import exact_bytes, held_columns, needed_bytes, threads_of
 from mercer.spectrum.krylov import krylov_bytes
 from mercer.spectrum.proofs import complete_bytes
-from mercer.spectrum.values import Operator
+from mercer.spectrum.values import KernelOperator, Operator
 
 
 def refuse_beyond_budget(
@@ -35,8 +35,8 @@ def refuse_beyond_budget(
         needed = dense_bytes(n)
         if method == "exact":
             needed = krylov_bytes(n, count)
-            if isinstance(operator, Gram | Centred):
-                needed = exact_bytes(operator, count)
+            if operator.offers == "landmarks":
+                needed = exact_bytes(cast("KernelOperator", operator), count)
             needed += complete_bytes(n) if is_complete else 0
     allowed = budget if budget is not None else machine_bytes()
     if needed > allowed:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from mercer.check import Points, number, whole
 from mercer.errors import InvalidParameter, NotConverged
-from mercer.gram import Centred, Gram
 from mercer.lowrank import Factored
+from mercer.operators import TwoSided
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum.approximate import approximate, of_factor
 from mercer.spectrum.budget import refuse_beyond_budget
 from mercer.spectrum.dense import MOST_DENSE, dense
 from mercer.spectrum.exact import exact
 from mercer.spectrum.krylov import krylov
-from mercer.spectrum.values import Operator, Spectrum, of_all
+from mercer.spectrum.two_sides import two_sides
+from mercer.spectrum.values import KernelOperator, Operator, Spectrum, of_all
 from mercer.spelling import spelled
 
 DENSE = 1_000
@@ -35,7 +37,7 @@ PROOFS = ("usual", "complete")
 
 @spelled
 def leading(
-    operator: Operator | Factored,
+    operator: Operator | Factored | TwoSided,
     count: int,
     *,
     tol: float = 1e-9,
@@ -54,7 +56,8 @@ def leading(
     on ``landmarks``, whose intervals say what it may have missed) or ``"auto"``, which chooses
     between the first two by size, and decomposes the matrix also where the iteration does not
     converge, if it is not too large. Of an operator that is an approximation itself (`nystrom`,
-    `random_fourier`) the small side is decomposed. The seed is in ``how.random_state``.
+    `random_fourier`) and of a table the smaller side is decomposed; both sides of a table that are
+    large, and ``"exact"``, take Lanczos steps with it. The seed is in ``how.random_state``.
 
     What the iteration proves besides costs less than a tenth of it, and may leave open whether the
     last axes are the leading ones. ``proof="complete"`` settles that without any probability, by
@@ -69,15 +72,19 @@ def leading(
     >>> bool(np.all(spectrum.errors < 1e-12))
     True
     """
-    n = operator.shape[0]
+    n = min(operator.shape)
     count = min(whole(count, "count", least=1), n)
     tol = number(tol, "tol", above=0.0)
     seed = seed_of(random_state)
     if proof not in PROOFS:
         raise InvalidParameter(f"proof must be one of {', '.join(PROOFS)}, found {proof!r}")
     is_complete = proof == "complete"
-    if isinstance(operator, Factored):
+    if operator.offers == "factor":
         return of_factor(operator, count)
+    if method == "nystrom" and operator.offers != "landmarks":
+        raise InvalidParameter("landmarks are points of a kernel; use method='exact'")
+    if operator.offers == "sides":
+        return two_sides(operator, count, method="dense" if is_complete else method)
     if operator.active is not operator:
         found = leading(
             operator.active,
@@ -94,13 +101,12 @@ def leading(
     if chosen == "dense":
         return dense(operator, count, is_complete=is_complete)
     try:
-        if not isinstance(operator, Gram | Centred):
-            if chosen == "nystrom":
-                raise InvalidParameter("landmarks are points of a kernel; use method='exact'")
+        if operator.offers == "products":
             return krylov(operator, count, tol, seed, is_complete=is_complete)
+        tiles = cast("KernelOperator", operator)
         if chosen == "nystrom":
-            return approximate(operator, count, landmarks=landmarks, random_state=seed)
-        return exact(operator, count, tol, seed, is_complete=is_complete)
+            return approximate(tiles, count, landmarks=landmarks, random_state=seed)
+        return exact(tiles, count, tol, seed, is_complete=is_complete)
     except NotConverged as stopped:
         if method != "auto" or n > LAST_RESORT:
             raise

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from sklearn.base import clone
 
 from mercer.check import Array, chunks
@@ -16,14 +15,8 @@ from mercer.errors import Advice, InvalidInput, ReadingWarning
 from mercer.estimator import PRECOMPUTED, require_fit
 from mercer.pca import PCA, KernelPCA
 from mercer.spectrum import STORED
+from mercer.spectrum.nearby import of_rows
 from mercer.stability.downdates import downdated
-
-DENSE = 200
-"""Covariances of up to so many coordinates are decomposed whole, larger ones by Lanczos steps."""
-
-FEW = 5
-"""Axes of which more than one in so many is asked for are computed with all others."""
-
 
 TOGETHER = 2**20
 """Coordinates on the axes without one of some individuals that are held at a time, 8 MB of them."""
@@ -214,33 +207,9 @@ def _largest(points: Array, weights: Array, count: int) -> tuple[Array, Array]:
     Axes without inertia have no direction: they are 0.
     """
     A = np.sqrt(weights)[:, None] * points
-    values, axes = _of_rows(A, count)
+    values, axes = of_rows(A, count)
     is_there = values > NOTHING * float(np.einsum("ij,ij->", A, A))
     return np.where(is_there, values, 0.0), np.where(is_there, axes, 0.0)
-
-
-def _of_rows(A: Array, count: int) -> tuple[Array, Array]:
-    """Return the largest eigenvalues of AᵀA and their vectors."""
-    n, r = A.shape
-    if min(n, r) <= max(DENSE, FEW * count):
-        if n < r:
-            values, left = _whole(A @ A.T, count)
-            sizes = np.sqrt(np.where(values > 0.0, values, np.inf))
-            return values, A.T @ left / sizes
-        return _whole(A.T @ A, count)
-    operator = LinearOperator((r, r), matvec=lambda v: A.T @ (A @ v), dtype=np.float64)
-    try:
-        # The axes of the model come first among the coordinates, and are near to the answer.
-        start = np.where(np.arange(r) < count, 1.0, 1.0 / r)
-        values, axes = eigsh(operator, count, which="LA", v0=start)
-    except ArpackNoConvergence:
-        return _whole(A.T @ A, count)
-    return np.maximum(values[::-1], 0.0), axes[:, ::-1]
-
-
-def _whole(matrix: Array, count: int) -> tuple[Array, Array]:
-    values, vectors = np.linalg.eigh(matrix)
-    return np.maximum(values[::-1][:count], 0.0), vectors[:, ::-1][:, :count]
 
 
 class Refits(Source):
