@@ -52,9 +52,9 @@ def peer(n: int) -> dict[str, Any]:
 
 def plain(n: int) -> dict[str, Any]:
     """The same in plain loops, as where numba is not installed."""
-    from mercer.regression import spline_sweeps
+    from mercer.regression import spline_filter
 
-    spline_sweeps.is_compiled = lambda: False  # type: ignore[assignment]
+    spline_filter.is_compiled = lambda: False  # type: ignore[assignment]
     return mercer(n)
 
 

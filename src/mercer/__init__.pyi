@@ -53,13 +53,13 @@ from mercer.ordination.variables import fit_variables as fit_variables
 from mercer.page import report as report
 from mercer.pca import PCA as PCA
 from mercer.pca import KernelPCA as KernelPCA
-from mercer.pca.along import axis_points as axis_points
-from mercer.pca.rebuilt import rebuilt as rebuilt
+from mercer.pca.axis_points import axis_points as axis_points
+from mercer.pca.reconstruction import rebuilt as rebuilt
 from mercer.pca.slopes import axis_slopes as axis_slopes
+from mercer.pca.slopes import column_contributions as column_contributions
 from mercer.planning import plan as plan
 from mercer.preimages import preimage as preimage
 from mercer.reading.describe import describe_axes as describe_axes
-from mercer.reading.slopes import column_contributions as column_contributions
 from mercer.regression import KernelRegression as KernelRegression
 from mercer.regression import SmoothingSpline as SmoothingSpline
 from mercer.rkhs.distances import distance as distance

@@ -12,12 +12,12 @@ from mercer.ordination.dispersion import Dispersion as Dispersion
 from mercer.ordination.maps import Procrustes as Procrustes
 from mercer.ordination.permanova import Permanova as Permanova
 from mercer.ordination.variables import FittedVariables as FittedVariables
-from mercer.pca.along import AxisPoints as AxisPoints
-from mercer.pca.rebuilt import Rebuilt as Rebuilt
+from mercer.pca.axis_points import AxisPoints as AxisPoints
+from mercer.pca.reconstruction import Rebuilt as Rebuilt
+from mercer.pca.slopes import AxisSlopes as AxisSlopes
 from mercer.planning import Plan as Plan
 from mercer.preimages import PreImages as PreImages
 from mercer.reading.links import AxesDescription as AxesDescription
-from mercer.reading.slopes import AxisSlopes as AxisSlopes
 from mercer.rkhs.distances import Discrepancy as Discrepancy
 from mercer.rkhs.expansion import MercerDecomposition as MercerDecomposition
 from mercer.rkhs.functions import PrincipalFunctions as PrincipalFunctions

@@ -10,9 +10,9 @@ from scipy import stats
 
 import mercer as mc
 from mercer.check import Array
-from mercer.importance.study import TOGETHER, _landmarks
-from mercer.importance.systems import Landmarks, Whole
-from mercer.importance.tables import Group, shares_squares
+from mercer.importance.moved_axes import Landmarks, Whole
+from mercer.importance.permutation import TOGETHER, _landmarks
+from mercer.importance.permuted import Group, shares_squares
 from mercer.spectrum.nearby import refined
 
 

@@ -25,10 +25,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import mercer as mc
 from mercer.check import Array
 from mercer.errors import InvalidInput
-from mercer.regression import penalty_path, spline_sweeps
-from mercer.regression.information import carried, joint_determinant, left_out, observed
+from mercer.regression import penalty_path, spline_filter
 from mercer.regression.penalty_choice import chosen
 from mercer.regression.spline_curve import Curve, Places, curve, pooled
+from mercer.regression.spline_filter import carried, joint_determinant, left_out, observed
 from tests.references import FOLDER
 
 REFERENCE = FOLDER
@@ -52,7 +52,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Sweeps by loops that numba compiles, and by the same loops as they are written."""
     if request.param == "compiled" and find_spec("numba") is None:
         pytest.skip("numba is not installed")
-    monkeypatch.setattr(spline_sweeps, "is_compiled", lambda: request.param == "compiled")
+    monkeypatch.setattr(spline_filter, "is_compiled", lambda: request.param == "compiled")
     return str(request.param)
 
 
@@ -280,7 +280,7 @@ def test_the_loop_gives_what_the_compiled_loop_gives(
     compiled = [Curve(places, penalty) for penalty in penalties]
     expected = [(of.leverages, of.remainders, of.residuals, of.restricted) for of in compiled]
     sides = [(*of.left, *of.right) for of in compiled]
-    monkeypatch.setattr(spline_sweeps, "is_compiled", lambda: False)
+    monkeypatch.setattr(spline_filter, "is_compiled", lambda: False)
     plain = [Curve(places, penalty) for penalty in penalties]
     for of, known, (leverages, remainders, residuals, restricted) in zip(
         plain, sides, expected, strict=True
@@ -308,7 +308,7 @@ def test_places_that_crowd_about_the_first_keep_their_digits(
     places, penalties = pooled(x, y, weights), (1e-99, 1e-80, 1e-30, 1.0, np.inf)
     compiled = [Curve(places, penalty) for penalty in penalties]
     expected = [(of.leverages, of.residuals / size) for of in compiled]
-    monkeypatch.setattr(spline_sweeps, "is_compiled", lambda: False)
+    monkeypatch.setattr(spline_filter, "is_compiled", lambda: False)
     plain = [Curve(places, penalty) for penalty in penalties]
     for of, (leverages, residuals) in zip(plain, expected, strict=True):
         np.testing.assert_allclose(of.leverages, leverages, rtol=1e-9)
@@ -347,7 +347,7 @@ def test_both_ways_choose_the_same_penalty(
 ) -> None:
     x, _, y = noisy(n, 5)
     spline = mc.SmoothingSpline(criterion=criterion).fit(x, y)
-    monkeypatch.setattr(spline_sweeps, "is_compiled", lambda: False)
+    monkeypatch.setattr(spline_filter, "is_compiled", lambda: False)
     plain = mc.SmoothingSpline(criterion=criterion).fit(x, y)
     assert plain.penalty_ == pytest.approx(spline.penalty_, rel=1e-6)
     assert plain.criterion_ == pytest.approx(spline.criterion_, rel=1e-9)

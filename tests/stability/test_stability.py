@@ -24,10 +24,9 @@ from mercer.pictures.scene import Lines
 from mercer.pictures.scene import Points as Marks
 from mercer.pictures.spectra import CROSS
 from mercer.reading.procrustes import matched, rotation
-from mercer.stability import paths, replicates
-from mercer.stability.downdates import downdated
-from mercer.stability.replicates import Refits, Source, source_of
-from mercer.stability.resampling import ties
+from mercer.stability import paths, reweighted
+from mercer.stability.bootstrapping import ties
+from mercer.stability.reweighted import Refits, Source, downdated, source_of
 
 
 def sample(n: int, inertias: tuple[float, ...], p: int = 6, seed: int = 0) -> Array:
@@ -90,7 +89,7 @@ def test_large_models_are_refitted_and_agree(monkeypatch: pytest.MonkeyPatch) ->
     X = sample(40, (6.0, 3.0))
     model = mc.KernelPCA(3, kernel=mc.Gaussian(2.0)).fit(X)
     small = mc.bootstrap(model, replicates=20, random_state=0)
-    monkeypatch.setattr(replicates, "STORED", 10)
+    monkeypatch.setattr(reweighted, "STORED", 10)
     assert isinstance(source_of(model, None, 2), Refits)
     large = mc.bootstrap(model, replicates=20, random_state=0)
     for name in ("covariances", "intervals", "cos2", "spaces", "means"):
@@ -105,7 +104,7 @@ def test_a_precomputed_matrix_is_resampled_as_its_kernel_is(
     k = mc.Gaussian(2.0)
     expected = mc.bootstrap(mc.KernelPCA(2, kernel=k), X, 20, random_state=0)
     for stored in (3_000, 10):
-        monkeypatch.setattr(replicates, "STORED", stored)
+        monkeypatch.setattr(reweighted, "STORED", stored)
         found = mc.bootstrap(mc.KernelPCA(2, kernel="precomputed"), k(X), 20, random_state=0)
         np.testing.assert_allclose(found.covariances, expected.covariances, atol=1e-8)
 
@@ -116,7 +115,7 @@ def test_lanczos_steps_find_what_a_whole_decomposition_finds(
     source = source_of(mc.KernelPCA(2, kernel=mc.Laplacian(2.0)), sample(60, (6.0, 3.0)), 2)
     weights = np.random.default_rng(0).multinomial(60, np.full(60, 1 / 60)) / 60
     whole = source.at(weights)
-    monkeypatch.setattr(replicates, "DENSE", 1)
+    monkeypatch.setattr(reweighted, "DENSE", 1)
     steps = source.at(weights)
     np.testing.assert_allclose(steps.inertias, whole.inertias, rtol=1e-10)
     np.testing.assert_allclose(np.abs(steps.cosines), np.abs(whole.cosines), atol=1e-7)

@@ -1,8 +1,9 @@
-"""How a map is improved: where it starts, and the descent of its loss by L-BFGS."""
+"""How a map is improved, by the descent of its loss, and how new individuals are placed on it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.optimize import minimize
 from scipy.sparse.csgraph import csgraph_from_dense, shortest_path
 from scipy.spatial.distance import pdist, squareform
 
-from mercer.check import Array
+from mercer.check import Array, chunks
 from mercer.errors import NotConverged
 from mercer.mds.distances import Distances, refuse_groups
 from mercer.mds.losses import Loss
@@ -172,3 +173,161 @@ def descended(
     has_converged = result.status == 0 or (result.status == 2 and slope <= ROUNDING_STOP * tol)
     x = result.x.reshape(start.shape)
     return End(x, float(result.fun), bool(has_converged), int(result.nit))
+
+
+TOGETHER = 2**21
+"""Numbers that the differences of some new individuals from all fitted ones may have."""
+
+STEPS = 200
+"""Newton steps allowed; ten suffice from a good start."""
+
+STILL = 1e-10
+"""A step below this share of the size of the map ends the descent."""
+
+NEAREST = 3
+"""Starts beside so many of the most similar fitted individuals, and one by Gower's formula."""
+
+DAMPING = (1e-3, 1e-14, 1e14)
+"""The first damping, as a share of the mean curvature, and its limits."""
+
+TINY = 1e-12
+"""Squared distances, as a share of the size of the map, below which they are taken for this."""
+
+
+class Bend(NamedTuple):
+    """A sum of functions of squared distances, and their first and second derivatives."""
+
+    value: Array
+    first: Array
+    second: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """The loss of new individuals: targets, weights, and whether squares are compared.
+
+    ``targets`` and ``weights`` have a row for each individual; a weight of 0 stands for a
+    dissimilarity that is missing.
+    """
+
+    targets: Array
+    weights: Array
+    is_squared: bool
+
+    def bend(self, q: Array) -> Bend:
+        """Return the loss of each individual at squared distances, and what it is made of.
+
+        >>> one = Placement(np.array([[2.0]]), np.ones((1, 1)), False).bend(np.array([[9.0]]))
+        >>> float(one.value[0]), float(one.first[0, 0].round(3)), float(one.second[0, 0].round(3))
+        (1.0, 0.333, 0.037)
+        """
+        w, t = self.weights, self.targets
+        if self.is_squared:
+            gaps = q - t * t
+            return Bend(np.sum(w * gaps * gaps, axis=1), 2.0 * w * gaps, 2.0 * w)
+        d = np.sqrt(q)
+        return Bend(np.sum(w * (d - t) ** 2, axis=1), w * (1.0 - t / d), 0.5 * w * t / (q * d))
+
+    def at(self, rows: slice | Array) -> Placement:
+        return Placement(self.targets[rows], self.weights[rows], self.is_squared)
+
+
+def placed(fixed: Array, placement: Placement) -> Array:
+    """Return the places of new individuals, the best of several starts for each.
+
+    >>> corners = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]])
+    >>> new = Placement(np.array([[2.5, 2.5, 2.5]]), np.ones((1, 3)), False)
+    >>> placed(corners, new).round(6)
+    array([[2. , 1.5]])
+    """
+    m, (n, d) = len(placement.targets), fixed.shape
+    result = np.empty((m, d))
+    size = float(np.sqrt(np.mean(np.sum((fixed - fixed.mean(axis=0)) ** 2, axis=1)))) or 1.0
+    for rows in chunks(m, max(1, TOGETHER // (n * d))):
+        part = placement.at(rows)
+        best = np.full(len(part.targets), np.inf)
+        for start in _starts(fixed, part, size):
+            found, values = _descended(fixed, part, start, size)
+            is_better = values < best * (1.0 - STILL)
+            result[rows][is_better] = found[is_better]
+            best = np.where(is_better, values, best)
+    return result
+
+
+def _starts(fixed: Array, part: Placement, size: float) -> Iterator[Array]:
+    """Yield Gower's places, and ones beside the most similar fitted individuals.
+
+    Beside, not upon them, where the loss has a corner: as far from it as the target says, towards
+    Gower's place.
+    """
+    gower = _gower(fixed, part)
+    yield gower
+    t = np.where(part.weights > 0, part.targets, np.inf)
+    nearest = np.argsort(t, axis=1, kind="stable")[:, :NEAREST]
+    for k in range(nearest.shape[1]):
+        at = fixed[nearest[:, k]]
+        reach = np.take_along_axis(t, nearest[:, k : k + 1], axis=1)
+        known = np.isfinite(reach[:, 0])
+        way = gower - at
+        length = np.linalg.norm(way, axis=1, keepdims=True)
+        along = np.zeros_like(way)
+        along[:, 0] = 1.0
+        way = np.where(length > TINY * size, way / np.where(length > 0, length, 1.0), along)
+        yield np.where(known[:, None], at + np.where(np.isfinite(reach), reach, 0.0) * way, gower)
+
+
+def _gower(fixed: Array, part: Placement) -> Array:
+    r"""Return the least squares solution of the equations that are linear in z.
+
+    .. math:: -2 (x_i - \bar x)^\top z = \delta_i^2 - \|x_i\|^2 - \text{their mean}
+    """
+    known = (part.weights > 0).astype(np.float64)
+    count = known.sum(axis=1, keepdims=True)
+    means = known @ fixed / count
+    right = np.where(known > 0, part.targets, 0.0) ** 2 - known * np.sum(fixed**2, axis=1)
+    right = known * (right - right.sum(axis=1, keepdims=True) / count)
+    products = np.einsum("mi,ij,ik->mjk", known, fixed, fixed, optimize=True)
+    normal = products - count[:, :, None] * means[:, :, None] * means[:, None, :]
+    sums = right @ fixed  # the rows of `right` sum to 0, so that x need not be centred
+    solved: Array = -0.5 * np.einsum("mjk,mk->mj", np.linalg.pinv(normal, hermitian=True), sums)
+    # Directions in which the known individuals do not differ are left at their mean.
+    shown = np.einsum("mij,mjk->mik", np.linalg.pinv(normal, hermitian=True), normal)
+    return np.asarray(solved + means - np.einsum("mij,mj->mi", shown, means))
+
+
+def _descended(fixed: Array, part: Placement, z: Array, size: float) -> tuple[Array, Array]:
+    """Return where damped Newton steps lead from given places, and the loss there."""
+    d = fixed.shape[1]
+    z, (first, low, high) = z.copy(), DAMPING
+    damping = np.full(len(z), first)
+    values = part.bend(_squares(fixed, z, size)[1]).value
+    moving = np.arange(len(z))
+    for _ in range(STEPS):
+        here = part.at(moving)
+        away, q = _squares(fixed, z[moving], size)
+        bend = here.bend(q)
+        gradient = 2.0 * np.einsum("mi,mij->mj", bend.first, away)
+        hessian = 4.0 * np.einsum("mi,mij,mik->mjk", bend.second, away, away, optimize=True)
+        hessian += 2.0 * np.sum(bend.first, axis=1)[:, None, None] * np.eye(d)
+        eigenvalues, axes = np.linalg.eigh(hessian)
+        curvature = np.abs(eigenvalues)  # a saddle is left the way down
+        shift = damping[moving][:, None] * np.max(curvature, axis=1, keepdims=True)
+        turned = np.einsum("mij,mi->mj", axes, gradient)
+        step = -np.einsum("mij,mj->mi", axes, turned / np.maximum(curvature + shift, TINY))
+        tried = z[moving] + step
+        lower = here.bend(_squares(fixed, tried, size)[1]).value
+        is_down = lower <= values[moving]
+        z[moving] = np.where(is_down[:, None], tried, z[moving])
+        values[moving] = np.where(is_down, lower, values[moving])
+        damping[moving] = np.clip(damping[moving] * np.where(is_down, 0.1, 10.0), low, high)
+        is_still = np.linalg.norm(step, axis=1) <= STILL * size
+        moving = moving[~(is_still | (damping[moving] >= high))]
+        if not len(moving):
+            break
+    return z, values
+
+
+def _squares(fixed: Array, z: Array, size: float) -> tuple[Array, Array]:
+    """Return the differences of places from the fixed map, and their squared lengths, above 0."""
+    away = z[:, None, :] - fixed
+    return away, np.maximum(np.einsum("mij,mij->mi", away, away), (TINY * size) ** 2)

@@ -20,7 +20,7 @@ from mercer.display import Shown, forget, warn
 from mercer.errors import Advice, Advised, InvalidInput
 from mercer.estimator import Model, in_dtype_of, one_of
 from mercer.kernels.dissimilarities import between, within
-from mercer.mds.descent import End, Pairs, descended, start_maps
+from mercer.mds.descent import End, Pairs, Placement, descended, placed, start_maps
 from mercer.mds.distances import (
     METRICS,
     distances_of,
@@ -32,7 +32,6 @@ from mercer.mds.distances import (
     unit_of,
 )
 from mercer.mds.losses import LOSSES, TIES, loss_of
-from mercer.mds.placing import Placement, placed
 from mercer.progress import Progress, followed
 from mercer.reading.remarks import remark_axes
 from mercer.reading.values import Individuals

@@ -10,8 +10,8 @@ from mercer.errors import NotDifferentiable
 from mercer.importance import Importance
 from mercer.page.sections import Picture, Section
 from mercer.page.text import PAGE
-from mercer.pca.along import PLACES, AxisPoints
-from mercer.pca.rebuilt import Rebuilt
+from mercer.pca.axis_points import PLACES, AxisPoints
+from mercer.pca.reconstruction import Rebuilt
 from mercer.pca.slopes import axis_slopes
 from mercer.pictures.importance import axis_points, importance, rebuilt, slopes
 from mercer.pictures.spectra import parameter_path, spoken

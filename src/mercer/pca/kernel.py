@@ -31,10 +31,15 @@ from mercer.kernels.base import Kernel, Kind, parameters
 from mercer.kernels.corrections import CORRECTIONS, correct_similarities
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.vectors import Linear
-from mercer.pca.inverse import Invertible
-from mercer.pca.placed import place_of, placed
+from mercer.pca.feature_space import (
+    Invertible,
+    place_of,
+    placed,
+    refuse_contradiction,
+    refuse_negative,
+    refuse_negative_diagonal,
+)
 from mercer.pca.slopes import combined_slopes
-from mercer.pca.validity import refuse_contradiction, refuse_negative, refuse_negative_diagonal
 from mercer.planning import MOST_SOUGHT
 from mercer.points import SparseRows, joined, take
 from mercer.preimages import Sections

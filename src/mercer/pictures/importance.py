@@ -10,8 +10,9 @@ import numpy as np
 from mercer.check import Array, whole
 from mercer.errors import InvalidInput
 from mercer.importance import Importance
-from mercer.pca.along import PLACES, AxisPoints
-from mercer.pca.rebuilt import Rebuilt
+from mercer.pca.axis_points import PLACES, AxisPoints
+from mercer.pca.reconstruction import Rebuilt
+from mercer.pca.slopes import AxisSlopes
 from mercer.pictures.circle import percents
 from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, PALE, PALETTE, RED
 from mercer.pictures.models import as_shares, chosen
@@ -31,7 +32,6 @@ from mercer.pictures.scene import (
     spanned,
 )
 from mercer.reading.links import percent, short
-from mercer.reading.slopes import AxisSlopes
 
 VARIABLES, STANDS = 4, 16
 """Variables whose arrows are drawn, and individuals at which they are."""

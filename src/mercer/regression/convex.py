@@ -12,9 +12,8 @@ from scipy.special import expit
 
 from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.regression.loss_functions import Loss
+from mercer.regression.loss_functions import Loss, infeasibility, rounding
 from mercer.regression.observations import Data
-from mercer.regression.rounding import infeasibility, rounding
 from mercer.solve import Saddle, SaddleSolution
 from mercer.solve.steps import Reflections
 

@@ -10,15 +10,16 @@ from scipy.interpolate import CubicSpline, PPoly
 
 from mercer.check import Array
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.regression.information import (
+from mercer.regression.spline_filter import (
     Known,
+    Swept,
     carried,
     joint_determinant,
     joint_mean,
     observed,
     six,
+    swept,
 )
-from mercer.regression.spline_sweeps import Swept, swept
 
 WIDEST = 1e100
 """A penalty is in units of the cubed range, which must be a double."""

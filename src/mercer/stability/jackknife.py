@@ -16,8 +16,8 @@ from mercer.reading.links import clean, short
 from mercer.reading.procrustes import matched
 from mercer.settings import first_axes
 from mercer.spelling import spelled
-from mercer.stability.replicates import source_of
-from mercer.stability.resampling import Sums
+from mercer.stability.bootstrapping import Sums
+from mercer.stability.reweighted import source_of
 
 
 @dataclass(frozen=True, eq=False, repr=False)

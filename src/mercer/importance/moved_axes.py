@@ -10,8 +10,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
 from mercer.check import Array
 from mercer.errors import InvalidInput, NotPositiveDefinite
-from mercer.importance.columns import shuffled, split
-from mercer.importance.tables import Group, shares_squares, width
+from mercer.importance.permuted import Group, shares_squares, shuffled, split, width
 from mercer.kernels.base import Kernel
 from mercer.spectrum.nearby import ACCURATE, TOLERANCE, Axes, doubt_of, largest, refined
 

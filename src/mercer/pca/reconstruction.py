@@ -11,7 +11,7 @@ import numpy as np
 from mercer.check import Array, whole
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
-from mercer.pca.along import axes_of, led_back
+from mercer.pca.axis_points import axes_of, led_back
 from mercer.points import take
 from mercer.progress import Progress
 from mercer.reading.links import clean, listing, percent

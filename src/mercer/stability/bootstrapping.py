@@ -21,7 +21,7 @@ from mercer.reading.procrustes import matched, rotation
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, first_axes
 from mercer.spelling import spelled
-from mercer.stability.replicates import Replicate, Source, source_of
+from mercer.stability.reweighted import Replicate, Source, source_of
 
 FEWEST = 20
 """Replicates below this number say nothing of the ends of an interval."""
