@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import mercer as mc
 from mercer.check import Array
-from mercer.null_space import null_columns
+from mercer.targets import null_columns
 from tests.strategies import distinct_points, kernels, smooth_kernels
 
 SEEDS = st.integers(0, 10**6)

@@ -41,7 +41,7 @@ def __getattr__(name: str) -> object:
 def _in_a_namespace(name: str) -> object:
     """Return what has this name in a namespace, and say where it stands."""
     from mercer.display import warn  # only now: the import must cost nothing
-    from mercer.spelling import no_attribute
+    from mercer.settings import no_attribute
 
     for place in () if name.startswith("_") else NAMESPACES:
         namespace = import_module(f"mercer.{place}")

@@ -22,11 +22,10 @@ from mercer.estimator import (
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
-from mercer.null_space import Origin
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState
-from mercer.targets import kept
+from mercer.targets import Origin, kept
 
 STORED = 5_000
 """Individuals whose two matrices are decomposed, which takes a minute for the most."""

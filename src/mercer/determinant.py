@@ -17,6 +17,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.bounds import gamma
 from mercer.settings import RandomState, seed_of
+from mercer.kernels.statements import gamma
 from mercer.solve.steps import DIRECT, Map, cholesky_factor, dots
 
 UNIT = float(np.finfo(float).eps) / 2

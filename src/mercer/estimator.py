@@ -53,7 +53,7 @@ from mercer.points import (
     refuse_sparse_non_finite,
 )
 from mercer.progress import Progress, followed
-from mercer.spelling import advised
+from mercer.settings import advised
 from mercer.store import save
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -1,13 +1,21 @@
-"""Words that mean the same in every call: a level, a confidence, a random state."""
+"""Words that mean the same in every call, and names of parameters that are nearly right."""
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
+from functools import wraps
+from importlib import import_module
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from mercer.check import number, whole
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidParameter, UnknownParameter
 
 RandomState: TypeAlias = (
     int
@@ -141,3 +149,190 @@ def first_axes(axes: Any) -> int:
             f"axes must be a number, or the first ones in order (1, 2, ...), found {axes!r}"
         )
     return len(listed)
+
+
+EQUIVALENTS: Mapping[str, str] = {
+    "CCA": "KernelCCA(n_components, kernels=('linear', 'linear'), penalty=0)",
+    "CompoundKernel": "a sum of kernels, k + l",
+    "ConstantKernel": "Constant(value), or a number times a kernel",
+    "DotProduct": "Linear() + c, with c = sigma_0**2",
+    "ExpSineSquared": "Periodic(period, bandwidth), with period = periodicity and bandwidth = "
+    "length_scale",
+    "Exponentiation": "a power of a kernel, k ** n",
+    "GaussianProcessRegressor": "GaussianProcess(kernel, noise_variance), with noise_variance = "
+    "alpha",
+    "KMeans": "cluster(model, count)",
+    "KernelRidge": "KernelRegression(kernel, penalty), with alpha = n·penalty for n points",
+    "LinearSVC": "SVC(Linear())",
+    "MDS": "StressMDS, or ClassicalMDS for the closed form",
+    "NuSVC": "SVC(kernel, nu=nu)",
+    "Nystroem": "NystromFeatures(n_components, kernel=kernel)",
+    "PairwiseKernel": "a kernel such as Gaussian, or kernel('rbf(gamma=1)')",
+    "RBF": "Gaussian(bandwidth), with bandwidth = length_scale, or gamma = 1/(2·bandwidth²)",
+    "RBFSampler": "RandomFourierFeatures(n_frequencies, kernel=Gaussian(bandwidth)), with "
+    "n_components = 2·n_frequencies and gamma = 1/(2·bandwidth²)",
+    "SpectralClustering": "cluster(model, count, method='spectral')",
+    "WhiteKernel": "noise_variance of GaussianProcess, with noise_variance = noise_level",
+    "cosine_similarity": "Linear().normalised()",
+    "laplacian_kernel": "Laplacian(bandwidth), with gamma = 1/bandwidth",
+    "linear_kernel": "Linear()",
+    "pairwise_kernels": "a kernel called on two sets of points, k(x, y)",
+    "polynomial_kernel": "Polynomial(degree, offset, scale), with coef0 = offset and gamma = scale",
+    "rbf_kernel": "Gaussian(bandwidth), with gamma = 1/(2·bandwidth²)",
+    "sigmoid_kernel": "Sigmoid(scale, offset), with gamma = scale and coef0 = offset",
+    "smacof": "StressMDS",
+}
+"""Names of scikit-learn's that mercer has under another name, and how the parameters relate."""
+
+
+REPLACED = ("GaussianProcessRegressor", "KernelRidge", "MDS", "Nystroem", "RBFSampler")
+"""Those of them that `mercer.sklearn` has, with scikit-learn's parameters."""
+
+
+def advice(name: str, known: Iterable[str], equivalents: Mapping[str, str] | None = None) -> str:
+    """Return what a name is called here, or the known name that is nearest; empty if none is.
+
+    >>> advice("gausian", ["gaussian", "linear"])
+    'did you mean gaussian?'
+    >>> advice("gamma", ["bandwidth"], {"gamma": "1/(2·bandwidth²)"})
+    'gamma is 1/(2·bandwidth²)'
+    """
+    equivalents = equivalents or {}
+    if name in equivalents:
+        return f"{name} is {equivalents[name]}"
+    names = {candidate.lower(): candidate for candidate in (*equivalents, *known)}
+    near = get_close_matches(name.lower(), names, 1)
+    if not near:
+        return ""
+    meant = names[near[0]]
+    told = f" {meant} is {equivalents[meant]}" if meant in equivalents else ""
+    return f"did you mean {meant}?{told}"
+
+
+def keyword_advice(made: Any, named: Iterable[str]) -> str:
+    """Return advice on the first name that is no parameter of a class or a function.
+
+    >>> class Circle:
+    ...     equivalents = {"diameter": "2·radius"}
+    ...     def __init__(self, radius: float) -> None: ...
+    >>> keyword_advice(Circle, ["diameter"])
+    'diameter is 2·radius'
+    """
+    takes = signature(made).parameters
+    unknown = next((name for name in named if name not in takes), None)
+    equivalents = getattr(made, "equivalents", None)
+    return "" if unknown is None else advice(unknown, takes, equivalents)
+
+
+def no_attribute(name: str, known: Iterable[str], module: str = "mercer") -> str:
+    """Return why the module has no such attribute, and what to write in its place.
+
+    >>> no_attribute("RBF", ["Gaussian"])[:55]
+    "module 'mercer' has no attribute 'RBF'; scikit-learn's "
+    """
+    plain = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        return plain
+    hint = advice(name, known, EQUIVALENTS)
+    if name in EQUIVALENTS:
+        hint = f"scikit-learn's {hint}"
+    if name in REPLACED:
+        hint = f"{hint}; mercer.sklearn.{name} takes scikit-learn's parameters"
+    return f"{plain}; {hint}" if hint else plain
+
+
+WORDS: Mapping[str, str] = {
+    "level": "the significance level of a test; that of an interval is confidence, such as "
+    "confidence=0.95",
+    "confidence": "that of an interval; the significance of a test is level, such as level=0.05",
+    "jobs": "threads",
+    "n_jobs": "threads",
+    "seed": "random_state",
+    "n_clusters": "count",
+    "n_permutations": "permutations",
+    "n_bootstrap": "replicates",
+    "verbose": "progress, such as progress=True",
+}
+"""Words that mean the same in every function, by those that one might look for."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def spelled(function: F) -> F:
+    """Return a function that refuses unknown keywords with what they are called here.
+
+    >>> @spelled
+    ... def interval(x: float, *, confidence: float = 0.95) -> None: ...
+    >>> interval(1.0, jobs=2)
+    Traceback (most recent call last):
+    ...
+    mercer.errors.UnknownParameter: interval has no parameter 'jobs', only x, confidence; jobs is threads
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    parameters = signature(function).parameters
+    if any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
+        return function
+    takes = [name for name in parameters if name != "self"]
+
+    @wraps(function)
+    def called(*args: Any, **named: Any) -> Any:
+        unknown = next((name for name in named if name not in takes), None)
+        if unknown is not None:
+            raise _unknown(function.__name__, unknown, takes, advice(unknown, takes, WORDS))
+        return function(*args, **named)
+
+    return called  # type: ignore[return-value]
+
+
+def _unknown(where: str, name: str, takes: Iterable[str], hint: str) -> UnknownParameter:
+    return UnknownParameter(
+        f"{where} has no parameter {name!r}, only {', '.join(takes) or 'none'}"
+        f"{'; ' if hint else ''}{hint}"
+    )
+
+
+def advised(init: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor that refuses unknown keywords with what they are called here.
+
+    The class attribute ``equivalents`` maps names of other libraries to parameters of the class.
+
+    >>> class Circle:
+    ...     equivalents = {"diameter": "2·radius"}
+    ...     @advised
+    ...     def __init__(self, radius: float) -> None: ...
+    >>> Circle(diameter=2.0)
+    Traceback (most recent call last):
+    ...
+    mercer.errors.UnknownParameter: Circle has no parameter 'diameter', only radius; diameter is 2·radius
+    """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    _, *parameters = signature(init).parameters.values()
+    if any(p.kind in (Parameter.VAR_KEYWORD, Parameter.VAR_POSITIONAL) for p in parameters):
+        return init
+    takes = {p.name: p for p in parameters}
+
+    @wraps(init)
+    def constructor(self: Any, *args: Any, **named: Any) -> None:
+        unknown = next((name for name in named if name not in takes), None)
+        if unknown is not None:
+            hint = keyword_advice(type(self), [unknown])
+            raise _unknown(type(self).__name__, unknown, takes, hint)
+        init(self, *args, **named)
+
+    return constructor
+
+
+def lazy_names(
+    package: str, file: str
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return what gives a package the names of the stub beside it, each when it is first used."""
+    stub = Path(f"{file}i").read_text(encoding="utf-8")
+    found = re.findall(r"^from (\S+) import (\w+) as \w+$", stub, flags=re.MULTILINE)
+    homes = {name: module for module, name in found}
+
+    def load(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(no_attribute(name, homes, package), name=name)
+        value: object = getattr(import_module(homes[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return load, lambda: sorted({*vars(sys.modules[package]), *homes}), sorted(homes)

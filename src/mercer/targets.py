@@ -1,13 +1,27 @@
-"""What is observed of points: numbers that can be squared, and points that stay as they are."""
+r"""What is observed of points, numbers that can be squared, and functions that are not penalised.
+
+Where constants are among those functions, weights sum to zero, and a kernel that holds an inner
+product may be seen from any point c:
+
+.. math:: \langle x - c, y - c \rangle = \langle x, y \rangle - \langle x, c \rangle
+    - \langle c, y \rangle + \langle c, c \rangle
+
+differs by functions of x alone and of y alone. Seen from their mean, points however far from the
+origin keep the digits that their inner products would lose.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array, Checked, Points, refuse_non_finite
-from mercer.errors import InvalidInput
+from mercer.check import Array, Checked, Points, as_numpy, real_array, refuse_non_finite, vectors
+from mercer.errors import InvalidInput, InvalidParameter
+from mercer.kernels.base import Kernel
+from mercer.points import as_table
 
 EXTREME = 1e140
 """Numbers above this, or all below its inverse, have sums of squares that are no doubles."""
@@ -145,3 +159,122 @@ def kept(points: Points) -> Points:
     if isinstance(points, Checked):
         return points.copied()
     return points.copy() if type(points) is np.ndarray else points
+
+
+Functions: TypeAlias = str | Callable[[Any], Any] | Sequence[Callable[[Any], Any]] | None
+
+
+def null_columns(null_space: Functions, points: Points, name: str = "null_space") -> Array:
+    """Return the values of the functions at points, one column each; ``name`` is for messages.
+
+    >>> null_columns("linear", np.array([[5.0], [7.0]]))
+    array([[1., 5.], [1., 7.]])
+    >>> null_columns([lambda x: x[:, 0] ** 2], np.array([[5.0], [7.0]]))
+    array([[25.], [49.]])
+    """
+    n = len(points)
+    if null_space is None:
+        return np.zeros((n, 0))
+    if isinstance(null_space, str):
+        if null_space == "constant":
+            return np.ones((n, 1))
+        if null_space == "linear":
+            return np.hstack([np.ones((n, 1)), as_numpy(vectors(points, "X"))])
+    elif callable(null_space):
+        return _values(null_space, points)
+    elif isinstance(null_space, list | tuple) and all(callable(f) for f in null_space):
+        return np.hstack([np.zeros((n, 0)), *(_values(f, points) for f in null_space)])
+    raise InvalidParameter(
+        f"{name} must be None, 'constant', 'linear' or functions of the points, found "
+        f"{null_space!r}"
+    )
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The point from which a model sees points, and the weights of its functions from there.
+
+    ``point`` is subtracted before the kernel is computed, ``line`` before linear functions are
+    where the kernel allows no other origin; None is the origin that points came with.
+
+    >>> from mercer import Gaussian, Linear
+    >>> x = np.array([[1e9], [1e9 + 1.0]])
+    >>> seen = Origin.of(2.0 * Linear() + Gaussian(1.0), x, "constant")
+    >>> seen.points(x)
+    array([[-0.5], [ 0.5]])
+    >>> seen.columns("constant", seen.points(x)).ravel()
+    array([1., 1.])
+    """
+
+    point: Array | None = None
+    line: Array | None = None
+
+    @staticmethod
+    def of(kernel: Kernel | None, points: Points, functions: Functions) -> Origin:
+        """Return the mean of points where a kernel and functions that are not penalised allow it.
+
+        The kernel is None where a matrix is given in its place.
+        """
+        is_known = isinstance(functions, str) and functions in ("constant", "linear")
+        is_table = getattr(points, "ndim", 0) == 2 and getattr(points, "dtype", None) is not None
+        if kernel is None or not is_known or not is_table or len(points) == 0:
+            return Origin()
+        weight = kernel.inner_weight
+        if functions == "constant" and not weight:
+            return Origin()
+        mean = np.asarray(points, dtype=np.float64).mean(axis=0)
+        if not np.all(np.isfinite(mean)):
+            return Origin()
+        return Origin(line=mean) if weight is None else Origin(mean)
+
+    def points(self, points: Points) -> Points:
+        """Return points as the kernel sees them."""
+        if self.point is None:
+            return points
+        seen: Array = as_table(points) - self.point
+        return seen
+
+    def back(self, seen: Points) -> Points:
+        """Return points as they came."""
+        if self.point is None:
+            return seen
+        came: Array = np.asarray(seen) + self.point
+        return came
+
+    def columns(self, functions: Functions, seen: Points, name: str = "null_space") -> Array:
+        """Return the values of functions at points that are seen from here, one column each."""
+        if self.line is not None:
+            seen = as_table(seen) - self.line
+        return null_columns(functions, seen, name)
+
+    def null_weights(self, eta: Array, kernel: Kernel, alpha: Array, seen: Points) -> Array:
+        """Return the weights of functions for points as they came, from those seen from here.
+
+        ``alpha`` are the weights of a kernel's sections at points that are seen from here.
+
+        >>> from mercer import Linear
+        >>> x = np.array([[3.0], [5.0]])
+        >>> seen = Origin.of(Linear(), x, "constant")
+        >>> alpha = np.array([[1.0], [-1.0]])
+        >>> seen.null_weights(np.array([[7.0]]), Linear(), alpha, seen.points(x))
+        array([[15.]])
+        """
+        centre = self.point if self.line is None else self.line
+        if centre is None:
+            return eta
+        moved = eta.copy()
+        moved[0] -= centre @ eta[1:] if len(eta) > 1 else 0.0
+        if self.point is not None:
+            moved[0] -= (kernel.inner_weight or 0.0) * (centre @ (np.asarray(seen).T @ alpha))
+        return moved
+
+
+def _values(function: Callable[[Any], Any], points: Points) -> Array:
+    name = getattr(function, "__name__", repr(function))
+    values = real_array(function(points), f"the function {name} of the null space")
+    if values.ndim not in (1, 2) or len(values) != len(points):
+        raise InvalidParameter(
+            f"the function {name} of the null space must give a value, or a row of values, for "
+            f"each of {len(points)} points; found shape {values.shape}"
+        )
+    return values.reshape(len(points), -1)

@@ -24,8 +24,8 @@ from mercer.errors import Jittered, NegativeVariance, SingularSystem
 from mercer.gp import log_likelihood_gradient_interval, log_likelihood_interval
 from mercer.gp.maximum_likelihood import Optimum
 from mercer.gram import Gram
-from mercer.null_space import null_columns
 from mercer.store import save
+from mercer.targets import null_columns
 from tests.oracles import LINE
 from tests.references import reference
 from tests.strategies import distinct_points, smooth_kernels

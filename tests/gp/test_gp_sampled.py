@@ -29,9 +29,9 @@ from mercer.gp.parameters import Tuned
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gp.sampled_maximum import Search, settle
 from mercer.gram import Gram
-from mercer.null_space import null_columns
 from mercer.solve import Saddle
 from mercer.store import save
+from mercer.targets import null_columns
 
 RNG = np.random.default_rng(11)
 N = 400

@@ -13,7 +13,6 @@ from mercer.errors import InvalidInput
 from mercer.kernels import FeatureMap, Series
 from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.bounds import Arithmetic, Bound
 from mercer.kernels.contract import KernelCheck, check_kernel
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.functions import Delta, FromFunction, Precomputed
@@ -37,6 +36,7 @@ from mercer.kernels.spectral import (
     Sobolev,
 )
 from mercer.kernels.splines import Brownian, CubicSpline
+from mercer.kernels.statements import Arithmetic, Bound
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.vectors import Bilinear, Linear, Polynomial, Sigmoid
 from mercer.points import Paired

@@ -10,8 +10,8 @@ from mercer.check import Array
 from mercer.engines.engine import rounding
 from mercer.engines.tiles import Tiles
 from mercer.gram import Gram
-from mercer.kernels import bounds, radial
-from mercer.kernels.bounds import Bound
+from mercer.kernels import radial, statements
+from mercer.kernels.statements import Bound
 from mercer.spectrum import leading
 
 RNG = np.random.default_rng(8)
@@ -98,7 +98,7 @@ def test_bounds_are_not_idle() -> None:
 
 def test_a_bound_that_is_too_small_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: with a hundredth of the unit the bound fails."""
-    monkeypatch.setattr(bounds, "gamma", lambda terms, unit: 1e-2 * unit)
+    monkeypatch.setattr(statements, "gamma", lambda terms, unit: 1e-2 * unit)
     monkeypatch.setattr(radial, "FUNCTION", 0.0)
     x = RNG.standard_normal((500, 4))
     tiles, values = tile(mc.Gaussian(1.0), x, single=True)

@@ -13,9 +13,9 @@ from scipy import stats
 import mercer as mc
 from mercer.check import Array
 from mercer.datasets import decathlon, iris
-from mercer.multiplicity import by_permutation, corrected
 from mercer.reading.describe import trace_p_value
 from mercer.reading.scores import Scores
+from mercer.resampling import by_permutation, corrected
 
 
 @pytest.fixture(scope="module")

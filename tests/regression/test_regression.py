@@ -25,12 +25,12 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import SingularSystem
 from mercer.gram import Gram
-from mercer.null_space import null_columns
 from mercer.regression import penalty_path
 from mercer.regression.convex import Problem, minimise
 from mercer.regression.loss_functions import loss_named
 from mercer.regression.observations import Data
 from mercer.solve import Saddle
+from mercer.targets import null_columns
 from tests.oracles import LINE
 from tests.references import FOLDER
 

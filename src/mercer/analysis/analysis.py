@@ -30,9 +30,8 @@ from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
 from mercer.progress import Progress, followed
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, seed_of, spelled
 from mercer.spectrum import STORED
-from mercer.spelling import spelled
 
 NAMED, WIDTH = 3, 280
 """Columns and doubts that are shown, and letters of a line."""

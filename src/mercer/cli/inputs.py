@@ -31,7 +31,7 @@ from mercer.errors import InvalidInput, TooLarge
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import columns_read
-from mercer.spelling import advice
+from mercer.settings import advice
 
 STDIN = "-"
 OF_NUMBERS, OF_FACTORS = ("mean", "pca"), ("mode", "level")

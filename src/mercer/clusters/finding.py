@@ -21,9 +21,8 @@ from mercer.kernels.vectors import Linear
 from mercer.points import Paired, take
 from mercer.progress import Progress, followed
 from mercer.reading.scores import Scores
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, seed_of, spelled
 from mercer.spectrum import leading
-from mercer.spelling import spelled
 
 LEAST, MOST = 3, 10
 """Classes among which a number is suggested: two are seldom news, more are hard to tell."""

@@ -32,7 +32,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.progress import Progress, followed
-from mercer.spelling import spelled
+from mercer.settings import spelled
 
 METHODS = ("statis", "full-umkl", "sparse-umkl")
 

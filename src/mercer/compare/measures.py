@@ -33,8 +33,7 @@ from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import RandomState
-from mercer.spelling import spelled
+from mercer.settings import RandomState, spelled
 
 TESTS = ("permutation", "multiplier", "pearson")
 ESTIMATORS = ("biased", "unbiased")

@@ -16,10 +16,9 @@ from mercer.compare.sides import centring, frozen, named_sides, scaled
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.gram import Gram
-from mercer.multiplicity import corrected
 from mercer.progress import Progress, followed
-from mercer.settings import RandomState
-from mercer.spelling import spelled
+from mercer.resampling import corrected
+from mercer.settings import RandomState, spelled
 
 
 @dataclass(frozen=True, eq=False, repr=False)

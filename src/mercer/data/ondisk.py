@@ -19,7 +19,7 @@ from mercer.data.extras import extra
 from mercer.data.source import MEMORY, kind_of, regular
 from mercer.data.table import listed
 from mercer.errors import InvalidInput, InvalidParameter, TooLarge, UnreadableFile
-from mercer.spelling import spelled
+from mercer.settings import spelled
 
 ROWS = 2**14
 """Rows that are read at one time by those who walk over all of them."""

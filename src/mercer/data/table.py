@@ -13,7 +13,7 @@ import numpy as np
 from mercer.check import Array, how_many, is_missing
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.spelling import advice
+from mercer.settings import advice
 
 SHOWN = 6
 """Names that a message or a summary lists before it only counts."""

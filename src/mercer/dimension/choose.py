@@ -15,8 +15,7 @@ from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.planning import EXPONENTIAL, flops
 from mercer.progress import Progress
-from mercer.settings import LEVEL, RandomState
-from mercer.spelling import spelled
+from mercer.settings import LEVEL, RandomState, spelled
 
 UNASKED, PATIENCE = 199, 60.0
 """Permutations of Horn's test where no number is asked for, and the seconds that they may take."""

@@ -19,8 +19,9 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.progress import Progress, followed
 from mercer.resampling import Null, Resampling, is_decided
 from mercer.settings import LEVEL, RandomState, first_axes, level_of
+from mercer.resampling import Null, Resampling
+from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled
 from mercer.spectrum import leading
-from mercer.spelling import spelled
 
 STATISTICS = ("eigenvalue", "share")
 

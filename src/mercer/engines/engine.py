@@ -13,8 +13,8 @@ import numpy as np
 from mercer.check import Array
 from mercer.check import memory_bytes as memory_bytes
 from mercer.engines.tiles import Block, Tiles
-from mercer.kernels.bounds import Bound
-from mercer.kernels.bounds import gamma as gamma
+from mercer.kernels.statements import Bound
+from mercer.kernels.statements import gamma as gamma
 from mercer.progress import Progress
 
 

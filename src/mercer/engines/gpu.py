@@ -23,8 +23,8 @@ from mercer.engines.cpu import Threads
 from mercer.engines.engine import SMALLEST_TILE as FEWEST
 from mercer.engines.tiles import Block, Prepared, PreparedTable, Tiles
 from mercer.errors import InvalidParameter, NotEnoughMemory
-from mercer.kernels.bounds import gamma
 from mercer.kernels.pairs import INNER, Scale
+from mercer.kernels.statements import gamma
 from mercer.progress import Progress
 
 GPU_TILE = 8192

@@ -19,10 +19,10 @@ import numpy as np
 from mercer.check import Array, Points, as_numpy, chunks, vectors
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
-from mercer.kernels.bounds import Arithmetic, gamma
 from mercer.kernels.counts import Factors, factors, is_worthwhile, remembered
 from mercer.kernels.pairs import INNER, Scale, Statistic, Table
 from mercer.kernels.point_pairs import GAPS
+from mercer.kernels.statements import Arithmetic, gamma
 from mercer.points import SparseRows, lies_on_disk, readings
 
 TILE = 640

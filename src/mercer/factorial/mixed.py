@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
-from mercer.display import Shown, warn
+from mercer.display import Shown, named, warn
 from mercer.errors import InvalidInput, NotAvailable, ReadingWarning
 from mercer.factorial.features import (
     FeaturePCA,
@@ -27,7 +27,6 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.points import Rows
 from mercer.reading import Categories, Variables
-from mercer.reading.remarks import named
 from mercer.reading.values import correlations, tidy_columns
 
 

@@ -18,9 +18,8 @@ from mercer.errors import NegativeVariance, NoNoise, ToleranceNotMet
 from mercer.gp.likelihood import UNIT, Conditioned, Observations
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.settings import CONFIDENCE, confidence_of
+from mercer.settings import CONFIDENCE, confidence_of, spelled
 from mercer.solve import Explained, Saddle
-from mercer.spelling import spelled
 
 AT_ONCE = 2**24
 """Numbers of a matrix between new points and old ones that are in memory at a time."""

@@ -35,10 +35,9 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel, with_parameters
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.radial import Gaussian
-from mercer.null_space import Functions, Origin
 from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of
-from mercer.targets import kept, read_targets
+from mercer.targets import Functions, Origin, kept, read_targets
 
 Mean: TypeAlias = Functions
 

@@ -25,8 +25,7 @@ from mercer.points import Rows, take
 from mercer.progress import Progress, followed
 from mercer.reading.links import called, listing, percent, short
 from mercer.resampling import Resampling
-from mercer.settings import RandomState, first_axes
-from mercer.spelling import spelled
+from mercer.settings import RandomState, first_axes, spelled
 
 NAMED = 5
 """Variables that a sentence names before it only counts."""

@@ -6,6 +6,6 @@ in ``__init__.pyi`` beside this file, each with the module it comes from.
 
 # Kernels and their operations know each other: whichever module is asked for, this one comes first.
 from mercer.kernels import base as base
-from mercer.spelling import lazy_names
+from mercer.settings import lazy_names
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, __file__)

@@ -17,7 +17,6 @@ import numpy as np
 from mercer.check import Array, Points, namespace, number, numbers
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, Kind, value
-from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
 from mercer.kernels.composite import (
     Entrywise,
     nonnegative_weight,
@@ -25,10 +24,9 @@ from mercer.kernels.composite import (
     refuse_conditional,
     whole_power,
 )
-from mercer.kernels.coordinates import how_wide
-from mercer.kernels.features import join, monomials, outer_rows
-from mercer.kernels.frequencies import Frequencies
+from mercer.kernels.features import how_wide, join, monomials, outer_rows
 from mercer.kernels.pairs import Aligned, Pairs, Scale, Statistic, exp
+from mercer.kernels.statements import FUNCTION, Arithmetic, Bound, Frequencies
 from mercer.kernels.written import ATOM, LARGEST_POWER, POWER, PRODUCT, SUM, Name, literal, wrap
 from mercer.points import Rows
 

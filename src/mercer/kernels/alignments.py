@@ -12,7 +12,6 @@ from mercer.check import Array, Points, chunks, namespace, nonnegative, number, 
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import row_by_row
-from mercer.kernels.frozen import FrozenArray
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.strings import (
     ALPHABETS,
@@ -22,6 +21,7 @@ from mercer.kernels.strings import (
     letters_of,
     positive_length,
 )
+from mercer.kernels.written import FrozenArray
 
 CELLS = 2**18
 """Cells of the tables that are filled at a time: 2 MB, which a core's cache holds."""

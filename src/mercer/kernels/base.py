@@ -11,19 +11,19 @@ import numpy as np
 
 from mercer.check import Array, Points, finite, in_dtype_of, is_single, namespace
 from mercer.errors import InvalidParameter, NoFeatureMap, NotDifferentiable
-from mercer.kernels.frozen import FrozenArray as FrozenArray
 from mercer.kernels.pairs import Aligned, Pairs, Scale, Table, checked_scale, real
 from mercer.kernels.statements import Kind as Kind
 from mercer.kernels.statements import Statements
 from mercer.kernels.statements import weakest as weakest
 from mercer.kernels.written import ATOM as ATOM
 from mercer.kernels.written import DEEPEST, LONGEST_TEXT
+from mercer.kernels.written import FrozenArray as FrozenArray
 from mercer.kernels.written import Name as Name
 from mercer.kernels.written import literal as literal
 from mercer.kernels.written import snake as snake
 from mercer.kernels.written import wrap as wrap
 from mercer.points import as_points
-from mercer.spelling import advised
+from mercer.settings import advised
 
 Domain: TypeAlias = Mapping[str, Callable[[Any, str], Any]]
 

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from mercer.check import Array, nonnegative, whole
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.bounds import Arithmetic, Bound
 from mercer.kernels.pairs import Pairs, Scale, Statistic
+from mercer.kernels.statements import Arithmetic, Bound
 
 
 class Composite(Kernel):

@@ -14,13 +14,21 @@ from mercer.check import Array, Points, as_numpy, how_many, namespace, vectors
 from mercer.display import Shown
 from mercer.errors import InvalidInput, MercerError, NoFeatureMap, NotDifferentiable
 from mercer.kernels.base import STRUCTURAL, Kernel, Kind, with_parameters
-from mercer.kernels.bounds import Arithmetic
-from mercer.kernels.coordinates import coordinates, stepped
 from mercer.kernels.definite import positive_definite
-from mercer.kernels.differences import Disagreement, NoRoom, compare_slope
+from mercer.kernels.features import coordinates, stepped
 from mercer.kernels.geometry import negative_definite
 from mercer.kernels.pairs import Scale, Table
-from mercer.kernels.probing import chance, cut, gram_matrix, take, unit_roundoff
+from mercer.kernels.probing import (
+    Disagreement,
+    NoRoom,
+    chance,
+    compare_slope,
+    cut,
+    gram_matrix,
+    take,
+    unit_roundoff,
+)
+from mercer.kernels.statements import Arithmetic
 from mercer.kernels.text import kernel as read
 from mercer.points import (
     Paired,
@@ -29,8 +37,7 @@ from mercer.points import (
     as_points,
 )
 from mercer.progress import Progress, followed
-from mercer.settings import RandomState, seed_of
-from mercer.spelling import spelled
+from mercer.settings import RandomState, seed_of, spelled
 
 MOST_POINTS = 200
 """Enough to see most mistakes; a Python function is called 40 000 times for a matrix of them."""

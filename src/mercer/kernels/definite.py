@@ -38,8 +38,7 @@ from mercer.kernels.probing import (
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
 from mercer.progress import Progress, followed
-from mercer.settings import RandomState, seed_of
-from mercer.spelling import spelled
+from mercer.settings import RandomState, seed_of, spelled
 
 ROUNDING = 10.0
 """Computed eigenvalues are within this times n·u·‖K‖₂ of the true ones (Weyl; 0.06 is usual)."""

@@ -17,7 +17,7 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.abundances import BrayCurtis, ChiSquare, centred_log_ratio
 from mercer.kernels.pairs import Table
 from mercer.points import matrix_of
-from mercer.spelling import advice
+from mercer.settings import advice
 
 PANEL = 2**22
 """Distances of mixed rows that are added up at a time."""

@@ -23,7 +23,7 @@ from mercer.kernels.definite import (
     outcome,
 )
 from mercer.kernels.pairs import SAFE_SQUARE
-from mercer.spelling import spelled
+from mercer.settings import spelled
 
 CENTRE_SUM = 1e-8
 """How far from 1 the sum of a centre's weights may be, which rounding in 10⁷ terms explains."""

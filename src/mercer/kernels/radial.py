@@ -15,9 +15,16 @@ from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwid
 from mercer.kernels.bandwidth import positive as positive
 from mercer.kernels.base import Domain, Kind, value
 from mercer.kernels.bessel import matern, matern_descent, matern_slope
-from mercer.kernels.bounds import FUNCTION, SINGLE_ACCURACY, Arithmetic, Bound
-from mercer.kernels.frequencies import Frequencies, lengths_of, mixed_frequencies
 from mercer.kernels.pairs import LARGEST_SQUARE, Pairs, Statistic, exp
+from mercer.kernels.statements import (
+    FUNCTION,
+    SINGLE_ACCURACY,
+    Arithmetic,
+    Bound,
+    Frequencies,
+    lengths_of,
+    mixed_frequencies,
+)
 
 BESSEL = 1e-12
 """Relative error allowed to the Matérn profile beside its argument's; 3e-13 was the worst seen."""

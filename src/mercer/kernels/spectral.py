@@ -13,10 +13,9 @@ from mercer.check import Array, Points, namespace
 from mercer.errors import InvalidParameter
 from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.bounds import Arithmetic, Bound
-from mercer.kernels.frequencies import Frequencies, lengths_of
 from mercer.kernels.pairs import Pairs, Statistic, exp, is_complex
 from mercer.kernels.radial import Matern
+from mercer.kernels.statements import Arithmetic, Bound, Frequencies, lengths_of
 
 
 class Coordinatewise(Metric):

@@ -1,21 +1,184 @@
-"""What a kernel may say of itself beside its formula, and what is derived where it says nothing."""
+r"""What a kernel may say of itself beside its formula, and what is derived where it says nothing.
+
+Bounds say how far a computed value can be from the formula's. An inner product of d terms is off by
+at most :math:`\gamma_d \sum |a_i b_i|` with :math:`\gamma_d = du/(1 - du)`, in whatever order a
+library adds them; a kernel states what its formula makes of that, and an operation what it makes
+of the bounds of its parts. Frequencies are drawn from the law of which a kernel of differences is
+the transform.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar
+from math import sqrt
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from mercer.errors import InvalidParameter, NoFeatureMap
-from mercer.kernels.bounds import Arithmetic, Bound
-from mercer.kernels.frequencies import Frequencies
-from mercer.kernels.pairs import Statistic
+from mercer.check import Array
+from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap
+from mercer.kernels.pairs import INNER, Scale, Statistic
+from mercer.kernels.point_pairs import DISTANCE_ACCURACY
 
 if TYPE_CHECKING:
     from mercer.kernels.base import Kernel
+
+
+FUNCTION = 8
+"""Units of rounding allowed to an elementary function, its argument's scaling included."""
+
+SINGLE_ACCURACY = 1e-3
+"""Relative error allowed to a squared distance in single precision with a kink at 0."""
+
+
+def gamma(terms: int, unit: float) -> float:
+    """Return Higham's bound for the relative error of a sum of products, in any order.
+
+    >>> gamma(2, 0.125)
+    0.3333333333333333
+    """
+    return terms * unit / (1.0 - terms * unit)
+
+
+class Bound(NamedTuple):
+    """Bounds for a value's modulus and for its error, and for the value itself if it is lower."""
+
+    value: float
+    error: float
+    above: float = np.inf
+    is_proved: bool = True
+
+    @property
+    def top(self) -> float:
+        """A bound for the value itself, which may be negative or at most zero."""
+        return min(self.value, self.above)
+
+
+@dataclass(frozen=True)
+class Arithmetic:
+    """The precision at hand, and the sizes of what kernels ask of the points.
+
+    ``largest`` has the largest squared norm of a point, by what is asked of pairs. Where
+    ``is_recomputed``, squared distances that cancellation would spoil are sums of squares.
+    """
+
+    dtype: Any
+    columns: int
+    largest: Mapping[Statistic, float]
+    is_recomputed: bool = False
+
+    @property
+    def unit(self) -> float:
+        """The unit roundoff."""
+        return float(np.finfo(self.dtype).eps) / 2
+
+    @property
+    def underflow(self) -> float:
+        """What an operation loses at most where its value is too small to be a number."""
+        return float(np.finfo(self.dtype).tiny)
+
+    @property
+    def accuracy(self) -> float:
+        """The relative error allowed to a squared distance where a function has a kink."""
+        return DISTANCE_ACCURACY if self.dtype == np.float64 else SINGLE_ACCURACY
+
+    def inner(self) -> Bound:
+        """Return the bounds of an inner product."""
+        size = self.largest[INNER]
+        return Bound(size, gamma(self.columns + 3, self.unit) * size)
+
+    def squares_error(self, scale: Scale) -> float:
+        """Return a bound for the error of a squared distance from a matrix product."""
+        return gamma(self.columns + 8, self.unit) * 4.0 * self.largest[scale]
+
+    def distance(self, scale: Scale) -> float:
+        """Return a bound for the distances."""
+        return 2.0 * sqrt(self.largest[scale])
+
+    def distance_error(self, scale: Scale) -> float:
+        """Return a bound for the error of a distance whose square was recomputed where small."""
+        # d² is right to `accuracy` or was recomputed, so d² >= error/accuracy where it was not.
+        squares = self.squares_error(scale)
+        return 0.5 * sqrt(squares * self.accuracy) + FUNCTION * self.unit * self.distance(scale)
+
+    def in_range(self, bound: Bound) -> Bound:
+        """Return bounds as they are, infinite where values leave the range of the precision."""
+        limits = np.finfo(self.dtype)
+        is_small = self.dtype == np.float32 and 0.0 < bound.value <= 1e8 * float(limits.tiny)
+        if is_small or bound.value >= float(limits.max) / 8:
+            return Bound(np.inf, np.inf, is_proved=bound.is_proved)
+        return bound
+
+    def times(self, a: Bound, b: Bound) -> Bound:
+        """Return the bounds of a product."""
+        value = a.value * b.value
+        error = a.value * b.error + b.value * a.error + a.error * b.error
+        return Bound(value, error + self.unit * value + self.underflow)
+
+    def power(self, base: Bound, exponent: int) -> Bound:
+        """Return the bounds of a whole power.
+
+        >>> double = Arithmetic(np.float64, 1, {})
+        >>> double.power(Bound(2.0, 1e-9), 3).error < 1.3e-8
+        True
+        >>> double.power(Bound(1e200, 1e180), 2).value
+        inf
+        """
+        if exponent == 0:
+            return Bound(1.0, 0.0)
+        with np.errstate(over="ignore"):  # an infinite bound is true
+            value = float(np.float64(base.value) ** exponent)
+            slope = exponent * float(np.float64(base.value + base.error) ** (exponent - 1))
+        error = slope * base.error if base.error > 0.0 else 0.0
+        rounding = (exponent + FUNCTION) * self.unit * value
+        return Bound(value, error + rounding + self.underflow)
+
+
+class Frequencies(NamedTuple):
+    r"""Waves :math:`\omega_j` with amplitudes, whose cosines of differences average to a kernel.
+
+    .. math:: E \sum_j a_j^2 \cos \omega_j^\top (x - y) = k(x, y)
+    """
+
+    waves: Array
+    amplitudes: Array
+
+
+Mixing: TypeAlias = Callable[[int, np.random.Generator], Array]
+
+
+def mixed_frequencies(
+    dimension: int, count: int, rng: np.random.Generator, mixing: Mixing
+) -> Array:
+    """Return frequencies of a mixture of Gaussians, from draws of their inverse bandwidths.
+
+    They are orthogonal to each other in blocks of as many as there are coordinates, which lowers
+    the variance (Yu et al., 2016).
+    """
+    directions = orthogonal_directions(dimension, count, rng)
+    radii = np.sqrt(rng.chisquare(dimension, count)) * mixing(count, rng)
+    frequencies: Array = directions * radii[:, None]
+    return frequencies
+
+
+def lengths_of(scale: Scale, dimension: int) -> Array:
+    """Return one length for each coordinate."""
+    lengths = np.asarray(scale, np.float64)
+    if lengths.size not in (1, dimension):
+        raise InvalidInput(f"there are {lengths.size} bandwidths for {dimension} coordinates")
+    return np.broadcast_to(lengths, (dimension,))
+
+
+def orthogonal_directions(dimension: int, count: int, rng: np.random.Generator) -> Array:
+    """Return unit vectors, each block of ``dimension`` of them orthonormal and uniform."""
+    blocks = []
+    for _ in range(-(-count // dimension)):
+        q, r = np.linalg.qr(rng.standard_normal((dimension, dimension)))
+        blocks.append((q * np.sign(np.diag(r))).T)
+    return np.vstack(blocks)[:count]
 
 
 class Kind(Enum):

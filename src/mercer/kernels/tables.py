@@ -26,8 +26,7 @@ from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter
 from mercer.kernels.algebra import Product
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.composite import Composite, refuse_conditional, times
-from mercer.kernels.coordinates import how_wide, places
-from mercer.kernels.features import dense, join, outer_rows
+from mercer.kernels.features import dense, how_wide, join, outer_rows, places
 from mercer.kernels.guesses import guessed_kernels
 from mercer.kernels.metric import sampled
 from mercer.kernels.pairs import Pairs, Table

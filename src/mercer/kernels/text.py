@@ -38,7 +38,7 @@ from mercer.kernels.tables import Columns
 from mercer.kernels.tensor import tensor_product, tensor_sum
 from mercer.kernels.walks import ContinuousWeisfeilerLehman
 from mercer.kernels.written import DEEPEST, LARGEST_POWER, LONGEST_NUMBER, LONGEST_TEXT, snake
-from mercer.spelling import advice, keyword_advice
+from mercer.settings import advice, keyword_advice
 
 WINDOW = 60  # characters of the text that an error shows, so that they fit on a line
 TOKEN = re.compile(

@@ -15,7 +15,6 @@ from mercer.errors import InvalidInput, InvalidParameter, MercerError, NotDiffer
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import dense
-from mercer.kernels.frozen import FrozenArray, FrozenRow
 from mercer.kernels.pairs import (
     Pairs,
     Scale,
@@ -25,6 +24,7 @@ from mercer.kernels.pairs import (
     is_complex,
     multiply_scales,
 )
+from mercer.kernels.written import FrozenArray, FrozenRow
 from mercer.points import SparseRows, as_points
 
 T = TypeVar("T")

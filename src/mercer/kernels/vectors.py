@@ -24,7 +24,6 @@ from mercer.check import (
 )
 from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, Kind, value
-from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
 from mercer.kernels.counts import factors_of_features
 from mercer.kernels.features import join, monomials
 from mercer.kernels.pairs import (
@@ -37,6 +36,7 @@ from mercer.kernels.pairs import (
     is_complex,
     real,
 )
+from mercer.kernels.statements import FUNCTION, Arithmetic, Bound
 
 MOST_ASYMMETRY = 1e-12
 """A form computed as A'A differs from its transpose by rounding, thousands of times less."""

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, chunks, finite, number, whole
 from mercer.data.tidy import library_of
-from mercer.display import costly, forget
+from mercer.display import costly, forget, remark_axes
 from mercer.engines.engine import Engine
 from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
@@ -35,7 +35,6 @@ from mercer.mds.distances import (
 from mercer.mds.points import PointAxes
 from mercer.operators import CentredSource
 from mercer.progress import Progress
-from mercer.reading.remarks import remark_axes
 from mercer.reading.values import Individuals
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import Spectrum, leading

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from mercer.check import Array, finite, number, real_array, whole
 from mercer.data.tidy import library_of
-from mercer.display import Shown, forget, warn
+from mercer.display import Shown, forget, remark_axes, warn
 from mercer.errors import Advice, Advised, InvalidInput
 from mercer.estimator import Model, in_dtype_of, one_of
 from mercer.kernels.dissimilarities import between, within
@@ -33,7 +33,6 @@ from mercer.mds.distances import (
 )
 from mercer.mds.losses import LOSSES, TIES, loss_of
 from mercer.progress import Progress, followed
-from mercer.reading.remarks import remark_axes
 from mercer.reading.values import Individuals
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import clusters, signs

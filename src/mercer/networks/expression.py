@@ -16,8 +16,7 @@ from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import numbers_of
 from mercer.kernels.graph import Graph
-from mercer.settings import RandomState, generator_of, seed_of
-from mercer.spelling import spelled
+from mercer.settings import RandomState, generator_of, seed_of, spelled
 
 CONDITIONS = ("00", "01", "10", "11")
 """Whether each of the two treatments was given."""

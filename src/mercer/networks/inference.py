@@ -20,8 +20,7 @@ from mercer.networks import coefficients
 from mercer.networks.expression import as_expression
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import CONFIDENCE, RandomState, confidence_of
-from mercer.spelling import spelled
+from mercer.settings import CONFIDENCE, RandomState, confidence_of, spelled
 
 METHODS = ("correlation", "spearman", "partial", "glasso")
 

@@ -31,8 +31,7 @@ from mercer.networks.needed_replicates import Curve, Needed, decide, estimate_cu
 from mercer.pca.kernel import KernelPCA
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import CONFIDENCE, RandomState, confidence_of
-from mercer.spelling import spelled
+from mercer.settings import CONFIDENCE, RandomState, confidence_of, spelled
 
 SHOWN = 10
 """Draws of each size that are placed on the map, where their networks fit into memory."""

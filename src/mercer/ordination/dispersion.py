@@ -17,8 +17,7 @@ from mercer.ordination.clouds import Cloud
 from mercer.ordination.designs import factor_columns, groups_of
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import RandomState
-from mercer.spelling import spelled
+from mercer.settings import RandomState, spelled
 
 CENTRES = ("centroid", "median")
 

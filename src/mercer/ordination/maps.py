@@ -19,8 +19,7 @@ from mercer.progress import Progress, followed
 from mercer.reading.procrustes import superposition
 from mercer.reading.scores import Scores
 from mercer.resampling import Resampling
-from mercer.settings import RandomState
-from mercer.spelling import spelled
+from mercer.settings import RandomState, spelled
 
 BATCH = 64
 """Permutations that a thread takes at a time."""

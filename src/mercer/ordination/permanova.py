@@ -18,8 +18,7 @@ from mercer.ordination.clouds import Cloud
 from mercer.ordination.designs import ORDERS, Basis, Terms, exchanged, strata_of
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import RandomState
-from mercer.spelling import spelled
+from mercer.settings import RandomState, spelled
 
 NUMBERS = 2**21
 """Of permuted columns that are multiplied at a time: 16 MB."""

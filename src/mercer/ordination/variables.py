@@ -10,16 +10,13 @@ import numpy as np
 
 from mercer.check import Array, power_of_two, refuse_non_finite
 from mercer.data.tidy import as_frame, columns_of, frozen
-from mercer.display import Shown, warn
+from mercer.display import Shown, named, warn
 from mercer.errors import ConstantColumns, InvalidInput
-from mercer.multiplicity import corrected
 from mercer.ordination.designs import labels_of, orthonormal
 from mercer.ordination.maps import BATCH, TIES, Map
 from mercer.progress import Progress, followed
-from mercer.reading.remarks import named
-from mercer.resampling import Resampling
-from mercer.settings import RandomState
-from mercer.spelling import spelled
+from mercer.resampling import Resampling, corrected
+from mercer.settings import RandomState, spelled
 
 ROUNDING = 64.0 * float(np.finfo(float).eps)
 """A deviation below this share of a column's largest entry is rounding: the column is constant."""

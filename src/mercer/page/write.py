@@ -28,7 +28,7 @@ from mercer.pictures.scene import Sheet
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words
 from mercer.pictures.with_svg import svg_of
 from mercer.progress import Progress, followed
-from mercer.spelling import spelled
+from mercer.settings import spelled
 from mercer.store.file import write_whole
 
 ASSETS = Path(__file__).parent / "assets"

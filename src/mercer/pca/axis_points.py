@@ -20,8 +20,7 @@ from mercer.progress import Progress
 from mercer.reading import Individuals
 from mercer.reading.links import clean, listing, percent, short
 from mercer.reading.values import correlations
-from mercer.settings import first_axes
-from mercer.spelling import spelled
+from mercer.settings import first_axes, spelled
 
 PLACES = ("low end", "halfway down", "middle", "halfway up", "high end")
 """Places along an axis: the middle is the barycentre, individuals reach as far as the ends."""

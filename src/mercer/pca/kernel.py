@@ -12,6 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clon
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, number, real_array, shares_of, whole
+from mercer.display import remark_axes
 from mercer.engines.cpu import engine_of
 from mercer.engines.engine import Engine
 from mercer.errors import Advice, InvalidInput, InvalidParameter, NotAvailable
@@ -45,7 +46,6 @@ from mercer.points import SparseRows, joined, take
 from mercer.preimages import Sections
 from mercer.progress import Progress
 from mercer.reading import Readable, Variables
-from mercer.reading.remarks import remark_axes
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS

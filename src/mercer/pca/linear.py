@@ -17,7 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, real_array, refuse_non_finite, shares_of, whole
-from mercer.display import warn
+from mercer.display import named, remark_axes, warn
 from mercer.errors import Advice, ConstantColumns, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
     Model,
@@ -39,7 +39,6 @@ from mercer.points import lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
 from mercer.reading.model import warn_constant
-from mercer.reading.remarks import named, remark_axes
 from mercer.spectrum import decomposes_columns, leading
 
 CONSTANT_COLUMNS = ("exclude", "error")

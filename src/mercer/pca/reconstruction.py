@@ -16,8 +16,7 @@ from mercer.points import take
 from mercer.progress import Progress
 from mercer.reading.links import clean, listing, percent
 from mercer.reading.values import correlations
-from mercer.settings import RandomState, seed_of
-from mercer.spelling import spelled
+from mercer.settings import RandomState, seed_of, spelled
 
 MOST = 300
 """Individuals that are rebuilt unless more are asked for: a search for each of them takes time."""

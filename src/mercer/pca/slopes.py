@@ -16,11 +16,10 @@ from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable
 from mercer.estimator import is_yes, require_fit
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.coordinates import coordinates, how_wide
+from mercer.kernels.features import coordinates, how_wide
 from mercer.points import Rows, readings
 from mercer.reading.values import correlations
-from mercer.settings import first_axes
-from mercer.spelling import spelled
+from mercer.settings import first_axes, spelled
 
 
 @dataclass(frozen=True, eq=False, repr=False)

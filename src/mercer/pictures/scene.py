@@ -13,7 +13,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.errors import MissingExtra
 from mercer.pictures.colours import INK, Scale
-from mercer.spelling import spelled
+from mercer.settings import spelled
 
 Dash = Literal["solid", "dashed", "dotted"]
 Marker = Literal["circle", "square", "diamond", "triangle", "cross"]

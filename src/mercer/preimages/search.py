@@ -26,7 +26,7 @@ from mercer.preimages.fixed_point import (
 )
 from mercer.preimages.quasi_newton import descend
 from mercer.progress import Progress, followed
-from mercer.spelling import spelled
+from mercer.settings import spelled
 
 METHODS = ("auto", "exact", "fixed_point", "distances", "descent", "ridge")
 

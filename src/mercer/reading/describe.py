@@ -16,15 +16,13 @@ from mercer.data.tidy import library_of
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
-from mercer.multiplicity import CORRECTIONS, by_permutation, corrected
 from mercer.points import Rows
 from mercer.progress import Progress, followed
 from mercer.reading.links import AxesDescription, AxisDescription, Link, called, listing, notes_on
 from mercer.reading.scores import Scores, Space
 from mercer.reading.values import Categories
-from mercer.resampling import Resampling
-from mercer.settings import LEVEL, RandomState, first_axes, level_of
-from mercer.spelling import spelled
+from mercer.resampling import CORRECTIONS, Resampling, by_permutation, corrected
+from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled
 
 DESCRIBED = 5
 """Axes that are described unless a number is asked for."""

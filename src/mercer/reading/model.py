@@ -10,11 +10,10 @@ import numpy as np
 
 from mercer.check import Array, real_array, whole
 from mercer.data.tidy import columns_of, frozen, library_of, row_names
-from mercer.display import forget, warn
+from mercer.display import forget, named, warn
 from mercer.errors import ConstantColumns, InvalidInput, NotAvailable, ReadingWarning
 from mercer.estimator import column_names, require_fit
 from mercer.reading.outliers import Outliers
-from mercer.reading.remarks import named
 from mercer.reading.values import (
     Categories,
     Individuals,

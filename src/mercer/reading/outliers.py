@@ -12,8 +12,7 @@ from scipy.special import betainc, gammaincc
 
 from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
-from mercer.display import Shown
-from mercer.reading.remarks import named
+from mercer.display import Shown, named
 from mercer.reading.values import Individuals
 
 NOTHING = 1e-6

@@ -11,10 +11,9 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
-from mercer.display import Shown, warn
+from mercer.display import Shown, named, warn
 from mercer.errors import AtBarycentre, NoDistances, NotAvailable
 from mercer.points import readings
-from mercer.reading.remarks import named
 
 CONSTANT = 4.0 * float(np.finfo(float).eps)
 """A standard deviation below this share of the largest entry is the rounding of a constant."""

@@ -20,7 +20,6 @@ from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.null_space import Functions, Origin
 from mercer.progress import Progress
 from mercer.regression.convex import ConvexOptimum, optima_of
 from mercer.regression.loss_functions import Loss, check_labels, loss_named, natural, probability
@@ -28,10 +27,9 @@ from mercer.regression.observations import Data, band, refuse_light
 from mercer.regression.penalty_choice import chosen
 from mercer.regression.squared_loss import Decomposition, decomposition, spanned
 from mercer.rkhs.functions import Function
-from mercer.settings import CONFIDENCE
+from mercer.settings import CONFIDENCE, spelled
 from mercer.solve import DIRECT, Explained, Saddle
-from mercer.spelling import spelled
-from mercer.targets import kept, read_targets
+from mercer.targets import Functions, Origin, kept, read_targets
 
 STORED = 8_000
 """Up to this size (0.5 GB) the matrix is stored for losses with corners."""

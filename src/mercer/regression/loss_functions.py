@@ -32,7 +32,7 @@ from scipy.special import expit, xlogy
 
 from mercer.check import Array, number
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.kernels.bounds import gamma
+from mercer.kernels.statements import gamma
 from mercer.solve import Saddle
 
 

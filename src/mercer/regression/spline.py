@@ -17,8 +17,7 @@ from mercer.estimator import Model, numbers_of
 from mercer.regression.observations import band, refuse_light
 from mercer.regression.penalty_choice import chosen
 from mercer.regression.spline_curve import LIGHTEST, Curve, Places, curve, pooled
-from mercer.settings import CONFIDENCE
-from mercer.spelling import spelled
+from mercer.settings import CONFIDENCE, spelled
 from mercer.targets import check_size, read_numbers
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)

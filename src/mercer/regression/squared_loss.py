@@ -12,7 +12,7 @@ from mercer.check import Array, Points, chunks
 from mercer.engines.cpu import Threads
 from mercer.engines.lapack import eigenpairs
 from mercer.gram import Gram, columns
-from mercer.kernels.bounds import gamma
+from mercer.kernels.statements import gamma
 from mercer.lowrank import nystrom
 from mercer.regression.observations import Data
 from mercer.regression.penalty_choice import chosen

@@ -38,8 +38,7 @@ from mercer.points import (
 )
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import RandomState
-from mercer.spelling import spelled
+from mercer.settings import RandomState, spelled
 
 ROUNDOFF = float(np.finfo(np.float64).eps) / 2
 

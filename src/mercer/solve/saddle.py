@@ -22,7 +22,7 @@ from mercer.engines.lapack import factor_in_place
 from mercer.errors import SingularSystem
 from mercer.gram import Gram, columns
 from mercer.kernels.base import Kind
-from mercer.kernels.bounds import gamma
+from mercer.kernels.statements import gamma
 from mercer.lowrank import nystrom
 from mercer.settings import FIXED
 from mercer.solve.steps import (

@@ -9,7 +9,7 @@ from mercer.check import Points, number, whole
 from mercer.errors import InvalidParameter, NotConverged
 from mercer.lowrank import Factored
 from mercer.operators import TwoSided
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, seed_of, spelled
 from mercer.spectrum.approximate import approximate, of_factor
 from mercer.spectrum.budget import refuse_beyond_budget
 from mercer.spectrum.dense import MOST_DENSE, dense
@@ -17,7 +17,6 @@ from mercer.spectrum.exact import exact
 from mercer.spectrum.krylov import krylov
 from mercer.spectrum.two_sides import two_sides
 from mercer.spectrum.values import KernelOperator, Operator, Spectrum, of_all
-from mercer.spelling import spelled
 
 DENSE = 1_000
 """Up to this size the whole matrix is decomposed at once."""

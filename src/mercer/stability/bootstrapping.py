@@ -19,8 +19,7 @@ from mercer.errors import InvalidParameter
 from mercer.progress import Progress, followed
 from mercer.reading.procrustes import matched, rotation
 from mercer.resampling import Resampling
-from mercer.settings import CONFIDENCE, RandomState, confidence_of, first_axes
-from mercer.spelling import spelled
+from mercer.settings import CONFIDENCE, RandomState, confidence_of, first_axes, spelled
 from mercer.stability.reweighted import Replicate, Source, source_of
 
 FEWEST = 20

@@ -14,8 +14,7 @@ from mercer.display import Shown
 from mercer.progress import Progress, followed
 from mercer.reading.links import clean, short
 from mercer.reading.procrustes import matched
-from mercer.settings import first_axes
-from mercer.spelling import spelled
+from mercer.settings import first_axes, spelled
 from mercer.stability.bootstrapping import Sums
 from mercer.stability.reweighted import source_of
 

@@ -18,8 +18,7 @@ from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
 from mercer.progress import Progress, followed
 from mercer.reading.procrustes import matched, rotation
-from mercer.settings import first_axes
-from mercer.spelling import spelled
+from mercer.settings import first_axes, spelled
 
 BEYOND = 2
 """Axes found beyond those asked for: one of them may become one of the first."""

@@ -20,12 +20,11 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.functions import Precomputed
 from mercer.kernels.radial import Gaussian
-from mercer.null_space import Origin
 from mercer.points import take
 from mercer.progress import Progress
 from mercer.svm.margins import fit_tube, margin_from_origin
 from mercer.svm.quadratic import ROUNDING, Expansion, is_definite, scale_of
-from mercer.targets import check_size, read_targets
+from mercer.targets import Origin, check_size, read_targets
 
 STORED = 10_000
 """Up to this size (0.8 GB) the matrix is stored."""

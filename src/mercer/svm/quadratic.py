@@ -25,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from mercer.check import Array
 from mercer.display import Shown
-from mercer.kernels.bounds import gamma
+from mercer.kernels.statements import gamma
 
 UNIT = float(np.finfo(float).eps) / 2
 
