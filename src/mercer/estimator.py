@@ -80,7 +80,9 @@ def as_kernel(kernel: Kernel | str | Callable[[Any, Any], Any]) -> Kernel:
     >>> as_kernel("gaussian(bandwidth=2.0)")
     Gaussian(bandwidth=2.0)
     """
-    if isinstance(kernel, Kernel | str):
+    if isinstance(kernel, Kernel):
+        return kernel
+    if isinstance(kernel, str):
         return parsed(kernel)
     if callable(kernel):
         return FromFunction(kernel)

@@ -15,17 +15,16 @@ from threadpoolctl import threadpool_limits
 from mercer.check import whole
 from mercer.display import Shown
 from mercer.engines.cpu import Threads, engine_of
-from mercer.engines.engine import Engine, machine_bytes
+from mercer.engines.engine import Engine, machine_bytes, readable
 from mercer.engines.tiles import TILE
 from mercer.errors import Advice, InvalidParameter
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
-from mercer.spectrum.budget import readable, smaller
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import begins_in_double, needed_bytes, sizes, threads_of
-from mercer.spectrum.leading import STORED, chosen_method
+from mercer.spectrum.leading import STORED, chosen_method, smaller
 
 MOST_SOUGHT = 1_024
 """Axes of many individuals that are found at most where a share of the inertia is asked for."""

@@ -30,7 +30,7 @@ from mercer.datasets.embedded import FOLDER
 from mercer.dimension import choose
 from mercer.errors import Advice
 from mercer.mds import stress
-from mercer.spectrum.budget import smaller
+from mercer.spectrum.leading import smaller
 from mercer.store import save
 
 ROOT = Path(__file__).parents[2]

@@ -34,7 +34,7 @@ from mercer.kernels import (
     parameters,
     tensor_sum,
 )
-from mercer.kernels.metric import MEDIAN_SAMPLE, sampled, typical_distance
+from mercer.kernels.bandwidth import MEDIAN_SAMPLE, sampled, typical_distance
 from mercer.kernels.pairs import Table
 from tests.derivatives import assert_close, assert_partials, assert_slopes, differences_in
 

@@ -26,8 +26,8 @@ from mercer.gram import Centred, Gram
 from mercer.lowrank import nystrom
 from mercer.spectrum import Spectrum, leading, signs
 from mercer.spectrum.approximate import largest_mean, nystrom_bytes, sampled_norm
-from mercer.spectrum.budget import refuse_beyond_budget, smaller
 from mercer.spectrum.exact import needed_bytes, points_left_out
+from mercer.spectrum.leading import refuse_beyond_budget, smaller
 from mercer.spectrum.proofs import factored_complement
 from tests.interrupts import interrupt, start_script
 from tests.references import FOLDER

@@ -68,6 +68,18 @@ def machine_bytes() -> int:
     return min(limits)
 
 
+def readable(count: int) -> str:
+    """Return a number of bytes as a person would say it.
+
+    >>> readable(3_200_000_000), readable(45_000), readable(12)
+    ('3.2 GB', '45 kB', '12 bytes')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"
+
+
 BLOCK = 512
 """Rows that are added up at a time where columns are centred."""
 

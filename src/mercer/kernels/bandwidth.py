@@ -8,16 +8,25 @@ from numbers import Real
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from array_api_compat import is_array_api_obj
 
-from mercer.check import Array, Points, as_numpy, number, numbers, vectors
-from mercer.errors import InvalidParameter
+from mercer.check import Array, Points, as_numpy, how_many, namespace, number, numbers, vectors
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
-from mercer.kernels.metric import DISTANCE_RULES, sampled, typical_distance
 from mercer.kernels.pairs import LARGEST_SQUARE, Scale, Table, multiply_scales
 from mercer.points import SparseRows, as_points
 
 Bandwidth: TypeAlias = float | tuple[float, ...] | str
 """A length, one length for each coordinate, or the rule that finds it from data."""
+
+DISTANCE_RULES = ("median", "neighbours", "quantiles")
+"""Rules that find a bandwidth from the distances of points: see `typical_distance`."""
+
+NEIGHBOUR = 7
+"""The nearest neighbour whose distance is a bandwidth, by the rule of that name."""
+
+QUANTILES = (0.1, 0.9)
+"""Of the squared distances, between whose inverses a bandwidth lies by the rule of that name."""
 
 RULES = (*DISTANCE_RULES, "scale")
 """Rules for a bandwidth: by distances (`typical_distance`) of at most 1 000 points; or
@@ -169,3 +178,59 @@ def deviation_scale(entries: Array, count: int, columns: int) -> float:
             "the bandwidth 'scale' is undefined: the data do not vary. Give a number"
         )
     return unit * spread * float(np.sqrt(columns / 2.0))
+
+
+MEDIAN_SAMPLE = 1000
+"""A median over this many points (half a million pairs) is exact enough for a bandwidth."""
+
+
+def sampled(x: Points) -> Points:
+    """Return at most `MEDIAN_SAMPLE` points, always the same ones, spread over the data."""
+    x = as_points(x, "x")
+    n = how_many(x)
+    if n <= MEDIAN_SAMPLE:
+        return x
+    chosen = np.sort(np.random.default_rng(0).choice(n, MEDIAN_SAMPLE, replace=False))
+    if hasattr(x, "picked"):
+        some: Points = x.picked(chosen)
+        return some
+    if is_array_api_obj(x):
+        xp = namespace(x)
+        return xp.take(x, xp.asarray(chosen), axis=0)
+    rows = np.asarray(x) if hasattr(x, "__array__") else x  # a data frame's index is its own
+    return [rows[int(i)] for i in chosen]
+
+
+def typical_distance(squares: Any, rule: str, what: str) -> float:
+    r"""Return a length that distances suggest for a bandwidth, from a matrix of their squares.
+
+    "median" is that of the distances between different points; "neighbours" the median distance of
+    a point to the seventh nearest other; "quantiles" lies between the tenth and the ninetieth
+    hundredth of the squared distances,
+
+    .. math:: \sigma^2 = \Big(\frac{1}{q_{0.1}} + \frac{1}{q_{0.9}}\Big)^{-1}
+
+    the middle of the range in which Gaussian kernels :math:`e^{-\|x-y\|^2/2\sigma^2}` were found
+    to serve (Caputo et al., 2002; Zelnik-Manor & Perona, 2004, for the seventh neighbour).
+
+    >>> line = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 4.0], [9.0, 4.0, 0.0]])
+    >>> typical_distance(line, "median", "x"), typical_distance(line, "neighbours", "x")
+    (2.0, 3.0)
+    """
+    matrix = as_numpy(squares)
+    upper = matrix[np.triu_indices(len(matrix), 1)]
+    apart = upper[upper > 0]
+    if not len(apart):
+        raise InvalidInput(
+            f"the bandwidth {rule!r} is undefined: all points are equal for {what}. "
+            "Give the bandwidth as a number"
+        )
+    if rule == "quantiles":
+        low, high = np.quantile(apart, QUANTILES)
+        return float(np.sqrt(low / (1.0 + low / high)))
+    if rule == "neighbours":
+        others = np.sort(np.where(matrix > 0, matrix, np.inf), axis=1)
+        known = np.sum(np.isfinite(others), axis=1)
+        places = np.minimum(NEIGHBOUR, known) - 1
+        apart = others[np.arange(len(matrix)), places][known > 0]
+    return float(np.sqrt(np.median(apart)))

@@ -5,11 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-import numpy as np
-from array_api_compat import is_array_api_obj
-
-from mercer.check import Array, Points, as_numpy, how_many, namespace, number
+from mercer.check import Array, Points, how_many, namespace, number
 from mercer.errors import InvalidInput, InvalidParameter
+from mercer.kernels.bandwidth import DISTANCE_RULES, sampled, typical_distance
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.counts import factors_of_cosines
@@ -26,16 +24,6 @@ from mercer.kernels.pairs import (
     is_complex,
     real,
 )
-from mercer.points import as_points
-
-DISTANCE_RULES = ("median", "neighbours", "quantiles")
-"""Rules that find a bandwidth from the distances of points: see `typical_distance`."""
-
-NEIGHBOUR = 7
-"""The nearest neighbour whose distance is a bandwidth, by the rule of that name."""
-
-QUANTILES = (0.1, 0.9)
-"""Of the squared distances, between whose inverses a bandwidth lies by the rule of that name."""
 
 
 class FromDistances(Kernel):
@@ -254,59 +242,3 @@ class GaussianOf(FromDistances):
     def text(self, name: Name) -> tuple[str, int]:
         inner = wrap(self.kernel, name, ATOM)
         return f"{inner}.gaussian(bandwidth={literal(self.bandwidth, name)})", ATOM
-
-
-MEDIAN_SAMPLE = 1000
-"""A median over this many points (half a million pairs) is exact enough for a bandwidth."""
-
-
-def sampled(x: Points) -> Points:
-    """Return at most `MEDIAN_SAMPLE` points, always the same ones, spread over the data."""
-    x = as_points(x, "x")
-    n = how_many(x)
-    if n <= MEDIAN_SAMPLE:
-        return x
-    chosen = np.sort(np.random.default_rng(0).choice(n, MEDIAN_SAMPLE, replace=False))
-    if hasattr(x, "picked"):
-        some: Points = x.picked(chosen)
-        return some
-    if is_array_api_obj(x):
-        xp = namespace(x)
-        return xp.take(x, xp.asarray(chosen), axis=0)
-    rows = np.asarray(x) if hasattr(x, "__array__") else x  # a data frame's index is its own
-    return [rows[int(i)] for i in chosen]
-
-
-def typical_distance(squares: Any, rule: str, what: str) -> float:
-    r"""Return a length that distances suggest for a bandwidth, from a matrix of their squares.
-
-    "median" is that of the distances between different points; "neighbours" the median distance of
-    a point to the seventh nearest other; "quantiles" lies between the tenth and the ninetieth
-    hundredth of the squared distances,
-
-    .. math:: \sigma^2 = \Big(\frac{1}{q_{0.1}} + \frac{1}{q_{0.9}}\Big)^{-1}
-
-    the middle of the range in which Gaussian kernels :math:`e^{-\|x-y\|^2/2\sigma^2}` were found
-    to serve (Caputo et al., 2002; Zelnik-Manor & Perona, 2004, for the seventh neighbour).
-
-    >>> line = np.array([[0.0, 1.0, 9.0], [1.0, 0.0, 4.0], [9.0, 4.0, 0.0]])
-    >>> typical_distance(line, "median", "x"), typical_distance(line, "neighbours", "x")
-    (2.0, 3.0)
-    """
-    matrix = as_numpy(squares)
-    upper = matrix[np.triu_indices(len(matrix), 1)]
-    positive = upper[upper > 0]
-    if not len(positive):
-        raise InvalidInput(
-            f"the bandwidth {rule!r} is undefined: all points are equal for {what}. "
-            "Give the bandwidth as a number"
-        )
-    if rule == "quantiles":
-        low, high = np.quantile(positive, QUANTILES)
-        return float(np.sqrt(low / (1.0 + low / high)))
-    if rule == "neighbours":
-        others = np.sort(np.where(matrix > 0, matrix, np.inf), axis=1)
-        known = np.sum(np.isfinite(others), axis=1)
-        places = np.minimum(NEIGHBOUR, known) - 1
-        positive = others[np.arange(len(matrix)), places][known > 0]
-    return float(np.sqrt(np.median(positive)))

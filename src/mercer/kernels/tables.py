@@ -24,11 +24,11 @@ from mercer.check import (
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter
 from mercer.kernels.algebra import Product
+from mercer.kernels.bandwidth import sampled
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.composite import Composite, refuse_conditional, times
 from mercer.kernels.features import dense, how_wide, join, outer_rows, places
 from mercer.kernels.guesses import guessed_kernels
-from mercer.kernels.metric import sampled
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.variables import missing_word
 from mercer.points import (
