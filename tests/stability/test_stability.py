@@ -24,6 +24,7 @@ from mercer.pictures.scene import Lines
 from mercer.pictures.scene import Points as Marks
 from mercer.pictures.spectra import CROSS
 from mercer.reading.procrustes import matched, rotation
+from mercer.spectrum import nearby
 from mercer.stability import paths, reweighted
 from mercer.stability.bootstrapping import ties
 from mercer.stability.reweighted import Refits, Source, downdated, source_of
@@ -115,7 +116,7 @@ def test_lanczos_steps_find_what_a_whole_decomposition_finds(
     source = source_of(mc.KernelPCA(2, kernel=mc.Laplacian(2.0)), sample(60, (6.0, 3.0)), 2)
     weights = np.random.default_rng(0).multinomial(60, np.full(60, 1 / 60)) / 60
     whole = source.at(weights)
-    monkeypatch.setattr(reweighted, "DENSE", 1)
+    monkeypatch.setattr(nearby, "DENSE", 1)
     steps = source.at(weights)
     np.testing.assert_allclose(steps.inertias, whole.inertias, rtol=1e-10)
     np.testing.assert_allclose(np.abs(steps.cosines), np.abs(whole.cosines), atol=1e-7)
