@@ -15,9 +15,8 @@ from mercer.engines.lapack import invert_triangle_in_place
 from mercer.errors import InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
-from mercer.kernels.bounds import gamma
-from mercer.settings import RandomState, seed_of
 from mercer.kernels.statements import gamma
+from mercer.settings import RandomState, seed_of
 from mercer.solve.steps import DIRECT, Map, cholesky_factor, dots
 
 UNIT = float(np.finfo(float).eps) / 2

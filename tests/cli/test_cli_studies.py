@@ -17,7 +17,7 @@ from mercer.cli.errors import Misused
 from mercer.cli.path_range import COUNT, range_of
 from mercer.cli.studies import STUDIES
 from mercer.datasets.embedded import FOLDER
-from mercer.stability.resampling import FEWEST
+from mercer.stability.bootstrapping import FEWEST
 
 IRIS = str(FOLDER / "iris.csv")
 DECATHLON = str(FOLDER / "decathlon.csv")

@@ -15,7 +15,6 @@ from mercer.cli.output import Talk, aligned
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
 from mercer.data.matrices import SquareMatrix
-from mercer.engines.engine import machine_bytes, readable
 from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
 from mercer.kernels.contract import KernelCheck, check_kernel

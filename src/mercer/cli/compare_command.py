@@ -27,8 +27,6 @@ from mercer.compare.several import Comparison, compare_kernels
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import listed
 from mercer.errors import InvalidInput
-from mercer.engines.engine import machine_bytes, readable
-from mercer.errors import InvalidInput, MissingExtra
 from mercer.kernels.base import Kernel
 from mercer.kernels.functions import Precomputed
 from mercer.planning import flops

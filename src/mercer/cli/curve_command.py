@@ -18,8 +18,6 @@ from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
 from mercer.data.table import Role, Table
 from mercer.errors import InvalidInput
-from mercer.engines.engine import machine_bytes
-from mercer.errors import InvalidInput, MissingExtra
 from mercer.estimator import as_kernel
 from mercer.gp.process import STORED, GaussianProcess
 from mercer.kernels.base import Kernel

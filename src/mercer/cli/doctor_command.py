@@ -17,10 +17,6 @@ from mercer import __version__
 from mercer.cli.errors import OK, in_flags
 from mercer.cli.output import Talk
 from mercer.cli.progress import finished
-from mercer.cli.codes import OK
-from mercer.cli.errors import in_flags
-from mercer.cli.running import finished
-from mercer.cli.talk import Talk
 from mercer.engines.engine import machine_bytes, readable
 from mercer.gram import Gram
 from mercer.kernels.radial import Gaussian

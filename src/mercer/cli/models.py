@@ -19,8 +19,6 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table
 from mercer.dimension.choose import RISK, Rule, choose_dimension
 from mercer.dimension.rules import Choice
-from mercer.engines.cpu import Threads
-from mercer.engines.engine import machine_bytes
 from mercer.errors import FewerAxes
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
@@ -29,14 +27,6 @@ from mercer.mds import ClassicalMDS, StressMDS
 from mercer.pca import PCA, KernelPCA
 from mercer.progress import Line
 from mercer.spectrum import STORED
-from mercer.spectrum.dense import dense_bytes
-from mercer.spectrum.leading import chosen_method
-
-PANEL = 2**20
-"""Numbers of a table that a pass over it copies at one time."""
-
-BASIS = 30
-"""Blocks of vectors that the axes of a matrix of distances take as a rule."""
 
 WEIGHED = ("kpca", "pca", "mca", "famd", "ca", "mds")
 """Methods whose individuals have weights, and supplementary ones beside them."""

@@ -16,7 +16,6 @@ from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
 from mercer.data.missing import policies, settled
 from mercer.data.table import Role, Table, frozen
-from mercer.engines.engine import readable
 from mercer.errors import CorruptFile, InvalidInput
 from mercer.kernels.tables import columns_read
 from mercer.planning import flops

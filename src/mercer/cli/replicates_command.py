@@ -16,8 +16,6 @@ from mercer.cli.pages import command_line, own_page, page_writer, show_page, wri
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
 from mercer.data.table import Table
-from mercer.engines.engine import machine_bytes
-from mercer.errors import MissingExtra
 from mercer.networks.draws import permutations_of, permutations_of_pairs
 from mercer.networks.expression import Expression, as_expression
 from mercer.networks.inference import Inference

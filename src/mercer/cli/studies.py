@@ -286,7 +286,7 @@ class PreimageStudy(Study):
 
 def _points_of(points: AxisPoints, axis: int) -> list[dict[str, Any]]:
     """Return the points along one axis, each with its values by name."""
-    from mercer.pca.along import PLACES
+    from mercer.pca.axis_points import PLACES
 
     columns = {
         "place": PLACES,

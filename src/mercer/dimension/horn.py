@@ -18,8 +18,6 @@ from mercer.dimension.rules import axes as in_words
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.progress import Progress, followed
 from mercer.resampling import Null, Resampling, is_decided
-from mercer.settings import LEVEL, RandomState, first_axes, level_of
-from mercer.resampling import Null, Resampling
 from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled
 from mercer.spectrum import leading
 

@@ -12,9 +12,8 @@ from mercer.check import Array, nonnegative, number
 from mercer.display import warn
 from mercer.errors import InvalidInput, InvalidParameter, ToleranceNotMet
 from mercer.gram import Gram
-from mercer.kernels.bounds import gamma
-from mercer.settings import RandomState, seed_of
 from mercer.kernels.statements import gamma
+from mercer.settings import RandomState, seed_of
 from mercer.solve.saddle import TINY, Saddle, SaddleSolution, entry_error
 
 UNIT = float(np.finfo(float).eps) / 2
