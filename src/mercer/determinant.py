@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh_tridiagonal, qr
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from mercer.check import Array, nonnegative, whole
 from mercer.engines.lapack import invert_triangle_in_place
@@ -178,7 +178,7 @@ def student_half(sample: Array) -> Any:
     12.7062
     """
     count = sample.shape[-1]
-    quantile = float(student.ppf(0.975, count - 1)) / np.sqrt(count)
+    quantile = float(stdtrit(count - 1, 0.975)) / np.sqrt(count)
     return quantile * sample.std(axis=-1, ddof=1)
 
 

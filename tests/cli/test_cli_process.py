@@ -27,7 +27,7 @@ from tests.interrupts import PATIENCE, computed, interrupt, is_over, start
 
 COMMAND = [sys.executable, "-W", "error", "-m", "mercer"]
 IRIS = str(FOLDER / "iris.csv")
-LONG = 5.0  # seconds of CPU that a small report takes, about
+LONG = 2.0  # seconds of CPU that a small report takes, about
 
 
 def process(*argv: object, **more: Any) -> subprocess.CompletedProcess[str]:
@@ -50,6 +50,36 @@ def test_help_imports_nothing_heavy_and_is_quick() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert spent < 0.5  # seconds of CPU; 0.06 is usual, and 0.15 what is promised
+
+
+def test_a_small_page_loads_no_more_than_it_needs(tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    words = [sys.executable, "-X", "importtime", "-m", "mercer", "report", IRIS, "--out", str(out)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert {"sklearn.base", "mercer.page.write"} <= loaded
+    waiting = ("pandas.", "numba.", "scipy.stats.", "scipy.optimize.", "sklearn.cluster.")
+    assert [name for name in loaded if name.startswith(waiting)] == []
+
+
+def test_modules_that_wait_are_there_when_they_are_asked_for() -> None:
+    code = """if True:
+        import sys
+        from mercer.cli import load_lightly
+        load_lightly()
+        import scipy.optimize
+        assert "scipy.optimize._root" not in sys.modules and "pandas" not in sys.modules
+        from scipy import optimize, stats
+        from scipy.stats import norm
+        root = optimize.brentq(lambda x: x - 0.5, 0.0, 1.0)
+        print(round(root, 6), norm.cdf(0.0), stats.norm is norm)
+        print(sys.modules["scipy.optimize"] is scipy.optimize, optimize.brentq.__module__)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    first, second = done.stdout.splitlines()
+    assert first == "0.5 0.5 True"
+    assert second.endswith("scipy.optimize._zeros_py")
 
 
 def test_the_standard_input_is_a_file() -> None:

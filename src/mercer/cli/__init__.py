@@ -11,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from signal import SIGINT
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from mercer.cli.errors import BROKEN_PIPE, OK
 from mercer.cli.output import Talk
@@ -31,14 +33,48 @@ mercer data.csv --open                            one page with everything; more
 """
 
 
+class Later(ModuleType):
+    """A module that is loaded when something of it is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        return getattr(import_module(self.__name__), name)
+
+
+LATER = ("scipy.stats", "scipy.optimize")
+"""Modules that most commands load and do not use."""
+
+
+def load_lightly() -> None:
+    """Load scikit-learn's base class, in a process that is ours alone, without what it may need.
+
+    With it come scipy's laws and pandas, which take two thirds of the time until a small page is
+    written. So some modules wait until something of them is asked for, and pandas is not found: a
+    command has no data frames.
+    """
+    for name in LATER:
+        waiting = Later(name)
+        waiting.__spec__ = find_spec(name)
+        sys.modules.setdefault(name, waiting)
+    modules: dict[str, Any] = sys.modules
+    modules.setdefault("pandas", None)  # how an import is refused
+    try:
+        import_module("sklearn.base")
+    finally:
+        if modules["pandas"] is None:
+            del modules["pandas"]
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
     talk = Talk()
-    is_program = argv is None  # then the process is ours to end
+    is_program = argv is None  # then the process is ours, to load modules in and to end
     end = partial(end_process, talk)
     try:
         with signals_heard(end if is_program else None):
-            return _answered(list(sys.argv[1:] if argv is None else argv), talk)
+            words = list(sys.argv[1:] if argv is None else argv)
+            return _answered(words, talk, is_program=is_program)
     except BrokenPipeError:
         talk.forget_output()
         return BROKEN_PIPE
@@ -50,12 +86,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         return found.code
 
 
-def _answered(argv: list[str], talk: Talk) -> int:
+def _answered(argv: list[str], talk: Talk, *, is_program: bool) -> int:
     """Return the code of a command; what it raises becomes a message and a code."""
     talk.expect(argv)
     args = None
     try:
         args = _arguments(argv, talk)
+        if args is not None and is_program:
+            load_lightly()
         code = OK if args is None else command(args, talk)
         talk.flush()  # a full disk is told like every other error
         return code

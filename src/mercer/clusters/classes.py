@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import ndtri_exp
-from scipy.stats import f as f_law
-from scipy.stats import hypergeom, norm
+from scipy.special import fdtrc, gammaln, logsumexp, ndtr, ndtri_exp
 
 from mercer.check import Array, is_missing, power_of_two, refuse_non_finite, whole
 from mercer.data.tidy import Tidy, columns_of
@@ -140,7 +138,7 @@ class Clusters(Shown):
             p_value = 1.0  # one class, or none with two members, can prove nothing
             if k > 1 and free > 0:
                 F = free / (k - 1) * eta2 / (1.0 - eta2) if eta2 < 1.0 else np.inf
-                p_value = float(f_law.sf(F, k - 1, free))
+                p_value = float(fdtrc(k - 1, free, F)) if np.inf > F else 0.0
             found.append((name, eta2, p_value))
         if not found:
             raise InvalidInput("data hold no column of numbers; describe(data) reads categories")
@@ -208,7 +206,7 @@ def _row(
         "column": column,
         "level": level,
         "v_test": v,
-        "p_value": float(2.0 * norm.sf(abs(v))),
+        "p_value": float(2.0 * ndtr(-abs(v))),
         "in_class": inside,
         "overall": overall,
     }
@@ -222,8 +220,17 @@ def _hypergeometric_v(both: int, total: int, has: int, drawn: int) -> float:
     >>> round(_hypergeometric_v(8, 20, 8, 8), 2), _hypergeometric_v(2, 4, 2, 4)
     (4.47, 0.0)
     """
-    law = hypergeom(total, has, drawn)
-    half = float(law.logpmf(both)) - np.log(2.0)
-    above = min(float(np.logaddexp(law.logsf(both), half)), 0.0)  # logarithms: tails underflow
-    below = min(float(np.logaddexp(law.logcdf(both - 1), half)), 0.0)
+    counts = np.arange(max(0, drawn + has - total), min(has, drawn) + 1)
+    law = _log_choose(has, counts) + _log_choose(total - has, drawn - counts)
+    law -= logsumexp(law)  # logarithms: tails underflow
+    half = float(law[both - counts[0]]) - np.log(2.0)
+    above, below = (
+        min(float(np.logaddexp(logsumexp(law[part]) if part.any() else -np.inf, half)), 0.0)
+        for part in (counts > both, counts < both)
+    )
     return float(-ndtri_exp(above) if above <= below else ndtri_exp(below)) + 0.0
+
+
+def _log_choose(n: int, k: Array) -> Array:
+    """Return the logarithms of how many ways there are to choose k of n."""
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))

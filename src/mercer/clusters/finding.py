@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 from scipy.spatial.distance import cdist
-from sklearn.cluster import KMeans
 
 from mercer.check import Array, whole
 from mercer.clusters.classes import ROUNDING, Clusters
@@ -190,6 +189,8 @@ def spectral_classes(gram: Gram, weights: Array, count: int | None, most: int, s
     rows = found.vectors[:, :count]
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     rows = rows / np.where(lengths > 0.0, lengths, 1.0)
+    from sklearn.cluster import KMeans  # only now: it loads for half a second
+
     means = KMeans(count, n_init=STARTS, random_state=seed).fit(rows, sample_weight=weights)
     return np.asarray(means.labels_)
 
@@ -284,8 +285,8 @@ def cluster(
             k = int(of_active.max()) + 1
     centres = _means(X[active], w[active], of_active, k)
     if consolidate and method == "ward":
-        rounds = KMeans(k, init=centres, n_init=1, max_iter=ROUNDS, tol=0.0)
-        of_active = rounds.fit(X[active], sample_weight=w[active]).labels_
+        apart = X[active] - w[active] @ X[active] / w[active].sum()
+        of_active = kernel_means(lambda v: apart @ (apart.T @ v), w[active], of_active, k)
         centres = _means(X[active], w[active], of_active, k)
     order = np.argsort(centres[:, 0], kind="stable")
     centres = centres[order]
@@ -349,6 +350,8 @@ def _cells(points: Array, weights: Array, seed: int | None) -> tuple[Array, Arra
     cells, places = np.unique(points, axis=0, return_inverse=True)
     places = places.ravel()
     if seed is not None and len(cells) > CELLS:
+        from sklearn.cluster import KMeans  # only now: it loads for half a second
+
         found = KMeans(CELLS, n_init=1, max_iter=20, random_state=seed)
         labels = found.fit(points, sample_weight=weights).labels_
         _, places = np.unique(labels, return_inverse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+from scipy import optimize
 
 from mercer.check import Points, is_missing
 from mercer.compare.measures import alignment
@@ -77,7 +77,7 @@ def align_bandwidth(
                 tell(len(tried), len(OCTAVES))
         best = int(np.argmin(tried))
         low, high = OCTAVES[max(best - 1, 0)], OCTAVES[min(best + 1, len(OCTAVES) - 1)]
-        found = minimize_scalar(
+        found = optimize.minimize_scalar(
             disagreement, bounds=(low, high), method="bounded", options={"xatol": TOLERANCE}
         )
     octave = float(found.x) if float(found.fun) < tried[best] else float(OCTAVES[best])

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.optimize import nnls
+from scipy import optimize, sparse
 
 from mercer.check import Array, chunks, whole
 from mercer.check import number as real_number
@@ -315,7 +314,7 @@ def least_on_simplex(Q: Array) -> Least:
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     target = np.zeros(len(Q) + 1)
     target[-1] = 1.0
-    y, _ = nnls(np.vstack([root, np.ones(len(Q))]), target)
+    y, _ = optimize.nnls(np.vstack([root, np.ones(len(Q))]), target)
     weights: Array = y / y.sum()
     image = Q @ weights
     return Least(weights, 2.0 * float(weights @ image - image.min()))

@@ -32,12 +32,17 @@ class Permutations(Protocol):
         """Write the columns in the r-th rearrangement to ``out``."""
 
 
+LOADING_PAYS = 2**25
+"""Entries to be shuffled from which on it pays to load numba, which takes half a second."""
+
+
 @dataclass(frozen=True)
 class Drawn(Resampling):
     """Permutations drawn at random, the r-th from bits of its own."""
 
     def apply(self, r: int, columns: Array, out: Array) -> Array:
-        if not has_shuffled(self.bits(r), columns, out):
+        is_long = self.count * columns.size >= LOADING_PAYS
+        if not is_long or not has_shuffled(self.bits(r), columns, out):
             self.generator(r).permuted(columns, axis=1, out=out)
         return out
 

@@ -32,8 +32,8 @@ ROWS = 2048
 PARTS = 16
 """Parts that a tall matrix is cut into, unless a limit of their rows asks for more."""
 
-SMALL_ARRAY = 4096
-"""Below this many numbers a compiled loop gains nothing."""
+SMALL_ARRAY = 2**17
+"""Below this many numbers a compiled loop gains less than it takes to load."""
 
 
 _sessions = threading.local()
@@ -366,11 +366,12 @@ def fastest_exponential() -> Callable[[Array, float], Array]:
     """
     if find_spec("numba") is None:
         return numpy_exponential
-    from mercer.engines.exponential import exp_double, exp_single
 
     def compiled(a: Array, factor: float) -> Array:
         if a.size < SMALL_ARRAY or not a.flags.c_contiguous:
             return numpy_exponential(a, factor)
+        from mercer.engines.exponential import exp_double, exp_single  # which loads numba
+
         if a.dtype == np.float64:
             exp_double(a.reshape(-1), float(factor))
             return a

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy import optimize
 
 from mercer.check import Array, finite, number, numbers, plain_array, power_of_two, real_array
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
@@ -369,7 +369,7 @@ def largest_euclidean_power(distances: Any, tol: float = 1e-10) -> float:
     low = 0.5
     while smallest(low) <= 0.0:
         low /= 2.0
-    p = float(brentq(smallest, low, 1.0, xtol=tol, rtol=FINEST_POWER))
+    p = float(optimize.brentq(smallest, low, 1.0, xtol=tol, rtol=FINEST_POWER))
     step = max(tol, float(np.spacing(p)))
     while p > low and smallest(p) < 0.0:
         p -= step

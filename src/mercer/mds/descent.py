@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy import optimize
 from scipy.sparse.csgraph import csgraph_from_dense, shortest_path
 from scipy.spatial.distance import pdist, squareform
 
@@ -161,7 +161,7 @@ def descended(
         "gtol": tol,
         "ftol": float(np.finfo(float).eps),
     }
-    result = minimize(
+    result = optimize.minimize(
         value_and_gradient,
         start.ravel(),
         jac=True,

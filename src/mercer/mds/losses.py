@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+from scipy import optimize
 
 from mercer.check import Array
 
@@ -157,14 +157,14 @@ class Ordinal:
     def disparities(self, d: Array) -> Array:
         if self.has_ties and self.ties == "secondary":
             means = np.bincount(self.level, weights=self.weights * d) / self.counts
-            fitted: Array = isotonic_regression(means, weights=self.counts).x
+            fitted: Array = optimize.isotonic_regression(means, weights=self.counts).x
             return fitted[self.level]
         order, weights = self.order, self.in_order
         if self.has_ties:
             order = np.lexsort((d, self.level))
             weights = self.weights[order]
         result = np.empty_like(d)
-        result[order] = isotonic_regression(d[order], weights=weights).x
+        result[order] = optimize.isotonic_regression(d[order], weights=weights).x
         return result
 
     def __call__(self, d: Array) -> tuple[float, Array]:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
-from scipy.stats import rankdata
 
 from mercer.check import Array
 from mercer.errors import InvalidParameter
@@ -62,6 +61,8 @@ def rank_correlations(x: Array) -> Array:
     >>> rank_correlations(np.array([[1.0, 1.0], [2.0, 10.0], [3.0, 11.0]]))[0].round(4)
     array([0., 1.])
     """
+    from scipy.stats import rankdata  # only now: laws load for half a second
+
     return correlations(rankdata(x, axis=0))
 
 

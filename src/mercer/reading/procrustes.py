@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+from scipy import optimize
 
 from mercer.check import Array
 
@@ -48,6 +48,6 @@ def matched(cosines: Array) -> tuple[Array, Array]:
     >>> matched(np.array([[0.1, -0.9], [0.8, 0.2]]))
     (array([1, 0]), array([-1.,  1.]))
     """
-    rows, columns = linear_sum_assignment(-(cosines**2))
+    rows, columns = optimize.linear_sum_assignment(-(cosines**2))
     signs = np.where(cosines[rows, columns] < 0.0, -1.0, 1.0)
     return columns, signs

@@ -6,7 +6,7 @@ from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
-from scipy.optimize import brentq
+from scipy import optimize
 
 from mercer.barycentre import Barycentre
 from mercer.certificate import FAILURE, Certificate
@@ -208,7 +208,7 @@ def largest_mean(mean: float, size: int) -> float:
         return float(mean * np.log(mean / p) + kept - rate)
 
     last = 1.0 - 1e-15
-    return float(brentq(excess, mean, last)) if mean < last and excess(last) > 0 else 1.0
+    return float(optimize.brentq(excess, mean, last)) if mean < last and excess(last) > 0 else 1.0
 
 
 def _approximation(

@@ -9,7 +9,7 @@ from threading import Event
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.stats import f as fisher
+from scipy.special import fdtrc, fdtri
 
 from mercer.check import Array
 from mercer.data.tidy import as_frame
@@ -94,7 +94,7 @@ class Bootstrap(Shown):
     def radius2(self, dimension: int = 2) -> float:
         """Return the squared radius r² of the ellipses in so many dimensions."""
         R = self.replicates
-        quantile = float(fisher.ppf(self.confidence, dimension, R - dimension))
+        quantile = float(fdtri(dimension, R - dimension, self.confidence))
         return dimension * (R - 1) / (R - dimension) * quantile
 
     def covers(self, points: Array) -> Array:
@@ -417,5 +417,5 @@ def ties(inertias: Array, covariances: Array, individuals: float) -> Array:
         gap = inertias[k] - (inertias[k + 1] if k + 1 < len(inertias) else centre[k + 1, k + 1])
         if np.linalg.matrix_rank(spread, hermitian=True) == 2:
             distance = np.array([gap, 0.0]) @ np.linalg.solve(spread, [gap, 0.0])
-            found[k] = fisher.sf(distance * (freedom - 1.0) / (2.0 * freedom), 2, freedom - 1.0)
+            found[k] = fdtrc(2, freedom - 1.0, distance * (freedom - 1.0) / (2.0 * freedom))
     return found
