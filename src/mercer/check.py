@@ -98,7 +98,7 @@ def how_many(points: Points) -> int:
 
 def rows_of(points: Points) -> Points:
     """Return points that are indexed by their number: a data frame is indexed by its labels."""
-    is_sparse = hasattr(points, "toarray")
+    is_sparse = hasattr(points, "toarray") and not isinstance(points, np.ndarray)
     is_frame = hasattr(points, "__array__") and not is_array_api_obj(points) and not is_sparse
     return cast(Points, np.asarray(points)) if is_frame else points
 
@@ -347,7 +347,7 @@ def refuse_lazy(x: Any, name: str) -> None:
 
 def refuse_sparse(x: Any, name: str) -> None:
     """Refuse a sparse matrix where every coordinate is looked at."""
-    if hasattr(x, "toarray"):
+    if hasattr(x, "toarray") and not isinstance(x, np.ndarray):
         raise InvalidInput(
             f"{name} is a sparse matrix, and every coordinate is looked at here: kernels that are "
             "functions of inner products and Euclidean distances read sparse rows as they are "

@@ -208,9 +208,10 @@ def matrix_of(data: Any) -> Any:
             )
     elif isinstance(data, NamedRows):
         data = data.matrix
-    else:
-        return data
-    return data.to_memory() if hasattr(data, "to_memory") else data  # of a file that is open
+    data = data.to_memory() if hasattr(data, "to_memory") else data  # of a file that is open
+    # Arrays that are views of annotated matrices say `toarray`, as sparse ones do.
+    is_view = isinstance(data, np.ndarray) and hasattr(data, "toarray")
+    return np.asarray(data) if is_view else data
 
 
 def as_table(points: Points) -> Array:

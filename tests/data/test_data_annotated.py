@@ -296,3 +296,31 @@ def test_without_the_library_the_extra_is_named(
     path.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     with pytest.raises(mc.errors.MissingExtra, match=r"mercer\[io\]"):
         read(path)
+
+
+class View(np.ndarray[Any, Any]):
+    """What AnnData gives for the dense X of a subset: an array that says it can be made one."""
+
+    def toarray(self) -> Any:
+        return self.copy()
+
+
+@pytest.mark.parametrize("model", [mc.KernelPCA(2), mc.PCA(2), mc.SVC()], ids=str)
+def test_a_dense_subset_is_not_taken_for_a_sparse_matrix(model: Any) -> None:
+    whole, part, y = cells(COUNTS), cells(COUNTS), [0, 1] * 4
+    part.X = COUNTS.view(View)
+    read_by = "predict" if hasattr(model, "predict") else "transform"
+    expected = getattr(model.fit(whole, y), read_by)(whole)
+    for given in (part, part.X):
+        np.testing.assert_array_equal(getattr(model.fit(given, y), read_by)(part), expected)
+    np.testing.assert_array_equal(mc.Linear()(part.X), mc.Linear()(COUNTS))
+
+
+def test_a_layer_is_known_by_its_last_name_where_it_is_the_only_one() -> None:
+    data = cells(COUNTS)
+    data.layers["log"] = np.log1p(COUNTS)
+    np.testing.assert_array_equal(from_anndata(data, "log").matrix, np.log1p(COUNTS))
+    np.testing.assert_array_equal(from_anndata(data, "X_pca").matrix, COUNTS[:, :2])
+    data.obsm["log"] = COUNTS[:, :2]
+    with pytest.raises(InvalidParameter, match="more than one layer 'log'; there are"):
+        from_anndata(data, "log")

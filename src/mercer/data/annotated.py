@@ -28,7 +28,8 @@ def from_anndata(data: Any, layer: str = "X") -> NamedRows:
     """Return a layer of an annotated matrix as rows for a model, with the names of both sides.
 
     A model takes an annotated matrix itself and uses its ``X``. Another layer is asked for here:
-    ``"layers/log1p"``, or ``"obsm/X_pca"`` for an embedding. Sparse layers stay sparse.
+    ``"layers/log1p"``, or ``"obsm/X_pca"`` for an embedding, or the last part of such a name.
+    Sparse layers stay sparse.
 
     >>> from types import SimpleNamespace
     >>> cells = SimpleNamespace(
@@ -67,14 +68,15 @@ def columns_of_annotated(data: Any, layer: str, limits: Limits) -> Parts:
 
 
 def _layer(data: Any, layer: str) -> Any:
-    group, _, key = layer.partition("/")
+    """Return a layer by its whole name, or by its last part where only one has it."""
     if layer == "X":
         return data.X
-    holder = {"obsm": getattr(data, "obsm", {}), "layers": getattr(data, "layers", {})}.get(group)
-    if holder is None or key not in holder:
-        known = ["X", *(f"{g}/{k}" for g in ("obsm", "layers") for k in getattr(data, g, {}))]
-        raise InvalidParameter(f"there is no layer {layer!r}; there are {listed(known)}")
-    return holder[key]
+    held = {f"{g}/{k}": v for g in ("obsm", "layers") for k, v in getattr(data, g, {}).items()}
+    meant = [name for name in held if layer in (name, name.partition("/")[2])]
+    if len(meant) != 1:
+        found = f"more than one layer {layer!r}" if meant else f"no layer {layer!r}"
+        raise InvalidParameter(f"there is {found}; there are {listed(['X', *held])}")
+    return held[meant[0]]
 
 
 def _dense(matrix: Any, limits: Limits, layer: str) -> Array:
