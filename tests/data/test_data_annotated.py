@@ -324,3 +324,9 @@ def test_a_layer_is_known_by_its_last_name_where_it_is_the_only_one() -> None:
     data.obsm["log"] = COUNTS[:, :2]
     with pytest.raises(InvalidParameter, match="more than one layer 'log'; there are"):
         from_anndata(data, "log")
+
+
+@pytest.mark.parametrize("model", [mc.ClassicalMDS(2), mc.StressMDS(2)], ids=str)
+def test_maps_of_distances_say_how_cells_are_given(model: Any) -> None:
+    with pytest.raises(mc.errors.InvalidInput, match="give points with metric='euclidean'"):
+        model.fit(cells(COUNTS))

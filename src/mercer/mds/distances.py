@@ -61,7 +61,7 @@ def checked_distances(D: Any, *, missing: bool = False) -> Array:
     array([[0., 1.],
            [1., 0.]])
     """
-    d = numbers_of(D, "D", is_matrix=True)
+    d = numbers_of(matrix_of(D), "D", is_matrix=True)
     if d.shape[0] != d.shape[1]:
         refuse_non_finite(d, "D")
         raise InvalidInput(
