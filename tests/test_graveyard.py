@@ -569,7 +569,7 @@ def test_the_checks_fail_where_sums_are_divided_by_one_less(
     monkeypatch: pytest.MonkeyPatch, model: Any
 ) -> None:
     assert_inertia_is_the_variance(model)
-    for place in ("mercer.pca.linear", "mercer.pca.kernel", "mercer.operators"):
+    for place in ("mercer.pca.linear", "mercer.pca.kernel_pca", "mercer.operators"):
         monkeypatch.setattr(f"{place}.shares_of", divided_by_one_less)
     with pytest.raises(AssertionError):
         assert_inertia_is_the_variance(model)
@@ -585,6 +585,6 @@ def test_the_checks_fail_without_the_rule_of_signs(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_checks_fail_where_asymmetry_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.kernels.functions.worst_asymmetry", lambda matrix: (0.0, (0, 0)))
+    monkeypatch.setattr("mercer.kernels.given.worst_asymmetry", lambda matrix: (0.0, (0, 0)))
     with pytest.raises(AssertionError):
         assert_names_the_asymmetric_entry()

@@ -15,7 +15,7 @@ from mercer.engines.cpu import Threads, using
 from mercer.gram import Gram
 from mercer.mds.distances import Distances
 from mercer.operators import CentredSource, Operator
-from mercer.pca.tables import read
+from mercer.pca.centred_tables import read
 from mercer.spectrum import leading
 
 LONG = np.longdouble

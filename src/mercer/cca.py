@@ -21,7 +21,7 @@ from mercer.estimator import (
 )
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.functions import Precomputed
+from mercer.kernels.given import Precomputed
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState

@@ -40,7 +40,7 @@ from mercer.engines.cpu import engine_of, using
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter, NotANumber
 from mercer.kernels.base import Kernel, parameters, with_parameters
-from mercer.kernels.functions import FromFunction
+from mercer.kernels.given import FromFunction
 from mercer.kernels.text import kernel as parsed
 from mercer.points import (
     NamedRows,

@@ -22,7 +22,7 @@ from mercer.engines.engine import Engine, Rounding, gamma, machine_bytes, roundi
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.functions import MOST_ASYMMETRY
+from mercer.kernels.given import MOST_ASYMMETRY
 from mercer.kernels.point_pairs import BOTH_WAYS
 from mercer.operators import CentredSource, multiplied
 from mercer.points import (

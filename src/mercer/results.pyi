@@ -18,8 +18,8 @@ from mercer.pca.slopes import AxisSlopes as AxisSlopes
 from mercer.planning import Plan as Plan
 from mercer.preimages import PreImages as PreImages
 from mercer.reading.links import AxesDescription as AxesDescription
-from mercer.rkhs.distances import Discrepancy as Discrepancy
 from mercer.rkhs.expansion import MercerDecomposition as MercerDecomposition
+from mercer.rkhs.feature_distances import Discrepancy as Discrepancy
 from mercer.rkhs.functions import PrincipalFunctions as PrincipalFunctions
 from mercer.spectrum import Spectrum as Spectrum
 from mercer.stability import Bootstrap as Bootstrap

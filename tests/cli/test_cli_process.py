@@ -163,7 +163,7 @@ def test_python_m_mercer_is_the_command_mercer() -> None:
 
 SLOW = """
 import signal, sys, time
-import mercer.pca.kernel as kernel
+import mercer.pca.kernel_pca as kernel
 def forever(self, X, y=None, **more):
     print("working", file=sys.stderr, flush=True)
     while True:  # deaf, as linear algebra is

@@ -15,7 +15,7 @@ from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.contract import KernelCheck, check_kernel
 from mercer.kernels.definite import positive_definite
-from mercer.kernels.functions import Delta, FromFunction, Precomputed
+from mercer.kernels.given import Delta, FromFunction, Precomputed
 from mercer.kernels.groups import Group, Permutations
 from mercer.kernels.metric import Normalised
 from mercer.kernels.pairs import Pairs

@@ -15,7 +15,7 @@ from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels import FeatureMap
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import Verdict, factor, form, positive_definite
-from mercer.kernels.functions import FromFunction, Precomputed
+from mercer.kernels.given import FromFunction, Precomputed
 from mercer.kernels.probing import subsets_of
 from mercer.kernels.radial import Gaussian, Laplacian, Matern, NegativeDistance
 from mercer.kernels.spectral import Characteristic

@@ -20,9 +20,9 @@ from mercer.check import Array
 from mercer.davidson import orthonormal
 from mercer.engines.cpu import Threads
 from mercer.errors import NotConverged
-from mercer.mds import points
-from mercer.mds.corrections import cailliez_constant, constant_of, copies, corrected_square
+from mercer.mds import scaling_of_points
 from mercer.mds.distances import Distances
+from mercer.mds.euclidean_correction import cailliez_constant, constant_of, copies, corrected_square
 from mercer.mds.losses import kruskal_stress
 from mercer.operators import CentredSource
 from mercer.page.subject import subject_of
@@ -473,7 +473,7 @@ def test_points_need_no_distances(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_points_with_many_coordinates_take_the_products(monkeypatch: pytest.MonkeyPatch) -> None:
     direct = mc.ClassicalMDS(2, metric="euclidean").fit(X)
-    monkeypatch.setattr(points, "WHOLE", 2)
+    monkeypatch.setattr(scaling_of_points, "WHOLE", 2)
     by_products = mc.ClassicalMDS(2, metric="euclidean").fit(X)
     np.testing.assert_allclose(by_products.embedding_, direct.embedding_, atol=1e-9)
     np.testing.assert_allclose(by_products.eigenvalues_, direct.eigenvalues_, atol=1e-9)

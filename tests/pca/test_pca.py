@@ -19,8 +19,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import mercer as mc
 from mercer.check import Array
 from mercer.errors import ConstantColumns, DegenerateAxes, NotConverged, ReadingWarning
-from mercer.pca import kernel as kernel_pca
-from mercer.pca import tables
+from mercer.pca import centred_tables
+from mercer.pca import kernel_pca as kernel_pca
 from mercer.spectrum import signs, two_sides
 from tests.oracles import LINE, untouched
 from tests.references import aligned, near, reference
@@ -191,7 +191,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """Make every route reachable by small tables, read in many pieces."""
     monkeypatch.setattr(two_sides, "SMALL_ENTRIES", 0.0)
     monkeypatch.setattr("mercer.estimator.CHUNK", 64)
-    monkeypatch.setattr(tables, "CHUNK", 64)
+    monkeypatch.setattr(centred_tables, "CHUNK", 64)
     return monkeypatch
 
 

@@ -329,7 +329,7 @@ def test_a_path_of_penalties_has_the_values_of_dense_formulas(criterion: str) ->
 
 @pytest.fixture
 def few_penalties(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.regression.kernel.SPAN", (-5.0, -1.0))
+    monkeypatch.setattr("mercer.regression.kernel_regression.SPAN", (-5.0, -1.0))
 
 
 @pytest.mark.usefixtures("few_penalties")
@@ -640,7 +640,7 @@ def test_an_infinite_penalty_has_the_deviations_of_least_squares(weights: Any) -
 
 def test_more_points_than_are_factored_have_no_estimate_of_the_noise(monkeypatch: Any) -> None:
     model = mc.KernelRegression(mc.Gaussian(1.0), 1e-2).fit(X, Y)
-    monkeypatch.setattr("mercer.regression.kernel.DIRECT", 50)
+    monkeypatch.setattr("mercer.regression.kernel_regression.DIRECT", 50)
     with pytest.raises(mc.errors.InvalidParameter, match="up to 50 points, and here are 60"):
         model.predict(NEW, return_std=True)
     with pytest.raises(AttributeError, match="up to 50 points"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array, Points
-from mercer.rkhs.distances import distance
+from mercer.rkhs.feature_distances import distance
 from mercer.rkhs.functions import Function, oriented, principal_functions
 from tests.strategies import kernels, points, set_kernels, sets_of_letters
 from tests.test_check import FRAME, ROWS

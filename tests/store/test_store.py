@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ from scipy import sparse
 import mercer as mc
 from mercer.engines.cpu import Threads
 from mercer.engines.tiles import Block
+from mercer.pca.centred_tables import DenseTable
 from mercer.spectrum import Spectrum
-from mercer.store import about, load, save
+from mercer.store import about, load, packing, save
 from mercer.store import file as store_file
 
 RNG = np.random.default_rng(6)
@@ -554,3 +555,17 @@ def test_a_model_is_loaded_in_a_new_process(tmp_path: Path) -> None:
         check=True,
     )
     assert json.loads(done.stdout) == model.transform([[0.1, 0.2, 0.3]]).tolist()
+
+
+def test_classes_are_found_in_the_package_where_a_file_saw_them() -> None:
+    """Files outlive the modules of the version that wrote them."""
+    assert packing._class("mercer.pca.tables.DenseTable", is_dataclass) is DenseTable
+    names = (
+        "mercer.pca.tables.Nothing",
+        "mercer.nowhere.Thing",
+        "mercer.a.b.c.D",
+        "mercer.gram.a.B",
+    )
+    for name in names:
+        with pytest.raises(mc.errors.CorruptFile, match="no class it could hold"):
+            packing._class(name, is_dataclass)

@@ -28,7 +28,7 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.table import listed
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
-from mercer.kernels.functions import Precomputed
+from mercer.kernels.given import Precomputed
 from mercer.planning import flops
 from mercer.progress import Line
 

@@ -25,7 +25,7 @@ from mercer.kernels.radial import Gaussian
 from mercer.page.curve import Fit, likelihood_of, named_variables, result, sections
 from mercer.page.text import count_of
 from mercer.progress import Line
-from mercer.regression.kernel import KernelRegression
+from mercer.regression.kernel_regression import KernelRegression
 from mercer.regression.spline import SmoothingSpline
 from mercer.solve import DIRECT
 from mercer.solve.saddle import SINGLE

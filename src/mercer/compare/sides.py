@@ -13,7 +13,7 @@ from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.functions import FromFunction, Precomputed
+from mercer.kernels.given import FromFunction, Precomputed
 from mercer.kernels.text import kernel as read
 from mercer.operators import shares
 from mercer.points import (

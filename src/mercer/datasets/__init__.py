@@ -5,7 +5,7 @@ from mercer.datasets.embedded import eurodist as eurodist
 from mercer.datasets.embedded import iris as iris
 from mercer.datasets.embedded import swiss as swiss
 from mercer.datasets.embedded import us_cities as us_cities
-from mercer.datasets.orbits import planets as planets
 from mercer.datasets.simulated import circles as circles
 from mercer.datasets.simulated import disc_and_ring as disc_and_ring
+from mercer.datasets.simulated import planets as planets
 from mercer.datasets.simulated import plants as plants

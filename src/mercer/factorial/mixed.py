@@ -27,7 +27,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.points import Rows
 from mercer.reading import Categories, Variables
-from mercer.reading.values import correlations, tidy_columns
+from mercer.reading.axis_values import correlations, tidy_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)

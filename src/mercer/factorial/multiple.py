@@ -20,7 +20,7 @@ from mercer.factorial.mixed import TablePCA, sum_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.points import Rows
-from mercer.reading.values import tidy_columns
+from mercer.reading.axis_values import tidy_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)

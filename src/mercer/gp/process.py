@@ -33,7 +33,7 @@ from mercer.gp.posterior import (
 from mercer.gp.sampled_maximum import SampledOptimum, maximise_by_sampling
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, with_parameters
-from mercer.kernels.functions import Precomputed
+from mercer.kernels.given import Precomputed
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of

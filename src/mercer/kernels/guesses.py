@@ -15,7 +15,7 @@ from mercer.errors import DataWarning, InvalidInput
 from mercer.kernels.abundances import Aitchison, BrayCurtis
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph, is_graph
-from mercer.kernels.graphs import WeisfeilerLehman
+from mercer.kernels.graph_kernels import WeisfeilerLehman
 from mercer.kernels.point_pairs import hashable
 from mercer.kernels.sets import Intersection
 from mercer.kernels.strings import StringSpectrum

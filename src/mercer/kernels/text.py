@@ -18,8 +18,8 @@ from mercer.errors import InvalidParameter, WrittenFormError
 from mercer.kernels import (  # noqa: F401  (so that all kernels are known by name)
     abundances,
     alignments,
-    functions,
-    graphs,
+    given,
+    graph_kernels,
     groups,
     nodes,
     series,

@@ -19,7 +19,6 @@ from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
 from mercer.kernels.dissimilarities import between, within
-from mercer.mds.corrections import CORRECTIONS, constant_of, corrected_cross, corrected_square
 from mercer.mds.distances import (
     METRICS,
     TILE,
@@ -32,10 +31,16 @@ from mercer.mds.distances import (
     read_square,
     unit_of,
 )
-from mercer.mds.points import PointAxes
+from mercer.mds.euclidean_correction import (
+    CORRECTIONS,
+    constant_of,
+    corrected_cross,
+    corrected_square,
+)
+from mercer.mds.scaling_of_points import PointAxes
 from mercer.operators import CentredSource
 from mercer.progress import Progress
-from mercer.reading.values import Individuals
+from mercer.reading.axis_values import Individuals
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import Spectrum, leading
 from mercer.spectrum.leading import chosen_method

@@ -33,7 +33,7 @@ from mercer.mds.distances import (
 )
 from mercer.mds.losses import LOSSES, TIES, loss_of
 from mercer.progress import Progress, followed
-from mercer.reading.values import Individuals
+from mercer.reading.axis_values import Individuals
 from mercer.settings import RandomState, seed_of
 from mercer.spectrum import clusters, signs
 

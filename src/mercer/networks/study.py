@@ -28,7 +28,7 @@ from mercer.networks.expression import Expression, as_expression
 from mercer.networks.inference import DRAWS, Inference, Network, as_inference, infer_weights
 from mercer.networks.moments import Influences, NetworkGrams, check_weights
 from mercer.networks.needed_replicates import Curve, Needed, decide, estimate_curve
-from mercer.pca.kernel import KernelPCA
+from mercer.pca.kernel_pca import KernelPCA
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, spelled

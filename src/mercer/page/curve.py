@@ -19,7 +19,7 @@ from mercer.page.text import count_of, percent, short
 from mercer.pictures.curves import against_observed, curves, penalty_path, residuals, thinned
 from mercer.pictures.surfaces import contours
 from mercer.regression.criterion_path import penalty_path as path_of
-from mercer.regression.kernel import KernelRegression
+from mercer.regression.kernel_regression import KernelRegression
 from mercer.regression.spline import SmoothingSpline, leave_one_out
 from mercer.settings import CONFIDENCE
 from mercer.solve import DIRECT

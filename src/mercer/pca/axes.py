@@ -10,7 +10,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.errors import InvalidInput
 from mercer.estimator import pieces
-from mercer.pca.tables import Table, noise_of
+from mercer.pca.centred_tables import Table, noise_of
 from mercer.spectrum import Spectrum, signs
 
 CHANGED = 1e-6

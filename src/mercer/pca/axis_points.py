@@ -18,8 +18,8 @@ from mercer.points import readings
 from mercer.preimages import PreImages, preimage
 from mercer.progress import Progress
 from mercer.reading import Individuals
+from mercer.reading.axis_values import correlations
 from mercer.reading.links import clean, listing, percent, short
-from mercer.reading.values import correlations
 from mercer.settings import first_axes, spelled
 
 PLACES = ("low end", "halfway down", "middle", "halfway up", "high end")

@@ -34,7 +34,7 @@ from mercer.estimator import (
     weights_of,
 )
 from mercer.pca.axes import Oriented
-from mercer.pca.tables import ROUNDING, DenseTable, Table, noise_of, read
+from mercer.pca.centred_tables import ROUNDING, DenseTable, Table, noise_of, read
 from mercer.points import lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables

@@ -14,8 +14,8 @@ from mercer.display import Shown
 from mercer.pca.axis_points import axes_of, led_back
 from mercer.points import take
 from mercer.progress import Progress
+from mercer.reading.axis_values import correlations
 from mercer.reading.links import clean, listing, percent
-from mercer.reading.values import correlations
 from mercer.settings import RandomState, seed_of, spelled
 
 MOST = 300

@@ -18,9 +18,9 @@ from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read
 from mercer.points import Rows
 from mercer.progress import Progress, followed
+from mercer.reading.axis_values import Categories
 from mercer.reading.links import AxesDescription, AxisDescription, Link, called, listing, notes_on
 from mercer.reading.scores import Scores, Space
-from mercer.reading.values import Categories
 from mercer.resampling import CORRECTIONS, Resampling, by_permutation, corrected
 from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled
 

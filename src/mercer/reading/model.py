@@ -13,8 +13,7 @@ from mercer.data.tidy import columns_of, frozen, library_of, row_names
 from mercer.display import forget, named, warn
 from mercer.errors import ConstantColumns, InvalidInput, NotAvailable, ReadingWarning
 from mercer.estimator import column_names, require_fit
-from mercer.reading.outliers import Outliers
-from mercer.reading.values import (
+from mercer.reading.axis_values import (
     Categories,
     Individuals,
     Supplementary,
@@ -22,6 +21,7 @@ from mercer.reading.values import (
     correlations,
     scatters,
 )
+from mercer.reading.outliers import Outliers
 from mercer.settings import LEVEL, level_of
 from mercer.spectrum import Spectrum
 

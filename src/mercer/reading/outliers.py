@@ -13,7 +13,7 @@ from scipy.special import betainc, gammaincc
 from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
 from mercer.display import Shown, named
-from mercer.reading.values import Individuals
+from mercer.reading.axis_values import Individuals
 
 NOTHING = 1e-6
 """A share of the mean distance to the barycentre below which axes leave nothing out."""

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.errors import InvalidInput
 from mercer.estimator import require_fit
-from mercer.reading.values import Categories, correlations, scatters
+from mercer.reading.axis_values import Categories, correlations, scatters
 
 
 @dataclass(frozen=True)

@@ -2,5 +2,5 @@
 
 from mercer.regression.criterion_path import PenaltyPath as PenaltyPath
 from mercer.regression.criterion_path import penalty_path as penalty_path
-from mercer.regression.kernel import KernelRegression as KernelRegression
+from mercer.regression.kernel_regression import KernelRegression as KernelRegression
 from mercer.regression.spline import SmoothingSpline as SmoothingSpline

@@ -13,7 +13,7 @@ from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import require_fit
-from mercer.regression.kernel import KernelRegression
+from mercer.regression.kernel_regression import KernelRegression
 from mercer.regression.spline import CRITERIA, SmoothingSpline, limits_of
 from mercer.regression.spline_curve import Curve
 

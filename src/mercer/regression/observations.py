@@ -12,7 +12,7 @@ from mercer.check import Array, Points
 from mercer.errors import InvalidInput
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
-from mercer.kernels.functions import Precomputed
+from mercer.kernels.given import Precomputed
 from mercer.points import take
 from mercer.settings import confidence_of
 

@@ -18,7 +18,7 @@ from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table, is_complex
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
-from mercer.rkhs.distances import KERNEL_ROUNDING, ROUNDOFF, evaluated
+from mercer.rkhs.feature_distances import KERNEL_ROUNDING, ROUNDOFF, evaluated
 from mercer.rkhs.functions import combined, kept, oriented, refuse_negative
 
 TAIL = 13.0

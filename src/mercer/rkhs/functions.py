@@ -42,7 +42,7 @@ from mercer.points import (
     Paired,
     as_points,
 )
-from mercer.rkhs.distances import KERNEL_ROUNDING, ROUNDOFF, TILE, evaluated, joined
+from mercer.rkhs.feature_distances import KERNEL_ROUNDING, ROUNDOFF, TILE, evaluated, joined
 
 TIED = 1e-8
 """Moduli closer than this, relatively, are equal where a sign is chosen: rounding has no say."""

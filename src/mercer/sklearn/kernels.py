@@ -15,7 +15,7 @@ from mercer.estimator import pieces
 from mercer.gram import Gram
 from mercer.kernels import scikit_learn as named
 from mercer.kernels.base import Kernel
-from mercer.kernels.functions import Precomputed
+from mercer.kernels.given import Precomputed
 from mercer.kernels.vectors import Linear, Sigmoid
 
 

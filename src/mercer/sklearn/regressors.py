@@ -21,7 +21,7 @@ from mercer.gp.parameters import NOISE
 from mercer.gram import Gram
 from mercer.kernels.algebra import Constant, Power, Product, Sum
 from mercer.kernels.base import Kernel, parameters
-from mercer.kernels.functions import Precomputed
+from mercer.kernels.given import Precomputed
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 from mercer.kernels.spectral import Periodic
 from mercer.kernels.vectors import Linear

@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from importlib import import_module
+from importlib.util import find_spec
 from math import isfinite
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -216,11 +218,24 @@ def _name(cls: type, place: str) -> str:
 
 def _class(name: str, is_right: Callable[[Any], bool]) -> Any:
     """Return a class of mercer's by name, if it is one of the right kind."""
-    module, _, attribute = name.rpartition(".")
-    found: Any = getattr(import_module(module), attribute, None) if CLASS.fullmatch(name) else None
+    found = _at(*name.rsplit(".", 1)) if CLASS.fullmatch(name) else None
     if isinstance(found, type) and _is_ours(found) and is_right(found):
         return found
     raise CorruptFile(f"a stored model names {name!r}, which is no class it could hold")
+
+
+def _at(module: str, attribute: str) -> Any:
+    """Return what has a name in a module, or now stands elsewhere in the package of that module."""
+    package = module.rpartition(".")[0]
+    try:
+        return getattr(import_module(module), attribute, None)
+    except ModuleNotFoundError:  # a file of an earlier version, or of nobody
+        if package.count(".") != 1 or find_spec(package) is None:
+            return None
+    paths = getattr(import_module(package), "__path__", ())
+    beside = [f"{package}.{m.name}" for m in iter_modules(paths)]
+    found = (getattr(import_module(place), attribute, None) for place in beside)
+    return next((value for value in found if value is not None), None)
 
 
 def _is_ours(cls: type) -> bool:

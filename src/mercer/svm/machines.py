@@ -18,7 +18,7 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine, weights_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, Kind
-from mercer.kernels.functions import Precomputed
+from mercer.kernels.given import Precomputed
 from mercer.kernels.radial import Gaussian
 from mercer.points import take
 from mercer.progress import Progress

@@ -12,7 +12,7 @@ from mercer.compare.measures import alignment
 from mercer.compare.sides import present
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel, parameters, with_parameters
-from mercer.kernels.functions import Delta
+from mercer.kernels.given import Delta
 from mercer.kernels.text import kernel as read
 from mercer.kernels.vectors import Linear
 from mercer.points import as_points

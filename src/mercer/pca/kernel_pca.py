@@ -30,7 +30,7 @@ from mercer.estimator import (
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kernel, Kind, parameters
 from mercer.kernels.corrections import CORRECTIONS, correct_similarities
-from mercer.kernels.functions import Precomputed
+from mercer.kernels.given import Precomputed
 from mercer.kernels.vectors import Linear
 from mercer.pca.feature_space import (
     Invertible,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import mercer as mc
 from mercer import Graph
 from mercer.check import Array
-from mercer.kernels import graphs as module
+from mercer.kernels import graph_kernels as module
 from tests.references import FOLDER
 from tests.structures import graphs, many, obeys_the_laws, works_in_models
 
