@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, nonnegative, refuse_lazy, whole
+from mercer.check import EPSILON, Array, nonnegative, refuse_lazy, whole
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import (
@@ -27,10 +27,8 @@ from mercer.resampling import Resampling
 from mercer.settings import RandomState
 from mercer.targets import Origin, kept
 
-STORED = 5_000
+STORED_INDIVIDUALS = 5_000
 """Individuals whose two matrices are decomposed, which takes a minute for the most."""
-
-ROUNDING = float(np.finfo(np.float64).eps)
 
 TIE = 1e-12
 """Correlations that differ by less than this share are equal."""
@@ -67,7 +65,7 @@ class View(KernelModel):
         self.means_, self.count_ = np.asarray(centred.mean_rows), n
         if np.iscomplexobj(vectors):
             raise InvalidInput(f"correlations are of real kernels, and {gram.kernel} is complex")
-        rounding = n * ROUNDING * max(float(values[-1]), float(np.mean(np.abs(gram.diag()))))
+        rounding = n * EPSILON * max(float(values[-1]), float(np.mean(np.abs(gram.diag()))))
         self._refuse_negative(values, rounding)
         is_kept = values > rounding
         self.values_ = values[is_kept][::-1].copy()
@@ -193,10 +191,10 @@ class KernelCCA(Computing):
         refuse_lazy(X, "X")
         refuse_lazy(Y, "Y")
         n = len(X) if not hasattr(X, "shape") else X.shape[0]
-        if n > STORED:
+        if n > STORED_INDIVIDUALS:
             raise InvalidParameter(
-                f"two matrices of {n} individuals are decomposed, {STORED} are the most: take "
-                "NystromFeatures of each view, and linear kernels of them"
+                f"two matrices of {n} individuals are decomposed, {STORED_INDIVIDUALS} are the "
+                "most: take NystromFeatures of each view, and linear kernels of them"
             )
         if Y is None:
             raise InvalidInput("KernelCCA is of two views: give Y too")

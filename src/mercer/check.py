@@ -19,6 +19,16 @@ Array: TypeAlias = npt.NDArray[Any]
 """A numpy array, or an array of any namespace that follows the array API standard."""
 
 
+EPSILON = float(np.finfo(np.float64).eps)
+"""The distance from 1 to the next double, 2⁻⁵²."""
+
+UNIT = EPSILON / 2.0
+"""The rounding of one operation in double precision, as a share of its result."""
+
+TINY = float(np.finfo(np.float64).tiny)
+"""The smallest double that has all its digits."""
+
+
 @runtime_checkable
 class Points(Protocol):
     """A data set: anything with a length and slices whose members are points."""

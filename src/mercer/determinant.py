@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal, qr
 from scipy.special import stdtrit
 
-from mercer.check import Array, nonnegative, whole
+from mercer.check import TINY, UNIT, Array, nonnegative, whole
 from mercer.engines.lapack import invert_triangle_in_place
 from mercer.errors import InvalidParameter
 from mercer.gram import Gram
@@ -18,9 +18,6 @@ from mercer.kernels.base import Kind
 from mercer.kernels.statements import gamma
 from mercer.settings import RandomState, seed_of
 from mercer.solve.steps import DIRECT, Map, cholesky_factor, dots
-
-UNIT = float(np.finfo(float).eps) / 2
-TINY = float(np.finfo(float).tiny)
 
 METHODS = ("auto", "direct", "lanczos")
 

@@ -458,7 +458,7 @@ def test_comparisons_without_room_are_the_same(monkeypatch: pytest.MonkeyPatch) 
     stored = mc.compare_kernels(kernels, points, **said)
     monkeypatch.setattr(products, "ROOM", 2 * 40**2)  # two matrices fit, three do not
     paired = mc.compare_kernels(kernels, points, **said)
-    monkeypatch.setattr(products, "STORED", 10)
+    monkeypatch.setattr(products, "STORED_INDIVIDUALS", 10)
     tiled = mc.compare_kernels(kernels, points, **said)
     for other in (paired, tiled):
         np.testing.assert_allclose(other.alignments, stored.alignments, rtol=1e-12)

@@ -277,7 +277,7 @@ def test_many_individuals_have_the_same_consensus(
 ) -> None:
     x = points(13, 60)
     stored = mc.consensus(KERNELS, x, method=method)
-    monkeypatch.setattr(products, "STORED", 10)
+    monkeypatch.setattr(products, "STORED_INDIVIDUALS", 10)
     tiled = mc.consensus(KERNELS, x, method=method)
     np.testing.assert_allclose(tiled.weights, stored.weights, rtol=1e-9)
 

@@ -44,7 +44,7 @@ SMOOTH = 1.0 * mc.Gaussian((1.0, 1.0))
 @pytest.fixture
 def many(monkeypatch: Any) -> None:
     """Let 400 points be more than are stored, and 150 of them the subset."""
-    monkeypatch.setattr("mercer.gp.process.STORED", 150)
+    monkeypatch.setattr("mercer.gp.process.STORED_POINTS", 150)
     monkeypatch.setattr("mercer.gp.sampled_maximum.SUBSET", 150)
 
 
@@ -52,7 +52,7 @@ def many(monkeypatch: Any) -> None:
 def smooth() -> mc.GaussianProcess:
     """Return a process fitted by sampling that tests only read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mercer.gp.process.STORED", 150)
+        patch.setattr("mercer.gp.process.STORED_POINTS", 150)
         patch.setattr("mercer.gp.sampled_maximum.SUBSET", 150)
         return mc.GaussianProcess(SMOOTH, mean="constant", n_starts=1, random_state=0).fit(X, Y)
 
@@ -307,7 +307,7 @@ def test_bounds_are_pairs_of_numbers(ends: Any) -> None:
 
 
 def test_points_of_any_kind_are_fitted(monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.gp.process.STORED", 40)
+    monkeypatch.setattr("mercer.gp.process.STORED_POINTS", 40)
     monkeypatch.setattr("mercer.gp.sampled_maximum.SUBSET", 40)
     rng = np.random.default_rng(5)
     words = ["".join(rng.choice(list("acgt"), 12)) for _ in range(60)]
@@ -351,7 +351,7 @@ def test_progress_is_told_of_stored_matrices_too() -> None:
 
 
 def test_a_search_that_stops_early_says_so(many: None, monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.gp.sampled_maximum.STEPS", 0)
+    monkeypatch.setattr("mercer.gp.sampled_maximum.MOST_STEPS", 0)
     with pytest.warns(ConvergenceWarning, match="more than tol=1e-05 and its interval"):
         model = mc.GaussianProcess(SMOOTH, n_starts=1, random_state=0).fit(X, Y)
     assert not sampled(model).is_converged

@@ -25,7 +25,7 @@ from mercer.networks.moments import (
     pool,
 )
 from mercer.networks.needed_replicates import (
-    MOST,
+    MOST_REPLICATES,
     Needed,
     continue_line,
     crossing,
@@ -172,7 +172,7 @@ def test_intervals_may_be_open() -> None:
     answer = decide(sizes, np.array([0.4, 0.9]), samples, 0.95)
     assert (answer.number, answer.low, answer.high) == (4, 3, None)
     assert answer.is_extrapolated
-    assert str(Needed(None, None, None, 0.9, True)).endswith(f"more than {MOST})")
+    assert str(Needed(None, None, None, 0.9, True)).endswith(f"more than {MOST_REPLICATES})")
 
 
 def test_intervals_are_open_where_no_difference_is_shown() -> None:

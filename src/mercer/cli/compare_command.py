@@ -22,7 +22,7 @@ from mercer.cli.pages import command_line, page_writer, write_page
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
 from mercer.compare.consensus import Consensus, consensus
-from mercer.compare.products import STORED
+from mercer.compare.products import STORED_INDIVIDUALS
 from mercer.compare.several import Comparison, compare_kernels
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import listed
@@ -232,7 +232,7 @@ def _distinct(parts: list[Part]) -> list[Part]:
 def _plan(talk: Talk, args: Namespace, n: int, count: int) -> int:
     """Answer with what the comparison will take."""
     pairs = count * (count - 1) // 2
-    is_stored = n <= STORED
+    is_stored = n <= STORED_INDIVIDUALS
     draws = args.permutations if args.permutations is not None else 999 if is_stored else 0
     draws = 0 if args.test == "pearson" else draws
     memory = 8 * n * n * (count + 1) if is_stored else 8 * 512 * 512 * count * 4

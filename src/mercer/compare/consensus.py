@@ -14,7 +14,7 @@ from mercer.check import number as real_number
 from mercer.compare.measures import refuse_constant
 from mercer.compare.products import products_of
 from mercer.compare.sides import (
-    ROUNDING,
+    VALUE_ROUNDING,
     CentredSide,
     Centring,
     centring,
@@ -368,6 +368,6 @@ def tear_matrix(sides: Sequence[CentredSide], count: int, tell: Progress | None 
         if tell is not None:
             tell(rows.stop, n)
     largest = np.array([np.max(np.abs(side.gram.diag())) for side in sides])
-    rounding = ROUNDING * sizes + degrees.sum() * n * (ROUNDING * largest) ** 2
+    rounding = VALUE_ROUNDING * sizes + degrees.sum() * n * (VALUE_ROUNDING * largest) ** 2
     is_torn = np.diag(total) > rounding
     return (total + total.T) * np.outer(is_torn, is_torn)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, Points, whole
+from mercer.check import EPSILON, Array, Points, whole
 from mercer.compare.products import (
-    STORED,
+    STORED_INDIVIDUALS,
     Features,
     Products,
     Stored,
@@ -40,8 +40,6 @@ ESTIMATORS = ("biased", "unbiased")
 
 PERMUTATIONS = 999
 """How many are drawn unless another number is asked for."""
-
-UNIT = float(np.finfo(np.float64).eps)
 
 BATCH = 16
 """Permutations that a thread takes at a time."""
@@ -382,7 +380,7 @@ def tested(
     if count == 0:
         return Dependence(measure, statistic, None, nothing, 0, None, n, "not tested", law)
     G = pair.G if asked.rank is None else products.matrix()
-    slack = n * UNIT * float(np.sqrt(G[a, a] * G[b, b]))
+    slack = n * EPSILON * float(np.sqrt(G[a, a] * G[b, b]))
     is_permuted = law == "permutation"
     of = products.permuted(a, b) if is_permuted else products.multiplied(a, b)
     left = 1.0 - pair.how.weights  # what centring leaves of each individual
@@ -408,7 +406,7 @@ def tested(
 def _by_moments(pair: Pair, a: int, b: int) -> float:
     """Return the p-value of the law with the moments of all permutations, or multipliers."""
     w = pair.how.weights
-    if len(w) > STORED:
+    if len(w) > STORED_INDIVIDUALS:
         raise InvalidInput(
             "test='pearson' needs the product of a matrix with itself, which is held up to 3 000 "
             "individuals: draw permutations, or those of features with rank="

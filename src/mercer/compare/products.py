@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.special import gammainc, gammaincc, ndtr
 
-from mercer.check import Array, chunks
+from mercer.check import TINY, Array, chunks
 from mercer.compare.sides import CentredSide, Centring, shifted
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput
@@ -25,7 +25,7 @@ from mercer.lowrank import pivoted_cholesky
 from mercer.progress import Progress
 from mercer.settings import FIXED
 
-STORED = 3_000
+STORED_INDIVIDUALS = 3_000
 """Individuals up to which centred matrices are kept in memory: 72 MB each."""
 
 ROOM = 2**27
@@ -39,9 +39,6 @@ BLOCKS = 4
 
 Statistic = Callable[[Array], float]
 """The sum of products as a function of a permutation, or of factors of the individuals."""
-
-LEAST = float(np.finfo(np.float64).tiny)
-"""The least p-value that can be told from zero."""
 
 SYMMETRIC = 1e-6
 """A skewness below which a Pearson type III law is a normal one to all digits that matter."""
@@ -72,7 +69,7 @@ def products_of(grams: Sequence[Gram], how: Centring, rank: int | None = None) -
     is_linear = not how.is_unbiased and all(is_short(gram) for gram in grams)
     if is_linear:
         return Features([np.asarray(shifted(gram, how.weights).x) for gram in grams], how)
-    if n <= STORED and len(grams) * n * n <= ROOM:
+    if n <= STORED_INDIVIDUALS and len(grams) * n * n <= ROOM:
         return Stored([how.dense(gram) for gram in grams], how)
     return Tiled([how.of(gram) for gram in grams])
 
@@ -265,7 +262,7 @@ class Moments:
         shape = 4.0 / skew**2
         at = max(2.0 / skew * (z + 2.0 / skew), 0.0)
         tail = float(gammaincc(shape, at) if skew > 0 else gammainc(shape, at))
-        return max(tail, LEAST)  # a law without an end has no p-value of zero
+        return max(tail, TINY)  # a law without an end has no p-value of zero
 
 
 def moments(A: Array, B: Array) -> Moments:

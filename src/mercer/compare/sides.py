@@ -22,7 +22,7 @@ from mercer.points import (
     take,
 )
 
-ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
+VALUE_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
 """How far the values of a kernel may be off, relative to the largest."""
 
 
@@ -202,7 +202,7 @@ class Centring:
     @property
     def is_equal(self) -> bool:
         """Whether all individuals weigh the same, to rounding."""
-        return float(np.ptp(self.weights)) <= ROUNDING * float(np.max(self.weights))
+        return float(np.ptp(self.weights)) <= VALUE_ROUNDING * float(np.max(self.weights))
 
     def of(self, gram: Gram) -> CentredSide:
         """Return a Gram matrix with what its tiles are centred by, found in one pass."""
@@ -298,7 +298,7 @@ def noise(gram: Gram) -> float:
     by a square of the rounding.
     """
     largest = float(np.max(np.abs(gram.diag()), initial=0.0))
-    return (ROUNDING**2 if gram.kernel.is_linear else ROUNDING) * largest
+    return (VALUE_ROUNDING**2 if gram.kernel.is_linear else VALUE_ROUNDING) * largest
 
 
 def frozen(values: Array) -> Array:

@@ -13,10 +13,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.stats import t as student
 
-from mercer.check import Array, Points, number, real_array, whole
+from mercer.check import TINY, Array, Points, number, real_array, whole
 from mercer.determinant import log_determinant, skewed_quantile
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.gp.likelihood import TINY, Observations, orthonormal, partial_products
+from mercer.gp.likelihood import Observations, orthonormal, partial_products
 from mercer.gp.parameters import NOISE
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gram import Gram

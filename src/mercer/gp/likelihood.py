@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
-from mercer.check import Array, Points, as_numpy, chunks
+from mercer.check import EPSILON, TINY, Array, Points, as_numpy, chunks
 from mercer.engines.cpu import Threads
 from mercer.engines.lapack import factor_in_place, invert_in_place, whiten
 from mercer.engines.tiles import Block
@@ -32,9 +32,6 @@ from mercer.solve.steps import lower_triangle
 
 MOST_JITTER = 1e-8
 """What may be added to the diagonal, as a share of its mean, before a matrix is refused."""
-
-UNIT = float(np.finfo(float).eps)
-TINY = float(np.finfo(float).tiny)
 
 
 @dataclass(frozen=True)
@@ -159,7 +156,7 @@ def orthonormal(columns: Array) -> tuple[Array, Array]:
     norms = np.linalg.norm(columns, axis=0)  # the unit of a function does not matter
     scaled = columns / np.where(norms > 0, norms, 1.0)
     _, pivoted, _ = qr(scaled, mode="economic", pivoting=True, check_finite=False)
-    if m and np.abs(pivoted[-1, -1]) <= n * UNIT:
+    if m and np.abs(pivoted[-1, -1]) <= n * EPSILON:
         raise SingularSystem(
             "the unknown functions of the mean are linearly dependent on these points: leave one "
             "out"
@@ -180,8 +177,8 @@ def _factored(gram: Gram, noise: Array) -> tuple[Array, float]:
         A[np.diag_indices_from(A)] += noise + jitter
         if factor_in_place(A):
             return A, jitter
-        jitter = max(10.0 * jitter, 10.0 * n * UNIT * size)
-        if not 0.0 < jitter <= max(MOST_JITTER, 10.0 * n * UNIT) * size:
+        jitter = max(10.0 * jitter, 10.0 * n * EPSILON * size)
+        if not 0.0 < jitter <= max(MOST_JITTER, 10.0 * n * EPSILON) * size:
             raise SingularSystem(
                 f"K + {float(np.min(noise)):.3g} I is not positive definite under {gram.kernel} "
                 f"even with {MOST_JITTER:g} of its diagonal added: the kernel is not positive "

@@ -14,18 +14,18 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from mercer.check import Array
+from mercer.check import EPSILON, Array
 from mercer.display import Shown
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidParameter, MercerError
-from mercer.gp.likelihood import UNIT, Observations, condition, gradient
+from mercer.gp.likelihood import Observations, condition, gradient
 from mercer.gp.parameters import Prior, Tuned
 from mercer.progress import Progress
 
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
 """A function to be minimised with its gradient; it is infinite where there is no likelihood."""
 
-STEPS = 100
+MOST_STEPS = 100
 """More quasi-Newton steps than any fit took; from a start on part of the points it is some ten."""
 
 HALVINGS = 20
@@ -38,9 +38,6 @@ LEAST_GAIN = 1e-12
 
 HIDDEN_GAIN = 1e-8
 """So is one by less than this share if no shorter step lowers the objective at all."""
-
-START_GAIN = 1e-6
-"""A start ends where a step lowers the objective by less than this share; a descent follows."""
 
 NEAR = 1e-9
 """A logarithm this near to its bound is at the bound."""
@@ -163,7 +160,7 @@ def descend(objective: Objective, x: Array, B: Array, bounds: Array, tol: float)
     value, slope = objective(x)
     evaluations, is_converged = 1, False
     is_held = held_by_bounds(x, slope, bounds)
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         free = ~is_held
         is_converged = not np.any(free) or float(np.max(np.abs(slope[free]))) <= tol
         if is_converged:
@@ -301,7 +298,7 @@ def _told(objective: Objective, progress: Progress | None) -> Objective:
     def value(logs: Array) -> tuple[float, Array]:
         found = objective(logs)
         number = next(numbers)
-        tell(number, max(STEPS, number))
+        tell(number, max(MOST_STEPS, number))
         return found
 
     return value
@@ -315,4 +312,4 @@ def variance_of(y: Array) -> float:
     """
     candidates = float(np.mean((y - y.mean(axis=0)) ** 2)), float(np.mean(y * y)), 1.0
     size = float(np.max(np.abs(y), initial=0.0))
-    return next(v for v in candidates if v > (16.0 * UNIT * size) ** 2)
+    return next(v for v in candidates if v > (16.0 * EPSILON * size) ** 2)

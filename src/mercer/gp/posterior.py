@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mercer.check import Array, Points, chunks
+from mercer.check import EPSILON, Array, Points, chunks
 from mercer.data.tidy import as_frame
 from mercer.display import Shown, warn
 from mercer.errors import NegativeVariance, NoNoise, ToleranceNotMet
-from mercer.gp.likelihood import UNIT, Conditioned, Observations
+from mercer.gp.likelihood import Conditioned, Observations
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.settings import CONFIDENCE, confidence_of, spelled
@@ -149,7 +149,7 @@ def check_variance(variance: Array, scale: Array, n: int) -> Array:
     ...
     mercer.errors.NegativeVariance: the variance at point 0 is -0.1, below zero by more than rounding: the kernel is not positive definite, or the noise variance too small for its condition
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
-    wrong = np.flatnonzero(variance < -n * UNIT * scale)
+    wrong = np.flatnonzero(variance < -n * EPSILON * scale)
     if wrong.size:
         i = int(wrong[0])
         raise NegativeVariance(
@@ -196,7 +196,7 @@ class Predictive:
         cross = Gram(self.kernel, self.data.points, points).dense()
         white = self.state.whitened(cross)
         variance = own - np.sum(white * white, axis=0)
-        lost = np.flatnonzero(variance < -n * UNIT * own)
+        lost = np.flatnonzero(variance < -n * EPSILON * own)
         if lost.size:
             variance[lost] = self._stable(own[lost], cross[:, lost], white[:, lost])
         free = self._free(functions, white)

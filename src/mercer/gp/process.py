@@ -41,7 +41,7 @@ from mercer.targets import Functions, Origin, kept, read_targets
 
 Mean: TypeAlias = Functions
 
-STORED = 12_000
+STORED_POINTS = 12_000
 """Up to this size (1.2 GB) the matrix is stored and factored."""
 
 INTERVALS = (
@@ -169,7 +169,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             self.noise_variance_ = self._shared_noise if data.noise is None else data.noise
             given = data.gram(self.kernel_), self._shared_noise, data
             self._state = (
-                condition(*given) if len(data) <= STORED else condition_by_iteration(*given)
+                condition(*given) if len(data) <= STORED_POINTS else condition_by_iteration(*given)
             )
             self.X_fit_ = data.points if self._is_precomputed else points
             self._keep()
@@ -179,7 +179,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         self, tuned: Tuned, data: Observations, progress: Progress | None
     ) -> tuple[Array, Optimum | None]:
         """Return the logarithms of the parameters, and how they were found."""
-        is_sampled = tuned.entries and len(data) > STORED
+        is_sampled = tuned.entries and len(data) > STORED_POINTS
         return (maximise_by_sampling if is_sampled else maximise_likelihood)(
             tuned,
             data,
@@ -358,7 +358,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         if not isinstance(self._state, Conditioned):
             raise InvalidParameter(
                 f"the likelihood and what is left out take the matrix, which is stored for up to "
-                f"{STORED} points and not for {len(self._data)}. {INTERVALS}"
+                f"{STORED_POINTS} points and not for {len(self._data)}. {INTERVALS}"
             )
         return self._state
 

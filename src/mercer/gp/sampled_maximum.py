@@ -45,7 +45,7 @@ from mercer.solve import Saddle
 Derivatives: TypeAlias = Callable[[Array], tuple[Array, Array]]
 """The gradient g of a function to be minimised, and H: its part along v is right to √(vᵀHv)."""
 
-STEPS = 40
+MOST_STEPS = 40
 """More than any search took; one from a fit to some of the points takes three to six."""
 
 LONGEST = 1.5
@@ -143,7 +143,7 @@ def settle(derivatives: Derivatives, x: Array, B: Array, bounds: Array, tol: flo
     """
     g, H = derivatives(x)
     floor, longest = tol**2 * np.eye(len(x)), LONGEST
-    for left in reversed(range(STEPS + 1)):
+    for left in reversed(range(MOST_STEPS + 1)):
         is_held = held_by_bounds(x, g, bounds)
         along = _along(~is_held, g, H + floor, B)
         if along.is_over or left == 0:
@@ -274,7 +274,7 @@ class Search:
         self.last = Evaluation(np.array(logs), gradient, sampling, solving, found)
         self.evaluations += 1
         if self.progress is not None:
-            self.progress(self.evaluations, max(STEPS, self.evaluations))
+            self.progress(self.evaluations, max(MOST_STEPS, self.evaluations))
         return self.last
 
     def _sampled(self, logs: Array) -> Slopes:

@@ -26,7 +26,7 @@ POWERS = 3
 FROM_NOWHERE = 15
 """Rounds of as many powers that find axes from a random start."""
 
-ROUNDING = 1e-12
+SHARE_ROUNDING = 1e-12
 """Shares closer than this are the same."""
 
 SINGLE = 1e-6
@@ -81,7 +81,7 @@ class Covariances:
         axes = self._leading(self.covariance)
         self.axes = axes.vectors[:, :count] / np.sqrt(axes.values[:count])
         share = float(np.sum(axes.values[:count]) / np.trace(self.covariance))
-        self.observed = Moved(0.0, share, ROUNDING)
+        self.observed = Moved(0.0, share, SHARE_ROUNDING)
 
     def permuted(self, columns: list[Any], order: Array) -> Moved:
         moved = self._as_analysed(self.Z[:, columns][order], columns)
@@ -121,7 +121,7 @@ class Whole:
         self.parts = lru_cache(maxsize=4)(self._parts)
         axes, total = self._axes(np.asarray(kernel(X)), vectors, ACCURATE)
         self.start = axes.vectors[:, : count + EXTRA]
-        self.observed = Moved(0.0, float(axes.values[:count].sum()) / total, ROUNDING)
+        self.observed = Moved(0.0, float(axes.values[:count].sum()) / total, SHARE_ROUNDING)
 
     def permuted(self, columns: list[Any], order: Array) -> Moved:
         kernel, still = self.parts(tuple(columns))
@@ -285,6 +285,6 @@ def _apart(G: Array, V: Array) -> tuple[Array, Array]:
     """
     image = G @ V
     inner, turn, _ = dsyevd(V.T @ image)  # numpy's takes three times as long for so few rows
-    kept = inner > ROUNDING * inner[-1]
+    kept = inner > SHARE_ROUNDING * inner[-1]
     turn = turn[:, kept] / np.sqrt(inner[kept])
     return V @ turn, image @ turn

@@ -33,7 +33,7 @@ NAMED = 5
 LEVEL = 0.05
 """The p-value up to which a sentence names a variable."""
 
-ROUNDING = 1e-9
+LOSS_ROUNDING = 1e-9
 """A loss below this is none."""
 
 
@@ -133,7 +133,7 @@ class Importance(Shown):
         return tuple(found)
 
     def _on_losses(self, it: str) -> str:
-        losing = [g for g in self.order if self.importances[g] > ROUNDING]
+        losing = [g for g in self.order if self.importances[g] > LOSS_ROUNDING]
         if not losing:
             return f"Shuffling the values of no variable costs {it} anything."
         words = [f"{called(self.names[g])} ({percent(self.importances[g])})" for g in losing]
@@ -174,7 +174,7 @@ LANDMARKS = 80
 FOR_EACH_AXIS = 20
 """Landmarks for each axis, where these are more."""
 
-STORED = 3
+STORED_SHARE = 3
 """So many times as many individuals as landmarks make no more work as a whole matrix."""
 
 TOGETHER = 16
@@ -385,7 +385,7 @@ def _landmarks(landmarks: int | None, n: int, count: int, seed: int) -> Array | 
     asked = max(LANDMARKS, FOR_EACH_AXIS * count)
     if landmarks is not None:
         asked = whole(landmarks, "landmarks", least=count + 2)
-    if asked >= n or (landmarks is None and STORED * asked >= n):
+    if asked >= n or (landmarks is None and STORED_SHARE * asked >= n):
         return None
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     return np.sort(rng.choice(n, asked, replace=False))

@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 from mercer.check import Array, real_array
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.kernels.definite import ROUNDING, checked_matrix, not_symmetric
+from mercer.kernels.definite import EIGENVALUE_ROUNDING, checked_matrix, not_symmetric
 
 CORRECTIONS = ("clip", "flip", "shift")
 
@@ -108,7 +108,7 @@ def correct_similarities(similarities: Any, correction: str = "clip") -> Correct
     K = 0.5 * K + 0.5 * K.T
     values, vectors = eigh(K, driver="evd", check_finite=False)
     size = float(np.max(np.abs(values), initial=0.0))
-    noise = ROUNDING * len(K) * roundoff * size
+    noise = EIGENVALUE_ROUNDING * len(K) * roundoff * size
     total, below = float(np.sum(np.abs(values))), values < -noise
     mass = float(np.sum(np.abs(values[below]))) / total if total > 0 else 0.0
     shift, project = 0.0, None

@@ -40,7 +40,7 @@ from mercer.points import as_points
 from mercer.progress import Progress, followed
 from mercer.settings import RandomState, seed_of, spelled
 
-ROUNDING = 10.0
+EIGENVALUE_ROUNDING = 10.0
 """Computed eigenvalues are within this times n·u·‖K‖₂ of the true ones (Weyl; 0.06 is usual)."""
 
 ASYMMETRY = 1e-8
@@ -295,7 +295,7 @@ class _Subject:
         # A kernel's entries are off by a few u·max K_ii each, which moves an eigenvalue by at most
         # n times that; finding the eigenvalue moves it by n·u·‖K‖₂.
         evaluation = float(np.max(np.abs(np.diag(K)))) if self.is_kernel else 0.0
-        allowance = ROUNDING * len(K) * self.roundoff
+        allowance = EIGENVALUE_ROUNDING * len(K) * self.roundoff
         smallest, rows, why = _cheap_test(K, self.numbers)
         # ‖K‖_F >= ‖K‖₂, so what is refused here would be refused by its eigenvalues too.
         tolerance = allowance * (float(np.linalg.norm(K)) + evaluation)

@@ -12,7 +12,7 @@ from mercer.check import Array, finite, number, numbers, plain_array, power_of_t
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.definite import (
     ASYMMETRY,
-    ROUNDING,
+    EIGENVALUE_ROUNDING,
     Verdict,
     Witness,
     checked_matrix,
@@ -249,7 +249,7 @@ def conditional_verdict(D: Array, alpha: Array, roundoff: float, name: str) -> V
     smallest = float(eigenvalues(M)[0])
     # ‖H_α‖₂² = n‖α‖² multiplies the rounding of D; ½ is that of -½HDH'.
     growth = 0.5 * n * float(alpha @ alpha)
-    tolerance = ROUNDING * n * roundoff * growth * float(np.linalg.norm(scaled))
+    tolerance = EIGENVALUE_ROUNDING * n * roundoff * growth * float(np.linalg.norm(scaled))
     if smallest >= -tolerance:
         reason = outcome(name, smallest * unit, tolerance * unit)
         return Verdict(True, reason, smallest * unit, tolerance * unit)

@@ -23,7 +23,7 @@ MOST_ELEMENTS = 1000
 MOST_ASYMMETRY = 1e-12
 """Values of p at s and s⁻¹ that were computed apart differ by rounding, thousands of times less."""
 
-ROUNDING = 10 * float(np.finfo(np.float64).eps)
+EIGENVALUE_ROUNDING = 10 * float(np.finfo(np.float64).eps)
 """Eigenvalues of an n x n matrix are off by at most n times this share of its norm."""
 
 
@@ -198,7 +198,7 @@ class Group(Kernel):
             raise NotPositiveDefinite("p is not a kernel on the group: p(s⁻¹) must be conj p(s)")
         eigenvalues, axes = np.linalg.eigh(gram)
         norm = largest * len(elements)  # at most: that of a matrix whose entries are all as large
-        if eigenvalues[0] < -ROUNDING * len(elements) * norm:
+        if eigenvalues[0] < -EIGENVALUE_ROUNDING * len(elements) * norm:
             raise NotPositiveDefinite(
                 f"p is not positive definite on the group: its Gram matrix has the eigenvalue "
                 f"{eigenvalues[0]:.6g}"

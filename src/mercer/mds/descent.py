@@ -178,7 +178,7 @@ def descended(
 TOGETHER = 2**21
 """Numbers that the differences of some new individuals from all fitted ones may have."""
 
-STEPS = 200
+PLACING_STEPS = 200
 """Newton steps allowed; ten suffice from a good start."""
 
 STILL = 1e-10
@@ -302,7 +302,7 @@ def _descended(fixed: Array, part: Placement, z: Array, size: float) -> tuple[Ar
     damping = np.full(len(z), first)
     values = part.bend(_squares(fixed, z, size)[1]).value
     moving = np.arange(len(z))
-    for _ in range(STEPS):
+    for _ in range(PLACING_STEPS):
         here = part.at(moving)
         away, q = _squares(fixed, z[moving], size)
         bend = here.bend(q)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
-from mercer.check import Array, Points, chunks, finite, power_of_two, refuse_non_finite
+from mercer.check import EPSILON, Array, Points, chunks, finite, power_of_two, refuse_non_finite
 from mercer.data.matrices import SquareMatrix
 from mercer.data.tidy import row_names
 from mercer.engines.cpu import engine_in_use
@@ -23,8 +23,6 @@ from mercer.points import matrix_of
 
 METRICS = ("precomputed", *NAMED)
 """What a model is given: distances, or rows whose distances have a name."""
-
-EPSILON = float(np.finfo(float).eps)
 
 WHOLE = 1_000
 """Up to this many points the whole matrix is decomposed at once; of more a thread takes as many."""

@@ -15,7 +15,7 @@ from mercer.mds.distances import WHOLE, unit_of
 from mercer.settings import FIXED
 from mercer.spectrum import How, Spectrum, clusters, leading, signs
 
-ROUNDING = 4.0 * float(np.finfo(float).eps)
+ENTRY_ROUNDING = 4.0 * float(np.finfo(float).eps)
 """A centred entry is wrong by so much of the largest entry of its column: it and its mean round."""
 
 
@@ -48,7 +48,7 @@ class PointAxes:
         unit = unit_of(float(np.max(largest)))
         y = np.sqrt(w)[:, None] * (centred / unit)
         n, p = y.shape
-        noise = float(np.sum((ROUNDING * largest / unit) ** 2))
+        noise = float(np.sum((ENTRY_ROUNDING * largest / unit) ** 2))
         threshold = max(max(n, p) * float(np.finfo(float).eps) * float(np.sum(y * y)), noise)
         if min(n, p) <= WHOLE:
             spectrum, axes = _whole(y, count, threshold)

@@ -30,7 +30,7 @@ PERMUTATIONS = 199
 PAIRS = 6
 """Pairs of conditions up to which each has all permutations; more pairs share as many."""
 
-MOST = 10_000
+MOST_PERMUTATIONS = 10_000
 """Permutations beyond which a confidence is refused."""
 
 ALIKE = 1e-9
@@ -137,7 +137,7 @@ def least_permutations(confidence: float) -> int:
 def permutations_of(permutations: int | None, confidence: float) -> int:
     """Return the number of permutations, refusing one that can never show a difference."""
     fewest = least_permutations(confidence)
-    if fewest > MOST:
+    if fewest > MOST_PERMUTATIONS:
         raise InvalidParameter(
             f"confidence={confidence!r} takes {fewest} permutations to show a difference; lower it"
         )

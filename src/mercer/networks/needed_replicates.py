@@ -22,10 +22,10 @@ from mercer.networks.moments import (
     recognition_rates,
 )
 
-MOST = 1_000
+MOST_REPLICATES = 1_000
 """Replicates beyond which no number is named: the line is not to be trusted so far."""
 
-ROUNDING = 1e-9
+CROSSING_ROUNDING = 1e-9
 """Distance from a whole number below which a crossing counts as that number."""
 
 
@@ -227,12 +227,14 @@ def crossing(sizes: Array, ratios: Array) -> float:
     if last + 1 < len(sizes):  # reached where it was observed
         low, high = ratios[last], ratios[last + 1]
         share = (1.0 - low) / (high - low)
-        return float(np.ceil(sizes[last] + share * (sizes[last + 1] - sizes[last]) - ROUNDING))
+        return float(
+            np.ceil(sizes[last] + share * (sizes[last + 1] - sizes[last]) - CROSSING_ROUNDING)
+        )
     alpha, beta = fit_line(sizes, ratios)
     if beta <= 0.0:
         return float("inf")
-    reached = max(float(np.ceil((1.0 - alpha) / beta - ROUNDING)), sizes[-1] + 1.0)
-    return reached if reached <= MOST else float("inf")
+    reached = max(float(np.ceil((1.0 - alpha) / beta - CROSSING_ROUNDING)), sizes[-1] + 1.0)
+    return reached if reached <= MOST_REPLICATES else float("inf")
 
 
 def rejects(p_value: float, confidence: float) -> bool:
@@ -241,7 +243,7 @@ def rejects(p_value: float, confidence: float) -> bool:
     >>> rejects(1 / 40, 0.95), rejects(1 / 10, 0.8), rejects(0.03, 0.95)
     (True, True, False)
     """
-    return p_value <= (1.0 - confidence) / 2.0 + ROUNDING
+    return p_value <= (1.0 - confidence) / 2.0 + CROSSING_ROUNDING
 
 
 @dataclass(frozen=True, repr=False)
@@ -281,7 +283,7 @@ class Needed(Shown):
         >>> str(Needed(4, 3, 6, 0.95, False)), str(Needed(None, 9, None, 0.95, True))
         ('4 (95 % interval 3 to 6)', 'no number up to 1000 (95 % interval 9 or more)')
         """
-        named = f"no number up to {MOST}" if self.number is None else str(self.number)
+        named = f"no number up to {MOST_REPLICATES}" if self.number is None else str(self.number)
         return f"{named} ({100 * self.confidence:g} % interval {self.ends})"
 
     @property
@@ -289,7 +291,7 @@ class Needed(Shown):
         """The interval in words."""
         if self.high is not None:
             return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
-        return f"more than {MOST}" if self.low is None else f"{self.low} or more"
+        return f"more than {MOST_REPLICATES}" if self.low is None else f"{self.low} or more"
 
 
 def decide(

@@ -14,14 +14,12 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from scipy import sparse
 
-from mercer.check import Array, chunks, refuse_non_finite
+from mercer.check import EPSILON, Array, chunks, refuse_non_finite
 from mercer.errors import InvalidInput
 from mercer.estimator import CHUNK, pieces
 from mercer.progress import Progress
 
-EPSILON = float(np.finfo(float).eps)
-
-ROUNDING = 4.0 * EPSILON
+ENTRY_ROUNDING = 4.0 * EPSILON
 """A centred entry is wrong by so much of the largest entry of its column: it and its mean round."""
 
 DRIFT = 1e-13
@@ -174,7 +172,7 @@ def read(
 
 def noise_of(table: Table) -> float:
     """Return the squared norm that the rounding of centred entries can give a row."""
-    return float(table.factors**2 @ (ROUNDING * table.largest) ** 2)
+    return float(table.factors**2 @ (ENTRY_ROUNDING * table.largest) ** 2)
 
 
 def _units(largest: Array, by_column: bool) -> Array:

@@ -34,7 +34,7 @@ from mercer.estimator import (
     weights_of,
 )
 from mercer.pca.axes import Oriented
-from mercer.pca.centred_tables import ROUNDING, DenseTable, Table, noise_of, read
+from mercer.pca.centred_tables import ENTRY_ROUNDING, DenseTable, Table, noise_of, read
 from mercer.points import lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
@@ -178,7 +178,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         """Return the table with the factors of its columns, and note them."""
         m = self._column_weights(len(table.centre))
         deviations = np.sqrt(table.variances)
-        is_constant = deviations <= ROUNDING * table.largest
+        is_constant = deviations <= ENTRY_ROUNDING * table.largest
         divisors = np.where(is_constant | (not self.standardize), 1.0, deviations)
         factors = np.sqrt(m) / divisors
         if self.standardize and np.any(is_constant):

@@ -18,7 +18,7 @@ from mercer.reading.axis_values import correlations
 from mercer.reading.links import clean, listing, percent
 from mercer.settings import RandomState, seed_of, spelled
 
-MOST = 300
+MOST_INDIVIDUALS = 300
 """Individuals that are rebuilt unless more are asked for: a search for each of them takes time."""
 
 TOLD = 2
@@ -104,7 +104,7 @@ def rebuilt(
     model: Any,
     *,
     axes: int | Sequence[int] | None = None,
-    most: int = MOST,
+    most: int = MOST_INDIVIDUALS,
     method: str = "auto",
     random_state: RandomState = None,
     progress: bool | Progress | None = None,

@@ -139,7 +139,7 @@ def _on_axes(gram: Gram, model: Any, vectors: Array) -> Array:
 BLOCK = 2**20
 """Slopes of the kernel that are in memory at a time, 8 MB of them."""
 
-MOST = 2**28
+MOST_SLOPES = 2**28
 """Slopes of axes that are returned at most, 2 GB of them."""
 
 
@@ -269,7 +269,7 @@ def _as_objects(column: Points) -> Points:
 
 
 def _refuse_large(shape: tuple[int, ...], count: int) -> None:
-    if shape[0] * shape[1] * count > MOST:
+    if shape[0] * shape[1] * count > MOST_SLOPES:
         raise InvalidInput(
             f"the slopes of {count} axes in {shape[1]} variables at {shape[0]} points would take "
             f"{8e-9 * shape[0] * shape[1] * count:.0f} GB; give fewer points, or fewer axes"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from mercer.check import Array
-from mercer.networks.needed_replicates import MOST, Needed
+from mercer.networks.needed_replicates import MOST_REPLICATES, Needed
 from mercer.networks.study import ReplicateStudy
 from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE, RED, Scale
 from mercer.pictures.matrices import seriated
@@ -220,7 +220,9 @@ def _named(pair: tuple[str, str]) -> str:
 
 def _top(study: ReplicateStudy, answers: list[Needed]) -> float:
     numbers = [n for a in answers for n in (a.number, a.high, a.low) if n is not None]
-    return float(min(max([2 * min(study.replicates), *numbers]), MOST, 20 * min(study.replicates)))
+    return float(
+        min(max([2 * min(study.replicates), *numbers]), MOST_REPLICATES, 20 * min(study.replicates))
+    )
 
 
 @Drawing

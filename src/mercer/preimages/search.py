@@ -30,13 +30,13 @@ from mercer.settings import spelled
 
 METHODS = ("auto", "exact", "fixed_point", "distances", "descent", "ridge")
 
-STEPS = 200
+MOST_STEPS = 200
 """Steps after which a search gives up."""
 
 TOL = 1e-8
 """A step below this share of the spread of the individuals ends a search."""
 
-MOST = 3_000
+MOST_INDIVIDUALS = 3_000
 """Individuals from which a map is learned; of more, as many spread over them all."""
 
 PENALTIES = np.logspace(-14.0, 0.0, 29)
@@ -82,7 +82,7 @@ def preimage(  # noqa: PLR0913  (settings of the methods, none of which implies 
     neighbours: int = 10,
     penalty: float | None = None,
     kernel: Kernel | str | None = None,
-    steps: int = STEPS,
+    steps: int = MOST_STEPS,
     tol: float = TOL,
     progress: bool | Progress | None = None,
 ) -> PreImages:
@@ -356,12 +356,12 @@ def _best_penalty(values: Array, vectors: Array, images: Array) -> float:
 
 
 def spread(rows: Array) -> Array:
-    """Return at most `MOST` of some rows, evenly spread over them.
+    """Return at most `MOST_INDIVIDUALS` of some rows, evenly spread over them.
 
     >>> len(spread(np.arange(10_000))), spread(np.arange(3))
     (3000, array([0, 1, 2]))
     """
-    if len(rows) <= MOST:
+    if len(rows) <= MOST_INDIVIDUALS:
         return rows
-    chosen: Array = rows[np.linspace(0, len(rows) - 1, MOST).round().astype(int)]
+    chosen: Array = rows[np.linspace(0, len(rows) - 1, MOST_INDIVIDUALS).round().astype(int)]
     return chosen

@@ -17,7 +17,7 @@ from mercer.regression.observations import Data
 from mercer.solve import Saddle, SaddleSolution
 from mercer.solve.steps import Reflections
 
-STEPS = 100
+MOST_STEPS = 100
 """More Newton steps than any problem took; an interior point method takes some twenty."""
 
 TO_BOUNDARY = 0.995
@@ -51,7 +51,7 @@ TRIVIAL = 1e-4
 A nearly exact fit has an objective near 0, in units of which rounding alone would be a large gap.
 """
 
-LOST = 1.0
+LOST_GAP = 1.0
 """An objective that rounding may have changed by a larger share of it is not known."""
 
 
@@ -61,7 +61,7 @@ class ConvexOptimum:
 
     ``gap`` is that of duality as it was computed, ``rounding`` what rounding can have done to both
     of its sides: together they bound the distance to the least objective. What is known to more
-    than `LOST` of the ``scale`` of objectives is worth a warning.
+    than `LOST_GAP` of the ``scale`` of objectives is worth a warning.
     """
 
     weights: Array
@@ -81,7 +81,7 @@ class ConvexOptimum:
     @property
     def is_lost(self) -> bool:
         """Whether rounding leaves next to nothing of the proof."""
-        return self.rounding > LOST * self.scale
+        return self.rounding > LOST_GAP * self.scale
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def _newton(problem: Problem) -> ConvexOptimum:
     alpha, eta = np.zeros_like(y), np.zeros(saddle.Q.shape[1])
     best = problem.optimum(alpha, eta, 0)
     objective, image = best.objective, np.zeros_like(y)
-    for step in range(1, STEPS + 1):
+    for step in range(1, MOST_STEPS + 1):
         f = image + saddle.Q @ eta
         wrong = expit(-y * f)
         roots = np.sqrt(p * wrong * expit(y * f))
@@ -209,7 +209,7 @@ def _interior_point(problem: Problem) -> ConvexOptimum:
     C = 2.0 * gamma * problem.loss.curvature / p
     alpha, scale = 0.5 * (lower + upper), float(np.max(np.abs(y)))
     z, w = np.full_like(y, scale), np.full_like(y, scale)
-    for step in range(1, STEPS + 1):
+    for step in range(1, MOST_STEPS + 1):
         slacks = a, b, z, w = alpha - lower, upper - alpha, z, w
         if min(float(slack.min()) for slack in slacks) <= 0.0:
             break  # rounding has reached a bound: no step is left

@@ -31,7 +31,7 @@ from mercer.settings import CONFIDENCE, spelled
 from mercer.solve import DIRECT, Explained, Saddle
 from mercer.targets import Functions, Origin, kept, read_targets
 
-STORED = 8_000
+STORED_POINTS = 8_000
 """Up to this size (0.5 GB) the matrix is stored for losses with corners."""
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)
@@ -213,10 +213,11 @@ class KernelRegression(RegressorMixin, KernelModel):
             raise InvalidInput(f"regression is on real kernels, and {gram.kernel} is complex")
         if loss.name in ("squared", "logistic"):
             return Saddle(gram, self._functions(data.points), tol=0.1 * tol)
-        if len(data) > STORED:
+        if len(data) > STORED_POINTS:
             raise InvalidParameter(
-                f"the {loss.name} loss takes the whole matrix, which is stored for up to {STORED} "
-                f"points and not for {len(data)}; the squared and the logistic loss do not"
+                f"the {loss.name} loss takes the whole matrix, which is stored for up to "
+                f"{STORED_POINTS} points and not for {len(data)}; the squared and the logistic "
+                "loss do not"
             )
         return Saddle(gram, self._functions(data.points), method="direct")
 

@@ -30,7 +30,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import expit, xlogy
 
-from mercer.check import Array, number
+from mercer.check import TINY, UNIT, Array, number
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.statements import gamma
 from mercer.solve import Saddle
@@ -152,9 +152,6 @@ def natural(loss: Loss, p: Array, y: Array, Q: Array) -> float:
     square = float(p @ np.sum(r * r, axis=1))
     return float(p @ np.sum(loss.value(r, 0.0 * r), axis=1)) / square if square > 0 else 1.0
 
-
-UNIT = float(np.finfo(float).eps) / 2
-TINY = float(np.finfo(float).tiny)
 
 FUNCTION = 64
 """Units of rounding allowed to entropies, whose slope is at most 40 where their values are."""

@@ -14,7 +14,7 @@ PRECISION = 1e-4
 NEAR = 6
 """The polynomial that says what to try next goes through so many of the nearest trials."""
 
-MOST = 40
+MOST_TRIALS = 40
 """One to four trials suffice where a criterion is smooth, forty where intervals are halved."""
 
 
@@ -57,7 +57,7 @@ def _refine(score: Callable[[float], float], tried: dict[float, float]) -> None:
     than half the last but one, it is the middle of the larger part of the interval.
     """
     steps = [np.inf, np.inf]
-    for _ in range(MOST):
+    for _ in range(MOST_TRIALS):
         best, step, part = _next(tried)
         if not abs(step) < steps[-2] / 2.0:
             step = part / 2.0

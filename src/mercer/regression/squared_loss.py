@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from mercer.check import Array, Points, chunks
+from mercer.check import UNIT, Array, Points, chunks
 from mercer.engines.cpu import Threads
 from mercer.engines.lapack import eigenpairs
 from mercer.gram import Gram, columns
@@ -26,8 +26,6 @@ SMALLEST = 1e-13
 
 LARGEST = 1e4
 """And below this multiple of it, where the null space alone is left."""
-
-UNIT = float(np.finfo(float).eps) / 2
 
 ROWS = 4096
 """Rows whose triangle is found at a time."""

@@ -11,14 +11,14 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from scipy.special import roots_legendre
 
-from mercer.check import Array, Points, as_numpy, chunks, how_many, number, vectors, whole
+from mercer.check import UNIT, Array, Points, as_numpy, chunks, how_many, number, vectors, whole
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table, is_complex
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
-from mercer.rkhs.feature_distances import KERNEL_ROUNDING, ROUNDOFF, evaluated
+from mercer.rkhs.feature_distances import KERNEL_ROUNDING, evaluated
 from mercer.rkhs.functions import combined, kept, oriented, refuse_negative
 
 TAIL = 13.0
@@ -200,7 +200,7 @@ def _on_a_sample(kernel: Kernel, points: Points, count: int) -> MercerDecomposit
     T = 0.5 * (T + T.conj().T)
     values, axes = np.linalg.eigh(T)
     largest = float(np.max(np.abs(values)))
-    rounding = n * ROUNDOFF * largest
+    rounding = n * UNIT * largest
     refuse_negative(kernel, float(values[0]), n * KERNEL_ROUNDING * largest)
     values, axes = values[::-1][:count], axes[:, ::-1][:, :count]
     errors = np.linalg.norm(T @ axes - axes * values, axis=0) + rounding
@@ -300,7 +300,7 @@ class _Projection:
     @property
     def rounding(self) -> float:
         """What rounding may do to an eigenvalue."""
-        return self.basis.size * ROUNDOFF * float(np.max(np.abs(self.values)))
+        return self.basis.size * UNIT * float(np.max(np.abs(self.values)))
 
     def errors(self, before: _Projection, which: slice) -> Array:
         """Return the errors of some eigenvalues, knowing those of a smaller basis."""

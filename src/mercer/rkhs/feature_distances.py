@@ -14,6 +14,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from mercer.check import (
+    UNIT,
     Array,
     Points,
     as_numpy,
@@ -40,9 +41,7 @@ from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState, spelled
 
-ROUNDOFF = float(np.finfo(np.float64).eps) / 2
-
-KERNEL_ROUNDING = 1000 * ROUNDOFF
+KERNEL_ROUNDING = 1000 * UNIT
 """How far a kernel's value may be off, relative to the largest: an exponential multiplies the
 rounding of its argument by the argument, which is below 710 in double precision."""
 
@@ -231,7 +230,7 @@ def mean_discrepancy(
     # Without the pairs of a point with itself the divisor n² is n(n - 1).
     within = np.sum(D[:n, :n]) / (n * n * (n - 1)) + np.sum(D[n:, n:]) / (m * m * (m - 1))
     # Permutations that split the sample alike must tie with the observed split despite rounding.
-    ties = (n + m) * ROUNDOFF * float(np.max(D))
+    ties = (n + m) * UNIT * float(np.max(D))
     with followed(progress, "permutations") as tell:
         draws = Resampling.of(
             permutations,

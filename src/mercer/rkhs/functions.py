@@ -20,6 +20,7 @@ import numpy as np
 from array_api_compat import is_array_api_obj
 
 from mercer.check import (
+    UNIT,
     Array,
     Points,
     as_numpy,
@@ -42,7 +43,7 @@ from mercer.points import (
     Paired,
     as_points,
 )
-from mercer.rkhs.feature_distances import KERNEL_ROUNDING, ROUNDOFF, TILE, evaluated, joined
+from mercer.rkhs.feature_distances import KERNEL_ROUNDING, TILE, evaluated, joined
 
 TIED = 1e-8
 """Moduli closer than this, relatively, are equal where a sign is chosen: rounding has no say."""
@@ -228,7 +229,7 @@ class Function(Shown):
     def _refuse_unbalanced(self) -> None:
         if self.kernel.kind is not Kind.CONDITIONAL:
             return
-        rounding = 10 * len(self.weights) * ROUNDOFF * np.sum(np.abs(self.weights))
+        rounding = 10 * len(self.weights) * UNIT * np.sum(np.abs(self.weights))
         if np.abs(np.sum(self.weights)) > rounding:
             raise NotPositiveDefinite(
                 f"{self.kernel} is conditionally positive definite: it has inner products only "
@@ -343,7 +344,7 @@ def principal_functions(kernel: Kernel | str, x: Points, count: int) -> Principa
     norm = float(np.max(np.abs(np.linalg.eigvalsh(K))))
     refuse_negative(kernel, values[0] / n, KERNEL_ROUNDING * norm)
     values, axes = values[::-1][: int(count)], axes[:, ::-1]
-    rank = int(np.sum(values > n * ROUNDOFF * norm))
+    rank = int(np.sum(values > n * UNIT * norm))
     weights = axes[:, :rank] * oriented(axes[:, :rank]) / np.sqrt(values[:rank])
     weights = weights - np.mean(weights, axis=0)
     points = kept(x)

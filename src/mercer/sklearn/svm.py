@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from mercer.check import Array
 from mercer.sklearn.kernels import dense, kernel_of
-from mercer.svm.machines import STORED
+from mercer.svm.machines import STORED_POINTS
 from mercer.svm.margins import fit_tube, margin_from_origin, separate_by_cost
 from mercer.svm.quadratic import Expansion, is_definite
 
@@ -37,7 +37,7 @@ class Polished:
         """Replace what libsvm found wherever the exact optimum can be proved."""
         model: Any = self
         self.gap_ = np.inf
-        if len(y) > STORED or model.max_iter != -1 or _has_probabilities(model):
+        if len(y) > STORED_POINTS or model.max_iter != -1 or _has_probabilities(model):
             return
         K = self._matrix(X)
         if K.shape != (len(y), len(y)) or not np.all(np.isfinite(K)):

@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from mercer.check import Array
+from mercer.check import TINY, UNIT, Array
 from mercer.engines.lapack import factor_in_place
 from mercer.errors import SingularSystem
 from mercer.gram import Gram, columns
@@ -41,15 +41,11 @@ SINGLE = 16_000
 LANDMARKS = 500
 """Rank of the preconditioner of larger systems."""
 
-ROUNDING = 16 * float(np.finfo(float).eps)
+RESIDUAL_ROUNDING = 16 * float(np.finfo(float).eps)
 """No residual below this share of a right side is asked for: its reflections are that exact."""
 
 NOTHING = 1e-12
 """A right side whose part outside the null space is a smaller share than this lies in it."""
-
-TINY = float(np.finfo(float).tiny)
-
-UNIT = float(np.finfo(float).eps) / 2
 
 Inner = Callable[[Array, Array], tuple[Array, int]]
 """From right sides and the residuals allowed to β, and how many steps it took."""
@@ -176,7 +172,7 @@ class Saddle:
             size = np.linalg.norm(reflections.forth(rhs)[m:], axis=0)
             size = np.where(size > NOTHING * whole, size, whole)
             asked = self.tol * size if allowed is None else allowed
-            goal = np.maximum(asked, ROUNDING * whole)
+            goal = np.maximum(asked, RESIDUAL_ROUNDING * whole)
             beta, iterations = inner(rhs, goal)
             largest = np.max(np.abs(beta), axis=0, initial=0.0)
             if not np.all(np.isfinite(largest)) or np.any((largest < TINY) & (size > TINY)):

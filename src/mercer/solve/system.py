@@ -8,15 +8,13 @@ from time import perf_counter
 
 import numpy as np
 
-from mercer.check import Array, nonnegative, number
+from mercer.check import TINY, UNIT, Array, nonnegative, number
 from mercer.display import warn
 from mercer.errors import InvalidInput, InvalidParameter, ToleranceNotMet
 from mercer.gram import Gram
 from mercer.kernels.statements import gamma
 from mercer.settings import RandomState, seed_of
-from mercer.solve.saddle import TINY, Saddle, SaddleSolution, entry_error
-
-UNIT = float(np.finfo(float).eps) / 2
+from mercer.solve.saddle import Saddle, SaddleSolution, entry_error
 
 METHODS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}
 """What is asked for, and what it is called where it is done."""

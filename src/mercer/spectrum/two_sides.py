@@ -16,7 +16,7 @@ from scipy.linalg import eigh as some_eigenvectors
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from mercer.certificate import Certificate, sine_bounds
-from mercer.check import Array
+from mercer.check import EPSILON, Array
 from mercer.engines.cpu import engine_in_use
 from mercer.engines.engine import gamma, machine_bytes, norm_bound, readable
 from mercer.engines.lapack import run_interruptibly
@@ -24,8 +24,6 @@ from mercer.errors import Advice, InvalidParameter, NotConverged, NotEnoughMemor
 from mercer.operators import TwoSided
 from mercer.spectrum.dense import ILL_SOLVED, MOST_DENSE, dense_bytes
 from mercer.spectrum.values import How, Spectrum, clusters
-
-EPSILON = float(np.finfo(float).eps)
 
 SMALL_ENTRIES, SMALL_FLOPS = 1e6, 2e6
 """Up to this size and cost the table itself is decomposed."""

@@ -13,19 +13,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from mercer.check import Array, chunks
+from mercer.check import EPSILON, Array, chunks
 from mercer.errors import Advice, InvalidInput, ReadingWarning
 from mercer.estimator import PRECOMPUTED, require_fit
 from mercer.pca import PCA, KernelPCA
 from mercer.spectrum import STORED
 from mercer.spectrum.nearby import of_rows
 
-EPS = float(np.finfo(float).eps)
-
 SMALLEST = 1e-60
 """A part of a point below this is taken to be this: it still decides which way an axis points."""
 
-STEPS = 60
+ROOT_STEPS = 60
 """Steps of an iteration that converges quadratically; it takes about 6."""
 
 
@@ -48,13 +46,13 @@ def downdated(values: Array, points: Array, count: int) -> tuple[Array, Array]:
            [ 1.561553, -2.561553]]), array([-2.56155281,  1.56155281]))
     """
     unit = float(values[0])
-    steps = 4.0 * EPS * np.arange(len(values))
+    steps = 4.0 * EPSILON * np.arange(len(values))
     d = np.minimum.accumulate(values / unit + steps) - steps
     z = points / np.sqrt(unit)
     squares = np.sum(z**2, axis=1)
     # Below the last value is none: one far down, that no point has a part in, stands for it.
     d = np.append(d, d[-1] - 1.0 - float(squares.max(initial=0.0)))
-    least = np.maximum(EPS * np.sqrt(squares), SMALLEST)[:, None]
+    least = np.maximum(EPSILON * np.sqrt(squares), SMALLEST)[:, None]
     z = np.hstack([z, np.zeros((len(z), 1))])
     z = np.where(np.abs(z) < least, np.copysign(least, z), z)
     roots = np.empty((len(z), count))
@@ -81,10 +79,10 @@ def _root(d: Array, squares: Array, k: int) -> _Root:
     origin = np.where(is_upper, d[k], d[k + 1])
     away = d - origin[:, None]
     shift = np.where(is_upper, 0.5, -0.5) * gap  # what the eigenvalue is below its origin
-    for _ in range(STEPS):
+    for _ in range(ROOT_STEPS):
         before = shift
         shift = _interpolated(away, squares, shift, k, is_upper=is_upper)
-        if np.all(np.abs(shift - before) <= 4.0 * EPS * np.abs(shift)):
+        if np.all(np.abs(shift - before) <= 4.0 * EPSILON * np.abs(shift)):
             break
     return _Root(origin - shift, away + shift[:, None])
 

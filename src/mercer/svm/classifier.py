@@ -32,7 +32,7 @@ FOLDS = 5
 LEAST = 1e-7
 """Probabilities of pairs keep this far from 0 and 1, so that they can be coupled."""
 
-STEPS = 100
+MOST_STEPS = 100
 """More Newton steps than any sigmoid took: the problem is convex in two parameters."""
 
 RIDGE = 1e-12
@@ -370,7 +370,7 @@ def fit_sigmoid(decisions: Array, y: Array, weights: Array) -> DecisionSigmoid:
         f = X @ v
         return float(weights @ (np.logaddexp(0.0, f) - t * f))
 
-    for _ in range(STEPS):
+    for _ in range(MOST_STEPS):
         p = expit(X @ at)
         gradient = X.T @ (weights * (p - t))
         if float(np.max(np.abs(gradient))) <= PRECISION * float(weights.sum()):

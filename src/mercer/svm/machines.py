@@ -23,16 +23,16 @@ from mercer.kernels.radial import Gaussian
 from mercer.points import take
 from mercer.progress import Progress
 from mercer.svm.margins import fit_tube, margin_from_origin
-from mercer.svm.quadratic import ROUNDING, Expansion, is_definite, scale_of
+from mercer.svm.quadratic import GRADIENT_ROUNDING, Expansion, is_definite, scale_of
 from mercer.targets import Origin, check_size, read_targets
 
-STORED = 10_000
+STORED_POINTS = 10_000
 """Up to this size (0.8 GB) the matrix is stored."""
 
 MOST_GAP = 1e-8
 """A duality gap above this share of the objective is worth a warning."""
 
-LOST = 1.0
+LOST_GAP = 1.0
 """An objective that rounding may have changed by a larger share of it is not known."""
 
 E = TypeVar("E", bound=Expansion)
@@ -45,10 +45,10 @@ class Machine(KernelModel):
 
     def _positive_weights(self, sample_weight: Any, count: int) -> Array:
         """Return the weights that are positive, and note whose they are."""
-        if count > STORED:
+        if count > STORED_POINTS:
             raise InvalidParameter(
-                f"the matrix of {count} points is not stored, {STORED} are the most; take a part "
-                "of the points"
+                f"the matrix of {count} points is not stored, {STORED_POINTS} are the most; take a "
+                "part of the points"
             )
         weights = weights_of(sample_weight, count)
         check_size(weights, "sample_weight")
@@ -112,7 +112,7 @@ class Machine(KernelModel):
 
     def _doubt(self, solutions: Sequence[Expansion]) -> str:
         """Return why the optimum is not known well, empty if it is."""
-        if any(s.rounding > LOST * abs(s.objective) for s in solutions) and self._is_convex:
+        if any(s.rounding > LOST_GAP * abs(s.objective) for s in solutions) and self._is_convex:
             return (
                 "rounding of the kernel's values can have changed the objective "
                 f"{self.objective_:.6g} by {self.gap_:.2g}: give points nearer to the origin, or a "
@@ -337,7 +337,7 @@ class OneClassSVM(OutlierMixin, Machine):
         self._keep([(np.arange(len(K)), found)])
         self.slacks_ = self.slacks_[0]
         self.offset_ = -float(self.intercept_[0])
-        self._rounding = ROUNDING * scale_of(K) * float(np.sum(weights)) * nu
+        self._rounding = GRADIENT_ROUNDING * scale_of(K) * float(np.sum(weights)) * nu
         return self
 
     def decision_function(self, X: Any) -> Array:

@@ -17,7 +17,7 @@ from sklearn import svm as libsvm
 from mercer.check import Array
 from mercer.errors import InvalidParameter
 from mercer.svm.quadratic import (
-    ROUNDING,
+    GRADIENT_ROUNDING,
     START,
     Candidate,
     Expansion,
@@ -148,7 +148,7 @@ def separate_by_share(
     beta = point.beta
     rho, intercepts = _levels(point, scale)
     image = K @ beta
-    if not rho > ROUNDING * scale * float(np.sum(np.abs(beta))):
+    if not rho > GRADIENT_ROUNDING * scale * float(np.sum(np.abs(beta))):
         raise InvalidParameter(
             f"nu = {nu:g} leaves no margin: the classes overlap in more than that share of the "
             f"points. Take a larger nu, up to {least:g}"

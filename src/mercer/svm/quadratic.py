@@ -23,13 +23,11 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from sklearn.exceptions import ConvergenceWarning
 
-from mercer.check import Array
+from mercer.check import UNIT, Array
 from mercer.display import Shown
 from mercer.kernels.statements import gamma
 
-UNIT = float(np.finfo(float).eps) / 2
-
-ROUNDING = 32 * UNIT
+GRADIENT_ROUNDING = 32 * UNIT
 """Gradients are right to this share of the sum of what is added up in them."""
 
 REFINEMENTS = 3
@@ -68,7 +66,7 @@ class Program:
     def rounding(self, beta: Array) -> float:
         """Return what rounding may do to a gradient."""
         size = float(np.max(np.abs(self.K), initial=0.0)) * float(np.sum(np.abs(beta)))
-        return ROUNDING * (size + float(np.max(np.abs(self.b), initial=0.0)))
+        return GRADIENT_ROUNDING * (size + float(np.max(np.abs(self.b), initial=0.0)))
 
 
 @dataclass(frozen=True)
