@@ -9,8 +9,9 @@ from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
-from mercer.pictures.drawing import Drawing
 from sphinx.util.docutils import SphinxDirective
+
+from mercer import pictures
 
 TEXTS = {
     r"\bBeeny\b(?=,)": "beeny2024",
@@ -41,7 +42,7 @@ class Names(SphinxDirective):
             found = object_of(path)
             if inspect.isclass(found):
                 written += [f".. autoclass:: {path}", "   :members:", ""]
-            elif isinstance(found, Drawing):
+            elif isinstance(found, type(pictures.individuals)):
                 written += [f".. py:function:: {path}{inspect.signature(found)}", ""]
                 lines = (inspect.getdoc(found) or "").splitlines()
                 amend(self.env.app, "function", path, found, None, lines)

@@ -144,6 +144,23 @@ def test_kernel_pca_of_the_plants_shows_their_conditions() -> None:
     assert np.max(np.abs(read.categories.v_test)) > 1.96  # 5 % under no effect
 
 
+@pytest.mark.parametrize(
+    "model", [mc.PCA(2, standardize=True), mc.KernelPCA(2, kernel=mc.Gaussian("median"))]
+)
+def test_strong_effects_part_the_conditions_of_the_plants_on_the_first_plane(model: Any) -> None:
+    """The message of Martin's Figures 2 and 5, and genes beyond 0.96 as in Figure 3."""
+    for effect, is_apart in ((8.0, True), (1.0, False)):
+        table = datasets.plants(effect=effect)
+        F = model.fit(table).individuals_.coordinates[:, :2]
+        group = np.repeat(np.arange(4), 6)
+        means = np.array([F[group == g].mean(axis=0) for g in range(4)])
+        nearest = np.argmin(((F[:, None] - means) ** 2).sum(axis=2), axis=1)
+        assert np.array_equal(nearest, group) is is_apart
+        strong = np.abs(model.variables_.correlations[:, :2]).max(axis=1) > 0.96
+        assert np.any(strong) or not is_apart
+    assert np.array_equal(datasets.plants(effect=1.0).matrix(), datasets.plants().matrix())
+
+
 def test_the_planets_run_on_the_orbits_of_kepler() -> None:
     table = datasets.planets(400)
     x, who = table.matrix(), table.column("planet").values

@@ -339,6 +339,17 @@ def test_contours_and_surfaces_take_a_grid() -> None:
     assert pictures.surface(x, y, np.add.outer(y, x)).get_zlim() == (0.0, 3.0)
 
 
+def test_points_stand_on_a_surface_at_their_heights() -> None:
+    side, places = np.linspace(0, 1, 4), np.array([[0.2, 0.4, 0.6], [0.9, 0.1, 1.0]])
+    panel = pictures.surface.describe(side, side, np.add.outer(side, side), points=places)
+    (mark,) = panel.of_kind(Points)
+    np.testing.assert_array_equal([mark.x, mark.y, mark.z], places.T)
+    _, above = pictures.draw(panel).collections
+    assert above.get_zorder() > 1
+    with pytest.raises(InvalidInput, match="a height each"):
+        pictures.surface(side, side, np.eye(4), points=places[:, :2])
+
+
 def test_bootstrap_ellipses_lie_around_the_means_of_replicates() -> None:
     rng = np.random.default_rng(3)
     at = np.array([[0.0, 0.0], [5.0, 1.0]])

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, whole
+from mercer.check import Array, number, whole
 from mercer.data.table import Role, Table, as_labels
 
 DENSITY = 15
@@ -56,17 +56,18 @@ def disc_and_ring(n: int = 200, seed: int = 0) -> Table:
     return Table.of({"x": r * np.cos(angles), "y": r * np.sin(angles), "part": part})
 
 
-def plants(genes: int = 200, replicates: int = 6, seed: int = 0) -> Table:
+def plants(genes: int = 200, replicates: int = 6, seed: int = 0, effect: float = 1.0) -> Table:
     r"""Return simulated gene expression of plants under two temperatures and two levels of CO₂.
 
-    .. math:: x_{ig} = \mu_g + a_g T_i + b_g C_i + c_g T_i C_i
+    .. math:: x_{ig} = \mu_g + e\,(a_g T_i + b_g C_i + c_g T_i C_i)
         + s_{m(g)}(T_i, C_i) \, \ell_g f_{i m(g)} + \varepsilon_{ig}
 
     on a logarithmic scale, for plant i and gene g. Genes belong to five modules m(g); f is one
     random factor for each plant and module, by which the genes of a module vary together. The
     treatments T and C move a part of the genes (a, b, c are sparse) and loosen or tighten the
-    modules (s), so that co-expression networks differ between conditions. Nothing in it is
-    measured: it has the shape of an experiment with 2 x 2 conditions and six replicates.
+    modules (s), so that co-expression networks differ between conditions. ``effect`` is e: with 8
+    the conditions part on the first plane. Nothing in it is measured: it has the shape of an
+    experiment with 2 x 2 conditions and six replicates.
 
     >>> table = plants()
     >>> len(table), len(table.active), table.row_names[0]
@@ -74,6 +75,7 @@ def plants(genes: int = 200, replicates: int = 6, seed: int = 0) -> Table:
     """
     count = whole(genes, "genes", least=1)
     copies = whole(replicates, "replicates", least=1)
+    size = number(effect, "effect")
     rng = np.random.default_rng(seed)
     design = np.array([(t, c) for t in (0, 1) for c in (0, 1) for _ in range(copies)])
     T, C = design.T[:, :, None]
@@ -85,7 +87,7 @@ def plants(genes: int = 200, replicates: int = 6, seed: int = 0) -> Table:
     factor = rng.standard_normal((len(design), 5))[:, module]
     loading = rng.choice((-1.0, 1.0), count) * rng.uniform(0.5, 1.0, count)
     noise = rng.normal(0.0, 0.3, (len(design), count))
-    x = mean + a * T + b * C + c * T * C + tightness * loading * factor + noise
+    x = mean + size * (a * T + b * C + c * T * C) + tightness * loading * factor + noise
     columns: dict[str, Array] = {
         "temperature": as_labels(LEVELS[t] for t in design[:, 0]),
         "CO2": as_labels(LEVELS[c] for c in design[:, 1]),

@@ -67,16 +67,25 @@ def contours(  # noqa: PLR0913  (what to show is an argument each, none of which
 
 
 @Drawing
-def surface(x: Any, y: Any, values: Any, *, what: str = "value", title: str = "") -> Panel:
-    """A function over a grid as heights in space.
+def surface(
+    x: Any, y: Any, values: Any, *, points: Any = None, what: str = "value", title: str = ""
+) -> Panel:
+    """A function over a grid as heights in space, with points (x, y, height) on it if there are.
 
     >>> surface.describe([0.0, 1.0], [0.0, 1.0], np.eye(2)).z.limits
     (0.0, 1.0)
     """
     across, up, field = _grid(x, y, values)
-    mark = Surface(across, up, Scale(field, what))
+    marks: list[Mark] = [Surface(across, up, Scale(field, what))]
+    if points is not None:
+        p = real_array(points, "points")
+        if p.ndim != 2 or p.shape[1] != 3:
+            raise InvalidInput(
+                f"points of a surface need x, y and a height each, found shape {p.shape}"
+            )
+        marks.append(Points(p[:, 0], p[:, 1], p[:, 2], colour=INK, size=4.0))
     sides = [Axis(n, spanned(v, margin=0.0)) for n, v in (("x", across), ("y", up), (what, field))]
-    return Panel((mark,), sides[0], sides[1], sides[2], title=title, size=(6.0, 5.0))
+    return Panel(tuple(marks), sides[0], sides[1], sides[2], title=title, size=(6.0, 5.0))
 
 
 def _grid(x: Any, y: Any, values: Any) -> tuple[Array, Array, Array]:

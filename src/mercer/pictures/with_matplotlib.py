@@ -351,6 +351,7 @@ def _field(mark: Field, ax: Any, order: float) -> Any:
 
 def _surface(mark: Surface, ax: Any, order: float) -> Any:
     x, y = np.meshgrid(mark.x, mark.y)
+    ax.computed_zorder = False  # points on a surface are seen before it
     return ax.plot_surface(
         x,
         y,
