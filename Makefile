@@ -7,7 +7,7 @@ OLDEST := .venv-oldest/bin
 # Two pytest workers share two cores: more threads inside each would only wait for one another.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo docs gallery test test-all test-oldest lint browser clean
+.PHONY: demo docs gallery release test test-all test-oldest lint browser clean
 
 # The demonstration needs what users need, and not what developers do, unless that is there.
 demo: $(if $(wildcard $(READY)),$(READY),$(USERS))
@@ -23,6 +23,11 @@ docs: .venv/.docs
 .venv/.docs: $(READY)
 	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
+
+# A wheel and a source archive in dist/, each tried in a bare environment.
+release: $(READY)
+	$(BIN)/python -m pip install --quiet build
+	PYTHON=$(CURDIR)/$(BIN)/python .ci/release
 
 gallery: $(READY)
 	$(BIN)/python examples/gallery.py

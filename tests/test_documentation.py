@@ -87,3 +87,16 @@ def test_the_reference_names_nothing_that_is_not_there() -> None:
     for name in NAMED:
         module, _, last = name.rpartition(".")
         assert hasattr(import_module(module), last), name
+
+
+def test_files_of_the_release_name_what_is_there() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    version = re.search(r'^version = "(.*)"$', project, flags=re.MULTILINE)
+    assert version is not None
+    assert f"version: {version[1]}\n" in cited
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE)
+    workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
+    assert set(re.findall(r"make ([\w-]+)", workflow)) <= set(targets)
+    for path in re.findall(r"--ignore (\S+)", workflow):
+        assert (ROOT / path).exists(), path

@@ -343,6 +343,8 @@ def test_points_stand_on_a_surface_at_their_heights() -> None:
     side, places = np.linspace(0, 1, 4), np.array([[0.2, 0.4, 0.6], [0.9, 0.1, 1.0]])
     panel = pictures.surface.describe(side, side, np.add.outer(side, side), points=places)
     (mark,) = panel.of_kind(Points)
+    assert isinstance(mark, Points)
+    assert mark.z is not None
     np.testing.assert_array_equal([mark.x, mark.y, mark.z], places.T)
     _, above = pictures.draw(panel).collections
     assert above.get_zorder() > 1
