@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 
 import mercer
 import mercer as mc
 from mercer.analysis import analyse, propose
-from mercer.analysis.evidence import correlation_ratios
+from mercer.analysis.evidence import correlation_ratios, silhouette
 from mercer.check import Array
 from mercer.cli import main
+from mercer.data.sequences import Sequences
 from mercer.data.table import Table
 from mercer.errors import InvalidParameter, Misleading
 from tests.references import reference
@@ -349,7 +351,7 @@ def test_clusters_are_told_described_and_data(told: Any, tmp_path: Path) -> None
     assert told("fit", file, "--clusters", -1)[0] == 2
     page = tmp_path / "p.html"
     assert told("report", file, "--clusters", 3, "--out", page, "--permutations", 0)[0] == 0
-    assert "Which groups are there?" in page.read_text()
+    assert "cut as asked; it suggests" in page.read_text()
 
 
 def test_units_in_names_do_not_make_identifiers() -> None:
@@ -416,3 +418,77 @@ def test_work_stops_with_what_its_progress_raises() -> None:
 
     with pytest.raises(Stop):
         mc.analyse(RNG.normal(size=(300, 3)), progress=stop)
+
+
+def doubts(table: Any, **more: Any) -> dict[str, str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = analyse(table, random_state=0, **more)
+    return {doubt.kind: doubt.text for doubt in found.doubts}
+
+
+def test_counts_codes_and_frequencies_taken_for_measurements_are_doubted() -> None:
+    assert "correspondence analysis compares their profiles" in doubts(counts())["counts"]
+    assert "counts" not in doubts(counts() + 0.5)
+    assert "counts" not in doubts(counts(), method="ca")
+    rng = np.random.default_rng(4)
+    measured = {f"m{k}": rng.normal(size=40) for k in range(3)}
+    coded = pd.DataFrame({**measured, "target": np.arange(40) % 3})
+    assert "roles={'target': 'factor'} makes it a factor" in doubts(coded)["codes"]
+    assert "codes" not in doubts(coded.assign(target=coded["target"] + 0.5))
+    assert "codes" not in doubts(
+        pd.DataFrame({k: np.arange(40) % (3 + i) for i, k in enumerate("ab")})
+    )
+    seen = pd.DataFrame(
+        {
+            "sex": list("mf") * 6,
+            "dose": list("abc") * 4,
+            "Freq": [3, 9, 2, 7, 5, 8, 1, 4, 6, 2, 9, 3],
+        }
+    ).drop_duplicates(["sex", "dose"])
+    assert '"Freq" seems to count' in doubts(seen)["weights"]
+    assert "weights" not in doubts(seen.rename(columns={"Freq": "height"}))
+
+
+def test_clusters_that_only_the_kernel_shows_are_evidence_and_those_of_noise_are_not() -> None:
+    swiss = np.array(
+        json.loads((Path(__file__).parents[1] / "reference" / "parallel_swiss.json").read_text())[
+            "X"
+        ]
+    )
+    found = analyse(swiss, random_state=0).evidence
+    assert found is not None
+    assert found.clusters is not None
+    straight, curved = found.clusters
+    assert found.verdict == "clusters"
+    assert curved.silhouette > 0.6 > straight.silhouette + 0.1
+    assert f"{curved.count} clusters appear" in found.adds
+    for seed in range(4):
+        noise = np.random.default_rng(seed).normal(size=(60, 2 + seed))
+        other = analyse(noise, random_state=0).evidence
+        assert other is not None
+        assert other.verdict != "clusters"
+
+
+def test_silhouettes_are_those_of_scikit_learn() -> None:
+    from sklearn.metrics import silhouette_score
+
+    points = np.random.default_rng(3).normal(size=(30, 2))
+    labels = np.arange(30) % 4
+    expected = silhouette_score(points, labels)
+    assert silhouette(cdist(points, points), labels) == pytest.approx(expected, abs=1e-12)
+
+
+def test_sequences_are_compared_by_their_words_unless_a_kernel_is_asked_for() -> None:
+    letters = ("ACGTACGTAA", "ACGTTTGTAA", "GGGTTTAACC", "CCGTACGAAC", "GGGTTTAACA")
+    pair = Sequences(letters, tuple("abcde"))
+    found = analyse(pair, random_state=0)
+    assert found.analysis == "kpca"
+    assert found.sentence.startswith("The file holds 5 sequences: kernel principal component")
+    own = mc.kernels.StringSpectrum(3).normalised()
+    expected = mc.KernelPCA(4, kernel=own, random_state=0).fit(pair)
+    np.testing.assert_allclose(found.model.inertias_, expected.inertias_)
+    other = analyse(pair, kernel=mc.kernels.StringSpectrum(2), random_state=0)
+    assert "length=2" in other.sentence
+    with pytest.raises(InvalidParameter, match="these are sequences"):
+        analyse(pair, method="pca")

@@ -11,6 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -377,6 +378,44 @@ def test_a_page_can_be_reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(again)
     exec(found["reproduce"]["code"], {})
     assert (again / "page.html").read_bytes() == first
+
+
+def test_the_code_of_an_analysis_makes_both_maps_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "data.csv"
+    rng = np.random.default_rng(0)
+    rows = "".join(f"{a:.3f},{b:.3f},{c:.3f}\n" for a, b, c in rng.normal(size=(20, 3)))
+    source.write_text(f"u,v,w\n{rows}")
+    found = mc.analyse(mc.read(source), scale=False, supplementary=["w"], random_state=5)
+    first = mc.report(found, tmp_path / "page.html", source=source).read_bytes()
+    code = describe(found, source=source, choices={})["reproduce"]["code"]
+    assert "mc.analyse(data, scale=False, supplementary=('w',), random_state=5)" in code
+    again = tmp_path / "again"
+    again.mkdir()
+    monkeypatch.chdir(again)
+    exec(code, {})
+    assert (again / "page.html").read_bytes() == first
+
+
+def test_both_kinds_of_columns_have_their_contributions_and_one_arrow_makes_no_circle() -> None:
+    rng = np.random.default_rng(1)
+    table = {"a": rng.choice(["x", "y", "z"], 30), "b": rng.choice(["u", "v"], 30)}
+    table["c"] = rng.normal(size=30)
+    for more in (False, True):
+        if more:
+            table["d"] = rng.normal(size=30)
+        panels = describe(mc.analyse(pd.DataFrame(table), method="famd"), choices={})["panels"]
+        kinds = {panels[name].title.split()[2] for name in ("contributions-1", "others-1")}
+        assert kinds == {"variables", "categories"}
+        assert ("circle" in panels) == more
+
+
+def test_a_map_of_two_axes_has_its_eigenvalues_once() -> None:
+    cities = np.random.default_rng(2).normal(size=(12, 3))
+    distances = np.linalg.norm(cities[:, None] - cities[None], axis=2)
+    value = describe(mc.ClassicalMDS().fit(distances), choices={})
+    assert "scree" not in value["panels"]
 
 
 def test_code_names_the_parameters_that_are_not_usual() -> None:

@@ -429,3 +429,19 @@ def test_models_without_variables_ask_for_a_table() -> None:
     with pytest.raises(mc.errors.InvalidInput, match="str has no individuals"):
         mc.describe_axes("model")
     assert len(mc.describe_axes(model, {"u": [1.0, 2.0, 4.0]}).axes) == 1
+
+
+def test_of_many_factors_the_strongest_are_told_and_the_others_counted() -> None:
+    rng = np.random.default_rng(8)
+    hidden = rng.normal(size=200)
+    noise = np.linspace(0.2, 2.0, 12)
+    table = {
+        f"f{k}": np.where(hidden + s * rng.normal(size=200) > 0, "h", "l")
+        for k, s in enumerate(noise)
+    }
+    axis = mc.describe_axes(mc.MCA(2).fit(table), table).axes[0]
+    factors = [s for s in axis.sentences if "accounts for" in s]
+    assert len(factors) == 3
+    assert factors[0].startswith("f0 accounts for")
+    further = next(s for s in axis.sentences if s.startswith("Less, yet beyond chance: "))
+    assert "more" in further

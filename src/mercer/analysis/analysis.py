@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 
+from mercer.analysis.choice import NAMES
 from mercer.analysis.columns import Fate
 from mercer.analysis.doubts import (
     Doubt,
@@ -20,8 +21,9 @@ from mercer.analysis.doubts import (
     sampled,
 )
 from mercer.analysis.evidence import Evidence, evidence_of
-from mercer.analysis.proposal import NAMES, Proposal, propose
+from mercer.analysis.proposal import Proposal, propose
 from mercer.check import Array
+from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Column, Role, Table
 from mercer.display import Shown, warn
 from mercer.errors import Advice, MercerError, Misleading, ReadingWarning
@@ -73,6 +75,7 @@ class Analysis(Shown):
     adds: str
     table: Any
     advice: tuple[Advice, ...] = ()
+    asked: Mapping[str, Any] = field(default_factory=dict)
 
     def _title(self) -> str:
         scaled = ", standardised" if self.scaled else ""
@@ -116,7 +119,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
 
     Parameters
     ----------
-    data : Table, data frame, array or SquareMatrix
+    data : Table, data frame, array, SquareMatrix or Sequences
         What `mercer.read` returns or reads.
     method : str, optional
         pca, mca, famd, ca, kpca, mds or stress, which is then made alone.
@@ -205,7 +208,13 @@ def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     evidence = None
     if curved is not None:
         groups = [c for c in factors if c.name not in proposal.active]
-        evidence = evidence_of(model, curved, groups, random_state=random_state)
+        evidence = evidence_of(
+            model,
+            curved,
+            groups,
+            random_state=random_state,
+            seeks_clusters=proposal.analysis == "pca",  # a few categories always make some
+        )
     fates = proposal.fates
     return Analysis(
         analysis=proposal.analysis,
@@ -223,7 +232,19 @@ def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies 
         adds="" if evidence is None else evidence.adds,
         table=proposal.points,
         advice=proposal.advice,
+        asked={**_asked(proposal, model, kernel), "random_state": random_state},
     )
+
+
+def _asked(proposal: Proposal, model: Any, kernel: Kernel | None) -> dict[str, Any]:
+    """Return the arguments of `analyse` that make the same analysis, the usual ones left out."""
+    found: dict[str, Any] = {**proposal.asked}
+    if kernel is not None:
+        found["curved"] = kernel
+    axes = getattr(model, "n_components", None)
+    if axes is not None and axes != proposal.usual_axes:
+        found["n_components"] = axes
+    return found
 
 
 def _factors(table: Table | None) -> list[Column]:
@@ -273,7 +294,8 @@ def _doubts(
     proposal: Proposal, model: Any, curved: KernelPCA | None, table: Table | None
 ) -> list[Doubt]:
     found: list[Doubt] = []
-    names = proposal.points.names if table is None else table.row_names
+    are_pairs = isinstance(proposal.points, SquareMatrix)
+    names = proposal.points.names if are_pairs else proposal.points.row_names
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ReadingWarning)
         sees_columns = getattr(model, "metric", "euclidean") == "euclidean"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from mercer.analysis.doubts import Doubt
 from mercer.check import Array
 from mercer.data.table import Column, Role, Table, as_labels, frozen
+from mercer.errors import Advice
 
 FEWEST_ROWS = 10
 """Rows from which on a column that counts 1, 2, 3, … is taken for the numbers of the rows."""
@@ -40,6 +42,12 @@ UNITS = re.compile(
     r"mv|v|hz|ppm|°c|k"
 )
 """Units as names of columns end with them."""
+
+WEIGHT = re.compile(r"(?i)(.*[\W_])?(freq|frequency|counts?|n|weights?|effectif)")
+"""Names of columns that count how often a row was seen."""
+
+FEWEST_COUNTED, MOST_CODES = 3, 5
+"""Columns from which on counts have profiles worth a map, and values of a code of groups."""
 
 ALIKE = 3.0
 """Spreads within this factor may well be in one unit."""
@@ -179,3 +187,132 @@ def _is_whole(values: Array) -> bool:
 def _steps(values: Array) -> Array:
     steps: Array = np.diff(values) == 1.0
     return steps
+
+
+_VARIABLES = (Role.NUMBER, Role.FACTOR)
+
+
+def in_order(fates: Iterable[Fate], table: Table) -> tuple[Fate, ...]:
+    """Return fates in the order of the columns, those that are gone at the end."""
+    order = {name: i for i, name in enumerate(table.names)}
+    return tuple(sorted(fates, key=lambda fate: order.get(fate.name, len(order))))
+
+
+def counts_doubt(columns: Sequence[Column], has_row_names: bool) -> Iterator[Doubt]:
+    """Yield that a table analysed as measurements may be one of counts."""
+    if len(columns) >= FEWEST_COUNTED and are_counts(columns, has_row_names):
+        other = Advice("method", "ca")
+        text = (
+            "all cells are whole numbers, none negative: if they count something, "
+            f"correspondence analysis compares their profiles, {other}; here each column is a "
+            "measurement"
+        )
+        yield Doubt("counts", text, "table", other)
+
+
+def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
+    """Yield the first column of few whole numbers among measurements: it may code groups.
+
+    >>> code = Column("target", Role.NUMBER, np.array([0.0, 1.0, 2.0] * 7))
+    >>> size = Column("size", Role.NUMBER, np.linspace(0.0, 1.0, 21))
+    >>> [doubt.where for doubt in codes_doubt([size, size, code])]
+    ['target']
+    """
+    found = [c for c in columns if c.role is Role.NUMBER and _is_code(c.values)]
+    if not found or 3 * len(found) > len(columns):
+        return
+    name = found[0].name
+    other = Advice("roles", [name], f"roles={{{name!r}: 'factor'}}")
+    values = ", ".join(f"{v:g}" for v in np.unique(found[0].values))
+    others = len(found) - 1
+    more = f", and {others} more column{'s' if others > 1 else ''} as few values" if others else ""
+    text = (
+        f'the column "{name}" holds only {values}{more}: as a number it is one more measurement; '
+        f"if it codes groups, {other} makes it a factor"
+    )
+    yield Doubt("codes", text, name, other)
+
+
+def weights_doubt(table: Table) -> Iterator[Doubt]:
+    """Yield the column that counts how often each combination of factors was seen."""
+    columns = [c for c in table.columns() if c.role in _VARIABLES]
+    numbers = [c for c in columns if c.role is Role.NUMBER]
+    factors = [c.values.tolist() for c in columns if c.role is Role.FACTOR]
+    if len(numbers) != 1 or len(factors) < 2 or not WEIGHT.fullmatch(numbers[0].name.strip()):
+        return
+    if _is_whole(numbers[0].values) and len(set(zip(*factors, strict=True))) == len(table):
+        name = numbers[0].name
+        other = Advice("sample_weight", [name], f"sample_weight=table.column({name!r}).values")
+        text = (
+            f'each row is another combination of categories, which "{name}" seems to count: '
+            f"{other} weighs the rows by it"
+        )
+        yield Doubt("weights", text, name, other)
+
+
+def _is_code(values: Array) -> bool:
+    return _is_whole(values) and 2 < len(np.unique(values)) <= MOST_CODES < len(values) / 4
+
+
+def column_doubts(active: Sequence[Column]) -> Iterator[Doubt]:
+    """Yield what active columns bring with them: times, missing labels."""
+    for column in active:
+        name = column.name
+        if column.role is Role.NUMBER and is_time(column):
+            aside = Advice("supplementary", [name])
+            text = (
+                f'the column "{name}" holds times: as a variable it draws the axes towards early '
+                f"and late; {aside} sets it beside them"
+            )
+            yield Doubt("time", text, name, aside)
+        missing = sum(v is None for v in column.values.tolist())
+        if missing:
+            who = "1 individual has" if missing == 1 else f"{missing} individuals have"
+            text = f'{who} no "{name}": "missing" is taken for one more category'
+            yield Doubt("missing", text, name)
+
+
+def name_fates(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
+    """Yield what becomes of the columns that name rows; the first does, others tell nothing."""
+    is_named = False
+    for column in table.columns():
+        if column.role is Role.IDENTIFIER:
+            yield Fate(column.name, "name", "it names the rows")
+            is_named = True
+    for name in identifiers:
+        use = "ignored" if is_named or table.row_names is not None else "name"
+        yield Fate(name, use, "different whole numbers that count the rows and measure nothing")
+        is_named = True
+
+
+def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
+    """Return the table without columns that say nothing, and what becomes of those beside."""
+    found: list[Fate] = []
+    dropped: list[str] = []
+    for column in table.columns():
+        name, role = column.name, column.role
+        if role is Role.IDENTIFIER:
+            continue
+        if name in table.supplementary:
+            found.append(Fate(name, "supplementary", "it was asked for"))
+        elif role in (Role.DATE, Role.TEXT):
+            what = "dates" if role is Role.DATE else "texts"
+            found.append(Fate(name, "ignored", f"it holds {what}, which no analysis here reads"))
+        elif role is Role.NUMBER and name not in asked and restarts(column):
+            times = restarts(column)
+            why = f"an index that counts from {column.values[0]:g} anew {times} times"
+            found.append(Fate(name, "supplementary", why))
+            table = table.with_supplementary(name)
+        elif is_constant(column):
+            dropped.append(name)
+    variables = [n for n, r in zip(table.names, table.roles, strict=True) if r in _VARIABLES]
+    if set(variables) - set(dropped) - table.supplementary:
+        found += [Fate(name, "ignored", "all individuals have the same") for name in dropped]
+        table = without(table, dropped)
+    return table, found
+
+
+def without(table: Table, dropped: Iterable[str]) -> Table:
+    """Return a table without some columns."""
+    left_out = set(dropped)
+    return table.with_columns(n for n in table.names if n not in left_out) if left_out else table

@@ -19,6 +19,9 @@ from mercer.reading.scores import Scores
 MOST = 0.5
 """The share of one column in all squared distances from which on it is most of them."""
 
+OF_LEVELS, NEARLY = 2 / 3, 0.8
+"""The share of a factor that is most of them, as each of its levels has one, and nearly all."""
+
 BENT = 2 / 3
 """The share of an axis that a parabola in the first one explains, from which on it is an arch."""
 
@@ -43,8 +46,8 @@ class Doubt(Shown):
     """Something that misleads where it is seen.
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
-    missing. ``where`` names the axis, column or individual, ``advice`` what helps, and ``map`` the
-    straight or the curved map where it is seen on one of them.
+    missing, counts, codes, weights. ``where`` names the axis, column or individual, ``advice`` what
+    helps, and ``map`` the straight or the curved map where it is seen on one of them.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
@@ -83,11 +86,14 @@ def of_columns(columns: Sequence[Column], remedy: Advice, *, scaled: bool) -> It
     if len(shares) < 2 or shares[name] < MOST or shares[name] * len(shares) < 1.5:
         return
     is_number = next(c for c in columns if c.name == name).role is Role.NUMBER
+    if not is_number and shares[name] < OF_LEVELS:
+        return
     other = remedy if is_number else Advice("supplementary", [name])
     does = "gives all columns the same weight" if is_number else "sets it beside the others"
     text = (
         f'the column "{name}" carries {percent(shares[name])} of the squared distances, so that '
-        f"the map is nearly that column alone; {other} {does}"
+        f"the map is {'nearly' if shares[name] >= NEARLY else 'mostly'} that column alone; "
+        f"{other} {does}"
     )
     yield Doubt("column", text, name, other)
 

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from mercer.check import Array
+from mercer.clusters.finding import ward
 from mercer.compare.measures import alignment
 from mercer.data.table import Column
 from mercer.display import Shown
@@ -36,7 +38,13 @@ SAME = 0.9
 """An alignment from which on two maps show the same."""
 
 GAIN = 0.1
-"""How much more of a factor a map must show than another to add something."""
+"""How much more of a factor, or how much clearer clusters, a map must show to add something."""
+
+CLEAR, MOST_CLUSTERS = 0.6, 6
+"""The mean silhouette of clear clusters, above that of clouds without any, and how many at most."""
+
+FEWEST, SMALLEST, PAIRED = 5, 0.05, 500
+"""Members of a cluster at least, also as a share, and individuals whose pairs are looked at."""
 
 LEVEL = 0.05
 """The p-value below which groups part by more than chance."""
@@ -75,24 +83,52 @@ class Separation(Shown):
 
 
 @dataclass(frozen=True, repr=False)
+class Clustering(Shown):
+    r"""How clearly individuals fall into clusters on the plane of a map: the mean silhouette.
+
+    .. math:: s = \frac{1}{n} \sum_i \frac{b_i - a_i}{\max(a_i, b_i)}
+
+    a is the mean distance of an individual to those of its own class, b to those of the nearest
+    other one; the classes are those of Ward's tree, in the number from 2 to 6 with the largest s.
+    Clouds without clusters have about 0.3 to 0.5 (Rousseeuw, 1987).
+    """
+
+    facts: ClassVar[Mapping[str, str]] = {
+        "silhouette": "the mean, of 1",
+        "count": "of classes",
+        "smallest": "members of the smallest class",
+    }
+
+    silhouette: float
+    count: int
+    smallest: int
+
+    def _title(self) -> str:
+        return f"Clustering: {self.count} classes, mean silhouette {self.silhouette:.2f}"
+
+
+@dataclass(frozen=True, repr=False)
 class Evidence(Shown):
     """What a kernel adds to the straight map.
 
     ``alignment`` is the RV coefficient of the two planes, with the ``p_value`` of permutations;
-    ``separations`` has a row for each factor; ``verdict`` is groups, same or other.
+    ``separations`` has a row for each factor; ``clusters`` are those of the straight plane and of
+    the curved one; ``verdict`` is groups, clusters, same or other.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
         "alignment": "of the two maps, 1 where they show the same",
         "p_value": "of two maps that have nothing in common",
         "separations": "of the factors",
-        "verdict": "groups that part better, the same map, or another one",
+        "clusters": "on the straight and on the curved plane",
+        "verdict": "groups that part better, clusters that appear, the same map, or another one",
         "individuals": "that were compared",
     }
 
     alignment: float
     p_value: float | None
     separations: tuple[Separation, ...]
+    clusters: tuple[Clustering, Clustering] | None
     verdict: str
     individuals: int
 
@@ -111,6 +147,13 @@ class Evidence(Shown):
                 f"{percent(best.curved)} of them, the straight ones {percent(best.straight)} "
                 f"(axis {best.axis} most, p = {best.p_value:.3g}; {alike})."
             )
+        if self.verdict == "clusters" and self.clusters is not None:
+            straight, curved = self.clusters
+            return (
+                f"On the kernel's map {curved.count} clusters appear (mean silhouette "
+                f"{curved.silhouette:.2f}) that the straight one does not part "
+                f"({straight.silhouette:.2f}; {alike}): read both."
+            )
         known = ""
         if best is not None:
             known = f', and parts the groups of "{best.factor}" no better'
@@ -125,7 +168,12 @@ class Evidence(Shown):
 
 
 def evidence_of(
-    straight: Any, curved: Any, factors: Sequence[Column], *, random_state: int
+    straight: Any,
+    curved: Any,
+    factors: Sequence[Column],
+    *,
+    random_state: int,
+    seeks_clusters: bool = True,
 ) -> Evidence | None:
     """Return what a curved model adds to a straight one of the same individuals."""
     a, b = Scores.of(straight), Scores.of(curved)
@@ -148,9 +196,69 @@ def evidence_of(
     )
     separations = tuple(_separations(F, G, w, kept, factors, random_state))
     alike = float(found.statistic)
-    is_gain = any(s.is_gain for s in separations)
-    verdict = "groups" if is_gain else "same" if alike >= SAME else "other"
-    return Evidence(alike, found.p_value, separations, verdict, len(kept))
+    clusters = clusterings(F[:, :PLANE], G[:, :PLANE], w) if seeks_clusters else None
+    if any(s.is_gain for s in separations):
+        verdict = "groups"
+    elif clusters is not None and appear(*clusters, min(len(kept), PAIRED)):
+        verdict = "clusters"
+    else:
+        verdict = "same" if alike >= SAME else "other"
+    return Evidence(alike, found.p_value, separations, clusters, verdict, len(kept))
+
+
+def appear(straight: Clustering, curved: Clustering, individuals: int) -> bool:
+    """Return whether clusters are clear on the curved plane alone, and none of them is a handful.
+
+    >>> appear(Clustering(0.43, 6, 2), Clustering(0.62, 3, 8), 47)
+    True
+    >>> appear(Clustering(0.40, 4, 1), Clustering(0.51, 3, 7), 40)
+    False
+    """
+    is_clear = curved.silhouette >= CLEAR and curved.silhouette - straight.silhouette >= GAIN
+    return is_clear and curved.smallest >= max(FEWEST, SMALLEST * individuals)
+
+
+def clusterings(F: Array, G: Array, weights: Array) -> tuple[Clustering, Clustering] | None:
+    """Return the clusters of two planes, of an even sample where individuals are many."""
+    n = len(F)
+    if n < 2 * FEWEST:
+        return None
+    some = np.unique(np.linspace(0, n - 1, min(n, PAIRED)).astype(int))
+    return clustering(F[some], weights[some]), clustering(G[some], weights[some])
+
+
+def clustering(F: Array, weights: Array) -> Clustering:
+    """Return the clearest clusters of a plane.
+
+    >>> found = clustering(np.array([[0.0], [0.1], [5.0], [5.2], [5.1]]), np.ones(5))
+    >>> found.count, found.smallest, found.silhouette > 0.9
+    (2, 2, True)
+    """
+    distances, tree = cdist(F, F), ward(F, weights / weights.sum())
+    found: list[Clustering] = []
+    for count in range(2, min(MOST_CLUSTERS, len(F) - 1) + 1):
+        labels = tree.cut(count)
+        sizes = np.bincount(labels)
+        found.append(Clustering(silhouette(distances, labels), count, int(sizes.min())))
+    return max(found, key=lambda one: one.silhouette)
+
+
+def silhouette(distances: Array, labels: Array) -> float:
+    """Return the mean silhouette of classes, 0 for individuals that are alone in theirs.
+
+    >>> round(silhouette(cdist([[0.0], [1.0], [5.0]], [[0.0], [1.0], [5.0]]), np.array([0, 0, 1])), 4)
+    0.5167
+    """  # noqa: E501  (a doctest in one line)
+    everyone, members = np.arange(len(labels)), np.eye(labels.max() + 1)[labels]
+    sizes = members.sum(axis=0)
+    sums = distances @ members
+    own = sums[everyone, labels] / np.maximum(sizes[labels] - 1.0, 1.0)
+    means = sums / sizes
+    means[everyone, labels] = np.inf
+    other = means.min(axis=1)
+    larger = np.maximum(own, other)
+    each = np.where(larger > 0, (other - own) / np.where(larger > 0, larger, 1.0), 0.0)
+    return float(np.mean(np.where(sizes[labels] > 1, each, 0.0)))
 
 
 def _separations(  # noqa: PLR0913  (two maps of the same individuals, and whose groups)

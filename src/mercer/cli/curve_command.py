@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.analysis.proposal import standardised
+from mercer.analysis.choice import standardised
 from mercer.check import Array
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused
 from mercer.cli.inputs import Data, data_of, without

@@ -6,7 +6,7 @@ from argparse import Namespace
 from dataclasses import fields
 from typing import Any
 
-from mercer.analysis.proposal import NAMES
+from mercer.analysis.choice import NAMES
 from mercer.cli.errors import OK
 from mercer.cli.models import analysis_value, begun, choices_of, fitted, kernel_text, with_all_axes
 from mercer.cli.output import Talk, aligned

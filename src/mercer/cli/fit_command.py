@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.analysis import Analysis
-from mercer.analysis.proposal import NAMES
+from mercer.analysis.choice import NAMES
 from mercer.check import Array
 from mercer.cli.errors import Misused
 from mercer.cli.inputs import Data

@@ -10,7 +10,8 @@ from typing import Any
 
 from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
 from mercer.analysis.analysis import completed
-from mercer.analysis.proposal import AXES, standardised
+from mercer.analysis.choice import standardised
+from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
 from mercer.cli.inputs import Data, data_of, without
 from mercer.cli.output import Talk

@@ -118,7 +118,15 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "kernel": _kernel(curved or subject),
             "exactness": exactness(subject),
             "reproduce": {
-                "code": code(subject, source, name, reading, sections, clusters),
+                "code": code(
+                    subject,
+                    source,
+                    name,
+                    reading,
+                    sections=sections,
+                    clusters=clusters,
+                    made=made,
+                ),
                 "command": command_line(command),
                 "facts": facts(subject, source),
             },

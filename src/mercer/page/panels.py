@@ -55,15 +55,19 @@ def pictures_of(subject: Subject, rows: Array, choices: Choices) -> Iterator[tup
     if subject.axes == 0:
         return
     yield from _planes(subject, rows)
-    if subject.shares is not None and subject.inertias is not None:
+    has_all = subject.axes <= 2 and hasattr(subject.model, "eigenvalues_")  # in its own section
+    if subject.shares is not None and subject.inertias is not None and not has_all:
         yield "scree", _scree(subject, choices)
-    if any(e.of == "variables" for e in subject.elements):
-        yield "circle", _circle(subject)
     made = makers(subject)
-    if made is not None:
+    of_numbers = [len(e) for e in subject.elements if e.of == "variables"]
+    if of_numbers and (of_numbers[0] > 1 or not made or made[0].of == "variables"):
+        yield "circle", _circle(subject)
+    for name, elements in zip(CONTRIBUTIONS, made, strict=False):
         for k in range(1, min(subject.axes, 2) + 1):
-            panel = contributions.describe(made, axes=k, spectrum=_shares(subject), most=MOST_BARS)
-            yield f"contributions-{k}", panel
+            yield (
+                f"{name}-{k}",
+                contributions.describe(elements, axes=k, spectrum=_shares(subject), most=MOST_BARS),
+            )
     if subject.distances is not None and subject.rests is not None:
         found = replace(subject.model.outliers(), individuals=named_individuals(subject))
         yield "apart", outliers.describe(found, colour=_colour(subject), rows=rows)
@@ -79,14 +83,17 @@ def kernel_pictures(subject: Subject, rows: Array) -> Iterator[tuple[str, Panel]
         yield "gram", _gram(subject)
 
 
+CONTRIBUTIONS = ("contributions", "others")
+"""The pictures of what makes the axes: the elements that make most of them, and others."""
+
 MOST_BARS = 12
 """Bars of contributions on a page."""
 
 
-def makers(subject: Subject) -> Elements | None:
-    """Return the elements that make most of the first axis: variables, categories or columns."""
+def makers(subject: Subject) -> list[Elements]:
+    """Return the elements that make the axes, those that make most of the first one first."""
     made = [e for e in subject.elements if "contrib" in e.measures]
-    return max(made, key=lambda e: float(np.nansum(e.measures["contrib"][:, 0])), default=None)
+    return sorted(made, key=lambda e: -float(np.nansum(e.measures["contrib"][:, 0])))
 
 
 def rows_to_show(subject: Subject, most: int) -> Array:

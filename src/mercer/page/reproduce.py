@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.analysis import Analysis
 from mercer.data.source import kind_of
 from mercer.kernels.base import Kernel
 from mercer.page.subject import Subject
@@ -45,19 +46,22 @@ class Reading:
     weights: str | None = None
 
 
-def code(
+def code(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     subject: Subject,
     source: Path | None,
     name: str,
     reading: Reading | Mapping[str, Any] | None = None,
+    *,
     sections: Sequence[str] = (),
     clusters: int | None = None,
+    made: Analysis | None = None,
 ) -> str:
     """Return Python code that fits the same model on the same data, as it stands.
 
     ``reading`` says how the file was read; the arguments of `mercer.read` alone are a mapping.
     ``sections`` are the expressions that make further sections of the page, and ``clusters`` is
-    the number of classes that was asked for.
+    the number of classes that was asked for. ``made`` is the analysis of which the model is one
+    map, which is then made again.
     """
     asked = "" if clusters is None else f", clusters={clusters}"
     parts = [part for part in sections if part]
@@ -67,8 +71,13 @@ def code(
     else:
         read = reading if isinstance(reading, Reading) else Reading(reading or {})
         lines += _data_lines(source, read)
-        lines += _model_lines(subject, read)
-        lines += _report_lines(name, _report_options(subject, source, read) + asked, parts)
+        if made is None or made.curved is None:
+            lines += _model_lines(subject, read)
+            options = _report_options(subject, source, read)
+        else:
+            lines += _analysis_lines(subject, read, made)
+            options = _passive_option(source, read)
+        lines += _report_lines(name, options + asked, parts)
     kernel = getattr(subject.model, "kernel", None)
     is_unwritten = isinstance(kernel, Kernel) and repr(kernel).startswith("<")
     if is_unwritten or max(map(len, lines)) > LONGEST_CODE:
@@ -93,13 +102,28 @@ def _data_lines(source: Path | None, reading: Reading) -> list[str]:
 
 def _model_lines(subject: Subject, reading: Reading) -> list[str]:
     """Return the lines that fit the model to ``data``."""
-    weights, lines = "", []
-    if reading.weights is not None:
-        weights = f", sample_weight=data.column({reading.weights!r}).values"
-    elif np.ptp(subject.weights) > 1e-12 * np.max(subject.weights):
-        weights = ", sample_weight=weights"
-        lines.append("# weights: those of the individuals in the fit")
+    lines, weights = _weights_of(subject, reading)
     return [*lines, f"model = mc.{called(subject.model)}.fit(data{weights})"]
+
+
+def _analysis_lines(subject: Subject, reading: Reading, made: Analysis) -> list[str]:
+    """Return the lines that analyse ``data`` with both maps."""
+    is_of_margins = made.analysis == "ca"  # which weigh the rows without being asked
+    lines, weights = ([], "") if is_of_margins else _weights_of(subject, reading)
+    given = "".join(
+        f", {name}={str(value)!r}" if isinstance(value, Kernel) else f", {name}={value!r}"
+        for name, value in made.asked.items()
+    )
+    return [*lines, f"model = mc.analyse(data{given}{weights})"]
+
+
+def _weights_of(subject: Subject, reading: Reading) -> tuple[list[str], str]:
+    """Return a remark on the weights of the individuals, and the argument that gives them."""
+    if reading.weights is not None:
+        return [], f", sample_weight=data.column({reading.weights!r}).values"
+    if np.ptp(subject.weights) > 1e-12 * np.max(subject.weights):
+        return ["# weights: those of the individuals in the fit"], ", sample_weight=weights"
+    return [], ""
 
 
 def _report_options(subject: Subject, source: Path | None, reading: Reading) -> str:
@@ -107,7 +131,14 @@ def _report_options(subject: Subject, source: Path | None, reading: Reading) -> 
     if source is None:
         return ""
     is_table = subject.table is not None or hasattr(subject.model, "dissimilarity_matrix_")
-    more = f"{', table=data' if is_table else ''}, source={str(source)!r}"
+    return f"{', table=data' if is_table else ''}{_passive_option(source, reading)}"
+
+
+def _passive_option(source: Path | None, reading: Reading) -> str:
+    """Return the file and the rows that took no part, as `mercer.report` takes them."""
+    if source is None:
+        return ""
+    more = f", source={str(source)!r}"
     return more + (", supplementary=everyone.picked(passive)" if len(reading.passive) else "")
 
 

@@ -18,7 +18,7 @@ from mercer.data.source import regular
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput
 from mercer.page.data import Value, describe
-from mercer.page.panels import map_sections
+from mercer.page.panels import CONTRIBUTIONS, map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions
 from mercer.page.sections import Picture, Section, blank, with_sections
 from mercer.page.sentences import CLASS
@@ -255,17 +255,11 @@ def following(value: Value) -> dict[str, Value]:
         name: {"space": "curved" if name == "curved" else "straight"}
         for name in ("plane-1-2", "circle", "curved")
     }
-    for side in (0, 1):
-        title = (
-            ""
-            if f"contributions-{side + 1}" not in value["panels"]
-            else (
-                value["panels"][f"contributions-{side + 1}"].title.replace(
-                    value["axes"][side], "{axis}"
-                )
-            )
-        )
-        found[f"contributions-{side + 1}"] = {"space": "straight", "side": side, "title": title}
+    for kind in CONTRIBUTIONS:
+        for side in (0, 1):
+            panel = value["panels"].get(f"{kind}-{side + 1}")
+            title = "" if panel is None else panel.title.replace(value["axes"][side], "{axis}")
+            found[f"{kind}-{side + 1}"] = {"space": "straight", "side": side, "title": title}
     return {name: how for name, how in found.items() if name in value["panels"]}
 
 

@@ -50,13 +50,17 @@ def cut(name: str, longest: int = LIMITS.letters) -> str:
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
-def width_of(text: str, size: float) -> float:
+BOLD = 1.12
+"""How much wider bold letters are."""
+
+
+def width_of(text: str, size: float, *, is_bold: bool = False) -> float:
     """Return about how wide a text is, in points.
 
     >>> width_of("abcd", 10.0)
     24.0
     """
-    return size * sum(WIDTH[_kind(letter)] for letter in text)
+    return size * (BOLD if is_bold else 1.0) * sum(WIDTH[_kind(letter)] for letter in text)
 
 
 def _kind(letter: str) -> str:
@@ -65,13 +69,14 @@ def _kind(letter: str) -> str:
     return "capital" if letter.isupper() else "small"
 
 
-def placed(
+def placed(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     anchors: Array,
     texts: tuple[str, ...],
     obstacles: Array,
     box: tuple[float, float],
     *,
     size: float = 8.0,
+    is_bold: bool = False,
     centre: Array | None = None,
     taken: tuple[Placed, ...] = (),
     covers: bool = False,
@@ -100,7 +105,7 @@ def placed(
     rectangles = [_rectangle(p.x, p.y, p.width, p.height) for p in taken]
     found = []
     for i, text in enumerate(texts):
-        w, h = width_of(text, size), HEIGHT * size
+        w, h = width_of(text, size, is_bold=is_bold), HEIGHT * size
         places = _candidates(anchors[i], w, h, centre)
         for busy in (obstacles, NOWHERE) if covers else (obstacles,):
             place = _first_free(places, (w, h), box, rectangles, busy)
@@ -201,6 +206,7 @@ def placements(
             busy,
             box,
             size=mark.size,
+            is_bold=mark.is_bold,
             centre=origin if mark.is_outward else None,
             taken=tuple(taken),
             covers=mark.covers,

@@ -25,6 +25,9 @@ CLOSE = 0.5
 NAMED = 5
 """Variables named on each side of an axis, and categories of a factor."""
 
+SAID = 3
+"""Factors beyond chance of which a sentence says where their categories lie."""
+
 
 def clean(label: object, longest: int = LONGEST) -> str:
     r"""Return a name on one line, without controls, cut where it is too long to be one.
@@ -135,10 +138,12 @@ class AxisDescription(Shown):
         """What a person reads: the links that chance would seldom make, closest first."""
         first = [link for link in self.links if link.measure == "correlation"]
         factors = [link for link in self.links if link.measure == "eta2"]
+        factors.sort(key=lambda link: -link.value)
         beyond = [a for a in factors if a.corrected <= self.level]
         others = [a for a in factors if a.corrected > self.level]
         found = [self._on_space(), *self._on_numbers(first), self._on_weak(first)]
-        found += [*map(self._on_factor, beyond), self._on_others(others)]
+        found += [*map(self._on_factor, beyond[:SAID]), self._on_further(beyond[SAID:])]
+        found += [self._on_others(others)]
         return tuple(text for text in found if text)
 
     def _on_space(self) -> str:
@@ -202,13 +207,18 @@ class AxisDescription(Shown):
         ]
         return f"{said}: {', '.join(texts)}."
 
+    def _on_further(self, factors: list[Link]) -> str:
+        return f"Less, yet beyond chance: {self._shares_of(factors)}." if factors else ""
+
     def _on_others(self, factors: list[Link]) -> str:
-        if not factors:
-            return ""
+        whose = "them" if self.is_plane else "it"
+        said = f"Not linked with {whose} beyond chance"
+        return f"{said}: {self._shares_of(factors)}." if factors else ""
+
+    def _shares_of(self, factors: list[Link]) -> str:
         words = [f"{called(a.variable)} ({percent(a.value)} of its variance)" for a in factors[:1]]
         words += [f"{called(a.variable)} ({percent(a.value)})" for a in factors[1:]]
-        whose = "them" if self.is_plane else "it"
-        return f"Not linked with {whose} beyond chance: {listing(words, NAMED)}."
+        return listing(words, NAMED)
 
 
 def _lie(links: list[Link]) -> str:

@@ -21,9 +21,9 @@ mercer.write = (parent, text, x, y, more = {}) =>
 mercer.cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 // How wide a text is, in pixels.
-mercer.width = (text, size = 11) => {
+mercer.width = (text, size = 11, isBold = false) => {
   mercer.measure ??= document.createElement("canvas").getContext("2d");
-  mercer.measure.font = `${size}px ${mercer.page.value.look.font}`;
+  mercer.measure.font = `${isBold ? 600 : 400} ${size}px ${mercer.page.value.look.font}`;
   return mercer.measure.measureText(text).width;
 };
 
@@ -257,7 +257,7 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
   const halo = mark.covers ? { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" } : {};
   for (const i of shown.slice(0, mark.most)) {
     const text = mercer.cut(frame.nameOf(mark, i), look.letters);
-    const [w, h] = [mercer.width(text, size) + 2, 1.2 * size];
+    const [w, h] = [mercer.width(text, size, mark.bold) + 2, 1.2 * size];
     const isFree = (isSolid) => ([a, b]) => {
       const box = [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
       if (box[0] < left || box[1] < top || box[2] > left + width || box[3] > top + height) return false;

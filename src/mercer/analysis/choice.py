@@ -1,0 +1,221 @@
+"""The choice among analyses: the rule, the columns it divides, and the sentence that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mercer.analysis.columns import ALIKE, are_counts, share_a_unit, spread_ratio
+from mercer.check import Array
+from mercer.data.table import Column, Table
+from mercer.errors import Advice, InvalidInput, InvalidParameter
+from mercer.factorial import FAMD, MCA
+from mercer.kernels.base import Kernel
+from mercer.kernels.radial import Gaussian
+
+NAMES = {
+    "pca": "principal component analysis",
+    "mca": "multiple correspondence analysis",
+    "famd": "factor analysis of mixed data",
+    "ca": "correspondence analysis",
+    "kpca": "kernel principal component analysis",
+    "mds": "classical scaling",
+    "stress": "stress scaling",
+}
+"""The analyses there are, and what they are called."""
+
+
+FEW_FACTORS = 3
+"""So many factors beside more numbers are few, as is a third of the numbers."""
+
+
+def rule(numbers: Sequence[Column], factors: Sequence[Column]) -> str:
+    """Return the analysis of columns: of numbers, of factors, or of both.
+
+    >>> number, factor = Column("x", Role.NUMBER, np.ones(2)), Column("f", Role.FACTOR, np.ones(2))
+    >>> rule([number] * 4, [factor]), rule([], [factor]), rule([number], [factor] * 35)
+    ('pca', 'mca', 'famd')
+    """
+    if not factors:
+        return "pca"
+    if not numbers:
+        return "mca"
+    is_few = len(factors) <= max(FEW_FACTORS, len(numbers) / 3)
+    return "pca" if is_few and len(factors) < len(numbers) else "famd"
+
+
+def is_scaled(chosen: str, kernel: Kernel | None, scale: bool | None) -> bool:
+    """Return whether an analysis standardises columns, or say why it cannot do as asked."""
+    if chosen not in ("pca", "kpca", "famd"):
+        if scale:
+            wanted, given = Advice("scale", True), Advice("method", chosen)
+            raise InvalidParameter(f"{wanted} has no meaning with {given}", wanted, given)
+        return False
+    if chosen == "famd":
+        if scale is False:
+            wanted, other = Advice("scale", False), Advice("method", "pca")
+            raise InvalidParameter(
+                f"{wanted} would let units decide between numbers and factors: {NAMES[chosen]} "
+                f"standardises; {other} keeps units",
+                wanted,
+                other,
+            )
+        return True
+    if kernel is not None and not kernel.reads_vectors:
+        if scale:
+            wanted = Advice("scale", True)
+            raise InvalidParameter(
+                f"{wanted} divides columns of numbers, and {kernel} does not look at them as "
+                f"vectors: leave {wanted} out",
+                wanted,
+            )
+        return False
+    return scale is not False
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A choice with the columns it divides in two."""
+
+    analysis: str
+    numbers: Sequence[Column]
+    factors: Sequence[Column]
+    kernel: Kernel | None
+    is_scaled: bool
+
+    @property
+    def reads_rows(self) -> bool:
+        return self.analysis in ("mca", "famd") or self.is_mixed
+
+    @property
+    def is_pca(self) -> bool:
+        """Whether numbers are read as measurements that nobody spoke of."""
+        return self.analysis == "pca"
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether a kernel must be found for columns of several types."""
+        is_free = self.analysis == "kpca" and self.kernel is None
+        return is_free and rule(self.numbers, self.factors) != "pca"
+
+    @property
+    def active_columns(self) -> tuple[Column, ...]:
+        if self.analysis == "famd" or self.is_mixed:
+            return (*self.numbers, *self.factors)
+        if self.analysis == "mca" and self.factors:
+            return tuple(self.factors)
+        if not self.numbers:
+            given, other = Advice("method", self.analysis), Advice("method", "mca")
+            raise InvalidInput(
+                f"{given} reads numbers, and the table has none that is active; {other} reads "
+                "factors",
+                given,
+                other,
+            )
+        return tuple(self.numbers)
+
+    @property
+    def active(self) -> frozenset[str]:
+        return frozenset(c.name for c in self.active_columns)
+
+    @property
+    def passive(self) -> tuple[Column, ...]:
+        return tuple(c for c in (*self.numbers, *self.factors) if c.name not in self.active)
+
+    @property
+    def why(self) -> str:
+        return f"{NAMES[self.analysis]} reads it"
+
+    @property
+    def why_beside(self) -> str:
+        if self.analysis == "pca" and self.factors:
+            return f"{NAMES[self.analysis]} reads numbers; factors are placed on its axes"
+        return f"{NAMES[self.analysis]} does not read it; it is placed on its axes"
+
+    def kernel_for(self, table: Table, weights: Array | None) -> Kernel | None:
+        """Return the kernel of a kernel PCA, columns in their units."""
+        if self.analysis != "kpca":
+            return None
+        if self.is_mixed:
+            kind = MCA if not self.numbers else FAMD
+            straight = kind(missing="level").fit(table, sample_weight=weights)
+            mixed: Kernel = straight.kernel_.gaussian("median")
+            return mixed
+        kernel = self.kernel or Gaussian("median")
+        return standardised(kernel, table.matrix(), weights, self.is_scaled)
+
+
+def sentence_of(table: Table, made: Made, method: str | None) -> tuple[str, tuple[Advice, ...]]:
+    """Return the rule, the choice and what changes it, in one sentence, with its parameters."""
+    numbers, factors = len(made.numbers), len(made.factors)
+    unscaled, mixed = Advice("scale", False), Advice("method", "famd")
+    linear, counts = Advice("method", "pca"), Advice("method", "ca")
+    held = " and ".join(
+        filter(None, (_count(numbers, "number"), _count(factors, "factor") if factors else ""))
+    )
+    active = made.active_columns
+    what = _count(len(active), "column") if made.analysis != "ca" else _count(numbers, "column")
+    ways: list[str] = []
+    if made.analysis == "pca":
+        how = "standardised numbers" if made.is_scaled else "numbers in their units"
+        beside = "" if not factors else f" with the {_words(factors)} beside them as colour"
+        said = f"{NAMES['pca']} of the {how}{beside}"
+        if factors:
+            ways.append(f"{mixed} makes the {_words(factors)} active")
+        if made.is_scaled:
+            x = np.column_stack([c.values for c in made.numbers])
+            is_one = spread_ratio(x) <= ALIKE and share_a_unit(c.name for c in made.numbers)
+            unit = ", as these columns seem to share one" if is_one else ""
+            ways.append(f"{unscaled} keeps units{unit}")
+        if are_counts(made.numbers, table.row_names is not None) and not factors:
+            ways.append(f"{counts} reads the columns as counts")
+    elif made.analysis == "mca":
+        said = f"{NAMES['mca']} of {what}"
+        if numbers and factors:
+            ways.append(f"{mixed} makes the numbers active")
+    elif made.analysis == "famd":
+        said = f"{NAMES['famd']} of all {len(active)} columns"
+        if numbers:
+            ways.append(f"{linear} reads the numbers alone")
+    elif made.analysis == "kpca":
+        kernel = "the Gaussian kernel" if made.kernel is None else "the kernel given"
+        scaled = " of standardised columns" if made.is_scaled else ""
+        said = f"{NAMES['kpca']} with {kernel}{scaled}"
+        if made.is_scaled:
+            ways.append(f"{unscaled} keeps units")
+    else:
+        said = f"{NAMES[made.analysis]} of {what}"
+    is_asked = method is not None or made.kernel is not None
+    start = f"The table holds {held}: " + ("as asked, " if is_asked else "")
+    text = start + said + (f"; {', '.join(ways)}" if ways else "") + "."
+    given = (unscaled, mixed, linear, counts)
+    return text, tuple(advice for advice in given if str(advice) in text)
+
+
+def _count(number: int, noun: str) -> str:
+    if noun == "number" and number == 0:
+        return ""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _words(factors: int) -> str:
+    return "factor" if factors == 1 else "factors"
+
+
+def standardised(
+    kernel: Kernel, x: Array, weights: Array | None = None, scaled: bool = True
+) -> Kernel:
+    """Return a kernel on vectors in units of the standard deviations of their columns.
+
+    >>> standardised(Gaussian(1.0), np.array([[0.0, 0.0], [2.0, 20.0]]))
+    Gaussian(bandwidth=[1.0, 10.0])
+    """
+    if not scaled:
+        return kernel
+    w = np.ones(len(x)) if weights is None else weights
+    mean = np.average(x, axis=0, weights=w)
+    deviations = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=w))
+    deviations = np.where(deviations > 0, deviations, 1.0)  # a constant column makes no distance
+    return kernel.resolve(x / deviations).stretched(deviations)
