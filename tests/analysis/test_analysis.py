@@ -436,6 +436,10 @@ def test_counts_codes_and_frequencies_taken_for_measurements_are_doubted() -> No
     coded = pd.DataFrame({**measured, "target": np.arange(40) % 3})
     assert "roles={'target': 'factor'} makes it a factor" in doubts(coded)["codes"]
     assert "codes" not in doubts(coded.assign(target=coded["target"] + 0.5))
+    assert '"target" holds only 0, 1:' in doubts(coded.assign(target=np.arange(40) % 2))["codes"]
+    assert "codes" not in doubts(
+        coded.assign(target=np.arange(40) % 2).rename(columns={"target": "m"})
+    )
     assert "codes" not in doubts(
         pd.DataFrame({k: np.arange(40) % (3 + i) for i, k in enumerate("ab")})
     )
@@ -492,3 +496,12 @@ def test_sequences_are_compared_by_their_words_unless_a_kernel_is_asked_for() ->
     assert "length=2" in other.sentence
     with pytest.raises(InvalidParameter, match="these are sequences"):
         analyse(pair, method="pca")
+
+
+def test_an_axis_of_size_is_told_from_one_that_opposes_columns() -> None:
+    size = np.random.default_rng(7).normal(size=60)
+    noise = 0.2 * np.random.default_rng(8).normal(size=(60, 4))
+    body = pd.DataFrame(size[:, None] + noise, columns=list("abcd"))
+    assert "it is size" in doubts(body)["size"]
+    assert "size" not in doubts(body.assign(d=-body["d"]))
+    assert "size" not in doubts(pd.DataFrame(noise, columns=list("abcd")))

@@ -18,6 +18,7 @@ from mercer.analysis.doubts import (
     of_bandwidth,
     of_columns,
     of_ellipses,
+    of_size,
     sampled,
 )
 from mercer.analysis.evidence import Evidence, evidence_of
@@ -32,6 +33,7 @@ from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
 from mercer.progress import Progress, followed
+from mercer.reading.scores import Scores
 from mercer.settings import RandomState, seed_of, spelled
 from mercer.spectrum import STORED
 
@@ -304,6 +306,8 @@ def _doubts(
             is_map = proposal.analysis in ("mds", "stress")
             remedy = Advice("method", "pca") if is_map else Advice("scale", True)
             found += of_columns(active, remedy, scaled=proposal.scaled)
+            if proposal.analysis == "pca":
+                found += of_size(Scores.of(model), active)
         is_kernel = proposal.analysis == "kpca"
         found += doubts_of(model, names, which="curved" if is_kernel else "straight")
         if curved is not None:

@@ -46,6 +46,12 @@ UNITS = re.compile(
 WEIGHT = re.compile(r"(?i)(.*[\W_])?(freq|frequency|counts?|n|weights?|effectif)")
 """Names of columns that count how often a row was seen."""
 
+GROUP = re.compile(
+    r"(?i)(.*[\W_])?(target|class|label|group|cluster|type|kind|species|outcome|status|diagnosis|"
+    r"treatment|y)"
+)
+"""Names of columns that say to which group a row belongs."""
+
 FEWEST_COUNTED, MOST_CODES = 3, 5
 """Columns from which on counts have profiles worth a map, and values of a code of groups."""
 
@@ -218,7 +224,7 @@ def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
     >>> [doubt.where for doubt in codes_doubt([size, size, code])]
     ['target']
     """
-    found = [c for c in columns if c.role is Role.NUMBER and _is_code(c.values)]
+    found = [c for c in columns if c.role is Role.NUMBER and _is_code(c)]
     if not found or 3 * len(found) > len(columns):
         return
     name = found[0].name
@@ -250,8 +256,11 @@ def weights_doubt(table: Table) -> Iterator[Doubt]:
         yield Doubt("weights", text, name, other)
 
 
-def _is_code(values: Array) -> bool:
-    return _is_whole(values) and 2 < len(np.unique(values)) <= MOST_CODES < len(values) / 4
+def _is_code(column: Column) -> bool:
+    """Whether a column has few whole numbers, yes and no only where it is called a group."""
+    values, name = column.values, column.name.strip()
+    least = 1 if GROUP.fullmatch(name) else 2
+    return _is_whole(values) and least < len(np.unique(values)) <= MOST_CODES < len(values) / 4
 
 
 def column_doubts(active: Sequence[Column]) -> Iterator[Doubt]:

@@ -46,8 +46,8 @@ class Doubt(Shown):
     """Something that misleads where it is seen.
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
-    missing, counts, codes, weights. ``where`` names the axis, column or individual, ``advice`` what
-    helps, and ``map`` the straight or the curved map where it is seen on one of them.
+    missing, counts, codes, weights, size. ``where`` names the axis, column or individual,
+    ``advice`` what helps, and ``map`` the straight or the curved map where it is seen on one.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}
@@ -118,6 +118,24 @@ def column_shares(columns: Sequence[Column], *, scaled: bool) -> dict[str, float
     }
     total = sum(sizes.values())
     return {name: size / total for name, size in sizes.items()} if total > 0 else {}
+
+
+def of_size(scores: Scores, columns: Sequence[Column]) -> Iterator[Doubt]:
+    """Yield that the first axis is the size of the individuals, with which all columns grow."""
+    numbers = [c.values for c in columns if c.role is Role.NUMBER]
+    if scores.shares is None or len(numbers) < ELLIPSE or scores.coordinates.shape[1] < ELLIPSE:
+        return
+    share = float(scores.shares[0])
+    if share < NEARLY:
+        return
+    first = scores.coordinates[:, 0]
+    signs = [np.sign(np.mean((first - first.mean()) * (x - x.mean()))) for x in numbers]
+    if abs(sum(signs)) == len(numbers):
+        text = (
+            f"all columns grow together along axis 1, which carries {percent(share)}: it is size; "
+            "what differs beside size, such as shape, is on axes 2 and 3"
+        )
+        yield Doubt("size", text, "axis 1", map="straight")
 
 
 def of_arch(scores: Scores, which: str) -> Iterator[Doubt]:
