@@ -157,7 +157,8 @@ def seconds_of_permutations(model: Any, n: int, d: int, count: int) -> float:
     True
     """
     parts = getattr(model, "feature_parts", None)
-    columns = d if parts is None else sum(part.stop - part.start for part in parts)
+    is_known = parts is not None and hasattr(model, "kernel_")
+    columns = sum(part.stop - part.start for part in model.feature_parts()) if is_known else d
     if getattr(model, "kernel", None) is None:
         side = min(n, columns)
         work = 2.0 * n * columns * side

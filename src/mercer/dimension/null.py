@@ -412,7 +412,7 @@ def _of_model(model: Any) -> Source:
     resolved = getattr(model, "kernel_", None)
     parts = getattr(model, "feature_parts", None)
     if parts is not None and len(X) == len(model.weights_):
-        subject: Subject = _feature_subject(model, parts)
+        subject: Subject = _feature_subject(model, parts())
         return Source(subject, True, np.asarray(inertias), float(model.inertia_))
     if resolved is None:
         is_standardised = bool(getattr(model, "standardize", False))

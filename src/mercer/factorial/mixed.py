@@ -152,9 +152,8 @@ class TablePCA(FeaturePCA):
     def _stated_kernel(self, points: Rows, weights: Array) -> Kernel:
         return sum_of(kernels_of(points, weights))
 
-    @property
     def feature_parts(self) -> tuple[slice, ...]:
-        """The features of each column of the analysis, in their order."""
+        """Return the features of each column of the analysis, in their order."""
         return tuple(self._places.values())
 
     def fitted_features(self) -> Array:
