@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 import mercer as mc
 from mercer.analysis import Doubt
-from mercer.analysis.evidence import evidence_of
+from mercer.analysis.evidence import Clustering, evidence_of
 from mercer.check import Points
 from mercer.data.ondisk import OnDisk
 from mercer.data.table import Role
@@ -123,6 +123,7 @@ def _examples() -> dict[str, Any]:
         "doubt": Doubt("time", "the column <b>side</b> holds times", "side"),
         "evidence": evidence,
         "separation": evidence.separations[0],
+        "clustering": Clustering(0.62, 3, 8),
         "alignment": mc.alignment("gaussian(2.0)", "linear()", NUMBERS, permutations=99),
         "axis_points": mc.axis_points(curved),
         "axis_slopes": mc.axis_slopes(curved),

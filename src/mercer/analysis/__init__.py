@@ -8,6 +8,7 @@ from mercer.analysis.analysis import Analysis as Analysis
 from mercer.analysis.analysis import analyse as analyse
 from mercer.analysis.columns import Fate as Fate
 from mercer.analysis.doubts import Doubt as Doubt
+from mercer.analysis.evidence import Clustering as Clustering
 from mercer.analysis.evidence import Evidence as Evidence
 from mercer.analysis.evidence import Separation as Separation
 from mercer.analysis.proposal import Proposal as Proposal
