@@ -216,3 +216,64 @@ def test_a_page_counts_what_was_imputed_and_does_not_say_that_nothing_was_missin
     whole = tmp_path / "whole.html"
     assert run("report", DECATHLON, "--out", whole, "--permutations", 0).code == 0
     assert "no number missing" in whole.read_text(encoding="utf-8")
+
+
+MIXED = """name,a,b,kind,shape
+r1,1.0,2.0,x,o
+r2,2.0,1.0,y,o
+r3,0.5,3.1,x,p
+r4,2.5,0.2,z,q
+r5,1.5,1.2,y,p
+r6,3.5,1.0,z,q
+r7,2.2,2.7,x,p
+r8,0.1,1.9,y,o
+"""
+
+
+@pytest.fixture
+def mixed_model(run: Any, tmp_path: Path) -> Path:
+    data, model = tmp_path / "mixed.csv", tmp_path / "mixed.mercer"
+    data.write_text(MIXED)
+    assert run("fit", data, "--method", "famd", "--out", model, "-q").code == 0
+    return model
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("name,a,kind,shape\nn1,1.0,x,o\n", 'has no column "b", with which the model was fitted'),
+        ("name,a,b,kind,shape\nn1,1.0,abc,x,o\n", 'column "b" does not hold numbers'),
+        (
+            "name,a,b,kind,shape\nn1,1.0,2.0,x,o\nn2,1.0,2.0,w,o\n",
+            'row 2 ("n2"), column "kind": "w" is none of the levels of the fit, which are "x", "y"',
+        ),
+        ("name,a,b,kind,shape\nn1,1.0,2.0,,o\n", 'row 1 ("n1"), column "kind": the category is'),
+    ],
+)
+def test_new_individuals_that_a_mixed_model_cannot_read_are_named(
+    rows: str, message: str, run: Any, mixed_model: Path, tmp_path: Path
+) -> None:
+    new = tmp_path / "new.csv"
+    new.write_text(rows)
+    answer = run("project", mixed_model, new)
+    assert (answer.code, answer.err.count("\n")) == (3, 1)
+    assert message in answer.err
+
+
+def test_numbers_that_a_mixed_model_misses_are_the_means_of_its_fit(
+    run: Any, mixed_model: Path, tmp_path: Path
+) -> None:
+    new, whole = tmp_path / "new.csv", tmp_path / "whole.csv"
+    new.write_text("name,other,a,b,kind,shape\nn1,,1.0,,x,o\nn2,7,2.0,1.0,y,p\n")
+    mean = (2.0 + 1.0 + 3.1 + 0.2 + 1.2 + 1.0 + 2.7 + 1.9) / 8
+    whole.write_text(f"name,a,b,kind,shape\nn1,1.0,{mean},x,o\nn2,2.0,1.0,y,p\n")
+    answer = run("project", mixed_model, new)
+    assert answer.code == 0
+    assert "1 missing number was replaced by the means of the fit" in answer.err
+    expected = run("project", mixed_model, whole)
+    for row, other in zip(answer.rows, expected.rows, strict=True):
+        assert float(row["dim1"]) == pytest.approx(float(other["dim1"]), abs=1e-12)
+    assert [row["individual"] for row in run("project", mixed_model, new, "--drop-na").rows] == [
+        "n2"
+    ]
+    assert run("project", mixed_model, new, "--strict").code == 3

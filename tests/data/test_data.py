@@ -539,7 +539,7 @@ def test_numbers_in_disguise_are_told(cell: str, file: Any) -> None:
     assert any("were read as labels" in note for note in table.notes)
 
 
-@pytest.mark.parametrize("cell", ["A12", "P-001", "12/03/2024", "yes", "low dose", "2024-01-31"])
+@pytest.mark.parametrize("cell", ["A12", "P-001", "13/03/2024", "yes", "low dose", "2024-01-31"])
 def test_labels_are_not_taken_for_numbers_in_disguise(cell: str, file: Any) -> None:
     path = file("name,x,v\n" + "".join(f"r{i},{i},{cell}\n" for i in range(5)))
     assert not any("were read as labels" in note for note in mc.read(path).notes)
@@ -568,3 +568,39 @@ def test_a_label_keeps_a_nul_at_its_end() -> None:
 def test_a_column_is_one_column() -> None:
     with pytest.raises(InvalidInput, match=r"column 'genes' is an array of shape \(3, 2\)"):
         Table.of({"age": [1.0, 2.0, 3.0], "genes": np.zeros((3, 2))})
+
+
+def test_numbers_of_rows_that_were_chosen_name_nobody_where_a_column_does() -> None:
+    pandas = pytest.importorskip("pandas")
+    people = {"who": list("abcdef"), "x": [1.0, 5.0, 2.0, 6.0, 3.0, 7.0], "y": [1.0, 2.0] * 3}
+    frame = pandas.DataFrame(people)
+    chosen = frame[frame.x > 2.5]
+    assert mc.read(chosen).row_names == ("b", "d", "e", "f")
+    assert mc.read(chosen[["x", "y"]]).row_names == ("1", "3", "4", "5")
+    assert mc.read(frame.set_index("who")).row_names == tuple("abcdef")
+    assert mc.read(frame.set_index(pandas.Index([5, 3, 1, 9, 8, 7]))).row_names[0] == "5"
+
+
+def test_a_header_that_counts_is_one_above_numbers_that_are_not_whole(tmp_path: Path) -> None:
+    path = tmp_path / "years.csv"
+    path.write_text("2001,2002,2003\n1.5,2.25,0.5\n3.5,1.75,8.125\n")
+    assert mc.read(path).names == ("2001", "2002", "2003")
+    path.write_text("1,2,3\n4,5,6\n7,8,9\n")
+    assert len(mc.read(path, "table")) == 3
+
+
+def test_a_web_page_is_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text("<!DOCTYPE html>\n<html><body>Not found</body></html>\n")
+    with pytest.raises(mc.errors.UnreadableFile, match="a web page"):
+        mc.read(path)
+
+
+def test_messages_about_tables_count_rows_from_1_and_name_them() -> None:
+    counts = mc.Table.of({"a": [1.0, 2.0], "b": [3.0, -4.0]}, row_names=["north", "south"])
+    with pytest.raises(mc.errors.InvalidInput, match=r'row 2 \("south"\), column "b" holds -4'):
+        mc.CA().fit(counts)
+    with pytest.raises(mc.errors.InvalidInput, match=r'row 2 \("south"\), column "b": -4 is not'):
+        mc.ClassicalMDS(metric="bray-curtis").fit(counts)
+    with pytest.raises(mc.errors.InvalidInput, match="row 1, column 1 holds -4"):
+        mc.CA().fit(np.array(counts))

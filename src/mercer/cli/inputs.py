@@ -387,17 +387,22 @@ def without(table: Table, dropped: Sequence[str]) -> Table:
 
 def matched(table: Table, names: Sequence[str], policy: str | Policies, file: str) -> Table:
     """Return the columns of new data that a model was fitted with, in its order."""
-    absent = [name for name in names if name not in table.names]
+    refuse_other_columns(table, dict.fromkeys(names, Role.NUMBER), file)
+    return settled(replace(table.with_columns(names), supplementary=frozenset()), policy)
+
+
+def refuse_other_columns(table: Table, fitted: Mapping[str, Role], file: str) -> None:
+    """Refuse new data that lack a column of the fit, or hold no numbers where it had some."""
+    absent = [name for name in fitted if name not in table.names]
     if absent:
         raise InvalidInput(
             f"{file} has no column {listed(absent)}, with which the model was fitted; its columns "
             f"are {listed(table.names)}"
         )
     roles = dict(zip(table.names, table.roles, strict=True))
-    for name in names:
-        if roles[name] is not Role.NUMBER:
+    for name, role in fitted.items():
+        if role is Role.NUMBER and roles[name] is not Role.NUMBER:
             raise InvalidInput(
                 f'{file}, column "{name}" does not hold numbers but is a {roles[name].value}; the '
                 "model was fitted with numbers"
             )
-    return settled(replace(table.with_columns(names), supplementary=frozenset()), policy)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mercer.cli.errors import OK, Misused
-from mercer.cli.inputs import USUAL, Data, data_of, local, matched, missing_of
+from mercer.cli.inputs import USUAL, Data, data_of, local, matched, missing_of, refuse_other_columns
 from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
-from mercer.data.missing import policies, settled
-from mercer.data.table import Role, Table, frozen
+from mercer.data.missing import LEVEL, policies, settled
+from mercer.data.table import Column, Role, Table, frozen, listed, row_place
 from mercer.errors import CorruptFile, InvalidInput
 from mercer.kernels.tables import columns_read
 from mercer.planning import flops
 from mercer.progress import Line
 from mercer.reading import Readable
+from mercer.settings import advice
 from mercer.store import load
 
 
@@ -64,26 +66,27 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     if data.table is None:
         return data
     table = data.table
-    if args.reads_rows:
-        policy = policies("level") if is_usual else policy
-        if policy.number in ("mean", "pca") or policy.factor == "mode":
-            raise Misused(
-                "--impute mean, pca and mode are for models of numbers; leave such rows out with "
-                "--drop-na, or make a level of missing categories with --impute level"
-            )
-        return Data(args.data, settled(table, policy))
     if policy.number == "pca":
         raise Misused("--impute pca is for a fit; new individuals take --impute mean, of the fit")
+    if args.reads_rows:
+        if policy.factor == "mode":
+            raise Misused(
+                "--impute mode is for a fit; leave such rows out with --drop-na, or make a level "
+                "of missing categories with --impute level"
+            )
+        known = fitted_columns(model)
+        if not known:
+            return Data(args.data, settled(table, policies("level") if is_usual else policy))
+        refuse_other_columns(table, {n: c.role for n, c in known.items()}, args.data)
+        chosen = replace(table.with_columns(known), supplementary=frozenset())
+        is_filled = policy.number == "mean"
+        chosen = settled(chosen, policy._replace(number="keep") if is_filled else policy)
+        refuse_other_levels(chosen, known, args.data)
+        return Data(args.data, filled(chosen, known, args.data, talk if is_usual else None))
     if is_named and names is not None:
         is_filled = policy.number == "mean"
         table = matched(table, names, "keep" if is_filled else policy, args.data)
-        lost = int(np.isnan(table.numbers).sum()) if is_filled else 0
-        if lost and is_usual:
-            talk.warn(
-                f"{args.data}: {lost} missing number{'s were' if lost > 1 else ' was'} replaced by "
-                "the means of the fit. --strict refuses such files, --drop-na leaves out such rows"
-            )
-        table = filled(table, model) if lost else table
+        table = filled(table, table_columns(model), args.data, talk if is_usual else None)
     elif len(table.active) != model.n_features_in_:
         raise InvalidInput(
             f"{args.data} has {len(table.active)} columns of numbers, and the model was fitted "
@@ -92,14 +95,60 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     return Data(args.data, table)
 
 
-def filled(table: Table, model: Any) -> Table:
-    """Put the means of the fit where a number is missing: an individual is alone, or in company."""
-    fitted = getattr(model, "table_", None)
-    if not isinstance(fitted, Table):
-        raise Misused("--impute mean takes the means of the fit, which this model does not know")
+def filled(table: Table, known: Mapping[str, Column], file: str, talk: Talk | None) -> Table:
+    """Put the means of the fit where a number is missing: an individual is alone, or in company.
+
+    Who did not ask for it is told by ``talk``.
+    """
     holes = np.isnan(table.numbers)
-    means = fitted.matrix().mean(axis=0)
+    if not holes.any():
+        return table
+    names = [n for n, role in zip(table.names, table.roles, strict=True) if role is Role.NUMBER]
+    if not known:
+        raise Misused("--impute mean takes the means of the fit, which this model does not know")
+    means = np.array([known[name].values.mean() for name in names])
+    lost = int(holes.sum())
+    if talk is not None:
+        talk.warn(
+            f"{file}: {lost} missing number{'s were' if lost > 1 else ' was'} replaced by the "
+            "means of the fit. --strict refuses such files, --drop-na leaves out such rows"
+        )
     return replace(table, numbers=frozen(np.where(holes, means, table.numbers)))
+
+
+def refuse_other_levels(table: Table, known: Mapping[str, Column], file: str) -> None:
+    """Refuse categories that the fit did not have, of which its axes say nothing."""
+    for column in table.columns():
+        levels = known[column.name].levels
+        if column.role is not Role.FACTOR or known[column.name].role is not Role.FACTOR:
+            continue
+        for i, label in enumerate(column.values.tolist()):
+            if label in levels:
+                continue
+            place = f"{file}, {row_place(table, i)}, column {listed([column.name])}"
+            if label in (None, LEVEL):
+                raise InvalidInput(
+                    f"{place}: the category is missing, and the fit had none that was. Fill it in, "
+                    "or leave out such rows with --drop-na"
+                )
+            meant = advice(label, levels)
+            raise InvalidInput(
+                f"{place}: {listed([label])} is none of the levels of the fit"
+                f"{f'; {meant} They' if meant else ', which'} are {listed(levels)}. Correct it, or "
+                "leave the row out"
+            )
+
+
+def table_columns(model: Any) -> dict[str, Column]:
+    """Return the columns that a model was fitted on, by name; none if it does not know them."""
+    table = getattr(model, "table_", None)
+    return {c.name: c for c in table.columns()} if isinstance(table, Table) else {}
+
+
+def fitted_columns(model: Any) -> dict[str, Column]:
+    """Return those columns that a model of rows looks at."""
+    read = columns_read(model.kernel_)
+    return {name: column for name, column in table_columns(model).items() if name in read}
 
 
 def reads_rows(model: Any) -> bool:
@@ -110,11 +159,8 @@ def reads_rows(model: Any) -> bool:
 
 def factors_of(model: Any) -> list[str]:
     """Return the columns of labels that a model reads."""
-    table = getattr(model, "table_", None)
-    if not isinstance(table, Table) or not reads_rows(model):
-        return []
-    read = columns_read(model.kernel_)
-    return [c.name for c in table.columns() if c.role is Role.FACTOR and c.name in read]
+    known = fitted_columns(model) if reads_rows(model) else {}
+    return [name for name, column in known.items() if column.role is Role.FACTOR]
 
 
 def names_of(model: Any) -> tuple[str, ...] | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from mercer.check import Array
+from mercer.data.dates import dates_of, written
 from mercer.data.source import in_one_line
 from mercer.data.table import Role, Table, as_labels, frozen, listed, no_column
 from mercer.display import warn
@@ -19,10 +19,6 @@ MOST_LEVELS = 50
 
 IDENTIFIERS = frozenset({"", "id", "index", "name", "names", "row", "rownames", "row.names"})
 """Names of a first column of whole numbers that counts rows rather than measures them."""
-
-DATE = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?)?"
-)
 
 
 def may_be_identifier(name: str) -> bool:
@@ -37,22 +33,18 @@ def guessed(labels: Array, *, may_name_rows: bool) -> Role:
     <Role.FACTOR: 'factor'>
     >>> guessed(np.array(["Ada", "Alan", "Emmy"], object), may_name_rows=True)
     <Role.IDENTIFIER: 'identifier'>
+    >>> guessed(np.array(["31/01/2024", "14/02/2024"], object), may_name_rows=True)
+    <Role.DATE: 'date'>
     """
     present = [label for label in labels if label is not None]
     distinct = set(present)
-    if present and all(DATE.fullmatch(label.strip()) for label in distinct):
+    if present and written(present[0]) is not None and dates_of(present) is not None:
         return Role.DATE
     if may_name_rows and len(distinct) == len(labels):
         return Role.IDENTIFIER
     if len(distinct) <= min(MOST_LEVELS, max(2, len(present) // 2)):
         return Role.FACTOR
     return Role.TEXT
-
-
-def as_dates(labels: Array) -> Array:
-    """Return dates in the notation of ISO 8601 as dates, NaT where one is missing."""
-    words = ["NaT" if label is None else label.strip().replace(" ", "T") for label in labels]
-    return np.array(words, "datetime64[us]")
 
 
 def assembled(
@@ -110,7 +102,7 @@ def _settled_role(
         values = _as_text(values)
     role = given or guessed(values, may_name_rows=may_name_rows)
     if role is Role.DATE:
-        return _dates(values, name, given)
+        return Role.DATE, _dates(values, name)
     if role is Role.NUMBER or (given is None and place == 0 and role is not Role.IDENTIFIER):
         numbers = _numbers(values, name, is_asked=role is Role.NUMBER)
         if numbers is not None and (role is Role.NUMBER or may_be_identifier(name)):
@@ -118,16 +110,24 @@ def _settled_role(
     return role, values
 
 
-def _dates(values: Array, name: str, given: Role | None) -> tuple[Role, Array]:
-    try:
-        return Role.DATE, as_dates(values)
-    except ValueError as error:
-        if given is None:
-            return Role.TEXT, values
+def _dates(values: Array, name: str) -> Array:
+    """Return a column as dates, and tell where only a habit says what is the day."""
+    found = dates_of(values)
+    if found is None:
+        odd = next((v for v in values if v is not None and written(v) is None), None)
+        why = "they are no days of one calendar" if odd is None else f"{odd[:40]!r} is none"
         raise UnreadableFile(
-            f'column "{name}" cannot be read as dates: {in_one_line(error)}. Write dates as '
-            "2024-01-31"
-        ) from error
+            f'column "{name}" cannot be read as dates: {why}. Write dates as 2024-01-31'
+        )
+    if found.is_ambiguous:
+        example = next(v for v in values if v is not None)
+        day = found.values[[v is not None for v in values]][0].astype("datetime64[D]")
+        warn(
+            f'column "{name}" was read as dates with the day first, {example[:20]} as {day}: no '
+            "number says whether the month is; write 2024-01-31 to be sure",
+            DataWarning,
+        )
+    return found.values
 
 
 def _numbers(values: Array, name: str, *, is_asked: bool) -> Array | None:

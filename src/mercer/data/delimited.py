@@ -46,6 +46,10 @@ CELLS = 2**18
 """Cells that exist as text at one time."""
 
 
+MARKUP = re.compile(r"\s*<(?:!doctype|html|\?xml|svg|head|body)\b", re.IGNORECASE)
+"""How documents with tags begin, which servers send where a table was asked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cells:
     """The columns of a text file: numbers with NaN, or labels with None, where one is missing.
@@ -94,6 +98,11 @@ def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
         raise UnreadableFile(f"{path.name} is not {guessed}: {error}; name another") from error
     if not text.strip():
         raise UnreadableFile(f"{path.name} is empty: it holds nothing but white space")
+    if MARKUP.match(text):
+        raise UnreadableFile(
+            f"{path.name} is a web page or another document with tags, and no table; download the "
+            "data themselves, or copy the table into a spreadsheet"
+        )
     _refuse_wide(text, delimiter, path.name)
     dialect = sniffed(
         text, delimiter=delimiter, decimal=decimal, header=header, skip=skip, encoding=guessed

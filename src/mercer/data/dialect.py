@@ -283,11 +283,31 @@ def has_header(rows: Sequence[Sequence[str]], decimal: str) -> bool:
         return True  # the empty corner above row names
     if is_corner_empty and _are_equal(columns[0], first[1:]):
         return True  # the same labels on both sides, which may be numbers
+    if all(numeric):
+        return _counts_columns(first, rest, decimal)
     if any(numeric):
         return False
     return len(set(first)) == len(first) and not any(
         cell in cells for cell, cells in zip(first, columns, strict=True)
     )
+
+
+def _counts_columns(first: Sequence[str], rest: Sequence[Sequence[str]], decimal: str) -> bool:
+    """Return whether a row counts columns, by years or from 1, above numbers that are not whole.
+
+    >>> below = [["1.5", "2.25", "0.5"], ["3.0", "1.75", "8.1"]]
+    >>> _counts_columns(["2001", "2002", "2003"], below, ".")
+    True
+    >>> _counts_columns(["1", "5", "2"], below, ".")
+    False
+    """
+    if len(first) < 3 or not all(cell.strip().isdecimal() for cell in first):
+        return False
+    numbers = [int(cell) for cell in first]
+    if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return False
+    cells = [cell for row in rest for cell in row if cell.strip() not in MISSING]
+    return bool(cells) and 2 * sum(decimal in cell for cell in cells) > len(cells)
 
 
 def _are_equal(labels: Sequence[str], names: Sequence[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypedDict, cast, overload
 
@@ -16,7 +17,7 @@ from mercer.data.arrow import read_arrow, read_parquet
 from mercer.data.assembly import assembled, of_numbers, propose_transpose, transposed
 from mercer.data.delimited import read_delimited
 from mercer.data.dialect import checked_encoding
-from mercer.data.frames import columns_of, frame_of, is_frame, is_series
+from mercer.data.frames import columns_of, frame_of, is_frame, is_series, only_counts
 from mercer.data.graphs import Edges, as_edges, looks_like_edges, read_edges, read_graphml
 from mercer.data.matrices import SquareMatrix, as_square, looks_square
 from mercer.data.missing import Missing, Policies, policies, settled
@@ -238,6 +239,9 @@ def _of_object(source: Any, roles: Mapping[str, Role], options: Options, limits:
         source = frame_of(source)
     if is_frame(source):
         labels, values, index = columns_of(source)
+        if only_counts(source):  # numbers that rows were left with name them if no column does
+            table = assembled(labels, values, roles=roles)
+            return replace(table, row_names=table.row_names or index)
         return assembled(labels, values, roles=roles, row_names=index)
     if isinstance(source, np.ndarray) and source.dtype.kind in "biuf":
         return of_numbers(as_matrix(source, "the array").copy())

@@ -98,6 +98,18 @@ def index_names(native: Any) -> tuple[str, ...] | None:
     return tuple(str(label) for label in index)
 
 
+def only_counts(native: Any) -> bool:
+    """Return whether an index is what a choice of rows leaves of their numbers: it names nobody.
+
+    >>> only_counts([1.0, 2.0])
+    False
+    """
+    index = getattr(native, "index", None)
+    is_whole = getattr(getattr(index, "dtype", None), "kind", "") in "iu"
+    is_unnamed = getattr(index, "name", "") is None
+    return bool(is_unnamed and is_whole and index.is_monotonic_increasing and index.is_unique)  # type: ignore[union-attr]
+
+
 def _column(series: Any, nw: Any) -> Array:
     dtype = series.dtype
     if dtype.is_numeric():

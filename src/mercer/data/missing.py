@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.imputation import AXES, impute
-from mercer.data.table import Role, Table, as_labels, frozen, listed
+from mercer.data.table import Role, Table, as_labels, frozen, listed, row_place
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 
 Missing: TypeAlias = str | Mapping[str, str]
@@ -127,18 +127,13 @@ def _numeric_names(table: Table) -> list[str]:
     return [name for name, role in pairs if role is Role.NUMBER]
 
 
-def _row(table: Table, i: int) -> str:
-    """Return a row as a message about a file names it: counted from 1, with its name."""
-    return f"row {i + 1}" if table.row_names is None else f'row {i + 1} ("{table.row_names[i]}")'
-
-
 def _refuse_infinite(table: Table) -> None:
     infinite = np.isinf(table.numbers)
     if not infinite.any():
         return
     i, j = (int(k) for k in np.argwhere(infinite)[0])
     raise InvalidInput(
-        f'{_row(table, i)}, column "{_numeric_names(table)[j]}" is {table.numbers[i, j]}, '
+        f'{row_place(table, i)}, column "{_numeric_names(table)[j]}" is {table.numbers[i, j]}, '
         f"which no kernel can use; correct it, or declare it missing with {NA}",
         NA,
     )
@@ -163,7 +158,7 @@ def _missing(
     where = [text for text in where if not text.endswith("(0)")]
     total, columns = int(counts.sum()), int(np.sum(counts > 0))
     more = f" and {columns - len(where)} more" if columns > len(where) else ""
-    first = _row(table, int(np.argmax(holes.any(axis=1))))
+    first = row_place(table, int(np.argmax(holes.any(axis=1))))
     rows = int(holes.any(axis=1).sum())
     (one, many), advice = told
     return InvalidInput(

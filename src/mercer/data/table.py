@@ -75,6 +75,32 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(f'"{name!s:.{LONGEST_NAME}}"' for name in shown) + more
 
 
+def row_place(table: Any, i: int) -> str:
+    """Return a row as a message names it: of a table counted from 1, with its name.
+
+    >>> people = Table.of({"x": [1.0, 2.0]}, row_names=["Ada", "Alan"])
+    >>> row_place(people, 1), row_place([1.0, 2.0], 1)
+    ('row 2 ("Alan")', 'row 1')
+    """
+    if not isinstance(table, Table):
+        return f"row {i}"
+    return (
+        f"row {i + 1}"
+        if table.row_names is None
+        else f"row {i + 1} ({listed([table.row_names[i]])})"
+    )
+
+
+def entry_place(table: Any, i: int, j: int) -> str:
+    """Return an entry of active columns as a message names it: of a table by the column's name.
+
+    >>> entry_place(Table.of({"x": [1.0, 2.0]}), 1, 0), entry_place([[1.0], [2.0]], 1, 0)
+    ('row 2, column "x"', 'row 1, column 0')
+    """
+    column = listed([table.active[j]]) if isinstance(table, Table) else str(j)
+    return f"{row_place(table, i)}, column {column}"
+
+
 def no_column(unknown: Sequence[str], names: Iterable[str]) -> str:
     """Return that there is no such column, what may have been meant, and which there are.
 

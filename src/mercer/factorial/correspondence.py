@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, refuse_non_finite
+from mercer.data.table import entry_place
 from mercer.data.tidy import as_frame, columns_of, library_of
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import numbers_of, register
@@ -82,7 +83,7 @@ class CA(FeaturePCA):
         if np.any(table < 0):
             i, j = (int(v) for v in np.argwhere(table < 0)[0])
             raise InvalidInput(
-                f"X, row {i}, column {j} holds {table[i, j]:g}: counts are not negative"
+                f"X, {entry_place(X, i, j)} holds {table[i, j]:g}: counts are not negative"
             )
         register(self, X, table, reset=reset)
         return table

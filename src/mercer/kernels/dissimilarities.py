@@ -12,6 +12,8 @@ from scipy.spatial.distance import cdist
 from mercer.check import Array, chunks, is_missing, refuse_non_finite, vectors
 from mercer.data.frames import rows as table_rows
 from mercer.data.matrices import SquareMatrix
+from mercer.data.table import Table as NamedTable
+from mercer.data.table import entry_place
 from mercer.data.tidy import row_names
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.abundances import BrayCurtis, ChiSquare, centred_log_ratio
@@ -184,14 +186,16 @@ def read_rows(table: Any, metric: str) -> Array:
     wrong = x <= 0.0 if named.least == "positive" else x < 0.0
     if named.least != "any" and np.any(wrong):
         i, j = (int(k) for k in np.argwhere(wrong)[0])
-        column = j if names is None else repr(names[j])
+        place = entry_place(table, i, j)
+        if names is not None and not isinstance(table, NamedTable):
+            place = f"row {i}, column {names[j]!r}"
         advice = (
             "replace zeros by a small part first"
             if x[i, j] == 0.0
             else "take another distance, such as 'gower' or 'euclidean'"
         )
         raise InvalidInput(
-            f"the table, row {i}, column {column}: {x[i, j]:g} is not {named.least}, and "
+            f"the table, {place}: {x[i, j]:g} is not {named.least}, and "
             f"{metric!r} is a distance of {named.least} numbers; {advice}"
         )
     if named.needs_total:
