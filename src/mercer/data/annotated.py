@@ -5,6 +5,7 @@ Results are written where scanpy's users look for them: ``obsm["X_kpca"]`` and `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,9 @@ def from_anndata(data: Any, layer: str = "X") -> NamedRows:
             "from_anndata reads an annotated matrix (X, obs, obsm, uns), found "
             f"{type(data).__name__}"
         )
-    matrix = matrix_of(data) if layer == "X" else _layer(data, layer)
+    layers = _layers(data)
+    layer = whole_name(layer, list(layers))
+    matrix = matrix_of(data) if layer == "X" else _layer(layers, layer)
     if len(getattr(matrix, "shape", ())) != 2:  # obsm may hold data frames
         matrix = np.asarray(matrix)
     if matrix.ndim != 2:
@@ -56,7 +59,9 @@ def from_anndata(data: Any, layer: str = "X") -> NamedRows:
 
 def columns_of_annotated(data: Any, layer: str, limits: Limits) -> Parts:
     """Return the columns of a layer and of ``obs``, and the names of the observations."""
-    matrix = _layer(data, layer)
+    layers = _layers(data)
+    layer = whole_name(layer, list(layers))
+    matrix = _layer(layers, layer)
     numbers = _dense(matrix, limits, layer)
     names = feature_names(layer, numbers.shape[1], getattr(data, "var_names", None))
     columns: list[Array] = list(numbers.T)
@@ -67,16 +72,26 @@ def columns_of_annotated(data: Any, layer: str, limits: Limits) -> Parts:
     return names, columns, [str(name) for name in data.obs_names]
 
 
-def _layer(data: Any, layer: str) -> Any:
-    """Return a layer by its whole name, or by its last part where only one has it."""
-    if layer == "X":
-        return data.X
+def whole_name(layer: str, known: Sequence[str]) -> str:
+    """Return the name of a layer that is given by its last part, where only one has it.
+
+    >>> whole_name("log1p", ["X", "obsm/X_pca", "layers/log1p"])
+    'layers/log1p'
+    """
+    meant = [name for name in known if name.partition("/")[2] == layer]
+    return meant[0] if layer not in known and len(meant) == 1 else layer
+
+
+def _layers(data: Any) -> dict[str, Any]:
+    """Return the layers and embeddings by their names."""
     held = {f"{g}/{k}": v for g in ("obsm", "layers") for k, v in getattr(data, g, {}).items()}
-    meant = [name for name in held if layer in (name, name.partition("/")[2])]
-    if len(meant) != 1:
-        found = f"more than one layer {layer!r}" if meant else f"no layer {layer!r}"
-        raise InvalidParameter(f"there is {found}; there are {listed(['X', *held])}")
-    return held[meant[0]]
+    return {"X": data.X, **held}
+
+
+def _layer(layers: dict[str, Any], layer: str) -> Any:
+    if layer not in layers:
+        raise InvalidParameter(f"there is no layer {layer!r}; there are {listed(layers)}")
+    return layers[layer]
 
 
 def _dense(matrix: Any, limits: Limits, layer: str) -> Array:
@@ -196,10 +211,11 @@ class Reader:
 
     def parts(self, layer: str) -> Parts:
         """Return names and columns of a layer and of ``obs``, and the names of the rows."""
+        known = ["X", *self._members("obsm"), *self._members("layers")]
+        layer = whole_name(layer, known)
         found = self._node(self.file, layer)
         observations = self._node(self.file, "obs")
         if found is None or observations is None:
-            known = ["X", *self._members("obsm"), *self._members("layers")]
             raise UnreadableFile(
                 f"{self.name} is not an .h5ad file with a layer {layer[:80]!r}: it may have "
                 f"{listed(known)}"
