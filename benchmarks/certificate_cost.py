@@ -7,8 +7,8 @@ in the place of it, in turn, in one process; the difference of the shortest CPU 
 certificate costs: what else the machine does only adds to them. LAPACK has one thread, for a thread
 that waits for another one spins, which counts as CPU time and varies more than a certificate takes.
 
-    python benchmarks/certificate_cost.py                    # all
-    python benchmarks/certificate_cost.py exact --repeat 9   # those whose name begins so
+    python -m benchmarks.certificate_cost                    # all
+    python -m benchmarks.certificate_cost exact --repeat 9   # those whose name begins so
 """
 
 from __future__ import annotations

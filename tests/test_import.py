@@ -220,3 +220,19 @@ def test_models_with_axes_are_what_their_readers_ask_for() -> None:
         assert model.data_names == (None, ("x0", "x1", "x2"), None)
         assert model.spread**2 == pytest.approx(np.var(x, axis=0).sum())
         assert len(model.individuals_.coordinates) == len(model.weights_)
+
+
+def test_commands_of_the_documentation_that_measure_can_be_run() -> None:
+    """They are modules of one package, which find what they share from there."""
+    root = Path(__file__).parents[1]
+    page = (root / "docs" / "performance.md").read_text()
+    named = sorted(set(re.findall(r"python -m benchmarks\.(\w+)", page)))
+    assert len(named) > 10
+    code = f"""
+import json, sys; sys.path.insert(0, {str(root)!r})
+from importlib.util import find_spec
+import benchmarks.certificate_cost
+names = {named!r}
+print(json.dumps([n for n in names if find_spec("benchmarks." + n) is None]))
+"""
+    assert in_a_new_process(code) == []
