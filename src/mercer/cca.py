@@ -37,7 +37,7 @@ BATCH = 16
 """Permutations that a thread takes at a time."""
 
 NEGATIVE = 1e-7
-"""How far below zero, as a share of the largest, eigenvalues of a given matrix may be rounded."""
+"""Negative eigenvalue of a given matrix, as a share of the largest, that may be rounding."""
 
 
 class View(KernelModel):
@@ -162,15 +162,18 @@ class KernelCCA(Computing):
         self.threads = threads
         self.memory = memory
 
-    def fit(self, X: Any, Y: Any, *, progress: bool | Progress | None = None) -> KernelCCA:
+    @on_engine
+    def fit(
+        self,
+        X: Any,
+        Y: Any,
+        *,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+    ) -> KernelCCA:
         """Find the pairs of functions of two views, whose rows are the same individuals.
 
         ``progress`` counts the tiles of either matrix.
         """
-        with self._at_work(progress):
-            return self._fit(X, Y)
-
-    def _fit(self, X: Any, Y: Any) -> KernelCCA:
         count = whole(self.n_components, "n_components", least=1)
         left, right = self._pair(self.kernels, "kernels")
         penalties = [nonnegative(p, "penalty") for p in self._penalties()]

@@ -121,14 +121,15 @@ class NystromFeatures(Features):
         self.memory = memory
         self.random_state = random_state
 
+    @on_engine
     def fit(
-        self, X: Any, y: Any = None, *, progress: bool | Progress | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
     ) -> NystromFeatures:
         """Choose the landmarks; ``progress`` counts the tiles of each pass."""
-        with self._at_work(progress):
-            return self._fit(X)
-
-    def _fit(self, X: Any) -> NystromFeatures:
         count = whole(self.n_components, "n_components", least=1)
         self.seed_ = seed_of(self.random_state)
         if isinstance(self.landmarks, str):

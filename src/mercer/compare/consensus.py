@@ -36,7 +36,7 @@ from mercer.settings import spelled
 METHODS = ("statis", "full-umkl", "sparse-umkl")
 
 NEGLIGIBLE = 1e-12
-"""A weight below this share of all is rounding, and its kernel is left out."""
+"""Weight, as a share of all, that is rounding: its kernel is left out."""
 
 SAME_VALUE = 1e-9
 """Eigenvalues that are closer, relative to the largest, are one."""

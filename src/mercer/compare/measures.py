@@ -39,7 +39,7 @@ TESTS = ("permutation", "multiplier", "pearson")
 ESTIMATORS = ("biased", "unbiased")
 
 PERMUTATIONS = 999
-"""How many are drawn unless another number is asked for."""
+"""Permutations drawn unless another number is asked for."""
 
 BATCH = 16
 """Permutations that a thread takes at a time."""

@@ -41,7 +41,7 @@ Statistic = Callable[[Array], float]
 """The sum of products as a function of a permutation, or of factors of the individuals."""
 
 SYMMETRIC = 1e-6
-"""A skewness below which a Pearson type III law is a normal one to all digits that matter."""
+"""Skewness below which a Pearson type III law is normal to all digits that matter."""
 
 
 class Products(Protocol):

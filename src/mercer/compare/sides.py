@@ -23,7 +23,7 @@ from mercer.points import (
 )
 
 VALUE_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
-"""How far the values of a kernel may be off, relative to the largest."""
+"""Error of a kernel's values, as a share of the largest."""
 
 
 SAFE = 1e60

@@ -31,7 +31,7 @@ from mercer.points import take
 from mercer.solve.steps import lower_triangle
 
 MOST_JITTER = 1e-8
-"""What may be added to the diagonal, as a share of its mean, before a matrix is refused."""
+"""Largest addition to the diagonal, as a share of its mean, before a matrix is refused."""
 
 
 @dataclass(frozen=True)

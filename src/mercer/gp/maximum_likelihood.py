@@ -34,13 +34,13 @@ SPREAD = 3.0
 """Further starts lie within this many powers of e of the first."""
 
 LEAST_GAIN = 1e-12
-"""A step that should lower the objective by less than this share is lost in rounding."""
+"""Decrease that a step promises, as a share of the objective, below which it is rounding."""
 
 HIDDEN_GAIN = 1e-8
-"""So is one by less than this share if no shorter step lowers the objective at all."""
+"""The same where no shorter step lowers the objective at all."""
 
 NEAR = 1e-9
-"""A logarithm this near to its bound is at the bound."""
+"""Distance of a logarithm from its bound at which it is at the bound."""
 
 DIFFERENCE = 1e-4
 """Of the logarithms, for second derivatives by differences of gradients."""
@@ -49,7 +49,7 @@ PART = 400
 """Points on which the starts of a search are tried, if there are at least twice as many."""
 
 GROWTH = 3
-"""How many times larger the next part is: its factor takes 27 times as long."""
+"""Growth of the part that is searched: a factor of three times the points takes 27 times as long."""
 
 ROUGH = 1e-4
 """The derivative for one observation at which a part has given what it can."""

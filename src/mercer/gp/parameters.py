@@ -15,7 +15,7 @@ from mercer.kernels.base import Kernel, with_parameters
 NOISE = "noise_variance"
 
 SPAN = 1e5
-"""A parameter is sought within this factor of where it starts, unless bounds are given."""
+"""Factor around its start within which a parameter is sought, unless bounds are given."""
 
 LEAST_NOISE = 1e-10
 """Below this share of the outputs' variance noise cannot be told from none."""

@@ -42,7 +42,7 @@ from mercer.targets import Functions, Origin, kept, read_targets
 Mean: TypeAlias = Functions
 
 STORED_POINTS = 12_000
-"""Up to this size (1.2 GB) the matrix is stored and factored."""
+"""Points up to which the matrix (1.2 GB) is stored and factored."""
 
 INTERVALS = (
     "optimum_.likelihood is an interval at parameters that were fitted; "
@@ -82,8 +82,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
         Starts of the search, the first being the given values. They are tried on some of many
         points.
     tol : float
-        The derivative allowed at the end, in logarithms of parameters for one observation; beyond
-        12 000 points one within its own interval is enough.
+        The largest derivative of the log likelihood per observation at which a search has
+        converged, in logarithms of parameters; beyond 12 000 points, where derivatives are
+        sampled, an interval that holds 0 is enough.
     engine, threads, memory
         Where matrices are computed, by how many threads, within which budget; see `KernelPCA`.
     random_state : int, generator or None

@@ -49,13 +49,13 @@ MOST_STEPS = 40
 """More than any search took; one from a fit to some of the points takes three to six."""
 
 LONGEST = 1.5
-"""No logarithm of a parameter moves by more in one step."""
+"""Longest step, in the logarithm of a parameter."""
 
 TURN = 0.5
-"""A step is too long where the slope along it has turned to this share of what it was."""
+"""Slope at the end of a step, as a share of that at its start, beyond which it is too long."""
 
 SHORTER = 0.25
-"""What is tried again of a step that has left the domain of the function."""
+"""Share of a step that is tried again where it has left the domain of the function."""
 
 SUBSET = 2_000
 """Points to which the parameters are fitted first, by factors."""

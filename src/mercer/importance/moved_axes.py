@@ -27,7 +27,7 @@ FROM_NOWHERE = 15
 """Rounds of as many powers that find axes from a random start."""
 
 SHARE_ROUNDING = 1e-12
-"""Shares closer than this are the same."""
+"""Difference of two shares that is rounding."""
 
 SINGLE = 1e-6
 """The same in single precision."""

@@ -34,7 +34,7 @@ LEVEL = 0.05
 """The p-value up to which a sentence names a variable."""
 
 LOSS_ROUNDING = 1e-9
-"""A loss below this is none."""
+"""Loss of explained inertia that is rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,7 +175,7 @@ FOR_EACH_AXIS = 20
 """Landmarks for each axis, where these are more."""
 
 STORED_SHARE = 3
-"""So many times as many individuals as landmarks make no more work as a whole matrix."""
+"""Individuals for each landmark up to which the whole matrix makes no more work."""
 
 TOGETHER = 16
 """Permutations that are drawn, and taken by a thread, at a time."""

@@ -41,7 +41,7 @@ from mercer.progress import Progress, followed
 from mercer.settings import RandomState, seed_of, spelled
 
 EIGENVALUE_ROUNDING = 10.0
-"""Computed eigenvalues are within this times n·u·‖K‖₂ of the true ones (Weyl; 0.06 is usual)."""
+"""Error of a computed eigenvalue, in units of n·u·‖K‖₂ (Weyl; 0.06 is usual)."""
 
 ASYMMETRY = 1e-8
 """Beyond this, relative to the largest entry, two entries that should be conjugate are not."""

@@ -24,7 +24,7 @@ MOST_ASYMMETRY = 1e-12
 """Values of p at s and s⁻¹ that were computed apart differ by rounding, thousands of times less."""
 
 EIGENVALUE_ROUNDING = 10 * float(np.finfo(np.float64).eps)
-"""Eigenvalues of an n x n matrix are off by at most n times this share of its norm."""
+"""Error of an eigenvalue of a matrix of n rows, as a share of n times its norm."""
 
 
 class FiniteGroup(ABC):

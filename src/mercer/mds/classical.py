@@ -173,22 +173,19 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
         self.memory = memory
         self.random_state = random_state
 
+    @on_engine
     def fit(
         self,
         D: Any,
         y: Any = None,
         *,
         sample_weight: Any = None,
-        progress: bool | Progress | None = None,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
     ) -> ClassicalMDS:
         """Find the axes of the individuals whose distances, or coordinates, are given.
 
         ``progress`` counts tiles of the matrix of points, of which distances have none.
         """
-        with self._at_work(progress):
-            return self._fit(D, sample_weight)
-
-    def _fit(self, D: Any, sample_weight: Any) -> ClassicalMDS:
         self._check_parameters()
         is_square = self.metric != "euclidean"
         self._points: Array | None = None

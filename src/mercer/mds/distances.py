@@ -22,10 +22,10 @@ from mercer.kernels.dissimilarities import read_rows
 from mercer.points import matrix_of
 
 METRICS = ("precomputed", *NAMED)
-"""What a model is given: distances, or rows whose distances have a name."""
+"""Data of a model: distances, or rows whose distances have a name."""
 
 WHOLE = 1_000
-"""Up to this many points the whole matrix is decomposed at once; of more a thread takes as many."""
+"""Points up to which the whole matrix is decomposed at once; of more a thread takes as many."""
 
 TILE = 512
 """Rows and columns examined at a time, together with their mirror image."""
@@ -39,7 +39,7 @@ SAFE_FOURTH = 1e70
 NEGATIVE = "is {value}. Negative values in data are no distances"
 
 LISTED = 5
-"""How many members of a separate group a message names."""
+"""Members of a separate group that a message names."""
 
 
 def read_square(model: Any, D: Any, *, missing: bool = False) -> Array:

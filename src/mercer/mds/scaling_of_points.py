@@ -16,7 +16,7 @@ from mercer.settings import FIXED
 from mercer.spectrum import How, Spectrum, clusters, leading, signs
 
 ENTRY_ROUNDING = 4.0 * float(np.finfo(float).eps)
-"""A centred entry is wrong by so much of the largest entry of its column: it and its mean round."""
+"""Error of a centred entry, as a share of the largest of its column: it and its mean round."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from mercer.spectrum import clusters, signs
 
 MANY_STARTS = 4
 FEW_POINTS = 300
-"""Up to this many points several starts cost next to nothing, and find more than one does."""
+"""Points up to which several starts cost next to nothing, and find more than one does."""
 
 
 class StressNotConverged(Advised, ConvergenceWarning):

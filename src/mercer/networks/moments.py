@@ -28,7 +28,7 @@ from mercer.kernels.vectors import Linear
 from mercer.networks.inference import as_graph
 
 CANCELLED = 64.0 * float(np.finfo(float).eps)
-"""What a difference leaves of its terms, as a share, where it leaves nothing but rounding."""
+"""Rounding of a difference, as a share of its terms."""
 
 
 def on_vectors(kernel: Kernel) -> Kernel | None:

@@ -26,7 +26,7 @@ PLACES = ("low end", "halfway down", "middle", "halfway up", "high end")
 """Places along an axis: the middle is the barycentre, individuals reach as far as the ends."""
 
 SHARES = np.array([1.0, 0.5, 0.0, 0.5, 1.0])
-"""How far each of them is from the middle, as a share of what the individuals reach."""
+"""Distance of each place from the middle, as a share of the reach of the individuals."""
 
 TOLD = 2
 """Variables of each axis that a sentence names."""

@@ -20,7 +20,7 @@ from mercer.estimator import CHUNK, pieces
 from mercer.progress import Progress
 
 ENTRY_ROUNDING = 4.0 * EPSILON
-"""A centred entry is wrong by so much of the largest entry of its column: it and its mean round."""
+"""Error of a centred entry, as a share of the largest of its column: it and its mean round."""
 
 DRIFT = 1e-13
 """A mean of centred values below this share of their deviation need not be subtracted."""

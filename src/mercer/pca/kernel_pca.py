@@ -24,6 +24,7 @@ from mercer.estimator import (
     axes_reaching,
     in_dtype_of,
     is_yes,
+    on_engine,
     one_of,
     weights_of,
 )
@@ -55,7 +56,7 @@ FIRST = 16
 """Axes of many individuals that are found first where a share of the inertia is asked for."""
 
 CANCELLED = 8.0 * float(np.finfo(float).eps)
-"""What differences leave of their terms, as a share, where they leave nothing but rounding."""
+"""Rounding of a difference, as a share of its terms."""
 
 
 class KernelPCA(
@@ -161,19 +162,16 @@ class KernelPCA(
         self.deterministic = deterministic
         self.random_state = random_state
 
+    @on_engine
     def fit(
         self,
         X: Any,
         y: Any = None,
         *,
         sample_weight: Any = None,
-        progress: bool | Progress | None = None,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
     ) -> KernelPCA:
         """Find the axes of the individuals X; ``progress`` counts the tiles of each pass."""
-        with self._at_work(progress):
-            return self._fit(X, sample_weight)
-
-    def _fit(self, X: Any, sample_weight: Any) -> KernelPCA:
         self._check_parameters()
         points = self._read(X, reset=True)
         n = len(points)

@@ -17,7 +17,7 @@ TILE = 2**22
 """Kernel values that exist at a time, 32 MB of them."""
 
 CANCELLED = 8.0 * float(np.finfo(float).eps)
-"""What a sum of terms that cancel may be off by, as a share of the sum of their moduli."""
+"""Error of a sum of terms that cancel, as a share of the sum of their moduli."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,16 +14,16 @@ from mercer.kernels.point_pairs import squared_distances
 from mercer.preimages.feature_targets import CANCELLED, Targets
 
 DOUBLINGS, BISECTIONS = 80, 60
-"""How often an interval grows until it holds a root, and shrinks around it: to a double's end."""
+"""Doublings of an interval until it holds a root, and halvings around it: to a double's end."""
 
 SHORTEST = 1e-9
 """Distances below this share of the usual one are taken to be it: a kink has no slope at 0."""
 
 SMALLEST_SUM = 1e-3
-"""A sum of slopes below this share of the sum of their moduli is replaced by it: it may be 0."""
+"""Least sum of slopes, as a share of the sum of their moduli: the sum itself may be 0."""
 
 HALVINGS = 30
-"""A step that still goes down after so many halvings is none: the point is the best it can be."""
+"""Halvings of a step after which the point is the best it can be."""
 
 
 @dataclass(frozen=True)

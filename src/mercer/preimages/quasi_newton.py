@@ -20,7 +20,7 @@ DECREASE = 1e-4
 """The share of the decrease promised by the slope that a step must keep (Armijo)."""
 
 HALVINGS = 30
-"""A step that does not go down after so many halvings is none."""
+"""Halvings of a step after which none goes down."""
 
 
 def descend(targets: Targets, starts: Array, *, steps: int, tol: float) -> Attempt:

@@ -16,10 +16,10 @@ from mercer.errors import AtBarycentre, NoDistances, NotAvailable
 from mercer.points import readings
 
 CONSTANT = 4.0 * float(np.finfo(float).eps)
-"""A standard deviation below this share of the largest entry is the rounding of a constant."""
+"""Standard deviation, as a share of the largest entry, that is the rounding of a constant."""
 
 CANCELLED = 1e-12
-"""What is left of a squared distance below this share of it is rounding."""
+"""Rest of a squared distance, as a share of it, that is rounding."""
 
 
 def _labels(names: tuple[str, ...] | None, count: int) -> Array:

@@ -21,10 +21,10 @@ MOST_STEPS = 100
 """More Newton steps than any problem took; an interior point method takes some twenty."""
 
 TO_BOUNDARY = 0.995
-"""How far of the way to the nearest bound a step may go."""
+"""Longest step, as a share of the way to the nearest bound."""
 
 FLOOR = 1e-15
-"""What is added to K in a step, at least, as a share of n k(x, x): its rounding is as large."""
+"""Least addition to K in a step, as a share of n k(x, x): its rounding is as large."""
 
 NEGLIGIBLE, ROUNDING = 1e-6, 1e-18
 """Complementarity below these shares of the gap allowed, and of the squared targets: what is left
@@ -40,7 +40,7 @@ REACH = 1e20
 """Weights of a function that rounding leaves anything of, in units of the targets and of K."""
 
 VANISHING = 1e-100
-"""A penalised part of g below this share of the targets is none, and its squares are no doubles."""
+"""Penalised part of g, as a share of the targets, that is none: its squares are no doubles."""
 
 SEPARATING = 1e-7
 """A margin, as a share of the largest value of the null space, that is not rounding."""

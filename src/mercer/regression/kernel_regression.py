@@ -32,7 +32,7 @@ from mercer.solve import DIRECT, Explained, Saddle
 from mercer.targets import Functions, Origin, kept, read_targets
 
 STORED_POINTS = 8_000
-"""Up to this size (0.5 GB) the matrix is stored for losses with corners."""
+"""Points up to which the matrix (0.5 GB) is stored, which losses with corners need."""
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)
 """Targets this near to the null space, relatively, lie in it."""
@@ -141,22 +141,19 @@ class KernelRegression(RegressorMixin, KernelModel):
         self.threads = threads
         self.memory = memory
 
+    @on_engine
     def fit(
         self,
         X: Any,
         y: Any,
         sample_weight: Any = None,
         *,
-        progress: bool | Progress | None = None,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
     ) -> KernelRegression:
         """Find the function; y has one value for each point, or several.
 
         ``progress`` counts the tiles of each pass over the matrix.
         """
-        with self._at_work(progress):
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> KernelRegression:
         points = self._read(X, reset=True)
         targets = self._targets(points, y)
         weights = weights_of(sample_weight, len(points), is_summed=False)

@@ -15,7 +15,7 @@ NEAR = 6
 """The polynomial that says what to try next goes through so many of the nearest trials."""
 
 MOST_TRIALS = 40
-"""One to four trials suffice where a criterion is smooth, forty where intervals are halved."""
+"""Trials of a penalty: one to four suffice for a smooth criterion, forty halve all intervals."""
 
 
 def chosen(

@@ -148,10 +148,10 @@ def left_out(
 
 
 LARGEST = 1e150
-"""A product of ratios is replaced by its logarithm before it overflows."""
+"""Largest product of ratios: its logarithm is taken before it overflows."""
 
 OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
-"""How numba compiles: sums and products may be fused, and nothing raises."""
+"""Options of numba: sums and products may be fused, and nothing raises."""
 
 
 @dataclass(frozen=True)

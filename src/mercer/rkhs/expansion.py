@@ -28,7 +28,7 @@ NEGLIGIBLE = 1e-12
 """The share of the first eigenvalue, or of the trace, that an error may have."""
 
 FIRST_SIZE, LAST_SIZE = 32, 512
-"""How many polynomials are tried first and at most; the last takes seconds."""
+"""Polynomials that are tried first and at most; the last takes seconds."""
 
 MOST_FUNCTIONS = 256
 """As many eigenvalues can be asked for as two sizes of basis can be compared on."""

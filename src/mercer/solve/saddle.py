@@ -36,16 +36,16 @@ from mercer.solve.steps import (
 )
 
 SINGLE = 16_000
-"""Up to this size (1 GB) a factor in single precision is stored as a preconditioner."""
+"""Rows up to which a factor in single precision (1 GB) is the preconditioner."""
 
 LANDMARKS = 500
 """Rank of the preconditioner of larger systems."""
 
 RESIDUAL_ROUNDING = 16 * float(np.finfo(float).eps)
-"""No residual below this share of a right side is asked for: its reflections are that exact."""
+"""Smallest residual that is asked for, as a share of a right side: reflections round by as much."""
 
 NOTHING = 1e-12
-"""A right side whose part outside the null space is a smaller share than this lies in it."""
+"""Part outside the null space, as a share of a right side, that is rounding."""
 
 Inner = Callable[[Array, Array], tuple[Array, int]]
 """From right sides and the residuals allowed to β, and how many steps it took."""

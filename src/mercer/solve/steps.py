@@ -16,10 +16,10 @@ from mercer.errors import SingularSystem
 from mercer.gram import Gram
 
 DIRECT = 3_000
-"""Up to this size the matrix is stored and factored."""
+"""Rows up to which the matrix is stored and factored."""
 
 FEW = 3
-"""Up to so many right sides are solved one by one."""
+"""Right sides up to which each is solved by itself."""
 
 DEPENDENT = 1e-12
 """Directions whose squared length falls to this share beside the others are rounding."""

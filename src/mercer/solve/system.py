@@ -17,7 +17,7 @@ from mercer.settings import RandomState, seed_of
 from mercer.solve.saddle import Saddle, SaddleSolution, entry_error
 
 METHODS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}
-"""What is asked for, and what it is called where it is done."""
+"""Methods by the names that callers use, and those of `Saddle`."""
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,16 @@ from mercer.spectrum.two_sides import two_sides
 from mercer.spectrum.values import KernelOperator, Operator, Spectrum, of_all
 
 DENSE = 1_000
-"""Up to this size the whole matrix is decomposed at once."""
+"""Rows up to which the whole matrix is decomposed at once."""
 
 STORED = 3_000
-"""Up to this size all axes may be asked for, which takes the whole matrix."""
+"""Rows up to which all axes may be asked for, which takes the whole matrix."""
 
 AXES_SHARE = 10
-"""When more than one axis in ten is asked for, the iteration's basis is almost the whole space."""
+"""Share of the axes, one in so many, above which an iteration's basis is almost the whole space."""
 
 LAST_RESORT = 8_000
-"""Up to this size the whole matrix, in minutes, is the way out of an iteration that fails."""
+"""Rows up to which the whole matrix, in minutes, is the way out of an iteration that fails."""
 
 METHODS = ("auto", "dense", "exact", "nystrom")
 PROOFS = ("usual", "complete")

@@ -26,22 +26,22 @@ from mercer.spectrum.dense import ILL_SOLVED, MOST_DENSE, dense_bytes
 from mercer.spectrum.values import How, Spectrum, clusters
 
 SMALL_ENTRIES, SMALL_FLOPS = 1e6, 2e6
-"""Up to this size and cost the table itself is decomposed."""
+"""Entries of a table, and operations, up to which the table itself is decomposed."""
 
 NARROW = 50
-"""So few rows, of any length, are as quickly decomposed as multiplied with each other."""
+"""Rows, of any length, that are decomposed as quickly as multiplied with each other."""
 
 SIDE = 3_000
-"""Up to this many rows or columns their inner products are decomposed at once."""
+"""Rows, or columns, up to which the matrix of their inner products is decomposed."""
 
 MANY = 5
-"""Axes of which more than one in so many is asked for are computed with all others."""
+"""Share of the axes, one in so many, above which all of them are computed."""
 
 FEW = 3
-"""Axes of which at most one in so many is asked for are computed by scipy without the others."""
+"""Share of the axes, one in so many, up to which scipy computes them without the others."""
 
 HELD = 1_500
-"""Largest side for which that is done: scipy lets no other thread run meanwhile."""
+"""Rows up to which scipy is asked: meanwhile no other thread runs, and Ctrl-C waits."""
 
 
 def decomposes_columns(n: int, p: int, count: int) -> bool:

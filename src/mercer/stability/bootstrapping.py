@@ -26,7 +26,7 @@ FEWEST = 20
 """Replicates below this number say nothing of the ends of an interval."""
 
 VANISHED = 1e-8
-"""A standard error of a logarithm below this is rounding."""
+"""Standard error of a logarithm that is rounding."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -21,7 +21,7 @@ from mercer.spectrum import STORED
 from mercer.spectrum.nearby import of_rows
 
 SMALLEST = 1e-60
-"""A part of a point below this is taken to be this: it still decides which way an axis points."""
+"""Least coordinate of a point: a smaller one still decides which way an axis points."""
 
 ROOT_STEPS = 60
 """Steps of an iteration that converges quadratically; it takes about 6."""
@@ -112,7 +112,7 @@ def _interpolated(away: Array, squares: Array, shift: Array, k: int, *, is_upper
 
 
 TOGETHER = 2**20
-"""Coordinates on the axes without one of some individuals that are held at a time, 8 MB of them."""
+"""Coordinates held at a time, 8 MB, on axes of the cloud without one individual each."""
 
 NOTHING = 1e-14
 """An inertia below this share of the whole is rounding."""

@@ -18,7 +18,7 @@ from mercer.check import Array, Points, in_dtype_of, number
 from mercer.display import Shown
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.estimator import is_yes, one_of
+from mercer.estimator import is_yes, on_engine, one_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
@@ -128,19 +128,16 @@ class SVC(ClassifierMixin, Machine):
         self.threads = threads
         self.memory = memory
 
+    @on_engine
     def fit(
         self,
         X: Any,
         y: Any,
         sample_weight: Any = None,
         *,
-        progress: bool | Progress | None = None,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
     ) -> SVC:
         """Find the margins; weights multiply the cost of each point; ``progress`` counts tiles."""
-        with self._at_work(progress):
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> SVC:
         points = self._read(X, reset=True)
         codes = self._codes(points, y)
         weights = self._positive_weights(sample_weight, len(codes))

@@ -27,13 +27,13 @@ from mercer.svm.quadratic import GRADIENT_ROUNDING, Expansion, is_definite, scal
 from mercer.targets import Origin, check_size, read_targets
 
 STORED_POINTS = 10_000
-"""Up to this size (0.8 GB) the matrix is stored."""
+"""Points up to which the matrix (0.8 GB) is stored."""
 
 MOST_GAP = 1e-8
-"""A duality gap above this share of the objective is worth a warning."""
+"""Duality gap, as a share of the objective, above which a fit warns."""
 
 LOST_GAP = 1.0
-"""An objective that rounding may have changed by a larger share of it is not known."""
+"""Rounding, as a share of the objective, above which the objective is not known."""
 
 E = TypeVar("E", bound=Expansion)
 
@@ -224,19 +224,16 @@ class SVR(RegressorMixin, Machine):
         self.threads = threads
         self.memory = memory
 
+    @on_engine
     def fit(
         self,
         X: Any,
         y: Any,
         sample_weight: Any = None,
         *,
-        progress: bool | Progress | None = None,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
     ) -> SVR:
         """Find the tube; weights multiply the cost of each point; ``progress`` counts tiles."""
-        with self._at_work(progress):
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> SVR:
         points = self._read(X, reset=True)
         targets = column_or_1d(read_targets(y, len(points), type(self).__name__), warn=True)
         weights = self._positive_weights(sample_weight, len(targets))
@@ -316,19 +313,16 @@ class OneClassSVM(OutlierMixin, Machine):
         self.threads = threads
         self.memory = memory
 
+    @on_engine
     def fit(
         self,
         X: Any,
         y: Any = None,
         sample_weight: Any = None,
         *,
-        progress: bool | Progress | None = None,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
     ) -> OneClassSVM:
         """Find the region; weights multiply the cost of each point; ``progress`` counts tiles."""
-        with self._at_work(progress):
-            return self._fit(X, y, sample_weight)
-
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> OneClassSVM:
         points = self._read(X, reset=True)
         weights = self._positive_weights(sample_weight, len(points))
         nu = read_share(self.nu)

@@ -28,7 +28,7 @@ from mercer.display import Shown
 from mercer.kernels.statements import gamma
 
 GRADIENT_ROUNDING = 32 * UNIT
-"""Gradients are right to this share of the sum of what is added up in them."""
+"""Error of a gradient, as a share of the sum of the moduli of its terms."""
 
 REFINEMENTS = 3
 """Repeated solutions on the same variables: each removes what rounding left of the last."""
