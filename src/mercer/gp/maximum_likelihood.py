@@ -49,7 +49,7 @@ PART = 400
 """Points on which the starts of a search are tried, if there are at least twice as many."""
 
 GROWTH = 3
-"""Growth of the part that is searched: a factor of three times the points takes 27 times as long."""
+"""Growth of the part that is searched: three times the points take 27 times as long."""
 
 ROUGH = 1e-4
 """The derivative for one observation at which a part has given what it can."""
