@@ -15,7 +15,7 @@ from mercer.engines.cpu import Threads, using
 from mercer.gram import Gram
 from mercer.mds.distances import Distances
 from mercer.operators import CentredSource, Operator
-from mercer.pca.centred_tables import read
+from mercer.pca.centred_tables import read_table
 from mercer.spectrum import leading
 
 LONG = np.longdouble
@@ -142,7 +142,7 @@ def test_a_distance_is_averaged_with_its_mirror_image_where_rounding_parts_them(
 @pytest.mark.parametrize("method", ["auto", "dense", "exact"])
 def test_a_table_has_the_axes_of_its_linear_kernel(shape: tuple[int, int], method: str) -> None:
     x, w = np.random.default_rng(3).standard_normal(shape), some_weights(shape[0])
-    table, tiles = read(x, w), Gram(mc.Linear(), x).centred(w)
+    table, tiles = read_table(x, w), Gram(mc.Linear(), x).centred(w)
     found, expected = leading(table, 2, method=method), leading(tiles, 2)
     allowed = found.errors + expected.errors
     assert np.all(np.abs(found.values - expected.values) <= allowed)
@@ -153,7 +153,7 @@ def test_a_table_has_the_axes_of_its_linear_kernel(shape: tuple[int, int], metho
 
 def test_a_table_keeps_to_the_memory_there_is() -> None:
     x = np.random.default_rng(0).standard_normal((400, 300))
-    table = read(x, np.full(400, 1 / 400))
+    table = read_table(x, np.full(400, 1 / 400))
     assert "covariances" in leading(table, 2).how.method
     with using(Threads(1, memory=1_000_000)):  # of 3.7 MB
         assert "Lanczos" in leading(table, 2).how.method
@@ -162,7 +162,7 @@ def test_a_table_keeps_to_the_memory_there_is() -> None:
 
 
 def test_only_points_of_a_kernel_have_landmarks() -> None:
-    table = read(some_points(20), np.full(20, 0.05))
+    table = read_table(some_points(20), np.full(20, 0.05))
     stored = CentredSource(Distances(cdist(some_points(20), some_points(20))))
     for operator in (table, stored):
         with pytest.raises(mc.errors.InvalidParameter, match="points of a kernel"):

@@ -25,7 +25,7 @@ from mercer.kernels.given import Precomputed
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState
-from mercer.targets import Origin, kept
+from mercer.targets import Origin, keep_points
 
 STORED_INDIVIDUALS = 5_000
 """Individuals whose two matrices are decomposed, which takes a minute for the most."""
@@ -57,7 +57,7 @@ class View(KernelModel):
         else:
             kernel = as_kernel(self.kernel).resolve(points)
             self.origin_ = Origin.of(kernel, points, "constant")  # centring makes up for it
-            self.points_ = kept(self.origin_.points(points))
+            self.points_ = keep_points(self.origin_.points(points))
             gram = Gram(kernel, self.points_)
         self.kernel_ = gram.kernel
         centred = gram.centred()

@@ -234,10 +234,10 @@ def remark_axes(
         )
 
 
-def named(labels: list[str]) -> str:
+def first_names(labels: list[str]) -> str:
     """Return a few labels and how many more there are.
 
-    >>> named(["a", "b", "c", "d", "e", "f"])
+    >>> first_names(["a", "b", "c", "d", "e", "f"])
     'a, b, c, d, e and 1 more'
     """
     more = len(labels) - NAMED

@@ -24,7 +24,7 @@ from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.given import MOST_ASYMMETRY
 from mercer.kernels.point_pairs import BOTH_WAYS
-from mercer.operators import CentredSource, multiplied
+from mercer.operators import CentredSource, multiply
 from mercer.points import (
     as_points,
     lies_on_disk,
@@ -142,7 +142,7 @@ class Gram(Shown):
             )
 
     def __matmul__(self, vectors: Any) -> Array:
-        return multiplied(self, self.x, vectors)
+        return multiply(self, self.x, vectors)
 
     def diag(self) -> Array:
         """Return the diagonal of a symmetric matrix."""

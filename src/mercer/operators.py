@@ -263,7 +263,7 @@ class CentredSource(Shown, Generic[S]):
         return images[:, :-1]
 
     def __matmul__(self, vectors: Any) -> Array:
-        return multiplied(self, self.base.x, vectors)
+        return multiply(self, self.base.x, vectors)
 
     @property
     def mean_rows(self) -> Array:
@@ -367,7 +367,7 @@ def _row_means(K: Array, weights: Array) -> Array:
     return means
 
 
-def multiplied(operator: Operator, points: Points, vectors: Any) -> Array:
+def multiply(operator: Operator, points: Points, vectors: Any) -> Array:
     """Return an operator times a vector or a block, single where they and the points are."""
     block = np.asarray(vectors)
     images = operator.product(block[:, None])[:, 0] if block.ndim == 1 else operator.product(block)

@@ -22,14 +22,14 @@ TIED = 1e-9
 """P-values that differ by less than this share are the same."""
 
 
-def corrected(p_values: Array, how: str | None) -> Array:
+def adjusted_p_values(p_values: Array, how: str | None) -> Array:
     r"""Return p-values corrected for their number m.
 
     .. math:: \text{Holm:}\; \max_{l \le i} (m - l + 1)\, p_{(l)}, \quad
         \text{Benjamini–Hochberg:}\; \min_{l \ge i} \tfrac{m}{l}\, p_{(l)}
 
     >>> p = np.array([0.01, 0.04, 0.03])
-    >>> corrected(p, "holm"), corrected(p, "benjamini-hochberg")
+    >>> adjusted_p_values(p, "holm"), adjusted_p_values(p, "benjamini-hochberg")
     (array([0.03, 0.06, 0.06]), array([0.03, 0.04, 0.04]))
     """
     m = len(p_values)

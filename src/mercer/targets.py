@@ -149,11 +149,11 @@ def _refuse_length(values: Array, count: int, what: str) -> None:
         raise InvalidInput(f"y has {len(values)} {what} for {count} points")
 
 
-def kept(points: Points) -> Points:
+def keep_points(points: Points) -> Points:
     """Return points that a model can keep: of an array in memory a copy, for it may change.
 
     >>> x = np.zeros((2, 1))
-    >>> kept(x) is x
+    >>> keep_points(x) is x
     False
     """
     if isinstance(points, Checked):

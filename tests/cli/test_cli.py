@@ -287,12 +287,12 @@ def test_a_map_that_has_not_converged_is_kept_and_marked(
     out = tmp_path / "map.mercer"
     flags = ["--method", "stress", "--json", "--out", out]
     assert run("fit", EURODIST, *flags).value["has_converged"] is True
-    descended = vars(stress)["descended"]
+    descended = vars(stress)["descend"]
 
     def short(pairs: Any, loss: Any, start: Any, most: int, *more: Any) -> Any:
         return descended(pairs, loss, start, 1, *more)
 
-    monkeypatch.setattr(stress, "descended", short)
+    monkeypatch.setattr(stress, "descend", short)
     answer = run("fit", EURODIST, *flags, "--force")
     assert answer.code == 5
     assert answer.value["has_converged"] is False

@@ -13,7 +13,7 @@ from mercer.check import Array
 from mercer.importance.moved_axes import Landmarks, Whole
 from mercer.importance.permutation import TOGETHER, _landmarks
 from mercer.importance.permuted import Group, shares_squares
-from mercer.spectrum.nearby import refined
+from mercer.spectrum.nearby import refine_axes
 
 
 def linked(n: int, seed: int, noise: int = 3) -> Array:
@@ -298,7 +298,7 @@ def test_refined_bounds_what_it_misses() -> None:
     values = np.sort(rng.uniform(0.0, 1.0, 80))[::-1] ** 3
     Q = np.linalg.qr(rng.standard_normal((80, 80)))[0]
     A = (Q * values) @ Q.T
-    axes = refined(lambda V: A @ V, Q[:, :6] + 0.05 * rng.standard_normal((80, 6)), 2, 1e-2)
+    axes = refine_axes(lambda V: A @ V, Q[:, :6] + 0.05 * rng.standard_normal((80, 6)), 2, 1e-2)
     missing = values[:2].sum() - axes.values[:2].sum()
     assert -1e-12 <= missing <= axes.doubt
 

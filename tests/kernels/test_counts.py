@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 import mercer as mc
 from mercer.check import members
 from mercer.kernels import counts
-from mercer.kernels.counts import Counted, Counts, remembered
+from mercer.kernels.counts import Counted, Counts, remember_counts
 from mercer.kernels.pairs import Aligned, Table
 
 WORDS = ["abcab", "", "cab", "aabbcc", "bca", "c"]
@@ -29,12 +29,12 @@ class Lengths(Counted):
 
 
 def test_points_that_are_remembered_are_a_sequence_of_points() -> None:
-    x, y = remembered(WORDS, ["a", "b"])
+    x, y = remember_counts(WORDS, ["a", "b"])
     assert list(members(x)) == WORDS
     assert list(members(y)) == ["a", "b"]
     assert (len(x[1:4]), x[1:4][0], x[-1]) == (3, "", "c")
     assert list(x[1:5][::2]) == ["", "aabbcc"]
-    assert remembered(WORDS)[0] is not remembered(WORDS)[1]
+    assert remember_counts(WORDS)[0] is not remember_counts(WORDS)[1]
     with pytest.raises(IndexError):
         x[6]
 
@@ -49,22 +49,22 @@ def test_points_that_are_remembered_are_a_sequence_of_points() -> None:
     ids=repr,
 )
 def test_remembered_points_have_the_same_kernel(k: mc.Kernel) -> None:
-    x, y = remembered(WORDS[:4], WORDS[4:])
+    x, y = remember_counts(WORDS[:4], WORDS[4:])
     assert k(x, y).tolist() == k(WORDS[:4], WORDS[4:]).tolist()
     assert k(x).tolist() == k(WORDS[:4]).tolist()
     assert k.diag(x[1:3]).tolist() == k.diag(WORDS[1:3]).tolist()
     for chosen in (slice(None, None, -1), slice(3, 0, -2), slice(2, 2), slice(0, 4, 2)):
         assert k(x[chosen], x).tolist() == k(WORDS[:4][chosen], WORDS[:4]).tolist()
-    gram = mc.Gram(k, remembered(WORDS)[0], tile=2)
+    gram = mc.Gram(k, remember_counts(WORDS)[0], tile=2)
     np.testing.assert_allclose(gram.dense(), k(WORDS), rtol=1e-15)
     # Of different memories, or of one memory and a list: counted together, as ever.
-    assert k(x, remembered(WORDS)[0]).tolist() == k(WORDS[:4], WORDS).tolist()
+    assert k(x, remember_counts(WORDS)[0]).tolist() == k(WORDS[:4], WORDS).tolist()
     assert k(WORDS, x).tolist() == k(WORDS, WORDS[:4]).tolist()
 
 
 def test_remembered_points_are_counted_once() -> None:
     CALLS.clear()
-    x, y = remembered(WORDS, WORDS[:2])
+    x, y = remember_counts(WORDS, WORDS[:2])
     with ThreadPoolExecutor(4) as pool:
         parts = list(pool.map(lambda i: Lengths()(x[i : i + 1], y), range(6)))
     assert CALLS == [8]

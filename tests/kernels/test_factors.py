@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.kernels.counts import factors, is_worthwhile, remembered
+from mercer.kernels.counts import factors, is_worthwhile, remember_counts
 
 RNG = np.random.default_rng(0)
 WORDS = ["abcab", "", "cab", "aabbcc", "bca", "c", "abab"]
@@ -48,7 +48,7 @@ def test_products_by_factors_are_products_with_the_matrix(k: mc.Kernel, x: Any) 
     found = factors(k, x, None)
     assert found is not None
     np.testing.assert_allclose(found.product(V), k(x) @ V, rtol=1e-13, atol=1e-13)
-    left, right = remembered(x, x[2:5])
+    left, right = remember_counts(x, x[2:5])
     across = factors(k, left, right)
     assert across is not None
     np.testing.assert_allclose(across.product(V[:3]), k(x, x[2:5]) @ V[:3], rtol=1e-13, atol=1e-13)

@@ -34,7 +34,7 @@ from mercer.kernels import (
     parameters,
     tensor_sum,
 )
-from mercer.kernels.bandwidth import MEDIAN_SAMPLE, sampled, typical_distance
+from mercer.kernels.bandwidth import MEDIAN_SAMPLE, sample_points, typical_distance
 from mercer.kernels.pairs import Table
 from tests.derivatives import assert_close, assert_partials, assert_slopes, differences_in
 
@@ -348,17 +348,17 @@ def test_the_median_of_no_distances_is_refused(x: Array) -> None:
 
 def test_many_points_are_sampled_always_alike() -> None:
     t = np.arange(float(3 * MEDIAN_SAMPLE))
-    few, again = sampled(t), sampled(t)
+    few, again = sample_points(t), sample_points(t)
     assert len(few) == MEDIAN_SAMPLE
     assert len(set(np.asarray(few).tolist())) == MEDIAN_SAMPLE
     np.testing.assert_array_equal(few, again)
     assert np.all(np.diff(np.asarray(few)) > 0)
-    assert sampled(t.tolist()) == np.asarray(few).tolist()
-    theirs: Any = sampled(strict.asarray(t))  # type: ignore[arg-type]
+    assert sample_points(t.tolist()) == np.asarray(few).tolist()
+    theirs: Any = sample_points(strict.asarray(t))  # type: ignore[arg-type]
     np.testing.assert_array_equal(as_numpy(theirs), few)
-    paired = sampled(Paired(t, t.tolist()))
+    paired = sample_points(Paired(t, t.tolist()))
     assert [p[1] for p in paired[:3]] == np.asarray(few)[:3].tolist()
-    np.testing.assert_array_equal(sampled(t[:MEDIAN_SAMPLE]), t[:MEDIAN_SAMPLE])
+    np.testing.assert_array_equal(sample_points(t[:MEDIAN_SAMPLE]), t[:MEDIAN_SAMPLE])
 
 
 def test_the_sampled_median_is_near_the_median() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import mercer as mc
-from mercer.kernels.counts import Remembered, remembered
+from mercer.kernels.counts import Remembered, remember_counts
 from mercer.kernels.tables import Field, inertia
 from tests import laws
 from tests.structures import graphs
@@ -382,7 +382,7 @@ def test_columns_of_counted_kernels_are_counted_once() -> None:
     k = mc.Columns({"word": mc.kernels.StringSpectrum(2), "height": mc.Linear()})
     assert k.is_counted
     assert not mc.Columns({"height": mc.Linear()}).is_counted
-    x, y = remembered(mc.data.Rows(TABLE), mc.data.Rows({n: c[:3] for n, c in TABLE.items()}))
+    x, y = remember_counts(mc.data.Rows(TABLE), mc.data.Rows({n: c[:3] for n, c in TABLE.items()}))
     assert isinstance(x, mc.data.Rows)
     assert isinstance(x.column("word"), Remembered)
     assert x.column("word").memory is y.column("word").memory  # type: ignore[attr-defined]

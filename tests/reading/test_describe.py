@@ -15,7 +15,7 @@ from mercer.check import Array
 from mercer.datasets import decathlon, iris
 from mercer.reading.describe import trace_p_value
 from mercer.reading.scores import Scores
-from mercer.resampling import by_permutation, corrected
+from mercer.resampling import adjusted_p_values, by_permutation
 
 
 @pytest.fixture(scope="module")
@@ -73,14 +73,14 @@ def test_categories_have_the_v_tests_of_supplementary_ones(athletes: Any) -> Non
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12))
 def test_corrections_are_ordered_and_keep_the_order(given_values: list[float]) -> None:
     p = np.array(given_values)
-    holm, hochberg = corrected(p, "holm"), corrected(p, "benjamini-hochberg")
+    holm, hochberg = adjusted_p_values(p, "holm"), adjusted_p_values(p, "benjamini-hochberg")
     assert np.all(p <= hochberg + 1e-15)
     assert np.all(hochberg <= holm + 1e-15)
     assert np.all(holm <= np.minimum(1.0, len(p) * p) + 1e-15)
     np.testing.assert_allclose(hochberg, stats.false_discovery_control(p), atol=1e-15)
     order = np.argsort(p)
     assert np.all(np.diff(holm[order]) >= 0)
-    assert corrected(p, None) is p
+    assert adjusted_p_values(p, None) is p
 
 
 def test_many_active_variables_do_not_hide_a_factor_that_did_not_make_the_axes() -> None:
@@ -98,7 +98,7 @@ def test_many_active_variables_do_not_hide_a_factor_that_did_not_make_the_axes()
 
 def test_holm_by_hand() -> None:
     p = np.array([0.04, 0.01, 0.03, 0.005])
-    np.testing.assert_allclose(corrected(p, "holm"), [0.06, 0.03, 0.06, 0.02])
+    np.testing.assert_allclose(adjusted_p_values(p, "holm"), [0.06, 0.03, 0.06, 0.02])
 
 
 def _uniform(p: Array, failure: float) -> None:

@@ -26,8 +26,8 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import InvalidInput
 from mercer.regression import penalty_path, spline_filter
-from mercer.regression.penalty_choice import chosen
-from mercer.regression.spline_curve import Curve, Places, curve, pooled
+from mercer.regression.penalty_choice import choose_penalty
+from mercer.regression.spline_curve import Curve, Places, curve, pool_places
 from mercer.regression.spline_filter import carried, joint_determinant, left_out, observed
 from tests.references import FOLDER
 
@@ -266,7 +266,7 @@ def scattered(n: int, kind: str) -> Places:
         x = np.arange(n) % 3 + 1e-7 * x
     if kind == "far apart":
         x = 10.0 ** (-20.0 * x)
-    return pooled(x, rng.standard_normal(n), rng.uniform(0.5, 2.0, n))
+    return pool_places(x, rng.standard_normal(n), rng.uniform(0.5, 2.0, n))
 
 
 @pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
@@ -305,7 +305,7 @@ def test_places_that_crowd_about_the_first_keep_their_digits(
     rng = np.random.default_rng(n)
     x = np.append(0.0, 10.0 ** np.linspace(-150.0, 0.0, n - 1))
     y, weights = size * rng.standard_normal(n), lightest ** rng.uniform(size=n)
-    places, penalties = pooled(x, y, weights), (1e-99, 1e-80, 1e-30, 1.0, np.inf)
+    places, penalties = pool_places(x, y, weights), (1e-99, 1e-80, 1e-30, 1.0, np.inf)
     compiled = [Curve(places, penalty) for penalty in penalties]
     expected = [(of.leverages, of.residuals / size) for of in compiled]
     monkeypatch.setattr(spline_filter, "is_compiled", lambda: False)
@@ -366,7 +366,7 @@ def test_the_lowest_of_several_minima_is_chosen() -> None:
         t = np.log10(penalty) if penalty < np.inf else 50.0
         return float(2.0 - np.exp(-((t + 3.2) ** 2)) - 0.8 * np.exp(-((t - 2.0) ** 2) / 8.0))
 
-    penalty, least = chosen(score, -8.0, 8.0)
+    penalty, least = choose_penalty(score, -8.0, 8.0)
     assert np.log10(penalty) == pytest.approx(-3.2, abs=0.02)
     at = np.log10(penalty) + np.linspace(-0.1, 0.1, 201)
     assert least <= min(score(10.0**t) for t in at) * (1.0 + 1e-8)
@@ -380,7 +380,7 @@ def test_a_minimum_is_found_where_polynomials_do_not_follow() -> None:
         t = np.log10(penalty) if penalty < np.inf else 50.0
         return (np.inf if t < -6.0 else np.nan) if t < -4.0 else float(np.sqrt(abs(t - 0.3)))
 
-    penalty, _ = chosen(score, -8.0, 8.0)
+    penalty, _ = choose_penalty(score, -8.0, 8.0)
     assert np.log10(penalty) == pytest.approx(0.3, abs=1e-3)
     assert len(trials) < 70
 
@@ -427,7 +427,7 @@ def test_leaving_one_out_is_fitting_without_it() -> None:
 
 def test_restricted_likelihood_is_that_of_a_gaussian_vector() -> None:
     x, _, y = noisy(15, 7)
-    places = pooled(x, y, np.ones(15))
+    places = pool_places(x, y, np.ones(15))
     K, Q = mc.kernels.CubicSpline()(places.at), mc.kernels.CubicSpline().null_space(places.at)
 
     def dense(penalty: float) -> float:
@@ -446,7 +446,7 @@ def test_restricted_likelihood_is_that_of_a_gaussian_vector() -> None:
 def test_weighted_restricted_likelihood_agrees_with_fifty_digits() -> None:
     rng = np.random.default_rng(2)
     x, _, y = noisy(12, 7)
-    places = pooled(x, y, rng.gamma(0.5, size=12) + 1e-3)
+    places = pool_places(x, y, rng.gamma(0.5, size=12) + 1e-3)
     n = places.at.size
 
     def precise(penalty: float) -> float:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import mercer as mc
 from mercer.check import Array, Points
 from mercer.rkhs.feature_distances import distance
-from mercer.rkhs.functions import Function, oriented, principal_functions
+from mercer.rkhs.functions import Function, orientation_of_columns, principal_functions
 from tests.strategies import kernels, points, set_kernels, sets_of_letters
 from tests.test_check import FRAME, ROWS
 
@@ -302,8 +302,8 @@ def test_principal_functions_refuse() -> None:
 
 def test_signs_do_not_depend_on_rounding() -> None:
     tied = np.array([[-1.0], [1.0 + 1e-10], [0.5]])
-    assert oriented(tied) == [-1.0]
-    assert oriented(np.array([[0.5j], [-2.0j]])) == [1j]
+    assert orientation_of_columns(tied) == [-1.0]
+    assert orientation_of_columns(np.array([[0.5j], [-2.0j]])) == [1j]
 
 
 def test_gaussian_functions_come_near_a_continuous_one_on_a_compact_set() -> None:

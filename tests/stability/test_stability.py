@@ -23,7 +23,7 @@ from mercer.page.studies import path_section
 from mercer.pictures.scene import Lines
 from mercer.pictures.scene import Points as Marks
 from mercer.pictures.spectra import CROSS
-from mercer.reading.procrustes import matched, rotation
+from mercer.reading.procrustes import match_axes, rotation
 from mercer.spectrum import nearby
 from mercer.stability import paths, reweighted
 from mercer.stability.bootstrapping import ties
@@ -128,7 +128,7 @@ def test_a_turned_configuration_is_turned_back(seed: int, q: int) -> None:
     F, w = rng.standard_normal((8, q)), rng.uniform(0.1, 1.0, 8)
     turn = np.linalg.qr(rng.standard_normal((q, q)))[0]
     np.testing.assert_allclose(rotation(F @ turn, F, w), turn.T, atol=1e-9)
-    columns, signs = matched(turn)
+    columns, signs = match_axes(turn)
     assert sorted(columns.tolist()) == list(range(q))
     assert np.all(signs * turn[np.arange(q), columns] >= 0.0)
 

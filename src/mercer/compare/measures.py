@@ -24,7 +24,7 @@ from mercer.compare.sides import (
     frozen,
     noise,
     same_individuals,
-    scaled,
+    scale_gram,
     side,
 )
 from mercer.display import Shown
@@ -317,7 +317,7 @@ def _measured(
     is_unbiased: bool = False,
 ) -> Dependence:
     is_cosine = not measure.endswith("HSIC")
-    grams = [scaled(gram) if is_cosine else gram for gram in sides.values()]
+    grams = [scale_gram(gram) if is_cosine else gram for gram in sides.values()]
     n = grams[0].shape[0]
     how = centring(sample_weight, n, is_unbiased=is_unbiased)
     products = products_of(grams, how)
@@ -328,7 +328,7 @@ def _measured(
     statistic = float(G[0, 1]) / unit
     if is_cosine:
         statistic = min(max(statistic, -1.0), 1.0)
-    return tested(measure, statistic, (0, 1), Pair(products, grams, how, G, unit), asked)
+    return test_dependence(measure, statistic, (0, 1), Pair(products, grams, how, G, unit), asked)
 
 
 def is_constant(gram: Gram, square: float) -> bool:
@@ -357,7 +357,7 @@ class Pair:
     unit: float
 
 
-def tested(
+def test_dependence(
     measure: str, statistic: float, at: tuple[int, int], pair: Pair, asked: Asked
 ) -> Dependence:
     """Return a statistic with its test: individuals of the second permuted, or both multiplied."""

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import gammainc, gammaincc, ndtr
 
 from mercer.check import TINY, Array, chunks
-from mercer.compare.sides import CentredSide, Centring, shifted
+from mercer.compare.sides import CentredSide, Centring, shift_gram
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput
 from mercer.gram import Gram
@@ -68,7 +68,7 @@ def products_of(grams: Sequence[Gram], how: Centring, rank: int | None = None) -
     n = len(how.weights)
     is_linear = not how.is_unbiased and all(is_short(gram) for gram in grams)
     if is_linear:
-        return Features([np.asarray(shifted(gram, how.weights).x) for gram in grams], how)
+        return Features([np.asarray(shift_gram(gram, how.weights).x) for gram in grams], how)
     if n <= STORED_INDIVIDUALS and len(grams) * n * n <= ROOM:
         return Stored([how.dense(gram) for gram in grams], how)
     return Tiled([how.of(gram) for gram in grams])

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.compare.measures import Asked, Dependence, Pair, refuse_constant, tested
+from mercer.compare.measures import Asked, Dependence, Pair, refuse_constant, test_dependence
 from mercer.compare.products import Tiled, products_of
-from mercer.compare.sides import centring, frozen, named_sides, scaled
+from mercer.compare.sides import centring, frozen, named_sides, scale_gram
 from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.gram import Gram
 from mercer.progress import Progress, followed
-from mercer.resampling import corrected
+from mercer.resampling import adjusted_p_values
 from mercer.settings import RandomState, spelled
 
 
@@ -130,7 +130,7 @@ def compare_kernels(  # noqa: PLR0913  (keywords with defaults, none of which im
 
 
 def _compared(sides: dict[str, Gram], sample_weight: Any, asked: Asked) -> Comparison:
-    names, grams = list(sides), [scaled(gram) for gram in sides.values()]
+    names, grams = list(sides), [scale_gram(gram) for gram in sides.values()]
     n = grams[0].shape[0]
     how = centring(sample_weight, n)
     products = products_of(grams, how)
@@ -148,7 +148,7 @@ def _compared(sides: dict[str, Gram], sample_weight: Any, asked: Asked) -> Compa
         told = _shared(asked.draws.progress, k, len(places))
         mine = replace(asked, draws=replace(asked.draws, progress=told))
         pair = Pair(here, both, how, part, float(norms[i] * norms[j]))
-        found.append(tested("alignment", float(C[i, j]), at, pair, mine))
+        found.append(test_dependence("alignment", float(C[i, j]), at, pair, mine))
     coordinates, shares = map(frozen, interstructure(C))
     adjusted = _adjusted(found)
     return Comparison(tuple(names), n, frozen(C), tuple(found), adjusted, coordinates, shares)
@@ -179,4 +179,6 @@ def interstructure(C: Array) -> tuple[Array, Array]:
 def _adjusted(found: Sequence[Dependence]) -> Array | None:
     p_values = [pair.p_value for pair in found]
     given = [p for p in p_values if p is not None]
-    return frozen(corrected(np.array(given), "holm")) if len(given) == len(p_values) else None
+    return (
+        frozen(adjusted_p_values(np.array(given), "holm")) if len(given) == len(p_values) else None
+    )

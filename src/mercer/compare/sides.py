@@ -73,11 +73,11 @@ def present(points: Points, sample_weight: Any) -> Points:
     return points if len(rows) == len(points) else take(points, rows)
 
 
-def scaled(gram: Gram) -> Gram:
+def scale_gram(gram: Gram) -> Gram:
     """Return a matrix that makes the same angles, of points neither too large nor small to square.
 
     >>> from mercer import Linear
-    >>> float(scaled(Gram(Linear(), np.array([[1e200], [3e200]]))).dense().max())
+    >>> float(scale_gram(Gram(Linear(), np.array([[1e200], [3e200]]))).dense().max())
     1.0
     """
     x = gram.x
@@ -206,12 +206,12 @@ class Centring:
 
     def of(self, gram: Gram) -> CentredSide:
         """Return a Gram matrix with what its tiles are centred by, found in one pass."""
-        gram = shifted(gram, self.weights)
+        gram = shift_gram(gram, self.weights)
         return self._side(gram, gram)
 
     def dense(self, gram: Gram) -> Array:
         """Return the whole centred matrix."""
-        gram = shifted(gram, self.weights)
+        gram = shift_gram(gram, self.weights)
         K, every = gram.dense(), slice(0, gram.shape[0])
         return self._side(gram, K).centred(K, Block(every, every))
 
@@ -249,7 +249,7 @@ def centring(weights: Any, n: int, *, is_unbiased: bool = False) -> Centring:
     return Centring(shares(given[given != 0.0], n))
 
 
-def shifted(gram: Gram, weights: Array) -> Gram:
+def shift_gram(gram: Gram, weights: Array) -> Gram:
     """Return the matrix of centred points where the kernel is linear: centring it is the same."""
     x = gram.x
     if not gram.kernel.is_linear or not isinstance(x, np.ndarray) or lies_on_disk(x):

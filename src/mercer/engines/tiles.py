@@ -19,7 +19,7 @@ import numpy as np
 from mercer.check import Array, Points, as_numpy, chunks, vectors
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
-from mercer.kernels.counts import Factors, factors, is_worthwhile, remembered
+from mercer.kernels.counts import Factors, factors, is_worthwhile, remember_counts
 from mercer.kernels.pairs import INNER, Scale, Statistic, Table
 from mercer.kernels.point_pairs import GAPS
 from mercer.kernels.statements import Arithmetic, gamma
@@ -63,7 +63,7 @@ class Tiles:
     ) -> None:
         self.is_symmetric = y is None
         if kernel.is_counted:
-            x, other = remembered(x, y)  # what points count is found once, not for every tile
+            x, other = remember_counts(x, y)  # what points count is found once, not for every tile
             y = None if y is None else other
         self.kernel, self.x, self.y, self.size = kernel, x, (x if y is None else y), size
         self.shape = len(x), len(self.y)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
-from mercer.display import Shown, named, warn
+from mercer.display import Shown, first_names, warn
 from mercer.errors import InvalidInput, NotAvailable, ReadingWarning
 from mercer.factorial.features import (
     FeaturePCA,
@@ -144,7 +144,7 @@ class TablePCA(FeaturePCA):
         if strange:
             warn(
                 "levels that only individuals without weight have are none of the analysis; these "
-                f"individuals lie at the barycentre in column {named(list(strange))}",
+                f"individuals lie at the barycentre in column {first_names(list(strange))}",
                 ReadingWarning,
             )
         return features_of(self.kernel_, self._given)

@@ -37,7 +37,7 @@ from mercer.kernels.given import Precomputed
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
 from mercer.settings import RandomState, seed_of
-from mercer.targets import Functions, Origin, kept, read_targets
+from mercer.targets import Functions, Origin, keep_points, read_targets
 
 Mean: TypeAlias = Functions
 
@@ -161,7 +161,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         with self._at_work(progress, "evaluations") as tell, all_or_nothing(self):
             points = self._read(X, reset=True)
             self.seed_ = seed_of(self.random_state)
-            points = points if self._is_precomputed else kept(points)
+            points = points if self._is_precomputed else keep_points(points)
             self._data, kernel = self._observations(points, y)
             data = self._data
             tuned = self._tuned(data, kernel)

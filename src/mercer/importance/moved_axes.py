@@ -10,9 +10,9 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dsyevd
 
 from mercer.check import Array
 from mercer.errors import InvalidInput, NotPositiveDefinite
-from mercer.importance.permuted import Group, shares_squares, shuffled, split, width
+from mercer.importance.permuted import Group, shares_squares, shuffle_columns, split_kernel, width
 from mercer.kernels.base import Kernel
-from mercer.spectrum.nearby import ACCURATE, TOLERANCE, Axes, doubt_of, largest, refined
+from mercer.spectrum.nearby import ACCURATE, TOLERANCE, Axes, doubt_of, largest, refine_axes
 
 EXTRA = 4
 """Axes kept beyond those asked for: a start for axes that change places."""
@@ -109,7 +109,7 @@ class Covariances:
     def _leading(self, C: Array) -> Axes:
         if len(C) <= SMALL:
             return Axes(*largest(C, len(C)), 0.0)
-        return refined(lambda V: C @ V, self.start, self.count, ACCURATE)
+        return refine_axes(lambda V: C @ V, self.start, self.count, ACCURATE)
 
 
 class Whole:
@@ -125,7 +125,7 @@ class Whole:
 
     def permuted(self, columns: list[Any], order: Array) -> Moved:
         kernel, still = self.parts(tuple(columns))
-        K = kernel(shuffled(self.X, columns, order)) + still
+        K = kernel(shuffle_columns(self.X, columns, order)) + still
         axes, total = self._axes(K, self.start, TOLERANCE)
         overlap = self.start[:, : self.count].T @ axes.vectors[:, : self.count]
         share = float(axes.values[: self.count].sum()) / total
@@ -133,7 +133,7 @@ class Whole:
 
     def _parts(self, columns: tuple[Any, ...]) -> tuple[Kernel, Array | float]:
         """Return the kernel that permutations change, and the values of what is added to it."""
-        kernel, still = split(self.kernel, columns)
+        kernel, still = split_kernel(self.kernel, columns)
         return kernel, 0.0 if still is None else np.asarray(still(self.X))
 
     def _axes(self, K: Array, start: Array, tolerance: float) -> tuple[Axes, float]:
@@ -142,7 +142,7 @@ class Whole:
         K = K - means - means[:, None] + self.weights @ means
         K *= self.roots
         K *= self.roots.T
-        return refined(lambda V: K @ V, start, self.count, tolerance), float(np.trace(K))
+        return refine_axes(lambda V: K @ V, start, self.count, tolerance), float(np.trace(K))
 
 
 class Landmarks:

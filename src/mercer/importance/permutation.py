@@ -23,7 +23,7 @@ from mercer.kernels.vectors import Linear
 from mercer.pca.slopes import has_variables
 from mercer.points import Rows, take
 from mercer.progress import Progress, followed
-from mercer.reading.links import called, listing, percent, short
+from mercer.reading.links import column_name, listing, percent, short
 from mercer.resampling import Resampling
 from mercer.settings import RandomState, first_axes, spelled
 
@@ -136,7 +136,7 @@ class Importance(Shown):
         losing = [g for g in self.order if self.importances[g] > LOSS_ROUNDING]
         if not losing:
             return f"Shuffling the values of no variable costs {it} anything."
-        words = [f"{called(self.names[g])} ({percent(self.importances[g])})" for g in losing]
+        words = [f"{column_name(self.names[g])} ({percent(self.importances[g])})" for g in losing]
         words[0] = f"{words[0][:-1]} of the inertia)"
         return f"Shuffling the values of one variable costs {it} most for {listing(words, NAMED)}."
 
@@ -147,7 +147,7 @@ class Importance(Shown):
                 f"{permutations} permutations are too few to find links beyond chance at "
                 f"p ≤ {LEVEL:g}: at least {round(1.0 / LEVEL) - 1} are needed."
             )
-        linked = [called(self.names[g]) for g in self.order if self.p_values[g] <= LEVEL]
+        linked = [column_name(self.names[g]) for g in self.order if self.p_values[g] <= LEVEL]
         return (
             f"Linked with the others beyond chance (p ≤ {LEVEL:g}, each test by itself, "
             f"{permutations} permutations): {listing(linked, NAMED) if linked else 'none'}."

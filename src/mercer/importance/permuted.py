@@ -39,11 +39,11 @@ def _in_block(name: str, column: Any) -> list[Any]:
     return [(name, j) for j in range(column.shape[1])] if is_block else [(name, None)]
 
 
-def shuffled(points: Any, columns: Sequence[Any], order: Array) -> Any:
+def shuffle_columns(points: Any, columns: Sequence[Any], order: Array) -> Any:
     """Return individuals with the values of some columns in another order.
 
     >>> x = np.array([[1.0, 10.0], [2.0, 20.0]])
-    >>> shuffled(x, [1], np.array([1, 0]))
+    >>> shuffle_columns(x, [1], np.array([1, 0]))
     array([[ 1., 20.],
            [ 2., 10.]])
     """
@@ -55,16 +55,18 @@ def shuffled(points: Any, columns: Sequence[Any], order: Array) -> Any:
     for name in dict.fromkeys(name for name, _ in columns):
         own = [j for other, j in columns if other == name]
         column = points.columns[name]
-        changed[name] = take(column, order) if own == [None] else shuffled(column, own, order)
+        changed[name] = (
+            take(column, order) if own == [None] else shuffle_columns(column, own, order)
+        )
     return Rows(changed, points.roles)
 
 
-def split(kernel: Kernel, columns: Sequence[Any]) -> tuple[Kernel, Kernel | None]:
+def split_kernel(kernel: Kernel, columns: Sequence[Any]) -> tuple[Kernel, Kernel | None]:
     """Return what permuting columns changes of a kernel, and what is added to it and stays.
 
     >>> from mercer.kernels import Category
     >>> from mercer import Linear
-    >>> split(Columns({"age": Linear(), "sex": Category()}), [("age", None)])[0]
+    >>> split_kernel(Columns({"age": Linear(), "sex": Category()}), [("age", None)])[0]
     Columns({"age": Linear()}, weights=[1.0])
     """
     if not kernel.is_sum_of_columns or not columns:
@@ -176,7 +178,7 @@ class Group:
     """The columns of a group, and the squared distances between rows that all others make."""
 
     def __init__(self, kernel: Kernel, X: Any, rows: Array, columns: list[Any]) -> None:
-        self.kernel, still = split(kernel, columns)
+        self.kernel, still = split_kernel(kernel, columns)
         self.X, self.rows, self.columns = X, rows, columns
         self.still = 0.0 if still is None else np.asarray(still(X, take(X, rows)))
         self.still_own = 0.0 if still is None else still.diag(X)
@@ -210,7 +212,7 @@ class Group:
             for part in chunks(len(order), max(1, TILE // len(self.rows))):
                 yield part, self.kernel.evaluate(Permuted(self, order, sides, part))
             return
-        X = shuffled(self.X, self.columns, order)
+        X = shuffle_columns(self.X, self.columns, order)
         for part in chunks(len(X), ROWS):
             still = self.still if isinstance(self.still, float) else self.still[part]
             yield part, self.kernel(X[part], take(X, self.rows)) + still
@@ -224,7 +226,7 @@ class Group:
 
     def diagonal(self, order: Array) -> Array:
         """Return k(x, x) of the same individuals."""
-        return self.kernel.diag(shuffled(self.X, self.columns, order)) + self.still_own
+        return self.kernel.diag(shuffle_columns(self.X, self.columns, order)) + self.still_own
 
     def buffer(self, count: int) -> Array:
         """Return this thread's memory for the values of some rows."""
@@ -245,7 +247,7 @@ class Permuted(Table):
 
     @cached_property
     def _points(self) -> Array:
-        X: Array = shuffled(self.group.X, self.group.columns, self.order)
+        X: Array = shuffle_columns(self.group.X, self.group.columns, self.order)
         return X
 
     @property

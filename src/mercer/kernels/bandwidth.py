@@ -125,7 +125,7 @@ class Metric(Kernel):
         if isinstance(given, SparseRows):
             bandwidth = self._of_sparse(given)
         elif self.bandwidth in DISTANCE_RULES:
-            bandwidth = self._by_distances(sampled(given))
+            bandwidth = self._by_distances(sample_points(given))
         else:
             bandwidth = positive_scale(as_numpy(vectors(given)))
         if bandwidth == np.inf:
@@ -138,7 +138,7 @@ class Metric(Kernel):
     def _of_sparse(self, x: SparseRows) -> float:
         """Return the bandwidth of sparse rows by the rule."""
         if self.bandwidth in DISTANCE_RULES:
-            squares = Table(sampled(x)).distance(self.norm) ** 2
+            squares = Table(sample_points(x)).distance(self.norm) ** 2
             return typical_distance(squares, str(self.bandwidth), type(self).__name__)
         return deviation_scale(x.matrix.data, int(np.prod(x.shape)), x.shape[1])
 
@@ -184,7 +184,7 @@ MEDIAN_SAMPLE = 1000
 """A median over this many points (half a million pairs) is exact enough for a bandwidth."""
 
 
-def sampled(x: Points) -> Points:
+def sample_points(x: Points) -> Points:
     """Return at most `MEDIAN_SAMPLE` points, always the same ones, spread over the data."""
     x = as_points(x, "x")
     n = how_many(x)

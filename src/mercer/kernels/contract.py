@@ -15,7 +15,7 @@ from mercer.display import Shown
 from mercer.errors import InvalidInput, MercerError, NoFeatureMap, NotDifferentiable
 from mercer.kernels.base import STRUCTURAL, Kernel, Kind, with_parameters
 from mercer.kernels.definite import positive_definite
-from mercer.kernels.features import coordinates, stepped
+from mercer.kernels.features import coordinates, step_coordinate
 from mercer.kernels.geometry import negative_definite
 from mercer.kernels.pairs import Scale, Table
 from mercer.kernels.probing import (
@@ -23,8 +23,8 @@ from mercer.kernels.probing import (
     NoRoom,
     chance,
     compare_slope,
-    cut,
     gram_matrix,
+    part_of_points,
     take,
     unit_roundoff,
 )
@@ -230,7 +230,7 @@ def _hermitian(s: _Subject) -> str:
 
 def _halves(x: Points) -> tuple[Points, Points]:
     n = how_many(x)
-    return cut(x, 0, (n + 1) // 2), cut(x, (n + 1) // 2, n)
+    return part_of_points(x, 0, (n + 1) // 2), part_of_points(x, (n + 1) // 2, n)
 
 
 def _repeatable(s: _Subject) -> str:
@@ -248,7 +248,10 @@ def _diagonal(s: _Subject) -> str:
 def _slices(s: _Subject) -> str:
     a, b = _halves(s.x)
     _compare(
-        as_numpy(s.kernel(cut(s.x, 0, 1), s.x)), s.K[:1], s.allowed(), "one point alone differs"
+        as_numpy(s.kernel(part_of_points(s.x, 0, 1), s.x)),
+        s.K[:1],
+        s.allowed(),
+        "one point alone differs",
     )
     block = s.K[: how_many(a), how_many(a) :]
     return _compare(as_numpy(s.kernel(a, b)), block, s.allowed(), "a slice is not a block")
@@ -328,7 +331,7 @@ def _is_tunable(name: str, v: Any) -> bool:
 
 def _doubles(x: Points) -> Points:
     """Return a few points, those in single precision in double: differences need the digits."""
-    some = cut(x, 0, MOVED_POINTS)
+    some = part_of_points(x, 0, MOVED_POINTS)
     is_single = getattr(some, "dtype", None) == namespace(some).float32
     return vectors(some) if is_single else some
 
@@ -345,7 +348,7 @@ def _slopes(s: _Subject) -> str:
     for j, column in enumerate(X.T):
 
         def moved(step: float, j: int = j) -> Array:
-            return as_numpy(s.kernel(stepped(points, j, step), points))
+            return as_numpy(s.kernel(step_coordinate(points, j, step), points))
 
         spread = float(np.ptp(column)) or float(np.max(np.abs(column))) or 1.0
         worst = max(worst, compare_slope(given[..., j], moved, spread, f"coordinate {j}"))

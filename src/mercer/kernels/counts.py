@@ -96,7 +96,7 @@ def _mirror(values: Array, rows: slice) -> None:
     square[:] = np.triu(square) + np.triu(square, 1).T
 
 
-def occupied(table: csr_array) -> tuple[csr_array, Array]:
+def without_empty_columns(table: csr_array) -> tuple[csr_array, Array]:
     """Return a table without its empty columns, and which columns are left."""
     left, columns = np.unique(table.indices, return_inverse=True)
     shape = table.shape[0], len(left)
@@ -105,7 +105,7 @@ def occupied(table: csr_array) -> tuple[csr_array, Array]:
 
 def compact(table: csr_array) -> csr_array:
     """Leave out empty columns where there are so many that a product would suffer from them."""
-    return table if table.shape[1] <= 4 * table.nnz + 1024 else occupied(table)[0]
+    return table if table.shape[1] <= 4 * table.nnz + 1024 else without_empty_columns(table)[0]
 
 
 def tally(rows: Array, columns: Array, shape: tuple[int, int], data: Array | None = None) -> Any:
@@ -201,7 +201,7 @@ class Memory:
 class Remembered:
     """Some points of a memory, in order: a sequence of points like any other.
 
-    >>> words = remembered(["a", "b", "c"])[0]
+    >>> words = remember_counts(["a", "b", "c"])[0]
     >>> len(words), words[1], list(words[1:])
     (3, 'b', ['b', 'c'])
     """
@@ -233,7 +233,7 @@ class Remembered:
         return self.memory.counts(kernel).rows(chosen)
 
 
-def remembered(x: Points, y: Points | None = None) -> tuple[Points, Points]:
+def remember_counts(x: Points, y: Points | None = None) -> tuple[Points, Points]:
     """Return points (and those they are compared with) whose counts are found once.
 
     Tiles of a Gram matrix of a `Counted` kernel then cost a sparse product each. Points of several

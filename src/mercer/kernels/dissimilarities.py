@@ -157,12 +157,12 @@ def distances(table: Any, metric: str = "euclidean") -> SquareMatrix:
     """
     metric = checked_metric(metric)
     is_mixed = metric == "gower" and _has_columns(table)
-    d = _mixed(table) if is_mixed else within(metric, read_rows(table, metric))
+    d = _mixed(table) if is_mixed else distances_within(metric, read_rows(table, metric))
     d.flags.writeable = False
     return SquareMatrix(d, row_names(table) or tuple(str(i) for i in range(len(d))))
 
 
-def within(metric: str, x: Array) -> Array:
+def distances_within(metric: str, x: Array) -> Array:
     """Return the distances of rows to each other: symmetric, and exactly 0 of a row to itself."""
     d = between(metric, x, x, x)
     d = 0.5 * d + 0.5 * d.T

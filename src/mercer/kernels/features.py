@@ -147,16 +147,18 @@ def coordinates(rows: Rows) -> tuple[Array, tuple[str, ...]]:
     )
 
 
-def stepped(points: Any, j: int, step: float) -> Any:
+def step_coordinate(points: Any, j: int, step: float) -> Any:
     """Return points of which one coordinate has grown, in arrays or in the numbers of a table.
 
-    >>> stepped(Rows({"name": ["a", "b"], "age": [31.0, 46.0]}), 0, 0.5)[1]
+    >>> step_coordinate(Rows({"name": ["a", "b"], "age": [31.0, 46.0]}), 0, 0.5)[1]
     {'name': 'b', 'age': np.float64(46.5)}
     """
     if isinstance(points, Rows):
         name, place = next(item for item in places(points).items() if j < item[1].stop)
         own = np.asarray(points.columns[name], dtype=np.float64)
-        return Rows({**points.columns, name: stepped(own, j - place.start, step)}, points.roles)
+        return Rows(
+            {**points.columns, name: step_coordinate(own, j - place.start, step)}, points.roles
+        )
     grown = points.copy()
     grown.reshape(len(points), -1)[:, j] += step
     return grown

@@ -137,7 +137,7 @@ def gram_of(squared_distances: Any, centre: Sequence[float] | Array | None = Non
     broken = not_symmetric(D, roundoff)
     if broken:
         raise InvalidInput(f"the matrix of squared distances is {broken}")
-    return centred(0.5 * D + 0.5 * D.T, centre_of(centre, len(D)))
+    return double_centre(0.5 * D + 0.5 * D.T, centre_of(centre, len(D)))
 
 
 def squared_distances_of(gram: Any) -> Array:
@@ -214,7 +214,7 @@ def centre_of(centre: Sequence[float] | Array | None, n: int) -> Array:
     return alpha / total
 
 
-def centred(D: Array, alpha: Array) -> Array:
+def double_centre(D: Array, alpha: Array) -> Array:
     """Return -½ H D H' for H = I - 1α'."""
     means = D @ alpha
     B: Array = -0.5 * ((D - means[:, None]) - (means[None, :] - alpha @ means))
@@ -245,7 +245,7 @@ def conditional_verdict(D: Array, alpha: Array, roundoff: float, name: str) -> V
         return Verdict(True, f"{name}: {n} point{'s'[n:]} leave nothing to test")
     unit = power_of_two(D)
     scaled = D / unit
-    M = across(centred(scaled, alpha), alpha)
+    M = across(double_centre(scaled, alpha), alpha)
     smallest = float(eigenvalues(M)[0])
     # ‖H_α‖₂² = n‖α‖² multiplies the rounding of D; ½ is that of -½HDH'.
     growth = 0.5 * n * float(alpha @ alpha)
@@ -364,7 +364,7 @@ def largest_euclidean_power(distances: Any, tol: float = 1e-10) -> float:
     t = squares / np.max(squares)
 
     def smallest(p: float) -> float:
-        return float(eigenvalues(across(centred(t**p, alpha), alpha))[0])
+        return float(eigenvalues(across(double_centre(t**p, alpha), alpha))[0])
 
     low = 0.5
     while smallest(low) <= 0.0:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from mercer.check import Array, Points, how_many, namespace, number
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.kernels.bandwidth import DISTANCE_RULES, sampled, typical_distance
+from mercer.kernels.bandwidth import DISTANCE_RULES, sample_points, typical_distance
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.counts import factors_of_cosines
@@ -236,7 +236,7 @@ class GaussianOf(FromDistances):
     def resolve_own(self, x: Points) -> Kernel:
         if not isinstance(self.bandwidth, str):
             return self
-        squares = self.kernel.evaluate_squares(Table(sampled(x)))
+        squares = self.kernel.evaluate_squares(Table(sample_points(x)))
         return GaussianOf(self.kernel, typical_distance(squares, self.bandwidth, repr(self.kernel)))
 
     def text(self, name: Name) -> tuple[str, int]:

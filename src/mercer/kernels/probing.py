@@ -63,7 +63,7 @@ def values_at(points: Points, rows: Array) -> tuple[Any, ...]:
     return tuple(tuple(p) if isinstance(p, list) else p for p in chosen)
 
 
-def cut(x: Points, start: int, stop: int) -> Points:
+def part_of_points(x: Points, start: int, stop: int) -> Points:
     """Return the points from one number to another, or to the last."""
     return part_of(x, slice(start, min(stop, how_many(x))))
 
@@ -124,7 +124,10 @@ def failing_pair(kernel: Kernel, x: Points) -> tuple[int, int] | None:
 
     def fails(rows: range, columns: range) -> bool:
         try:
-            kernel(cut(x, rows.start, rows.stop), cut(x, columns.start, columns.stop))
+            kernel(
+                part_of_points(x, rows.start, rows.stop),
+                part_of_points(x, columns.start, columns.stop),
+            )
         except Exception:
             return True
         return False
@@ -141,7 +144,7 @@ def failing_pair(kernel: Kernel, x: Points) -> tuple[int, int] | None:
 
 def chance(kernel: Kernel, x: Points) -> str:
     """Return where two evaluations on the same points differ beyond rounding; empty if nowhere."""
-    some = cut(x, 0, REPEATED_POINTS)
+    some = part_of_points(x, 0, REPEATED_POINTS)
     first, second = gram_matrix(kernel, some), gram_matrix(kernel, some)
     if first.size == 0:
         return ""

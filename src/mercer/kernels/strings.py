@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from mercer.check import Array, Points, members, whole
 from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap
 from mercer.kernels.base import Domain, value
-from mercer.kernels.counts import Counted, Counts, beside, occupied, tally
+from mercer.kernels.counts import Counted, Counts, beside, tally, without_empty_columns
 
 ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
 """Alphabets by name; any other text is an alphabet of its own letters."""
@@ -178,7 +178,7 @@ def beside_all(tables: Sequence[csr_array]) -> csr_array:
 
 def times(held: csr_array, table: csr_array) -> csr_array:
     """Return a product, whose cost does not depend on how many columns are empty."""
-    right, columns = occupied(table)
+    right, columns = without_empty_columns(table)
     short = csr_array(held @ right)
     shape = held.shape[0], table.shape[1]
     return csr_array((short.data, columns[short.indices], short.indptr), shape=shape)

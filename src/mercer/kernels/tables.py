@@ -24,7 +24,7 @@ from mercer.check import (
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter
 from mercer.kernels.algebra import Product
-from mercer.kernels.bandwidth import sampled
+from mercer.kernels.bandwidth import sample_points
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.composite import Composite, refuse_conditional, times
 from mercer.kernels.features import dense, how_wide, join, outer_rows, places
@@ -452,6 +452,6 @@ def inertia(kernel: Kernel, x: Points) -> float:
     """
     if kernel.is_affine and kernel.kind is Kind.POSITIVE:
         return float(np.var(as_numpy(kernel.features(x)), axis=0).sum())
-    squares = as_numpy(kernel.evaluate_squares(Table(sampled(x))))
+    squares = as_numpy(kernel.evaluate_squares(Table(sample_points(x))))
     half = float(np.mean(squares)) / 2.0
     return half if half > ZERO_SQUARE * float(np.max(np.abs(squares), initial=0.0)) else 0.0

@@ -18,7 +18,7 @@ from mercer.engines.engine import Engine
 from mercer.errors import NotAvailable
 from mercer.estimator import Computing, in_dtype_of, on_engine, one_of, weights_of
 from mercer.kernels.definite import LARGEST_MATRIX, eigenvalues
-from mercer.kernels.dissimilarities import between, within
+from mercer.kernels.dissimilarities import between, distances_within
 from mercer.mds.distances import (
     METRICS,
     TILE,
@@ -193,7 +193,7 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
             rows = read_square(self, D)
         elif is_square:
             self._points = x = read_named(self, D, self.metric, reset=True)
-            rows = within(self.metric, x)
+            rows = distances_within(self.metric, x)
         else:
             rows = read_points(self, D, reset=True)
         n = len(rows)

@@ -116,7 +116,7 @@ def _classical(delta: Array, count: int) -> Array:
     return scores
 
 
-def descended(
+def descend(
     pairs: Pairs,
     loss: Loss,
     start: Array,
@@ -232,12 +232,12 @@ class Placement:
         return Placement(self.targets[rows], self.weights[rows], self.is_squared)
 
 
-def placed(fixed: Array, placement: Placement) -> Array:
+def place_individuals(fixed: Array, placement: Placement) -> Array:
     """Return the places of new individuals, the best of several starts for each.
 
     >>> corners = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]])
     >>> new = Placement(np.array([[2.5, 2.5, 2.5]]), np.ones((1, 3)), False)
-    >>> placed(corners, new).round(6)
+    >>> place_individuals(corners, new).round(6)
     array([[2. , 1.5]])
     """
     m, (n, d) = len(placement.targets), fixed.shape

@@ -7,7 +7,13 @@ import numpy as np
 from mercer.check import Array
 from mercer.engines.lapack import eigenpairs, run_interruptibly
 from mercer.kernels.definite import ASYMMETRY
-from mercer.kernels.geometry import across, centre_of, centred, euclidean, largest_euclidean_power
+from mercer.kernels.geometry import (
+    across,
+    centre_of,
+    double_centre,
+    euclidean,
+    largest_euclidean_power,
+)
 
 CORRECTIONS = ("lingoes", "cailliez", "power")
 """The corrections that change distances; clipping only changes eigenvalues."""
@@ -28,7 +34,7 @@ def lingoes_constant(d: Array) -> float:
     if euclidean(d):
         return 0.0
     alpha = centre_of(None, len(d))
-    matrix = across(centred(d**2, alpha), alpha)
+    matrix = across(double_centre(d**2, alpha), alpha)
     return -float(run_interruptibly(lambda: np.linalg.eigvalsh(matrix), len(matrix))[0])
 
 
@@ -51,7 +57,7 @@ def cailliez_constant(d: Array) -> float:
     if euclidean(d):
         return 0.0
     alpha = centre_of(None, len(d))
-    first, second = (across(centred(power, alpha), alpha) for power in (d**2, d))
+    first, second = (across(double_centre(power, alpha), alpha) for power in (d**2, d))
     axes = np.hstack([eigenpairs(matrix)[1] for matrix in (first, second)])
     c = _largest_root(first, second, axes)
     for _ in range(CAILLIEZ_STEPS):

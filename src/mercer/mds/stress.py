@@ -19,8 +19,8 @@ from mercer.data.tidy import library_of
 from mercer.display import Shown, forget, remark_axes, warn
 from mercer.errors import Advice, Advised, InvalidInput
 from mercer.estimator import Model, in_dtype_of, one_of
-from mercer.kernels.dissimilarities import between, within
-from mercer.mds.descent import End, Pairs, Placement, descended, placed, start_maps
+from mercer.kernels.dissimilarities import between, distances_within
+from mercer.mds.descent import End, Pairs, Placement, descend, place_individuals, start_maps
 from mercer.mds.distances import (
     METRICS,
     distances_of,
@@ -174,7 +174,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         rng = np.random.default_rng(self.seed_)
         with threadpool_limits(1, user_api="blas"):  # two columns leave more threads nothing to do
             ends = [
-                descended(pairs, loss, start, self.max_iter, self.tol, self._watch(tell, i, starts))
+                descend(pairs, loss, start, self.max_iter, self.tol, self._watch(tell, i, starts))
                 for i, start in enumerate(start_maps(pairs, count, starts, rng))
             ]
         best = min(ends, key=lambda end: end.value)
@@ -208,7 +208,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
             self._points = read_points(self, D, reset=True)
             return distances_of(self._points)
         self._points = x = read_named(self, D, self.metric, reset=True)
-        return within(self.metric, x)
+        return distances_within(self.metric, x)
 
     def _starts(self, n: int) -> int:
         if self.n_starts is None:
@@ -287,7 +287,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
             least = np.min(targets[known], initial=1.0, where=targets[known] > 0.0)
             weights /= np.maximum(targets, 1e-3 * least)
         is_squared = self.loss == "sstress"
-        places = placed(fixed / unit, Placement(targets, weights, is_squared))
+        places = place_individuals(fixed / unit, Placement(targets, weights, is_squared))
         return in_dtype_of(D, unit * places)
 
     def _to_fitted(self, X: Any, fitted: Array) -> Array:

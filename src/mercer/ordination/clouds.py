@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, chunks, refuse_non_finite, whole, worst_asymmetry
-from mercer.compare.sides import shifted, side
+from mercer.compare.sides import shift_gram, side
 from mercer.data.matrices import ASYMMETRY, SquareMatrix
 from mercer.data.tidy import row_names
 from mercer.errors import InvalidParameter
@@ -138,7 +138,7 @@ class Cloud:
     def of_gram(cls, gram: Gram) -> Cloud:
         """Return the individuals of a Gram matrix, of which only tiles exist."""
         n = gram.shape[0]
-        gram = shifted(gram, np.full(n, 1.0 / n))
+        gram = shift_gram(gram, np.full(n, 1.0 / n))
         return cls._about_barycentre(lambda V: np.real(gram.product(V)), gram.diag(), 1.0)
 
     @classmethod

@@ -10,12 +10,12 @@ import numpy as np
 
 from mercer.check import Array, power_of_two, refuse_non_finite
 from mercer.data.tidy import as_frame, columns_of, frozen
-from mercer.display import Shown, named, warn
+from mercer.display import Shown, first_names, warn
 from mercer.errors import ConstantColumns, InvalidInput
 from mercer.ordination.designs import labels_of, orthonormal
 from mercer.ordination.maps import BATCH, TIES, Map
 from mercer.progress import Progress, followed
-from mercer.resampling import Resampling, corrected
+from mercer.resampling import Resampling, adjusted_p_values
 from mercer.settings import RandomState, spelled
 
 ROUNDING = 64.0 * float(np.finfo(float).eps)
@@ -176,7 +176,7 @@ def fit_variables(  # noqa: PLR0913  (keywords with defaults, none of which impl
         frozen(place.unit * (fit.centroids() + place.centre)),
         frozen(r2),
         p_values,
-        None if p_values is None else frozen(corrected(p_values, "holm")),
+        None if p_values is None else frozen(adjusted_p_values(p_values, "holm")),
         len(place),
         draws.count,
         draws.seed if draws.count else None,
@@ -203,7 +203,7 @@ class Fit:
         constant = [n for n, u in zip(numbers, units, strict=True) if not np.any(u)]
         if constant:
             warn(
-                f"these columns are constant and grow nowhere (r² = 0): {named(constant)}",
+                f"these columns are constant and grow nowhere (r² = 0): {first_names(constant)}",
                 ConstantColumns,
             )
         table = np.column_stack(units) if units else np.zeros((len(place), 0))

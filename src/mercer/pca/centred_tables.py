@@ -135,7 +135,7 @@ class Table:
         raise NotImplementedError
 
 
-def read(
+def read_table(
     X: Any,
     weights: Array,
     *,
@@ -148,7 +148,7 @@ def read(
     ``by_column`` allows every column its own unit, which is right where it will be divided by its
     standard deviation; ``has_scatter`` finds the variances as the diagonal of all covariances.
 
-    >>> table = read(np.array([[1e8 + 1.0], [1e8 + 3.0]]), np.array([0.5, 0.5]))
+    >>> table = read_table(np.array([[1e8 + 1.0], [1e8 + 3.0]]), np.array([0.5, 0.5]))
     >>> table.centre, table.variances
     (array([1.00000002e+08]), array([1.]))
     """
@@ -209,7 +209,9 @@ class DenseTable(Table):
                 active = piece[self.weights[rows] > 0]
                 high, low = active.max(axis=0, initial=0.0), active.min(axis=0, initial=0.0)
             np.maximum(largest, np.maximum(high, -low), out=largest)
-            with np.errstate(over="ignore", invalid="ignore"):  # `read` then chooses other units
+            with np.errstate(
+                over="ignore", invalid="ignore"
+            ):  # `read_table` then chooses other units
                 mean += self.weights[rows] @ (piece if self._is_plain else piece / self.units)
         return largest, mean, most
 

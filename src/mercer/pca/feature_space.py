@@ -52,7 +52,7 @@ class Placed:
         return _moved(as_table(self.points[index]), self.origin, self.unit)
 
 
-def placed(points: Any, origin: Array | None, unit: float) -> Any:
+def place_points(points: Any, origin: Array | None, unit: float) -> Any:
     """Return points minus an origin, in a unit; as they are where there is no origin."""
     if origin is None:
         return points

@@ -36,7 +36,7 @@ from mercer.kernels.vectors import Linear
 from mercer.pca.feature_space import (
     Invertible,
     place_of,
-    placed,
+    place_points,
     refuse_contradiction,
     refuse_negative,
     refuse_negative_diagonal,
@@ -293,7 +293,7 @@ class KernelPCA(
         return origin, unit if kernel == Linear() else 1.0
 
     def _placed(self, points: Any) -> Any:
-        return placed(points, self._shift, self._unit)
+        return place_points(points, self._shift, self._unit)
 
     def _count(self, n: int) -> int:
         asked = axes_asked(self.n_components)

@@ -17,7 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, real_array, refuse_non_finite, shares_of, whole
-from mercer.display import named, remark_axes, warn
+from mercer.display import first_names, remark_axes, warn
 from mercer.errors import Advice, ConstantColumns, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
     Model,
@@ -34,7 +34,7 @@ from mercer.estimator import (
     weights_of,
 )
 from mercer.pca.axes import Oriented
-from mercer.pca.centred_tables import ENTRY_ROUNDING, DenseTable, Table, noise_of, read
+from mercer.pca.centred_tables import ENTRY_ROUNDING, DenseTable, Table, noise_of, read_table
 from mercer.points import lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
@@ -144,7 +144,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         given = weights_of(sample_weight, n)
         weights = shares_of(given)
         self._note(X, weights, p)
-        table = read(
+        table = read_table(
             data,
             weights,
             by_column=self.standardize,
@@ -191,7 +191,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         return table.scaled(factors)
 
     def _exclude(self, names: list[str]) -> None:
-        message = f"these columns are constant and cannot be standardised: {named(names)}"
+        message = f"these columns are constant and cannot be standardised: {first_names(names)}"
         if self.constant_columns == "error":
             raise InvalidInput(f"{message}. Remove them, or exclude them by constant_columns")
         warn(f"{message}; they are left out", ConstantColumns)

@@ -11,7 +11,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
-from mercer.display import Shown, named, warn
+from mercer.display import Shown, first_names, warn
 from mercer.errors import AtBarycentre, NoDistances, NotAvailable
 from mercer.points import readings
 
@@ -109,7 +109,7 @@ class Individuals(Shown):
             at = [str(label) for label in self.labels[~away]]
             warn(
                 f"cos2 is not defined (NaN) at the barycentre, where these individuals are: "
-                f"{named(at)}",
+                f"{first_names(at)}",
                 AtBarycentre,
             )
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -286,7 +286,7 @@ class Categories(Shown):
         return len(self.levels)
 
     def _title(self) -> str:
-        return f"Categories: {named([f'{v}={g}' for v, g in self._pairs()])}"
+        return f"Categories: {first_names([f'{v}={g}' for v, g in self._pairs()])}"
 
     def _pairs(self) -> list[tuple[str, str]]:
         return list(zip(self.variables_of, self.levels, strict=True))
@@ -316,7 +316,7 @@ class Categories(Shown):
             at = [g for g, is_away in zip(self.levels, away, strict=True) if not is_away]
             warn(
                 f"cos2 is not defined (NaN) at the barycentre, where these categories are: "
-                f"{named(at)}",
+                f"{first_names(at)}",
                 AtBarycentre,
             )
             cos2[~away] = np.nan

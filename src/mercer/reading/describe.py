@@ -19,9 +19,16 @@ from mercer.kernels.tables import columns_read
 from mercer.points import Rows
 from mercer.progress import Progress, followed
 from mercer.reading.axis_values import Categories
-from mercer.reading.links import AxesDescription, AxisDescription, Link, called, listing, notes_on
+from mercer.reading.links import (
+    AxesDescription,
+    AxisDescription,
+    Link,
+    column_name,
+    listing,
+    notes_on,
+)
 from mercer.reading.scores import Scores, Space
-from mercer.resampling import CORRECTIONS, Resampling, by_permutation, corrected
+from mercer.resampling import CORRECTIONS, Resampling, adjusted_p_values, by_permutation
 from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled
 
 DESCRIBED = 5
@@ -142,7 +149,7 @@ def _corrected_by_kind(links: list[Link], how: str | None) -> list[Link]:
     p, is_active = np.array([(a.p_value, a.is_active) for a in links]).reshape(-1, 2).T
     result = np.empty(len(links))
     for kind in (is_active == 1.0, is_active == 0.0):
-        result[kind] = corrected(p[kind], how)
+        result[kind] = adjusted_p_values(p[kind], how)
     return [replace(a, corrected=float(value)) for a, value in zip(links, result, strict=True)]
 
 
@@ -167,7 +174,7 @@ def _by_permutation(  # noqa: PLR0913  (what is tested, and how)
         if draws.progress is not None:
             draws.progress(done, draws.count)
     alone, together = by_permutation(np.array(list(law.values())), null)
-    adjusted = together if how == "holm" else corrected(alone, how)
+    adjusted = together if how == "holm" else adjusted_p_values(alone, how)
     changed = dict(zip(at, zip(alone, adjusted, strict=True), strict=True))
     return [
         replace(link, p_value=float(changed[i][0]), corrected=float(changed[i][1]))
@@ -259,7 +266,7 @@ def _columns(model: Any, table: Any, count: int) -> tuple[list[Column], list[str
 
 
 def _left_out(why: str, names: list[str]) -> list[str]:
-    listed = listing([called(name) for name in names], NAMED) if names else ""
+    listed = listing([column_name(name) for name in names], NAMED) if names else ""
     return [f"{why}, and left out: {listed}."] if names else []
 
 
@@ -332,7 +339,7 @@ def _tested(
         *_left_out("Known for too few individuals", unknown),
     ]
     if holed:
-        names = listing([called(name) for name in holed], NAMED)
+        names = listing([column_name(name) for name in holed], NAMED)
         sentences.append(f"Over the individuals whose value is known only: {names}.")
     return found, sentences
 

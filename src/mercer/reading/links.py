@@ -39,10 +39,10 @@ def clean(label: object, longest: int = LONGEST) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def called(name: object) -> str:
+def column_name(name: object) -> str:
     """Return the name of a column as sentences show it.
 
-    >>> called("age"), called(" ")
+    >>> column_name("age"), column_name(" ")
     ('age', 'a column without a name')
     """
     return clean(name).strip() or "a column without a name"
@@ -184,10 +184,10 @@ class AxisDescription(Shown):
         has_active = any(other.is_active for other in self.links)
         mark = "" if link.is_active or not has_active else "supplementary, "
         letter = "R" if self.is_plane else "r"
-        return f"{called(link.variable)} ({mark}{letter} = {short(link.value)})"
+        return f"{column_name(link.variable)} ({mark}{letter} = {short(link.value)})"
 
     def _on_factor(self, factor: Link) -> str:
-        said = f"{called(factor.variable)} accounts for {percent(factor.value)} of "
+        said = f"{column_name(factor.variable)} accounts for {percent(factor.value)} of "
         said += "their variance" if self.is_plane else "its variance"
         mine = [a for a in self.links if a.category is not None and a.variable == factor.variable]
         far = sorted(
@@ -216,8 +216,10 @@ class AxisDescription(Shown):
         return f"{said}: {self._shares_of(factors)}." if factors else ""
 
     def _shares_of(self, factors: list[Link]) -> str:
-        words = [f"{called(a.variable)} ({percent(a.value)} of its variance)" for a in factors[:1]]
-        words += [f"{called(a.variable)} ({percent(a.value)})" for a in factors[1:]]
+        words = [
+            f"{column_name(a.variable)} ({percent(a.value)} of its variance)" for a in factors[:1]
+        ]
+        words += [f"{column_name(a.variable)} ({percent(a.value)})" for a in factors[1:]]
         return listing(words, NAMED)
 
 

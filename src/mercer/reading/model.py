@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.check import Array, real_array, whole
 from mercer.data.tidy import columns_of, frozen, library_of, row_names
-from mercer.display import forget, named, warn
+from mercer.display import first_names, forget, warn
 from mercer.errors import ConstantColumns, InvalidInput, NotAvailable, ReadingWarning
 from mercer.estimator import column_names, require_fit
 from mercer.reading.axis_values import (
@@ -276,7 +276,7 @@ class Readable:
         if without:
             warn(
                 f"no individual with a weight has these categories, which are left out: "
-                f"{named(without)}",
+                f"{first_names(without)}",
                 ReadingWarning,
             )
         return [p for p, w in zip(pairs, has_weight, strict=True) if w], members[:, has_weight]
@@ -338,7 +338,7 @@ def warn_constant(names: list[str]) -> None:
     """Warn of columns that have no correlation with anything."""
     if names:
         warn(
-            f"these columns are constant and have no correlations (NaN): {named(names)}",
+            f"these columns are constant and have no correlations (NaN): {first_names(names)}",
             ConstantColumns,
         )
 

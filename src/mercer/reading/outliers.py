@@ -12,7 +12,7 @@ from scipy.special import betainc, gammaincc
 
 from mercer.check import Array
 from mercer.data.tidy import as_frame, frozen
-from mercer.display import Shown, named
+from mercer.display import Shown, first_names
 from mercer.reading.axis_values import Individuals
 
 NOTHING = 1e-6
@@ -65,7 +65,7 @@ class Outliers(Shown):
 
     def _title(self) -> str:
         labels = [str(label) for label in self.individuals.labels[self.rows]]
-        return f"Outliers: {named(labels) or 'none'}"
+        return f"Outliers: {first_names(labels) or 'none'}"
 
     @property
     def contributions(self) -> Array:

@@ -40,12 +40,12 @@ def superposition(scores: Array, onto: Array, weights: Array) -> tuple[Array, fl
     return turn, float(np.sum(sizes))
 
 
-def matched(cosines: Array) -> tuple[Array, Array]:
+def match_axes(cosines: Array) -> tuple[Array, Array]:
     """Match axes (rows) with others (columns) so that their squared cosines sum to the most.
 
     Returned are the column of each row, and the sign that makes the pair point the same way.
 
-    >>> matched(np.array([[0.1, -0.9], [0.8, 0.2]]))
+    >>> match_axes(np.array([[0.1, -0.9], [0.8, 0.2]]))
     (array([1, 0]), array([-1.,  1.]))
     """
     rows, columns = optimize.linear_sum_assignment(-(cosines**2))

@@ -24,12 +24,12 @@ from mercer.progress import Progress
 from mercer.regression.convex import ConvexOptimum, optima_of
 from mercer.regression.loss_functions import Loss, check_labels, loss_named, natural, probability
 from mercer.regression.observations import Data, band, refuse_light
-from mercer.regression.penalty_choice import chosen
-from mercer.regression.squared_loss import Decomposition, decomposition, spanned
+from mercer.regression.penalty_choice import choose_penalty
+from mercer.regression.squared_loss import Decomposition, decomposition, fit_span
 from mercer.rkhs.functions import Function
 from mercer.settings import CONFIDENCE, spelled
 from mercer.solve import DIRECT, Explained, Saddle
-from mercer.targets import Functions, Origin, kept, read_targets
+from mercer.targets import Functions, Origin, keep_points, read_targets
 
 STORED_POINTS = 8_000
 """Points up to which the matrix (0.5 GB) is stored, which losses with corners need."""
@@ -171,7 +171,7 @@ class KernelRegression(RegressorMixin, KernelModel):
             refuse_light(weights, f"the {loss.name} loss")
         saddle = self._system(data, None if kernel is None else kernel.resolve(given.points), loss)
         self.kernel_ = saddle.gram.kernel
-        self.X_fit_, self._p = given.points if data.is_matrix else kept(given.points), data.p
+        self.X_fit_, self._p = given.points if data.is_matrix else keep_points(given.points), data.p
         self._points = self.X_fit_ if self._origin.point is None else data.points
         self.is_approximate_ = self.landmarks is not None
         if self.is_approximate_:
@@ -189,7 +189,7 @@ class KernelRegression(RegressorMixin, KernelModel):
                 "criterion='gcv'"
             )
         penalty = self.penalty if self.penalty is None else number(self.penalty, "penalty", above=0)
-        self._spanned = spanned(saddle.gram, saddle.Q, data, count, penalty)
+        self._spanned = fit_span(saddle.gram, saddle.Q, data, count, penalty)
         of = self._spanned
         self._points, self.penalty_, self.criterion_ = of.landmarks, of.penalty, of.score
         self.X_fit_ = self._origin.back(of.landmarks)
@@ -243,7 +243,7 @@ class KernelRegression(RegressorMixin, KernelModel):
             unit = natural(loss, data.p, data.y, saddle.Q)
             middle = np.log10(unit) + np.log10(float(np.mean(np.abs(saddle.gram.diag()))) or 1.0)
             low, high = (float(end + middle) for end in SPAN)
-            penalty, self.criterion_ = chosen(
+            penalty, self.criterion_ = choose_penalty(
                 lambda g: self._cross_validated(data, g, loss), low, high, refine=False
             )
             return penalty
@@ -252,7 +252,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         if float(np.linalg.norm(of.targets)) <= ROUNDOFF * size:
             return np.inf  # the null space explains everything
         score: Callable[[float], float] = getattr(of, criterion)
-        penalty, self.criterion_ = chosen(score, *of.limits)
+        penalty, self.criterion_ = choose_penalty(score, *of.limits)
         return penalty
 
     def _criterion(self, is_squared: bool, n: int) -> str:

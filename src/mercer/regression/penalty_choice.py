@@ -18,7 +18,7 @@ MOST_TRIALS = 40
 """Trials of a penalty: one to four suffice for a smooth criterion, forty halve all intervals."""
 
 
-def chosen(
+def choose_penalty(
     score: Callable[[float], float],
     low: float,
     high: float,
@@ -30,10 +30,12 @@ def chosen(
     One value is tried for each power of ten, since criteria may have several minima; with
     ``refine`` the neighbourhood of the best is searched. Of equal scores the largest penalty wins.
 
-    >>> penalty, least = chosen(lambda p: (np.log10(p) - 2.5) ** 2 if p < np.inf else 1.0, -5, 5)
+    >>> def score(p):
+    ...     return (np.log10(p) - 2.5) ** 2 if p < np.inf else 1.0
+    >>> penalty, least = choose_penalty(score, -5, 5)
     >>> round(float(np.log10(penalty)), 4), round(least, 6)
     (2.5, 0.0)
-    >>> chosen(lambda p: 1.0 / (1.0 + p), -5, 5)
+    >>> choose_penalty(lambda p: 1.0 / (1.0 + p), -5, 5)
     (inf, 0.0)
     """
     grid = np.linspace(high, low, max(2, int(np.ceil(high - low)) + 1))

@@ -15,8 +15,8 @@ from mercer.display import warn
 from mercer.errors import InvalidInput, InvalidParameter, NearlyInterpolating
 from mercer.estimator import Model, numbers_of
 from mercer.regression.observations import band, refuse_light
-from mercer.regression.penalty_choice import chosen
-from mercer.regression.spline_curve import LIGHTEST, Curve, Places, curve, pooled
+from mercer.regression.penalty_choice import choose_penalty
+from mercer.regression.spline_curve import LIGHTEST, Curve, Places, curve, pool_places
 from mercer.settings import CONFIDENCE, spelled
 from mercer.targets import check_size, read_numbers
 
@@ -111,7 +111,7 @@ class SmoothingSpline(RegressorMixin, Model):
         self.weights_ = shares_of(weights)
         used = weights > 0
         seen = slice(None) if np.all(used) else used
-        places = pooled(at[seen, 0], np.asarray(values, np.float64)[seen], weights[seen])
+        places = pool_places(at[seen, 0], np.asarray(values, np.float64)[seen], weights[seen])
         self._curve = self._chosen(places)
         self.penalty_ = self._curve.penalty * places.unit
         if self.penalty is not None:
@@ -240,7 +240,7 @@ def best_curve(places: Places, criterion: Callable[[Curve], float]) -> tuple[Cur
     """Return the curve of the least criterion, and that.
 
     >>> x = np.linspace(0.0, 1.0, 30)
-    >>> places = pooled(x, np.sin(9.0 * x) + 0.1 * np.cos(99.0 * x), np.ones(30))
+    >>> places = pool_places(x, np.sin(9.0 * x) + 0.1 * np.cos(99.0 * x), np.ones(30))
     >>> found, least = best_curve(places, generalised_cross_validation)
     >>> bool(np.isclose(least, generalised_cross_validation(found)))
     True
@@ -252,7 +252,7 @@ def best_curve(places: Places, criterion: Callable[[Curve], float]) -> tuple[Cur
         last = curve(places, penalty)
         return criterion(last)
 
-    penalty, least = chosen(score, *limits_of(places))
+    penalty, least = choose_penalty(score, *limits_of(places))
     return last if last.penalty == penalty else curve(places, penalty), least
 
 
@@ -264,7 +264,7 @@ def curve_of_freedom(places: Places, df: float) -> Curve:
 
     for m places; the left side falls almost linearly in log λ, so that few trials suffice.
 
-    >>> places = pooled(np.arange(5.0), np.array([0.0, 2.0, 1.0, 4.0, 3.0]), np.ones(5))
+    >>> places = pool_places(np.arange(5.0), np.array([0.0, 2.0, 1.0, 4.0, 3.0]), np.ones(5))
     >>> round(curve_of_freedom(places, 3.25).degrees_of_freedom, 9)
     3.25
     """

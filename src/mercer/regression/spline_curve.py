@@ -81,10 +81,10 @@ class Places:
         return np.asarray(self.intercept + self.slope * at)
 
 
-def pooled(x: Array, y: Array, weights: Array) -> Places:
+def pool_places(x: Array, y: Array, weights: Array) -> Places:
     """Return the distinct places of observations with positive weights.
 
-    >>> places = pooled(np.array([3.0, 1.0, 3.0]), np.array([1.0, 4.0, 3.0]), np.ones(3))
+    >>> places = pool_places(np.array([3.0, 1.0, 3.0]), np.array([1.0, 4.0, 3.0]), np.ones(3))
     >>> places.at, places.weights, places.within, places.line(places.at)
     (array([0., 1.]), array([1., 2.]), 2.0, array([4., 2.]))
     """
@@ -312,7 +312,7 @@ def curve(places: Places, penalty: float) -> Curve:
     """Return the curve for a penalty without dimension between 0 and infinity, both included.
 
     >>> from mercer.regression.spline_curve import pooled
-    >>> places = pooled(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), np.ones(3))
+    >>> places = pool_places(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), np.ones(3))
     >>> [round(curve(places, penalty).degrees_of_freedom, 6) for penalty in (0.0, 0.1, np.inf)]
     [3.0, 2.121951, 2.0]
     """

@@ -15,7 +15,7 @@ from mercer.gram import Gram, columns
 from mercer.kernels.statements import gamma
 from mercer.lowrank import nystrom
 from mercer.regression.observations import Data
-from mercer.regression.penalty_choice import chosen
+from mercer.regression.penalty_choice import choose_penalty
 from mercer.settings import FIXED
 from mercer.solve import Saddle
 from mercer.solve.saddle import entry_error
@@ -141,7 +141,7 @@ class Reduced:
         return left / (1.0 - self.degrees_of_freedom(penalty) / self.count) ** 2
 
 
-def spanned(gram: Gram, Q: Array, data: Data, count: int, penalty: float | None) -> Spanned:
+def fit_span(gram: Gram, Q: Array, data: Data, count: int, penalty: float | None) -> Spanned:
     r"""Return the best function of a span, its penalty given or by cross-validation (GCV).
 
     The gap is between its objective and the dual one at :math:`\alpha = p (y - f) / \gamma`,
@@ -152,7 +152,7 @@ def spanned(gram: Gram, Q: Array, data: Data, count: int, penalty: float | None)
     >>> from mercer import Gaussian
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
     >>> data = Data(x, np.sin(6.0 * x), np.ones(50))
-    >>> of = spanned(Gram(Gaussian(0.3), x), np.zeros((50, 0)), data, 12, 1e-3)
+    >>> of = fit_span(Gram(Gaussian(0.3), x), np.zeros((50, 0)), data, 12, 1e-3)
     >>> 0.0 <= of.gap <= 1e-5 * of.objective
     True
     """
@@ -224,5 +224,7 @@ def triangle(parts: list[Array]) -> Array:
 def _chosen(score: Callable[[float], float], largest: float) -> tuple[float, float]:
     scale = max(largest, float(np.finfo(float).tiny) * 1e20)
     low, high = np.log10(SMALLEST * scale), np.log10(LARGEST * scale)
-    penalty, least = chosen(lambda g: score(min(g, LARGEST * scale)), float(low), float(high))
+    penalty, least = choose_penalty(
+        lambda g: score(min(g, LARGEST * scale)), float(low), float(high)
+    )
     return min(penalty, LARGEST * scale), least

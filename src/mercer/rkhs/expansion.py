@@ -18,8 +18,13 @@ from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table, is_complex
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
-from mercer.rkhs.feature_distances import KERNEL_ROUNDING, evaluated
-from mercer.rkhs.functions import combined, kept, oriented, refuse_negative
+from mercer.rkhs.feature_distances import KERNEL_ROUNDING, kernel_values
+from mercer.rkhs.functions import (
+    combination_of_sections,
+    orientation_of_columns,
+    refuse_negative,
+    unchangeable_points,
+)
 
 TAIL = 13.0
 """Standard deviations kept of a normal law: its density there is 2e-37 of that at the mean."""
@@ -188,7 +193,7 @@ def mercer_decomposition(
         )
     if isinstance(measure, Interval | Normal):
         return _on_the_line(kernel, measure, wanted)
-    return _on_a_sample(kernel, kept(as_points(measure, "measure")), wanted)
+    return _on_a_sample(kernel, unchangeable_points(as_points(measure, "measure")), wanted)
 
 
 def _on_a_sample(kernel: Kernel, points: Points, count: int) -> MercerDecomposition:
@@ -196,7 +201,7 @@ def _on_a_sample(kernel: Kernel, points: Points, count: int) -> MercerDecomposit
     if count > n:
         raise InvalidParameter(f"a sample of {n} points has {n} eigenvalues, found count = {count}")
     kernel = kernel.resolve(points)
-    T = evaluated(kernel, Table(points)) / n
+    T = kernel_values(kernel, Table(points)) / n
     T = 0.5 * (T + T.conj().T)
     values, axes = np.linalg.eigh(T)
     largest = float(np.max(np.abs(values)))
@@ -205,13 +210,15 @@ def _on_a_sample(kernel: Kernel, points: Points, count: int) -> MercerDecomposit
     values, axes = values[::-1][:count], axes[:, ::-1][:, :count]
     errors = np.linalg.norm(T @ axes - axes * values, axis=0) + rounding
     positive = values > rounding
-    leading = axes[:, positive] * oriented(axes[:, positive]) / sqrt(n) / values[positive]
+    leading = (
+        axes[:, positive] * orientation_of_columns(axes[:, positive]) / sqrt(n) / values[positive]
+    )
     return MercerDecomposition(
         values=np.where(positive, values, 0.0),
         errors=np.where(positive, errors, errors + np.abs(values)),
         trace=float(np.trace(T).real),
         how=How("eigenvectors of K/n", n, True),
-        family=partial(combined, kernel, points=points, weights=leading),
+        family=partial(combination_of_sections, kernel, points=points, weights=leading),
     )
 
 
@@ -282,7 +289,7 @@ class _Basis:
         t = np.hstack([split - (split + 1.0) * s * s, split + (1.0 - split) * s * s])
         weights = half * np.hstack([(split + 1.0) * s * w, (1.0 - split) * s * w])
         y = self.points(t)
-        values = evaluated(self.kernel, Aligned(np.repeat(x, y.shape[1]), y.ravel()))
+        values = kernel_values(self.kernel, Aligned(np.repeat(x, y.shape[1]), y.ravel()))
         values = values.reshape(y.shape) * weights * self.measure.root_density(y)
         columns = [np.einsum("iq,iq->i", values, p) for p in _legendre(t, self.size)]
         return np.stack(columns, axis=1) / sqrt(half)
@@ -379,7 +386,7 @@ def _settled(kernel: Kernel, measure: Measure, count: int) -> tuple[_Projection,
 def _family(found: _Projection, rank: int) -> _Images:
     leading = found.axes[:, :rank]
     grid = found.basis.polynomials(np.linspace(-1.0, 1.0, SIGN_GRID))
-    signs = oriented(grid @ leading)
+    signs = orientation_of_columns(grid @ leading)
     return _Images(found.basis, found.values[:rank], leading * signs)
 
 
@@ -389,7 +396,7 @@ def _trace(kernel: Kernel, measure: Measure) -> float:
     t, w = _gauss(basis.nodes)
     x, ends = basis.points(t), np.array(measure.ends)
     inner, outer = (
-        evaluated(kernel, Aligned(p)).real * measure.root_density(p) ** 2 for p in (x, ends)
+        kernel_values(kernel, Aligned(p)).real * measure.root_density(p) ** 2 for p in (x, ends)
     )
     trace = basis.frame[1] * float(np.sum(w * inner))
     if isinstance(measure, Normal) and np.max(outer) * measure.sd > NEGLIGIBLE * abs(trace):

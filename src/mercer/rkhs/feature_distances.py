@@ -52,7 +52,7 @@ TILE = 2**20
 """Entries of a matrix of kernel values held at a time: 8 MB, which most caches hold."""
 
 
-def evaluated(kernel: Kernel, pairs: Pairs) -> Array:
+def kernel_values(kernel: Kernel, pairs: Pairs) -> Array:
     """Return a kernel's values in double precision as a numpy array, or name the overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         values = as_numpy(kernel.evaluate(pairs))
@@ -106,7 +106,7 @@ def squared_distance(kernel: Kernel, pairs: Pairs) -> Array:
         squares = as_numpy(kernel.evaluate_squares(pairs))
     least = float(np.min(finite(squares, f"a squared distance of {kernel}"), initial=0.0))
     if least < 0.0:
-        sizes = [np.abs(evaluated(kernel, p)) for p in (pairs.left(), pairs.right())]
+        sizes = [np.abs(kernel_values(kernel, p)) for p in (pairs.left(), pairs.right())]
         size = sum(float(np.max(values, initial=0.0)) for values in sizes)
         if least < -2.0 * KERNEL_ROUNDING * size:
             raise NotPositiveDefinite(

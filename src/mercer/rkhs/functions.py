@@ -43,7 +43,7 @@ from mercer.points import (
     Paired,
     as_points,
 )
-from mercer.rkhs.feature_distances import KERNEL_ROUNDING, TILE, evaluated, joined
+from mercer.rkhs.feature_distances import KERNEL_ROUNDING, TILE, joined, kernel_values
 
 TIED = 1e-8
 """Moduli closer than this, relatively, are equal where a sign is chosen: rounding has no say."""
@@ -67,11 +67,11 @@ def tables(kernel: Kernel, x: Points, y: Points) -> Iterator[tuple[slice, Array]
     """Yield the matrix of k(x[i], y[j]) some rows at a time."""
     x, y = as_points(x, "x"), as_points(y, "y")
     for rows in chunks(how_many(x), max(1, TILE // how_many(y))):
-        yield rows, evaluated(kernel, Table(part_of(x, rows), y))
+        yield rows, kernel_values(kernel, Table(part_of(x, rows), y))
 
 
 @unwarned
-def combined(kernel: Kernel, x: Points, points: Points, weights: Array) -> Array:
+def combination_of_sections(kernel: Kernel, x: Points, points: Points, weights: Array) -> Array:
     """Return Σⱼ k(x, pⱼ) wⱼ for one column of weights or several."""
     parts = [values @ weights for _, values in tables(kernel, x, points)]
     values = np.concatenate(parts) if parts else np.zeros((0, *weights.shape[1:]))
@@ -116,7 +116,7 @@ class Function(Shown):
         self, kernel: Kernel | str, points: Points, weights: Sequence[complex] | Array
     ) -> None:
         object.__setattr__(self, "kernel", read(kernel))
-        object.__setattr__(self, "points", kept(points))
+        object.__setattr__(self, "points", unchangeable_points(points))
         object.__setattr__(self, "weights", _one_each(weights, how_many(self.points)))
 
     @classmethod
@@ -130,7 +130,7 @@ class Function(Shown):
 
     def __call__(self, x: Points) -> Array:
         """Return f(x[i]) for every point."""
-        return combined(self.kernel, x, self.points, self.weights)
+        return combination_of_sections(self.kernel, x, self.points, self.weights)
 
     @unwarned
     def __add__(self, other: Function) -> Function:
@@ -201,7 +201,7 @@ class Function(Shown):
                 f"{self.kernel} is conditionally positive definite: f.norm times the distance of x "
                 "and y bounds f(x) - f(y), and nothing bounds f(x)"
             )
-        own = np.maximum(evaluated(self.kernel, Aligned(x)).real, 0.0)
+        own = np.maximum(kernel_values(self.kernel, Aligned(x)).real, 0.0)
         bounds = np.asarray(self.norm * np.sqrt(own))
         return finite(bounds, f"a bound of a function of {self.kernel}")
 
@@ -238,7 +238,7 @@ class Function(Shown):
             )
 
 
-def kept(points: Points) -> Points:
+def unchangeable_points(points: Points) -> Points:
     """Return points that the caller can no longer change, where their type allows it."""
     points = rows_of(points)
     if isinstance(points, np.ndarray):
@@ -251,7 +251,7 @@ def kept(points: Points) -> Points:
         copy.flags.writeable = False
         return copy
     if isinstance(points, Paired):
-        return Paired(*(kept(part) for part in points.parts))
+        return Paired(*(unchangeable_points(part) for part in points.parts))
     if is_array_api_obj(points):
         copied: Points = namespace(points).asarray(points, copy=True)
         return copied
@@ -261,7 +261,7 @@ def kept(points: Points) -> Points:
 def _frozen(point: Any) -> Any:
     """Return a point that does not change with the caller's, where its type allows it."""
     if isinstance(point, np.ndarray):
-        return kept(point)
+        return unchangeable_points(point)
     if type(point) in (list, tuple):  # named tuples have names to keep
         return tuple(_frozen(part) for part in point)
     return frozenset(point) if isinstance(point, set) else point
@@ -284,12 +284,12 @@ def _same(x: Points, y: Points) -> bool:
     return x is y or (arrays and np.array_equal(as_numpy(x), as_numpy(y)))
 
 
-def oriented(columns: Array) -> Array:
+def orientation_of_columns(columns: Array) -> Array:
     """Return for each column the unit number that makes its entry of largest modulus positive.
 
     Among moduli within `TIED` of the largest, the first decides.
 
-    >>> oriented(np.array([[-2.0, 1.0], [2.0, 3.0]]))
+    >>> orientation_of_columns(np.array([[-2.0, 1.0], [2.0, 3.0]]))
     array([-1.,  1.])
     """
     moduli = np.abs(columns)
@@ -338,16 +338,16 @@ def principal_functions(kernel: Kernel | str, x: Points, count: int) -> Principa
     if whole(count, "count", least=1) > n:
         raise InvalidParameter(f"{n} points have at most {n} axes, found count = {count!r}")
     kernel = kernel.resolve(x)
-    K = evaluated(kernel, Table(x))
+    K = kernel_values(kernel, Table(x))
     centred = K - np.mean(K, axis=0) - np.mean(K, axis=1)[:, None] + np.mean(K)
     values, axes = np.linalg.eigh(0.5 * (centred + centred.conj().T))
     norm = float(np.max(np.abs(np.linalg.eigvalsh(K))))
     refuse_negative(kernel, values[0] / n, KERNEL_ROUNDING * norm)
     values, axes = values[::-1][: int(count)], axes[:, ::-1]
     rank = int(np.sum(values > n * UNIT * norm))
-    weights = axes[:, :rank] * oriented(axes[:, :rank]) / np.sqrt(values[:rank])
+    weights = axes[:, :rank] * orientation_of_columns(axes[:, :rank]) / np.sqrt(values[:rank])
     weights = weights - np.mean(weights, axis=0)
-    points = kept(x)
+    points = unchangeable_points(x)
     functions = tuple(Function(kernel, points, column) for column in weights.T)
     return PrincipalFunctions(np.where(np.arange(len(values)) < rank, values, 0.0) / n, functions)
 

@@ -22,7 +22,7 @@ from mercer.gram import Centred, Gram
 from mercer.kernels.radial import Gaussian
 from mercer.kernels.vectors import Linear
 from mercer.lowrank import pivoted_cholesky
-from mercer.mds.descent import Pairs, descended
+from mercer.mds.descent import Pairs, descend
 from mercer.mds.losses import loss_of
 from mercer.sklearn.kernels import PairwiseKernels, dense, kernel_of
 from mercer.solve import solve
@@ -222,7 +222,7 @@ class MDS(manifold.MDS):
         pairs = Pairs(delta, None)
         loss = loss_of("stress", pairs.target, pairs.weights, "primary")
         start = np.asarray(self.embedding_, np.float64) / pairs.unit
-        end = descended(pairs, loss, start, STEPS, TOL, lambda _: None)
+        end = descend(pairs, loss, start, STEPS, TOL, lambda _: None)
         size = loss.scale(pairs.distances(end.coordinates))
         best = pairs.unit * size * end.coordinates
         stress = 0.5 * float(np.sum((squareform(pdist(best)) - delta) ** 2))

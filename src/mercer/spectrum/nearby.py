@@ -37,7 +37,7 @@ class Axes(NamedTuple):
     doubt: float
 
 
-def refined(
+def refine_axes(
     apply: Callable[[Array], Array], start: Array, count: int, tolerance: float = TOLERANCE
 ) -> Axes:
     r"""Return leading eigenpairs by Rayleigh–Ritz steps from a start that is near them.
@@ -49,7 +49,7 @@ def refined(
 
     >>> A = np.diag([4.0, 3.0, 1.0, 0.5, 0.1])
     >>> near = np.eye(5)[:, :3] + 0.1
-    >>> refined(lambda v: A @ v, near, 2).values[:2].round(6)
+    >>> refine_axes(lambda v: A @ v, near, 2).values[:2].round(6)
     array([4., 3.])
     """
     V = np.linalg.qr(start)[0]

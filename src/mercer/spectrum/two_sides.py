@@ -71,9 +71,9 @@ def two_sides(table: TwoSided, count: int, *, method: str = "auto") -> Spectrum:
 
     The signs of the axes are left open: the largest score decides, which takes a pass more.
 
-    >>> from mercer.pca.centred_tables import read
+    >>> from mercer.pca.centred_tables import read_table
     >>> x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
-    >>> two_sides(read(x, np.full(4, 0.25)), 2).values
+    >>> two_sides(read_table(x, np.full(4, 0.25)), 2).values
     array([1.  , 0.25])
     """
     begun = perf_counter()

@@ -17,7 +17,7 @@ from mercer.display import Shown, in_ranges
 from mercer.engines.parallel import in_order
 from mercer.errors import InvalidParameter
 from mercer.progress import Progress, followed
-from mercer.reading.procrustes import matched, rotation
+from mercer.reading.procrustes import match_axes, rotation
 from mercer.resampling import Resampling
 from mercer.settings import CONFIDENCE, RandomState, confidence_of, first_axes, spelled
 from mercer.stability.reweighted import Replicate, Source, source_of
@@ -347,7 +347,7 @@ class Sums:
         error = log_errors(source.scores, source.inertias, source.weights**2)
         errors, replicated = np.array(self.errors), np.array(self.inertias)
         cosines = np.array(self.cosines)
-        pairs = [matched(c)[0] for c in self.cosines]
+        pairs = [match_axes(c)[0] for c in self.cosines]
         order = np.arange(source.count)
         chosen = np.array([c[order, p] for c, p in zip(self.cosines, pairs, strict=True)])
         leading = [_space(cosines[:, :k, :k]) for k in order + 1]

@@ -13,7 +13,7 @@ from mercer.data.tidy import as_frame
 from mercer.display import Shown
 from mercer.progress import Progress, followed
 from mercer.reading.links import clean, short
-from mercer.reading.procrustes import matched
+from mercer.reading.procrustes import match_axes
 from mercer.settings import first_axes, spelled
 from mercer.stability.bootstrapping import Sums
 from mercer.stability.reweighted import source_of
@@ -144,7 +144,7 @@ def jackknife(
         for done, (i, found) in enumerate(zip(active, source.without(active), strict=True), 1):
             aligned = sums.add(found)
             influences[i] = np.sqrt(w @ np.sum((aligned - source.scores) ** 2, axis=1))
-            cosine = np.abs(found.cosines[np.arange(q), matched(found.cosines)[0]])
+            cosine = np.abs(found.cosines[np.arange(q), match_axes(found.cosines)[0]])
             angles[i] = np.degrees(np.arccos(np.minimum(cosine, 1.0)))
             without[i] = found.inertias
             if tell is not None:

@@ -17,7 +17,7 @@ from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
 from mercer.progress import Progress, followed
-from mercer.reading.procrustes import matched, rotation
+from mercer.reading.procrustes import match_axes, rotation
 from mercer.settings import first_axes, spelled
 
 BEYOND = 2
@@ -308,7 +308,7 @@ def _next(overlaps: Array) -> tuple[Array, Array, Array]:
     if overlaps.shape[0] > overlaps.shape[1]:
         # Fewer axes than before: those followed first are matched first.
         overlaps = overlaps[: overlaps.shape[1]]
-    columns, signs = matched(overlaps)
+    columns, signs = match_axes(overlaps)
     kept = overlaps[np.arange(len(columns)), columns] ** 2
     return columns, signs, kept
 
