@@ -311,7 +311,7 @@ class Interpolant(Curve):
 def curve(places: Places, penalty: float) -> Curve:
     """Return the curve for a penalty without dimension between 0 and infinity, both included.
 
-    >>> from mercer.regression.spline_curve import pooled
+    >>> from mercer.regression.spline_curve import pool_places
     >>> places = pool_places(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 0.0]), np.ones(3))
     >>> [round(curve(places, penalty).degrees_of_freedom, 6) for penalty in (0.0, 0.1, np.inf)]
     [3.0, 2.121951, 2.0]
