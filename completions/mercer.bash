@@ -7,7 +7,7 @@ _mercer() {
     local words=""
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        COMPREPLY=($(compgen -W "fit report project check dim curve compare replicates graphs demo doctor --help --version" -- "$word"))
+        COMPREPLY=($(compgen -W "fit report serve project check dim curve compare replicates graphs demo doctor --help --version" -- "$word"))
         return
     fi
     case "$command $before" in
@@ -63,6 +63,7 @@ _mercer() {
     case "$command" in
         fit) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --coords --force --raw --bootstrap --jackknife --path --importance --preimages --clusters --method --kernel --distance --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
         report) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --title --open --permutations --max-mb --force --bootstrap --jackknife --path --importance --preimages --clusters --method --kernel --distance --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
+        serve) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --port --host --no-open" ;;
         project) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --out --force --raw --as --id --drop --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
         check) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --kernel --of --seed --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;
         dim) words="-h --help --json --dry-run -q --quiet -v --verbose --no-color --debug --permutations --level --share --method --kernel --distance --rank --scale --no-scale --exact --nystrom --tol --seed --correction --loss --as --id --drop --factor --colour --sup-cols --sup-rows --weights --strict --drop-na --impute --na --delimiter --decimal --encoding --header --no-header --skip --sheet --transpose --no-transpose --memory" ;;

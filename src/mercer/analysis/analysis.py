@@ -23,7 +23,7 @@ from mercer.analysis.doubts import (
 )
 from mercer.analysis.evidence import Evidence, evidence_of
 from mercer.analysis.proposal import Proposal, propose
-from mercer.check import Array
+from mercer.check import Array, is_yes
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Column, Role, Table
 from mercer.display import Shown, warn
@@ -106,6 +106,7 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     active: Iterable[str] = (),
     supplementary: Iterable[str] = (),
     curved: Kernel | str | None = None,
+    exact: bool = False,
     missing: Any = "error",
     sample_weight: Any = None,
     random_state: RandomState = None,
@@ -139,6 +140,9 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
         The kernel of the curved map, of columns in the units of the straight one; then it is made
         whatever ``method`` is. By default a Gaussian with the median distance as bandwidth. The
         map of factors and counts takes a Gaussian, of the distance that their analysis measures.
+    exact : bool
+        Whether the curved map of more than 3 000 individuals is computed from all of them; by
+        default it is made on landmarks, which takes seconds.
     missing : str or mapping
         What to do with missing values, as in `mercer.read`: "drop", "mean", "pca", …
     sample_weight : array, optional
@@ -180,7 +184,13 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
         told = {"progress": tell} if tell and "progress" in signature(model.fit).parameters else {}
         model.fit(proposal.points, **fit, **told)
         found = completed(
-            proposal, model, weights=weights, random_state=seed, kernel=beside, tell=tell
+            proposal,
+            model,
+            weights=weights,
+            random_state=seed,
+            kernel=beside,
+            is_exact=is_yes(exact, "exact"),
+            tell=tell,
         )
     for doubt in found.doubts:
         if doubt.is_misleading and (doubt.map != "curved" or found.curved is None):
@@ -196,6 +206,7 @@ def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     random_state: int,
     weights: Array | None = None,
     kernel: Kernel | None = None,
+    is_exact: bool = False,
     tell: Progress | None = None,
 ) -> Analysis:
     """Return the analysis whose straight model is fitted: the curved one, the evidence, doubts.
@@ -205,7 +216,13 @@ def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     table = proposal.points if isinstance(proposal.points, Table) else None
     factors = _factors(table)
     curved = curved_model(
-        proposal, model, weights=weights, random_state=random_state, kernel=kernel, tell=tell
+        proposal,
+        model,
+        weights=weights,
+        random_state=random_state,
+        kernel=kernel,
+        is_exact=is_exact,
+        tell=tell,
     )
     evidence = None
     if curved is not None:
@@ -260,6 +277,7 @@ def curved_model(  # noqa: PLR0913  (keywords with defaults, none of which impli
     random_state: int,
     weights: Array | None = None,
     kernel: Kernel | None = None,
+    is_exact: bool = False,
     tell: Progress | None = None,
 ) -> KernelPCA | None:
     """Return the kernel's map of the same individuals, weighted as the straight model does."""
@@ -268,7 +286,7 @@ def curved_model(  # noqa: PLR0913  (keywords with defaults, none of which impli
     if used is None:
         return None
     n = len(proposal.points)
-    is_large = n > STORED
+    is_large = n > STORED and not is_exact
     found = KernelPCA(
         min(max(axes, 2), n - 1 or 1),
         kernel=used,

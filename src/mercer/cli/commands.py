@@ -36,6 +36,7 @@ DEMOS = (
 SHOWN = {
     "fit": "mercer fit data.csv --out model.mercer --coords coordinates.csv",
     "report": "mercer report data.csv --factor treatment --out page.html --open",
+    "serve": "mercer serve data.csv",
     "project": "mercer project model.mercer new.csv --out coordinates.csv",
     "check": 'mercer check data.csv --kernel "gaussian(bandwidth=1) + linear()"',
     "dim": "mercer dim data.csv --permutations 999",
@@ -103,6 +104,22 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
     studies(made)
     model(made)
     reading(made)
+
+
+def _serve(commands: _SubParsersAction[Parser]) -> None:
+    what = "explore data in a page that responds, on this machine alone"
+    made = _command(commands, "serve", what, plan="say what would be served, and do nothing")
+    made.add_argument(
+        "data", metavar="DATA", nargs="?", help="a file (default: the page asks for one)"
+    )
+    group = made.add_argument_group("server")
+    group.add_argument("--port", type=int, default=0, metavar="N", help="(default: any free one)")
+    group.add_argument(
+        "--host",
+        default="127.0.0.1",
+        help="the address to listen to (default: 127.0.0.1, which only this machine reaches)",
+    )
+    group.add_argument("--no-open", action="store_true", help="do not show the page")
 
 
 def _project(commands: _SubParsersAction[Parser]) -> None:
@@ -310,6 +327,7 @@ def _doctor(commands: _SubParsersAction[Parser]) -> None:
 COMMANDS: tuple[Callable[[Any], None], ...] = (
     _fit,
     _report,
+    _serve,
     _project,
     _check,
     _dim,

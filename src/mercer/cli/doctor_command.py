@@ -31,6 +31,7 @@ EXTRAS = {
     "io": ("h5py", "pyarrow", "python_calamine"),
     "fast": ("numba",),
     "gpu": ("torch",),
+    "serve": ("jinja2", "starlette", "uvicorn"),
 }
 POINTS, VARIABLES, VECTORS = 4096, 20, 8
 """The product by which speed is measured: a second or less on a slow machine."""

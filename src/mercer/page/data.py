@@ -78,10 +78,12 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     sections: Sequence[str] = (),
     clusters: int | None = None,
     tell: Progress | None = None,
+    is_live: bool = False,
 ) -> Value:
     """Return what a page says of a fitted model; ``sections`` is the code of what is added to it.
 
-    ``tell`` hears of the permutations of Horn's test.
+    ``tell`` hears of the permutations of Horn's test. A live page has what answers at once: no
+    functions of variables and no Gram matrix, classes and tests of axes of few individuals only.
 
     >>> from mercer import PCA
     >>> value = describe(PCA().fit([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]]), choices={})
@@ -97,7 +99,8 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
         curved = None if beside is None else subject_of(beside, data, supplementary)
         found = dict(choices) if choices is not None else _choices(subject, tell)
         rows = rows_to_show(subject, most_points)
-        classes = classes_of(subject, kept_axes(subject, found), clusters)
+        is_long = is_live and len(subject) > PAGE.live
+        classes = None if is_long else classes_of(subject, kept_axes(subject, found), clusters)
         value: Value = {
             "format": FORMAT,
             "title": clean(title or _title(subject, source)),
@@ -106,13 +109,13 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "individuals": individuals(subject, rows, classes),
             "passive": _passive(subject),
             "linked": _linked(subject),
-            "curved": None if curved is None else _space(curved, rows),
-            "panels": dict(_pictures(subject, curved, rows, found)),
+            "curved": None if curved is None else space_value(curved, rows),
+            "panels": dict(_pictures(subject, curved, rows, found, is_live)),
             "sheets": {sheet["id"]: sheet for sheet in tables_of(subject, rows, found)},
             "data": _data(subject, made),
             "dimension": dimension(subject, found),
             "rules": [[RULES.get(name, name), str(choice)] for name, choice in found.items()],
-            "description": axes_in_words(subject),
+            "description": [] if is_long else axes_in_words(subject),
             "groups": None if classes is None else groups_value(subject, classes, clusters),
             "outliers": _outliers(subject),
             "kernel": _kernel(curved or subject),
@@ -146,10 +149,14 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
 
 
 def _pictures(
-    subject: Subject, curved: Subject | None, rows: Array, choices: dict[str, Choice]
+    subject: Subject,
+    curved: Subject | None,
+    rows: Array,
+    choices: dict[str, Choice],
+    is_live: bool,
 ) -> Iterator[tuple[str, Any]]:
     """Yield the pictures of the straight model, the curved map behind the first, and its own."""
-    drawn = dict(pictures_of(subject, rows, choices))
+    drawn = dict(pictures_of(subject, rows, choices, is_live=is_live))
     if curved is None or not drawn:
         yield from drawn.items()
         return
@@ -159,10 +166,11 @@ def _pictures(
     said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}; arrows and points as beside."
     yield "curved", replace(beside, notes=(said, *(n for n in beside.notes if n not in HOW)))
     yield from ((name, drawn[name]) for name in others if name != "gram")
-    yield from kernel_pictures(curved, rows)
+    if not is_live:
+        yield from kernel_pictures(curved, rows)
 
 
-def _space(subject: Subject, rows: Array) -> Value:
+def space_value(subject: Subject, rows: Array) -> Value:
     """Return a second map of the same individuals: its axes, and where everything lies on them."""
     return {
         "axes": [subject.axis(k) for k in range(subject.axes)],

@@ -50,7 +50,9 @@ HOW = (*MADE.values(), BEST_NAMED)
 """What holds for both maps of a page, and is said below the first."""
 
 
-def pictures_of(subject: Subject, rows: Array, choices: Choices) -> Iterator[tuple[str, Picture]]:
+def pictures_of(
+    subject: Subject, rows: Array, choices: Choices, *, is_live: bool = False
+) -> Iterator[tuple[str, Picture]]:
     """Yield every picture that a model has, by its name; the first is its map."""
     if subject.axes == 0:
         return
@@ -68,6 +70,8 @@ def pictures_of(subject: Subject, rows: Array, choices: Choices) -> Iterator[tup
                 f"{name}-{k}",
                 contributions.describe(elements, axes=k, spectrum=_shares(subject), most=MOST_BARS),
             )
+    if is_live:
+        return
     if subject.distances is not None and subject.rests is not None:
         found = replace(subject.model.outliers(), individuals=named_individuals(subject))
         yield "apart", outliers.describe(found, colour=_colour(subject), rows=rows)

@@ -46,6 +46,9 @@ class PageLimits:
     clustered: int = 20_000
     """Individuals up to which classes are sought: a second or two."""
 
+    live: int = 1_000
+    """Individuals up to which a live page seeks classes and tests its axes."""
+
     levels: int = 60
     """Levels of a factor up to which its categories are placed on the axes."""
 

@@ -38,9 +38,11 @@ SCRIPTS = (
     "page.js",
     "sheets.js",
     "marks.js",
+    "crowd.js",
     "frame.js",
     "space.js",
     "picture.js",
+    "controls.js",
     "start.js",
 )
 """The scripts of the page in their order; the explorer serves the same files."""
@@ -230,12 +232,6 @@ def rendered(value: Value, tell: Progress | None = None) -> str:
         if tell is not None:
             tell(len(figures), len(panels))
     script = "\n".join(asset(name) for name in SCRIPTS)
-    linking = _linking(value)
-    described = {name: as_value(picture, linking) for name, picture in bare.items()}
-    captions = {name: panels[name].notes for name in panels}
-    look = {**LOOK, "classes": CLASS}
-    told = {"panels": described, "captions": captions, "follow": following(value), "look": look}
-    data = {**value, **told}
     page: str = environment.get_template("page.html").render(
         value=value,
         panels=panels,
@@ -244,9 +240,26 @@ def rendered(value: Value, tell: Progress | None = None) -> str:
         policy=policy([script]),
         style=markup(asset("page.css")),
         script=markup(script),
-        data=markup(embedded(data)),
+        data=markup(embedded(for_scripts(value))),
     )
     return page
+
+
+def for_scripts(value: Value) -> Value:
+    """Return the value of a page as its scripts read it, every picture as data."""
+    panels = {name: _harmless(picture) for name, picture in value["panels"].items()}
+    linking = _linking(value)
+    return {
+        **value,
+        "panels": {
+            name: as_value(replace(picture, title="", notes=()), linking)
+            for name, picture in panels.items()
+        },
+        "titles": {name: picture.title for name, picture in panels.items()},
+        "captions": {name: picture.notes for name, picture in panels.items()},
+        "follow": following(value),
+        "look": {**LOOK, "classes": CLASS},
+    }
 
 
 def following(value: Value) -> dict[str, Value]:
@@ -255,6 +268,7 @@ def following(value: Value) -> dict[str, Value]:
         name: {"space": "curved" if name == "curved" else "straight"}
         for name in ("plane-1-2", "circle", "curved")
     }
+    found["scree"] = {"space": "straight", "picks": True}
     for kind in CONTRIBUTIONS:
         for side in (0, 1):
             panel = value["panels"].get(f"{kind}-{side + 1}")

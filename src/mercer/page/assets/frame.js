@@ -1,6 +1,18 @@
 // One panel of a described picture: its sides, the marks between them, its legend, and what is under
 // the pointer. A frame knows nothing of any particular picture.
 
+// The smallest and the largest number of some lists.
+mercer.ends = (lists) => {
+  let [low, high] = [Infinity, -Infinity];
+  for (const list of lists) {
+    for (const v of list) {
+      if (v < low) low = v;
+      if (v > high) high = v;
+    }
+  }
+  return [low, high];
+};
+
 // Round numbers between two ends.
 mercer.rounded = ([a, b], count) => {
   const [low, high] = [Math.min(a, b), Math.max(a, b)];
@@ -26,6 +38,10 @@ mercer.Side = class {
     const [low, high] = limits.map((v) => this.raw(v));
     this.at = (value) => from + ((this.raw(value) - low) / (high - low)) * (to - from);
     this.back = (pixel) => this.value(low + ((pixel - from) / (to - from)) * (high - low));
+  }
+
+  get isLinear() {
+    return !this.axis.log;
   }
 
   raw(value) {
@@ -70,12 +86,12 @@ mercer.Frame = class {
   get axes() {
     const own = [this.described.x, this.described.y].map((side) => (side.axis ? side.axis - 1 : null));
     const { axes } = this.page;
-    return this.follows && axes.every((k) => k < this.page.space(this.space).coordinates.length) ? axes : own;
+    return this.follows && axes.every((k) => k !== null && k < this.page.space(this.space).coordinates.length) ? axes : own;
   }
 
   get isMoved() {
     const own = [this.described.x, this.described.y].map((side) => side.axis - 1);
-    return this.follows && this.axes.some((axis, k) => axis !== own[k]);
+    return this.follows && (this.page.space(this.space).isLive || this.axes.some((axis, k) => axis !== own[k]));
   }
 
   // A mark on the axes that a reader chose: of elements beside individuals, those shown best there.
@@ -99,7 +115,7 @@ mercer.Frame = class {
   fitted(marks) {
     const arrows = marks.filter((m) => m.mark === "arrows" && m.fitted);
     if (!this.isMoved || !arrows.length) return marks;
-    const reach = (list) => Math.max(0, ...list.flatMap((m) => m.x.map((u, i) => Math.hypot(u, m.y[i]) || 0)));
+    const reach = (list) => Math.max(0, ...list.map((m) => m.x.reduce((most, u, i) => Math.max(most, Math.hypot(u, m.y[i]) || 0), 0)));
     const cloud = marks.filter((m) => m.mark === "points" && m.of === "individuals");
     const factor = (0.75 * reach(cloud)) / (reach(arrows) || 1);
     const kinds = arrows.map((m) => m.of);
@@ -120,15 +136,9 @@ mercer.Frame = class {
     const { x, y } = this.panel;
     if (this.zoom) return this.zoom;
     if (!this.isMoved || this.described.keeps) return [x.limits, y.limits];
-    const every = [[], []];
-    for (const mark of this.marks) {
-      if (!["points", "lines", "arrows"].includes(mark.mark)) continue;
-      for (const v of mark.x) every[0].push(v);
-      for (const v of mark.y) every[1].push(v);
-    }
-    return every.map((values) => {
-      const known = values.filter(Number.isFinite);
-      const [low, high] = [Math.min(...known), Math.max(...known)];
+    const drawn = this.marks.filter((mark) => ["points", "lines", "arrows"].includes(mark.mark));
+    return ["x", "y"].map((side) => {
+      const [low, high] = mercer.ends(drawn.map((mark) => mark[side]));
       const room = 0.06 * (high - low) || 1;
       return [low - room, high + room];
     });
@@ -196,7 +206,7 @@ mercer.Frame = class {
 
   // Draw everything into a box: left, top, width, height.
   draw(parent, [left, top, width, height], told) {
-    Object.assign(this, { hits: [], boxes: [], cells: [], linked: [], taken: [], told });
+    Object.assign(this, { hits: [], boxes: [], cells: [], linked: [], taken: [], told, isMarking: false });
     const group = mercer.shape(parent, "g", { class: "frame" });
     this.group = group;
     const { panel } = this;
@@ -226,7 +236,14 @@ mercer.Frame = class {
     mercer.shape(clip, "rect", { x: box[0] - 1, y: box[1] - 1, width: box[2] + 2, height: box[3] + 2 });
     this.layer = mercer.shape(group, "g", { "clip-path": `url(#clip-${mercer.clips})`, class: "marks" });
     const depth = (mark) => ({ field: 0, labels: 2 })[mark.mark] ?? 1; // cells below, words on top
-    for (const mark of [...this.marks].sort((a, b) => depth(a) - depth(b))) this.drawMark(mark);
+    const marks = [...this.marks].sort((a, b) => depth(a) - depth(b));
+    const many = marks.filter((mark) => mark.mark === "points" && mark.of === "individuals" && mark.ids && !mark.hollow);
+    const hasField = marks.some((mark) => mark.mark === "field"); // which would cover them
+    const isCrowd = !hasField && this.x.isLinear && this.y.isLinear && many.reduce((sum, mark) => sum + mark.x.length, 0) > mercer.CROWD;
+    this.crowd = isCrowd ? new mercer.Crowd(this, many) : null;
+    if (this.canvas) this.canvas.node.hidden = !isCrowd;
+    if (isCrowd) group.querySelector(".ground").setAttribute("fill", "none");
+    for (const mark of marks) if (!isCrowd || !many.includes(mark)) this.drawMark(mark);
     if (panel.x.shown || panel.y.shown) this.drawTicks(group);
     this.overlay = mercer.shape(group, "g", { class: "overlay" });
     if (this.scale) this.drawScale(group);
@@ -388,12 +405,15 @@ mercer.Frame = class {
         else node.setAttribute("opacity", isHidden ? 0.04 : isFaint ? 0.12 : mark.opacity ?? 1);
       });
     }
+    if (this.crowd && this.isMarking) this.crowd.mark();
+    this.isMarking = true;
   }
 
   // A ring around whom the reader points at.
   ring(of, id) {
     this.overlay.replaceChildren();
-    const found = id < 0 ? null : this.hits.find((h) => h.mark.of === of && h.mark.ids && h.mark.ids[h.i] === id);
+    const isOne = of === "individuals" && this.crowd;
+    const found = id < 0 ? null : isOne ? this.crowd.at(id) : this.hits.find((h) => h.mark.of === of && h.mark.ids && h.mark.ids[h.i] === id);
     if (found) mercer.shape(this.overlay, "circle", { cx: found.u, cy: found.v, r: 8, fill: "none", stroke: mercer.theme.ink, "stroke-width": 2, class: "ring" });
     const bar = id < 0 ? null : this.boxes.find((b) => b.mark.of === of && b.mark.ids && b.mark.ids[b.i] === id);
     if (bar) mercer.shape(this.overlay, "rect", { x: bar.box[0] - 1, y: bar.box[1] - 1, width: bar.box[2] + 2, height: bar.box[3] + 2, fill: "none", stroke: mercer.theme.ink, "stroke-width": 2, class: "ring" });
@@ -411,6 +431,8 @@ mercer.Frame = class {
       const away = Math.hypot(hit.u - u, hit.v - v);
       if (away < near && this.holds(hit.u, hit.v)) [best, near] = [hit, away];
     }
+    const one = this.crowd?.under(u, v, near);
+    if (one) return this.crowd.hit(one.k);
     if (best) return best;
     const bar = this.boxes.find(({ box }) => u >= box[0] && u <= box[0] + box[2] && v >= box[1] && v <= box[1] + box[3]);
     if (bar) return bar;
@@ -426,6 +448,7 @@ mercer.Frame = class {
   inside(isIn) {
     const found = new Set();
     for (const { mark, i, u, v } of this.hits) if (mark.of === "individuals" && mark.ids && isIn(u, v)) found.add(mark.ids[i]);
+    this.crowd?.inside(isIn, found);
     return [...found].sort((a, b) => a - b);
   }
 
@@ -434,6 +457,12 @@ mercer.Frame = class {
     if (Math.abs(u1 - u0) < 4 || Math.abs(v1 - v0) < 4) return;
     const order = ([a, b], limits) => (limits[0] < limits[1] ? [Math.min(a, b), Math.max(a, b)] : [Math.max(a, b), Math.min(a, b)]);
     this.zoom = [order([this.x.back(u0), this.x.back(u1)], this.x.limits), order([this.y.back(v0), this.y.back(v1)], this.y.limits)];
+  }
+
+  // Zoom by a factor about a place.
+  zoomAt([u, v], factor) {
+    const [left, top, width, height] = this.box;
+    this.keep([u - (u - left) * factor, v - (v - top) * factor], [u + (left + width - u) * factor, v + (top + height - v) * factor]);
   }
 
   // Zoom about the middle by a factor, or move by shares of the frame.

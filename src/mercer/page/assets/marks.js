@@ -219,10 +219,23 @@ mercer.contours = (frame, mark) => {
   mercer.shape(frame.layer, "path", { d: text, stroke: "#000", "stroke-opacity": 0.25, "stroke-width": 0.6, fill: "none" });
 };
 
-mercer.draw.texts = (frame, mark, [us, vs]) =>
-  us.forEach((u, i) =>
-    mercer.write(frame.layer, mark.texts[i], u, vs[i], { "text-anchor": "middle", dy: "0.35em", "font-size": mark.size * 1.35, fill: mark.colours[i % mark.colours.length] === frame.look.ink ? mercer.theme.ink : mark.colours[i % mark.colours.length] }),
-  );
+// Words in their places, inside the frame; one that would stand upon another is left out. Those in
+// cells have the colour that their cell asks for.
+mercer.draw.texts = (frame, mark, [us, vs]) => {
+  const drawn = [];
+  const size = mark.size * 1.35;
+  const [left, , width] = frame.box;
+  const isInCells = frame.panel.marks.some((m) => m.mark === "field");
+  us.forEach((place, i) => {
+    const half = mercer.width(mark.texts[i], size) / 2;
+    const u = isInCells ? place : Math.min(Math.max(place, left + half + 1), left + width - half - 1);
+    if (drawn.some(([x, y, w]) => Math.abs(x - u) < w + half && Math.abs(y - vs[i]) < 0.9 * size)) return;
+    drawn.push([u, vs[i], half]);
+    const colour = mark.colours[i % mark.colours.length];
+    const fill = isInCells ? (colour === frame.look.ink ? mercer.theme.ink : colour) : mercer.legible(colour);
+    mercer.write(frame.layer, mark.texts[i], u, vs[i], { "text-anchor": "middle", dy: "0.35em", "font-size": size, fill });
+  });
+};
 
 // Places for a label beside a point, best first: right, left, above, below, then the corners; at
 // the tip of an arrow, outward.
@@ -262,6 +275,7 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
       const box = [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
       if (box[0] < left || box[1] < top || box[2] > left + width || box[3] > top + height) return false;
       if (frame.taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return false;
+      if (isSolid && frame.crowd && !frame.crowd.isFree(box)) return false;
       return !isSolid || !frame.hits.some((p) => p.u > box[0] - 3 && p.u < box[2] + 3 && p.v > box[1] - 3 && p.v < box[3] + 3);
     };
     const places = mercer.besides([us[i], vs[i]], w, h, centre, look);

@@ -70,6 +70,12 @@ mercer.Page = class {
     this.tell("moved", this);
   }
 
+  // Choose an axis for one side; the two change places where the other side has it.
+  choose(axis, side) {
+    if (axis === this.axes[side] || !(axis < this.people.coordinates.length) || this.axes[1] === null) return;
+    this.move(this.axes.map((k, i) => (i === side ? axis : k === axis ? this.axes[side] : k)));
+  }
+
   space(name = "straight") {
     return this.spaces[name] ?? this.spaces.straight;
   }
@@ -132,8 +138,7 @@ mercer.Page = class {
   get scale() {
     const chosen = this.people.colours[this.colour];
     if (!chosen || chosen.levels) return null;
-    const known = chosen.values.filter(Number.isFinite);
-    const [low, high] = [Math.min(...known), Math.max(...known)];
+    const [low, high] = mercer.ends([chosen.values.filter(Number.isFinite)]);
     return { stops: this.value.look.stops, limits: high > low ? [low, high] : [low - 0.5, high + 0.5], title: chosen.name };
   }
 

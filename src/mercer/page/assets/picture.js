@@ -151,12 +151,27 @@ mercer.Picture = class {
     svg.addEventListener("pointerup", (event) => this.release(event));
     svg.addEventListener("pointercancel", () => this.end());
     svg.addEventListener("dblclick", () => this.reset());
+    svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     const keys = { "+": [0.8], "-": [1.25], ArrowLeft: [1, -0.1], ArrowRight: [1, 0.1], ArrowUp: [1, 0, -0.1], ArrowDown: [1, 0, 0.1] };
     svg.addEventListener("keydown", (event) => {
       if (event.key === "0") this.reset();
       else if (event.key in keys) this.change(...keys[event.key]);
       else return;
       event.preventDefault();
+    });
+  }
+
+  // The wheel zooms where the page does not scroll, or with Ctrl; drawn once for each frame.
+  wheel(event) {
+    if (!this.page.isExplored && !event.ctrlKey) return;
+    const at = this.at(event);
+    const frame = this.frames.find((f) => f.holds(...at));
+    if (!frame || frame.panel.z || !this.modes.length) return;
+    event.preventDefault();
+    frame.zoomAt(at, 1.0015 ** Math.max(-200, Math.min(200, event.deltaY)));
+    this.waits ??= requestAnimationFrame(() => {
+      this.waits = null;
+      this.draw();
     });
   }
 
@@ -213,6 +228,7 @@ mercer.Picture = class {
     if (Math.hypot(now[0] - at[0], now[1] - at[1]) < 4 && trail.length < 8) {
       const found = frame.under(...now);
       if (found?.mark.of === "individuals" && found.mark.ids) this.page.toggle(found.mark.ids[found.i]);
+      else if (this.follow?.picks && found?.mark.mark === "bars") this.page.choose(Math.round(found.mark.at[found.i]) - 1, event.shiftKey ? 1 : 0);
       return;
     }
     const between = (a, b, v) => v >= Math.min(a, b) && v <= Math.max(a, b);
@@ -246,6 +262,11 @@ mercer.savePicture = async (picture, kind) => {
   copy.querySelectorAll(".overlay").forEach((node) => node.remove());
   for (const [name, value] of [["xmlns", mercer.SVG], ["viewBox", `0 ${-head} ${width} ${height + head}`], ["width", width], ["height", height + head]]) copy.setAttribute(name, value);
   copy.removeAttribute("style");
+  for (const frame of picture.frames) {
+    if (!frame.crowd) continue;
+    const [x, y, w, h] = frame.box;
+    copy.prepend(mercer.shape(null, "image", { x, y, width: w, height: h, href: frame.canvas.node.toDataURL() }));
+  }
   copy.prepend(mercer.shape(null, "rect", { x: 0, y: -head, width, height: height + head, fill: "#fff" }));
   mercer.write(copy, picture.title, 12, -10, { "font-size": 15, "font-weight": 600 });
   mercer.theme = theme;

@@ -1,0 +1,42 @@
+"""``mercer serve``: the explorer, on this machine alone unless it is told otherwise."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from contextlib import suppress
+from importlib import import_module
+
+from mercer.cli.errors import OK
+from mercer.cli.output import Talk
+
+
+def run(args: Namespace, talk: Talk) -> int:
+    """Serve until Ctrl-C, and answer with the address."""
+    running = import_module("mercer.explorer.running")
+    explored = (
+        None if args.data is None else import_module("mercer.explorer.source").of_file(args.data)
+    )
+    name = None if explored is None else explored.name
+    if args.dry_run:
+        talk.answer(
+            {"plan": "serve", "data": name, "host": args.host, "port": args.port},
+            f"the explorer of {name or 'a file that its page asks for'} on {args.host}",
+        )
+        return OK
+    if not running.is_local(args.host):
+        talk.warn(
+            f"{args.host} is reached by other machines: whoever knows the address with its token "
+            "sees these data, and what passes is not encrypted. --host 127.0.0.1 is for this "
+            "machine alone"
+        )
+
+    def tell(address: str) -> None:
+        talk.answer(
+            {"command": "serve", "address": address, "data": name},
+            f"{address}\nThe explorer runs until Ctrl-C.",
+        )
+        talk.flush()
+
+    with suppress(KeyboardInterrupt):  # which is how it is ended
+        running.run(explored, host=args.host, port=args.port, is_shown=not args.no_open, tell=tell)
+    return OK

@@ -1,0 +1,128 @@
+// The kernel of the curved map: chosen from a few, widened by a slider, or written and checked.
+
+mercer.USUAL = 'gaussian(bandwidth="median")';
+
+mercer.FAMILIES = [
+  [mercer.USUAL, "Gaussian", "Near is alike, far is unlike; the bandwidth says how near. A smooth map."],
+  ['laplacian(bandwidth="median", norm=2)', "Laplacian", "As the Gaussian, with a sharp peak: it sees finer differences and fewer outliers."],
+  ['matern(nu=1.5, bandwidth="median")', "Matérn 3/2", "Between the Laplacian and the Gaussian."],
+  ['rational_quadratic(bandwidth="median")', "Rational quadratic", "Many bandwidths at once: near and far structure together."],
+  ["polynomial(degree=2)", "Quadratic", "Columns, their squares and their products: bends that a parabola explains."],
+  ["linear()", "Linear", "The straight map itself, to compare with."],
+];
+
+mercer.kernelRail = (made) => {
+  const { state } = mercer.explorer;
+  const part = mercer.byId("kernel-part");
+  part.hidden = Boolean(made) && made.usual === null && mercer.byId("refused").hidden;
+  const isNumbers = !made || made.analysis === "pca";
+  const families = mercer.FAMILIES.filter(([text]) => isNumbers || text === mercer.USUAL);
+  const known = families.find(([text]) => text === state.kernel);
+  const family = mercer.byId("family");
+  const options = families.map(([text, name]) => mercer.element("option", name, { value: text }));
+  if (!known) options.push(mercer.element("option", "Written below", { value: state.kernel }));
+  family.replaceChildren(...options);
+  family.value = state.kernel;
+  const written = isNumbers ? "Your own." : "";
+  mercer.byId("family-says").textContent = known ? (isNumbers ? known[2] : "The Gaussian of the distance that the straight map measures.") : written;
+  mercer.byId("written-part").hidden = !isNumbers;
+  mercer.byId("written-part").open ||= !known;
+  const hasWidth = /bandwidth|gaussian|laplacian|matern|quadratic\(/.test(state.kernel) && made?.usual > 0;
+  mercer.byId("slider-row").hidden = !hasWidth;
+  if (hasWidth) mercer.setSlider(made.bandwidth ?? made.usual, made.usual);
+  const area = mercer.byId("written");
+  if (document.activeElement !== area) area.value = state.kernel;
+  const against = mercer.byId("against");
+  against.parentElement.hidden = !isNumbers;
+  against.replaceChildren(mercer.element("option", "the straight map", { value: "" }), ...families.filter(([text]) => text !== "linear()").map(([text, name]) => mercer.element("option", name, { value: text })));
+  against.value = state.against ?? "";
+};
+
+// The slider is logarithmic: 100 steps are a factor of 30 from the median.
+mercer.widthAt = (step, usual) => usual * 30 ** (step / 100);
+
+mercer.setSlider = (width, usual) => {
+  const slider = mercer.byId("bandwidth");
+  slider.dataset.usual = usual;
+  slider.value = Math.round((100 * Math.log(width / usual)) / Math.log(30));
+  mercer.sayWidth(width, usual);
+};
+
+mercer.sayWidth = (width, usual) => {
+  const ratio = width / usual;
+  const times = Math.abs(ratio - 1) < 0.01 ? "the median distance" : `${Number(ratio.toPrecision(2))} × the median`;
+  mercer.byId("bandwidth-shown").textContent = `${Number(width.toPrecision(3))}, ${times}`;
+};
+
+// While the slider moves the curved map follows: one question at a time, the last one counts.
+mercer.sliding = async (width) => {
+  const { explorer } = mercer;
+  explorer.next = width;
+  if (explorer.isSliding) return;
+  explorer.isSliding = true;
+  try {
+    while (explorer.next !== null) {
+      const bandwidth = explorer.next;
+      explorer.next = null;
+      const answer = await mercer.ask("slide", { state: { ...explorer.state, bandwidth } });
+      const found = mercer.unpacked(await answer.json());
+      mercer.slide(found);
+    }
+  } catch (error) {
+    if (!error.isQuiet) mercer.toast(error.message);
+  } finally {
+    explorer.isSliding = false;
+  }
+};
+
+mercer.hearKernels = () => {
+  const slider = mercer.byId("bandwidth");
+  const width = () => mercer.widthAt(Number(slider.value), Number(slider.dataset.usual));
+  slider.addEventListener("input", () => {
+    mercer.sayWidth(width(), Number(slider.dataset.usual));
+    if (mercer.explorer.value?.explorer.slides) mercer.sliding(width());
+  });
+  slider.addEventListener("change", () => mercer.change({ bandwidth: Number(width().toPrecision(6)) }));
+  mercer.byId("usual").addEventListener("click", () => mercer.change({ bandwidth: null }));
+  mercer.byId("family").addEventListener("change", (event) => mercer.change({ kernel: event.target.value, bandwidth: null }));
+  mercer.byId("against").addEventListener("change", (event) => mercer.change({ against: event.target.value || null }));
+  const area = mercer.byId("written");
+  let timer = 0;
+  area.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => mercer.judge(area.value), 200);
+  });
+  area.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && !event.shiftKey) [event.preventDefault(), mercer.useWritten()];
+  });
+  mercer.byId("use").addEventListener("click", () => mercer.useWritten());
+};
+
+// The verdict on what is written: proved, or refused at a place, or refuted by a witness.
+mercer.judge = async (text) => {
+  const place = mercer.byId("verdict");
+  try {
+    const found = await (await mercer.ask("kernel", { text })).json();
+    place.className = `verdict ${found.ok ? "good" : "bad"}`;
+    const parts = [];
+    if (found.at !== null && found.at !== undefined && found.at < text.length) {
+      const code = mercer.element("code", text.slice(Math.max(0, found.at - 20), found.at));
+      code.append(mercer.element("span", text.slice(found.at, found.at + 12), { class: "mark" }));
+      parts.push(code, mercer.element("br"));
+    }
+    parts.push(found.ok ? `✓ ${found.said}` : found.said);
+    if (found.proof.length) parts.push(mercer.element("br"), mercer.element("span", found.proof.join("; "), { class: "quiet" }));
+    place.replaceChildren(...parts);
+    mercer.byId("use").disabled = !found.ok;
+    return found;
+  } catch (error) {
+    if (!error.isQuiet) place.textContent = error.message;
+    return null;
+  }
+};
+
+mercer.useWritten = async () => {
+  const text = mercer.byId("written").value.trim();
+  const found = await mercer.judge(text);
+  if (found?.ok) mercer.change({ kernel: text, bandwidth: null });
+};

@@ -1,0 +1,460 @@
+"""The server of the explorer: what it hands out, to whom, and how much it takes.
+
+It listens to this machine alone unless it is told otherwise, answers those who know the token in
+its address, and runs no code and opens no path that a visitor names. Nothing is sent anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import cache, partial
+from hmac import compare_digest
+from importlib import import_module
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from mercer import datasets
+from mercer.data.extras import extra
+from mercer.errors import MercerError, MissingExtra, TooLarge
+from mercer.explorer.sessions import House, Superseded, Visitor
+from mercer.explorer.source import Source, columns_of, quiet, source_of
+from mercer.explorer.state import State
+from mercer.progress import Progress
+
+ASSETS = Path(__file__).parent / "assets"
+
+PAGE = Path(__file__).parents[1] / "page" / "assets"
+"""Where the scripts and the styles of reports stand."""
+
+OWN = ("explorer.css", "stage.js", "kernels.js", "roles.js", "explorer.js")
+"""The files that the explorer adds to them."""
+
+SHARED = (
+    *("page.css", "text.js", "page.js", "sheets.js", "marks.js", "crowd.js"),
+    *("frame.js", "space.js", "picture.js", "controls.js"),
+)
+"""Those that it shares with reports."""
+
+FILES = {**dict.fromkeys(SHARED, PAGE), **dict.fromkeys(OWN, ASSETS)}
+"""All files that are handed out, scripts in the order in which they run."""
+
+UPLOAD = 512 * 2**20
+"""Bytes that a file may have."""
+
+QUESTION = 2**20
+"""Bytes that a question may have."""
+
+PATIENCE = {"upload": 600.0, "question": 20.0}
+"""Seconds in which a body must have come."""
+
+EXAMPLES = {
+    "decathlon": "41 athletes, ten events: numbers with a factor beside",
+    "iris": "150 flowers of three species: four lengths",
+    "swiss": "47 provinces: six numbers",
+    "eurodist": "Distances by road between 21 cities",
+}
+"""Data that a visitor can try."""
+
+POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+"""Only what this server hands out runs, and nothing else is asked."""
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+"""The names of this machine."""
+
+TALK = logging.getLogger("mercer.explorer")
+
+
+class Refused(MercerError):
+    """A question that is not answered, with the status to say so."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Guard:
+    """What every request must pass: the host, the origin and the token; what every answer bears."""
+
+    def __init__(self, app: Any, token: str, hosts: tuple[str, ...]) -> None:
+        self.app, self.token, self.hosts = app, token, hosts
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return
+        headers = {k.decode("latin-1").lower(): v.decode("latin-1") for k, v in scope["headers"]}
+
+        async def marked(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                own = [(k.encode(), v.encode()) for k, v in HEADERS.items()]
+                message = {**message, "headers": [*message["headers"], *own]}
+            await send(message)
+
+        refused = self._refused(scope, headers)
+        if refused is None:
+            await self.app(scope, receive, marked)
+        else:
+            await _told(*refused)(scope, receive, marked)
+
+    def _refused(self, scope: Any, headers: dict[str, str]) -> tuple[int, str] | None:
+        """Return the status and the reason of a request that is not heard."""
+        host = headers.get("host", "")
+        name = host if host.endswith("]") else host.rsplit(":", 1)[0]
+        if name not in self.hosts:
+            return 400, "this server does not answer to that name"
+        origin = headers.get("origin")
+        if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
+            return 403, "another page asks: only the explorer's own may"
+        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            # A link from elsewhere may open the page itself, which shows nothing without the token.
+            is_visit = scope["method"] == "GET" and scope["path"] == "/"
+            if not is_visit:
+                return 403, "another page asks: only the explorer's own may"
+        if scope["path"].startswith("/api/"):
+            given = headers.get("mercer-token", "")
+            if not compare_digest(given.encode(), self.token.encode()):
+                return 403, "the token is missing or wrong: open the address that mercer printed"
+        return None
+
+
+def _told(status: int, text: str, **more: Any) -> Any:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": text, **more}, status)
+
+
+def application(
+    source: Source | None = None,
+    *,
+    token: str | None = None,
+    hosts: tuple[str, ...] = LOCAL,
+    house: House | None = None,
+) -> Any:
+    """Return the explorer as an ASGI application; ``token`` is what its pages must know."""
+    extra("starlette", "serve", "the explorer")
+    from starlette.applications import Starlette
+    from starlette.routing import Route
+
+    given = token_hex(16) if token is None else token
+    desk = Desk(House(source) if house is None else house, given)
+
+    @asynccontextmanager
+    async def lives(_: Any) -> Any:
+        yield
+        desk.house.close()
+
+    routes = [
+        Route("/", desk.page),
+        Route("/favicon.ico", desk.icon),
+        Route("/assets/{name}", desk.asset),
+        Route("/api/visit", desk.heard(desk.visit, None), methods=["POST"]),
+        *(
+            Route(f"/api/{name}", desk.heard(work, name), methods=["POST"])
+            for name, work in (
+                ("open", desk.open),
+                ("upload", desk.upload),
+                ("analysis", desk.analysis),
+                ("slide", desk.slide),
+                ("card", desk.card),
+                ("kernel", desk.kernel),
+                ("report", desk.report),
+                ("cancel", desk.cancel),
+                ("progress", desk.progress),
+            )
+        ),
+    ]
+    made = Starlette(routes=routes, lifespan=lives)
+    made.state.token, made.state.house = given, desk.house
+    return Guard(made, given, hosts)
+
+
+@cache
+def _text(folder: Path, name: str) -> str:
+    return (folder / name).read_text(encoding="utf-8")
+
+
+def _answers() -> Any:
+    """Return what makes analyses, imported when the first one is asked for."""
+    return import_module("mercer.explorer.answers")
+
+
+def _clean(text: object, most: int = 120) -> str:
+    """Return a text in one line without controls, cut where it is long."""
+    return "".join(c if c.isprintable() else " " for c in str(text)[:most])
+
+
+def _embedded(value: Any) -> str:
+    text: str = import_module("mercer.page.text").embedded(value)
+    return text
+
+
+class Desk:
+    """The routes: each reads a question, has the work done, and answers."""
+
+    def __init__(self, house: House, token: str) -> None:
+        self.house, self.token = house, token
+
+    async def page(self, request: Any) -> Any:
+        """Hand out the page to those who know the token."""
+        from starlette.responses import HTMLResponse
+
+        given = request.query_params.get("token", "")
+        if not compare_digest(given.encode(), self.token.encode()):
+            said = "Open the address that mercer serve has printed: it holds the token."
+            return HTMLResponse(_text(ASSETS, "closed.html").replace("{said}", said), 403)
+        scripts = "\n".join(
+            f'<script src="/assets/{name}" defer></script>'
+            for name in FILES
+            if name.endswith(".js")
+        )
+        return HTMLResponse(_text(ASSETS, "explorer.html").replace("{scripts}", scripts))
+
+    async def icon(self, _: Any) -> Any:
+        from starlette.responses import Response
+
+        return Response(status_code=204)
+
+    async def asset(self, request: Any) -> Any:
+        """Hand out one of the files that stand in a list; no path is made of a name."""
+        from starlette.responses import Response
+
+        name = request.path_params["name"]
+        if name not in FILES:
+            return _told(404, "there is no such file")
+        text = _text(FILES[name], name)
+        kind = "text/css" if name.endswith(".css") else "text/javascript"
+        return Response(text, media_type=kind)
+
+    def heard(
+        self, work: Callable[..., Awaitable[Any]], kind: str | None
+    ) -> Callable[[Any], Awaitable[Any]]:
+        """Return a route that answers with the value of some work, or with why there is none."""
+
+        async def route(request: Any) -> Any:
+            from starlette.responses import Response
+
+            try:
+                if kind is None:
+                    found = await work(request)
+                else:
+                    found = await work(request, self._visitor(request))
+            except Exception as error:
+                return self._refusal(error)
+            if isinstance(found, Response):
+                return found
+            text = found if isinstance(found, str) else json.dumps(found, allow_nan=False)
+            return Response(text, media_type="application/json")
+
+        return route
+
+    def _visitor(self, request: Any) -> Visitor:
+        found = self.house.visitor(request.headers.get("mercer-visitor", ""))
+        if found is None:
+            raise Refused(410, "this page was idle for long and was let go: load it again")
+        return found
+
+    def _refusal(self, error: Exception) -> Any:
+        """Return an error as an answer: what, why, and what a visitor can press."""
+        advice = tuple(getattr(error, "advice", ()))
+        if isinstance(error, Refused):
+            return _told(error.status, str(error))
+        if isinstance(error, Superseded):
+            return _told(409, str(error))
+        if isinstance(error, TooLarge):
+            return _told(413, _clean(error, 1_000))
+        if isinstance(error, MissingExtra):
+            return _told(501, _clean(error, 1_000))
+        if isinstance(error, MercerError):
+            first = str(error).splitlines()[0] if str(error) else type(error).__name__
+            text = _clean(_answers().in_words(first, advice), 1_500)
+            return _told(422, text, ways=_answers().ways(advice))
+        if isinstance(error, MemoryError):
+            return _told(413, "there is not enough memory for this")
+        TALK.exception("a question was not answered")
+        return _told(
+            500, f"this is a bug in mercer, not a mistake of yours ({type(error).__name__})"
+        )
+
+    async def _body(self, request: Any, most: int, kind: str) -> bytes:
+        """Return the body of a request, which must be small enough and come in time."""
+        declared = request.headers.get("content-length", "0")
+        if declared.isdecimal() and int(declared) > most:
+            raise Refused(413, f"that is {int(declared):,} bytes, more than the {most:,} allowed")
+
+        async def collect() -> bytes:
+            parts, size = [], 0
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise Refused(413, f"that is more than the {most:,} bytes allowed")
+                parts.append(part)
+            return b"".join(parts)
+
+        try:
+            return await asyncio.wait_for(collect(), PATIENCE[kind])
+        except TimeoutError as error:
+            raise Refused(408, "the data came too slowly") from error
+
+    async def _question(self, request: Any) -> dict[str, Any]:
+        body = await self._body(request, QUESTION, "question")
+        try:
+            value = json.loads(body or b"{}")
+        except (ValueError, RecursionError) as error:
+            raise Refused(400, "the question is no JSON") from error
+        if not isinstance(value, dict):
+            raise Refused(400, "a question must be an object")
+        return value
+
+    async def _worked(
+        self, request: Any, visitor: Visitor, kind: str, work: Callable[[Progress], Any]
+    ) -> Any:
+        """Have work done while somebody waits for it."""
+        job, future = self.house.begin(visitor, kind, work)
+        waited = asyncio.wrap_future(future)
+        while not waited.done():
+            await asyncio.wait({waited}, timeout=0.25)
+            if not waited.done() and await request.is_disconnected():
+                job.is_cancelled = True
+        return waited.result()
+
+    def _about(self, visitor: Visitor) -> dict[str, Any]:
+        found = visitor.source
+        if found is None:
+            return {"source": None}
+        about = {"name": found.name, "count": len(found.data)}
+        return {"source": {**about, "columns": columns_of(found.data)}}
+
+    async def visit(self, request: Any) -> Any:
+        """Welcome a visitor, again where they are known, and say what there is to explore."""
+        known = self.house.visitor(request.headers.get("mercer-visitor", ""))
+        visitor = self.house.arrive() if known is None else known
+        examples = [{"name": name, "about": about} for name, about in EXAMPLES.items()]
+        return {"visitor": visitor.name, "examples": examples, **self._about(visitor)}
+
+    async def open(self, request: Any, visitor: Visitor) -> Any:
+        """Open one of the examples, or the data that the server was started with."""
+        name = (await self._question(request)).get("example")
+        if name is None and self.house.source is not None:
+            visitor.bring(self.house.source, is_own=False)
+        elif isinstance(name, str) and name in EXAMPLES:
+            data = getattr(datasets, name)()
+            code = f"mc.datasets.{name}()"
+            visitor.bring(Source(data, f"{name}.csv", code), is_own=False)
+        else:
+            raise Refused(404, "there is no such example")
+        return self._about(visitor)
+
+    async def upload(self, request: Any, visitor: Visitor) -> Any:
+        """Read a file that a visitor has dropped; its name is a word, and no path."""
+        given = request.query_params.get("name", "data.csv")
+        name = _clean(given.replace("\\", "/").rpartition("/")[2], 120) or "data.csv"
+        body = await self._body(request, UPLOAD, "upload")
+        if not body:
+            raise Refused(422, "the file is empty")
+        source = await self._worked(request, visitor, "upload", partial(source_of, body, name))
+        self.house.room_for(source.bytes, visitor)
+        visitor.bring(source, is_own=True)
+        return self._about(visitor)
+
+    async def analysis(self, request: Any, visitor: Visitor) -> Any:
+        """Answer with everything that the page shows of a state."""
+        state = State.of((await self._question(request)).get("state", {}))
+
+        def work(tell: Progress) -> str:
+            with quiet():
+                straight = visitor.straight_map(state, tell)
+                assert visitor.source is not None
+                found, visitor.subject = _answers().answer(visitor.source, state, straight, tell)
+                return _embedded(found)
+
+        return await self._worked(request, visitor, "analysis", work)
+
+    async def slide(self, request: Any, visitor: Visitor) -> Any:
+        """Answer with the curved map alone, as the slider moves."""
+        state = State.of((await self._question(request)).get("state", {}))
+
+        def work(tell: Progress) -> str:
+            with quiet():
+                found = _answers().slide(visitor.straight_map(state, tell), state, tell)
+                return _embedded(found)
+
+        return await self._worked(request, visitor, "slide", work)
+
+    async def card(self, request: Any, visitor: Visitor) -> Any:
+        """Answer with the neighbours of an individual."""
+        row = (await self._question(request)).get("row")
+        subject = visitor.subject
+        if type(row) is not int or subject is None:
+            raise Refused(422, "a row of the analysis must be named by its number")
+        return await self._worked(request, visitor, "card", partial(_card, subject, row))
+
+    async def kernel(self, request: Any, visitor: Visitor) -> Any:
+        """Answer with what can be said of a written kernel."""
+        text = (await self._question(request)).get("text")
+        if not isinstance(text, str):
+            raise Refused(422, "a kernel must be written as text")
+
+        def work(_: Progress) -> Any:
+            with quiet():
+                return _answers().verdict(text, visitor.source)
+
+        return await self._worked(request, visitor, "kernel", work)
+
+    async def report(self, request: Any, visitor: Visitor) -> Any:
+        """Answer with the page of a state, as a file."""
+        from starlette.responses import Response
+
+        state = State.of((await self._question(request)).get("state", {}))
+
+        def work(tell: Progress) -> bytes:
+            with quiet():
+                straight = visitor.straight_map(state, tell)
+                assert visitor.source is not None
+                page: bytes = _answers().page_of(visitor.source, state, straight, tell)
+                return page
+
+        page = await self._worked(request, visitor, "report", work)
+        name = {"content-disposition": 'attachment; filename="report.html"'}
+        return Response(page, media_type="application/octet-stream", headers=name)
+
+    async def cancel(self, _: Any, visitor: Visitor) -> Any:
+        """End the work of a visitor."""
+        for job in visitor.jobs.values():
+            job.is_cancelled = True
+        return {"cancelled": True}
+
+    async def progress(self, _: Any, visitor: Visitor) -> Any:
+        """Answer with how far the analysis of a visitor is."""
+        job = visitor.jobs.get("report") or visitor.jobs.get("analysis")
+        return {"done": 0, "total": 0} if job is None else {"done": job.done, "total": job.total}
+
+
+def _card(subject: Any, row: int, _: Progress) -> Any:
+    with quiet():
+        return _answers().card(subject, row)

@@ -1,0 +1,175 @@
+"""Who visits: each with their data, what was computed of it, and the work that waits for them."""
+
+from __future__ import annotations
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mercer.errors import MercerError, TooLarge
+from mercer.explorer.source import Source
+from mercer.explorer.state import State
+from mercer.progress import Progress
+
+if TYPE_CHECKING:
+    from mercer.explorer.answers import Straight
+    from mercer.page.subject import Subject
+
+T = TypeVar("T")
+
+MOST_VISITORS = 64
+"""Visitors who are remembered; the one who has been idle longest is let go for another."""
+
+MOST_BYTES = 2 * 2**30
+"""Bytes of all the data that visitors have brought."""
+
+IDLE = 30 * 60.0
+"""Seconds after which a visitor who asks for nothing is let go."""
+
+KEPT = 3
+"""Straight maps of a visitor that are kept, so that undoing is quick."""
+
+MOST_WAITING = 128
+"""Pieces of work that may wait; more are refused."""
+
+
+class Superseded(Exception):  # noqa: N818  (says what is so)
+    """Nobody waits for this work any more."""
+
+
+class Job:
+    """A piece of work that can be told to stop, and tells how far it is."""
+
+    def __init__(self) -> None:
+        self.is_cancelled = False
+        self.done = self.total = 0
+
+    def tell(self, done: int, total: int) -> None:
+        """Note how far the work is, and end it if nobody waits any more."""
+        self.done, self.total = done, total
+        if self.is_cancelled:
+            raise Superseded("nobody waits for this any more")
+
+
+@dataclass(eq=False)
+class Visitor:
+    """One open page: its data, what was made of them, and the work under way."""
+
+    name: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    source: Source | None = None
+    is_own: bool = False
+    seen: float = field(default_factory=monotonic)
+    straight: OrderedDict[str, Straight] = field(default_factory=OrderedDict)
+    subject: Subject | None = None
+    jobs: dict[str, Job] = field(default_factory=dict)
+
+    def bring(self, source: Source, *, is_own: bool) -> None:
+        """Explore other data; what was made of the last is forgotten."""
+        self.source, self.is_own, self.subject = source, is_own, None
+        self.straight.clear()
+
+    @property
+    def bytes(self) -> int:
+        """About how much memory the data of this visitor take, 0 where they share them."""
+        return self.source.bytes if self.source is not None and self.is_own else 0
+
+    def straight_map(self, state: State, tell: Progress | None = None) -> Straight:
+        """Return the straight map of a state, made once."""
+        if self.source is None:
+            raise MercerError("there are no data yet: open a file first")
+        from mercer.explorer.answers import straight_of
+
+        key = state.straight.key
+        if key not in self.straight:
+            self.straight[key] = straight_of(self.source, state, tell)
+        self.straight.move_to_end(key)
+        while len(self.straight) > KEPT:
+            self.straight.popitem(last=False)
+        return self.straight[key]
+
+
+class House:
+    """All visitors, the data they found here, and the one thread in which their work is done.
+
+    One piece of work is done after another, each with all cores. A newer question of a visitor
+    cancels the older one of the same kind.
+    """
+
+    def __init__(self, source: Source | None = None, *, idle: float = IDLE) -> None:
+        self.source, self.idle = source, idle
+        self.visitors: OrderedDict[str, Visitor] = OrderedDict()
+        self.worker = ThreadPoolExecutor(1, thread_name_prefix="mercer-explorer")
+        self.waiting = 0
+
+    def arrive(self) -> Visitor:
+        """Return a new visitor, who finds the data that are here."""
+        self.release()
+        visitor = Visitor(source=self.source)
+        self.visitors[visitor.name] = visitor
+        while len(self.visitors) > MOST_VISITORS:
+            self._let_go(next(iter(self.visitors)))
+        return visitor
+
+    def visitor(self, name: str) -> Visitor | None:
+        """Return a visitor by name, None where they were let go."""
+        self.release()
+        found = self.visitors.get(name)
+        if found is not None:
+            found.seen = monotonic()
+            self.visitors.move_to_end(name)
+        return found
+
+    def release(self) -> None:
+        """Let go of those who have been idle."""
+        now = monotonic()
+        for name, visitor in list(self.visitors.items()):
+            if now - visitor.seen > self.idle:
+                self._let_go(name)
+
+    def room_for(self, size: int, visitor: Visitor) -> None:
+        """Make room for data, letting go of the idlest others; refuse what never fits."""
+        if size > MOST_BYTES:
+            raise TooLarge(f"the data take {size:,} bytes, more than the {MOST_BYTES:,} allowed")
+        others = [v for v in self.visitors.values() if v is not visitor]
+        used = sum(v.bytes for v in others)
+        for other in others:
+            if used + size <= MOST_BYTES:
+                break
+            if other.bytes:
+                used -= other.bytes
+                self._let_go(other.name)
+
+    def _let_go(self, name: str) -> None:
+        for job in self.visitors.pop(name).jobs.values():
+            job.is_cancelled = True
+
+    def begin(self, visitor: Visitor, kind: str, work: Callable[[Progress], T]) -> tuple[Job, Any]:
+        """Give work to the thread; return the job and its future."""
+        if self.waiting >= MOST_WAITING:
+            raise TooLarge("too many people ask at once: try again in a moment")
+        older = visitor.jobs.get(kind)
+        if older is not None:
+            older.is_cancelled = True
+        job = visitor.jobs[kind] = Job()
+
+        def run() -> T:
+            job.tell(0, 0)
+            return work(job.tell)
+
+        def finished(_: Future[T]) -> None:
+            self.waiting -= 1
+
+        self.waiting += 1
+        future = self.worker.submit(run)
+        future.add_done_callback(finished)
+        return job, future
+
+    def close(self) -> None:
+        """End all work, and wait for none of it."""
+        for name in list(self.visitors):
+            self._let_go(name)
+        self.worker.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,102 @@
+// What a reader chooses beside the pictures: axes, colour and filter; the selection; the card of whom
+// they point at.
+
+mercer.at = [0, 0];
+document.addEventListener("mousemove", (event) => {
+  mercer.at = [event.clientX, event.clientY];
+});
+
+document.addEventListener("keydown", (event) => event.key === "Escape" && mercer.page?.select([]));
+
+mercer.controls = (page) => {
+  const place = document.getElementById("controls");
+  place.replaceChildren();
+  const { people, value } = page;
+  const choice = (text, options, chosen, act) => {
+    const label = mercer.element("label", `${text} `);
+    const select = mercer.element("select");
+    options.forEach((name, k) => select.append(mercer.element("option", name, { value: k })));
+    select.value = String(chosen);
+    select.addEventListener("change", () => act(Number(select.value)));
+    label.append(select);
+    place.append(label);
+    return select;
+  };
+  const titles = value.axes.slice(0, people.coordinates.length).map((title) => (value.curved ? title.split(" (")[0] : title));
+  if (titles.length > 2) {
+    const selects = ["Across", "Up"].map((name, side) => choice(name, titles, page.axes[side], (k) => page.choose(k, side)));
+    page.listen({ moved: () => selects.forEach((select, side) => (select.value = String(page.axes[side]))) });
+  }
+  if (people.colours.length) {
+    const names = ["one colour", ...people.colours.map((c) => c.name)];
+    const select = choice("Colour by", names, page.colour + 1, (k) => page.paint(k - 1));
+    page.listen({ coloured: () => (select.value = String(page.colour + 1)) });
+  }
+  if (people.distances) {
+    const label = mercer.element("label", "Hide what is badly shown: cos2 below ");
+    const range = mercer.element("input", null, { type: "range", min: 0, max: 1, step: 0.05, value: 0 });
+    const shown = mercer.element("output", "0");
+    range.value = String(page.leastCos2);
+    shown.textContent = range.value;
+    range.addEventListener("input", () => {
+      shown.textContent = range.value;
+      page.filter(Number(range.value));
+    });
+    label.append(range, shown);
+    place.append(label);
+  }
+  place.hidden = place.children.length === 0;
+};
+
+mercer.selection = (page, sheet) => {
+  const place = document.getElementById("selection");
+  const clear = mercer.element("button", "Clear", { type: "button" });
+  clear.addEventListener("click", () => page.select([]));
+  const save = mercer.element("button", "Save selection as CSV", { type: "button" });
+  save.addEventListener("click", () => mercer.saveTable("selection.csv", sheet.text(page.selected)));
+  const hint = mercer.isCoarse()
+    ? "Tap a point to select it; the selection shows in every panel."
+    : "Draw a box around points, or click them: the selection shows in every panel and in the table.";
+  const draw = () => {
+    const ids = page.selected;
+    const names = ids.slice(0, 8).map((i) => page.people.names[i]);
+    const more = ids.length > names.length ? ` and ${ids.length - names.length} more` : "";
+    if (!ids.length) place.replaceChildren(hint);
+    else place.replaceChildren(`${ids.length} selected: ${names.join(", ")}${more} `, clear, " ", save);
+    if (sheet.isOnlySelected !== ids.length > 0) {
+      sheet.isOnlySelected = ids.length > 0;
+      sheet.turn(0);
+    }
+  };
+  page.listen({ marked: draw });
+  place.hidden = false;
+  draw();
+};
+
+mercer.card = (page) => {
+  const card = document.getElementById("card");
+  const { people, value } = page;
+  card.hidden = true;
+  const describe = (id) => {
+    const lines = people.colours.slice(0, 12).map((c) => `${c.name}: ${c.levels ? c.levels[c.codes[id]] : mercer.shown(c.values[id], "number")}`);
+    people.coordinates.slice(0, 4).forEach((_, k) => {
+      const cos2 = people.distances ? `, cos2 ${mercer.shown(page.cos2([k], id), "share")}` : "";
+      lines.push(`${value.axes[k].split(" (")[0]}: ${mercer.shown(people.coordinates[k][id], "number")}${cos2}`);
+    });
+    return lines;
+  };
+  page.listen({
+    pointed(id, of, text) {
+      card.hidden = id < 0 && !text;
+      if (card.hidden) return;
+      const name = id < 0 ? text : page.nameOf(of, id);
+      const isOne = id >= 0 && of === "individuals";
+      const lines = isOne ? describe(id) : [];
+      if (text && text !== name) lines.unshift(text);
+      card.replaceChildren(mercer.element("strong", name), ...lines.map((line) => mercer.element("div", line)));
+      const [width, height] = [card.offsetWidth, card.offsetHeight];
+      card.style.left = `${Math.max(4, Math.min(mercer.at[0] + 16, window.innerWidth - width - 8))}px`;
+      card.style.top = `${Math.max(4, Math.min(mercer.at[1] + 16, window.innerHeight - height - 8))}px`;
+    },
+  });
+};

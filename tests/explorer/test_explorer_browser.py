@@ -1,0 +1,368 @@
+"""The explorer in a browser: everything responds, is remembered, and asks nobody else."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.explorer.running import bound
+from mercer.explorer.server import application
+from mercer.explorer.source import Source
+from tests.browser import PATIENCE, Visit, started
+from tests.hostile import HOSTILE
+
+uvicorn = pytest.importorskip("uvicorn")
+
+TOKEN = "token"
+SIZE = {"width": 1400, "height": 900}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with started() as found:
+        yield found
+
+
+@contextmanager
+def served(source: Source | None) -> Iterator[str]:
+    """Serve the explorer on a free port of this machine."""
+    place = bound("127.0.0.1", 0)
+    app = application(source, token=TOKEN)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{place.getsockname()[1]}/?token={TOKEN}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        place.close()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served(Source(mc.datasets.decathlon(), "decathlon.csv", "mc.datasets.decathlon()")) as it:
+        yield it
+
+
+@pytest.fixture(scope="module")
+def empty() -> Iterator[str]:
+    with served(None) as it:
+        yield it
+
+
+@contextmanager
+def visit(browser: Any, address: str, state: str = "ready", **more: Any) -> Iterator[Visit]:
+    context = browser.new_context(viewport=SIZE, accept_downloads=True, **more)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    seen = Visit(page)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.on("console", lambda message: seen.messages.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: seen.messages.append(f"error: {error}"))
+    page.on("dialog", seen.dismiss)
+    try:
+        page.goto(address)
+        arrive(seen, state)
+        yield seen
+        own = address.partition("/?")[0]
+        assert [url for url in seen.requests if not url.startswith((own, "data:", "blob:"))] == []
+        assert [m for m in seen.messages if "422" not in m] == []
+    finally:
+        context.close()
+
+
+def arrive(seen: Visit, state: str = "ready") -> None:
+    seen.page.wait_for_selector(f"body[data-state={state}]", timeout=PATIENCE)
+
+
+def change(seen: Visit) -> None:
+    """Wait until a change that was asked for is answered."""
+    seen.page.wait_for_timeout(50)
+    arrive(seen)
+
+
+def column(seen: Visit, name: str) -> str:
+    """Return the use under which the rail shows a column."""
+    place = seen.page.locator(f'[data-column="{name}"]')
+    return str(place.evaluate("(item) => item.closest('.use').dataset.use"))
+
+
+def test_data_roles_kernel_and_bandwidth_change_what_is_shown(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        assert column(seen, "100m") == "active"
+        assert column(seen, "Competition") == "colour"
+        assert page.locator("figure[data-panel]").count() >= 6
+        points = page.locator("#figure-curved .painted path[data-id]")
+        assert points.count() == 41
+        titles = seen.texts("#figure-plane-1-2 .x-title")
+        page.locator('[data-column="100m"] select').select_option("supplementary")
+        change(seen)
+        assert column(seen, "100m") == "supplementary"
+        assert seen.texts("#figure-plane-1-2 .x-title") != titles
+        page.locator('[data-column="Discus"]').drag_to(page.locator('[data-use="ignored"]'))
+        change(seen)
+        assert column(seen, "Discus") == "ignored"
+        page.click("#undo")
+        change(seen)
+        assert column(seen, "Discus") == "active"
+        page.keyboard.press("Control+z")
+        change(seen)
+        assert column(seen, "100m") == "active"
+        assert seen.texts("#figure-plane-1-2 .x-title") == titles
+        page.click("#redo")
+        change(seen)
+        assert column(seen, "100m") == "supplementary"
+        before = seen.texts("#figure-curved .x-title")
+        page.select_option("#family", label="Matérn 3/2")
+        change(seen)
+        assert seen.texts("#figure-curved .x-title") != before
+
+
+def test_the_slider_moves_the_map_and_the_spectrum_and_no_axis_flips(
+    browser: Any, address: str
+) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        bars = """() => [...document.querySelectorAll("#figure-curved-scree rect")]
+            .map((bar) => bar.getAttribute("height"))"""
+        before, old = page.evaluate(bars), seen.ask("mercer.page.spaces.curved.coordinates[0]")
+        slider = page.locator("#bandwidth")
+        with page.expect_response("**/api/slide"):
+            slider.evaluate("(s) => { s.value = -15; s.dispatchEvent(new Event('input')); }")
+        page.wait_for_timeout(500)
+        new = seen.ask("mercer.page.spaces.curved.coordinates[0]")
+        assert page.evaluate(bars) != before
+        assert new != old
+        assert sum(a * b for a, b in zip(new, old, strict=True)) > 0
+        assert "× the median" in page.inner_text("#bandwidth-shown")
+        slider.evaluate("(s) => s.dispatchEvent(new Event('change'))")
+        change(seen)
+        assert seen.ask("mercer.explorer.state.bandwidth") > 0
+
+
+def test_a_selection_is_seen_in_every_panel_and_in_the_table(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        box = page.locator("#figure-plane-1-2 .ground").bounding_box()
+        page.mouse.move(box["x"] + 2, box["y"] + 2)
+        page.mouse.down()
+        page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] * 0.5, steps=4)
+        page.mouse.up()
+        chosen = seen.ask("mercer.page.selected")
+        assert 0 < len(chosen) < 41
+        for name in ("plane-1-2", "curved"):
+            kept = page.locator(f"#figure-{name} .painted path[data-id]").evaluate_all(
+                """(all) => all.filter((p) => Number(p.getAttribute("opacity")) > 0.2)
+                    .map((p) => Number(p.dataset.id))"""
+            )
+            assert sorted(set(kept)) == chosen
+        names = seen.texts("#table tbody td:first-child")
+        assert (
+            sorted(names)
+            == sorted(seen.ask("mercer.page.selected.map((i) => mercer.page.people.names[i])"))[:25]
+        )
+        with page.expect_download() as saved:
+            page.click("text=Save selection as CSV")
+        text = Path(saved.value.path()).read_text(encoding="utf-8-sig")
+        assert len(text.strip().splitlines()) == len(chosen) + 1
+        # It stays while the kernel changes, and Escape ends it.
+        page.select_option("#family", label="Laplacian")
+        change(seen)
+        assert seen.ask("mercer.page.selected") == chosen
+        page.keyboard.press("Escape")
+        assert seen.ask("mercer.page.selected") == []
+        page.fill("#table input[type=search]", "Clay")
+        assert seen.texts("#table tbody td:first-child") == ["CLAY", "Clay"]
+
+
+def test_a_bar_of_the_scree_and_a_digit_choose_an_axis(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        bar = page.locator("#figure-scree .bars rect").nth(2).bounding_box()
+        page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
+        assert seen.ask("mercer.page.axes") == [2, 1]
+        assert seen.texts("#figure-plane-1-2 .x-title")[0].startswith("Dim 3")
+        page.locator("body").press("Shift+Digit4")
+        assert seen.ask("mercer.page.axes") == [2, 3]
+        assert '"look":[2,3' in unquote(page.url)
+
+
+def test_the_card_names_the_nearest(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        seen.page.locator("#figure-curved .painted path[data-id='0']").hover(force=True)
+        seen.page.wait_for_selector("#card .near", timeout=PATIENCE)
+        text = seen.page.inner_text("#card")
+        assert "cos2" in text
+        assert "contributes" in text
+        assert len(text.partition("Nearest in feature space: ")[2].split(", ")) == 5
+
+
+def test_the_address_holds_the_state(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        page.uncheck("#scale")
+        change(seen)
+        page.locator('[data-column="1500m"] select').select_option("ignored")
+        change(seen)
+        page.select_option("#controls select >> nth=2", label="Points")
+        found = page.url
+    with visit(browser, found) as again:
+        assert again.ask("mercer.explorer.state.scale") is False
+        assert column(again, "1500m") == "ignored"
+        assert again.ask("mercer.page.people.colours[mercer.page.colour].name") == "Points"
+    broken = f"{address}#%7Bnonsense"
+    with visit(browser, broken) as other:
+        assert other.ask("mercer.explorer.state.scale") is None
+
+
+def test_code_command_and_page_leave_the_explorer(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        page.click("#copy-code")
+        assert "mc.analyse(data" in seen.ask("navigator.clipboard.readText()")
+        page.click("#copy-command")
+        assert seen.ask("navigator.clipboard.readText()").startswith("mercer report decathlon.csv")
+        with page.expect_download() as saved:
+            page.click("#save")
+        text = Path(saved.value.path()).read_text(encoding="utf-8")
+        assert saved.value.suggested_filename == "decathlon.html"
+        assert "<!doctype html>" in text
+        with page.expect_download() as picture:
+            page.locator("#figure-curved [title='Save as SVG']").dispatch_event("click")
+        assert "Casarsa" in Path(picture.value.path()).read_text(encoding="utf-8")
+
+
+def test_a_written_kernel_is_judged_and_used(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        page.click("#written-part summary")
+        page.fill("#written", "gaussian(1) - linear()")
+        page.wait_for_selector("#verdict.bad", timeout=PATIENCE)
+        assert "subtracted" in page.inner_text("#verdict")
+        assert page.locator("#use").is_disabled()
+        page.fill("#written", "sigmoid(offset=-3)")
+        page.wait_for_selector("#verdict:has-text('individuals')", timeout=PATIENCE)
+        page.fill("#written", "gaussian(2) + 0.1 * linear()")
+        page.wait_for_selector("#verdict.good", timeout=PATIENCE)
+        page.click("#use")
+        change(seen)
+        assert seen.ask("mercer.explorer.state.kernel") == "gaussian(2) + 0.1 * linear()"
+        page.select_option("#against", label="Laplacian")
+        change(seen)
+        assert seen.texts("#figure-plane-1-2 h3")[0].startswith("Map to compare")
+
+
+def test_an_empty_page_takes_a_file_and_examples(browser: Any, empty: str, tmp_path: Path) -> None:
+    with visit(browser, empty, "empty") as seen:
+        page = seen.page
+        assert page.locator("#examples button").count() == 4
+        page.click("[data-example=eurodist]")
+        arrive(seen)
+        assert seen.ask("mercer.explorer.value.explorer.analysis") == "mds"
+        assert page.locator("#kernel-part").is_hidden()
+        page.click("#other")
+        path = tmp_path / "gaps.csv"
+        path.write_text(
+            "who,x,y\n" + "\n".join(f"w{i},{i % 5},{i * i % 7}" for i in range(15)) + "\nz,,2\n"
+        )
+        page.set_input_files("#pick", path)
+        arrive(seen, "refused")
+        assert "missing" in page.inner_text("#refused")
+        page.click("#refused button:has-text('Leave out rows')")
+        change(seen)
+        assert seen.ask("mercer.page.count") == 15
+        path.write_text("not a table")
+        page.set_input_files("#pick", path)
+        page.wait_for_selector("#toast:not([hidden]), #refused:not([hidden])", timeout=PATIENCE)
+
+
+def test_crowds_are_drawn_on_a_canvas_with_webgl_or_without(browser: Any) -> None:
+    rng = np.random.default_rng(0)
+    columns = {name: rng.normal(size=1_600) for name in "xyz"}
+    team = rng.choice(["a", "b"], 1_600).tolist()
+    drawn = """[...document.querySelectorAll("canvas.crowd")]
+        .map((canvas) => [canvas.dataset.by, canvas.toDataURL()])"""
+    source = Source(mc.Table.of({**columns, "team": team}), "crowd.csv", "data")
+    with served(source) as address, visit(browser, address) as seen:
+        page = seen.page
+        before = seen.ask(drawn)
+        assert [by for by, _ in before] == ["webgl", "webgl"]
+        assert page.locator("#figure-curved .painted path[data-id]").count() == 0
+        box = page.locator("#figure-curved .ground").bounding_box()
+        middle = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        page.mouse.move(box["x"] + 2, box["y"] + 2)
+        page.mouse.down()
+        page.mouse.move(*middle, steps=4)
+        page.mouse.up()
+        assert 0 < seen.ask("mercer.page.selected.length") < 1_600
+        chosen = seen.ask(drawn)
+        assert all(a[1] != b[1] for a, b in zip(before, chosen, strict=True))
+        page.mouse.move(*middle)
+        limits = seen.ask("mercer.pictures.curved.frames[0].limits")
+        page.mouse.wheel(0, -200)
+        page.wait_for_timeout(200)
+        assert seen.ask("mercer.pictures.curved.frames[0].limits") != limits
+        # Without WebGL the same stands on a plain canvas.
+        seen.ask("mercer.isWithoutWebGL = true; mercer.canvases.clear(); mercer.change({})")
+        change(seen)
+        assert [by for by, _ in seen.ask(drawn)] == ["canvas", "canvas"]
+        assert len(set(seen.ask(drawn)[0][1])) > 10
+
+
+def test_hostile_labels_are_text(browser: Any, empty: str, tmp_path: Path) -> None:
+    cells = [t.replace('"', '""').replace("\0", " ") for t in HOSTILE]
+    rows = "\n".join(f'"{t}",{i % 5},{i * i % 7},"{t}"' for i, t in enumerate(cells * 2))
+    path = tmp_path / "hostile.csv"
+    path.write_text(
+        f'name,"<img src=x onerror=alert(1)>",y,"</script><script>alert(2)</script>"\n{rows}\n'
+    )
+    with visit(browser, empty, "empty") as seen:
+        seen.page.set_input_files("#pick", path)
+        seen.page.wait_for_selector(
+            "body[data-state=ready], body[data-state=refused]", timeout=PATIENCE
+        )
+        assert seen.ask("document.querySelectorAll('img').length") == 0
+        assert not [m for m in seen.messages if m.startswith("dialog")]
+
+
+def test_a_server_that_is_gone_is_said_and_no_token_is_a_closed_door(browser: Any) -> None:
+    with served(Source(mc.datasets.iris(), "iris.csv", "mc.datasets.iris()")) as address:
+        context = browser.new_context(viewport=SIZE)
+        page = context.new_page()
+        page.goto(address.replace("token=token", "token=no"))
+        assert "token" in page.inner_text("main")
+        page.goto(address)
+        page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
+    page.uncheck("#scale")
+    page.wait_for_selector("body[data-state=gone]", timeout=PATIENCE)
+    assert "mercer serve" in page.inner_text("#gone")
+    context.close()
+
+
+def test_dark_and_light_and_every_control_has_a_name(browser: Any, address: str) -> None:
+    with visit(browser, address, color_scheme="dark") as seen:
+        page = seen.page
+        assert seen.ask("document.documentElement.dataset.theme") == "dark"
+        page.click("#theme")
+        assert seen.ask("document.documentElement.dataset.theme") == "light"
+        unnamed = seen.ask(
+            """[...document.querySelectorAll("button, select, input:not([hidden]), textarea")]
+            .filter((it) => !(it.textContent || it.title || it.labels?.length))
+            .filter((it) => !it.getAttribute("aria-label"))
+            .map((it) => it.outerHTML.slice(0, 80))"""
+        )
+        assert unnamed == []
+        assert re.search(r"decathlon\.csv", page.title())
+        assert json.loads(unquote(page.url.partition("#")[2]))["look"][:2] == [0, 1]

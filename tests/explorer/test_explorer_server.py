@@ -1,0 +1,594 @@
+"""The server of the explorer: every route, who may ask, and what it refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.analysis.choice import NAMES
+from mercer.cli import main
+from mercer.data.table import Table
+from mercer.explorer import server, sessions
+from mercer.explorer.answers import answer, feature_distances, slide, straight_of
+from mercer.explorer.running import bound, is_local
+from mercer.explorer.server import application
+from mercer.explorer.sessions import House, Job, Superseded
+from mercer.explorer.source import Source, of_file
+from mercer.explorer.state import METHODS, State, arranged, code_of, command_of
+from mercer.page.subject import subject_of
+from mercer.page.write import SCRIPTS
+from tests.hostile import HOSTILE
+
+testclient = pytest.importorskip("starlette.testclient")
+
+TOKEN = "secret"
+HOST = "http://127.0.0.1"
+
+
+class Client:
+    """A page as the server sees it: with its token, and the name it was given."""
+
+    def __init__(self, house: House) -> None:
+        app = application(token=TOKEN, house=house)
+        self.raw = testclient.TestClient(app, base_url=HOST, raise_server_exceptions=False)
+        self.headers = {"mercer-token": TOKEN}
+        self.about = self.ask("visit").json()
+        self.headers["mercer-visitor"] = self.about["visitor"]
+
+    def ask(self, what: str, value: Any = None, **more: Any) -> Any:
+        content = more.pop("content", json.dumps(value if value is not None else {}))
+        return self.raw.post(f"/api/{what}", content=content, headers=self.headers, **more)
+
+    def analysis(self, **state: Any) -> Any:
+        return self.ask("analysis", {"state": state})
+
+
+@pytest.fixture(scope="module")
+def house() -> Iterator[House]:
+    made = House(Source(mc.datasets.iris(), "iris.csv", "mc.datasets.iris()"))
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def client(house: House) -> Client:
+    return Client(house)
+
+
+def test_the_scripts_are_those_of_reports_and_the_methods_those_of_analyses() -> None:
+    assert server.SHARED[1:] == SCRIPTS[:-1]  # the page starts itself, the explorer otherwise
+    assert set(METHODS) == set(NAMES)
+
+
+def test_the_page_is_for_those_who_know_the_token(client: Client) -> None:
+    assert client.raw.get("/").status_code == 403
+    assert client.raw.get("/?token=wrong").status_code == 403
+    page = client.raw.get(f"/?token={TOKEN}")
+    assert page.status_code == 200
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe-eval" not in policy
+    assert "unsafe-inline" not in policy.split("style-src")[0]
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert "<script>" not in page.text
+    assert "http://" not in page.text.replace("http://www.w3.org", "")
+    assert client.raw.get("/favicon.ico").status_code == 204
+
+
+@pytest.mark.parametrize("name", sorted(server.FILES))
+def test_every_file_of_the_page_is_handed_out(client: Client, name: str) -> None:
+    found = client.raw.get(f"/assets/{name}")
+    assert found.status_code == 200
+    assert found.headers["content-type"].startswith(
+        "text/css" if name.endswith(".css") else "text/javascript"
+    )
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/assets/../server.py",
+        "/assets/%2e%2e/server.py",
+        "/assets/..%2fserver.py",
+        "/assets//etc/passwd",
+        "/assets/%2fetc%2fpasswd",
+        "/assets/..%5cserver.py",
+        "/assets/\\\\host\\share",
+        "/assets/page.css%00.js",
+        "/assets/explorer.html",
+        "/assets/server.py",
+        "/../../etc/passwd",
+    ],
+)
+def test_no_path_leads_out_of_the_list(client: Client, path: str) -> None:
+    found = client.raw.get(path)
+    assert found.status_code in (403, 404)
+    assert "root:" not in found.text
+    assert "import" not in found.text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", "localhost.evil"])
+def test_other_hosts_are_not_answered(client: Client, host: str) -> None:
+    headers = {**client.headers, "host": host}
+    assert client.raw.get(f"/?token={TOKEN}", headers=headers).status_code == 400
+    assert client.raw.post("/api/visit", headers=headers).status_code == 400
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1:9999"])
+def test_other_pages_may_not_ask(client: Client, origin: str) -> None:
+    headers = {**client.headers, "origin": origin}
+    assert client.raw.post("/api/visit", headers=headers).status_code == 403
+    own = {**client.headers, "origin": HOST}
+    assert client.raw.post("/api/visit", headers=own).status_code == 200
+    crossed = {**client.headers, "sec-fetch-site": "cross-site"}
+    assert client.raw.post("/api/visit", headers=crossed).status_code == 403
+
+
+@pytest.mark.parametrize("token", ["", "Secret", "secret ", "é"])
+def test_no_question_is_answered_without_the_token(client: Client, token: str) -> None:
+    headers = {**client.headers, "mercer-token": token.encode("utf-8")}
+    for what in ("visit", "analysis", "upload", "report", "progress"):
+        assert client.raw.post(f"/api/{what}", headers=headers).status_code == 403
+
+
+def test_a_visitor_finds_the_data_and_is_known_again(client: Client) -> None:
+    assert client.about["source"]["name"] == "iris.csv"
+    assert client.about["source"]["count"] == 150
+    assert {e["name"] for e in client.about["examples"]} == set(server.EXAMPLES)
+    assert client.ask("visit").json()["visitor"] == client.about["visitor"]
+    stranger = {**client.headers, "mercer-visitor": "nobody"}
+    assert client.raw.post("/api/analysis", headers=stranger).status_code == 410
+
+
+def test_an_analysis_is_that_of_the_library(client: Client) -> None:
+    value = client.analysis().json()
+    found = mc.analyse(mc.datasets.iris(), random_state=0)
+    assert found.curved is not None
+    made = value["explorer"]
+    assert made["analysis"] == found.analysis == "pca"
+    uses = {c["name"]: c["use"] for c in made["columns"]}
+    assert uses == dict.fromkeys(found.active, "active") | {"Species": "colour"}
+    assert (
+        value["curved"]["axes"][0]
+        == f"Dim 1 ({100 * found.curved.explained_variance_ratio_[0]:.1f} %)"
+    )
+    assert {"plane-1-2", "curved", "scree", "circle", "contributions-1"} <= set(value["panels"])
+    assert "gram" not in value["panels"]
+
+
+def test_roles_method_scale_and_axes_change_it(client: Client) -> None:
+    mixed = client.analysis(uses={"Species": "active"}).json()["explorer"]
+    assert mixed["analysis"] == "famd"
+    fewer = client.analysis(uses={"Sepal.Width": "ignored"}).json()["explorer"]
+    assert {c["name"]: c["use"] for c in fewer["columns"]}["Sepal.Width"] == "ignored"
+    units = client.analysis(scale=False, axes=2).json()
+    assert units["explorer"]["scaled"] is False
+    assert len(units["axes"]) == 2
+    named = client.analysis(uses={"Species": "name"}).json()
+    assert named["individuals"]["names"][0] == "setosa"
+    assert client.analysis(method="mds").json()["explorer"]["usual"] is None
+
+
+def test_kernels_and_bandwidths_change_the_curved_map_alone(client: Client) -> None:
+    usual, other = client.analysis().json(), client.analysis(bandwidth=0.3).json()
+    assert usual["axes"] == other["axes"]
+    assert usual["curved"]["axes"] != other["curved"]["axes"]
+    assert other["explorer"]["bandwidth"] == 0.3
+    written = client.analysis(kernel="linear()").json()
+    shares = [axis.split("(")[1] for axis in written["axes"]]
+    assert [axis.split("(")[1] for axis in written["curved"]["axes"]][:4] == shares[:4]
+    beside = client.analysis(against="laplacian(bandwidth='median')").json()
+    assert beside["titles"]["plane-1-2"].startswith("Map to compare")
+
+
+def test_a_slide_is_the_curved_map_of_the_answer(client: Client) -> None:
+    state = {"bandwidth": 1.0}
+    whole = client.analysis(**state).json()["curved"]
+    slid = client.ask("slide", {"state": state}).json()
+    assert slid["exact"] is True
+    assert slid["space"]["axes"] == whole["axes"]
+    assert slid["space"]["coordinates"] == whole["coordinates"]
+
+
+def test_a_slide_of_many_is_a_preview_that_says_so() -> None:
+    x = np.random.default_rng(0).normal(size=(3_100, 3))
+    source = Source(mc.read(x), "x", "x")
+    straight = straight_of(source, State())
+    found = slide(straight, State())
+    assert found["exact"] is False
+    assert len(found["space"]["coordinates"][0]) == 3_100
+    value, _ = answer(source, State(), straight)
+    said = [d for d in value["explorer"]["doubts"] if "landmarks" in d["text"]]
+    assert said[0]["ways"][0]["set"] == {"exact": True}
+    exact, subject = answer(source, State(exact=True), straight)
+    assert not subject.model.spectrum_.is_approximate
+    assert not [d for d in exact["explorer"]["doubts"] if "landmarks" in d["text"]]
+
+
+def test_the_card_names_the_nearest_in_feature_space(client: Client) -> None:
+    client.analysis(bandwidth=1.0)
+    found = client.ask("card", {"row": 0}).json()
+    model = mc.analyse(mc.datasets.iris(), curved="gaussian(bandwidth=1.0)", random_state=0).curved
+    assert model is not None
+    away = feature_distances(subject_of(model), 0)
+    assert found["nearest"][0]["row"] == int(np.argsort(away)[1])
+    assert len(found["nearest"]) == 5
+    for row in (-1, 150, "0", 1.5, None, True):
+        assert client.ask("card", {"row": row}).status_code == 422
+
+
+def test_a_kernel_is_judged_as_it_is_written(client: Client) -> None:
+    good = client.ask("kernel", {"text": "gaussian(1) + 0.5 * linear()"}).json()
+    assert good["ok"]
+    assert good["said"].startswith("Positive definite")
+    bad = client.ask("kernel", {"text": "gaussian(1) - linear()"}).json()
+    assert not bad["ok"]
+    assert bad["at"] == 12
+    witness = client.ask("kernel", {"text": "sigmoid(offset=-3)"}).json()
+    assert not witness["ok"]
+    assert "individuals" in witness["said"]
+    for text in ("__import__('os').system('x')", "9**9**9", "(" * 10_000, "a" * 1_000_000):
+        answer = client.ask("kernel", {"text": text})
+        assert answer.status_code in (200, 413)
+        assert answer.status_code == 413 or answer.json()["ok"] is False
+
+
+def test_a_kernel_that_is_none_is_refused_with_its_reason(client: Client) -> None:
+    found = client.analysis(kernel="sigmoid(offset=-3)")
+    assert found.status_code == 422
+    assert "positive definite" in found.json()["error"]
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        {"axes": 0},
+        {"axes": 1.5},
+        {"bandwidth": -1},
+        {"bandwidth": "wide"},
+        {"method": "magic"},
+        {"scale": "yes"},
+        {"kernel": 3},
+        {"missing": "guess"},
+        {"uses": {"Species": "gone"}},
+        {"uses": {"nothing": "active"}},
+        {"uses": []},
+        {"else": 1},
+        [],
+        "state",
+    ],
+)
+def test_a_state_that_cannot_be_is_refused_in_words(client: Client, state: Any) -> None:
+    found = client.ask("analysis", {"state": state})
+    assert found.status_code == 422
+    assert len(found.json()["error"]) > 10
+
+
+@pytest.mark.parametrize("body", ["{", "[1]", "null", '"a"', "[" * 100_000, "\x00", "NaN"])
+def test_a_question_that_is_none_is_refused(client: Client, body: str) -> None:
+    assert client.ask("analysis", content=body.encode()).status_code == 400
+
+
+def test_examples_open_and_others_do_not(house: House) -> None:
+    client = Client(house)
+    for name in server.EXAMPLES:
+        about = client.ask("open", {"example": name}).json()["source"]
+        assert about["count"] > 10
+    assert client.analysis().json()["explorer"]["analysis"] == "mds"  # the last are distances
+    assert client.ask("open", {"example": "embedded"}).status_code == 404
+    assert client.ask("open", {"example": "../iris"}).status_code == 404
+    assert client.ask("open").json()["source"]["name"] == "iris.csv"
+
+
+CSV = b"name,x,y,team\n" + b"".join(
+    f"r{i},{i % 7},{(i * i) % 11},{'ab'[i % 2]}\n".encode() for i in range(20)
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "data.csv",
+        "../../etc/passwd",
+        "..\\..\\windows\\system.ini",
+        "/etc/shadow",
+        "\\\\host\\share\\x.csv",
+        "a\x00b.csv",
+        "x" * 5_000 + ".csv",
+        '<img src=x onerror="alert(1)">.csv',
+        "",
+    ],
+)
+def test_a_dropped_file_is_read_and_its_name_is_a_word(house: House, name: str) -> None:
+    client = Client(house)
+    about = client.ask("upload", content=CSV, params={"name": name}).json()["source"]
+    assert about["count"] == 20
+    assert not set(about["name"]) & set("/\\\0")
+    assert client.analysis().status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\x80\x04\x95junk",  # a pickle
+        b"PK\x03\x04 no zip",
+        b"\x93NUMPY\x01\x00",
+        b"\x89HDF\r\n\x1a\n",
+        b"a,b\n1,2\n3\n",
+        b"\x89MERCER\nmodel",
+        b"\xff\xfe\x00",
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_in_words(house: House, body: bytes) -> None:
+    client = Client(house)
+    found = client.ask("upload", content=body, params={"name": "file.csv"})
+    assert found.status_code in (413, 422)
+    assert "/tmp" not in found.json()["error"]
+    assert client.analysis().status_code == 200  # the data that were there still are
+
+
+def test_objects_in_arrays_are_not_unpickled(house: House) -> None:
+    held = io.BytesIO()
+    np.save(held, np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    assert Client(house).ask("upload", content=held.getvalue()).status_code == 422
+
+
+def test_bodies_have_limits_of_size_and_time(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(house)
+    monkeypatch.setattr(server, "UPLOAD", 1_000)
+    monkeypatch.setattr(server, "QUESTION", 100)
+    assert client.ask("upload", content=b"1" * 1_001).status_code == 413
+
+    def drip(size: int, pause: float) -> Iterator[bytes]:
+        for _ in range(size):
+            time.sleep(pause)
+            yield b"1" * 100
+
+    assert client.ask("upload", content=drip(20, 0.0)).status_code == 413  # nothing is declared
+    assert client.ask("analysis", content=b" " * 101).status_code == 413
+    monkeypatch.setitem(server.PATIENCE, "question", -1.0)
+    assert client.ask("analysis", content=drip(1, 0.0)).status_code == 408
+
+
+def test_cells_and_memory_have_limits(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    client = Client(house)
+    monkeypatch.setattr("mercer.explorer.source.MOST_CELLS", 10)
+    assert client.ask("upload", content=CSV).status_code == 413
+    monkeypatch.undo()
+    monkeypatch.setattr(sessions, "MOST_BYTES", 10)
+    assert client.ask("upload", content=CSV).status_code == 413
+
+
+def test_missing_values_are_asked_about_and_a_press_settles_them(house: House) -> None:
+    client = Client(house)
+    body = CSV.replace(b"r3,3", b"r3,")
+    client.ask("upload", content=body)
+    refused = client.analysis()
+    assert refused.status_code == 422
+    ways = {way["set"].get("missing"): way["label"] for way in refused.json()["ways"]}
+    assert {"drop", "mean"} <= set(ways)
+    assert "missing=" not in refused.json()["error"]
+    assert client.analysis(missing="drop").json()["individuals"]["count"] == 19
+    assert client.analysis(missing="mean").json()["individuals"]["count"] == 20
+    beside = client.analysis(uses={"x": "ignored"})
+    assert beside.status_code == 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x,y\n1,2\n",
+        "x,y\n1,1\n1,1\n1,1\n",
+        "t\n" + "\n".join(f"word {i} and more" for i in range(9)),
+    ],
+)
+def test_one_row_constant_columns_and_texts_are_answered_in_words(house: House, text: str) -> None:
+    client = Client(house)
+    opened = client.ask("upload", content=text.encode())
+    found = client.analysis() if opened.status_code == 200 else opened
+    assert found.status_code in (200, 422)
+    if found.status_code == 422:
+        assert len(found.json()["error"]) > 10
+
+
+def test_the_page_of_a_state_is_a_report(client: Client) -> None:
+    found = client.ask("report", {"state": {"bandwidth": 1.0}})
+    assert found.status_code == 200
+    assert found.headers["content-disposition"].startswith("attachment")
+    assert found.headers["content-type"] == "application/octet-stream"
+    assert b"<!doctype html>" in found.content[:20]
+    assert b"mercer report iris.csv" in found.content
+
+
+def test_hostile_names_are_text_in_answers(house: House) -> None:
+    client = Client(house)
+    rows = "\n".join(
+        f'"{t.replace(chr(34), chr(34) * 2)}",{i},{i * i % 7}' for i, t in enumerate(HOSTILE)
+    )
+    client.ask("upload", content=f"name,x,y\n{rows}\n".encode("utf-8", "replace"))
+    found = client.analysis()
+    assert found.status_code in (200, 422)
+    assert "<script" not in found.text.lower()
+    assert found.headers["content-type"] == "application/json"
+
+
+def test_a_newer_question_ends_the_older_one(house: House) -> None:
+    visitor = house.arrive()
+    begun, ended = threading.Event(), threading.Event()
+
+    def long(tell: Any) -> None:
+        begun.set()
+        try:
+            for _ in range(1_000):
+                time.sleep(0.005)
+                tell(1, 2)
+        finally:
+            ended.set()
+
+    _, first = house.begin(visitor, "analysis", long)
+    begun.wait(5)
+    _, second = house.begin(visitor, "analysis", lambda tell: "answer")
+    assert second.result(5) == "answer"
+    assert ended.is_set()
+    with pytest.raises(Superseded):
+        first.result(5)
+
+
+def test_progress_is_told_and_work_can_be_cancelled(client: Client) -> None:
+    assert set(client.ask("progress").json()) == {"done", "total"}
+    assert client.ask("cancel").json() == {"cancelled": True}
+    job = Job()
+    job.is_cancelled = True
+    with pytest.raises(Superseded):
+        job.tell(1, 2)
+
+
+def test_a_fit_of_the_library_stops_when_nobody_waits() -> None:
+    job = Job()
+    job.is_cancelled = True
+    x = np.random.default_rng(0).normal(size=(500, 3))
+    with pytest.raises(Superseded):
+        slide(straight_of(Source(mc.read(x), "x", "x"), State()), State(), job.tell)
+
+
+def test_visitors_are_bounded_and_idle_ones_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_VISITORS", 3)
+    house = House(idle=0.05)
+    first = house.arrive()
+    for _ in range(3):
+        house.arrive()
+    assert len(house.visitors) == 3
+    assert house.visitor(first.name) is None
+    time.sleep(0.06)
+    house.release()
+    assert not house.visitors
+    house.close()
+
+
+def test_the_idlest_make_room_for_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    house = House()
+    one, other = house.arrive(), house.arrive()
+    source = Source(Table.of({"x": np.arange(10.0)}), "x", "x")
+    one.bring(source, is_own=True)
+    monkeypatch.setattr(sessions, "MOST_BYTES", source.bytes + 1)
+    house.room_for(source.bytes, other)
+    assert house.visitor(one.name) is None
+    assert house.visitor(other.name) is other
+    house.close()
+
+
+def test_too_much_waiting_is_refused(monkeypatch: pytest.MonkeyPatch, client: Client) -> None:
+    monkeypatch.setattr(sessions, "MOST_WAITING", 0)
+    assert client.analysis().status_code == 413
+
+
+def test_a_bug_is_told_without_its_traceback(
+    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: Any) -> None:
+        raise ZeroDivisionError("secret place")
+
+    monkeypatch.setattr("mercer.explorer.answers.verdict", broken)
+    found = client.ask("kernel", {"text": "linear()"})
+    assert found.status_code == 500
+    assert "bug" in found.json()["error"]
+    assert "secret" not in found.text
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_many_ask_at_once_without_an_error(house: House) -> None:
+    statuses: list[int] = []
+
+    def visit() -> None:
+        statuses.append(Client(house).analysis().status_code)
+
+    threads = [threading.Thread(target=visit) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [200] * 8
+
+
+def test_code_and_command_make_the_same_analysis() -> None:
+    iris = mc.datasets.iris()
+    state = State(
+        uses={"Species": "colour", "Sepal.Width": "supplementary"},
+        scale=True,
+        bandwidth=0.5,
+        axes=2,
+    )
+    names = {"mc": mc, "data": iris}
+    lines = code_of("mc.datasets.iris()", state).splitlines()
+    exec("\n".join(lines[:-1]), names)
+    found: Any = names["found"]
+    straight = straight_of(Source(iris, "iris.csv", ""), state)
+    np.testing.assert_allclose(found.model.inertias_, straight.model.inertias_)
+    assert "Sepal.Width" in found.supplementary
+    command = command_of("iris.csv", state)
+    assert command.startswith("mercer report iris.csv --scale --rank 2")
+    assert "--kernel 'gaussian(bandwidth=0.5)'" in command
+
+
+def test_uses_arrange_a_table() -> None:
+    table = Table.of({"x": [1.0, 2.0, 3.0], "g": ["a", "b", "a"], "h": ["u", "v", "u"]})
+    found, asked = arranged(table, State(uses={"g": "active", "h": "colour", "x": "name"}))
+    assert found.row_names == ("1", "2", "3")
+    assert asked["method"] == "mca"
+    assert found.names[0] == "h"
+
+
+def test_only_this_machine_is_listened_to_by_default() -> None:
+    assert is_local("127.0.0.1")
+    assert not is_local("0.0.0.0")
+    assert not is_local("example.org")
+    with bound("127.0.0.1", 0) as place:
+        assert place.getsockname()[0] == "127.0.0.1"
+        with pytest.raises(mc.errors.InvalidParameter, match="--port"):
+            bound("127.0.0.1", place.getsockname()[1])
+    with pytest.raises(mc.errors.InvalidParameter, match="65535"):
+        bound("127.0.0.1", 70_000)
+
+
+def test_a_file_of_sequences_is_sent_to_the_report(tmp_path: Path) -> None:
+    path = tmp_path / "s.fasta"
+    path.write_text(">a\nACGT\n>b\nACGA\n")
+    with pytest.raises(mc.errors.InvalidInput, match="mercer report"):
+        of_file(str(path))
+
+
+def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(CSV)
+    command = [sys.executable, "-m", "mercer", "serve", str(path), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        with urllib.request.urlopen(address) as page:
+            assert b"mercer explorer" in page.read()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+
+
+def test_the_command_refuses_what_it_cannot_serve(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["serve", str(tmp_path / "none.csv"), "--no-open"]) == 3
+    assert "none.csv" in capsys.readouterr().err
+    assert main(["serve", "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["host"] == "127.0.0.1"
+    assert main(["serve", "--no-open", "--port", "70000"]) == 2
