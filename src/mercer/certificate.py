@@ -15,6 +15,7 @@ from scipy.special import gammaincinv
 
 from mercer.check import Array
 from mercer.display import Shown
+from mercer.engines.engine import Seed
 
 
 @dataclass(frozen=True, repr=False)
@@ -388,6 +389,8 @@ class Approximation(Protocol):
 
     def outside(self, vectors: Array) -> float: ...
 
+    def random_vectors(self, count: int, random_state: Seed) -> Array: ...
+
 
 class NormProbe:
     r"""The largest eigenvalue of A = K - K̂ from random vectors that ride along with passes over K.
@@ -414,8 +417,7 @@ class NormProbe:
         self, approximation: Approximation, n: int, random_state: int | list[int] | None
     ) -> None:
         self.approximation, self.n = approximation, n
-        rng = np.random.default_rng(random_state)
-        block = rng.standard_normal((n, PROBES))
+        block = approximation.random_vectors(PROBES, random_state)
         lengths = np.linalg.norm(block, axis=0)
         self.powers = [block / lengths]
         self.norms = [lengths]

@@ -18,7 +18,8 @@ from mercer.check import (
 )
 from mercer.display import Shown
 from mercer.engines.cpu import engine_in_use
-from mercer.engines.engine import Engine, Rounding, gamma, machine_bytes, rounding
+from mercer.engines.engine import Engine, Rounding, gamma, machine_bytes
+from mercer.engines.held import to_host
 from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
@@ -102,8 +103,16 @@ class Gram(Shown):
         """
         single = single and self.has_single_tiles
         if single not in self._tiles:
-            terms = getattr(self.engine, "terms", None)
-            tiles = Tiles(self.kernel, self.x, self.y, size=self.tile, single=single, terms=terms)
+            terms = getattr(self.engine, "terms", None) if single else None
+            tiles = Tiles(
+                self.kernel,
+                self.x,
+                self.y,
+                size=self.tile,
+                single=single,
+                terms=terms,
+                sibling=self._tiles.get(not single),
+            )
             if self.kernel.is_costly:
                 tiles.keep((self.engine.memory or machine_bytes()) // KEPT_SHARE)
             self._tiles[single] = tiles
@@ -129,6 +138,7 @@ class Gram(Shown):
     def _finite(self, images: Array) -> Array:
         """Refuse what overflowed: a kernel on its first rows names it, if it is the kernel's."""
         if not np.all(np.isfinite(images)):
+            images = to_host(images)
             row = int(np.flatnonzero(~np.isfinite(images).all(axis=1))[0])
             self.rows(row)
             raise InvalidInput(f"the product with the kernel {self.kernel} overflows at row {row}")
@@ -301,8 +311,17 @@ class Gram(Shown):
         if single not in self._rounding:
             tiles = self.cut(single=single)
             largest = 0.0 if tiles.prepared is not None else self._largest()
-            self._rounding[single] = rounding(tiles, largest)
+            self._rounding[single] = self.engine.rounding(tiles, largest)
         return self._rounding[single]
+
+    def usual_rounding(self, *, is_centred: bool) -> float:
+        """Return what single precision usually adds to products with unit vectors, in units of n.
+
+        Of vectors that sum to 0, where the matrix is to be centred.
+        """
+        single, double = self.cut(single=True), self.cut()
+        value = self.entry_rounding(single=True).value
+        return self.engine.usual_rounding(single, double, value, is_centred=is_centred)
 
     def _largest(self) -> float:
         """Return a bound for the values of a kernel, or what is known of those of another."""

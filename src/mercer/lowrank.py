@@ -14,8 +14,8 @@ from scipy.linalg import solve_triangular
 from mercer.barycentre import Barycentre, centre
 from mercer.check import Array, Points, as_numpy, chunks, power_of_two, vectors, whole
 from mercer.engines.engine import norm_bound, rounding
+from mercer.engines.held import Held, to_host
 from mercer.engines.lapack import run_interruptibly
-from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
@@ -28,9 +28,6 @@ SAMPLE_PER_CENTRE, LLOYD = 10, 5
 
 ROWS = 512
 """Rows of a matrix that are worked on at a time."""
-
-WIDE = 128
-"""Columns of a triangular matrix that are multiplied at a time, so that few zeros are."""
 
 
 LARGE = 1000
@@ -166,6 +163,8 @@ def row_squares(factor: Array) -> Array:
     >>> row_squares(np.array([[3.0, 4.0], [0.0, 1.0]]))
     array([25.,  1.])
     """
+    if isinstance(factor, Held):
+        return to_host(factor.row_squares())
     wide = np.result_type(factor, float)
     result = np.zeros(len(factor))
     for rows in chunks(len(factor), 4096):
@@ -181,12 +180,14 @@ def nystrom(
     landmarks: str | Points = "pivoted",
     random_state: RandomState = None,
     single: bool = False,
+    is_held: bool = False,
 ) -> LowRank:
     """Return the Nyström approximation on given points, k-means centres, pivots or a sample.
 
     ``landmarks`` is ``"pivoted"``, ``"kmeans"`` (vectors only; of
     sparse rows pivots), ``"uniform"``, or the points
-    themselves. Points that repeat cost nothing but their number.
+    themselves. Points that repeat cost nothing but their number. The factor may be ``held`` by the
+    engine of the matrix.
 
     >>> from mercer import Gaussian
     >>> x = np.linspace(0.0, 1.0, 50)[:, None]
@@ -203,14 +204,15 @@ def nystrom(
         if landmarks == "pivoted" or (landmarks == "kmeans" and is_sparse):
             return pivoted_cholesky(gram, rank, random_state=seed, single=single)
         if landmarks == "kmeans":
-            return _on_landmarks(gram, kmeans_centres(gram.x, rank, rng), "k-means", single)
+            centres = kmeans_centres(gram.x, rank, rng)
+            return _on_landmarks(gram, centres, "k-means", single, is_held)
         if landmarks != "uniform":
             raise InvalidParameter(
                 f"landmarks must be pivoted, kmeans, uniform or points, found {landmarks!r}"
             )
         chosen = np.sort(rng.choice(n, rank, replace=False))
-        return _on_landmarks(gram, take(gram.x, chosen), "uniform", single)
-    return _on_landmarks(gram, landmarks, "given landmarks", single)
+        return _on_landmarks(gram, take(gram.x, chosen), "uniform", single, is_held)
+    return _on_landmarks(gram, landmarks, "given landmarks", single, is_held)
 
 
 def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
@@ -239,22 +241,14 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
     return unit * centres
 
 
-def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool) -> LowRank:
+def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool, is_held: bool) -> LowRank:
     root, excess = inverse_root(gram.kernel, landmarks, single=single)
     features = Features(gram.kernel, landmarks, root)
     tiles = Gram(gram.kernel, gram.x, landmarks, engine=gram.engine).cut(single=single)
-    n, m = tiles.shape
     dtype = tiles.dtype if single else np.result_type(root.dtype, tiles.dtype)
-    factor, root = np.empty((n, root.shape[1]), dtype), root.astype(dtype)
-
-    def fill(rows: slice) -> None:
-        tile = tiles.tile(Block(rows, slice(0, m)))
-        for part in chunks(m, WIDE):  # the root has nothing below its diagonal
-            np.matmul(tile[:, : part.stop], root[: part.stop, part], out=factor[rows, part])
-
-    gram.engine.over_rows(fill, n, tiles.size)
+    factor = gram.engine.factor(tiles, root.astype(dtype), is_held=is_held)
     entry = rounding(tiles, float(np.max(gram.diag(), initial=0.0))).entry
-    how = f"Nyström on {m} landmarks ({how})"
+    how = f"Nyström on {tiles.shape[1]} landmarks ({how})"
     return _finished(gram, factor, how, features, entry, excess)
 
 

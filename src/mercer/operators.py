@@ -27,6 +27,7 @@ from mercer.check import (
 )
 from mercer.display import Shown
 from mercer.engines.engine import BLOCK, Engine, Rounding, gamma
+from mercer.engines.held import Held, to_host
 from mercer.engines.tiles import TILE
 from mercer.errors import InvalidInput
 
@@ -212,6 +213,10 @@ class CentredSource(Shown, Generic[S]):
 
     def project(self, factor: Array) -> Array:
         """Turn the factor of an approximation of the Gram matrix into one of this operator's."""
+        if isinstance(factor, Held):
+            factor -= self.weights.astype(factor.dtype) @ factor
+            factor *= self.roots.astype(factor.dtype)
+            return factor
         centre(factor, self.weights)
         return factor
 
@@ -259,7 +264,8 @@ class CentredSource(Shown, Generic[S]):
             images = self.base.product(both, single=True)
         else:
             images, self._square_sum = self.base.product_and_squares(both, self.weights)
-        self._mean_rows, self.means_are_single = np.ascontiguousarray(images[:, -1]), single
+        self._mean_rows = np.ascontiguousarray(to_host(images[:, -1]))
+        self.means_are_single = single
         return images[:, :-1]
 
     def __matmul__(self, vectors: Any) -> Array:
@@ -381,7 +387,7 @@ def column_sums(block: Array) -> Array:
     array([1000., 1000.])
     """
     parts: Array = np.add.reduceat(block, np.arange(0, max(len(block), 1), BLOCK), axis=0)
-    return np.asarray(parts.sum(axis=0)) if len(block) else np.zeros(block.shape[1])
+    return to_host(parts.sum(axis=0)) if len(block) else np.zeros(block.shape[1])
 
 
 def shares(weights: Any, n: int) -> Array:

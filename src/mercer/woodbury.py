@@ -9,7 +9,8 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.engines.cpu import Threads
-from mercer.engines.engine import Engine, combinations, inner_products
+from mercer.engines.engine import Engine, Seed, combinations, inner_products
+from mercer.engines.held import Held
 from mercer.engines.lapack import eigenpairs
 
 ROWS = 1024
@@ -44,6 +45,8 @@ class LowRankInverse:
 
     def _adjoint(self, vectors: Array, *, is_double: bool = False) -> Array:
         """Return F* V in double precision, the products in the factor's own unless told."""
+        if isinstance(self.factor, Held):
+            return self.factor.adjoint_times(vectors, is_double=is_double)
         dtype = np.result_type(self.factor, vectors, float)
         inner = dtype if is_double else _beside(vectors, self.factor)
 
@@ -60,6 +63,8 @@ class LowRankInverse:
 
     def _times(self, small: Array) -> Array:
         """Return F times a small matrix, in double precision."""
+        if isinstance(self.factor, Held):
+            return self.factor.times(small)
         dtype = np.result_type(self.factor, small, float)
         result = np.empty((len(self.factor), small.shape[1]), dtype)
         small = small.astype(_beside(small, self.factor))
@@ -78,6 +83,8 @@ class LowRankInverse:
     def product(self, vectors: Array) -> Array:
         """Return the low-rank matrix times a block of vectors, in double precision throughout."""
         small = self._adjoint(vectors, is_double=True)
+        if isinstance(self.factor, Held):
+            return self.factor.times(small, is_double=True)
         result = np.empty((len(self.factor), small.shape[1]), small.dtype)
 
         def part(rows: slice) -> None:
@@ -99,6 +106,12 @@ class LowRankInverse:
         seen = self._adjoint(vectors, is_double=True)
         left = self.squares - seen @ seen.conj().T
         return float(np.linalg.eigvalsh(left)[-1]) if left.size else 0.0
+
+    def random_vectors(self, count: int, random_state: Seed) -> Array:
+        """Return standard normal vectors, where the factor lies."""
+        if isinstance(self.factor, Held):
+            return self.factor.normal(count, random_state)
+        return np.random.default_rng(random_state).standard_normal((len(self.factor), count))
 
     def start(self, count: int) -> Array:
         """Return the leading eigenvectors of the low-rank matrix."""
@@ -152,7 +165,9 @@ def _neighbours(pairs: Array, count: int) -> tuple[Array, Array, int]:
 
 def _columns(block: Array, chosen: Array) -> Array:
     """Return some columns of a block, which is not copied if they are all."""
-    return block if len(chosen) == block.shape[1] else np.ascontiguousarray(block[:, chosen])
+    if len(chosen) == block.shape[1]:
+        return block
+    return block[:, chosen] if isinstance(block, Held) else np.ascontiguousarray(block[:, chosen])
 
 
 def _projections(inside: Array, rest: Array, weights: Array, overlaps: Array, near: Array) -> Array:

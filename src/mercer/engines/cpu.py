@@ -17,7 +17,15 @@ import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from mercer.check import Array, chunks, whole
-from mercer.engines.engine import Engine, memory_bytes
+from mercer.engines.engine import (
+    MOST_LANDMARKS,
+    SINGLE_ENOUGH,
+    SINGLE_ROUNDING,
+    Engine,
+    Rounding,
+    memory_bytes,
+    rounding,
+)
 from mercer.engines.tiles import Block, Tiles
 from mercer.errors import InvalidParameter
 from mercer.kernels.pairs import exponential, numpy_exponential
@@ -31,6 +39,9 @@ ROWS = 2048
 
 PARTS = 16
 """Parts that a tall matrix is cut into, unless a limit of their rows asks for more."""
+
+WIDE = 128
+"""Columns of a triangular matrix that are multiplied at a time, without what is 0 below them."""
 
 SMALL_ARRAY = 2**17
 """Below this many numbers a compiled loop gains less than it takes to load."""
@@ -203,6 +214,8 @@ class Threads:
     ``progress`` is called with how many tiles of a pass are done, and how many there are.
     """
 
+    single_enough, single_name = SINGLE_ENOUGH, "single precision"
+
     def __init__(
         self,
         count: int | None = None,
@@ -273,12 +286,35 @@ class Threads:
             total += other
         return total[:, : vectors.shape[1]], sum(part[1] for part in parts)
 
+    def rounding(self, tiles: Tiles, largest: float) -> Rounding:
+        return rounding(tiles, largest)
+
+    def landmarks(self, n: int) -> int:
+        return MOST_LANDMARKS
+
+    def usual_rounding(
+        self, single: Tiles, double: Tiles, value: float, *, is_centred: bool
+    ) -> float:
+        return SINGLE_ROUNDING * value
+
     def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
         blocks = tiles.blocks()
         for done, block in enumerate(blocks, 1):
             yield block, tiles.tile(block)
             if self.progress is not None:
                 self.progress(done, len(blocks))
+
+    def factor(self, tiles: Tiles, root: Array, *, is_held: bool = False) -> Array:
+        n, m = tiles.shape
+        factor = np.empty((n, root.shape[1]), root.dtype)
+
+        def fill(rows: slice) -> None:
+            tile = tiles.tile(Block(rows, slice(0, m)))
+            for part in chunks(m, WIDE):  # the root has nothing below its diagonal
+                np.matmul(tile[:, : part.stop], root[: part.stop, part], out=factor[rows, part])
+
+        self.over_rows(fill, n, tiles.size)
+        return factor
 
     def over(
         self,

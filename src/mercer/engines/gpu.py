@@ -8,9 +8,10 @@ shorter formats of tensor cores, so that the bounds for rounding hold as they st
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -21,7 +22,10 @@ from mercer.check import Array, Namespace, chunks
 from mercer.data.extras import extra
 from mercer.engines.cpu import Threads
 from mercer.engines.engine import SMALLEST_TILE as FEWEST
-from mercer.engines.tiles import Block, Prepared, PreparedTable, Tiles
+from mercer.engines.engine import Rounding
+from mercer.engines.fused import Fused, has_triton
+from mercer.engines.held import Held, to_host
+from mercer.engines.tiles import Block, Prepared, PreparedTable, Side, Tiles
 from mercer.errors import InvalidParameter, NotEnoughMemory
 from mercer.kernels.pairs import INNER, Scale
 from mercer.kernels.statements import gamma
@@ -29,6 +33,18 @@ from mercer.progress import Progress
 
 GPU_TILE = 8192
 """Rows of a tile on a GPU: launching work on fewer costs more than the work."""
+
+FUSED_ENOUGH = 1e-5
+"""From this ``tol`` on, products of split halves are enough."""
+
+SAMPLES, SAMPLE, COORDINATES = 4, 128, 8
+"""Runs of rows, rows of each and columns of points that the rounding of products is measured on."""
+
+POINTS_PER_LANDMARK, MOST_LANDMARKS = 1600, 640
+"""Landmarks are cheaper than on a processor, up to what their factor takes of the memory."""
+
+MARGIN = 3.0
+"""By how much the rounding of other vectors may exceed what was measured."""
 
 TERMS = 1024
 """Terms of a product that are added in the precision of the tiles."""
@@ -64,14 +80,129 @@ class Gpu(Threads):
             )
         self.device, self.tile, self.terms = device, tile, min(tile, TERMS)
         self._sides: WeakKeyDictionary[Prepared, dict[Any, Any]] = WeakKeyDictionary()
+        self._points: dict[int, tuple[weakref.ref[Any], Any]] = {}
+        self._products: WeakKeyDictionary[Tiles, Fused | None] = WeakKeyDictionary()
+        self.is_fused = device.startswith("cuda") and has_triton()
+        if self.is_fused:
+            self.single_enough = FUSED_ENOUGH
+            self.single_name = f"products of halves, measured on {SAMPLES * SAMPLE} rows"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (self.device, self.memory, self.tile)
 
-    def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
+    def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Any:
         if not _is_here(tiles, vectors):
             return super().product(tiles, vectors, progress)
-        return self.product_and_squares(tiles, vectors, None, progress)[0]
+        fused = self._fused(tiles)
+        if fused is None:
+            return self.product_and_squares(tiles, vectors, None, progress)[0]
+        try:
+            with self.torch.inference_mode():
+                images = fused.product(self._operand(vectors), progress or self.progress)
+        except self.torch.OutOfMemoryError:
+            self._products[tiles] = None  # tiles one by one take less
+            self._release()
+            return self.product_and_squares(tiles, vectors, None, progress)[0]
+        return self._result(images, vectors)
+
+    def _operand(self, vectors: Any) -> Any:
+        """Return vectors as doubles on the device."""
+        if isinstance(vectors, Held):
+            return vectors.tensor
+        double = self.torch.float64
+        return self.torch.as_tensor(np.ascontiguousarray(vectors), dtype=double, device=self.device)
+
+    def _result(self, images: Any, vectors: Any) -> Any:
+        """Return images where the vectors came from."""
+        return Held(images) if isinstance(vectors, Held) else to_host(Held(images))
+
+    def factor(self, tiles: Tiles, root: Array, *, is_held: bool = False) -> Any:
+        if not _is_here(tiles, root):
+            return super().factor(tiles, root)
+        n, m = tiles.shape
+        with self._exact_products():
+            right = self.torch.as_tensor(root, device=self.device)
+            result = right.new_empty((n, right.shape[1]))
+            for rows in chunks(n, self.tile):
+                tile = self._tile(tiles, Block(rows, slice(0, m)))
+                self.torch.matmul(tile.to(right.dtype), right, out=result[rows])
+        return Held(result) if is_held else to_host(Held(result))
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        with super().session(), self._exact_products():
+            yield
+
+    def rounding(self, tiles: Tiles, largest: float) -> Rounding:
+        fused = self._fused(tiles)
+        return super().rounding(tiles, largest) if fused is None else fused.rounding
+
+    def usual_rounding(
+        self, single: Tiles, double: Tiles, value: float, *, is_centred: bool
+    ) -> float:
+        """Return what products of split halves are off by, measured on some rows.
+
+        Of the coordinates of the points, which axes are like, of a random vector, and of one of
+        ones, whose sums are the longest, where axes can be like that.
+        """
+        fused = self._fused(single)
+        if fused is None:
+            return super().usual_rounding(single, double, value, is_centred=is_centred)
+        assert single.prepared is not None
+        n, m = single.shape
+        torch, points, rng = self.torch, self.points(single.prepared.y), np.random.default_rng(0)
+        V = Held(points).normal(COORDINATES + 2, 0).tensor
+        coordinates = points[:, :COORDINATES]
+        V[:, : coordinates.shape[1]] = coordinates
+        V -= V.mean(dim=0)
+        V[:, -1] = 0.0 if is_centred else 1.0
+        V /= torch.linalg.vector_norm(V, dim=0).clamp(min=1e-300) * m**0.5
+        total: Any = 0.0
+        with self._exact_products():
+            for start in rng.integers(0, max(n - SAMPLE, 0) + 1, SAMPLES).tolist():
+                rows = slice(start, min(start + SAMPLE, n))
+                exact = sum(
+                    self._tile(double, Block(rows, columns)) @ V[columns]
+                    for columns in chunks(m, self.tile**2 // SAMPLE)
+                )
+                gap = fused.part(V, rows) - exact
+                total = total + (gap * gap).mean(dim=0)
+        return MARGIN * float((total.max() / SAMPLES).sqrt())
+
+    def landmarks(self, n: int) -> int:
+        return min(max(super().landmarks(n), n // POINTS_PER_LANDMARK), MOST_LANDMARKS)
+
+    def _fused(self, tiles: Tiles) -> Fused | None:
+        """Return the product in registers, None for tiles that are computed one by one."""
+        if not self.is_fused:
+            return None
+        if tiles not in self._products:
+            found = Fused.of(self.torch, tiles)
+            if found is not None:
+                assert tiles.prepared is not None
+                x, y = tiles.prepared.x, tiles.prepared.y
+                found.prepare(self.points(x), self.points(y), x.centre)
+            self._products[tiles] = found
+        return self._products[tiles]
+
+    def some_points(self, side: Side, rows: slice) -> Any:
+        """Return some points of a side on the device, as doubles."""
+        if side.is_held:
+            return self.points(side)[rows]
+        return self.torch.as_tensor(side.at(rows), device=self.device)
+
+    def points(self, side: Side) -> Any:
+        """Return the points of a side in memory on the device, as doubles."""
+        points = side.points
+        kept = self._points.get(id(points))
+        if kept is None or kept[0]() is not points:
+            here = self.torch.as_tensor(points, dtype=self.torch.float64, device=self.device)
+            kept = weakref.ref(points, partial(self._forget, id(points))), here
+            self._points[id(points)] = kept
+        return kept[1]
+
+    def _forget(self, key: int, _: Any) -> None:
+        self._points.pop(key, None)
 
     def product_and_squares(
         self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None
@@ -114,7 +245,7 @@ class Gpu(Threads):
     ) -> tuple[Array, float]:
         torch, (n, m) = self.torch, tiles.shape
         dtype = torch.float32 if tiles.single else torch.float64
-        operand = torch.as_tensor(np.ascontiguousarray(vectors), device=self.device).to(dtype)
+        operand = self._operand(vectors).to(dtype)
         total = torch.zeros((n, operand.shape[1]), dtype=torch.float64, device=self.device)
         shares = None if weights is None else torch.as_tensor(weights, device=self.device)
         squares = torch.zeros((), dtype=torch.float64, device=self.device)
@@ -136,11 +267,12 @@ class Gpu(Threads):
                 squares += (2.0 if is_used_twice else 1.0) * term
             if progress is not None:
                 progress(done, len(blocks))
-        return total.cpu().numpy(), float(squares)
+        return self._result(total, vectors), float(squares)
 
     def _add_product(self, total: Any, tile: Any, operand: Any) -> None:
         """Add a product to a total, in sums of a few terms: rounding grows with their number."""
-        for terms in chunks(len(operand), self.terms):
+        few = len(operand) if tile.dtype == self.torch.float64 else self.terms
+        for terms in chunks(len(operand), few):
             total += tile[:, terms] @ operand[terms]
 
     def _tile(self, tiles: Tiles, block: Block) -> Any:
@@ -154,13 +286,27 @@ class Gpu(Threads):
     def side(self, prepared: Prepared, rows: slice, statistic: Any, *, is_right: bool) -> Any:
         """Return what rows of prepared points contribute, on the device; those in memory stay."""
         side = prepared.y if is_right else prepared.x
-        if side.held is None:
+        if not side.is_held:
             return self.torch.as_tensor(side.part(rows, statistic), device=self.device)
         kept = self._sides.setdefault(prepared, {})
-        key = (is_right and prepared.y is not prepared.x, statistic)
+        key = is_right, statistic
         if key not in kept:
-            kept[key] = self.torch.as_tensor(side.held[statistic], device=self.device)
+            kept[key] = self._made(side, statistic)
         return kept[key][rows]
+
+    def _made(self, side: Side, statistic: Any) -> Any:
+        """Return what `Side` makes of points, made on the device."""
+        dtype = self.torch.float32 if side.dtype == np.float32 else self.torch.float64
+        points = self.points(side)
+        if statistic == INNER:
+            return points.to(dtype)
+        place = {"dtype": self.torch.float64, "device": self.device}
+        centre, lengths = (self.torch.as_tensor(v, **place) for v in (side.centre, statistic))
+        a = (points - centre) / lengths
+        norms = (a * a).sum(dim=1, keepdim=True)
+        one = self.torch.ones_like(norms)
+        sides = (-2.0 * a, one, norms) if side.is_right else (a, norms, one)
+        return self.torch.cat(sides, dim=1).to(dtype)
 
     @contextmanager
     def _exact_products(self) -> Iterator[None]:
@@ -199,9 +345,8 @@ class DeviceTable(PreparedTable):
 
     @cached_property
     def vectors(self) -> tuple[Any, Any]:
-        torch, device = self.engine.torch, self.engine.device
-        x, y = self.prepared.x.at(self.block.rows), self.prepared.y.at(self.block.columns)
-        return torch.as_tensor(x, device=device), torch.as_tensor(y, device=device)
+        some, (rows, columns) = self.engine.some_points, self.block
+        return some(self.prepared.x, rows), some(self.prepared.y, columns)
 
     @cached_property
     def xp(self) -> Namespace:

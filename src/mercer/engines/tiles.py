@@ -48,7 +48,8 @@ class Tiles:
 
     ``single`` asks for tiles in single precision, at which fast expressions are computed. Products
     add up so many ``terms`` in the precision of the tiles, and these sums in double precision.
-    Tiles are computed again for every pass, except those that `keep` found room for.
+    Tiles are computed again for every pass, except those that `keep` found room for. A ``sibling``
+    of the other precision has already looked at the points.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Tiles:
         size: int = TILE,
         single: bool = False,
         terms: int | None = None,
+        sibling: Tiles | None = None,
     ) -> None:
         self.is_symmetric = y is None
         if kernel.is_counted:
@@ -69,7 +71,9 @@ class Tiles:
         self.shape = len(x), len(self.y)
         self.single = single
         self.terms = min(size, size if terms is None else terms)
-        self.prepared = Prepared.of(kernel, x, y, np.float32 if single else np.float64)
+        known = None if sibling is None else sibling.prepared
+        dtype = np.float32 if single else np.float64
+        self.prepared: Prepared | None = Prepared.of(kernel, x, y, dtype, known)
         self.room = 0
         self._kept: dict[tuple[int, int], Array] = {}
         self._lock = threading.Lock()
@@ -148,16 +152,29 @@ SMALLEST = float(np.nextafter(0.0, 1.0))
 class Prepared:
     """Both sides of a table of pairs, and what an expression asks of them."""
 
-    def __init__(self, kernel: Kernel, x: Points, y: Points | None, dtype: Any) -> None:
+    def __init__(
+        self, kernel: Kernel, x: Points, y: Points | None, dtype: Any, known: Prepared | None
+    ) -> None:
         self.dtype = np.dtype(dtype)
         self.local = threading.local()
-        survey = Survey(x, "x")
-        other = survey if y is None else Survey(y, "y")
+        if known is None:
+            survey = Survey(x, "x")
+            other = survey if y is None else Survey(y, "y")
+        else:
+            survey, other = known.surveys
+        self.surveys: tuple[Survey, Survey] = survey, other
         self.uses: Counter[Statistic] = Counter(kernel.asks(survey.columns))
         self.x = Side(survey.points, survey.centre, self.uses, self.dtype)
         self.y = Side(other.points, survey.centre, self.uses, self.dtype, is_right=True)
-        largest = {s: max(self.x.largest(s), self.y.largest(s)) for s in self.uses}
-        self.arithmetic = Arithmetic(self.dtype, survey.columns, largest, kernel.is_steep)
+        sides = (self.x,) if y is None else (self.x, self.y)
+        if known is None:
+            largest = {s: max(side.largest(s) for side in sides) for s in self.uses}
+        else:
+            largest = known.largest
+        self.largest: dict[Statistic, float] = largest
+        self.arithmetic: Arithmetic = Arithmetic(
+            self.dtype, survey.columns, largest, kernel.is_steep
+        )
         self.is_clipped = not kernel.is_smooth
         distances = [s for s in self.uses if not isinstance(s, str)]
         errors = [self.arithmetic.squares_error(scale) for scale in distances]
@@ -167,7 +184,9 @@ class Prepared:
             self.is_clipped = True
 
     @staticmethod
-    def of(kernel: Kernel, x: Points, y: Points | None, dtype: Any) -> Prepared | None:
+    def of(
+        kernel: Kernel, x: Points, y: Points | None, dtype: Any, known: Prepared | None = None
+    ) -> Prepared | None:
         """Return the prepared points of a fast expression, or None for any other."""
         if isinstance(x, SparseRows) or isinstance(y, SparseRows):
             return None
@@ -179,7 +198,7 @@ class Prepared:
         if not kernel.is_fast(first[0].shape[1]):
             return None
         with np.errstate(over="ignore", invalid="ignore"):
-            prepared = Prepared(kernel, x, y, dtype)
+            prepared = Prepared(kernel, x, y, dtype, known)
         # Squares that overflow or underflow are left to the general path, which scales them first.
         limits = np.finfo(prepared.dtype)
         norms = [norm for norm in prepared.arithmetic.largest.values() if norm != 0.0]
@@ -237,10 +256,13 @@ class Side:
     ) -> None:
         self.points, self.centre, self.dtype, self.is_right = points, centre, dtype, is_right
         self.local = threading.local()
-        self.held: dict[Any, Array] | None = None
-        if not lies_on_disk(points):
-            everything = slice(0, len(points))
-            self.held = {s: self._made(points[everything], s) for s in statistics}
+        self.is_held = not lies_on_disk(points)
+        self._statistics = statistics
+
+    @cached_property
+    def held(self) -> dict[Any, Array]:
+        """What all points in memory contribute to the products of each statistic."""
+        return {s: self._made(np.asarray(self.points), s) for s in self._statistics}
 
     def at(self, rows: slice) -> Array:
         """Return the points themselves, as doubles."""
@@ -248,7 +270,7 @@ class Side:
 
     def part(self, rows: slice, statistic: Any) -> Array:
         """Return what these rows contribute to the products of a statistic."""
-        if self.held is not None:
+        if self.is_held:
             return self.held[statistic][rows]
         kept = self.local.__dict__.setdefault("parts", {})
         if kept.get("rows") != rows:

@@ -400,6 +400,12 @@ class Aligned(Pairs):
             return np.asarray(a.multiply(b.conj()).sum(axis=1)).reshape(-1)
         return namespace(a).sum(a * conj(b), axis=1)
 
+    def squared_distance(self, scale: Scale = 1.0) -> Array:
+        if not self.same:
+            return super().squared_distance(scale)
+        self.column_scale(scale)
+        return self.xp.zeros(self.shape, dtype=self.xp.float64)  # of each point to itself
+
     def differences(self, scale: Scale = 1.0) -> Iterator[Array]:
         self.vectors  # noqa: B018  (refuses sparse rows)
         a, b, lengths = self.sides(scale)

@@ -78,6 +78,8 @@ class Radial(Metric):
     def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
         value, squares = self._at_zero(self.profile), arithmetic.squares_error(self.unit)
         error = self.steepest * squares if squares > 0 else 0.0  # points that are all the same
+        if error == np.inf:  # but a convex profile changes nowhere more than at 0
+            error = value - self._at_zero(self.profile, squares)
         if arithmetic.is_recomputed:  # and s|h'(s)| <= h(0) by convexity
             error = min(error, arithmetic.accuracy * value)
         return Bound(value, error + FUNCTION * arithmetic.unit * value)

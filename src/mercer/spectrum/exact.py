@@ -24,7 +24,8 @@ from mercer.davidson import (
     davidson,
 )
 from mercer.display import warn
-from mercer.engines.engine import Engine
+from mercer.engines.engine import MOST_LANDMARKS, SINGLE_ENOUGH, SINGLE_ROUNDING, Engine
+from mercer.engines.held import to_host
 from mercer.engines.tiles import TILE
 from mercer.errors import InvalidInput, MissedAxes, NotConverged, RoundingLimit
 from mercer.gram import Centred, Gram, columns
@@ -48,7 +49,6 @@ from mercer.spectrum.values import (
 )
 from mercer.woodbury import LowRankInverse
 
-MOST_LANDMARKS = 400
 POINTS_PER_LANDMARK = 40
 """One landmark for so many points: more cost more than the passes they save."""
 
@@ -60,12 +60,6 @@ MOST_GUARDS = 24
 
 HELD_ROWS = 6_000
 """Points on disk that are in memory at one time: samples for landmarks, and those of tiles."""
-
-SINGLE_ENOUGH = 1e-4
-"""From this ``tol`` on, single precision is enough and its rounding estimated, not bounded."""
-
-SINGLE_ROUNDING = 2e-6
-"""That estimate, relative to the largest value of the kernel: 16 units of single precision."""
 
 DOUBLE_ROUNDING = 2 * float(np.finfo(float).eps)
 """The same of double precision, at the least: residuals can be lowered so far."""
@@ -128,13 +122,13 @@ def exact(
         state, probed, approximation = _iterated(operator, count, tol, random_state)
         proof = _certified(probed, state, count, tol, is_complete=is_complete)
     proof = _remark_rounding(operator, state, proof, tol)
-    kernel, vectors = operator.base.kernel, state.vectors[:, :count]
+    kernel, vectors = operator.base.kernel, to_host(state.vectors[:, :count])
     kept = operator.base.cut(single=True).kept_bytes
     turn = orientation(vectors, operator)
     return Spectrum(
         values=state.values[:count],
         vectors=vectors * turn,
-        images=state.images[:, :count] * turn,
+        images=to_host(state.images[:, :count]) * turn,
         certificate=proof,
         trace=operator.trace,
         threshold=operator.threshold,
@@ -160,7 +154,8 @@ def single_estimate(operator: KernelOperator) -> float:
     rounding = operator.base.entry_rounding(single=True)
     if not np.isfinite(rounding.product):
         return float(np.inf)
-    return SINGLE_ROUNDING * rounding.value * _total(operator)
+    is_centred = isinstance(operator, Centred)
+    return operator.base.usual_rounding(is_centred=is_centred) * _total(operator)
 
 
 def double_estimate(operator: KernelOperator) -> float:
@@ -180,14 +175,14 @@ def _total(operator: KernelOperator) -> float:
     return 1.0 if isinstance(operator, Centred) else float(operator.shape[0])
 
 
-def sizes(n: int, count: int) -> tuple[int, int]:
+def sizes(n: int, count: int, most: int = MOST_LANDMARKS) -> tuple[int, int]:
     """Return how many vectors are iterated at once, and the rank of the preconditioner.
 
     >>> sizes(10_000, 10), sizes(10**6, 10), sizes(20_000, 500)
     ((12, 250), (12, 400), (524, 2096))
     """
     block = min(count + max(2, min(-(-count // 5), MOST_GUARDS)), n)
-    usual = min(n // POINTS_PER_LANDMARK, MOST_LANDMARKS)
+    usual = min(n // POINTS_PER_LANDMARK, most)
     return block, min(max(usual, LANDMARKS_PER_AXIS * block), n)
 
 
@@ -231,15 +226,15 @@ def _iterated(
 ) -> tuple[Iteration, Probed, str]:
     """Return converged Ritz pairs, the operator with its probes, and what the start was."""
     n = operator.shape[0]
-    block, rank = sizes(n, count)
+    block, rank = sizes(n, count, operator.base.engine.landmarks(n))
     preconditioner, how = _preconditioner(operator, count, rank, random_state)
     probe = NormProbe(preconditioner, n, None if random_state is None else [random_state, PROBING])
-    start = _filled(preconditioner.start(block), block, random_state)
+    start = _filled(preconditioner, block, random_state)
     single, double = operator.rounding(single=True), operator.rounding()
     usual = min(single_estimate(operator), single)
-    if tol >= SINGLE_ENOUGH:
+    if tol >= operator.base.engine.single_enough:
         single = usual
-    if begins_in_double(block, tol):
+    if begins_in_double(block, tol, operator.base.engine.single_enough):
         single = usual = np.inf
     noise = Noise(single, double, usual, double_estimate(operator))
     probed = Probed(operator, probe, noise)
@@ -277,9 +272,9 @@ def _iterated(
     return state, probed, how
 
 
-def begins_in_double(block: int, tol: float) -> bool:
+def begins_in_double(block: int, tol: float, enough: float = SINGLE_ENOUGH) -> bool:
     """Whether no pass of so many vectors is made in single precision."""
-    return block > WIDE and tol < SINGLE_ENOUGH
+    return block > WIDE and tol < enough
 
 
 def _columns(operator: KernelOperator, count: int) -> int:
@@ -302,9 +297,9 @@ def points_left_out(
     largest of the quotients.
     """
     Q, images = state.vectors, state.images
-    shares = np.einsum("ij,ij->i", Q.conj(), Q).real
-    across = np.einsum("ij,ij->i", Q.conj(), images).real
-    inside = np.abs(Q) ** 2 @ state.values
+    shares = to_host(np.einsum("ij,ij->i", Q.conj(), Q)).real
+    across = to_host(np.einsum("ij,ij->i", Q.conj(), images)).real
+    inside = to_host(np.abs(Q) ** 2 @ state.values)
     outside = np.maximum(1.0 - shares, ALONE)
     quotients = np.where(
         shares <= 1.0 - ALONE, (operator.diag() - 2.0 * across + inside) / outside, 0.0
@@ -331,7 +326,12 @@ def _preconditioner(
     for turn in range(ROUNDS):
         try:
             found = nystrom(
-                base, rank, landmarks=landmarks, random_state=random_state, single=is_single
+                base,
+                rank,
+                landmarks=landmarks,
+                random_state=random_state,
+                single=is_single,
+                is_held=True,
             )
         except InvalidInput:  # not positive definite: the iteration works without
             empty = np.zeros((base.shape[0], 0), np.float32)
@@ -379,15 +379,16 @@ def _unseen(
     return pivots
 
 
-def _filled(start: Array, block: int, random_state: int | None) -> Array:
+def _filled(approximation: LowRankInverse, block: int, random_state: int | None) -> Array:
     """Return a starting block of full width that is blind to no axis.
 
     Columns are random where the approximation has no more axes. Each gets a random part, no larger
     than the error it has anyway: an axis orthogonal to all of them would never be found.
     """
+    start = approximation.start(block)
     n, found = start.shape
-    rng = np.random.default_rng(None if random_state is None else [random_state, FILLING])
-    random: Array = rng.standard_normal((n, block)) / np.sqrt(n)
+    seed = None if random_state is None else [random_state, FILLING]
+    random: Array = approximation.random_vectors(block, seed) / np.sqrt(n)
     random = random.astype(np.result_type(start, float))
     random[:, :found] *= BLINDNESS
     random[:, :found] += start[:, :block]
@@ -446,7 +447,7 @@ def _certified(
         found = probe.complements(state.vectors[:, :block], rounding)
         others.extend(found if probed.is_single else found[:1])
     proof = proved(operator, state, count, others, block=block, is_complete=is_complete)
-    is_single = tol >= SINGLE_ENOUGH and state.single_passes > 0
+    is_single = tol >= operator.base.engine.single_enough and state.single_passes > 0
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))
 
 

@@ -266,7 +266,7 @@ def rounding_standing(operator: Operator, *, is_single: bool = False) -> str:
     """Say what the bounds for rounding rest on."""
     if not operator.base.entry_rounding().is_proved:
         return "estimated: the kernel has no bound of its own"
-    return "estimated: single precision" if is_single else "bounded"
+    return f"estimated: {operator.base.engine.single_name}" if is_single else "bounded"
 
 
 def refuse_too_large(operator: Operator, *sums: float) -> None:
