@@ -161,7 +161,7 @@ class Symbol:
         return self.origin if factor == 1.0 else Symbol("", self.trace, self.origin, factor)
 
     def __rmul__(self, other: Any) -> Symbol:
-        return self * other
+        return self.__mul__(other)
 
     def __truediv__(self, other: Any) -> Symbol:
         return self._line("/", self, other) if isinstance(other, Symbol) else self * (1.0 / other)
