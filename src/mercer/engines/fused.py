@@ -24,7 +24,7 @@ from mercer.engines.split import (
 )
 from mercer.engines.tiles import Tiles
 from mercer.engines.trace import Formula, formula_of
-from mercer.kernels.bounds import Bound
+from mercer.kernels.statements import Bound
 from mercer.progress import Progress
 
 TERMS = 256

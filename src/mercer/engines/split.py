@@ -19,8 +19,8 @@ import numpy as np
 
 from mercer.engines.engine import Rounding, gamma
 from mercer.engines.trace import Formula
-from mercer.kernels.bounds import FUNCTION, Arithmetic, Bound
 from mercer.kernels.pairs import INNER, Scale
+from mercer.kernels.statements import FUNCTION, Arithmetic, Bound
 
 SPLIT = 2.0**-22
 """The relative error of a number that is split into two halves."""
