@@ -1,9 +1,10 @@
-r"""Tiles on a GPU, by torch: the same formulas, the same proofs, on larger tiles.
+r"""Gram matrices on a GPU, by torch: products in one pass, or tile by tile.
 
-Points go to the device once, as `Prepared` has made them; a tile is one matrix product and the
-kernel's formula on it, and is multiplied where it lies. Vectors come from the host and return to
-it. Tiles are in IEEE single or double precision, as on the CPU: matrix products never use the
-shorter formats of tensor cores, so that the bounds for rounding hold as they stand.
+Points go to the device once. Products that may be in single precision are those of
+`mercer.engines.fused`, with tiles in registers, wherever the kernel is of their form. Other tiles are one
+matrix product and the kernel's formula on it, multiplied where they lie, in IEEE single or double
+precision as on the CPU. Vectors that lie on the device stay there; others come from the host and
+return to it.
 """
 
 from __future__ import annotations
