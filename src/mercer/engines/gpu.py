@@ -1,10 +1,10 @@
 r"""Gram matrices on a GPU, by torch: products in one pass, or tile by tile.
 
 Points go to the device once. Products that may be in single precision are those of
-`mercer.engines.fused`, with tiles in registers, wherever the kernel is of their form. Other tiles are one
-matrix product and the kernel's formula on it, multiplied where they lie, in IEEE single or double
-precision as on the CPU. Vectors that lie on the device stay there; others come from the host and
-return to it.
+`mercer.engines.fused`, with tiles in registers, wherever the kernel is of their form. Other tiles
+are one matrix product and the kernel's formula on it, multiplied where they lie, in IEEE single or
+double precision as on the CPU. Vectors that lie on the device stay there; others come from the host
+and return to it.
 """
 
 from __future__ import annotations
