@@ -34,6 +34,7 @@ FEW_FACTORS = 3
 def rule(numbers: Sequence[Column], factors: Sequence[Column]) -> str:
     """Return the analysis of columns: of numbers, of factors, or of both.
 
+    >>> from mercer.data.table import Role
     >>> number, factor = Column("x", Role.NUMBER, np.ones(2)), Column("f", Role.FACTOR, np.ones(2))
     >>> rule([number] * 4, [factor]), rule([], [factor]), rule([number], [factor] * 35)
     ('pca', 'mca', 'famd')

@@ -73,11 +73,11 @@ def code(  # noqa: PLR0913  (keywords with defaults, none of which implies anoth
         lines += _data_lines(source, read)
         if made is None or made.curved is None:
             lines += _model_lines(subject, read)
-            options = _report_options(subject, source, read)
+            options, shown = _report_options(subject, source, read), "model"
         else:
             lines += _analysis_lines(subject, read, made)
-            options = _passive_option(source, read)
-        lines += _report_lines(name, options + asked, parts)
+            options, shown = _passive_option(source, read), "analysis"
+        lines += _report_lines(name, options + asked, parts, shown)
     kernel = getattr(subject.model, "kernel", None)
     is_unwritten = isinstance(kernel, Kernel) and repr(kernel).startswith("<")
     if is_unwritten or max(map(len, lines)) > LONGEST_CODE:
@@ -114,7 +114,7 @@ def _analysis_lines(subject: Subject, reading: Reading, made: Analysis) -> list[
         f", {name}={str(value)!r}" if isinstance(value, Kernel) else f", {name}={value!r}"
         for name, value in made.asked.items()
     )
-    return [*lines, f"model = mc.analyse(data{given}{weights})"]
+    return [*lines, f"analysis = mc.analyse(data{given}{weights})", "model = analysis.model"]
 
 
 def _weights_of(subject: Subject, reading: Reading) -> tuple[list[str], str]:
@@ -142,12 +142,12 @@ def _passive_option(source: Path | None, reading: Reading) -> str:
     return more + (", supplementary=everyone.picked(passive)" if len(reading.passive) else "")
 
 
-def _report_lines(name: str, more: str, parts: Sequence[str]) -> list[str]:
-    """Return the lines that write the page, with its sections."""
+def _report_lines(name: str, more: str, parts: Sequence[str], shown: str = "model") -> list[str]:
+    """Return the lines that write the page of what is ``shown``, with its sections."""
     if not parts:
-        return [f"mc.report(model, {name!r}{more})"]
+        return [f"mc.report({shown}, {name!r}{more})"]
     made = ["sections = [", *(f"    {part}," for part in parts), "]"]
-    return [*made, f"mc.report(model, {name!r}{more}, sections=sections)"]
+    return [*made, f"mc.report({shown}, {name!r}{more}, sections=sections)"]
 
 
 def ranges(rows: Sequence[int]) -> str:
