@@ -71,7 +71,7 @@ def fish() -> Any:
 
 def plants() -> Any:
     """Twenty-four plants under four conditions, with the ellipse of each."""
-    data = datasets.plants()
+    data = datasets.plants(effect=8.0)
     model = mc.PCA(standardize=True).fit(data)
     return pictures.individuals.describe(
         model.individuals_,
@@ -88,22 +88,22 @@ def _conditions(data: Any) -> Any:
 
 
 def genes() -> Any:
-    """The genes whose correlation with an axis is at least 0.8, with those of treatments."""
-    data = datasets.plants()
+    """The genes whose correlation with an axis is at least 0.85, with those of treatments."""
+    data = datasets.plants(effect=8.0)
     model = mc.PCA(standardize=True).fit(data)
     warm = {"temperature": data.column("temperature").values == "elevated"}
     passive = model.supplementary(variables={k: v.astype(float) for k, v in warm.items()})
     return pictures.variables.describe(
         model.variables_,
         spectrum=model.spectrum_,
-        least={"correlation": 0.8},
+        least={"correlation": 0.85},
         supplementary=passive.variables,
     )
 
 
 def plants_by_kernel() -> Any:
     """The same plants on the axes of a Gaussian kernel."""
-    data = datasets.plants()
+    data = datasets.plants(effect=8.0)
     model = mc.KernelPCA(4, kernel=mc.Gaussian("median")).fit(data)
     return pictures.individuals.describe(
         model.individuals_,

@@ -418,3 +418,21 @@ def test_inner_products_and_distances_need_functions() -> None:
     for compute in (f.inner, f.distance):
         with pytest.raises(mc.errors.InvalidParameter, match="expected a Function, found int"):
             compute(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kernel", [mc.Gaussian(1.3), mc.Matern(2.5, 0.8) * mc.Linear() + 0.5])
+def test_slopes_of_a_function_are_its_differences_and_inner_products(kernel: Any) -> None:
+    rng = np.random.default_rng(5)
+    f = Function(kernel, rng.standard_normal((7, 3)), rng.standard_normal(7))
+    x, step = rng.standard_normal((4, 3)), 1e-5
+    found = f.slopes(x)
+    for j, move in enumerate(step * np.eye(3)):
+        np.testing.assert_allclose(
+            found[:, j], (f(x + move) - f(x - move)) / (2 * step), rtol=1e-6, atol=1e-8
+        )
+        # Differentiation at a point is the limit of inner products with differences of sections.
+        ahead, behind = (Function.at(kernel, x[0] + sign * move) for sign in (1, -1))
+        assert f.inner((ahead - behind) / (2 * step)) == pytest.approx(found[0, j], abs=1e-5)
+    assert f.slopes(x[:0]).shape == (0, 3)
+    with pytest.raises(mc.errors.NotDifferentiable):
+        Function(mc.kernels.Intersection(), [{1}, {2}], [1.0, 2.0]).slopes([{1}])

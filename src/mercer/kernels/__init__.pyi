@@ -81,5 +81,6 @@ from mercer.kernels.vectors import Linear as Linear
 from mercer.kernels.vectors import Polynomial as Polynomial
 from mercer.kernels.vectors import Sigmoid as Sigmoid
 from mercer.kernels.vectors import Tanimoto as Tanimoto
+from mercer.kernels.verdicts import definiteness as definiteness
 from mercer.kernels.walks import ContinuousWeisfeilerLehman as ContinuousWeisfeilerLehman
 from mercer.kernels.walks import RandomWalk as RandomWalk

@@ -194,6 +194,30 @@ class Function(Shown):
         return (self - other).norm
 
     @unwarned
+    def slopes(self, x: Points) -> Array:
+        r"""Return the derivatives of f at points, with the coordinates on a last axis.
+
+        .. math:: \frac{\partial f}{\partial x_j}(x) =
+            \sum_i \alpha_i\, \frac{\partial k}{\partial x_j}(x, x_i)
+
+        For a smooth kernel it is an inner product too, with the slope of the section at x, and as
+        continuous as values are. Kinks of a kernel have slope 0, see `Kernel.slopes`.
+
+        >>> from mercer import Gaussian
+        >>> f = Function(Gaussian(1.0), [[0.0, 0.0]], [2.0])
+        >>> f.slopes([[1.0, 0.0], [0.0, 0.0]])
+        array([[-1.21306132,  0.        ],
+               [ 0.        ,  0.        ]])
+        """
+        x = as_points(x, "x")
+        rows = chunks(how_many(x), max(1, TILE // (16 * how_many(self.points))))  # coordinates
+        parts = [
+            np.einsum("ij...,j->i...", self.kernel.slopes(part_of(x, r), self.points), self.weights)
+            for r in rows
+        ]
+        return np.concatenate(parts) if parts else self.kernel.slopes(x, self.points).sum(axis=1)
+
+    @unwarned
     def bound(self, x: Points) -> Array:
         """Return ‖f‖ √k(x, x), which |f(x)| does not exceed."""
         if self.kernel.kind is Kind.CONDITIONAL:
