@@ -11,11 +11,14 @@ import pytest
 
 TESTS = Path(__file__).parent
 CANON = (TESTS.parent / "docs" / "canon.md").read_text(encoding="utf-8")
-FROM_R = (TESTS.parent / "docs" / "from-r.md").read_text(encoding="utf-8")
+FROM_OTHERS = "".join(
+    (TESTS.parent / "docs" / page).read_text(encoding="utf-8")
+    for page in ("from-r.md", "from-others.md")
+)
 PROOF = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 ROWS = [
     [cell.strip() for cell in re.split(r"(?<!\\)\|", row)[1:-1]]
-    for row in re.findall(r"^\|.*::.*\|$", CANON + FROM_R, flags=re.MULTILINE)
+    for row in re.findall(r"^\|.*::.*\|$", CANON + FROM_OTHERS, flags=re.MULTILINE)
 ]
 
 

@@ -15,6 +15,7 @@ KERNELS: list[mc.Kernel] = [
     mc.kernels.Graphlets(),
     mc.kernels.Propagation(2),
     mc.kernels.RandomWalk(0.5),
+    mc.kernels.ExponentialWalk(0.5),
 ]
 POINT, EDGELESS, NOTHING = mc.Graph([], n=1), mc.Graph([], n=3), mc.Graph([])
 PATH, RING = mc.Graph([(0, 1), (1, 2)]), mc.Graph([(0, 1), (1, 2), (2, 0)])

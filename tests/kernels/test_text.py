@@ -92,6 +92,7 @@ ATOMS: list[mc.Kernel] = [
     mc.kernels.Graphlets(),
     mc.kernels.Propagation(3, width=0.1, seed=7),
     mc.kernels.RandomWalk(1 / 3),
+    mc.kernels.ExponentialWalk(1 / 3),
     mc.kernels.AlignedEdges(),
     mc.kernels.AlignedLaplacian(),
     mc.kernels.AlignedHeat(0.1),

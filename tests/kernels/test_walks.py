@@ -4,16 +4,18 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.linalg import expm
 
 import mercer as mc
 from mercer import Graph
+from mercer.check import Array
 from tests.structures import graphs, many, obeys_the_laws, works_in_models
 
 mixed = st.one_of(graphs(weighted=True), graphs(weighted=True, labels=""), graphs(labels="a"))
 
 
-def by_definition(decay: float, g: Graph, h: Graph) -> float:
-    """Solve the system of the product graph, written out."""
+def product(g: Graph, h: Graph) -> Array:
+    """Return the normalised adjacency of the product graph, written out."""
     sides = []
     for graph in (g, h):
         A = graph.adjacency().toarray().reshape(graph.n, graph.n)
@@ -22,11 +24,37 @@ def by_definition(decay: float, g: Graph, h: Graph) -> float:
         sides.append(scale[:, None] * A * scale[None, :])
     names = [graph.labels or (None,) * graph.n for graph in (g, h)]
     pairs = [u * h.n + v for u in range(g.n) for v in range(h.n) if names[0][u] == names[1][v]]
-    if not pairs:
-        return 0.0
-    W = np.kron(*sides)[np.ix_(pairs, pairs)]
-    p = np.full(len(pairs), 1.0 / (g.n * h.n))
-    return float(p @ np.linalg.solve(np.eye(len(pairs)) - decay * W, p))
+    return np.asarray(np.kron(*sides)[np.ix_(pairs, pairs)])
+
+
+def by_definition(decay: float, g: Graph, h: Graph) -> float:
+    """Solve the system of the product graph."""
+    W = product(g, h)
+    p = np.full(len(W), 1.0 / max(g.n * h.n, 1))
+    return float(p @ np.linalg.solve(np.eye(len(W)) - decay * W, p))
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, 6.0])
+@given(x=many(mixed), y=many(mixed))
+@settings(max_examples=10)
+def test_exponential_walks_are_summed_as_defined(
+    rate: float, x: list[Graph], y: list[Graph]
+) -> None:
+    def expected(g: Graph, h: Graph) -> float:
+        W = product(g, h)
+        return float(expm(rate * W).sum()) / max(g.n * h.n, 1) ** 2 if len(W) else 0.0
+
+    k = mc.kernels.ExponentialWalk(rate)
+    np.testing.assert_allclose(k(x, y), [[expected(g, h) for h in y] for g in x], rtol=1e-11)
+    np.testing.assert_allclose(k.diag(x), [expected(g, g) for g in x], rtol=1e-11)
+    obeys_the_laws(k, x)
+
+
+def test_a_rate_is_a_number_that_is_not_negative() -> None:
+    with pytest.raises(mc.errors.InvalidParameter, match="rate"):
+        mc.kernels.ExponentialWalk(-1.0)
+    many_walks = mc.kernels.ExponentialWalk(50.0)([Graph([(0, 1), (1, 2)], labels="aba")])
+    assert np.isfinite(many_walks).all()
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.5, 0.99])

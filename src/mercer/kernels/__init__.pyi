@@ -83,4 +83,5 @@ from mercer.kernels.vectors import Sigmoid as Sigmoid
 from mercer.kernels.vectors import Tanimoto as Tanimoto
 from mercer.kernels.verdicts import definiteness as definiteness
 from mercer.kernels.walks import ContinuousWeisfeilerLehman as ContinuousWeisfeilerLehman
+from mercer.kernels.walks import ExponentialWalk as ExponentialWalk
 from mercer.kernels.walks import RandomWalk as RandomWalk

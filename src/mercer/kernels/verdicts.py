@@ -13,6 +13,7 @@ from mercer.kernels.definite import checked_matrix, positive_definite
 from mercer.kernels.geometry import negative_definite
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
+from mercer.settings import spelled
 
 Definiteness = Literal[
     "strictly positive definite",
@@ -23,6 +24,7 @@ Definiteness = Literal[
 ]
 
 
+@spelled
 def definiteness(kernel_or_matrix: Any, x: Points | None = None) -> Definiteness:
     r"""Name what a matrix is, or the Gram matrix of a kernel at points.
 
