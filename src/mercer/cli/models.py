@@ -236,6 +236,7 @@ def _evidence_value(evidence: Evidence) -> dict[str, Any]:
         "p_value": evidence.p_value,
         "individuals": evidence.individuals,
         "separations": [asdict(separation) for separation in evidence.separations],
+        "clusters": None if evidence.clusters is None else [*map(asdict, evidence.clusters)],
     }
 
 
