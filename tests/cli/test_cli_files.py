@@ -277,3 +277,12 @@ def test_numbers_that_a_mixed_model_misses_are_the_means_of_its_fit(
         "n2"
     ]
     assert run("project", mixed_model, new, "--strict").code == 3
+
+
+def test_a_file_whose_name_is_nearly_right_is_proposed(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "wines.csv").write_text("a,b\n1,2\n3,5\n")
+    answer = run("fit", tmp_path / "wine.csv")
+    assert answer.code == 3
+    assert answer.err.endswith("there is no such file; did you mean wines.csv?\n")
+    other = run("fit", tmp_path / "zzzz")
+    assert other.err.endswith("there is no such file. Check the name\n")

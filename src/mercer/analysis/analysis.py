@@ -320,7 +320,8 @@ def _doubts(
         warnings.simplefilter("ignore", ReadingWarning)
         sees_columns = getattr(model, "metric", "euclidean") == "euclidean"
         if table is not None and sees_columns and proposal.analysis != "ca":
-            active = [c for c in table.columns() if c.name in proposal.active]
+            used = set(proposal.active)
+            active = [c for c in table.columns() if c.name in used]
             is_map = proposal.analysis in ("mds", "stress")
             remedy = Advice("method", "pca") if is_map else Advice("scale", True)
             found += of_columns(active, remedy, scaled=proposal.scaled)

@@ -123,7 +123,8 @@ class Made:
 
     @property
     def passive(self) -> tuple[Column, ...]:
-        return tuple(c for c in (*self.numbers, *self.factors) if c.name not in self.active)
+        active = self.active  # which is found anew each time
+        return tuple(c for c in (*self.numbers, *self.factors) if c.name not in active)
 
     @property
     def why(self) -> str:

@@ -151,6 +151,8 @@ def _without_number(message: str, error: BaseException) -> str:
     if not isinstance(cause, OSError) or not cause.errno:
         return message
     reason = SYSTEM.get(cause.errno, f"{cause.strerror}")
+    if "did you mean" in message:
+        reason = reason.partition(".")[0]
     return message.replace(str(cause), reason)
 
 

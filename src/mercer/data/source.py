@@ -7,12 +7,14 @@ import io
 import os
 import stat
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from mercer.errors import Advice, TooLarge, UnreadableFile
 from mercer.progress import Progress
+from mercer.settings import advice
 
 SMALL = 2**20
 """Bytes below which no ratio of compression is suspicious."""
@@ -143,7 +145,8 @@ def regular(path: str | os.PathLike[str]) -> Path:
     try:
         mode = place.stat().st_mode
     except (OSError, ValueError) as error:  # a name with a NUL byte is a ValueError
-        raise UnreadableFile(f"{place} cannot be opened: {error}") from error
+        meant = _near_file(place) if isinstance(error, FileNotFoundError) else ""
+        raise UnreadableFile(f"{place} cannot be opened: {error}{meant}") from error
     if stat.S_ISDIR(mode):
         raise UnreadableFile(f"{place} is a folder; name one of the files in it")
     if not stat.S_ISREG(mode):
@@ -153,6 +156,14 @@ def regular(path: str | os.PathLike[str]) -> Path:
     if place.stat().st_size == 0:
         raise UnreadableFile(f"{place.name} is empty")
     return place
+
+
+def _near_file(path: Path) -> str:
+    """Return a question for the file of the folder whose name is nearest to one that is not."""
+    with suppress(OSError):
+        meant = advice(path.name, (other.name for other in path.parent.iterdir()))
+        return f"; {meant}" if meant else ""
+    return ""
 
 
 def kind_of(path: Path) -> str:
