@@ -341,18 +341,25 @@ LAZY = {"dask": "compute", "polars": "collect", "narwhals": "collect"}
 """Libraries whose data may not have been computed yet, and the method that does it."""
 
 
-def refuse_lazy(x: Any, name: str) -> None:
-    """Refuse data that are still to be computed: pass after pass over them would do it again."""
+def is_lazy(x: Any) -> bool:
+    """Whether data are still to be computed."""
     home, kind = type(x).__module__.partition(".")[0], type(x).__name__
     method = LAZY.get(home, "")
-    if not method or (method == "collect" and kind != "LazyFrame"):
+    return bool(method) and (method != "collect" or kind == "LazyFrame") and hasattr(x, method)
+
+
+def refuse_lazy(x: Any, name: str) -> None:
+    """Refuse data that are still to be computed: pass after pass over them would do it again."""
+    if not is_lazy(x):
         return
-    if hasattr(x, method):
-        raise InvalidInput(
-            f"{name} ({home} {kind}) has not been computed yet: pass {name}.{method}(), or, "
-            "if that does not fit in memory, write it to a .npy file and pass "
-            "numpy.load(file, mmap_mode='r'), which is read part by part"
-        )
+    home, kind = type(x).__module__.partition(".")[0], type(x).__name__
+    method = LAZY[home]
+    there = "models with an engine take them as they are by engine='dask'; else " * (home == "dask")
+    raise InvalidInput(
+        f"{name} ({home} {kind}) has not been computed yet: {there}pass {name}.{method}(), or, "
+        "if that does not fit in memory, write it to a .npy file and pass "
+        "numpy.load(file, mmap_mode='r'), which is read part by part"
+    )
 
 
 def refuse_sparse(x: Any, name: str) -> None:

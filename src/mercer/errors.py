@@ -112,6 +112,10 @@ class NotEnoughMemory(MercerError, MemoryError):
     """A computation that would take more memory than it may; the message names a smaller one."""
 
 
+class ClusterFailed(MercerError, RuntimeError):
+    """Workers that are gone, or work that fails there each time; a checkpoint is kept."""
+
+
 class NegativeVariance(MercerError, ArithmeticError):
     """A variance that is below zero by more than rounding: the kernel or the noise is at fault."""
 

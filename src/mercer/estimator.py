@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from copy import copy
 from functools import wraps
 from importlib import import_module
 from numbers import Number, Real
@@ -23,6 +24,7 @@ from mercer.check import (
     Points,
     chunks,
     is_annotated,
+    is_lazy,
     number_array,
     plain_array,
     refuse_non_finite,
@@ -49,7 +51,7 @@ from mercer.points import (
     as_points,
     lies_on_disk,
     matrix_of,
-    readings,
+    over_parts,
     refuse_sparse_non_finite,
 )
 from mercer.progress import Progress, followed
@@ -210,8 +212,12 @@ def rows_on_disk(X: Any, name: str = "X", *, is_checked: bool = False) -> Any:
     numbers_of(np.asarray(X[:1]), name)
     if isinstance(X, np.ndarray) and X.ndim == 1:
         X = X.reshape(-1, 1)
-    for rows in () if is_checked else readings(X):
-        refuse_non_finite(np.asarray(X[rows]), name, first=rows.start)
+
+    def refuse(part: Any, rows: slice) -> None:
+        refuse_non_finite(np.asarray(part), name, first=rows.start)
+
+    for _ in () if is_checked else over_parts(X, refuse):
+        pass
     return X
 
 
@@ -360,6 +366,14 @@ class Computing(Model):
     def _engine(self, progress: Progress | None = None) -> Engine:
         return engine_of(self.engine, threads=self.threads, memory=self.memory, progress=progress)
 
+    def __sklearn_clone__(self) -> Any:
+        """Return a model with the same parameters, on the same engine: a cluster has no copy."""
+        bare = copy(self)
+        bare.engine = "auto"
+        made = BaseEstimator.__sklearn_clone__(bare)
+        made.engine = self.engine
+        return made
+
     @contextmanager
     def _at_work(
         self, progress: bool | Progress | None = None, what: str = "tiles"
@@ -414,6 +428,9 @@ class KernelModel(Computing):
             forget(self)
         kernel = None if self._is_precomputed else as_kernel(self.kernel)
         given, X = X, matrix_of(X)
+        if is_lazy(X) and hasattr(engine := self._engine(), "hold"):
+            X = engine.hold(X)
+            given = NamedRows(X, None, X.names) if hasattr(X, "names") else X
         if kernel is not None and not kernel.reads_vectors:
             points = self._rows(X, reset=reset) if kernel.reads_rows else as_points(X, "X")
             if len(points) == 0:
@@ -427,7 +444,7 @@ class KernelModel(Computing):
             return SparseRows(rows, getattr(X, "dtype", None))
         if lies_on_disk(X) and not self._is_precomputed:
             table = rows_on_disk(X)
-            register(self, X, table, reset=reset)
+            register(self, given, table, reset=reset)
             return cast(Points, table)
         table = numbers_of(X, is_complex=self._is_precomputed, is_matrix=self._is_precomputed)
         if table.dtype not in (np.float32, np.float64, np.complex128):

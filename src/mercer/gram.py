@@ -29,6 +29,7 @@ from mercer.operators import CentredSource, multiply
 from mercer.points import (
     as_points,
     lies_on_disk,
+    over_parts,
     readings,
     take,
 )
@@ -113,6 +114,8 @@ class Gram(Shown):
                 terms=terms,
                 sibling=self._tiles.get(not single),
             )
+            if hasattr(self.engine, "sums"):
+                tiles.sums = self.engine.sums(tiles.shape[1])
             if self.kernel.is_costly:
                 tiles.keep((self.engine.memory or machine_bytes()) // KEPT_SHARE)
             self._tiles[single] = tiles
@@ -164,8 +167,13 @@ class Gram(Shown):
     def _diagonal(self) -> Array:
         if not lies_on_disk(self.x):
             return as_numpy(self.kernel.diag(_in_doubles(self.x))).astype(np.float64)
-        parts = (_in_doubles(self.x[rows]) for rows in readings(self.x))
-        return np.concatenate([as_numpy(self.kernel.diag(x)) for x in parts]).astype(np.float64)
+        kernel = self.kernel
+
+        def squares(part: Points, rows: slice) -> Array:
+            return as_numpy(kernel.diag(_in_doubles(part)))
+
+        parts = [part for _, part in over_parts(self.x, squares)]
+        return np.concatenate(parts).astype(np.float64)
 
     def rows(self, indices: Any) -> Array:
         """Return some rows of the matrix, by their numbers."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -26,6 +26,8 @@ from mercer.check import (
     rows_of,
 )
 from mercer.errors import InvalidInput
+
+T = TypeVar("T")
 
 MICROSECONDS_A_DAY = 86_400_000_000
 
@@ -293,6 +295,20 @@ def readings(points: Points) -> Iterator[slice]:
     """Cut points on disk into parts small enough to be read at once."""
     shape: tuple[int, ...] = tuple(getattr(points, "shape", (len(points),)))
     return chunks(len(points), max(1, READ_AT_ONCE // max(1, int(np.prod(shape[1:])))))
+
+
+def over_parts(points: Points, work: Callable[[Points, slice], T]) -> Iterator[tuple[slice, T]]:
+    """Yield consecutive rows and what ``work`` makes of them, which is done where they lie.
+
+    >>> [total for _, total in over_parts(np.ones((3, 2)), lambda part, rows: np.sum(part))]
+    [np.float64(6.0)]
+    """
+    elsewhere = getattr(points, "over_parts", None)
+    if elsewhere is not None:
+        yield from elsewhere(work)
+        return
+    for rows in readings(points):
+        yield rows, work(points[rows], rows)
 
 
 def take(points: Points, indices: Any) -> Points:

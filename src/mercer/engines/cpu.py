@@ -11,7 +11,7 @@ from contextvars import ContextVar, copy_context
 from functools import cache
 from importlib.util import find_spec
 from threading import Event, Lock
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -190,19 +190,39 @@ def engine_of(
     """
     count = None if threads is None else whole(threads, "threads", least=1)
     if isinstance(engine, str) and engine == "auto":
+        outer: Any = _in_use.get()
+        if count is None and hasattr(outer, "with_settings"):  # a cluster, by `on_cluster`
+            chosen: Engine = outer.with_settings(memory, progress)
+            return chosen
         return Threads(count, memory=memory, is_deterministic=is_deterministic, progress=progress)
     if isinstance(engine, str) and engine == "gpu" and threads is None:
         from mercer.engines.gpu import Gpu  # which imports this module
 
         return Gpu(memory=memory, progress=progress)
-    if isinstance(engine, str) or not hasattr(engine, "product_and_squares"):
-        raise InvalidParameter(f"engine must be 'auto', 'gpu' or an engine, found {engine!r}")
+    if _is_cluster(engine) and threads is None:
+        from mercer.engines.cluster import Cluster, is_in_task  # which import this module
+
+        in_one_core = is_in_task()
+        return Threads(1) if in_one_core else Cluster(engine, memory=memory, progress=progress)
+    is_engine = not isinstance(engine, str) and hasattr(engine, "product_and_squares")
+    if not is_engine and not _is_cluster(engine):
+        raise InvalidParameter(
+            "engine must be 'auto', 'gpu', 'dask', a client of Dask's or an engine, found "
+            f"{engine!r}"
+        )
     if threads is not None or memory is not None:
         name = "memory" if threads is None else "threads"
         raise InvalidParameter(
-            f"give {name} to the engine, which decides it: engine=Threads(count, memory=...)"
+            f"give {name} to the engine, which decides it: engine=Threads(count, memory=...); a "
+            "cluster has the threads of its workers"
         )
-    return engine
+    return cast(Engine, engine)
+
+
+def _is_cluster(engine: Any) -> bool:
+    """Whether an engine is the cluster that is active, or a client of one."""
+    home = type(engine).__module__.partition(".")[0]
+    return bool(engine == "dask" if isinstance(engine, str) else home == "distributed")
 
 
 class Threads:

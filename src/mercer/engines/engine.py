@@ -155,7 +155,7 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
         entry = Bound(largest, UNPROVED * unit * largest, is_proved=False)
     inside = min(tiles.terms, tiles.shape[1]) + 1
     double = float(np.finfo(float).eps) / 2
-    across = -(-tiles.shape[1] // min(tiles.terms, SMALLEST_TILE))
+    across = -(-tiles.shape[1] // min(tiles.terms, SMALLEST_TILE)) + tiles.sums
     if tiles.factors is not None:
         # Φ(Φ'V) adds up at most n numbers and then as many as a point has features, and
         # |Φ||Φ|' is at most the largest entry by Cauchy and Schwarz.

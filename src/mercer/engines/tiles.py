@@ -23,7 +23,7 @@ from mercer.kernels.counts import Factors, factors, is_worthwhile, remember_coun
 from mercer.kernels.pairs import INNER, Scale, Statistic, Table
 from mercer.kernels.point_pairs import GAPS
 from mercer.kernels.statements import Arithmetic, gamma
-from mercer.points import SparseRows, lies_on_disk, readings
+from mercer.points import SparseRows, lies_on_disk, over_parts
 
 TILE = 640
 """Rows of a tile, which stays in the cache; no power of two, whose rows would compete for places.
@@ -49,8 +49,11 @@ class Tiles:
     ``single`` asks for tiles in single precision, at which fast expressions are computed. Products
     add up so many ``terms`` in the precision of the tiles, and these sums in double precision.
     Tiles are computed again for every pass, except those that `keep` found room for. A ``sibling``
-    of the other precision has already looked at the points.
+    of the other precision has already looked at the points. ``sums`` is how many sums of other
+    machines an engine adds up besides.
     """
+
+    sums = 0
 
     def __init__(
         self,
@@ -149,6 +152,16 @@ def _extent(block: Block) -> tuple[int, int]:
 SMALLEST = float(np.nextafter(0.0, 1.0))
 
 
+class Recipe(NamedTuple):
+    """How points are prepared: what parts of them elsewhere need to be prepared alike."""
+
+    dtype: Any
+    centre: Array
+    uses: Counter[Statistic]
+    arithmetic: Arithmetic
+    is_clipped: bool
+
+
 class Prepared:
     """Both sides of a table of pairs, and what an expression asks of them."""
 
@@ -163,9 +176,9 @@ class Prepared:
         else:
             survey, other = known.surveys
         self.surveys: tuple[Survey, Survey] = survey, other
+        self.centre = survey.centre
         self.uses: Counter[Statistic] = Counter(kernel.asks(survey.columns))
-        self.x = Side(survey.points, survey.centre, self.uses, self.dtype)
-        self.y = Side(other.points, survey.centre, self.uses, self.dtype, is_right=True)
+        self._set_sides(survey.points, other.points)
         sides = (self.x,) if y is None else (self.x, self.y)
         if known is None:
             largest = {s: max(side.largest(s) for side in sides) for s in self.uses}
@@ -182,6 +195,24 @@ class Prepared:
             # Points many bandwidths apart: what rounding leaves of d² would show in any function.
             self.arithmetic = replace(self.arithmetic, is_recomputed=True)
             self.is_clipped = True
+
+    def _set_sides(self, x: Points, y: Points) -> None:
+        self.x = Side(x, self.centre, self.uses, self.dtype)
+        self.y = Side(y, self.centre, self.uses, self.dtype, is_right=True)
+
+    @property
+    def recipe(self) -> Recipe:
+        """How the points were prepared."""
+        return Recipe(self.dtype, self.centre, self.uses, self.arithmetic, self.is_clipped)
+
+    @classmethod
+    def alike(cls, recipe: Recipe, x: Array, y: Array | None = None) -> Prepared:
+        """Return some points in memory, prepared as those of a larger table were."""
+        part = cls.__new__(cls)
+        part.dtype, part.centre, part.uses, part.arithmetic, part.is_clipped = recipe
+        part.local = threading.local()
+        part._set_sides(x, x if y is None else y)
+        return part
 
     @staticmethod
     def of(
@@ -220,19 +251,27 @@ class Survey:
 
     def __init__(self, points: Points, name: str) -> None:
         self.points = points if lies_on_disk(points) else as_numpy(vectors(points, name))
+        is_held = not lies_on_disk(points)
+
+        def sums(part: Points, rows: slice) -> Array:
+            x = np.asarray(part) if is_held else _checked(part, rows, name)
+            return np.asarray(x.sum(axis=0))
+
         total: Array | float = 0.0
-        for rows in readings(self.points):
-            total = total + vectors_at(self.points, rows, name).sum(axis=0)
+        for _, part in over_parts(self.points, sums):
+            total = total + part
         self.centre = np.asarray(total) / len(points)
         self.columns = self.centre.size
 
 
 def vectors_at(points: Points, rows: slice, name: str = "x") -> Array:
     """Return some rows as doubles; those read from disk are checked, and refused by their row."""
-    if not lies_on_disk(points):
-        return np.asarray(points[rows])
+    return _checked(points[rows], rows, name) if lies_on_disk(points) else np.asarray(points[rows])
+
+
+def _checked(part: Points, rows: slice, name: str = "x") -> Array:
     try:
-        return as_numpy(vectors(np.asarray(points[rows]), name))
+        return as_numpy(vectors(np.asarray(part), name))
     except InvalidInput as error:
         raise InvalidInput(f"in the part that begins at row {rows.start}: {error}") from error
 
@@ -291,20 +330,27 @@ class Side:
 
     def _scaled(self, points: Array, scale: Scale) -> tuple[Array, Array]:
         a = (points - self.centre) / np.asarray(scale)
-        return a, np.einsum("ij,ij->i", a, a)[:, None]
+        return a, _squared_norms(a)[:, None]
 
     def largest(self, statistic: Any) -> float:
         """Return the largest squared norm among the points, as the statistic measures it.
 
         A square that underflows is the smallest number there is, not 0.
         """
-        result = 0.0
-        for rows in readings(self.points):
-            points = self.at(rows)
-            a = points if statistic == INNER else self._scaled(points, statistic)[0]
-            norm = float(np.max(np.einsum("ij,ij->i", a, a), initial=0.0))
-            result = max(result, norm if norm > 0 or not np.any(a) else SMALLEST)
-        return result
+        centre, is_held = self.centre, self.held is not None
+
+        def largest_of(part: Points, rows: slice) -> float:
+            a = np.asarray(part) if is_held else _checked(part, rows)
+            a = a if statistic == INNER else (a - centre) / np.asarray(statistic)
+            norm = float(np.max(_squared_norms(a), initial=0.0))
+            return norm if norm > 0 or not np.any(a) else SMALLEST
+
+        return max((norm for _, norm in over_parts(self.points, largest_of)), default=0.0)
+
+
+def _squared_norms(a: Array) -> Array:
+    norms: Array = np.einsum("ij,ij->i", a, a)
+    return norms
 
 
 class PreparedTable(Table):

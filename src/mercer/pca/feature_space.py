@@ -7,6 +7,7 @@ inner product leaves the range of doubles. Gram matrices of no points in any spa
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from mercer.points import (
     SparseRows,
     as_table,
     lies_on_disk,
+    over_parts,
     readings,
 )
 from mercer.preimages import Sections, preimage
@@ -56,6 +58,8 @@ def place_points(points: Any, origin: Array | None, unit: float) -> Any:
     """Return points minus an origin, in a unit; as they are where there is no origin."""
     if origin is None:
         return points
+    if hasattr(points, "moved"):  # on other machines, where they stay
+        return points.moved(partial(_moved, origin=origin, unit=unit))
     if lies_on_disk(points) or isinstance(points, SparseRows):
         return Placed(points, origin, unit)
     return _moved(points, origin, unit)
@@ -67,12 +71,16 @@ def place_of(points: Any, weights: Array) -> tuple[Array, float]:
     >>> place_of(np.array([[1e200], [3e200]]), np.array([0.5, 0.5]))[0]
     array([2.e+200])
     """
-    size, mean = 0.0, np.zeros(columns(points))
-    for rows in readings(points):
+
+    def largest_and_sum(part: Points, rows: slice) -> tuple[float, Array]:
         active = weights[rows] > 0
-        part = np.asarray(points[rows], dtype=np.float64)[active]
-        size = max(size, float(part.max(initial=0.0)), -float(part.min(initial=0.0)))
-        mean += weights[rows][active] @ part
+        x = np.asarray(part, dtype=np.float64)[active]
+        largest = max(float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
+        return largest, weights[rows][active] @ x
+
+    size, mean = 0.0, np.zeros(columns(points))
+    for _, (largest, total) in over_parts(points, largest_and_sum):
+        size, mean = max(size, largest), mean + total
     is_usual = size == 0.0 or SMALLEST < size < LARGEST
     return mean, 1.0 if is_usual else power_of_two(np.array([size]))
 

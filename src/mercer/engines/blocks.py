@@ -1,0 +1,364 @@
+"""Rows of data on the workers of a cluster: sent there, read there, or there already."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable, Iterator
+from itertools import accumulate
+from pathlib import Path
+from threading import Event, Lock
+from time import monotonic
+from typing import Any, TypeVar
+
+import numpy as np
+
+from mercer.check import Array, Points, chunks, plain_array
+from mercer.data.extras import extra
+from mercer.data.ondisk import InArray, InGroups, open_points
+from mercer.errors import ClusterFailed, InvalidInput, MercerError, NotStorable
+from mercer.progress import Progress
+
+T = TypeVar("T")
+
+BEAT = 0.1
+"""Seconds between two looks at what the cluster has done, and at Ctrl-C."""
+
+PATIENCE = 30.0
+"""Seconds that a cluster may be without workers, or without its scheduler, before that is told."""
+
+TRIES = 3
+"""How often a task is tried that fails."""
+
+PIECE = 2**22
+"""Bytes that one message of Dask's takes without a remark on its size."""
+
+Maker = Callable[[int], Any]
+"""What makes the block of a number again, as a future."""
+
+
+def distributed_library() -> Any:
+    """Return Dask's library of clusters, or say which extra brings it."""
+    return extra("distributed", "dask", "a cluster of machines")
+
+
+def task(client: Any, function: Callable[..., Any], *args: Any) -> Any:
+    """Return the future of a function's value, tried a few times."""
+    return client.submit(function, *args, pure=False, retries=TRIES - 1)
+
+
+def given(client: Any, value: Any) -> Any:
+    """Return a value of this process as a future.
+
+    It is a task of its own, so that Dask makes it again where a worker dies that has it; values
+    that are scattered would be lost.
+    """
+    text = distributed_library().protocol.pickle.dumps(value)
+    pieces = [text[part] for part in chunks(len(text), PIECE)]
+    if len(pieces) == 1:
+        return task(client, _loaded, pieces)
+    return task(client, _loaded, [task(client, _same, piece) for piece in pieces])
+
+
+def _same(piece: bytes) -> bytes:
+    return piece
+
+
+def _loaded(pieces: list[bytes]) -> Any:
+    return pickle.loads(b"".join(pieces))
+
+
+def results_of(
+    client: Any,
+    futures: list[Any],
+    steps: list[Any] | None = None,
+    progress: Progress | None = None,
+) -> list[Any]:
+    """Return the values of futures, and refuse to wait where nobody works on them.
+
+    ``progress`` is told how many of the steps are done, which are forgotten as soon as they are
+    not needed.
+    """
+    library = distributed_library()
+    try:
+        _await(client, futures, steps or [], progress)
+        return list(client.gather(futures))
+    except MercerError:
+        raise
+    except Exception as error:
+        raise failure(client, error, library) from error
+    except BaseException:  # Ctrl-C
+        client.cancel(futures, force=True)
+        raise
+
+
+def _await(client: Any, futures: list[Any], steps: list[Any], progress: Progress | None) -> None:
+    total, done, lock = len(steps), [0], Lock()
+
+    def count(_: Any) -> None:
+        with lock:
+            done[0] += 1
+
+    if progress is not None:
+        for step in steps:
+            step.add_done_callback(count)
+    steps.clear()
+    told, alive, pause = 0, monotonic(), Event()
+    while not all(future.done() for future in futures):
+        pause.wait(BEAT if told else BEAT / 10)
+        if progress is not None and told < min(done[0], total):
+            told = min(done[0], total)
+            progress(told, total)
+        if is_up(client) and client.scheduler_info(n_workers=1)["workers"]:
+            alive = monotonic()
+        refuse_waiting(client, alive)
+    if progress is not None and told < total:
+        progress(total, total)
+
+
+def is_up(client: Any) -> bool:
+    """Whether the scheduler of a cluster answers."""
+    return str(client.status) == "running"
+
+
+def refuse_waiting(client: Any, since: float) -> None:
+    """Refuse to wait any longer for workers that do not come back."""
+    if monotonic() - since > PATIENCE:
+        what = "has no workers" if is_up(client) else "has lost its scheduler"
+        raise ClusterFailed(
+            f"the cluster {what}, for {PATIENCE:.0f} s now: start them again and repeat the call; "
+            "what a checkpoint holds is kept"
+        )
+
+
+def failure(client: Any, error: Exception, library: Any) -> ClusterFailed:
+    """Return the error that says what became of a computation on a cluster."""
+    if not is_up(client) or isinstance(error, library.client.FutureCancelledError):
+        return ClusterFailed(
+            "the cluster has lost its scheduler, or the work was cancelled: start it again and "
+            "repeat the call; what a checkpoint holds is kept"
+        )
+    if isinstance(error, library.KilledWorker):
+        return ClusterFailed(
+            "workers died again and again while they computed one part of the matrix, mostly for "
+            "want of memory: give them more, or smaller blocks by engine=Cluster(client, rows=...) "
+            f"({error.args[0]})"
+        )
+    return ClusterFailed(
+        f"a task failed {TRIES} times on the cluster: {type(error).__name__}: {error}"
+    )
+
+
+class Blocks:
+    """Consecutive rows of points on the workers, and how to bring there again what is lost."""
+
+    def __init__(self, bounds: list[slice], make: Maker) -> None:
+        self.bounds, self._make = bounds, make
+        self.futures = [make(i) for i in range(len(bounds))]
+
+    def restore(self) -> None:
+        """Bring blocks again that died with the workers that had them."""
+        for i, future in enumerate(self.futures):
+            if future.status in ("cancelled", "lost"):
+                self.futures[i] = self._make(i)
+
+
+def blocks_of(client: Any, points: Points, rows: int) -> Blocks:
+    """Return the blocks of any points: tasks that read a file that all see, or what is sent."""
+    bounds = list(chunks(len(points), rows))
+    if isinstance(points, Partitioned):
+        return Blocks(bounds, lambda i: points.future(bounds[i]))
+    reader = _reader(client, points)
+    if reader is not None:
+        function, file = reader
+        return Blocks(bounds, lambda i: task(client, function, file, bounds[i]))
+
+    def send(i: int) -> Any:
+        part = points[bounds[i]]
+        return given(client, np.asarray(part) if isinstance(part, np.ndarray) else part)
+
+    return Blocks(bounds, send)
+
+
+def _reader(client: Any, points: Points) -> tuple[Callable[..., Array], Any] | None:
+    """Return how workers read a file on their own, None where one of them does not see it."""
+    known = points.values if isinstance(points, InArray) else points
+    if isinstance(known, np.memmap) and known.filename is not None and known.ndim == 2:
+        place = Path(os.fspath(known.filename))
+        chosen = tuple(points.chosen) if isinstance(points, InArray) else None
+        order = "C" if known.flags.c_contiguous else "F"
+        whole = known.flags.c_contiguous or known.flags.f_contiguous
+        file = (str(place.resolve()), known.dtype.str, known.offset, known.shape, order, chosen)
+        function: Callable[..., Array] = _mapped_rows
+        if not whole or isinstance(known.base, np.memmap):
+            return None
+    elif isinstance(points, InGroups):
+        place = points.path
+        file, function = (str(place.resolve()), points.names), _group_rows  # type: ignore[assignment]
+    else:
+        return None
+    here = _stamp(str(place.resolve()))
+    seen = client.run(_stamp, str(place.resolve()))
+    return (function, file) if seen and set(seen.values()) == {here} else None
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """Return the size and the time of a file, by which two machines know it for the same."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_size, found.st_mtime_ns
+
+
+def _mapped_rows(file: tuple[Any, ...], rows: slice) -> Array:
+    path, dtype, offset, shape, order, chosen = file
+    part = np.memmap(path, dtype, "r", offset, shape, order)[rows]
+    return np.array(part if chosen is None else part[:, list(chosen)])
+
+
+def _group_rows(file: tuple[Any, ...], rows: slice) -> Array:
+    path, names = file
+    return open_points(path, columns=names)[rows]
+
+
+class Partitioned:
+    """Rows of numbers in the partitions of a cluster, where they stay.
+
+    Points as any others: a slice is fetched from the workers that have it, and what is asked of all
+    rows is computed by them.
+    """
+
+    lies_on_disk = True
+
+    def __init__(
+        self,
+        client: Any,
+        futures: list[Any],
+        lengths: list[int],
+        width: int,
+        dtype: Any,
+        names: tuple[str, ...] | None = None,
+    ) -> None:
+        self.client, self.futures, self.lengths = client, futures, lengths
+        self.starts = [0, *accumulate(lengths)]
+        self.shape, self.dtype, self.names = (self.starts[-1], width), np.dtype(dtype), names
+
+    @staticmethod
+    def of(client: Any, data: Any) -> Partitioned:
+        """Return the rows of a `dask.array` or a `dask.dataframe`, computed and kept there."""
+        names = getattr(data, "columns", None)
+        if names is None and data.ndim == 1:
+            data = data[:, None]
+        if data.ndim != 2 and names is None:
+            raise InvalidInput(f"X must be a table of two dimensions, found {data.ndim}")
+        if names is None:
+            data = data.rechunk({1: -1})
+        parts = np.ravel(np.asarray(data.to_delayed(), dtype=object)).tolist()
+        texts = None if names is None else tuple(map(str, names))
+        futures = client.map(_numbers, client.compute(parts), pure=False)
+        about = results_of(client, client.map(_about, futures, pure=False))
+        kept = [(f, a) for f, a in zip(futures, about, strict=True) if a[0]]
+        if not kept:
+            raise InvalidInput("X has 0 sample(s) while a minimum of 1 is required.")
+        dtypes = {dtype for _, (_, _, dtype) in kept}
+        return Partitioned(
+            client,
+            [future for future, _ in kept],
+            [length for _, (length, _, _) in kept],
+            kept[0][1][1],
+            np.float32 if dtypes == {"float32"} else np.float64,
+            texts,
+        )
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, index: Any, /) -> Array:
+        if not isinstance(index, slice):
+            place = int(index) + (len(self) if index < 0 else 0)
+            if not 0 <= place < len(self):
+                raise IndexError(f"there is no point {index} among {len(self)}")
+            return np.asarray(self[place : place + 1][0])
+        start, stop, step = index.indices(len(self))
+        if step <= 0:
+            raise InvalidInput("points on other machines are read forwards: a slice has a step > 0")
+        if stop <= start:
+            return np.empty((0, self.shape[1]), self.dtype)
+        part: Array = results_of(self.client, [self.future(slice(start, stop))])[0]
+        return part if step == 1 else part[::step]
+
+    def future(self, rows: slice) -> Any:
+        """Return consecutive rows as one block of the cluster."""
+        parts, cuts = [], []
+        for future, start, stop in zip(self.futures, self.starts, self.starts[1:], strict=False):
+            low, high = max(rows.start, start), min(rows.stop, stop)
+            if low < high:
+                parts.append(future)
+                cuts.append((low - start, high - start))
+        return task(self.client, _assembled, parts, cuts, self.dtype.str)
+
+    def picked(self, indices: Array) -> Array:
+        """Return some of the rows by their numbers; only these are fetched."""
+        chosen = np.asarray(indices)
+        home = np.searchsorted(self.starts, chosen, side="right") - 1
+        result = np.empty((len(chosen), self.shape[1]), self.dtype)
+        asked = {int(h): chosen[home == h] - self.starts[h] for h in np.unique(home)}
+        found = [
+            self.client.submit(_rows, self.futures[h], r, pure=False) for h, r in asked.items()
+        ]
+        for h, part in zip(asked, self.client.gather(found), strict=True):
+            result[home == h] = part
+        return result
+
+    def over_parts(self, work: Callable[[Points, slice], T]) -> Iterator[tuple[slice, T]]:
+        """Yield what a function makes of each partition, which is done there."""
+        places = [slice(a, b) for a, b in zip(self.starts, self.starts[1:], strict=False)]
+        sent = given(self.client, work)
+        tasks = [
+            task(self.client, _worked, sent, future, rows)
+            for future, rows in zip(self.futures, places, strict=True)
+        ]
+        yield from zip(places, results_of(self.client, tasks), strict=True)
+
+    def moved(self, move: Callable[[Array], Array]) -> Partitioned:
+        """Return the rows as a function makes them, on the same machines."""
+        futures = self.client.map(move, self.futures, pure=False)
+        return Partitioned(
+            self.client, futures, self.lengths, self.shape[1], np.float64, self.names
+        )
+
+    def __reduce__(self) -> Any:
+        raise NotStorable(
+            "points that lie on a cluster cannot be stored or sent with a model: fit a file that "
+            "the workers see (mercer.open_points), or data of this machine"
+        )
+
+    def __repr__(self) -> str:
+        n, d = self.shape
+        return f"Partitioned({n} points of {d} {self.dtype} in {len(self.futures)} partitions)"
+
+
+def _numbers(part: Any) -> Array:
+    a = plain_array(part, "X")
+    if a.dtype.kind not in "biuf":
+        raise InvalidInput(f"X must hold numbers, found a partition of type {a.dtype}")
+    a = a[:, None] if a.ndim == 1 else a
+    return np.ascontiguousarray(a, np.float32 if a.dtype == np.float32 else np.float64)
+
+
+def _about(part: Array) -> tuple[int, int, str]:
+    return part.shape[0], part.shape[1], part.dtype.name
+
+
+def _assembled(parts: list[Array], cuts: list[tuple[int, int]], dtype: str) -> Array:
+    slices = [part[low:high] for part, (low, high) in zip(parts, cuts, strict=True)]
+    return np.concatenate(slices).astype(dtype, copy=False)
+
+
+def _rows(part: Array, rows: Array) -> Array:
+    return part[rows]
+
+
+def _worked(work: Callable[[Any, slice], T], part: Array, rows: slice) -> T:
+    return work(part, rows)

@@ -1,0 +1,368 @@
+r"""Tiles on the workers of a Dask cluster: the same formulas and bounds, on other machines.
+
+Points are cut into blocks of rows, which go to the workers once. A pass is one task for each pair
+of blocks, which multiplies the vectors of both by its part of the matrix as the threads of this
+machine would; what tasks return is added in a tree whose order is fixed, so that a pass gives the
+same digits whoever computes what. Vectors come from here and return here.
+
+All that workers hold is the value of a task, so that Dask makes it again where one of them dies.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from threading import Event, Lock
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from mercer.check import Array, Points, chunks
+from mercer.engines.blocks import (
+    BEAT,
+    Blocks,
+    Partitioned,
+    blocks_of,
+    distributed_library,
+    given,
+    is_up,
+    refuse_waiting,
+    results_of,
+    task,
+)
+from mercer.engines.cpu import Threads, using
+from mercer.engines.tiles import TILE, Block, Prepared, Recipe, Tiles
+from mercer.errors import InvalidParameter
+from mercer.kernels.base import Kernel
+from mercer.kernels.counts import remembered
+from mercer.points import as_points, joined
+from mercer.progress import Progress
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+FAN = 8
+"""Partial products that one task adds up."""
+
+TASKS_PER_CORE = 8
+"""Pairs of blocks for each core of the cluster, so that none waits long for the last ones."""
+
+MOST_BYTES = 2**26
+"""The size of a block of points: what a worker holds of two of them, prepared, is small."""
+
+LARGE_KERNEL = 2**20
+"""Bytes from which on a kernel, such as a matrix that was given, is multiplied where it is."""
+
+HELD = 4
+"""Data sets whose blocks stay on the workers while an engine is used."""
+
+AHEAD = 4
+"""Pieces of work queued for each core, so that none waits and little is thrown away."""
+
+
+def client_of(engine: Any) -> Any:
+    """Return the client that was given, or for ``"dask"`` the one that is active."""
+    library = distributed_library()
+    if isinstance(engine, library.Client):
+        return engine
+    try:
+        return library.get_client()
+    except ValueError as error:
+        raise InvalidParameter(
+            'engine="dask" needs a cluster that is active: make one first by '
+            "distributed.Client(), or with the address of a scheduler, or give engine=client"
+        ) from error
+
+
+def is_in_task() -> bool:
+    """Whether this code runs in a task of a cluster, which has a core and not the cluster."""
+    try:
+        distributed_library().get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+@contextmanager
+def on_cluster(client: Any = None, *, rows: int | None = None) -> Iterator[Cluster]:
+    """Compute on a cluster whatever is called in this context, by default on the active one.
+
+    Gram matrices go there tile by tile; permutations, replicates and draws of studies, which have
+    no engine of their own, one after the other as tasks.
+    """
+    engine = Cluster(client, rows=rows)
+    with using(engine):
+        yield engine
+
+
+class Like(NamedTuple):
+    """What a worker needs to know to compute tiles as those of the whole matrix."""
+
+    kernel: Kernel
+    recipe: Recipe | None
+    single: bool
+    size: int
+    dtype: Any
+
+
+Partial = tuple[dict[int, Array], float]
+"""Products by the number of their block, and a sum of squares."""
+
+
+class Part(Tiles):
+    """Some rows and columns of a matrix, prepared as all of it was.
+
+    With a ``split`` the points are those of two blocks, of which only the pairs between them are
+    computed: each tile is then used twice, as those of a symmetric matrix are.
+    """
+
+    def __init__(self, like: Like, x: Points, y: Points | None = None, split: int = 0) -> None:
+        kernel = like.kernel
+        x = as_points(x, "x", are_vectors=kernel.reads_vectors)
+        y = None if y is None else as_points(y, "y", are_vectors=kernel.reads_vectors)
+        if kernel.is_counted:
+            x, other = remembered(x, y)
+            y = None if y is None else other
+        self.is_symmetric, self.split = y is None, split
+        self.kernel, self.x, self.y = kernel, x, x if y is None else y
+        self.size = self.terms = like.size
+        self.shape, self.single, self.dtype = (len(x), len(self.y)), like.single, like.dtype
+        self.room, self._kept, self._lock = 0, {}, Lock()
+        self.prepared = None
+        if like.recipe is not None:
+            sides = (None if s is None else np.asarray(s, np.float64) for s in (x, y))
+            self.prepared = Prepared.alike(like.recipe, *sides)  # type: ignore[arg-type]
+
+    def blocks(self) -> list[Block]:
+        if not self.split:
+            return super().blocks()
+        rest = [
+            slice(c.start + self.split, c.stop + self.split)
+            for c in chunks(self.shape[0] - self.split, self.size)
+        ]
+        return [Block(rows, columns) for rows in chunks(self.split, self.size) for columns in rest]
+
+
+def _of_block(like: Like, i: int, x: Points, v: Array, w: Array | None) -> Partial:
+    """Return the product with a block on the diagonal of a symmetric matrix."""
+    images, squares = Threads(1).product_and_squares(Part(like, x), v, w)
+    return {i: images}, squares
+
+
+def _of_pair(like: Like, pair: tuple[int, int], x: Points, y: Points, *sides: Any) -> Partial:
+    """Return the products with a block above the diagonal, and with its adjoint below."""
+    (i, j), (v, w, other_v, other_w) = pair, sides
+    weights = None if w is None else np.concatenate([w, other_w])
+    part = Part(like, joined(x, y), split=len(x))
+    images, squares = Threads(1).product_and_squares(part, np.vstack([v, other_v]), weights)
+    return {i: images[: len(x)], j: images[len(x) :]}, squares
+
+
+def _of_sides(like: Like, i: int, x: Points, y: Points, v: Array) -> Partial:
+    """Return the product with a block of a matrix between two data sets."""
+    return {i: Threads(1).product_and_squares(Part(like, x, y), v, None)[0]}, 0.0
+
+
+def _factor(like: Like, x: Points, landmarks: Points, root: Array) -> Array:
+    return Threads(1).factor(Part(like, x, landmarks), root)
+
+
+def _values(like: Like, x: Points, y: Points | None) -> Array:
+    part = Part(like, x, y)
+    result = np.empty(part.shape, like.dtype)
+    for block, values in Threads(1).each(part):
+        result[block.rows, block.columns] = values
+        if part.is_symmetric and not block.is_diagonal:
+            result[block.columns, block.rows] = values.conj().T
+    return result
+
+
+def _added(parts: list[Partial]) -> Partial:
+    """Return the sum of partial products, in their order."""
+    total: dict[int, Array] = {}
+    squares = 0.0
+    for products, square in parts:
+        squares += square
+        for i, product in products.items():
+            total[i] = total[i] + product if i in total else product
+    return total, squares
+
+
+def _done(work: Callable[[Item, Event], T], item: Item) -> T:
+    """Do a piece of work in one thread of a worker."""
+    engine = Threads(1)
+    with using(engine), engine.session():
+        return work(item, Event())
+
+
+class Cluster(Threads):
+    """An engine that computes tiles on the workers of a Dask cluster.
+
+    ``client`` is a `distributed.Client`, None for the one that is active. ``rows`` is how many
+    points a block has, unless that is left to the number of cores. What is not made of tiles is
+    computed here, in threads; ``memory`` and ``progress`` mean what they mean there.
+    """
+
+    def __init__(
+        self,
+        client: Any = None,
+        *,
+        rows: int | None = None,
+        memory: Any = None,
+        progress: Progress | None = None,
+    ) -> None:
+        super().__init__(memory=memory, progress=progress)
+        self.client, self.rows = client_of(client), rows
+        self._blocks: OrderedDict[int, tuple[Points, Blocks]] = OrderedDict()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Threads, (1,)  # in a task, which is where a copy of an engine can be
+
+    def with_settings(self, memory: Any, progress: Progress | None) -> Cluster:
+        """Return the same cluster, with the blocks it has, for another model."""
+        other = Cluster(self.client, rows=self.rows, memory=memory, progress=progress)
+        other._blocks = self._blocks
+        return other
+
+    def cores(self) -> int:
+        """Return how many threads the workers have, waiting a little for the first ones."""
+        begun = monotonic()
+        while True:
+            found = sum(self.client.nthreads().values()) if is_up(self.client) else 0
+            if found:
+                return int(found)
+            refuse_waiting(self.client, begun)
+            Event().wait(BEAT)
+
+    def sums(self, n: int) -> int:
+        """Return how many sums of other machines are added up in an entry of a product."""
+        return 2 * -(-n // (self.rows or TILE))  # at most: blocks, and a smaller tile in each
+
+    def hold(self, data: Any) -> Any:
+        """Return a Dask collection as points that stay on the workers, other data as they are."""
+        home = type(data).__module__.partition(".")[0]
+        is_table = home == "dask" and hasattr(data, "to_delayed") and hasattr(data, "ndim")
+        return Partitioned.of(self.client, data) if is_table else data
+
+    def placed(self, points: Points) -> Blocks:
+        """Return the blocks of points on the workers, sent there if they are not."""
+        known = self._blocks.pop(id(points), None)
+        blocks = known[1] if known is not None else self._cut(points)
+        self._blocks[id(points)] = points, blocks
+        while len(self._blocks) > HELD:
+            self._blocks.popitem(last=False)
+        blocks.restore()
+        return blocks
+
+    def _cut(self, points: Points) -> Blocks:
+        n = len(points)
+        usual = -(-n // max(1, int(np.ceil(np.sqrt(2 * TASKS_PER_CORE * self.cores())))))
+        width = int(np.prod(getattr(points, "shape", (n,))[1:]))
+        most = max(TILE, MOST_BYTES // (8 * max(width, 1)))
+        rows = self.rows or max(1, min(most, TILE * -(-usual // TILE)))
+        return blocks_of(self.client, points, rows)
+
+    def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
+        if not self._is_there(tiles):
+            return super().product(tiles, vectors, progress)
+        return self.product_and_squares(tiles, vectors, None, progress)[0]
+
+    def product_and_squares(
+        self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None
+    ) -> tuple[Array, float]:
+        if not self._is_there(tiles):
+            return super().product_and_squares(tiles, vectors, weights, progress)
+
+        leaves = list(self._leaves(tiles, vectors, weights))
+        root = self._tree(leaves)
+        parts, squares = results_of(self.client, [root], leaves, progress or self.progress)[0]
+        return np.vstack([parts[i] for i in sorted(parts)]), squares
+
+    def factor(self, tiles: Tiles, root: Array, *, is_held: bool = False) -> Array:
+        if not self._is_there(tiles):
+            return super().factor(tiles, root)
+
+        like, landmarks, small = self._sent(tiles, tiles.y, root)
+        blocks = self.placed(tiles.x).futures
+        found = [task(self.client, _factor, like, x, landmarks, small) for x in blocks]
+        return np.vstack(results_of(self.client, found))
+
+    def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
+        if not self._is_there(tiles) or not tiles.kernel.is_costly:
+            yield from super().each(tiles)  # which is less work than to send them
+            return
+        x = self.placed(tiles.x)
+        y = x if tiles.is_symmetric else self.placed(tiles.y)
+        (like,) = self._sent(tiles)
+        for i, rows in enumerate(x.bounds):
+            first = i if tiles.is_symmetric else 0
+            whole = y.bounds[first:]
+            found = []
+            for j in range(first, len(y.bounds)):
+                is_diagonal = tiles.is_symmetric and i == j
+                other = None if is_diagonal else y.futures[j]
+                found.append(task(self.client, _values, like, x.futures[i], other))
+            for columns, values in zip(whole, results_of(self.client, found), strict=True):
+                yield Block(rows, columns), values
+
+    def in_order(
+        self, work: Callable[[Item, Event], T], items: Iterable[Item]
+    ) -> Generator[T, None, None]:
+        """Yield the results of work on items in their order, computed by the workers.
+
+        The work itself is sent once; its results are waited for here, one after the other.
+        """
+        waiting, ahead, sent = iter(items), AHEAD * self.cores(), given(self.client, work)
+        queue = [task(self.client, _done, sent, item) for item in islice(waiting, ahead)]
+        try:
+            while queue:
+                (result,) = results_of(self.client, [queue.pop(0)])
+                queue.extend(task(self.client, _done, sent, item) for item in islice(waiting, 1))
+                yield result
+        finally:
+            self.client.cancel(queue)
+
+    def _is_there(self, tiles: Tiles) -> bool:
+        """Return whether workers compute such tiles: not by sparse factors, nor a large kernel."""
+        if tiles.factors is not None or 0 in tiles.shape:
+            return False
+        try:
+            return len(pickle.dumps(tiles.kernel)) < LARGE_KERNEL
+        except Exception:  # a function without a name, which Dask takes along all the same
+            return True
+
+    def _sent(self, tiles: Tiles, *others: Any) -> list[Any]:
+        """Return what all tasks of a pass need, on the workers."""
+        recipe = None if tiles.prepared is None else tiles.prepared.recipe
+        like = Like(tiles.kernel, recipe, tiles.single, tiles.size, tiles.dtype)
+        plain = [np.asarray(o) if isinstance(o, np.ndarray) else o for o in others]
+        return [given(self.client, value) for value in (like, *plain)]
+
+    def _leaves(self, tiles: Tiles, vectors: Array, weights: Array | None) -> Iterator[Any]:
+        """Submit a task for each pair of blocks, with the vectors that it multiplies."""
+        (like,) = self._sent(tiles)
+        x = self.placed(tiles.x)
+        y = x if tiles.is_symmetric else self.placed(tiles.y)
+        v = [given(self.client, np.ascontiguousarray(vectors[rows])) for rows in y.bounds]
+        if not tiles.is_symmetric:
+            for i, left in enumerate(x.futures):
+                for j, right in enumerate(y.futures):
+                    yield task(self.client, _of_sides, like, i, left, right, v[j])
+            return
+        w = [None if weights is None else weights[rows] for rows in x.bounds]
+        for i, left in enumerate(x.futures):
+            yield task(self.client, _of_block, like, i, left, v[i], w[i])
+            for j in range(i + 1, len(x.futures)):
+                yield task(
+                    self.client, _of_pair, like, (i, j), left, x.futures[j], v[i], w[i], v[j], w[j]
+                )
+
+    def _tree(self, parts: list[Any]) -> Any:
+        """Return the sum of partial products, a few at a time."""
+        while len(parts) > 1:
+            parts = [task(self.client, _added, parts[few]) for few in chunks(len(parts), FAN)]
+        return parts[0]

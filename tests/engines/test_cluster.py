@@ -1,0 +1,318 @@
+"""The engine of clusters, on two processes of this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import mercer as mc
+from mercer.engines import blocks
+from mercer.engines import cluster as module
+from mercer.engines.blocks import Partitioned
+from mercer.engines.cluster import Cluster, on_cluster
+from mercer.engines.cpu import Threads
+from mercer.errors import ClusterFailed, InvalidInput, InvalidParameter, NotStorable
+
+distributed: Any = pytest.importorskip("distributed")
+dask_array: Any = pytest.importorskip("dask.array")
+dask_frame: Any = pytest.importorskip("dask.dataframe")
+
+N = 1200
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((N, 4)) * [3.0, 2.0, 1.0, 0.3]
+V = RNG.standard_normal((N, 3))
+KERNEL = mc.Gaussian(2.0)
+WORDS = ["".join(RNG.choice(list("abc"), 12)) for _ in range(90)]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster) as found,
+    ):
+        yield found
+
+
+def kill_one(client: Any) -> None:
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("rows", "single"), [(None, False), (400, True), (701, False)])
+def test_products_are_those_of_threads_for_every_chunking(
+    client: Any, rows: int | None, single: bool
+) -> None:
+    engine = Cluster(client, rows=rows)
+    for y in (None, X[:600]):
+        vectors = V if y is None else V[:600]
+        exact = mc.Gram(KERNEL, X, y, engine=Threads(1)).product(vectors)
+        gram = mc.Gram(KERNEL, X, y, engine=engine)
+        found = gram.product(vectors, single=single)
+        bound = gram.entry_rounding(single=single).product + gram.entry_rounding().product
+        assert np.all(np.abs(found - exact) <= bound * np.abs(vectors).sum(axis=0))
+
+
+def test_sums_of_squares_and_weights_are_those_of_threads(client: Any) -> None:
+    weights = RNG.random(N)
+    here = mc.Gram(KERNEL, X, engine=Threads(1)).product_and_squares(V, weights)
+    there = mc.Gram(KERNEL, X, engine=Cluster(client, rows=400)).product_and_squares(V, weights)
+    np.testing.assert_allclose(there[0], here[0], rtol=0, atol=1e-11)
+    assert there[1] == pytest.approx(here[1], rel=1e-12)
+
+
+def test_the_same_chunks_give_the_same_digits(client: Any) -> None:
+    once, again = (
+        mc.Gram(KERNEL, X, engine=Cluster(client, rows=300)).product(V) for _ in range(2)
+    )
+    assert np.array_equal(once, again)
+
+
+POINTS: dict[str, tuple[Any, Any]] = {
+    "not of products": (mc.kernels.Periodic(3.0, 1.0), X[:500]),
+    "recomputed distances": (mc.Gaussian(1e-3), X[:500]),
+    "words by a slow kernel": (mc.kernels.LocalAlignment(), WORDS[:40]),
+    "words by their counts": (mc.kernels.StringSpectrum(2), WORDS),
+    "a matrix": (mc.kernels.Precomputed(KERNEL(X[:300])), np.arange(300)),
+    "sets": (mc.kernels.Intersection(), [set(word) for word in WORDS]),
+}
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_points_of_every_kind_are_multiplied(client: Any, name: str) -> None:
+    kernel, points = POINTS[name]
+    vectors = V[: len(points)]
+    here = mc.Gram(kernel, points, engine=Threads(1)).product(vectors)
+    there = mc.Gram(kernel, points, engine=Cluster(client, rows=33)).product(vectors)
+    np.testing.assert_allclose(there, here, rtol=0, atol=1e-11 * np.abs(here).max())
+
+
+def test_a_function_of_two_points_is_called_by_the_workers(client: Any, tmp_path: Path) -> None:
+    place = tmp_path / "who"
+
+    def alike(a: str, b: str) -> float:
+        with place.open("a") as file:
+            print(os.getpid(), file=file)
+        return float(sum(c == d for c, d in zip(a, b, strict=True)))
+
+    model = mc.KernelPCA(2, kernel=alike, engine=Cluster(client, rows=20)).fit(WORDS[:40])
+    here = mc.KernelPCA(2, kernel=alike).fit(WORDS[:40])
+    np.testing.assert_allclose(model.inertias_, here.inertias_, rtol=1e-10)
+    called = set(place.read_text().split())
+    assert {str(pid) for pid in client.run(os.getpid).values()} <= called
+
+
+def arrays(**options: Any) -> Any:
+    return dask_array.from_array(X, **options)
+
+
+def frame() -> Any:
+    import pandas
+
+    return dask_frame.from_pandas(pandas.DataFrame(X, columns=list("abcd")), npartitions=7)
+
+
+DATA: dict[str, Callable[[], Any]] = {
+    "rows of an array": lambda: X,
+    "chunks by rows and columns": lambda: arrays(chunks=(370, 3)),
+    "chunks of one row each and the rest": lambda: arrays(chunks=((1, N - 2, 1), 2)),
+    "unknown lengths": lambda: (a := arrays(chunks=(500, 4)))[a[:, 0] < np.inf],
+    "a data frame": frame,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "method"), [*((name, "exact") for name in DATA), ("a data frame", "nystrom")]
+)
+def test_axes_are_those_of_threads(
+    client: Any, name: str, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = []
+    get = Partitioned.__getitem__
+
+    def seen(self: Partitioned, index: Any) -> Any:
+        part = get(self, index)
+        fetched.append(part.size)
+        return part
+
+    monkeypatch.setattr(Partitioned, "__getitem__", seen)
+    options: dict[str, Any] = {"method": method, "landmarks": 200, "random_state": 0}
+    kernel = mc.Gaussian("median")
+    here = mc.KernelPCA(3, kernel=kernel, **options).fit(X)
+    there = mc.KernelPCA(3, kernel=kernel, engine=client, **options).fit(DATA[name]())
+    np.testing.assert_allclose(there.inertias_, here.inertias_, rtol=1e-9)
+    scores = there.individuals_.coordinates
+    np.testing.assert_allclose(scores, here.individuals_.coordinates, rtol=0, atol=1e-7)
+    new = frame().partitions[0] if "frame" in name else X[:200]
+    known = here.transform(X[: len(new)])
+    np.testing.assert_allclose(there.transform(new), known, rtol=0, atol=1e-7)
+    assert sum(fetched) < X.size / 4
+
+
+def test_names_of_a_data_frame_stay_with_the_model(client: Any) -> None:
+    model = mc.KernelPCA(2, kernel=mc.Linear(), engine="dask").fit(frame())
+    assert model.get_feature_names_out().tolist() == ["kernelpca0", "kernelpca1"]
+    assert model.variables_.names == ("a", "b", "c", "d")
+    here = mc.PCA(2).fit(X)
+    np.testing.assert_allclose(model.inertias_, here.inertias_, rtol=1e-10)
+    with pytest.raises(NotStorable, match="cluster"):
+        model.save("never.mercer")
+    assert not Path("never.mercer").exists()
+
+
+def test_files_that_workers_see_are_read_by_them(client: Any, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X)
+    here = mc.Gram(KERNEL, X, engine=Threads(1)).product(V)
+    for points in (mc.open_points(tmp_path / "x.npy"), np.load(tmp_path / "x.npy", mmap_mode="r")):
+        engine = Cluster(client, rows=400)
+        gram = mc.Gram(KERNEL, points, engine=engine)
+        np.testing.assert_allclose(gram.product(V), here, rtol=0, atol=1e-11)
+        assert all("_mapped_rows" in f.key for f in engine.placed(gram.x).futures)
+    part = np.load(tmp_path / "x.npy", mmap_mode="r")[100:]
+    np.testing.assert_allclose(
+        mc.Gram(KERNEL, part, engine=Cluster(client, rows=400)).product(V[100:]),
+        mc.Gram(KERNEL, X[100:], engine=Threads(1)).product(V[100:]),
+        rtol=0,
+        atol=1e-11,
+    )
+
+
+def test_regression_solves_there(client: Any) -> None:
+    y = np.sin(X[:, 0])
+    model = mc.KernelRegression(KERNEL, penalty=1e-3)
+    here = model.fit(X, y).predict(X[:20])
+    there = model.set_params(engine=client).fit(X, y).predict(X[:20])
+    np.testing.assert_allclose(there, here, rtol=0, atol=1e-6)
+
+
+def test_permutations_and_replicates_are_tasks(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few, asked = X[:120], list[Any]()
+
+    def task(client: Any, function: Any, *args: Any) -> Any:
+        asked.append(function)
+        return blocks.task(client, function, *args)
+
+    monkeypatch.setattr(module, "task", task)
+    kinds: list[Callable[[], Any]] = [
+        lambda: mc.parallel_analysis(few, 99, random_state=0).null,
+        lambda: mc.bootstrap(mc.PCA(2), few, replicates=40, random_state=0).cos2,
+        lambda: (
+            mc.bootstrap(
+                mc.KernelPCA(2, kernel=KERNEL), few[:60], replicates=20, random_state=0
+            ).cos2
+        ),
+    ]
+    for kind in kinds:
+        here = kind()
+        asked.clear()
+        with on_cluster(client):
+            np.testing.assert_allclose(kind(), here, rtol=1e-9)
+        assert module._done in asked
+
+
+def test_progress_counts_the_tasks_of_a_pass(client: Any) -> None:
+    told: list[tuple[int, int]] = []
+    engine = Cluster(client, rows=400, progress=lambda done, total: told.append((done, total)))
+    mc.Gram(KERNEL, X, engine=engine).product(V)
+    assert told[-1] == (6, 6)
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+def test_copies_of_a_model_share_its_cluster(client: Any) -> None:
+    model = mc.KernelPCA(2, kernel=KERNEL, engine=client)
+    assert clone(model).engine is client
+
+
+class Killing(Cluster):
+    """A cluster that loses a worker at one of its passes."""
+
+    def __init__(self, client: Any, phase: str) -> None:
+        super().__init__(client, rows=400)
+        self.phase, self.passes = phase, 0
+
+    def factor(self, tiles: Any, root: Any, *, is_held: bool = False) -> Any:
+        if self.phase == "landmarks":
+            self.placed(tiles.x)
+            self._kill()
+        return super().factor(tiles, root)
+
+    def _leaves(self, *given: Any) -> Iterator[Any]:
+        self.passes += 1
+        if self.phase == "between passes" and self.passes == 2:
+            self._kill()
+        yield from super()._leaves(*given)
+        if self.phase == "first pass" and self.passes == 1:
+            self._kill()
+
+    def _kill(self) -> None:
+        self.phase = "done"
+        kill_one(self.client)
+
+
+@pytest.mark.parametrize("phase", ["landmarks", "first pass", "between passes"])
+def test_a_worker_that_dies_changes_nothing(client: Any, phase: str) -> None:
+    def fitted(engine: Any) -> Any:
+        return mc.KernelPCA(3, kernel=KERNEL, method="exact", random_state=0, engine=engine).fit(X)
+
+    while len(client.nthreads()) < 2:  # the one that died before is started again
+        sleep(0.1)
+    engine = Killing(client, phase)
+    there, here = fitted(engine), fitted("auto")
+    assert engine.phase == "done"
+    np.testing.assert_allclose(there.inertias_, here.inertias_, rtol=1e-10)
+
+
+def test_a_task_that_always_fails_is_tried_three_times(client: Any, tmp_path: Path) -> None:
+    place = tmp_path / "tries"
+
+    def poison(*_: Any) -> float:
+        with place.open("a") as file:
+            print("x", file=file)
+        raise ZeroDivisionError("poison")
+
+    with pytest.raises(ClusterFailed, match="failed 3 times.*poison"):
+        list(Cluster(client).in_order(poison, [0]))
+    assert place.read_text().count("x") == blocks.TRIES
+    place.unlink()
+    with pytest.raises(InvalidInput, match="poison"):
+        mc.KernelPCA(2, kernel=poison, engine=client).fit(WORDS[:9])
+    assert place.read_text().count("x") == 1  # here, before anything is sent
+
+
+def test_input_is_refused_in_the_words_of_one_machine(client: Any) -> None:
+    bad = X.copy()
+    bad[700, 2] = np.nan
+    with pytest.raises(InvalidInput, match="row 700, column 2"):
+        mc.KernelPCA(2, kernel=KERNEL, engine=client).fit(dask_array.from_array(bad, chunks=400))
+    with pytest.raises(InvalidInput, match="engine='dask'"):
+        mc.KernelPCA(2, kernel=KERNEL).fit(arrays(chunks=400))
+    with pytest.raises(InvalidParameter, match="give threads"):
+        mc.KernelPCA(2, kernel=KERNEL, engine=client, threads=2).fit(X)
+
+
+def test_a_cluster_without_workers_is_told_of(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "PATIENCE", 1.0)
+    engine = Cluster(client, rows=400)
+    gram = mc.Gram(KERNEL, X, engine=engine)
+    gram.product(V)
+    client.cluster.scale(0)
+    while client.nthreads():
+        sleep(0.1)
+    with pytest.raises(ClusterFailed, match="no workers"):
+        gram.product(V)
+
+
+def test_dask_without_a_client_says_what_to_do() -> None:
+    with pytest.raises(InvalidParameter, match="distributed.Client"):
+        mc.KernelPCA(2, kernel=KERNEL, engine="dask").fit(X)
