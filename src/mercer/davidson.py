@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -74,6 +74,9 @@ At the least: those of axes that are much smaller than the largest are as much l
 """
 
 TINY = float(np.finfo(float).tiny)
+
+GIVEN = ("tol", "noise")
+"""What a course is told, and does not find out."""
 
 
 class Multiplies(Protocol):
@@ -226,7 +229,7 @@ class Limits:
     columns: int = LANCZOS_COLUMNS
 
 
-def davidson(
+def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
     operator: Multiplies,
     count: int,
     start: Array,
@@ -236,6 +239,7 @@ def davidson(
     noise: Noise = Noise(),  # noqa: B008  (a value)
     limits: Limits = Limits(),  # noqa: B008  (a value)
     witnesses: Witnesses = lambda value: None,
+    keeper: Keeper | None = None,
 ) -> Iteration:
     """Return Ritz pairs whose first ``count`` residuals are at most ``tol`` of the largest value.
 
@@ -244,15 +248,17 @@ def davidson(
     passes lower it no more. Passes are made in single precision while they help. If that cannot
     meet ``tol``, one pass takes the Ritz vectors in double precision; later corrections are small,
     and so is what single precision adds to them. ``witnesses`` are asked after every pass for
-    vectors that the space may lack.
+    vectors that the space may lack. A ``keeper`` keeps what is known after each pass, and may have
+    it of an earlier run.
     """
     block = start.shape[1]
     course = Course(tol, noise, is_single=bool(np.isfinite(noise.single)))
     engine = preconditioner.engine
-    basis = orthonormal(start, engine)
-    images = operator.product(basis, single=course.is_single)
-    space = Subspace.spanned(basis, images, noise.of(course.is_single), engine)
+    known = None if keeper is None else keeper.resume(course, engine)
+    space = known or _first_space(operator, start, course, engine)
     while True:
+        if keeper is not None and space is not known:
+            keeper.keep(space, course, block)
         values, axes = space.rayleigh_ritz()
         lacking = witnesses(float(values[min(count, len(values)) - 1]))
         if lacking is not None:
@@ -293,6 +299,23 @@ def davidson(
     return state
 
 
+def _first_space(operator: Multiplies, start: Array, course: Course, engine: Engine) -> Subspace:
+    """Return the space of the starting block, by the first pass."""
+    basis = orthonormal(start, engine)
+    images = operator.product(basis, single=course.is_single)
+    return Subspace.spanned(basis, images, course.noise.of(course.is_single), engine)
+
+
+class Keeper(Protocol):
+    """One who keeps the state of an iteration after each pass, and may have that of a run before.
+
+    `resume` restores a course and returns the space that belongs to it, None for a new run.
+    """
+
+    def resume(self, course: Course, engine: Engine) -> Subspace | None: ...
+    def keep(self, space: Subspace, course: Course, block: int) -> None: ...
+
+
 class Course:
     """The course of an iteration: what its passes have reached, and what the next one is."""
 
@@ -303,6 +326,16 @@ class Course:
         self.history: list[float] = []
         self.step, self.size, self.goal = Step.SINGLE, 1.0, tol
         self._slow = self._doubles = 0
+
+    def state(self) -> dict[str, Any]:
+        """Return where the course is, as plain values."""
+        plain = {name: value for name, value in vars(self).items() if name not in GIVEN}
+        return {**plain, "step": self.step.name, "history": list(self.history)}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from where another course was."""
+        for name, value in state.items():
+            setattr(self, name, Step[value] if name == "step" else value)
 
     @property
     def is_lanczos(self) -> bool:

@@ -78,6 +78,11 @@ def _fit(commands: _SubParsersAction[Parser]) -> None:
     group = made.add_argument_group("results")
     group.add_argument("--out", metavar="FILE", help="write the model")
     group.add_argument("--coords", metavar="FILE", help="write the coordinates as CSV; - prints")
+    group.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="keep the state of a long fit after each pass; where it is there, go on from it",
+    )
     writing(group)
     studies(made)
     model(made)

@@ -6,6 +6,7 @@ import warnings
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
@@ -255,13 +256,26 @@ def kernel_of(args: Namespace, data: Data) -> Kernel:
     return standardised(kernel, data.table.matrix(), data.weights, scaled=bool(args.scale))
 
 
-def fitted(model: Any, data: Data, talk: Talk, *, is_rank_asked: bool = True) -> Fitted:
+def fitted(
+    model: Any,
+    data: Data,
+    talk: Talk,
+    *,
+    is_rank_asked: bool = True,
+    checkpoint: str | None = None,
+) -> Fitted:
     """Fit a model to data; it keeps the table, by whose names new data are read."""
     progress = Line("fitting")
     named: dict[str, Any] = {"sample_weight": data.weights} if data.weights is not None else {}
     if isinstance(model, KernelPCA | ClassicalMDS | StressMDS):
         progress.what = "steps" if isinstance(model, StressMDS) else "tiles"
         named["progress"] = progress
+    if checkpoint is not None:
+        if not isinstance(model, KernelPCA):
+            raise Misused("--checkpoint is for an iteration, such as --method kpca --exact")
+        named["checkpoint"] = checkpoint
+        if Path(checkpoint).exists():
+            talk.say(f"the fit goes on from {checkpoint}")
     talk.detail(f"fitting {data}")
     with warnings.catch_warnings():
         if not is_rank_asked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -51,6 +52,7 @@ from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
 from mercer.spectrum.values import positive_base
+from mercer.store import CheckpointFile, fingerprint, read_run
 
 FIRST = 16
 """Axes of many individuals that are found first where a share of the inertia is asked for."""
@@ -170,19 +172,29 @@ class KernelPCA(
         *,
         sample_weight: Any = None,
         progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> KernelPCA:
-        """Find the axes of the individuals X; ``progress`` counts the tiles of each pass."""
+        """Find the axes of the individuals X; ``progress`` counts the tiles of each pass.
+
+        ``checkpoint`` names a file in which an iteration keeps its state after each pass. Where it
+        is there, of the same data and parameters, the fit goes on from it, to the same digits; a
+        file of another run is refused.
+        """
         self._check_parameters()
         points = self._read(X, reset=True)
         n = len(points)
         is_fixed = self.deterministic and self.random_state is None
-        self.seed_ = 0 if is_fixed else seed_of(self.random_state)
+        kept = None if checkpoint is None or self.random_state is not None else read_run(checkpoint)
+        known = 0 if is_fixed else self.random_state if kept is None else kept[0].get("seed")
+        self.seed_ = seed_of(known)
         given = weights_of(sample_weight, n)
         self._note(X, shares_of(given), columns(points))
         self._shift, self._unit = self._place_of(points)
         gram = self._gram(points)
         centred = gram.centred(self._weights)
-        spectrum = self._leading(centred)
+        spectrum = self._leading(
+            centred, None if checkpoint is None else self._run(checkpoint, gram)
+        )
         refuse_negative(spectrum, is_single=getattr(points, "dtype", None) == np.float32)
         refuse_contradiction(spectrum, centred, self.tol)
         self.kernel_, self.X_fit_ = gram.kernel, points
@@ -241,13 +253,28 @@ class KernelPCA(
         refuse_negative_diagonal(kernel.matrix)
         return Gram(kernel, np.arange(len(points)))
 
-    def _leading(self, centred: Centred) -> Spectrum:
+    def _run(self, file: str | os.PathLike[str], gram: Gram) -> CheckpointFile:
+        """Return the checkpoint of this very fit, refused where it is one of another."""
+        about = {
+            "kernel": str(gram.kernel),
+            "data": fingerprint(gram.x, gram.rows),
+            "weights": fingerprint(self._weights, None),
+            "n_components": self.n_components,
+            "tol": float(self.tol),
+            "method": self.method,
+            "seed": self.seed_,
+        }
+        checkpoint = CheckpointFile(file, about)
+        checkpoint.load()
+        return checkpoint
+
+    def _leading(self, centred: Centred, checkpoint: CheckpointFile | None = None) -> Spectrum:
         n, asked = centred.shape[0], axes_asked(self.n_components)
         if not isinstance(asked, float) or n <= STORED:
-            return self._found(centred, self._count(n))
+            return self._found(centred, self._count(n), checkpoint)
         count = FIRST
         while True:
-            spectrum = self._found(centred, min(count, n))
+            spectrum = self._found(centred, min(count, n), checkpoint)
             total = spectrum.trace + spectrum.trace_error
             reached = float(np.sum(np.maximum(spectrum.values, 0.0))) / total if total > 0 else 1.0
             if reached >= asked or len(spectrum.values) < min(count, n):
@@ -262,7 +289,9 @@ class KernelPCA(
                 )
             count *= 2
 
-    def _found(self, centred: Centred, count: int) -> Spectrum:
+    def _found(
+        self, centred: Centred, count: int, checkpoint: CheckpointFile | None = None
+    ) -> Spectrum:
         n = centred.shape[0]
         return leading(
             centred,
@@ -271,6 +300,7 @@ class KernelPCA(
             method=self._method(n),
             landmarks=self.landmarks,
             random_state=self.seed_,
+            checkpoint=checkpoint,
         )
 
     def _resolved(self, points: Any) -> Kernel:

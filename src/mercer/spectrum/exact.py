@@ -32,6 +32,7 @@ from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
 from mercer.points import SparseRows, joined, lies_on_disk, take
+from mercer.spectrum.passes import Checkpoint, Passes
 from mercer.spectrum.proofs import complete_bytes, proved, trace_bound
 from mercer.spectrum.values import (
     How,
@@ -100,6 +101,7 @@ def exact(
     random_state: int | None,
     *,
     is_complete: bool = False,
+    checkpoint: Checkpoint | None = None,
 ) -> Spectrum:
     """Iterate on the operator; nothing larger than the low-rank factor is stored.
 
@@ -119,7 +121,7 @@ def exact(
     if budget is not None:
         operator.base.cut(single=True).keep(budget - needed)
     with operator.base.engine.session():
-        state, probed, approximation = _iterated(operator, count, tol, random_state)
+        state, probed, approximation = _iterated(operator, count, tol, random_state, checkpoint)
         proof = _certified(probed, state, count, tol, is_complete=is_complete)
     proof = _remark_rounding(operator, state, proof, tol)
     kernel, vectors = operator.base.kernel, to_host(state.vectors[:, :count])
@@ -222,7 +224,11 @@ def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
 
 
 def _iterated(
-    operator: KernelOperator, count: int, tol: float, random_state: int | None
+    operator: KernelOperator,
+    count: int,
+    tol: float,
+    random_state: int | None,
+    checkpoint: Checkpoint | None = None,
 ) -> tuple[Iteration, Probed, str]:
     """Return converged Ritz pairs, the operator with its probes, and what the start was."""
     n = operator.shape[0]
@@ -238,7 +244,12 @@ def _iterated(
         single = usual = np.inf
     noise = Noise(single, double, usual, double_estimate(operator))
     probed = Probed(operator, probe, noise)
-    for turn in range(ROUNDS + 1):
+    passes = None if checkpoint is None else Passes(checkpoint, operator, probed, count)
+    if passes is not None and passes.block is not None:
+        start = np.zeros((n, passes.block))  # whose width alone matters
+    for turn in range(0 if passes is None else passes.turn, ROUNDS + 1):
+        if passes is not None:
+            passes.turn = turn
         state = davidson(
             probed,
             count,
@@ -248,6 +259,7 @@ def _iterated(
             noise=noise,
             limits=Limits(columns=_columns(operator, count)),
             witnesses=probed.witnesses,
+            keeper=passes,
         )
         if not state.has_converged:
             raise NotConverged(
@@ -406,24 +418,24 @@ class Probed:
         self.is_single = bool(np.isfinite(noise.single))
         self.noise = noise.of(self.is_single)
         self.shape = operator.shape
-        self._last: tuple[Array, Array] | None = None
+        self.last: tuple[Array, Array] | None = None
 
     def product(self, vectors: Array, *, single: bool = False) -> Array:
-        self._last = None
+        self.last = None
         if self.probe.steps >= PROBE_STEPS or single != self.is_single:
             return self.operator.product(vectors, single=single)
         before = self.probe.vectors
         both = self.operator.product(np.hstack([vectors, before]), single=single)
         images = both[:, vectors.shape[1] :]
-        self._last = before, images
+        self.last = before, images
         self.probe.advance(images)
         return both[:, : vectors.shape[1]]
 
     def witnesses(self, value: float) -> tuple[Array, Array, float] | None:
         """Return the probes for which the approximation misses more than a value."""
-        if self._last is None:
+        if self.last is None:
             return None
-        vectors, images = self._last
+        vectors, images = self.last
         is_large = self.probe.norms[-1] > value
         if not np.any(is_large):
             return None

@@ -1,5 +1,8 @@
 """Plain state on disk: JSON, raw arrays and checksums, no pickle."""
 
+from mercer.store.checkpoint import CheckpointFile as CheckpointFile
+from mercer.store.checkpoint import fingerprint as fingerprint
+from mercer.store.checkpoint import read_run as read_run
 from mercer.store.file import about as about
 from mercer.store.file import load as load
 from mercer.store.file import save as save

@@ -53,16 +53,19 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     Kernels are kept in their written form. A model that holds a Python function is refused by
     the name of what holds it.
     """
-    arrays = Arrays()
+    save_tree(model, path, _about(model))
+
+
+def save_tree(value: Any, path: str | os.PathLike[str], about: dict[str, Any]) -> None:
+    """Write a value that is made of plain ones, of arrays and of mercer's own."""
+    arrays, name = Arrays(), type(value).__name__
     try:
-        tree = arrays.packed(model, type(model).__name__)
+        tree = arrays.packed(value, name)
     except RecursionError:
-        raise NotStorable(
-            f"{type(model).__name__} is nested too deeply to be written as data"
-        ) from None
+        raise NotStorable(f"{name} is nested too deeply to be written as data") from None
     header = json.dumps(
         {
-            "about": _about(model),
+            "about": about,
             "versions": {"mercer": import_module("mercer").__version__, "numpy": np.__version__},
             "model": tree,
             "arrays": arrays.described,
@@ -84,6 +87,11 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> np.array_equal(again.transform([[2.0]]), model.transform([[2.0]]))
     True
     """
+    return load_tree(path)
+
+
+def load_tree(path: str | os.PathLike[str]) -> Any:
+    """Return the value of a file, after its sizes and its sum were found to be right."""
     place = regular(path)
     with place.open("rb") as file:
         header, start = check_header(file, place.name)

@@ -1,0 +1,189 @@
+"""Runs that end early and go on: from every pass, to the same digits."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.cli import main
+from mercer.errors import CorruptFile, DataWarning, InvalidInput
+from mercer.store import CheckpointFile
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((1500, 4)) * [3.0, 2.0, 1.0, 0.3]
+WORDS = ["".join(RNG.choice(list("abcd"), 10)) for _ in range(60)]
+
+
+def model(**options: Any) -> mc.KernelPCA:
+    given: dict[str, Any] = {"kernel": mc.Gaussian(1.0), "method": "exact", "random_state": 0}
+    return mc.KernelPCA(4, **given | {"deterministic": True} | options)
+
+
+class Stopped(BaseException):
+    """What ends a run, as Ctrl-C would."""
+
+
+def run_until(passes: int, file: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any:
+    """Return the model of a run that ends after some passes, None where it has ended."""
+    save, done = CheckpointFile.save, [0]
+
+    def stopping(self: CheckpointFile, state: Any) -> None:
+        save(self, state)
+        done[0] += 1
+        if done[0] == passes:
+            raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CheckpointFile, "save", stopping)
+        try:
+            return model(**options).fit(X, checkpoint=file)
+        except Stopped:
+            return None
+
+
+def assert_same(one: mc.KernelPCA, other: mc.KernelPCA) -> None:
+    np.testing.assert_allclose(one.inertias_, other.inertias_, rtol=1e-12)
+    np.testing.assert_allclose(one.spectrum_.errors, other.spectrum_.errors, rtol=1e-9)
+    there, here = one.individuals_.coordinates, other.individuals_.coordinates
+    np.testing.assert_allclose(there, here, rtol=0, atol=1e-12 * np.abs(here).max())
+    assert one.spectrum_.how.double_passes == other.spectrum_.how.double_passes
+
+
+def test_a_run_goes_on_from_every_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = model().fit(X)
+    for passes in range(1, 40):
+        file = tmp_path / f"run {passes}"
+        if run_until(passes, file, monkeypatch) is not None:
+            break
+        assert_same(model().fit(X, checkpoint=file), whole)
+        assert file.exists()
+        if passes > 1:
+            assert (tmp_path / f"run {passes}.previous").exists()
+    assert passes > 3
+
+
+def test_a_seed_that_nobody_chose_is_that_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = {"random_state": None, "deterministic": False}
+    assert run_until(2, tmp_path / "run", monkeypatch, **options) is None
+    one = model(**options).fit(X, checkpoint=tmp_path / "run")
+    two = model(**options).fit(X, checkpoint=tmp_path / "run")
+    assert one.seed_ == two.seed_
+    np.testing.assert_allclose(one.inertias_, two.inertias_, rtol=1e-12)
+
+
+def test_a_file_of_another_run_is_refused_by_what_differs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "run"
+    assert run_until(1, file, monkeypatch) is None
+    before = file.read_bytes()
+    others: list[tuple[str, mc.KernelPCA, Any, Any]] = [
+        ("kernel: gaussian", model(kernel=mc.Gaussian(2.0)), X, None),
+        ("data", model(), X + np.eye(1500, 4), None),
+        ("weights", model(), X, np.arange(1.0, 1501.0)),
+        ("seed: 0 there, 1 here", model(random_state=1), X, None),
+        ("tol", model(tol=1e-7), X, None),
+        ("n_components", model().set_params(n_components=3), X, None),
+    ]
+    for name, other, data, weights in others:
+        with pytest.raises(InvalidInput, match=f"another run, by its {name}"):
+            other.fit(data, sample_weight=weights, checkpoint=file)
+    assert file.read_bytes() == before
+    stored = tmp_path / "model"
+    mc.PCA(1).fit(X[:9]).save(stored)
+    with pytest.raises(CorruptFile, match="stored model"):
+        model().fit(X, checkpoint=stored)
+
+
+def test_points_that_are_no_arrays_are_known_by_their_values(tmp_path: Path) -> None:
+    options = {"kernel": mc.kernels.StringSpectrum(2), "method": "exact"}
+    one = model(**options).fit(WORDS, checkpoint=tmp_path / "run")
+    two = model(**options).fit(list(WORDS), checkpoint=tmp_path / "run")
+    np.testing.assert_allclose(two.inertias_, one.inertias_, rtol=1e-12)
+    with pytest.raises(InvalidInput, match="by its data"):
+        model(**options).fit(WORDS[::-1], checkpoint=tmp_path / "run")
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut short", "removed"])
+def test_a_damaged_file_gives_way_to_the_one_before(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "run"
+    assert run_until(3, file, monkeypatch) is None
+    content = bytearray(file.read_bytes())
+    if damage == "removed":
+        file.unlink()
+    elif damage == "flipped":
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+    else:
+        file.write_bytes(content[:-100])
+    with pytest.warns(DataWarning, match="run.previous"):
+        again = model().fit(X, checkpoint=file)
+    assert_same(again, model().fit(X))
+
+
+def test_the_command_line_goes_on_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.savetxt("data.csv", X[:400], delimiter=",", header="a,b,c,d", comments="")
+    command = ["fit", "data.csv", "--method", "kpca", "--exact", "--rank", "2"]
+    assert main([*command, "--checkpoint", "run"]) == 0
+    first = capsys.readouterr()
+    assert main([*command, "--checkpoint", "run"]) == 0
+    second = capsys.readouterr()
+    assert second.out == first.out
+    assert "goes on from run" in second.err
+    assert "goes on" not in first.err
+    assert main([*command, "--kernel", "gaussian(bandwidth=9)", "--checkpoint", "run"]) == 3
+    assert "another run, by its kernel" in capsys.readouterr().err
+    assert main(["fit", "data.csv", "--method", "pca", "--checkpoint", "run"]) == 2
+    assert "--checkpoint is for an iteration" in capsys.readouterr().err
+
+
+SCRIPT = """
+    import sys, numpy as np, mercer as mc
+    X = np.random.default_rng(0).standard_normal((2000, 4)) * [3.0, 2.0, 1.0, 0.3]
+    model = mc.KernelPCA(4, kernel=mc.Gaussian(0.7), method="exact", random_state=0,
+                         deterministic=True, threads=1)
+    model.fit(X, checkpoint=sys.argv[1])
+    print(model.inertias_.tobytes().hex())
+"""
+
+
+def test_a_process_that_is_killed_leaves_a_whole_file(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(tmp_path / "run")]
+    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    begun = monotonic()
+    while not (tmp_path / "run").exists() and monotonic() - begun < 60:
+        sleep(0.005)
+    os.kill(first.pid, signal.SIGKILL)
+    first.communicate()
+    run = CheckpointFile(tmp_path / "run", {}).load()
+    assert run is not None
+    assert run["count"] == 4
+    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    X = np.random.default_rng(0).standard_normal((2000, 4)) * [3.0, 2.0, 1.0, 0.3]
+    here = mc.KernelPCA(
+        4,
+        kernel=mc.Gaussian(0.7),
+        method="exact",
+        random_state=0,
+        deterministic=True,
+        threads=1,
+    ).fit(X)
+    found = np.frombuffer(bytes.fromhex(again.stdout.strip()))
+    np.testing.assert_allclose(found, here.inertias_, rtol=1e-12)
