@@ -313,6 +313,10 @@ def test_a_cluster_without_workers_is_told_of(client: Any, monkeypatch: pytest.M
         gram.product(V)
 
 
-def test_dask_without_a_client_says_what_to_do() -> None:
+def test_dask_without_a_client_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise ValueError("No clients found")
+
+    monkeypatch.setattr(distributed, "get_client", none)
     with pytest.raises(InvalidParameter, match="distributed.Client"):
         mc.KernelPCA(2, kernel=KERNEL, engine="dask").fit(X)

@@ -31,6 +31,7 @@ EXTRAS = {
     "io": ("h5py", "pyarrow", "python_calamine"),
     "fast": ("numba",),
     "gpu": ("torch",),
+    "dask": ("distributed",),
     "serve": ("jinja2", "starlette", "uvicorn"),
 }
 POINTS, VARIABLES, VECTORS = 4096, 20, 8
