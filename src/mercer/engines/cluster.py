@@ -38,7 +38,7 @@ from mercer.engines.cpu import Threads, using
 from mercer.engines.tiles import TILE, Block, Prepared, Recipe, Tiles
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel
-from mercer.kernels.counts import remembered
+from mercer.kernels.counts import remember_counts
 from mercer.points import as_points, joined
 from mercer.progress import Progress
 
@@ -125,7 +125,7 @@ class Part(Tiles):
         x = as_points(x, "x", are_vectors=kernel.reads_vectors)
         y = None if y is None else as_points(y, "y", are_vectors=kernel.reads_vectors)
         if kernel.is_counted:
-            x, other = remembered(x, y)
+            x, other = remember_counts(x, y)
             y = None if y is None else other
         self.is_symmetric, self.split = y is None, split
         self.kernel, self.x, self.y = kernel, x, x if y is None else y
