@@ -17,7 +17,7 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from mercer.check import Array, chunks
 
-ROWS = 2**17
+ROWS = 2**14
 """Rows of a tall matrix in single precision that are made double at a time."""
 
 Seed: TypeAlias = int | list[int] | None
