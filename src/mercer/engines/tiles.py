@@ -337,7 +337,7 @@ class Side:
 
         A square that underflows is the smallest number there is, not 0.
         """
-        centre, is_held = self.centre, self.held is not None
+        centre, is_held = self.centre, self.is_held
 
         def largest_of(part: Points, rows: slice) -> float:
             a = np.asarray(part) if is_held else _checked(part, rows)
