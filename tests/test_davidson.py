@@ -186,6 +186,17 @@ def test_the_iteration_ends_where_rounding_is_all_that_is_left(announced: float)
     assert 1e-12 < residuals(K, state, 3).max() <= 1e-6
 
 
+def test_a_space_that_is_whole_takes_in_no_rounding() -> None:
+    """Rounding far above what is said drives the basis through the whole space, and no further."""
+    values, basis = SPECTRA["apart"], axes(2)
+    K, factor = hermitian(values, basis), rough(values, basis, 12)
+    state = iterated(
+        Wrong(K, double=1e-7), 3, factor, 1e-12, Noise(np.inf, 1e-4, usual_double=1e-12)
+    )
+    assert not state.has_converged
+    np.testing.assert_allclose(state.values[:3], values[:3], atol=1e-5)
+
+
 def test_vectors_with_known_images_join_without_a_product() -> None:
     """A start blind to the largest axis, of which a witness knows."""
     values, basis = SPECTRA["apart"], axes(6)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.check import Array
+from mercer.check import EPSILON, Array
 from mercer.engines.engine import Engine, combinations, inner_products
 from mercer.engines.lapack import eigenpairs
 from mercer.woodbury import LowRankInverse
@@ -66,6 +66,9 @@ FRESH = 0.01
 
 SHORT = 0.1
 """Corrections up to this length are added to unit Ritz vectors; longer ones may replace them."""
+
+ROUNDING_LEFT = (1e3 * EPSILON) ** 2
+"""The squared length of what rounding may leave of a unit vector that lies in a space."""
 
 CORRECTION = 12.0
 """A residual r, relative to the largest value, asks for corrections whose sizes add up to 12r.
@@ -413,9 +416,10 @@ def _is_rounded(history: list[float], usual: float) -> bool:
     >>> _is_rounded([1e-3] + 7 * [2e-9], 1e-9), _is_rounded(8 * [1e-3], 1e-9)
     (True, False)
     """
-    if len(history) <= STALLED or history[-1] > MOST_ROUNDING * usual:
+    if len(history) <= STALLED:
         return False
-    return min(history[-STALLED:]) > 0.5 * min(history[:-STALLED])
+    last = min(history[-STALLED:])
+    return 0.5 * min(history[:-STALLED]) < last <= MOST_ROUNDING * usual
 
 
 def _is_stuck(history: list[float]) -> bool:
@@ -511,8 +515,15 @@ def orthonormal(
 
     By the eigenvectors of the block's own Gram matrix, which costs matrix products only; the
     second round repairs what the squared condition number of the first has lost. Directions of unit
-    vectors of which less than ``least``, squared, is left fall out as well.
+    vectors of which less than ``least``, squared, is left fall out as well, and those of which
+    nothing but rounding is: a basis of the whole space has none beside it.
+
+    >>> from mercer.engines.cpu import Threads
+    >>> whole = np.linalg.qr(np.random.default_rng(0).standard_normal((30, 30)))[0]
+    >>> orthonormal(np.ones((30, 2)) + np.eye(30, 2), Threads(1), against=whole).shape
+    (30, 0)
     """
+    least = max(least, ROUNDING_LEFT)
     norms = np.linalg.norm(block, axis=0)
     block = block[:, norms > 0] / norms[norms > 0]
     for _ in range(2):
