@@ -188,6 +188,6 @@ def test_tables_of_several_types_are_fitted_and_projected_by_their_columns(
     found = json.loads(out)["columns"]
     expected = mc.load(model).individuals_.coordinates[1]
     assert [found["dim1"][0], found["dim2"][0]] == pytest.approx(expected.tolist())
-    code, _, err = run("project", model, turned, "--impute", "mean")
+    code, _, err = run("project", model, turned, "--impute", "mode")
     assert code == 2
     assert "--drop-na" in err
