@@ -25,7 +25,7 @@ RNG = np.random.default_rng(0)
 
 
 @mc.kernels.value
-class Cauchy(mc.kernels.Radial):
+class Lorentzian(mc.kernels.Radial):
     """The kernel of CONTRIBUTING, as somebody else would write it."""
 
     bandwidth: Bandwidth = 1.0
@@ -52,7 +52,7 @@ KERNELS = {
     "sigmoid": mc.kernels.Sigmoid(0.1, 0.2),
     "exponential of a kernel": (0.1 * mc.Linear()).exp(),
     "sum and product": mc.Gaussian(1.0) * mc.Linear() + 0.5 * mc.Matern(0.5, 2.0) + 2.0,
-    "somebody else's": Cauchy(2.0) * mc.Linear(),
+    "somebody else's": Lorentzian(2.0) * mc.Linear(),
 }
 OTHERS = [
     mc.Laplacian(2.0),  # of another norm
