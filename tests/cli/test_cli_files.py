@@ -218,6 +218,70 @@ def test_a_page_counts_what_was_imputed_and_does_not_say_that_nothing_was_missin
     assert "no number missing" in whole.read_text(encoding="utf-8")
 
 
+def test_strings_are_named_by_themselves_on_the_page_and_in_every_file(
+    run: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("jinja2")
+    words, page, model = (tmp_path / name for name in ("words.txt", "words.html", "words.mercer"))
+    long = "a sentence of more than twenty-four letters"
+    words.write_text("\n".join(["apple", "apples", "apple", long, "pear", ""]) + "\n\n")
+    flags = ["--as", "strings", "--kernel", "string_spectrum(length=2)", "--permutations", 0]
+    assert run("report", words, *flags, "--out", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    for name in ("apples", "apple (2)", "a sentence of more than…", "pear", "(empty)"):
+        assert name in text
+    assert long not in text
+    answer = run("fit", words, *flags[:4], "--coords", "-", "--out", model)
+    names = [line.split(",")[0] for line in answer.out.splitlines()[1:7]]
+    assert names[:3] == ["apple", "apples", "apple (2)"]
+    assert len(set(names)) == 6
+    assert run("report", model, "--permutations", 0, "--out", page).code == 0
+    assert "apple (2)" in page.read_text(encoding="utf-8")
+
+
+def test_a_page_of_our_own_is_written_anew_and_no_other_file_is(
+    run: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    pytest.importorskip("jinja2")
+    monkeypatch.chdir(tmp_path)
+    data, page = Path("data.csv"), Path("data.html")
+    data.write_text("a,b\n1,2\n3,5\n4,4\n0,1\n")
+    first = run(data, "--permutations", 0)
+    assert first.code == 0
+    assert "overwritten" not in first.err
+    page.write_bytes(page.read_bytes().replace(b"<body", b"<body data-old", 1))
+    assert "is overwritten" not in run(data, "--dry-run").err
+    assert b"data-old" in page.read_bytes()
+    again = run(data, "--permutations", 0)
+    assert again.code == 0
+    assert "data.html is overwritten, a page that mercer wrote before" in again.err
+    assert b"data-old" not in page.read_bytes()
+    for mine in ("<!doctype html><title>mine</title>", "x" * 5000 + '<meta name="generator">'):
+        page.write_text(mine)
+        refused = run(data, "--permutations", 0)
+        assert refused.code == 2
+        assert "data.html exists" in refused.err
+        assert page.read_text() == mine
+    model = Path("m.mercer")
+    assert run("fit", data, "--out", model).code == 0
+    assert "m.mercer exists" in run("fit", data, "--out", model).err
+
+
+def test_a_file_that_is_not_there_is_told_before_a_page_that_is(
+    run: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data.csv").write_text("a,b\n1,2\n3,5\n")
+    Path("data.html").write_text("mine")
+    for words in (["data.cvs"], ["fit", "data.cvs", "--out", "data.html"]):
+        answer = run(*words)
+        assert answer.code == 3
+        assert "data.cvs cannot be opened: there is no such file; did you mean data.csv?" in (
+            answer.err
+        )
+        assert "exists" not in answer.err
+
+
 MIXED = """name,a,b,kind,shape
 r1,1.0,2.0,x,o
 r2,2.0,1.0,y,o

@@ -159,7 +159,11 @@ def test_the_page_tells_of_graphs_and_groups(folder: Path, run: Any, tmp_path: P
     assert "treated/net3" in text
     assert "Graphs of different groups are" in text
     assert "mercer graphs" in text
-    assert run("graphs", folder, "--page", page, "-q")[0] == 2  # it exists
+    code, _, err = run("graphs", folder, "--page", page)
+    assert code == 0
+    assert f"{page} is overwritten" in err
+    page.write_text("mine")
+    assert run("graphs", folder, "--page", page, "-q")[0] == 2
     assert run("graphs", folder, "--page", page, "-q", "--force")[0] == 0
 
 

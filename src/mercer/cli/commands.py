@@ -105,7 +105,9 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--max-mb", type=float, default=LARGEST, metavar="MB", help="its largest size (default: 10)"
     )
-    group.add_argument("--force", action="store_true", help="overwrite a page that exists")
+    group.add_argument(
+        "--force", action="store_true", help="overwrite a file that is no page of mercer"
+    )
     studies(made)
     model(made)
     reading(made)

@@ -50,7 +50,7 @@ class Part:
 
 def run(args: Namespace, talk: Talk) -> int:
     """Compare, write what is to be written, and answer with the alignments."""
-    refuse_existing([args.out, args.page], is_forced=args.force)
+    refuse_existing(args, talk, args.out, page=args.page)
     writer = partial(page_writer, "mercer.page.documents", "comparison_page")
     page = writer() if args.page and not args.dry_run else None
     sources, weights = matched(_read(args, talk), talk)

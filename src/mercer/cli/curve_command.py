@@ -37,7 +37,7 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.fitted == "-" and args.json:
         raise Misused("--fitted - prints CSV and --json an object, both on the standard output")
     out = own_page(args, "curve")
-    refuse_existing([out, args.out, args.fitted], is_forced=args.force)
+    refuse_existing(args, talk, args.out, args.fitted, page=out)
     page = (
         None if out is None or args.dry_run else page_writer(name="document", without="--no-page")
     )

@@ -33,7 +33,7 @@ def run(args: Namespace, talk: Talk) -> int:
     """Fit, write what is to be written, and answer with the axes."""
     if args.coords == "-" and args.json:
         raise Misused("--coords - prints CSV and --json an object, both on the standard output")
-    refuse_existing([args.out, args.coords], is_forced=args.force)
+    refuse_existing(args, talk, args.out, args.coords)
     found = begun(args, talk)
     data, model = found.data, found.model
     refuse_studies(args, model)

@@ -72,7 +72,7 @@ def _range(numbers: Sequence[int]) -> str:
 def run(args: Namespace, talk: Talk) -> int:
     """Read the graphs, find their axes, write what is to be written, and answer with the axes."""
     out = own_page(args, "graphs")
-    refuse_existing([out, args.out, args.coords], is_forced=args.force)
+    refuse_existing(args, talk, args.out, args.coords, page=out)
     page = None if out is None or args.dry_run else page_writer(without="--no-page")
     kernel = as_kernel(args.kernel or KERNEL)
     if kernel.reads_vectors or kernel.reads_rows:

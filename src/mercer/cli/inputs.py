@@ -26,6 +26,7 @@ from mercer.data.missing import LEVEL, Policies, settled
 from mercer.data.sequences import Sequences
 from mercer.data.source import MEMORY
 from mercer.data.table import Role, Table, listed
+from mercer.data.tidy import row_names
 from mercer.engines.engine import memory_bytes
 from mercer.errors import InvalidInput, TooLarge
 from mercer.estimator import as_kernel
@@ -82,7 +83,7 @@ class Data:
     def labels(self) -> list[str]:
         """The names of the individuals, or their rows counted from 1."""
         is_square = isinstance(self.points, SquareMatrix)
-        names = self.points.names if is_square else getattr(self.points, "row_names", None)
+        names = self.points.names if is_square else row_names(self.points)
         return [str(i + 1) for i in range(len(self))] if names is None else list(names)
 
     def __str__(self) -> str:

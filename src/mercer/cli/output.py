@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from math import isfinite, isnan
@@ -225,11 +225,45 @@ def plain(value: Any) -> Any:
     return value if isinstance(value, str | int | None) else str(value)
 
 
-def refuse_existing(paths: Iterable[str | None], *, is_forced: bool) -> None:
-    """Refuse to overwrite, before anything was computed."""
-    for path in paths:
-        if path and path != "-" and not is_forced and Path(path).exists():
+PAGE = b'<meta name="generator" content="mercer">'
+"""What stands at the head of every page that mercer writes."""
+
+HEAD = 2**12
+"""Bytes of a page in which its head stands."""
+
+
+def refuse_existing(
+    args: Namespace, talk: Talk, *files: str | None, page: str | None = None
+) -> None:
+    """Refuse to overwrite files, before anything is computed, if what is to be read is there.
+
+    A page that mercer wrote can be written again, and is overwritten; that is told.
+    """
+    for path in (page, *files):
+        if not path or path == "-" or args.force or not Path(path).exists():
+            continue
+        _refuse_absent(args)
+        if path != page or not _is_own_page(Path(path)):
             raise Misused(f"{path} exists; give another name, or --force to overwrite it")
+        if not args.dry_run:
+            talk.say(f"{path} is overwritten, a page that mercer wrote before")
+
+
+def _refuse_absent(args: Namespace) -> None:
+    """Refuse names of data that are not there; what is wrong with one is told as it is read."""
+    from mercer.data.source import regular  # only now: it is not needed to show help
+
+    for name in [args.data] if hasattr(args, "data") else args.files:
+        if name != "-" and not Path(name).exists():
+            regular(name)
+
+
+def _is_own_page(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return PAGE in file.read(HEAD)
+    except OSError:  # a folder, or a file that is not ours to read
+        return False
 
 
 def write(path: str, content: bytes) -> None:

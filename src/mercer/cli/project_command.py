@@ -30,7 +30,7 @@ def run(args: Namespace, talk: Talk) -> int:
     """Read the model and the data, and answer with the coordinates."""
     if args.model == args.data == "-":
         raise Misused("the model and the data cannot both come on the standard input")
-    refuse_existing([args.out], is_forced=args.force)
+    refuse_existing(args, talk, args.out)
     with local(args.model, talk) as path:
         model = load(path)
     if not hasattr(model, "transform"):

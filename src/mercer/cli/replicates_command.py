@@ -31,7 +31,7 @@ NANOSECONDS = {"correlation": 40.0, "spearman": 60.0, "partial": 200.0, "glasso"
 def run(args: Namespace, talk: Talk) -> int:
     """Study the replicates, write what is to be written, and answer with the number."""
     out = own_page(args, "replicates")
-    refuse_existing([out, args.out, args.edges], is_forced=args.force)
+    refuse_existing(args, talk, args.out, args.edges, page=out)
     writer = partial(page_writer, "mercer.page.documents", "replicates_page", without="--no-page")
     page = None if out is None or args.dry_run else writer()
     data = data_of(args, talk)

@@ -26,7 +26,7 @@ from mercer.store import about, load
 def run(args: Namespace, talk: Talk) -> int:
     """Write the page, and answer with its name."""
     out = args.out or page_beside(args.data)
-    refuse_existing([out], is_forced=args.force)
+    refuse_existing(args, talk, page=out)
     page = None if args.dry_run else page_writer()
     is_model = args.data != "-" and kind_of(regular(args.data)) == "model"
     if is_model:

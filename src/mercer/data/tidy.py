@@ -11,6 +11,7 @@ import numpy as np
 from narwhals.exceptions import DuplicateError
 
 from mercer.check import Array, is_annotated, refuse_lazy
+from mercer.data.assembly import numbered
 from mercer.data.frames import index_names
 from mercer.data.table import Role, Table, as_column
 from mercer.display import MOST_LINES
@@ -18,6 +19,9 @@ from mercer.errors import InvalidInput, InvalidParameter
 
 SHOWN = MOST_LINES - 2
 """Rows of a long table that are shown, beside its head and how many more there are."""
+
+LONGEST, EMPTY = 24, "(empty)"
+"""Letters of a string that is its own name, and the name of one without letters."""
 
 LIBRARIES = {
     "pandas": nw.dependencies.is_pandas_dataframe,
@@ -97,12 +101,24 @@ def as_frame(columns: dict[str, Array], library: str | None) -> Any:
         raise InvalidParameter(f"{library} is not installed") from error
 
 
+def _short(text: str) -> str:
+    """Return a string as a name: in one line, and not long."""
+    line = " ".join(text.split()) or EMPTY
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+
+
 def row_names(X: Any) -> tuple[str, ...] | None:
     """Return the names of rows: the index of a data frame or a series unless it only counts.
 
+    Strings are named by themselves, shortened, and numbered where they would be alike.
+
     >>> row_names([[1.0], [2.0]]) is None
     True
+    >>> row_names(["ant", "an answer of several words", "ant"])
+    ('ant', 'an answer of several wo…', 'ant (2)')
     """
+    if isinstance(X, list | tuple) and X and all(isinstance(text, str) for text in X):
+        return tuple(numbered([_short(text) for text in X])[0])
     names = X.obs_names if is_annotated(X) else getattr(X, "row_names", None)
     if names is None:
         return index_names(X)
