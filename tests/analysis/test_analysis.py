@@ -237,7 +237,7 @@ def test_flags_stand_where_python_has_keywords(told: Any, tmp_path: Path) -> Non
     x = crabs()
     x.loc[3, ["FL", "RW"]] = [300.0, -200.0]
     x.to_csv(file, index=False)
-    assert "--sup-rows '4' shows the others" in told("fit", file)[2]
+    assert "--sup-rows 4 shows the others" in told("fit", file)[2]
 
 
 # Doubts, where they are true and where they are not

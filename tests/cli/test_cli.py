@@ -466,7 +466,14 @@ def test_the_demo_needs_no_name_and_no_file(
     monkeypatch.setattr("mercer.cli.demo_command.mkdtemp", lambda prefix: str(tmp_path))
     answer = run("demo", "--no-open")
     assert answer.code == 0
-    assert f"everything is in {tmp_path}" in answer.out
+    page = tmp_path / "planets.html"
+    assert page.exists()
+    assert answer.out.splitlines()[-1].startswith(f"the page is {page}; ")
+    assert answer.out.count("planets.html") == 1  # with its folder
+    told = re.search(r"show (\S+ %) of what parts .* ones (\S+ %)", answer.err)
+    assert told is not None
+    adds = f"axes show {told[2]} of them, the straight ones {told[1]} "
+    assert adds in answer.out  # one number has one rounding
     story = answer.err.splitlines()
     assert sum(line.endswith((".", ").")) and not line.startswith("$") for line in story) >= 5
     shown = run("demo", "iris", "--dry-run").out.splitlines()

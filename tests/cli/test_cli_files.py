@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import pytest
 
 import mercer as mc
 from mercer.cli.commands import with_command
+from mercer.cli.errors import in_flags
 from mercer.data import Table
+from mercer.errors import Advice
 from tests.data.test_data_files import PEOPLE, workbook
 
 DECATHLON = Path(mc.datasets.__file__).parent / "decathlon.csv"
@@ -280,6 +283,51 @@ def test_a_file_that_is_not_there_is_told_before_a_page_that_is(
             answer.err
         )
         assert "exists" not in answer.err
+
+
+def test_imputed_values_are_doubted_at_the_top_of_the_page_and_told_once(
+    run: Any, holes: Path, tmp_path: Path
+) -> None:
+    answer = run("fit", holes, "--impute", "pca", "--impute", "mode", "--json")
+    doubt = answer.value["doubts"][0]
+    assert (doubt["kind"], doubt["where"], doubt["advice"]) == ("missing", "table", "--drop-na")
+    assert doubt["text"].startswith("4 missing values were imputed, in ")
+    assert "--drop-na leaves out their " in doubt["text"]
+    assert "doubt: 4 missing values were imputed" in answer.err
+    unasked = run("fit", holes)  # whose file was told of as it was read
+    assert "3 missing numbers were replaced" in unasked.err
+    assert "missing values were imputed" not in unasked.err
+    assert unasked.code == 0
+    dropped = run("fit", holes, "--drop-na", "--json").value["doubts"]
+    assert all(doubt["kind"] != "missing" for doubt in dropped)
+    pytest.importorskip("jinja2")
+    page = tmp_path / "page.html"
+    assert run("report", holes, "--out", page, "--permutations", 0).code == 0
+    assert "4 missing values were imputed, in " in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("kernel", "gaussian(bandwidth='median')"),
+        ("kernel", "weights({\"a\": 1}, 'b')"),
+        ("supplementary", ["Long jump", "it's", "$HOME", "`ls`", "-x"]),
+        ("na", ["*"]),
+        ("n_components", 3),
+    ],
+)
+def test_advice_is_read_by_a_shell_as_it_is_meant(name: str, value: Any) -> None:
+    words = value if isinstance(value, list) else [str(value)]
+    told = in_flags(Advice(name, value), [Advice(name, value)])
+    shell = subprocess.run(
+        ["sh", "-c", f"printf '%s\\n' {told}"], capture_output=True, text=True, check=True
+    )
+    flag, *found = shell.stdout.splitlines()
+    if any(word.startswith("-") for word in words):
+        assert [flag, *found] == [f"--sup-cols={word}" for word in words]
+    else:
+        assert flag.startswith("--")
+        assert found == words
 
 
 MIXED = """name,a,b,kind,shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import subprocess
 import sys
 import zipfile
@@ -14,6 +15,7 @@ import pytest
 
 import mercer as mc
 from mercer.data import read
+from mercer.errors import UnreadableFile
 from tests.files.arrays import npy_about, npy_header
 from tests.files.whole import (
     GRAPHML,
@@ -338,3 +340,24 @@ def swept(*arguments: str) -> str:
 def test_every_hostile_file_ends_in_an_answer_or_a_named_error(source: str) -> None:
     told = swept() if source == "every" else swept(source, "", "12")
     assert told.endswith("'wrong': 0}\n"), told
+
+
+@pytest.mark.parametrize(
+    ("start", "what"),
+    [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is a picture (PNG), not a table"),
+        (b"\xff\xd8\xff\xe0\0\x10JFIF", "is a picture (JPEG), not a table"),
+        (b"GIF89a\1\0\1\0", "is a picture (GIF), not a table"),
+        (b"II*\0\x08\0\0\0", "is a picture (TIFF), not a table"),
+        (b"%PDF-1.7\n%\xe2\xe3", "is a PDF document, not a table"),
+        (b"PK\5\6" + bytes(18), "is a zip archive without arrays or sheets"),
+    ],
+)
+def test_pictures_and_documents_are_named_as_what_they_are(
+    start: bytes, what: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_bytes(start)
+    with pytest.raises(UnreadableFile, match=re.escape(f"data.csv {what}")) as caught:
+        read(path)
+    assert "encoding" not in str(caught.value)

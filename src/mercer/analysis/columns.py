@@ -13,6 +13,7 @@ from mercer.analysis.doubts import Doubt
 from mercer.check import Array
 from mercer.data.table import Column, Role, Table, as_labels, frozen
 from mercer.errors import Advice
+from mercer.reading.links import listing
 
 FEWEST_ROWS = 10
 """Rows from which on a column that counts 1, 2, 3, … is taken for the numbers of the rows."""
@@ -195,6 +196,9 @@ def _steps(values: Array) -> Array:
     return steps
 
 
+NAMED = 6
+"""Columns that a doubt names."""
+
 _VARIABLES = (Role.NUMBER, Role.FACTOR)
 
 
@@ -279,6 +283,32 @@ def column_doubts(active: Sequence[Column]) -> Iterator[Doubt]:
             who = "1 individual has" if missing == 1 else f"{missing} individuals have"
             text = f'{who} no "{name}": "missing" is taken for one more category'
             yield Doubt("missing", text, name)
+
+
+def imputed_doubt(table: Table) -> Iterator[Doubt]:
+    """Yield how many values were missing and are drawn as if they had been measured.
+
+    >>> from mercer.data.missing import settled
+    >>> table = settled(Table.of({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 4.0]}), "mean")
+    >>> print(next(imputed_doubt(table)).text)
+    1 missing value was imputed, in "a" (1), and is drawn as if it had been measured; missing='drop'
+    leaves out its row
+    """
+    masks = table.imputed.items()
+    counts = {name: int(mask.sum()) for name, mask in masks if mask.any()}
+    if not counts:
+        return
+    total, worst = sum(counts.values()), sorted(counts, key=lambda name: -counts[name])
+    where = listing([f'"{name:.80}" ({counts[name]})' for name in worst], NAMED)
+    drop = Advice("missing", "drop")
+    whole, its = int(np.any([mask for _, mask in masks], axis=0).sum()), total == 1
+    rows = "its row" if its else "their row" if whole == 1 else f"their {whole} rows"
+    what = "1 missing value was" if its else f"{total} missing values were"
+    text = (
+        f"{what} imputed, in {where}, and {'is' if its else 'are'} drawn as if "
+        f"{'it' if its else 'they'} had been measured; {drop} leaves out {rows}"
+    )
+    yield Doubt("missing", text, "table", drop)
 
 
 def name_fates(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:

@@ -15,6 +15,7 @@ from mercer.analysis.columns import (
     codes_doubt,
     column_doubts,
     counts_doubt,
+    imputed_doubt,
     in_order,
     is_identifier,
     name_fates,
@@ -321,6 +322,7 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         made.is_scaled,
         in_order(fates, table),
         (
+            *imputed_doubt(table),
             *(counts_doubt(made.numbers, table.row_names is not None) if made.is_pca else ()),
             *(codes_doubt(made.numbers) if made.is_pca else ()),
             *(weights_doubt(table) if weights is None else ()),
@@ -353,4 +355,5 @@ def _of_rows(table: Table, kernel: Kernel, scale: bool | None) -> Proposal:
     named = listing(active, FEW_NAMED)
     sentence = f"As asked, {NAMES['kpca']} with the kernel given, which reads {columns} ({named})."
     order = in_order(fates, table)
-    return Proposal("kpca", table, False, order, (), sentence, (), kernel, True)
+    doubts = tuple(imputed_doubt(table))
+    return Proposal("kpca", table, False, order, doubts, sentence, (), kernel, True)

@@ -19,10 +19,11 @@ from mercer.analysis import analyse
 from mercer.cli import command
 from mercer.cli.commands import parser
 from mercer.cli.errors import OK
-from mercer.cli.output import Talk, csv_bytes, percent, write
+from mercer.cli.output import Talk, csv_bytes, write
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Table
 from mercer.errors import InvalidInput, MissingExtra, NotSaved
+from mercer.reading.links import percent
 
 
 class Demo(NamedTuple):
@@ -94,7 +95,10 @@ def run(args: Namespace, talk: Talk) -> int:
     for sentence in story[-1:]:
         talk.say(sentence)
     value = {"command": "demo", "name": args.name, "folder": str(folder), "steps": done}
-    talk.answer(value | {"story": list(story)}, f"everything is in {folder}")
+    page = folder / f"{args.name}.html"
+    place = f"the page is {page}; data, model and coordinates are beside it"
+    text = place if "page" in done[-1] else f"data, model and coordinates are in {folder}"
+    talk.answer(value | {"story": list(story)}, text)
     return OK
 
 
@@ -143,6 +147,7 @@ def _step(step: list[str], folder: Path, args: Namespace, talk: Talk) -> dict[st
     if step[0] == "report":
         given.open = not args.no_open and sys.stdout is not None and sys.stdout.isatty()
     inner = talk.within()
+    inner.is_answer_shown = step[0] != "report"  # whose page is told at the end, with its folder
     before = Path.cwd()
     os.chdir(folder)  # so that the commands that are printed are those that are run
     try:

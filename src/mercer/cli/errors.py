@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,9 @@ def in_flags(message: object, advice: Iterable[Advice] = ()) -> str:
     'Say what to do: --drop-na leaves out 1 of 3 rows'
     >>> in_flags("for example n_components=10", [Advice("n_components", 10)])
     'for example --rank 10'
+    >>> median = Advice("kernel", "gaussian(bandwidth='median')")
+    >>> print(in_flags(median, [median]))
+    --kernel "gaussian(bandwidth='median')"
     """
     text = str(message)
     for part in advice:
@@ -112,7 +116,21 @@ def _flag(advice: Advice) -> str:
         return str(advice)
     if value is ... or text == name:  # which speaks of the parameter alone
         return FLAGS[name]
-    return f"{FLAGS[name]} {' '.join(map(repr, value)) if is_listed else value}"
+    words = [str(word) for word in (value if is_listed else [value])]
+    if any(word.startswith("-") for word in words):  # which would be taken for another flag
+        return " ".join(quoted(f"{FLAGS[name]}={word}") for word in words)
+    return " ".join([FLAGS[name], *map(quoted, words)])
+
+
+def quoted(word: str) -> str:
+    """Return a word as a shell reads it, in the quotes that are easier to read.
+
+    >>> print(quoted("Long jump"), quoted("gaussian(bandwidth='median')"), quoted("Rank"))
+    'Long jump' "gaussian(bandwidth='median')" Rank
+    """
+    found = shlex.quote(word)
+    is_plain = not set(word) & set('"$`\\!')
+    return f'"{word}"' if "'" in word and is_plain else found
 
 
 def refusal(error: Exception, args: Namespace | None = None) -> tuple[str, int]:

@@ -14,7 +14,7 @@ from mercer.analysis.analysis import completed
 from mercer.analysis.choice import standardised
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
-from mercer.cli.inputs import Data, data_of, without
+from mercer.cli.inputs import USUAL, Data, data_of, missing_of, without
 from mercer.cli.output import Talk
 from mercer.cli.progress import finished
 from mercer.data.matrices import SquareMatrix
@@ -187,7 +187,8 @@ def analysed(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     )
     for doubt in whole.doubts:
         text = in_flags(doubt.text, () if doubt.advice is None else (doubt.advice,))
-        if doubt.map == "curved" and whole.curved is not None:
+        is_told = doubt.kind == "missing" and missing_of(args) == USUAL  # as the file was read
+        if is_told or (doubt.map == "curved" and whole.curved is not None):
             talk.detail(f"doubt: {text}")
         elif doubt.is_misleading:
             talk.warn(text)

@@ -42,7 +42,7 @@ class Talk:
 
     def __init__(self, parent: Talk | None = None) -> None:
         self.is_quiet = self.is_verbose = self.is_json = self.is_debug = False
-        self.has_colour = True
+        self.has_colour = self.is_answer_shown = True
         self.parent = parent
         self.results: list[dict[str, Any]] = []
         self.notes: list[str] = []
@@ -73,9 +73,9 @@ class Talk:
         """Give the result: as one JSON object with all that was warned of, or as text."""
         value = value | {"warnings": list(self.notes)}
         self.results.append(value)
-        if not self.is_json:
+        if not self.is_json and self.is_answer_shown:
             self.output(text if text.endswith("\n") else f"{text}\n")
-        elif self.parent is None:
+        if self.is_json and self.parent is None:
             self.output(as_json(value) + "\n")
 
     def output(self, text: str) -> None:
@@ -274,7 +274,7 @@ def write(path: str, content: bytes) -> None:
 
 
 def percent(share: float) -> str:
-    """Return a share with three digits.
+    """Return a share of a column of figures with three digits; sentences have two.
 
     >>> percent(0.327), percent(1.0)
     ('32.7 %', '100 %')

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer.cli.errors import Misused
-from mercer.cli.output import Talk, percent
+from mercer.cli.output import Talk
 from mercer.cli.path_range import range_of
 from mercer.cli.progress import finished
 from mercer.data.table import Role, Table
 from mercer.estimator import PRECOMPUTED, as_kernel
 from mercer.pca import PCA, KernelPCA
 from mercer.progress import Line
+from mercer.reading.links import percent
 from mercer.reading.scores import Scores
 
 if TYPE_CHECKING:

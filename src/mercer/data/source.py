@@ -32,6 +32,15 @@ KINDS = {
 }
 """The first bytes by which a file says what it is, whatever its name says."""
 
+PICTURES = {
+    b"\x89PNG\r\n\x1a\n": "PNG",
+    b"\xff\xd8\xff": "JPEG",
+    b"GIF87a": "GIF",
+    b"GIF89a": "GIF",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+}
+"""The first bytes of pictures."""
 
 LONGEST_LINE = 2**26
 """Characters of a line: a million columns fit, a file without line ends does not."""
@@ -173,6 +182,7 @@ def kind_of(path: Path) -> str:
             start = file.read(16)
     except OSError as error:
         raise UnreadableFile(f"{path} cannot be opened: {error}") from error
+    _refuse_picture(start, path.name)
     found = next((kind for magic, kind in KINDS.items() if start.startswith(magic)), "text")
     if found == "text" and start[:1] == b"\x80" and start[1:2] in b"\x02\x03\x04\x05":
         raise UnreadableFile(
@@ -180,6 +190,20 @@ def kind_of(path: Path) -> str:
             "write the data as CSV, .npy or Parquet"
         )
     return found
+
+
+def _refuse_picture(start: bytes, name: str) -> None:
+    """Refuse pictures and printed pages, which only show tables."""
+    kind = next((kind for magic, kind in PICTURES.items() if start.startswith(magic)), "")
+    if kind:
+        raise UnreadableFile(
+            f"{name} is a picture ({kind}), not a table; give the file of the numbers it shows"
+        )
+    if start.startswith(b"%PDF-"):
+        raise UnreadableFile(
+            f"{name} is a PDF document, not a table; copy its table into a spreadsheet, or ask "
+            "for the numbers as CSV"
+        )
 
 
 def opened(path: Path, limits: Limits) -> BinaryIO:
