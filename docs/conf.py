@@ -4,6 +4,9 @@ import os
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
+
+from docutils import nodes
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -68,3 +71,16 @@ html_theme_options = {
     },
 }
 html_math_renderer = "mathml"
+
+
+def end_blocks(_: Any, page: Any) -> None:
+    """Leave out the empty line by which doctest ends an example."""
+    for block in page.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.astext().rstrip("\n")
+            block[:] = [nodes.Text(block.rawsource)]
+
+
+def setup(app: Any) -> None:
+    """Mend what was read, before it is written."""
+    app.connect("doctree-read", end_blocks)

@@ -107,6 +107,8 @@ def test_empirical_bayes_finds_the_texts_parameters_in_most_draws() -> None:
     low, middle, high = np.quantile(found, [0.1, 0.5, 0.9], axis=0)
     # What other draws of 60 move these quantiles by; those of the text lie between them.
     np.testing.assert_allclose(middle, [0.188, 0.471], atol=0.02)
+    printed = [[0.154, 0.397], [0.183, 0.486], [0.204, 0.578]]  # in docs/canon/kroese.md
+    np.testing.assert_allclose([low, middle, high], printed, atol=0.001)
     np.testing.assert_allclose([low[0], high[0]], [0.158, 0.206], atol=0.02)
     np.testing.assert_allclose([low[1], high[1]], [0.389, 0.613], atol=0.06)
     assert np.all((low < [0.20, 0.44]) & (high > [0.20, 0.44]))

@@ -98,7 +98,7 @@ class KernelPCA(
         How many threads compute them; None takes one for each core.
     memory : int, str or None
         A budget such as ``"4GB"``, beyond which nothing is stored; what is not needed keeps tiles,
-        which makes passes faster. None takes as little as possible.
+        which saves time where values are costly. None takes as little as possible.
     deterministic : bool
         Whether to add in the same order every time, bit for bit.
     random_state : int, generator or None
