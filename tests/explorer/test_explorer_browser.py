@@ -199,6 +199,115 @@ def test_a_bar_of_the_scree_and_a_digit_choose_an_axis(browser: Any, address: st
         assert '"look":[2,3' in unquote(page.url)
 
 
+def test_a_bar_of_the_curved_spectrum_chooses_an_axis_of_the_curved_map(
+    browser: Any, address: str
+) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        bar = page.locator("#figure-curved-scree .bars rect").nth(2).bounding_box()
+        page.mouse.click(bar["x"] + bar["width"] / 2, bar["y"] + bar["height"] / 2)
+        assert seen.texts("#figure-curved .x-title")[0].startswith("Dim 3")
+        assert seen.texts("#figure-plane-1-2 .x-title")[0].startswith("Dim 1")
+        assert "curved Dim 3" in seen.texts("#table thead th")
+        # It stays when the kernel changes, and axes chosen for all maps are those of all.
+        page.select_option("#family", label="Laplacian")
+        change(seen)
+        assert seen.texts("#figure-curved .x-title")[0].startswith("Dim 3")
+        # A menu that has the focus leaves the undo to the explorer.
+        page.locator("#family").press("Control+z")
+        change(seen)
+        assert page.input_value("#family").startswith("gaussian")
+        seen.ask("document.activeElement.blur()")
+        page.locator("body").press("Digit4")
+        assert seen.texts("#figure-curved .x-title")[0].startswith("Dim 4")
+        assert seen.texts("#figure-plane-1-2 .x-title")[0].startswith("Dim 4")
+
+
+@pytest.fixture(scope="module")
+def factors() -> Iterator[str]:
+    rng = np.random.default_rng(0)
+    columns: dict[str, Any] = {name: rng.normal(size=40) for name in "uvwxyz"}
+    for k, name in enumerate(("species", "island", "sex")):
+        columns[name] = [f"{'abc'[k]}{i}" for i in rng.integers(0, 3, 40)]
+    with served(Source(mc.Table.of(columns), "some birds.csv", "data")) as it:
+        yield it
+
+
+CATEGORIES = """[...document.querySelectorAll("#figure-plane-1-2 .labels text")]
+    .map((text) => text.textContent).filter((text) => /^[abc][0-9]$/.test(text)).sort()"""
+
+
+def test_only_the_categories_of_the_colour_are_drawn_until_all_are_asked_for(
+    browser: Any, factors: str
+) -> None:
+    with visit(browser, factors) as seen:
+        diamonds = """mercer.pictures["plane-1-2"].frames[0].marks
+            .find((m) => m.of === "supplementary categories" && m.mark === "points").ids.length"""
+        name = seen.ask("mercer.page.people.colours[mercer.page.colour].name")
+        first = {"species": "a", "island": "b", "sex": "c"}[name]
+        assert seen.ask(diamonds) == 3
+        assert {text[0] for text in seen.ask(CATEGORIES)} == {first}
+        seen.page.check("#all-factors")
+        assert seen.ask(diamonds) == 9
+        seen.page.uncheck("#all-factors")
+        other = "island" if name == "species" else "species"
+        seen.page.select_option("#controls select >> nth=2", label=other)
+        assert {text[0] for text in seen.ask(CATEGORIES)} == {"b" if other == "island" else "a"}
+        # Words of classes are no words of the table, and a search that finds nothing says so.
+        seen.page.fill("#table input[type=search]", "class")
+        assert "No row has" in seen.page.inner_text("#table tbody")
+
+
+def test_a_saved_image_is_fine_and_named_by_its_data(browser: Any, factors: str) -> None:
+    with visit(browser, factors) as seen:
+        page = seen.page
+        seen.ask("mercer.pictures.curved.title = 'A title of many words '.repeat(8)")
+        width = seen.ask("mercer.pictures.curved.width")
+        with page.expect_download() as saved:
+            page.locator("#figure-curved [title='Save as PNG']").dispatch_event("click")
+        assert saved.value.suggested_filename == "some-birds-curved.png"
+        head = Path(saved.value.path()).read_bytes()[16:20]
+        assert abs(int.from_bytes(head) - 4 * width) <= 4
+        with page.expect_download() as drawn:
+            page.locator("#figure-curved [title='Save as SVG']").dispatch_event("click")
+        text = Path(drawn.value.path()).read_text(encoding="utf-8")
+        lines = re.findall(r'font-weight="600"[^>]*>(A title[^<]*|[a-z ]*title[^<]*)<', text)
+        assert len(lines) >= 2
+        fits = "(all) => all.every((t) => mercer.width(t, 15, true) < mercer.pictures.curved.width)"
+        assert page.evaluate(fits, lines)
+
+
+OVERLAPS = """() => {
+    const boxes = (css) => [...document.querySelectorAll(`#figure-scree ${css}`)]
+        .map((node) => node.getBoundingClientRect());
+    const bars = boxes(".bars rect");
+    const numbers = [...document.querySelectorAll("#figure-scree .marks > text")]
+        .map((node) => node.getBoundingClientRect());
+    const isUpon = (a, b) => a.left < b.right && b.left < a.right
+        && a.top + 4 < b.bottom && b.top < a.bottom - 4;
+    return [numbers.length, numbers.filter((a) => bars.some((b) => isUpon(a, b))).length];
+}"""
+
+
+def test_a_narrow_window_folds_what_stands_beside_and_numbers_stand_clear(
+    browser: Any, factors: str
+) -> None:
+    with visit(browser, factors) as seen:
+        page = seen.page
+        assert page.evaluate(OVERLAPS) == [6, 0]
+        page.set_viewport_size({"width": 1024, "height": 900})
+        page.wait_for_timeout(200)
+        assert seen.ask("document.getElementById('side').parentElement.id") == "answer"
+        for name in ("plane-1-2", "curved"):
+            assert page.locator(f"#figure-{name}").bounding_box()["width"] > 320
+            bar = page.locator(f"#figure-{name} .toolbar").bounding_box()
+            figure = page.locator(f"#figure-{name}").bounding_box()
+            assert bar["x"] >= figure["x"] - 1
+        page.set_viewport_size(SIZE)
+        page.wait_for_timeout(200)
+        assert seen.ask("document.getElementById('side').parentElement.id") == "desk"
+
+
 def test_the_card_names_the_nearest(browser: Any, address: str) -> None:
     with visit(browser, address) as seen:
         seen.page.locator("#figure-curved .painted path[data-id='0']").hover(force=True)

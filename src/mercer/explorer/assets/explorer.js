@@ -73,7 +73,7 @@ mercer.remember = () => {
   const { explorer, page } = mercer;
   const usual = mercer.blank();
   const kept = Object.entries(explorer.state).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(usual[name]));
-  const view = page && explorer.value ? { look: [...page.axes, page.people.colours[page.colour]?.name ?? null, page.leastCos2] } : {};
+  const view = page && explorer.value ? { look: [...page.axes, page.people.colours[page.colour]?.name ?? null, page.leastCos2, ...(page.own.curved ? [page.own.curved] : [])] } : {};
   const told = { ...(explorer.example ? { example: explorer.example } : {}), ...Object.fromEntries(kept), ...view };
   history.replaceState(null, "", `${location.pathname}${location.search}#${encodeURIComponent(JSON.stringify(told))}`);
 };
@@ -294,12 +294,14 @@ mercer.hearExplorer = () => {
     });
   }
   document.addEventListener("keydown", (event) => {
-    const isWriting = /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+    // Only where text is written do undo and the letters belong to the field.
+    const isChoosing = /^(INPUT|SELECT)$/.test(event.target.tagName);
+    const isWriting = event.target.matches?.("textarea, input:not([type=range], [type=checkbox])");
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !isWriting) {
       event.preventDefault();
       mercer.step(...(event.shiftKey ? ["future", "past"] : ["past", "future"]));
     }
-    if (isWriting || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isWriting || isChoosing || event.ctrlKey || event.metaKey || event.altKey) return;
     const digit = /^Digit([1-9])$/.exec(event.code);
     if (digit && mercer.page) mercer.page.choose(Number(digit[1]) - 1, event.shiftKey ? 1 : 0);
     if (event.key === "f") {
@@ -309,9 +311,18 @@ mercer.hearExplorer = () => {
   });
 };
 
+// What makes the axes stands beside the maps, or below them where there is no room.
+mercer.arrange = () => {
+  const narrow = window.matchMedia("(max-width: 1199px)");
+  const put = () => (narrow.matches ? mercer.byId("selection").before(mercer.byId("side")) : mercer.byId("desk").append(mercer.byId("side")));
+  narrow.addEventListener("change", put);
+  put();
+};
+
 mercer.startExplorer = async () => {
   const { explorer } = mercer;
   mercer.setTheme(window.matchMedia("(prefers-color-scheme: dark)").matches);
+  mercer.arrange();
   mercer.hearExplorer();
   mercer.hearRail();
   explorer.visitor = sessionStorage.getItem("mercer-visitor");

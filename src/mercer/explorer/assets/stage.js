@@ -31,18 +31,20 @@ mercer.sharesOf = (axes) => axes.map((title) => Number(/\(([\d.]+) %\)/.exec(tit
 mercer.keepView = (page, before) => {
   const { explorer } = mercer;
   const named = (name) => page.people.colours.findIndex((colour) => colour.name === name);
-  const look = before ? [...before.axes, before.people.colours[before.colour]?.name ?? null, before.leastCos2] : explorer.look;
+  const look = before ? [...before.axes, before.people.colours[before.colour]?.name ?? null, before.leastCos2, before.own.curved] : explorer.look;
   const wanted = explorer.wanted ?? null;
   Object.assign(explorer, { look: null, wanted: null });
   if (look) {
-    const [across, up, colour, least] = look;
+    const [across, up, colour, least, curved] = look;
     const count = page.people.coordinates.length;
     if (page.axes[1] !== null && across < count && up < count && across !== up && Number.isInteger(across) && Number.isInteger(up)) page.axes = [across, up];
+    if (Array.isArray(curved) && curved.every((k) => Number.isInteger(k) && k >= 0 && k < (page.spaces.curved?.coordinates.length ?? 0))) page.own = { curved };
     if (named(colour) >= 0) page.colour = named(colour);
     else if (colour === null && before) page.colour = -1;
     page.leastCos2 = Number(least) || 0;
   }
   if (wanted !== null && named(wanted) >= 0) page.colour = named(wanted);
+  page.hasAllFactors = before?.hasAllFactors ?? false;
   if (before && before.count === page.count) {
     page.mask.set(before.mask);
     page.selected = [...before.selected];
@@ -90,6 +92,7 @@ mercer.show = async (value) => {
   if (value.curved) {
     value.panels["curved-scree"] = mercer.spectrum(mercer.sharesOf(value.curved.axes), value.look);
     value.titles["curved-scree"] = "Spectrum of the curved map";
+    value.follow["curved-scree"] = { space: "curved", picks: true, map: "curved" };
   }
   for (const caption of document.querySelectorAll(".maps figcaption")) mercer.clamp(caption);
   const side = mercer.SIDE.filter((name) => value.panels[name]);

@@ -32,6 +32,14 @@ mercer.controls = (page) => {
     const select = choice("Colour by", names, page.colour + 1, (k) => page.paint(k - 1));
     page.listen({ coloured: () => (select.value = String(page.colour + 1)) });
   }
+  if (page.isExplored && page.factors.length > 1 && value.linked["supplementary categories"]) {
+    const label = mercer.element("label", null, { title: "Draw the categories of every factor, not only of the one that colours" });
+    const check = mercer.element("input", null, { type: "checkbox", id: "all-factors" });
+    check.checked = page.hasAllFactors;
+    check.addEventListener("change", () => page.drawFactors(check.checked));
+    label.append(check, "Categories of all factors");
+    place.append(label);
+  }
   if (people.distances) {
     const label = mercer.element("label", "Hide what is badly shown: cos2 below ");
     const range = mercer.element("input", null, { type: "range", min: 0, max: 1, step: 0.05, value: 0 });

@@ -85,7 +85,7 @@ mercer.Frame = class {
   // The axes of the model on both sides, counted from 0; those of a map that has fewer stay.
   get axes() {
     const own = [this.described.x, this.described.y].map((side) => (side.axis ? side.axis - 1 : null));
-    const { axes } = this.page;
+    const axes = this.page.axesOf(this.space);
     return this.follows && axes.every((k) => k !== null && k < this.page.space(this.space).coordinates.length) ? axes : own;
   }
 
@@ -111,6 +111,15 @@ mercer.Frame = class {
     return { ...mark, ids, x, y, ...words };
   }
 
+  // Without the elements that are left out: categories of factors that do not colour.
+  thinned(mark) {
+    if (!mark?.ids) return mark;
+    const kept = mark.ids.flatMap((id, i) => (this.page.isLeftOut(mark.of, this.page.nameOf(mark.of, id)) ? [] : [i]));
+    if (kept.length === mark.ids.length) return mark;
+    const isEach = (list) => Array.isArray(list) && list.length === mark.ids.length;
+    return Object.fromEntries(Object.entries(mark).map(([name, list]) => [name, isEach(list) ? kept.map((i) => list[i]) : list]));
+  }
+
   // Arrows among individuals, and their labels, are drawn out until they fill the cloud.
   fitted(marks) {
     const arrows = marks.filter((m) => m.mark === "arrows" && m.fitted);
@@ -129,7 +138,7 @@ mercer.Frame = class {
     const isChanged = this.isMoved || page.isPainting;
     const isOutline = (m) => m.mark === "lines" && m.of === "individuals";
     const kept = this.isPlane && isChanged ? [...page.outlines(this.axes, this.space), ...panel.marks.filter((m) => !isOutline(m))] : panel.marks;
-    return this.fitted(kept.map((m) => (isOutline(m) ? m : this.there(m))).filter(Boolean));
+    return this.fitted(kept.map((m) => (isOutline(m) ? m : this.thinned(this.there(m)))).filter(Boolean));
   }
 
   get limits() {
@@ -177,7 +186,7 @@ mercer.Frame = class {
     const { page } = this;
     const isPainted = (m) => m.painted && m.ids && page.isPainting;
     const levels = this.panel.marks.some((m) => m.mark === "points" && isPainted(m)) ? page.levels : [];
-    const named = this.panel.marks.filter((m) => m.name && !isPainted(m) && !this.told.has(m.name));
+    const named = this.panel.marks.filter((m) => m.name && !isPainted(m) && !this.told.has(m.name) && !(m.ids?.length && !this.thinned(m).ids.length));
     named.forEach((m) => this.told.add(m.name));
     const members = (mark) => (mark.of === "individuals" && mark.ids ? { ids: () => mark.ids } : {});
     const by = levels.length ? page.people.colours[page.colour].name : named.find((mark) => mark.by)?.by;

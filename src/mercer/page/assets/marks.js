@@ -219,21 +219,56 @@ mercer.contours = (frame, mark) => {
   mercer.shape(frame.layer, "path", { d: text, stroke: "#000", "stroke-opacity": 0.25, "stroke-width": 0.6, fill: "none" });
 };
 
+// Where a number stands in pixels: beyond its bar, and beyond the bands and rules that would cross it.
+mercer.clear = (frame, mark, i, [half, tall]) => {
+  const v = frame.y.at(mark.y[i]);
+  const bars = frame.panel.marks.find((m) => m.mark === "bars" && !m.lying);
+  const length = bars?.lengths[bars.at.indexOf(mark.x[i])];
+  if (length === undefined) return v;
+  const end = frame.y.at(length);
+  if (length < 0) return Math.max(v, end + tall / 2 + 1);
+  const [low, high] = [-half, half].map((side) => frame.x.back(frame.x.at(mark.x[i]) + side));
+  const reach = (xs, ys) => {
+    const at = (x) => {
+      const k = Math.max(0, xs.findLastIndex((other) => other <= x));
+      const t = k + 1 < xs.length ? Math.min(Math.max((x - xs[k]) / (xs[k + 1] - xs[k]), 0), 1) : 0;
+      return frame.y.at(t ? ys[k] + t * (ys[k + 1] - ys[k]) : ys[k]);
+    };
+    const ends = high < xs[0] || low > xs.at(-1) ? [] : [low, high].map(at);
+    return [Math.min(...ends), Math.max(...ends)];
+  };
+  const across = frame.panel.marks.flatMap((m) => {
+    if (m.mark === "rule" && m.level) return [[frame.y.at(m.at), frame.y.at(m.at)]];
+    if (m.mark !== "band") return [];
+    return [[reach(m.x, m.high)[0], reach(m.x, m.low)[1]]];
+  });
+  let found = end - tall / 2 - 1;
+  for (let turn = 0; turn <= across.length; turn++) {
+    for (const [top, bottom] of across) if (top < found + tall / 2 && bottom > found - tall / 2) found = top - tall / 2 - 2;
+  }
+  return Math.max(found, frame.box[1] + tall / 2);
+};
+
 // Words in their places, inside the frame; one that would stand upon another is left out. Those in
 // cells have the colour that their cell asks for.
 mercer.draw.texts = (frame, mark, [us, vs]) => {
   const drawn = [];
-  const size = mark.size * 1.35;
   const [left, , width] = frame.box;
   const isInCells = frame.panel.marks.some((m) => m.mark === "field");
+  const isOnBars = frame.panel.marks.some((m) => m.mark === "bars" && !m.lying);
+  const usual = mark.size * 1.35;
+  const widest = Math.max(1, ...mark.texts.map((text) => mercer.width(text, usual) + 3));
+  const size = isOnBars && us.length > 1 ? Math.max(8, Math.min(usual, (usual * Math.abs(us[1] - us[0])) / widest)) : usual;
+  const halo = isInCells ? {} : { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" };
   us.forEach((place, i) => {
     const half = mercer.width(mark.texts[i], size) / 2;
     const u = isInCells ? place : Math.min(Math.max(place, left + half + 1), left + width - half - 1);
-    if (drawn.some(([x, y, w]) => Math.abs(x - u) < w + half && Math.abs(y - vs[i]) < 0.9 * size)) return;
-    drawn.push([u, vs[i], half]);
+    const v = isOnBars ? mercer.clear(frame, mark, i, [half, size]) : vs[i];
+    if (drawn.some(([x, y, w]) => Math.abs(x - u) < w + half && Math.abs(y - v) < 0.9 * size)) return;
+    drawn.push([u, v, half]);
     const colour = mark.colours[i % mark.colours.length];
     const fill = isInCells ? (colour === frame.look.ink ? mercer.theme.ink : colour) : mercer.legible(colour);
-    mercer.write(frame.layer, mark.texts[i], u, vs[i], { "text-anchor": "middle", dy: "0.35em", "font-size": size, fill });
+    mercer.write(frame.layer, mark.texts[i], u, v, { "text-anchor": "middle", dy: "0.35em", "font-size": size, fill, ...halo });
   });
 };
 

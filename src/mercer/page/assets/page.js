@@ -15,6 +15,8 @@ mercer.Page = class {
     this.colour = people.colours.findIndex((c) => c.levels && c.name !== value.look.classes);
     this.firstColour = this.colour;
     this.leastCos2 = 0;
+    this.own = {}; // axes that a map has for itself
+    this.hasAllFactors = true;
     const { axes, passive, linked, curved } = value;
     const { coordinates, distances, spreads } = people;
     this.spaces = { straight: { axes, coordinates, distances, spreads, passive, linked }, ...(curved ? { curved } : {}) };
@@ -65,15 +67,39 @@ mercer.Page = class {
     this.tell("coloured", this);
   }
 
-  move(axes) {
-    this.axes = axes;
+  // All maps go to some axes, or one of them alone.
+  move(axes, map = null) {
+    if (map) this.own[map] = axes;
+    else [this.axes, this.own] = [axes, {}];
     this.tell("moved", this);
   }
 
-  // Choose an axis for one side; the two change places where the other side has it.
-  choose(axis, side) {
-    if (axis === this.axes[side] || !(axis < this.people.coordinates.length) || this.axes[1] === null) return;
-    this.move(this.axes.map((k, i) => (i === side ? axis : k === axis ? this.axes[side] : k)));
+  // Choose an axis for one side, of one map alone where it is named; the two change places where the
+  // other side has it.
+  choose(axis, side, map = null) {
+    const axes = this.axesOf(map);
+    if (axis === axes[side] || !(axis < this.space(map ?? "straight").coordinates.length) || axes[1] === null) return;
+    this.move(axes.map((k, i) => (i === side ? axis : k === axis ? axes[side] : k)), map);
+  }
+
+  axesOf(map) {
+    return this.own[map] ?? this.axes;
+  }
+
+  // Which categories are drawn among individuals: those of the colour, or of all factors.
+  get factors() {
+    return this.people.colours.filter((c) => c.levels && c.name !== this.value.look.classes);
+  }
+
+  isLeftOut(of, name) {
+    if (this.hasAllFactors || of !== "supplementary categories" || this.factors.length < 2) return false;
+    const chosen = this.people.colours[this.colour];
+    return !chosen?.levels?.some((level) => name === level || name === `${chosen.name}=${level}`);
+  }
+
+  drawFactors(isAll) {
+    this.hasAllFactors = isAll;
+    this.tell("coloured", this);
   }
 
   space(name = "straight") {

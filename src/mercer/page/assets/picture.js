@@ -228,7 +228,7 @@ mercer.Picture = class {
     if (Math.hypot(now[0] - at[0], now[1] - at[1]) < 4 && trail.length < 8) {
       const found = frame.under(...now);
       if (found?.mark.of === "individuals" && found.mark.ids) this.page.toggle(found.mark.ids[found.i]);
-      else if (this.follow?.picks && found?.mark.mark === "bars") this.page.choose(Math.round(found.mark.at[found.i]) - 1, event.shiftKey ? 1 : 0);
+      else if (this.follow?.picks && found?.mark.mark === "bars") this.page.choose(Math.round(found.mark.at[found.i]) - 1, event.shiftKey ? 1 : 0, this.follow.map);
       return;
     }
     const between = (a, b, v) => v >= Math.min(a, b) && v <= Math.max(a, b);
@@ -251,10 +251,30 @@ mercer.isIn = (trail, u, v) => {
   return isInside;
 };
 
-// A picture as a file of its own: light, with its title and legend, as an image twice as fine as on
-// the screen.
+// A text in lines that fit a width.
+mercer.folded = (text, width, size, isBold) => {
+  const lines = [""];
+  for (const word of text.split(" ")) {
+    const longer = lines.at(-1) ? `${lines.at(-1)} ${word}` : word;
+    if (lines.at(-1) && mercer.width(longer, size, isBold) > width) lines.push(word);
+    else lines[lines.length - 1] = longer;
+  }
+  return lines;
+};
+
+// The name of a file that is saved: it begins with the name of the data.
+mercer.fileName = (rest) => {
+  const given = mercer.explorer?.source?.name ?? mercer.page.value.source ?? "";
+  const stem = given.replace(/\.[^.]*$/, "").replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[-.]+|[-.]+$/g, "");
+  return stem ? `${stem}-${rest}` : rest;
+};
+
+// A picture as a file of its own: light, with its title and legend, as an image four times as fine
+// as on the screen.
 mercer.savePicture = async (picture, kind) => {
-  const [width, height, head] = [picture.width, picture.height, 30];
+  const [width, height] = [picture.width, picture.height];
+  const titles = mercer.folded(picture.title, width - 24, 15, true);
+  const head = 10 + 20 * titles.length;
   const { theme } = mercer;
   mercer.theme = mercer.light(picture.page.value.look);
   picture.draw();
@@ -268,17 +288,20 @@ mercer.savePicture = async (picture, kind) => {
     copy.prepend(mercer.shape(null, "image", { x, y, width: w, height: h, href: frame.canvas.node.toDataURL() }));
   }
   copy.prepend(mercer.shape(null, "rect", { x: 0, y: -head, width, height: height + head, fill: "#fff" }));
-  mercer.write(copy, picture.title, 12, -10, { "font-size": 15, "font-weight": 600 });
+  titles.forEach((line, k) => {
+    const room = Math.min(15, (15 * (width - 24)) / mercer.width(line, 15, true)); // a long word is made smaller
+    mercer.write(copy, line, 12, 20 * (k + 1) - head, { "font-size": room, "font-weight": 600 });
+  });
   mercer.theme = theme;
   picture.draw();
-  const name = `${picture.figure.dataset.panel}.${kind}`;
+  const name = mercer.fileName(`${picture.figure.dataset.panel}.${kind}`);
   const text = new XMLSerializer().serializeToString(copy);
   if (kind === "svg") return mercer.save(name, new Blob([text], { type: "image/svg+xml" }));
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   await image.decode();
   const canvas = document.createElement("canvas");
-  const fine = kind === "pdf" ? 4 : 2;
+  const fine = 4;
   Object.assign(canvas, { width: fine * width, height: fine * (height + head) });
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   if (kind === "png") return canvas.toBlob((blob) => mercer.save(name, blob), "image/png");

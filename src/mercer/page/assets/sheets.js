@@ -11,11 +11,15 @@ mercer.individualsColumns = (page) => {
   const axes = mercer.tableAxes(page, people.coordinates.length);
   const columns = [{ name: "individual", kind: "text", of: (i) => people.names[i] }];
   for (const colour of people.colours.filter((c) => c.levels)) {
-    columns.push({ name: colour.name, kind: "text", of: (i) => colour.levels[colour.codes[i]] });
+    columns.push({ name: colour.name, kind: "text", isSearched: colour.name !== page.value.look.classes, of: (i) => colour.levels[colour.codes[i]] });
   }
   const chosen = people.colours[page.colour];
   if (chosen && !chosen.levels) columns.push({ name: chosen.name, kind: "number", of: (i) => chosen.values[i] });
   for (const k of axes) columns.push({ name: `Dim ${k + 1}`, kind: "number", of: (i) => people.coordinates[k][i] });
+  if (page.isExplored && page.spaces.curved) {
+    const { coordinates } = page.space("curved");
+    for (const k of page.axesOf("curved")) if (k < coordinates.length && k !== null) columns.push({ name: `curved Dim ${k + 1}`, kind: "number", of: (i) => page.coordinate(k, i, "curved") });
+  }
   if (people.distances) {
     for (const k of axes) columns.push({ name: `cos2 ${k + 1}`, kind: "share", of: (i) => page.cos2([k], i) });
   }
@@ -70,7 +74,7 @@ mercer.Sheet = class {
     const isKept = (i) =>
       (!this.isOnlySelected || page.mask[i]) &&
       !(of && page.isHidden(of, i, page.axes)) &&
-      (!asked || this.columns.some((c) => c.kind === "text" && String(c.of(i)).toLowerCase().includes(asked)));
+      (!asked || this.columns.some((c) => c.kind === "text" && c.isSearched !== false && String(c.of(i)).toLowerCase().includes(asked)));
     return asked || this.isOnlySelected || (of && page.leastCos2 > 0) ? this.order.filter(isKept) : this.order;
   }
 
@@ -179,6 +183,12 @@ mercer.Sheet = class {
         return tr;
       }),
     );
+    const asked = this.search?.value.trim();
+    if (!shown.length && asked) {
+      const tr = mercer.element("tr");
+      tr.append(mercer.element("td", `No row has “${mercer.cut(asked, 60)}” in its name or its factors.`, { class: "text none", colspan: this.columns.length }));
+      this.body.append(tr);
+    }
     const last = this.first + shown.length;
     const left = this.count - rows.length;
     const hidden = left && !this.isOnlySelected && this.page.leastCos2 > 0 ? `, ${left} left out by the filter of cos2` : "";
