@@ -34,9 +34,9 @@ def browser() -> Iterator[Any]:
 
 
 @contextmanager
-def served(source: Source | None) -> Iterator[str]:
-    """Serve the explorer on a free port of this machine."""
-    place = bound("127.0.0.1", 0)
+def served(source: Source | None, port: int = 0) -> Iterator[str]:
+    """Serve the explorer on a port of this machine, a free one if none is named."""
+    place = bound("127.0.0.1", port)
     app = application(source, token=TOKEN)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
@@ -454,10 +454,85 @@ def test_a_server_that_is_gone_is_said_and_no_token_is_a_closed_door(browser: An
         assert "token" in page.inner_text("main")
         page.goto(address)
         page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
-    page.uncheck("#scale")
+    page.select_option("#family", label="Laplacian")
     page.wait_for_selector("body[data-state=gone]", timeout=PATIENCE)
     assert "mercer serve" in page.inner_text("#gone")
+    # The menu says what the map shows, and trying again loses nothing.
+    assert page.input_value("#family").startswith("gaussian")
+    assert page.locator("#undo").is_disabled()
+    page.click("#gone button")
+    page.wait_for_selector("#toast:not([hidden])", timeout=PATIENCE)
+    assert page.locator("#figure-curved .painted path[data-id]").count() == 150
+    port = int(re.findall(r":(\d+)/", address)[0])
+    with served(Source(mc.datasets.iris(), "iris.csv", "mc.datasets.iris()"), port):
+        page.click("#gone button")
+        page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
+        assert page.locator("#gone").is_hidden()
     context.close()
+
+
+DROP = """() => {
+    const data = new DataTransfer();
+    const rows = [...Array(12).keys()].map((i) => `${i % 5},${(i * i) % 7},${i % 3}`);
+    data.items.add(new File([["a,b,c", ...rows].join("\\n")], "dropped.csv"));
+    const how = { dataTransfer: data, bubbles: true, cancelable: true };
+    const event = (name) => new DragEvent(name, how);
+    const header = document.querySelector("header");
+    return [!header.dispatchEvent(event("dragover")), !header.dispatchEvent(event("drop"))];
+}"""
+
+
+def test_files_are_read_wherever_they_fall_and_their_addresses_say_so(
+    browser: Any, empty: str
+) -> None:
+    buttons = "['copy-code', 'copy-command', 'save'].map((id) => mercer.byId(id).disabled)"
+    with visit(browser, empty, "empty") as seen:
+        page = seen.page
+        assert seen.ask(buttons) == [True] * 3
+        assert page.locator("#back").is_hidden()
+        assert page.evaluate(DROP) == [True, True]
+        arrive(seen)
+        assert seen.ask(buttons) == [False] * 3
+        page.click("#other")
+        assert seen.ask(buttons) == [True] * 3
+        page.click("#back")
+        assert page.locator("#figure-curved").is_visible()
+        assert seen.ask(buttons) == [False] * 3
+        page.uncheck("#scale")
+        change(seen)
+        found = page.url
+        theme = seen.ask("mercer.isDark")
+        page.click("#theme")
+        page.reload()
+        arrive(seen)
+        assert seen.ask("mercer.isDark") is not theme
+        assert seen.ask("mercer.explorer.state.scale") is False
+    with visit(browser, found, "empty") as other:
+        assert "dropped.csv" in other.page.inner_text("#elsewhere")
+        other.page.evaluate(DROP)
+        arrive(other)
+        assert other.ask("mercer.explorer.state.scale") is False
+
+
+def test_what_is_written_follows_the_slider_and_undo(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        page.click("#written-part summary")
+        page.wait_for_selector("#verdict.good", timeout=PATIENCE)
+        before = page.input_value("#written")
+        slider = page.locator("#bandwidth")
+        slider.evaluate("(s) => { s.value = 30; s.dispatchEvent(new Event('change')); }")
+        change(seen)
+        width = seen.ask("mercer.explorer.state.bandwidth")
+        assert f"bandwidth={width}" in page.input_value("#written")
+        slider.press("Control+z")
+        change(seen)
+        assert page.input_value("#written") == before
+        page.fill("#written", "gaussian(1) - linear()")
+        page.wait_for_selector("#verdict.bad", timeout=PATIENCE)
+        page.select_option("#family", label="Laplacian")
+        page.wait_for_selector("#verdict.good", timeout=PATIENCE)
+        assert page.input_value("#written").startswith("laplacian")
 
 
 def test_dark_and_light_and_every_control_has_a_name(browser: Any, address: str) -> None:

@@ -7,6 +7,7 @@ mercer.explorer = {
   past: [],
   future: [],
   example: null,
+  file: null,
   visitor: null,
   asked: 0,
 };
@@ -24,23 +25,53 @@ mercer.ask = async (what, body, query = "") => {
     answer = await fetch(`/api/${what}${query}`, { method: "POST", headers, body: isFile ? body : JSON.stringify(body ?? {}) });
   } catch {
     mercer.gone("The server does not answer: it has stopped, or this machine was asleep. Start it again with mercer serve.");
-    throw Object.assign(new Error("gone"), { isQuiet: true });
+    throw Object.assign(new Error("gone"), { isQuiet: true, isGone: true });
   }
-  mercer.byId("gone").hidden = true;
+  const isClosed = [403, 410].includes(answer.status);
+  if (!isClosed) mercer.byId("gone").hidden = true;
   if (answer.ok) return answer;
   const told = await answer.json().catch(() => ({ error: answer.statusText }));
-  if (answer.status === 410) mercer.gone(told.error);
-  throw Object.assign(new Error(told.error), { ways: told.ways ?? [], isQuiet: answer.status === 409 || answer.status === 410 });
+  if (answer.status === 403) told.error = "The server was started anew: open the address that mercer serve has printed.";
+  if (isClosed) mercer.gone(told.error);
+  throw Object.assign(new Error(told.error), { ways: told.ways ?? [], isQuiet: answer.status === 409 || isClosed });
 };
 
 mercer.gone = (text) => {
   const place = mercer.byId("gone");
   const again = mercer.element("button", "Try again", { type: "button" });
-  again.addEventListener("click", () => location.reload());
+  again.addEventListener("click", () => mercer.retry(again));
   place.replaceChildren(text, again);
   place.hidden = false;
   mercer.byId("progress").hidden = true;
-  document.body.dataset.state = "gone";
+  mercer.stand("gone");
+};
+
+// Ask whether the server is there again; the page stays as it is until it answers.
+mercer.retry = async (button) => {
+  const { explorer } = mercer;
+  button.disabled = true;
+  try {
+    const { visitor, examples, source } = await (await mercer.ask("visit")).json();
+    sessionStorage.setItem("mercer-visitor", visitor);
+    Object.assign(explorer, { visitor, examples });
+    if (explorer.example) await mercer.ask("open", { example: explorer.example });
+    else if (explorer.source && source?.name !== explorer.source.name) {
+      return mercer.gone(`The server is there again and no longer has ${explorer.source.name}: drop the file here, and the same state is made of it.`);
+    }
+    if (explorer.source) await mercer.compute();
+    else await mercer.begin(source);
+  } catch (error) {
+    if (error.isGone) mercer.toast("The server still does not answer");
+    else mercer.gone(error.message);
+  }
+};
+
+// The state of the page; what needs an analysis is disabled where there is none.
+mercer.stand = (state) => {
+  document.body.dataset.state = state;
+  if (state === "loading") return;
+  const isShown = Boolean(mercer.explorer.value) && ["ready", "gone"].includes(state);
+  for (const id of ["copy-code", "copy-command", "save"]) mercer.byId(id).disabled = !isShown;
 };
 
 mercer.toast = (text) => {
@@ -68,23 +99,37 @@ mercer.step = (from, to) => {
   mercer.compute();
 };
 
-// What differs from the usual, as the address holds it.
+// Menus, sliders and the steps that can be undone return to what the map shows.
+mercer.restore = () => {
+  const { explorer } = mercer;
+  if (!explorer.value || !explorer.answered || !mercer.byId("refused").hidden) return;
+  Object.assign(explorer, explorer.answered, { past: [...explorer.answered.past], future: [...explorer.answered.future] });
+  mercer.rail(explorer.value.explorer);
+  mercer.steps();
+};
+
+mercer.steps = () => {
+  mercer.byId("undo").disabled = !mercer.explorer.past.length;
+  mercer.byId("redo").disabled = !mercer.explorer.future.length;
+};
+
+// What differs from the usual, as the address holds it; of a file that was read here, its name.
 mercer.remember = () => {
   const { explorer, page } = mercer;
   const usual = mercer.blank();
   const kept = Object.entries(explorer.state).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(usual[name]));
   const view = page && explorer.value ? { look: [...page.axes, page.people.colours[page.colour]?.name ?? null, page.leastCos2, ...(page.own.curved ? [page.own.curved] : [])] } : {};
-  const told = { ...(explorer.example ? { example: explorer.example } : {}), ...Object.fromEntries(kept), ...view };
+  const told = { ...(explorer.example ? { example: explorer.example } : {}), ...(explorer.file ? { file: explorer.file } : {}), ...Object.fromEntries(kept), ...view };
   history.replaceState(null, "", `${location.pathname}${location.search}#${encodeURIComponent(JSON.stringify(told))}`);
 };
 
 mercer.recall = () => {
   try {
-    const { example = null, look = null, ...state } = JSON.parse(decodeURIComponent(location.hash.slice(1)) || "{}");
+    const { example = null, file = null, look = null, ...state } = JSON.parse(decodeURIComponent(location.hash.slice(1)) || "{}");
     const known = Object.keys(mercer.blank());
-    return { example, look, state: { ...mercer.blank(), ...Object.fromEntries(Object.entries(state).filter(([name]) => known.includes(name))) } };
+    return { example, file, look, state: { ...mercer.blank(), ...Object.fromEntries(Object.entries(state).filter(([name]) => known.includes(name))) } };
   } catch {
-    return { example: null, look: null, state: mercer.blank() };
+    return { example: null, file: null, look: null, state: mercer.blank() };
   }
 };
 
@@ -115,9 +160,8 @@ mercer.waiting = (label) => {
 mercer.compute = async () => {
   const { explorer } = mercer;
   const number = ++explorer.asked;
-  mercer.byId("undo").disabled = !explorer.past.length;
-  mercer.byId("redo").disabled = !explorer.future.length;
-  document.body.dataset.state = "loading";
+  mercer.steps();
+  mercer.stand("loading");
   mercer.byId("desk").hidden = false;
   mercer.byId("welcome").hidden = true;
   mercer.byId("answer").classList.add("loading-stage");
@@ -131,14 +175,17 @@ mercer.compute = async () => {
     mercer.byId("answer").hidden = false;
     mercer.byId("side").hidden = false;
     await mercer.show(value);
+    explorer.answered = { state: explorer.state, past: [...explorer.past], future: [...explorer.future] };
     mercer.remember();
-    document.body.dataset.state = "ready";
+    mercer.stand("ready");
   } catch (error) {
     if (number !== explorer.asked) return;
     if (error.message === "nobody waits for this any more") {
       mercer.toast("Cancelled");
-      document.body.dataset.state = explorer.value ? "ready" : "refused";
-    } else if (!error.isQuiet) {
+      mercer.restore();
+      mercer.stand(explorer.value ? "ready" : "refused");
+    } else if (document.body.dataset.state === "gone") mercer.restore();
+    else if (!error.isQuiet) {
       if (!("ways" in error)) console.error(error);
       mercer.refuse(error);
     }
@@ -169,7 +216,7 @@ mercer.refuse = (error) => {
   mercer.byId("answer").hidden = true;
   mercer.byId("side").hidden = true;
   mercer.rail(explorer.value?.explorer ?? null);
-  document.body.dataset.state = "refused";
+  mercer.stand("refused");
 };
 
 mercer.follow = ({ set }) => {
@@ -177,13 +224,13 @@ mercer.follow = ({ set }) => {
   mercer.change({ ...set, ...uses });
 };
 
-mercer.bring = async (work, label) => {
+mercer.bring = async (work, label, origin) => {
   const { explorer } = mercer;
   const done = mercer.waiting(label);
   try {
     const { source } = await (await work()).json();
-    explorer.source = source;
-    Object.assign(explorer, { state: mercer.blank(), past: [], future: [], value: null });
+    const { state, look } = explorer.asleep?.file === source.name ? explorer.asleep : { state: mercer.blank(), look: null };
+    Object.assign(explorer, { source, state, look, past: [], future: [], value: null, answered: null, asleep: null, ...origin });
     mercer.page = null;
     mercer.named();
     done();
@@ -203,18 +250,24 @@ mercer.named = () => {
 
 mercer.openFile = (file) => {
   if (!file) return;
-  mercer.explorer.example = null;
-  mercer.bring(() => mercer.ask("upload", file, `?name=${encodeURIComponent(file.name)}`), `Reading ${file.name}`);
+  const { explorer } = mercer;
+  if (document.body.dataset.state === "gone" && explorer.file === file.name) explorer.asleep = { file: file.name, state: explorer.state, look: null };
+  mercer.bring(() => mercer.ask("upload", file, `?name=${encodeURIComponent(file.name)}`), `Reading ${file.name}`, { example: null, file: file.name });
 };
 
 mercer.openExample = (name) => {
-  mercer.explorer.example = name;
-  return mercer.bring(() => mercer.ask("open", { example: name }), `Opening ${name}`);
+  return mercer.bring(() => mercer.ask("open", { example: name }), `Opening ${name}`, { example: name, file: null });
 };
 
-mercer.welcome = (examples) => {
+// Files and examples to choose from; whoever had data goes back to them.
+mercer.welcome = (examples, said = "") => {
+  const { source } = mercer.explorer;
   mercer.byId("welcome").hidden = false;
   mercer.byId("desk").hidden = true;
+  mercer.byId("elsewhere").textContent = said;
+  mercer.byId("elsewhere").hidden = !said;
+  mercer.byId("back").hidden = !source;
+  if (source) mercer.byId("back").textContent = `‹ Back to ${source.name}`;
   const place = mercer.byId("examples");
   place.replaceChildren(
     ...examples.map(({ name, about }) => {
@@ -224,7 +277,16 @@ mercer.welcome = (examples) => {
       return button;
     }),
   );
-  document.body.dataset.state = "empty";
+  mercer.stand("empty");
+};
+
+mercer.goBack = () => {
+  if (document.body.dataset.state !== "empty" || !mercer.explorer.source) return;
+  mercer.explorer.asleep = null;
+  if (!mercer.explorer.value) return mercer.compute();
+  mercer.byId("welcome").hidden = true;
+  mercer.byId("desk").hidden = false;
+  mercer.stand(mercer.byId("refused").hidden ? "ready" : "refused");
 };
 
 mercer.copy = async (text, what) => {
@@ -273,27 +335,33 @@ mercer.hearExplorer = () => {
   on("save", () => mercer.explorer.value && mercer.savePage());
   on("choose", () => mercer.byId("pick").click());
   on("other", () => mercer.welcome(mercer.explorer.examples));
-  on("theme", () => mercer.setTheme(!mercer.isDark));
+  on("back", mercer.goBack);
+  on("theme", () => {
+    mercer.setTheme(!mercer.isDark);
+    localStorage.setItem("mercer-theme", mercer.isDark ? "dark" : "light");
+  });
   mercer.byId("pick").addEventListener("change", (event) => {
     mercer.openFile(event.target.files[0]);
     event.target.value = "";
   });
   const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
-  for (const place of [mercer.byId("drop"), mercer.byId("desk")]) {
-    place.addEventListener("dragover", (event) => {
-      if (!hasFiles(event)) return;
-      event.preventDefault();
-      place.classList.add("over");
-    });
-    place.addEventListener("dragleave", () => place.classList.remove("over"));
-    place.addEventListener("drop", (event) => {
-      if (!hasFiles(event)) return;
-      event.preventDefault();
-      place.classList.remove("over");
-      mercer.openFile(event.dataTransfer.files[0]);
-    });
-  }
+  // A file is read wherever it is dropped: the browser would leave the page for it.
+  const places = [mercer.byId("drop"), mercer.byId("desk")];
+  const mark = (isOver) => places.forEach((place) => place.classList.toggle("over", isOver));
+  document.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    mark(true);
+  });
+  document.addEventListener("dragleave", (event) => event.relatedTarget || mark(false));
+  document.addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    mark(false);
+    mercer.openFile(event.dataTransfer.files[0]);
+  });
   document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") mercer.goBack();
     // Only where text is written do undo and the letters belong to the field.
     const isChoosing = /^(INPUT|SELECT)$/.test(event.target.tagName);
     const isWriting = event.target.matches?.("textarea, input:not([type=range], [type=checkbox])");
@@ -321,20 +389,34 @@ mercer.arrange = () => {
 
 mercer.startExplorer = async () => {
   const { explorer } = mercer;
-  mercer.setTheme(window.matchMedia("(prefers-color-scheme: dark)").matches);
+  const theme = localStorage.getItem("mercer-theme");
+  mercer.setTheme(theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
   mercer.arrange();
   mercer.hearExplorer();
   mercer.hearRail();
   explorer.visitor = sessionStorage.getItem("mercer-visitor");
   const { visitor, examples, source } = await (await mercer.ask("visit")).json();
   sessionStorage.setItem("mercer-visitor", visitor);
-  Object.assign(explorer, { visitor, examples, source });
-  const { example, look, state } = mercer.recall();
+  Object.assign(explorer, { visitor, examples });
+  return mercer.begin(source);
+};
+
+// The state of the address, of the data that the server has for this page.
+mercer.begin = async (source) => {
+  const { explorer } = mercer;
+  const { examples } = explorer;
+  explorer.source = source;
+  const { example, file, look, state } = mercer.recall();
   if (example && examples.some(({ name }) => name === example)) {
     explorer.source = (await (await mercer.ask("open", { example })).json()).source;
     explorer.example = example;
   }
   mercer.named();
+  if (typeof file === "string" && source?.name !== file) {
+    explorer.asleep = { file, state, look };
+    return mercer.welcome(examples, `This address shows ${file}, a file that was opened in another window; an address holds choices, and no data. Drop ${file} here to see the same.`);
+  }
+  explorer.file = file;
   if (!explorer.source) return mercer.welcome(examples);
   Object.assign(explorer, { state, look });
   return mercer.compute();

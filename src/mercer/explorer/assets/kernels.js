@@ -30,12 +30,25 @@ mercer.kernelRail = (made) => {
   const hasWidth = /bandwidth|gaussian|laplacian|matern|quadratic\(/.test(state.kernel) && made?.usual > 0;
   mercer.byId("slider-row").hidden = !hasWidth;
   if (hasWidth) mercer.setSlider(made.bandwidth ?? made.usual, made.usual);
+  // What is written follows the state, bandwidth and all; what a reader began to write stays.
   const area = mercer.byId("written");
-  if (document.activeElement !== area) area.value = state.kernel;
+  const now = mercer.writtenForm(state, made);
+  if (now !== area.dataset.shown) {
+    Object.assign(area, { value: now });
+    area.dataset.shown = now;
+    if (mercer.byId("written-part").open) mercer.judge(now);
+  }
   const against = mercer.byId("against");
   against.parentElement.hidden = !isNumbers;
   against.replaceChildren(mercer.element("option", "the straight map", { value: "" }), ...families.filter(([text]) => text !== "linear()").map(([text, name]) => mercer.element("option", name, { value: text })));
   against.value = state.against ?? "";
+};
+
+// The kernel of the map as text: the slider puts its bandwidth wherever the kernel has one.
+mercer.writtenForm = (state, made) => {
+  if (state.bandwidth === null) return state.kernel;
+  const said = /\bcurved=(['"])(.*?)\1/.exec(made?.code ?? "");
+  return said ? said[2] : state.kernel.replace(/bandwidth *= *("[^"]*"|[\d.e+-]+)/g, `bandwidth=${state.bandwidth}`);
 };
 
 // The slider is logarithmic: 100 steps are a factor of 30 from the median.
@@ -96,6 +109,7 @@ mercer.hearKernels = () => {
     if (event.key === "Enter" && !event.shiftKey) [event.preventDefault(), mercer.useWritten()];
   });
   mercer.byId("use").addEventListener("click", () => mercer.useWritten());
+  mercer.byId("written-part").addEventListener("toggle", (event) => event.target.open && mercer.judge(area.value));
 };
 
 // The verdict on what is written: proved, or refused at a place, or refuted by a witness.
@@ -103,6 +117,7 @@ mercer.judge = async (text) => {
   const place = mercer.byId("verdict");
   try {
     const found = await (await mercer.ask("kernel", { text })).json();
+    if (mercer.byId("written").value.trim() !== text.trim()) return null; // it was written on
     place.className = `verdict ${found.ok ? "good" : "bad"}`;
     const parts = [];
     if (found.at !== null && found.at !== undefined && found.at < text.length) {
