@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,11 +19,12 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.analysis import completed
 from mercer.analysis.choice import NAMES
 from mercer.cli import main
 from mercer.data.table import Table
 from mercer.explorer import server, sessions
-from mercer.explorer.answers import answer, feature_distances, slide, straight_of
+from mercer.explorer.answers import analysis_of, answer, feature_distances, slide, straight_of
 from mercer.explorer.running import bound, is_local
 from mercer.explorer.server import application
 from mercer.explorer.sessions import House, Job, Superseded
@@ -30,6 +32,7 @@ from mercer.explorer.source import Source, of_file
 from mercer.explorer.state import METHODS, State, arranged, code_of, command_of
 from mercer.page.subject import subject_of
 from mercer.page.write import SCRIPTS
+from mercer.reading.scores import Scores
 from tests.hostile import HOSTILE
 
 testclient = pytest.importorskip("starlette.testclient")
@@ -524,24 +527,163 @@ def test_many_ask_at_once_without_an_error(house: House) -> None:
     assert statuses == [200] * 8
 
 
-def test_code_and_command_make_the_same_analysis() -> None:
-    iris = mc.datasets.iris()
-    state = State(
-        uses={"Species": "colour", "Sepal.Width": "supplementary"},
-        scale=True,
-        bandwidth=0.5,
-        axes=2,
+def measured(folder: Path) -> Path:
+    """Write a table with gaps, an index, a constant, a text and two factors."""
+    rng = np.random.default_rng(3)
+    path = folder / "measured.csv"
+    lines = ["id,a,b,c,count,same,stage,site,note"]
+    for i in range(40):
+        a, b, c = (f"{v:.3f}" for v in rng.normal(size=3) + [0, i / 10, i % 3])
+        gap = "" if i in (4, 9) else b
+        site = "" if i == 7 else "xyz"[i % 3]
+        stage = f"s{i % 4}"
+        lines.append(f"r{i},{a},{gap},{c},{i + 1},5,{stage},{site},note {i % 37}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+STATES: dict[str, dict[str, Any]] = {
+    "usual": {},
+    "leaving rows out": {"missing": "drop"},
+    "means": {"missing": "mean", "axes": 2},
+    "gaps beside": {"missing": "error", "uses": {"b": "supplementary"}},
+    "factor active": {"missing": "drop", "uses": {"stage": "active"}},
+    "factors alone": {"missing": "drop", "method": "mca"},
+    "text active": {"missing": "mean", "uses": {"note": "active", "site": "ignored"}},
+    "kernel": {"missing": "mean", "kernel": "laplacian(2.0)"},
+    "bandwidth": {"missing": "mean", "bandwidth": 0.7, "scale": False},
+    "method and bandwidth": {"missing": "mean", "method": "famd", "bandwidth": 3.0},
+    "colour": {"missing": "mean", "uses": {"site": "colour"}},
+    "number as colour": {"missing": "mean", "uses": {"a": "colour"}},
+    "text as colour": {"missing": "mean", "uses": {"note": "colour"}},
+    "name": {"missing": "mean", "uses": {"count": "name"}},
+    "index active": {"missing": "mean", "uses": {"count": "active"}},
+    "one number left": {
+        "missing": "mean",
+        "uses": {"a": "ignored", "b": "supplementary", "site": "supplementary"},
+    },
+    "compared": {"missing": "mean", "against": "laplacian(1.0)"},
+    "map": {"missing": "mean", "method": "mds"},
+}
+
+
+def same_analysis(found: Any, made: Any) -> None:
+    assert found.analysis == made.analysis
+    assert set(found.active) == set(made.active)
+    assert set(found.supplementary) == set(made.supplementary)
+    straight = [Scores.of(m.model).inertias for m in (found, made)]
+    np.testing.assert_allclose(straight[0], straight[1], rtol=1e-8)
+    assert (found.curved is None) == (made.curved is None)
+    if made.curved is not None:
+        np.testing.assert_allclose(found.curved.inertias_, made.curved.inertias_, rtol=1e-6)
+    names = [t.colour and t.colour.name for t in (found.table, made.table)]
+    assert names[0] == names[1]
+    assert found.table.row_names == made.table.row_names
+
+
+@pytest.mark.parametrize("case", STATES)
+@pytest.mark.filterwarnings("ignore")
+def test_code_and_command_make_the_same_analysis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = of_file(str(measured(tmp_path)))
+    state = State.of({"missing": "drop", **STATES[case]})
+    made = analysis_of(straight_of(source, state), state)
+    names: dict[str, Any] = {}
+    lines = code_of(source, state).splitlines()
+    exec("\n".join(line for line in lines if "mc.report" not in line), names)
+    same_analysis(names["found"], made)
+    if state.against is not None:
+        assert str(names["other"].curved.kernel_) != str(made.curved and made.curved.kernel_)
+    seen: list[Any] = []
+
+    def spied(*args: Any, **more: Any) -> Any:
+        seen.append(completed(*args, **more))
+        return seen[-1]
+
+    monkeypatch.setattr("mercer.cli.models.completed", spied)
+    command = shlex.split(command_of(source, state))
+    assert command[0] == "mercer"
+    assert main([*command[1:], "--permutations", "0", "-q"]) == 0
+    same_analysis(seen[0], made)
+
+
+def test_examples_are_known_by_name_to_code_and_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert next(iter(server.EXAMPLES)) == "planets"
+    for name in server.EXAMPLES:
+        source = of_file(name)
+        assert command_of(source, State()).startswith(f"mercer report {name}")
+        names: dict[str, Any] = {}
+        exec(code_of(source, State()).rpartition("\n")[0], names)
+        assert len(names["found"].table) == len(source.data)
+        assert main(["report", name, "--permutations", "0", "--json", "-q"]) == 0
+        assert json.loads(capsys.readouterr().out)["page"] == f"{name}.html"
+    (tmp_path / "iris").write_bytes(CSV)  # a file goes before
+    assert len(of_file("iris").data) == 20
+    assert main(["serve", "planets", "--dry-run", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["data"] == "planets"
+
+
+def test_rows_of_an_example_are_named_by_a_column() -> None:
+    source = of_file("planets")
+    state = State(uses={"x": "name"})
+    names: dict[str, Any] = {}
+    exec(code_of(source, state).rpartition("\n")[0], names)
+    table, _ = arranged(mc.datasets.planets(), state)
+    assert names["found"].table.row_names == table.row_names
+
+
+def uses_of(answer: Any) -> dict[str, str]:
+    return {c["name"]: c["use"] for c in answer.json()["explorer"]["columns"]}
+
+
+def test_columns_keep_their_uses_when_others_move(house: House) -> None:
+    client = Client(house)
+    numbers = [n for n, use in uses_of(client.analysis()).items() if use == "active"]
+    assert len(numbers) == 4
+    for count in (1, 2, 3):
+        uses = dict.fromkeys(numbers[:count], "supplementary")
+        found = client.analysis(uses=uses)
+        assert uses_of(found)["Species"] == "colour"
+        assert found.json()["explorer"]["analysis"] == "pca"
+    nothing = client.analysis(uses=dict.fromkeys(numbers, "ignored"))
+    assert nothing.status_code == 422
+    assert "no column is active" in nothing.json()["error"]
+    assert {"uses": {"Species": "active"}} in [way["set"] for way in nothing.json()["ways"]]
+
+
+def test_uses_that_cannot_be_are_told(house: House, tmp_path: Path) -> None:
+    client = Client(house)
+    client.ask("upload", content=measured(tmp_path).read_bytes(), params={"name": "m.csv"})
+    found = client.analysis(missing="mean", uses={"same": "active", "a": "colour"})
+    said = [d["text"] for d in found.json()["explorer"]["doubts"]]
+    assert any("“same” cannot be active" in text for text in said)
+    assert any("“a” is a number" in text for text in said)
+    assert uses_of(found)["a"] == "colour"
+    assert uses_of(found)["same"] == "ignored"
+
+
+def test_what_is_missing_is_counted_as_it_is_left_out(house: House, tmp_path: Path) -> None:
+    client = Client(house)
+    body = measured(tmp_path).read_bytes()
+    opened = client.ask("upload", content=body, params={"name": "m.csv"}).json()["source"]
+    refused = client.analysis().json()["error"]
+    left = client.analysis(missing="drop").json()
+    assert f"out {40 - left['individuals']['count']} of 40 rows" in refused
+    assert {c["name"]: c["use"] for c in opened["columns"]} == uses_of(
+        client.analysis(missing="mean")
     )
-    names = {"mc": mc, "data": iris}
-    lines = code_of("mc.datasets.iris()", state).splitlines()
-    exec("\n".join(lines[:-1]), names)
-    found: Any = names["found"]
-    straight = straight_of(Source(iris, "iris.csv", ""), state)
-    np.testing.assert_allclose(found.model.inertias_, straight.model.inertias_)
-    assert "Sepal.Width" in found.supplementary
-    command = command_of("iris.csv", state)
-    assert command.startswith("mercer report iris.csv --scale --rank 2")
-    assert "--kernel 'gaussian(bandwidth=0.5)'" in command
+
+
+def test_a_bandwidth_that_misleads_is_a_doubt_with_a_way_out(client: Client) -> None:
+    found = client.analysis(bandwidth=0.001).json()["explorer"]["doubts"]
+    told = next(d for d in found if "bandwidth is so small" in d["text"])
+    assert "kernel=" not in told["text"]
+    assert told["ways"][0]["set"]["bandwidth"] is None
 
 
 def test_uses_arrange_a_table() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import Any, ClassVar
 
@@ -25,10 +25,11 @@ from mercer.analysis.evidence import Evidence, evidence_of
 from mercer.analysis.proposal import Proposal, propose
 from mercer.check import Array, is_yes
 from mercer.data.matrices import SquareMatrix
-from mercer.data.table import Column, Role, Table
+from mercer.data.table import Column, Role, Table, as_labels
 from mercer.display import Shown, warn
 from mercer.errors import Advice, MercerError, Misleading, ReadingWarning
 from mercer.estimator import as_kernel
+from mercer.factorial.features import MISSING
 from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take
@@ -307,7 +308,19 @@ def curved_model(  # noqa: PLR0913  (keywords with defaults, none of which impli
 
 
 def _points(proposal: Proposal) -> Any:
-    return proposal.points.matrix() if proposal.analysis == "ca" else proposal.points
+    """Return the individuals as the kernel of the curved map reads them."""
+    points = proposal.points
+    if proposal.analysis == "ca":
+        return points.matrix()
+    if proposal.analysis in ("mca", "famd"):  # which make a level of what is missing
+        labels = {
+            name: as_labels(MISSING if v is None else v for v in values.tolist())
+            if name in proposal.active
+            else values
+            for name, values in points.labels.items()
+        }
+        return replace(points, labels=labels)
+    return points
 
 
 def _doubts(

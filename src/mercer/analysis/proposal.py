@@ -188,7 +188,8 @@ def propose(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     elif isinstance(points, Sequences):
         found = _of_sequences(points, method, kernel)
     else:
-        table = points.with_supplementary(*beside)
+        aside = points.supplementary - set(named)
+        table = replace(points, supplementary=aside).with_supplementary(*beside)
         found = _of_table(table, method, kernel, scale, weights, frozenset(named))
     return replace(found, asked={k: v for k, v in asked.items() if v is not None})
 

@@ -91,7 +91,9 @@ def _fit(commands: _SubParsersAction[Parser]) -> None:
 
 def _report(commands: _SubParsersAction[Parser]) -> None:
     made = _command(commands, "report", "write everything on one HTML page", plan=PLAN)
-    made.add_argument("data", metavar="DATA|MODEL", help="a file of data or a stored model")
+    made.add_argument(
+        "data", metavar="DATA|MODEL", help="data, a stored model, or an example such as planets"
+    )
     group = made.add_argument_group("results")
     group.add_argument("--out", metavar="FILE", help="the page (default: DATA.html)")
     group.add_argument("--title", metavar="TEXT", help="its title")
@@ -108,16 +110,29 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
     group.add_argument(
         "--force", action="store_true", help="overwrite a file that is no page of mercer"
     )
+    group.add_argument(
+        "--curved",
+        metavar="TEXT",
+        help="the kernel of the second map, also beside --method (default: a Gaussian, of the "
+        "median distance)",
+    )
     studies(made)
     model(made)
     reading(made)
+    made.add_argument(
+        "--active",
+        metavar="COL",
+        action="append",
+        default=[],
+        help="a column of numbers that is a variable though it looks like the numbers of rows",
+    )
 
 
 def _serve(commands: _SubParsersAction[Parser]) -> None:
     what = "explore data in a page that responds, on this machine alone"
     made = _command(commands, "serve", what, plan="say what would be served, and do nothing")
     made.add_argument(
-        "data", metavar="DATA", nargs="?", help="a file (default: the page asks for one)"
+        "data", metavar="DATA", nargs="?", help="a file or an example (default: the page asks)"
     )
     group = made.add_argument_group("server")
     group.add_argument("--port", type=int, default=0, metavar="N", help="(default: any free one)")

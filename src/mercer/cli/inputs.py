@@ -27,6 +27,7 @@ from mercer.data.sequences import Sequences
 from mercer.data.source import MEMORY
 from mercer.data.table import Role, Table, listed
 from mercer.data.tidy import row_names
+from mercer.datasets.examples import example, is_example
 from mercer.engines.engine import memory_bytes
 from mercer.errors import InvalidInput, TooLarge
 from mercer.estimator import as_kernel
@@ -145,10 +146,20 @@ def local(name: str, talk: Talk, limit: int = MEMORY) -> Iterator[Path]:
         yield place
 
 
+@contextmanager
+def given(name: str, talk: Talk, limit: int) -> Iterator[Any]:
+    """Yield the path of a file, or an example as it is where no file has its name."""
+    if is_example(name):
+        yield example(name)
+        return
+    with local(name, talk, limit) as path:
+        yield path
+
+
 def data_of(args: Namespace, talk: Talk) -> Data:
     """Read what the arguments name, and choose its columns and rows as they say."""
     limit = memory_bytes(args.memory) or MEMORY
-    with local(args.data, talk, limit) as path:
+    with given(args.data, talk, limit) as path:
         found: Any = read(path, cast(Any, args.form), memory=limit, **as_written(args))
         if args.form == "auto" and _is_one_text(found):
             args.form = "strings"

@@ -38,6 +38,7 @@ HEEDED: Mapping[str, tuple[str, ...]] = {
     "scale": ("kpca", "pca", "famd"),
     "nystrom": ("kpca",),
     "exact": ("kpca", "mds"),
+    "curved": ("pca", "mca", "famd", "ca"),
     "tol": ("kpca", "mds"),
     "correction": ("mds",),
     "distance": ("mds", "stress"),
@@ -121,7 +122,12 @@ def asked(args: Namespace, data: Data) -> Asked:
     is_map = method in ("mds", "stress")
     scale = None if is_map or is_square else args.scale
     proposal = propose(
-        data.points, method=method, kernel=args.kernel, scale=scale, weights=data.weights
+        data.points,
+        method=method,
+        kernel=args.kernel,
+        scale=scale,
+        active=getattr(args, "active", ()),
+        weights=data.weights,
     )
     _refuse_unused(args, proposal.analysis)
     model = proposal.model(args.rank, **_options(args, proposal.analysis))
@@ -166,7 +172,7 @@ def begun(args: Namespace, talk: Talk) -> Asked:
 def _refuse_unused(args: Namespace, method: str) -> None:
     """Refuse flags that this method would not heed."""
     for flag, methods in HEEDED.items():
-        value = getattr(args, flag)
+        value = getattr(args, flag, None)
         is_left_out = value is None or value is False or value == []
         if not is_left_out and method not in methods:
             raise Misused(
@@ -180,8 +186,12 @@ def analysed(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     if found.proposal is None:
         return None
     proposal, data = found.proposal, found.data
+    asked_for = getattr(args, "curved", None)
+    kernel = None if asked_for is None else as_kernel(asked_for)
     whole = finished(
-        lambda: completed(proposal, found.model, weights=data.weights, random_state=args.seed),
+        lambda: completed(
+            proposal, found.model, weights=data.weights, random_state=args.seed, kernel=kernel
+        ),
         talk,
         Line("comparing"),
     )

@@ -17,6 +17,7 @@ from mercer.cli.plans import tell_plan
 from mercer.cli.progress import finished
 from mercer.cli.studies import refuse_studies, sections_of
 from mercer.data.source import kind_of, regular
+from mercer.datasets.examples import is_example
 from mercer.dimension.choose import UNASKED, affordable_permutations
 from mercer.engines.engine import memory_bytes
 from mercer.progress import Line
@@ -28,7 +29,8 @@ def run(args: Namespace, talk: Talk) -> int:
     out = args.out or page_beside(args.data)
     refuse_existing(args, talk, page=out)
     page = None if args.dry_run else page_writer()
-    is_model = args.data != "-" and kind_of(regular(args.data)) == "model"
+    is_file = args.data != "-" and not is_example(args.data)
+    is_model = is_file and kind_of(regular(args.data)) == "model"
     if is_model:
         return _of_model(args, talk, page, out)
     found = begun(args, talk)
@@ -67,7 +69,7 @@ def write_page(  # noqa: PLR0913  (what is written, where, and how it is told)
                 title=args.title,
                 choices=choices,
                 command=command_line(args, out),
-                source=None if args.data == "-" else args.data,
+                source=None if args.data == "-" or is_example(args.data) else args.data,
                 reading=None if found is None else reading(args, found),
                 supplementary=None if data is None else data.passive,
                 most_bytes=int(1e6 * args.max_mb),
@@ -144,7 +146,7 @@ def permutations_of(args: Namespace, model: Any, talk: Talk) -> int:
 
 
 def _of_model(args: Namespace, talk: Talk, page: Any, out: str) -> int:
-    flags = ("method", "kernel", "rank", "scale", "nystrom", "sup_rows")
+    flags = ("method", "kernel", "curved", "active", "rank", "scale", "nystrom", "sup_rows")
     given = next((f.replace("_", "-") for f in flags if getattr(args, f)), "")
     if given:
         raise Misused(f"--{given} is for data, and {args.data} is a model that is fitted already")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -177,6 +178,27 @@ def of_numbers(
         labels={},
         notes=tuple(notes),
     )
+
+
+def with_roles(table: Table, roles: Mapping[str, Role]) -> Table:
+    """Return a table with other roles of some columns; an identifier names its rows.
+
+    >>> table = Table.of({"who": ["Ada", "Alan"], "x": [1.0, 2.0]})
+    >>> with_roles(table, {"who": Role.IDENTIFIER, "x": Role.FACTOR})
+    Table(2 individuals; 1 factor ("x"); 1 identifier ("who"))
+    """
+    known = dict(zip(table.names, table.roles, strict=True))
+    renames = Role.IDENTIFIER in roles.values()
+    if renames:  # then no other column does
+        known = {n: Role.TEXT if r is Role.IDENTIFIER else r for n, r in known.items()}
+    found = assembled(
+        table.names,
+        [column.values for column in table.columns()],
+        roles={**known, **roles},
+        row_names=None if renames else table.row_names,
+        notes=table.notes,
+    )
+    return replace(found, supplementary=table.supplementary, imputed=table.imputed)
 
 
 MANY_ROWS, FEW_SAMPLES = 200, 4

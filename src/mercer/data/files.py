@@ -14,13 +14,19 @@ from mercer.check import Array, is_annotated, memory_bytes, number, refuse_lazy,
 from mercer.data.annotated import columns_of_annotated, read_h5ad
 from mercer.data.arrays import as_matrix, read_npy, read_npz
 from mercer.data.arrow import read_arrow, read_parquet
-from mercer.data.assembly import assembled, of_numbers, propose_transpose, transposed
+from mercer.data.assembly import (
+    assembled,
+    of_numbers,
+    propose_transpose,
+    transposed,
+    with_roles,
+)
 from mercer.data.delimited import read_delimited
 from mercer.data.dialect import checked_encoding
 from mercer.data.frames import columns_of, frame_of, is_frame, is_series, only_counts
 from mercer.data.graphs import Edges, as_edges, looks_like_edges, read_edges, read_graphml
 from mercer.data.matrices import SquareMatrix, as_square, looks_square
-from mercer.data.missing import Missing, Policies, policies, settled
+from mercer.data.missing import POINTS_ONLY, Missing, Policies, policies, settled
 from mercer.data.sequences import Sequences, looks_like_fasta, read_fasta, read_sets, read_strings
 from mercer.data.source import MEMORY, RATIO, Limits, kind_of, regular
 from mercer.data.spreadsheets import is_workbook, old_spreadsheet, read_workbook
@@ -42,6 +48,12 @@ class Shape(NamedTuple):
     missing: Policies
     is_transposed: bool
     colour: str | None
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is done to a table that is there already."""
+        asked = self.supplementary or self.missing != POINTS_ONLY or self.colour is not None
+        return bool(self.is_transposed or asked)
 
 
 @overload
@@ -74,7 +86,7 @@ def read(
 
     Parameters
     ----------
-    source : path, data frame, AnnData or array
+    source : path, data frame, AnnData, array or Table
         CSV or TSV, a spreadsheet (.xlsx), Parquet, Arrow, .npy, .npz, .h5ad, FASTA, GraphML or an
         edge list, plain or gzip; a frame or a series of pandas, polars or pyarrow, whose index
         names the rows. A file is known by its first bytes, not by its name.
@@ -140,7 +152,9 @@ def _read(
     source: Any, given: Mapping[str, Role], shape: Shape, options: Options, limits: Limits
 ) -> Read:
     what = shape.what
-    if isinstance(source, Table) and not shape.is_transposed:
+    if isinstance(source, SquareMatrix):
+        return source
+    if isinstance(source, Table) and not (given or shape.changes):
         return _table_or_matrix(source, what)
     if not isinstance(source, str | os.PathLike):
         return _shaped(_of_object(source, given, options, limits), shape)
@@ -231,7 +245,7 @@ def _of_arrays(arrays: Mapping[str, Array], name: str) -> Table:
 def _of_object(source: Any, roles: Mapping[str, Role], options: Options, limits: Limits) -> Table:
     refuse_lazy(source, "the source")
     if isinstance(source, Table):
-        return source
+        return with_roles(source, roles) if roles else source
     if is_annotated(source):
         names, columns, rows = columns_of_annotated(source, options.get("layer", "X"), limits)
         return assembled(names, columns, roles=roles, row_names=rows)

@@ -92,7 +92,7 @@ def settled(table: Table, missing: Missing | Policies = "error") -> Table:
     >>> settled(table)
     Traceback (most recent call last):
     ...
-    mercer.errors.InvalidInput: 1 number is missing, in column "x" (1), the first in row 2. Say what to do: missing='drop' leaves out 1 of 3 rows, missing='mean' puts the mean of the column
+    mercer.errors.InvalidInput: 1 number is missing, in column "x" (1), the first in row 2. Say what to do: missing='drop' leaves out 2 of 3 rows, missing='mean' puts the mean of the column
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
     asked = policies(missing)
     _refuse_infinite(table)
@@ -159,7 +159,8 @@ def _missing(
     total, columns = int(counts.sum()), int(np.sum(counts > 0))
     more = f" and {columns - len(where)} more" if columns > len(where) else ""
     first = row_place(table, int(np.argmax(holes.any(axis=1))))
-    rows = int(holes.any(axis=1).sum())
+    lost = [holes.any(axis=1), np.isnan(table.numbers).any(axis=1), *_gaps(table).values()]
+    rows = int(np.any(lost, axis=0).sum())  # all that "drop" leaves out
     (one, many), advice = told
     return InvalidInput(
         f"{total} {one if total == 1 else many} missing, in column{'s' * (columns > 1)} "

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.analysis import Analysis, Proposal, completed, curved_model, propose
+from mercer.analysis import Analysis, Fate, Proposal, completed, curved_model, propose
 from mercer.check import Array
 from mercer.data import rows
 from mercer.data.matrices import SquareMatrix
@@ -20,7 +20,7 @@ from mercer.data.missing import settled
 from mercer.data.table import Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError, WrittenFormError
 from mercer.explorer.source import Source, holds
-from mercer.explorer.state import State, arranged, code_of, command_of, kernel_of
+from mercer.explorer.state import AXES, USUAL, State, arranged, code_of, command_of, kernel_of
 from mercer.kernels.base import Kernel, Kind, parameters
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.radial import Gaussian
@@ -47,6 +47,9 @@ NEAREST = 5
 WITNESSES = 60
 """Individuals on which a kernel without a proof is tested."""
 
+OFFERED = 5
+"""Columns that are offered where none is active."""
+
 MISSING = {
     "drop": "leave out rows",
     "mean": "put the mean",
@@ -59,6 +62,7 @@ SAYS: dict[str, Any] = {
     "scale": lambda value: f"“standardise” {'on' if value else 'off'}",
     "method": lambda value: f"the method {value}",
     "supplementary": lambda value: "moving it to “supplementary”",
+    "kernel": lambda value: "the usual kernel",
 }
 """Parameters of an analysis in the words of the page."""
 
@@ -92,16 +96,29 @@ def straight_of(source: Source, state: State, tell: Progress | None = None) -> S
     if isinstance(source.data, SquareMatrix):
         proposal = propose(source.data, method=state.method)
     else:
-        table, asked = arranged(source.data, state)
-        if state.missing == "error":  # what is beside the axes may have gaps
-            settled(table.with_columns(n for n in table.names if n not in asked["supplementary"]))
+        table, asked = arranged(source.data, state, source.usual)
+        if state.missing == "error":
+            _refuse_missing(table, asked["supplementary"])
         proposal = propose(table, **asked)
     options = {"random_state": 0} if proposal.analysis in ("kpca", "mds", "stress") else {}
-    axes = None if state.axes is None else min(state.axes, proposal.most_axes)
+    count = AXES if state.axes is None and proposal.analysis == "mds" else state.axes
+    axes = None if count is None else min(count, proposal.most_axes)
     model = proposal.model(axes, **options)
     follows = {"progress": tell} if proposal.analysis in ("pca", "kpca") else {}
     model.fit(proposal.points, **follows)
     return Straight(proposal, model)
+
+
+def _refuse_missing(table: Table, beside: Sequence[str]) -> None:
+    """Ask what to do where numbers are missing; what is beside the axes may have gaps.
+
+    What is counted is what the ways that are offered would do to the whole table.
+    """
+    try:
+        settled(table.with_columns(n for n in table.names if n not in beside))
+    except InvalidInput:
+        settled(table)
+        raise
 
 
 def analysis_of(straight: Straight, state: State, tell: Progress | None = None) -> Analysis:
@@ -160,10 +177,12 @@ def answer(
     doubts = [
         {"text": text, "ways": ways(() if d.advice is None else (d.advice,))}
         for d, text in seen
-        if d.map != "curved"  # which its caption says
+        if d.map != "curved" or d.is_misleading  # of others its caption says it
     ]
     doubts += _landmarks(made)
     known = {text for _, text in seen}
+    columns = columns_of(source.data, made, state)
+    doubts = [*({"text": t, "ways": []} for t in refused_uses(columns, state)), *doubts]
     doubts += [{"text": t, "ways": []} for t in value["remarks"] if t not in known]
     shown: dict[str, Any] = {
         **for_scripts(value),
@@ -171,14 +190,14 @@ def answer(
             "sentence": spoken.sentence,
             "adds": made.adds,
             "doubts": doubts,
-            "columns": columns_of(source.data, made),
+            "columns": columns,
             "analysis": made.analysis,
             "scaled": made.scaled,
             "usual": straight.usual,
             "bandwidth": bandwidth_in(kernel_of(state.kernel, state.bandwidth)) or straight.usual,
             "most_axes": proposal.most_axes,
-            "code": code_of(source.code, state),
-            "command": command_of(source.name, state),
+            "code": code_of(source, state),
+            "command": command_of(source, state),
             "slides": len(proposal.points) <= SLIDES,
         },
     }
@@ -314,21 +333,46 @@ def _witness(kernel: Kernel, source: Source | None) -> dict[str, Any]:
     return {"ok": False, "said": f"{said}. On {len(x)} individuals: {clean(tested, 400)}"}
 
 
-def columns_of(data: Table | SquareMatrix, made: Analysis) -> list[dict[str, Any]]:
+def columns_of(data: Table | SquareMatrix, made: Analysis, state: State) -> list[dict[str, Any]]:
     """Return the columns of a table: what they hold, what became of them, and why."""
     if isinstance(data, SquareMatrix):
         return []
     fates = {fate.name: fate for fate in made.fates}
+    fates |= {n: Fate(n, "name", "it names the rows") for n in state.chosen("name")[:1]}
     colour = made.table.colour if isinstance(made.table, Table) else None
+    chosen = state.chosen("colour") or ([] if colour is None else [colour.name])
     found = []
     for column in data.columns():
-        fate = fates.get(column.name)
+        name, fate = column.name, fates.get(column.name)
         use = "ignored" if fate is None else fate.use
         reason = "" if fate is None else fate.reason
-        if colour is not None and column.name == colour.name and use == "supplementary":
+        if name in chosen[:1] and use == "supplementary" and state.uses.get(name) != use:
             use = "colour"
-        found.append({"name": column.name, "use": use, "why": reason, **holds(column)})
+        found.append({"name": name, "use": use, "why": reason, **holds(column)})
     return found
+
+
+def refused_uses(columns: Sequence[dict[str, Any]], state: State) -> list[str]:
+    """Return, in sentences, the uses that were asked for and could not be, and what is so instead.
+
+    >>> columns = [{"name": "x", "use": "ignored", "kind": "number", "why": "all are the same"}]
+    >>> refused_uses(columns, State(uses={"x": "active"}))
+    ['“x” cannot be active and is ignored: all are the same.']
+    """
+    said = []
+    for column in columns:
+        name, use, asked = column["name"], column["use"], state.uses.get(column["name"])
+        if asked == "colour" and column["kind"] == "number" and use == "colour":
+            said.append(
+                f"“{clean(name)}” is a number: it shades the individuals, and stands beside the "
+                "axes; only labels make groups with outlines."
+            )
+        elif asked is not None and asked != use:
+            verb = {"name": "name rows", "colour": "colour"}.get(asked, f"be {asked}")
+            why = f": {column['why']}" if column["why"] else ""
+            now = {"name": "names the rows", "colour": "is the colour"}.get(use, f"is {use}")
+            said.append(f"“{clean(name)}” cannot {verb} and {now}{why}.")
+    return said
 
 
 def in_words(text: str, advice: Iterable[Advice]) -> str:
@@ -360,6 +404,13 @@ def ways(advice: Sequence[Advice]) -> list[dict[str, Any]]:
         elif one.parameter == "supplementary" and isinstance(one.value, list | tuple):
             uses = dict.fromkeys(map(str, one.value), "supplementary")
             found.append({"label": "Set it beside the axes", "set": {"uses": uses}})
+        elif one.parameter == "active" and isinstance(one.value, list | tuple):
+            for name in map(str, one.value[:OFFERED]):
+                label = f"Make “{clean(name)}” active"
+                found.append({"label": label, "set": {"uses": {name: "active"}}})
+        elif one.parameter == "kernel":
+            usual = {"kernel": USUAL, "bandwidth": None}
+            found.append({"label": "Take the median distance", "set": usual})
     return found
 
 
@@ -372,7 +423,7 @@ def page_of(
         warnings.simplefilter("ignore")
         target = Path(folder, "report.html")
         title = source.name.partition(".")[0]
-        command = command_of(source.name, state)
+        command = command_of(source, state)
         return report(made, target, title=title, command=command, progress=tell).read_bytes()
 
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from mercer import datasets
 from mercer.data.extras import extra
+from mercer.datasets.examples import EXAMPLES
 from mercer.errors import MercerError, MissingExtra, TooLarge
 from mercer.explorer.sessions import House, Superseded, Visitor
-from mercer.explorer.source import Source, columns_of, quiet, source_of
+from mercer.explorer.source import Source, columns_of, of_example, quiet, source_of
 from mercer.explorer.state import State
 from mercer.progress import Progress
 
@@ -51,14 +51,6 @@ QUESTION = 2**20
 
 PATIENCE = {"upload": 600.0, "question": 20.0}
 """Seconds in which a body must have come."""
-
-EXAMPLES = {
-    "decathlon": "41 athletes, ten events: numbers with a factor beside",
-    "iris": "150 flowers of three species: four lengths",
-    "swiss": "47 provinces: six numbers",
-    "eurodist": "Distances by road between 21 cities",
-}
-"""Data that a visitor can try."""
 
 POLICY = "; ".join(
     [
@@ -348,13 +340,13 @@ class Desk:
         if found is None:
             return {"source": None}
         about = {"name": found.name, "count": len(found.data)}
-        return {"source": {**about, "columns": columns_of(found.data)}}
+        return {"source": {**about, "columns": columns_of(found)}}
 
     async def visit(self, request: Any) -> Any:
         """Welcome a visitor, again where they are known, and say what there is to explore."""
         known = self.house.visitor(request.headers.get("mercer-visitor", ""))
         visitor = self.house.arrive() if known is None else known
-        examples = [{"name": name, "about": about} for name, about in EXAMPLES.items()]
+        examples = [{"name": name, "about": about} for name, (_, about) in EXAMPLES.items()]
         return {"visitor": visitor.name, "examples": examples, **self._about(visitor)}
 
     async def open(self, request: Any, visitor: Visitor) -> Any:
@@ -363,9 +355,7 @@ class Desk:
         if name is None and self.house.source is not None:
             visitor.bring(self.house.source, is_own=False)
         elif isinstance(name, str) and name in EXAMPLES:
-            data = getattr(datasets, name)()
-            code = f"mc.datasets.{name}()"
-            visitor.bring(Source(data, f"{name}.csv", code), is_own=False)
+            visitor.bring(of_example(name), is_own=False)
         else:
             raise Refused(404, "there is no such example")
         return self._about(visitor)

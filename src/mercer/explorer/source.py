@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryDirectory
@@ -14,7 +15,9 @@ import numpy as np
 from mercer.data import read
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Column, Role, Table
+from mercer.datasets.examples import example, is_example
 from mercer.errors import InvalidInput, MercerError, TooLarge, UnreadableFile
+from mercer.explorer.state import usual_uses
 from mercer.progress import Progress
 
 MOST_CELLS = 200_000_000
@@ -29,11 +32,20 @@ SUFFIXES = (
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What a visitor explores: its data, the name of its file, and the code that reads it."""
+    """What a visitor explores: its data, the name of its file, and the code that reads it.
+
+    ``path`` is where a command finds it, where that is not the name.
+    """
 
     data: Table | SquareMatrix
     name: str
     code: str
+    path: str = ""
+
+    @cached_property
+    def usual(self) -> dict[str, str]:
+        """What columns are used for where nothing is asked."""
+        return usual_uses(self.data) if isinstance(self.data, Table) else {}
 
     @property
     def bytes(self) -> int:
@@ -67,7 +79,7 @@ def source_of(body: bytes, name: str, tell: Progress) -> Source:
     return source(data, name, f"mc.read({name!r})")
 
 
-def source(data: Any, name: str, code: str) -> Source:
+def source(data: Any, name: str, code: str, path: str = "") -> Source:
     """Return data as what is explored, or refuse what is neither a table nor a matrix of pairs."""
     if not isinstance(data, Table | SquareMatrix):
         raise InvalidInput(
@@ -76,21 +88,41 @@ def source(data: Any, name: str, code: str) -> Source:
         )
     if isinstance(data, Table) and len(data) * len(data.names) > MOST_CELLS:
         raise TooLarge(f"{name} has more than {MOST_CELLS:,} cells")
-    return Source(data, name, code)
+    found = Source(data, name, code, path)
+    with quiet():
+        _ = found.usual  # found here, where nobody else waits for it
+    return found
 
 
 def of_file(path: str) -> Source:
-    """Return the data of a file of this machine; missing values are asked about on the page."""
+    """Return the data of a file of this machine, or of an example where there is no such file.
+
+    Missing values are asked about on the page.
+    """
+    if is_example(path):
+        return of_example(path)
     with quiet():
         data = read(path, missing="keep")
-    return source(data, Path(path).name, f"mc.read({path!r})")
+    return source(data, Path(path).name, f"mc.read({path!r})", path)
 
 
-def columns_of(data: Table | SquareMatrix) -> list[dict[str, Any]]:
-    """Return the columns of a table as a page lists them before any analysis is made."""
+def of_example(name: str) -> Source:
+    """Return an example of the library, which commands know by its name."""
+    return source(example(name), name, f"mc.datasets.{name}()")
+
+
+def columns_of(found: Source) -> list[dict[str, Any]]:
+    """Return the columns of a table as an analysis uses them where nothing else is asked."""
+    data = found.data
     if isinstance(data, SquareMatrix):
         return []
-    return [{"name": c.name, "use": "ignored", "why": "", **holds(c)} for c in data.columns()]
+    colour = None if data.colour is None else data.colour.name
+    columns = []
+    for column in data.columns():
+        use = found.usual.get(column.name, "ignored")
+        use = "colour" if column.name == colour and use == "supplementary" else use
+        columns.append({"name": column.name, "use": use, "why": "", **holds(column)})
+    return columns
 
 
 def holds(column: Column) -> dict[str, Any]:

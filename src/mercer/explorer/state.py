@@ -5,13 +5,19 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from mercer.check import number
+from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table, as_labels
-from mercer.errors import InvalidParameter
+from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError
 from mercer.kernels.base import Kernel, with_parameters
 from mercer.kernels.text import kernel as kernel_from
+
+if TYPE_CHECKING:
+    from mercer.explorer.source import Source
 
 METHODS = ("pca", "mca", "famd", "ca", "kpca", "mds", "stress")
 """The analyses of `mercer.analyse`."""
@@ -24,6 +30,9 @@ USUAL = 'gaussian(bandwidth="median")'
 
 WAYS = ("error", "drop", "mean", "pca")
 """What can be done where numbers are missing."""
+
+AXES = 10
+"""Axes of a classical map where no number is asked for."""
 
 LONGEST, MOST_COLUMNS, MOST_AXES = 10_000, 100_000, 100
 """Characters of a kernel, columns with a use of their own, and axes."""
@@ -128,8 +137,26 @@ def kernel_of(text: str, bandwidth: float | None = None) -> Kernel:
     return with_parameters(kernel, dict.fromkeys(places, float(bandwidth)))
 
 
-def arranged(table: Table, state: State) -> tuple[Table, dict[str, Any]]:
+def usual_uses(table: Table) -> dict[str, str]:
+    """Return what an analysis uses each column for where nothing is asked; {} where it has none.
+
+    >>> usual_uses(Table.of({"x": [1.0, 2.0], "y": [3.0, 5.0], "team": ["a", "b"]}))["team"]
+    'supplementary'
+    """
+    from mercer.analysis import propose
+
+    try:
+        return {fate.name: fate.use for fate in propose(table).fates}
+    except MercerError:
+        return {}
+
+
+def arranged(
+    table: Table, state: State, usual: Mapping[str, str] | None = None
+) -> tuple[Table, dict[str, Any]]:
     """Return a table with its columns in the uses asked for, and the arguments of an analysis.
+
+    Columns of which a visitor said nothing keep their ``usual`` uses, whatever becomes of others.
 
     >>> table = Table.of({"x": [1.0, 2.0], "y": [3.0, 5.0], "team": ["a", "b"]})
     >>> found, asked = arranged(table, State(uses={"y": "ignored", "team": "active"}))
@@ -139,23 +166,21 @@ def arranged(table: Table, state: State) -> tuple[Table, dict[str, Any]]:
     unknown = [name for name in state.uses if name not in table.names]
     if unknown:
         raise InvalidParameter(f"the table has no column {unknown[0]!r:.80}")
+    usual = usual_uses(table) if usual is None else usual
     for name in state.chosen("name"):
         table = _with_row_names(table, name)
     gone = {*state.chosen("ignored"), *state.chosen("name")}
     active, beside = state.chosen("active"), state.chosen("supplementary") + state.chosen("colour")
     table = table.with_columns(n for n in table.names if n not in gone)
-    table = _with_factors(table, [*active, *state.chosen("colour")])
+    table = _with_factors(table, as_factors(table, state))
     roles = dict(zip(table.names, table.roles, strict=True))
     for name in reversed(state.chosen("colour")):
         if roles[name] is Role.FACTOR:
             table = table.coloured_by(name)
-    factors = [n for n in active if roles[n] is Role.FACTOR]
     method = state.method
-    if method is None and factors:
-        others = [n for n, r in roles.items() if r is Role.FACTOR and n not in factors]
-        beside = [*beside, *(n for n in others if n not in beside)]
-        numbers = [n for n, r in roles.items() if r is Role.NUMBER and n not in beside]
-        method = "famd" if numbers else "mca"
+    if method is None and state.uses:
+        method, others = _kept(table, active, beside, usual)
+        beside = [*beside, *others]
     asked: dict[str, Any] = {"method": method, "supplementary": beside, "active": active}
     if state.scale is not None:
         asked["scale"] = state.scale
@@ -164,10 +189,50 @@ def arranged(table: Table, state: State) -> tuple[Table, dict[str, Any]]:
     return table, asked
 
 
+def _kept(
+    table: Table, active: list[str], beside: list[str], usual: Mapping[str, str]
+) -> tuple[str | None, list[str]]:
+    """Return the method that keeps the uses of columns, and the factors that stay beside it."""
+    from mercer.analysis.choice import rule
+    from mercer.analysis.columns import is_constant
+
+    roles = dict(zip(table.names, table.roles, strict=True))
+    active = [n for n in active if not is_constant(table.column(n))]
+    free = {n: r for n, r in roles.items() if n not in beside}
+    makes_axes = {n for n in free if n in active or usual.get(n) == "active"}
+    numbers = [n for n, r in free.items() if r is Role.NUMBER and n in makes_axes]
+    factors = [n for n, r in free.items() if r is Role.FACTOR]
+    used = [n for n in factors if n in makes_axes]
+    if not numbers and not used:
+        left = [n for n, r in roles.items() if r in (Role.NUMBER, Role.FACTOR)]
+        raise InvalidInput(
+            "no column is active, so that nothing makes axes: set one of numbers or of labels to "
+            "“Active”",
+            *([Advice("active", left)] if left else []),
+        )
+    method = "pca" if not used else "famd" if numbers else "mca"
+    is_natural = rule(_some(numbers), _some(factors)) == method
+    others = [] if is_natural and method == "pca" else [n for n in factors if n not in used]
+    is_asked = any(n in active for n in used) or rule(_some(numbers), _some(used)) != method
+    return method if is_asked else None, others
+
+
+def _some(names: list[str]) -> list[Any]:
+    return list(names)  # the rule counts columns
+
+
+def as_factors(table: Table, state: State) -> list[str]:
+    """Return texts and names of rows that are to be read as labels of groups."""
+    asked = {*state.chosen("active"), *state.chosen("colour")}
+    labelled = (Role.TEXT, Role.IDENTIFIER)
+    roles = zip(table.names, table.roles, strict=True)
+    return [n for n, r in roles if n in asked and r in labelled]
+
+
 def _with_row_names(table: Table, name: str) -> Table:
     column = table.column(name)
     if column.role is Role.NUMBER:
-        labels = as_labels(column.values.tolist(), lambda v: f"{v:g}")
+        labels = as_labels(column.values.tolist(), lambda v: str(int(v)) if v % 1 == 0 else str(v))
     else:
         labels = as_labels(column.values.tolist())
     names = tuple("" if v is None else str(v) for v in labels.tolist())
@@ -175,67 +240,127 @@ def _with_row_names(table: Table, name: str) -> Table:
 
 
 def _with_factors(table: Table, names: list[str]) -> Table:
-    """Return a table in which texts and names that are to be read are factors."""
-    labelled = (Role.TEXT, Role.IDENTIFIER)
+    """Return a table in which some columns of labels are factors."""
     roles = zip(table.names, table.roles, strict=True)
-    changed = [Role.FACTOR if n in names and r in labelled else r for n, r in roles]
-    return replace(table, roles=tuple(changed))
+    return replace(table, roles=tuple(Role.FACTOR if n in names else r for n, r in roles))
 
 
-def command_of(name: str, state: State) -> str:
+@dataclass(frozen=True)
+class Written:
+    """A state as code and commands write it, what is usual left out."""
+
+    roles: Mapping[str, str]
+    lacks: bool
+    colour: str | None
+    given: Mapping[str, Any]
+    curved: str | None
+
+    @classmethod
+    def of(cls, source: Source, state: State) -> Written:
+        """Return how to write a state of data."""
+        data, roles, lacks, colour = source.data, {}, False, None
+        given: dict[str, Any] = {"method": state.method}
+        if isinstance(data, Table):
+            table, given = arranged(data, state, source.usual)
+            roles = dict.fromkeys(as_factors(data, state), Role.FACTOR.value)
+            roles |= dict.fromkeys(state.chosen("name"), Role.IDENTIFIER.value)
+            lacks = bool(np.isnan(data.numbers).any())
+            known = dict(zip(table.names, table.roles, strict=True))
+            colour = next((n for n in state.chosen("colour") if known[n] is Role.FACTOR), None)
+        axes = state.axes
+        if axes is None and maps_distances(data, given["method"]):
+            axes = min(AXES, len(data) - 1)
+        method = given["method"]
+        has_two = isinstance(data, Table) and method not in ("kpca", "mds", "stress")
+        is_usual = state.kernel == USUAL and state.bandwidth is None and method is None
+        curved = str(kernel_of(state.kernel, state.bandwidth)) if has_two else None
+        given = {k: v for k, v in given.items() if v not in (None, [])}
+        given |= {} if axes is None else {"n_components": axes}
+        return cls(roles, lacks, colour, given, None if is_usual else curved)
+
+
+def maps_distances(data: Table | SquareMatrix, method: str | None) -> bool:
+    """Whether data get a classical map, whose further axes are shown too."""
+    are_distances = isinstance(data, SquareMatrix) and data.is_distance
+    return method == "mds" or (method is None and are_distances)
+
+
+def command_of(source: Source, state: State) -> str:
     """Return the command that writes the report of a state.
 
-    >>> command_of("my data.csv", State(scale=False, axes=3))
-    "mercer report 'my data.csv' --no-scale --rank 3"
+    >>> from mercer.explorer.source import Source
+    >>> table = Table.of({"x": [1.0, 2.0, 4.0], "y": [3.0, 5.0, 4.0]})
+    >>> command_of(Source(table, "my data.csv", ""), State(scale=False, axes=2))
+    "mercer report 'my data.csv' --no-scale --rank 2"
     """
-    words = ["mercer", "report", name]
-    if state.method is not None:
-        words += ["--method", state.method]
-    if state.scale is not None:
-        words.append("--scale" if state.scale else "--no-scale")
-    if state.axes is not None:
-        words += ["--rank", str(state.axes)]
-    for column in [*state.chosen("supplementary"), *state.chosen("colour")]:
-        words += ["--sup-cols", column]
-    for column in state.chosen("ignored"):
-        words += ["--drop", column]
-    for column in state.chosen("name"):
-        words += ["--id", column]
+    found = Written.of(source, state)
+    given, words = found.given, ["mercer", "report", source.path or source.name]
+
+    def add(flag: str, *values: object) -> None:
+        for value in map(str, values):
+            words.extend([f"{flag}={value}"] if value.startswith("-") else [flag, value])
+
+    if "method" in given:
+        add("--method", given["method"])
+    if "scale" in given:
+        words.append("--scale" if given["scale"] else "--no-scale")
+    if "n_components" in given:
+        add("--rank", given["n_components"])
+    add("--factor", *(n for n, r in found.roles.items() if r == Role.FACTOR.value))
+    if found.colour is not None:
+        add("--colour", found.colour)
+    add("--active", *(n for n in given.get("active", ()) if is_number(source.data, n)))
+    add("--sup-cols", *given.get("supplementary", ()))
+    add("--drop", *state.chosen("ignored"))
+    add("--id", *state.chosen("name")[:1])
     if state.missing == "drop":
         words.append("--drop-na")
     elif state.missing != "error":
-        words += ["--impute", state.missing]
-    if state.method is None and (state.kernel != USUAL or state.bandwidth is not None):
-        words += ["--kernel", str(kernel_of(state.kernel, state.bandwidth))]
+        add("--impute", state.missing)
+    if found.curved is not None:
+        add("--curved", found.curved)
     return shlex.join(words)
 
 
-def code_of(source: str, state: State) -> str:
-    """Return Python code that makes the analysis of a state; ``source`` is an expression."""
-    lines = ["import mercer as mc", "", f"data = {source}"]
-    if state.chosen("ignored") or state.chosen("name"):
-        gone = [*state.chosen("ignored"), *state.chosen("name")]
+def is_number(data: Table | SquareMatrix, name: str) -> bool:
+    """Whether a column holds numbers."""
+    return isinstance(data, Table) and data.column(name).role is Role.NUMBER
+
+
+def code_of(source: Source, state: State) -> str:
+    """Return Python code that makes the analysis of a state, of data read anew.
+
+    >>> from mercer.explorer.source import Source
+    >>> table = Table.of({"x": [1.0, 2.0, np.nan], "y": [3.0, 5.0, 4.0]})
+    >>> made = code_of(Source(table, "x.csv", "mc.read('x.csv')"), State(missing="mean"))
+    >>> print(made.splitlines()[2])
+    data = mc.read('x.csv', missing='keep')
+    """
+    found = Written.of(source, state)
+    data = source.code
+    if found.roles or found.lacks:
+        inner = data.removeprefix("mc.read(").removesuffix(")") if "mc.read(" in data else data
+        roles = f", roles={dict(found.roles)!r}" if found.roles else ""
+        data = (
+            f"mc.read({inner}{roles}, missing='keep')"
+            if found.lacks
+            else f"mc.read({inner}{roles})"
+        )
+    lines = ["import mercer as mc", "", f"data = {data}"]
+    gone = [*state.chosen("ignored"), *state.chosen("name")]
+    if gone:
         lines.append(f"data = data.with_columns(n for n in data.names if n not in {gone!r})")
-    colour = state.chosen("colour")
-    if colour:
-        lines.append(f"data = data.coloured_by({colour[0]!r})")
-    parts: list[str] = []
-    for name in ("method", "scale"):
-        if getattr(state, name) is not None:
-            parts.append(f"{name}={getattr(state, name)!r}")
-    if state.axes is not None:
-        parts.append(f"n_components={state.axes}")
-    for use, names in (
-        ("active", state.chosen("active")),
-        ("supplementary", [*state.chosen("supplementary"), *colour]),
-    ):
-        if names:
-            parts.append(f"{use}={names!r}")
-    if state.missing != "error":
-        parts.append(f"missing={state.missing!r}")
-    if state.kernel != USUAL or state.bandwidth is not None:
-        parts.append(f"curved={str(kernel_of(state.kernel, state.bandwidth))!r}")
-    if state.exact:
-        parts.append("exact=True")
-    lines += [f"found = mc.analyse({', '.join(['data', *parts, 'random_state=0'])})"]
-    return "\n".join([*lines, 'mc.report(found, "report.html")'])
+    if found.colour is not None:
+        lines.append(f"data = data.coloured_by({found.colour!r})")
+    parts = ["data", *(f"{name}={value!r}" for name, value in found.given.items())]
+    last = ["exact=True"] if state.exact else []
+
+    def made(kernel: str | None) -> str:
+        curved = [] if kernel is None else [f"curved={kernel!r}"]
+        return f"mc.analyse({', '.join([*parts, *curved, *last, 'random_state=0'])})"
+
+    lines += [f"found = {made(found.curved)}", 'mc.report(found, "report.html")']
+    if state.against is not None:
+        lines += [f"other = {made(str(kernel_of(state.against)))}"]
+        lines += ['mc.report(other, "other.html")']
+    return "\n".join(lines)
