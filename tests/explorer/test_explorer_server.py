@@ -23,6 +23,7 @@ from mercer.analysis import completed
 from mercer.analysis.choice import NAMES
 from mercer.cli import main
 from mercer.data.table import Table
+from mercer.datasets.examples import EXAMPLES
 from mercer.explorer import server, sessions
 from mercer.explorer.answers import analysis_of, answer, feature_distances, slide, straight_of
 from mercer.explorer.running import bound, is_local
@@ -150,7 +151,7 @@ def test_no_question_is_answered_without_the_token(client: Client, token: str) -
 def test_a_visitor_finds_the_data_and_is_known_again(client: Client) -> None:
     assert client.about["source"]["name"] == "iris.csv"
     assert client.about["source"]["count"] == 150
-    assert {e["name"] for e in client.about["examples"]} == set(server.EXAMPLES)
+    assert {e["name"] for e in client.about["examples"]} == set(EXAMPLES)
     assert client.ask("visit").json()["visitor"] == client.about["visitor"]
     stranger = {**client.headers, "mercer-visitor": "nobody"}
     assert client.raw.post("/api/analysis", headers=stranger).status_code == 410
@@ -287,7 +288,7 @@ def test_a_question_that_is_none_is_refused(client: Client, body: str) -> None:
 
 def test_examples_open_and_others_do_not(house: House) -> None:
     client = Client(house)
-    for name in server.EXAMPLES:
+    for name in EXAMPLES:
         about = client.ask("open", {"example": name}).json()["source"]
         assert about["count"] > 10
     assert client.analysis().json()["explorer"]["analysis"] == "mds"  # the last are distances
@@ -613,8 +614,8 @@ def test_examples_are_known_by_name_to_code_and_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert next(iter(server.EXAMPLES)) == "planets"
-    for name in server.EXAMPLES:
+    assert next(iter(EXAMPLES)) == "planets"
+    for name in EXAMPLES:
         source = of_file(name)
         assert command_of(source, State()).startswith(f"mercer report {name}")
         names: dict[str, Any] = {}

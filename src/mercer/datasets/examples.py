@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from mercer.data.matrices import SquareMatrix
@@ -9,7 +10,7 @@ from mercer.data.table import Table
 from mercer.datasets.embedded import decathlon, eurodist, iris, swiss
 from mercer.datasets.simulated import planets
 
-EXAMPLES = {
+EXAMPLES: dict[str, tuple[Callable[[], Table | SquareMatrix], str]] = {
     "planets": (planets, "200 places of five planets, which no straight line parts"),
     "decathlon": (decathlon, "41 athletes, ten events: numbers with a factor beside"),
     "iris": (iris, "150 flowers of three species: four lengths"),

@@ -182,7 +182,8 @@ def answer(
     doubts += _landmarks(made)
     known = {text for _, text in seen}
     columns = columns_of(source.data, made, state)
-    doubts = [*({"text": t, "ways": []} for t in refused_uses(columns, state)), *doubts]
+    refused: list[dict[str, Any]] = [{"text": t, "ways": []} for t in refused_uses(columns, state)]
+    doubts = [*refused, *doubts]
     doubts += [{"text": t, "ways": []} for t in value["remarks"] if t not in known]
     shown: dict[str, Any] = {
         **for_scripts(value),
