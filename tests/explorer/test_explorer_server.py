@@ -680,6 +680,65 @@ def test_what_is_missing_is_counted_as_it_is_left_out(house: House, tmp_path: Pa
     )
 
 
+def test_values_put_in_and_measurements_read_as_counts_are_doubts(
+    house: House, tmp_path: Path
+) -> None:
+    client = Client(house)
+    client.ask("upload", content=measured(tmp_path).read_bytes(), params={"name": "m.csv"})
+    found = client.analysis(missing="mean").json()["explorer"]["doubts"]
+    told = next(d for d in found if "2 values were missing" in d["text"])
+    assert told["ways"][0]["set"] == {"missing": "drop"}
+    dropped = client.analysis(missing="drop").json()["explorer"]["doubts"]
+    assert not [d for d in dropped if "values were missing" in d["text"]]
+    client.ask("open", {"example": "iris"})
+    found = client.analysis(method="ca").json()["explorer"]["doubts"]
+    assert any("profiles of counts" in d["text"] for d in found)
+
+
+def test_one_row_is_refused_alike_by_the_explorer_and_the_report(
+    house: House,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "one.csv"
+    path.write_text("x,y\n1,2\n")
+    client = Client(house)
+    client.ask("upload", content=path.read_bytes())
+    refused = client.analysis()
+    assert refused.status_code == 422
+    assert refused.json()["error"] == "a map needs at least 3 rows, and there is only 1 individual"
+    assert main(["report", str(path)]) != 0
+    assert refused.json()["error"] in capsys.readouterr().err
+
+
+def test_the_colour_is_judged_first() -> None:
+    rng = np.random.default_rng(0)
+    angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    radius = np.where(np.arange(60) < 30, 1.0, 3.0)
+    table = Table.of(
+        {
+            "chance": rng.permutation(np.repeat(["a", "b"], 30)).tolist(),
+            "ring": np.repeat(["inner", "outer"], 30).tolist(),
+            "x": radius * np.cos(2 * angle),
+            "y": radius * np.sin(2 * angle),
+            "z": rng.normal(size=60) / 10,
+        }
+    )
+    for colour, first in (("ring", '"ring" better'), ("chance", '"ring" better')):
+        made = mc.analyse(table.coloured_by(colour), random_state=0, scale=False)
+        assert first in made.adds
+        assert ('"chance" it parts no better' in made.adds) is (colour == "chance")
+
+
+def test_a_map_of_distances_has_more_than_two_axes_and_a_scree(house: House) -> None:
+    client = Client(house)
+    client.ask("open", {"example": "eurodist"})
+    found = client.analysis().json()
+    assert len(found["axes"]) > 2
+
+
 def test_a_bandwidth_that_misleads_is_a_doubt_with_a_way_out(client: Client) -> None:
     found = client.analysis(bandwidth=0.001).json()["explorer"]["doubts"]
     told = next(d for d in found if "bandwidth is so small" in d["text"])

@@ -141,11 +141,14 @@ class Evidence(Shown):
         alike = f"alignment {self.alignment:.2f}"
         p = "" if self.p_value is None else f", p = {self.p_value:.3g}"
         best = max(self.separations, key=lambda s: s.curved - s.straight, default=None)
-        if self.verdict == "groups" and best is not None:
+        colour = next(iter(self.separations), None)  # of the individuals, which is judged first
+        if self.verdict == "groups" and best is not None and colour is not None:
+            told = colour if colour.is_gain else best
+            rest = "" if told is colour else f' Those of "{colour.factor}" it parts no better.'
             return (
-                f'The kernel parts the groups of "{best.factor}" better: its axes show '
-                f"{percent(best.curved)} of them, the straight ones {percent(best.straight)} "
-                f"(axis {best.axis} most, p = {best.p_value:.3g}; {alike})."
+                f'The kernel parts the groups of "{told.factor}" better: its axes show '
+                f"{percent(told.curved)} of them, the straight ones {percent(told.straight)} "
+                f"(axis {told.axis} most, p = {told.p_value:.3g}; {alike}).{rest}"
             )
         if self.verdict == "clusters" and self.clusters is not None:
             straight, curved = self.clusters
@@ -155,8 +158,8 @@ class Evidence(Shown):
                 f"({straight.silhouette:.2f}; {alike}): read both."
             )
         known = ""
-        if best is not None:
-            known = f', and parts the groups of "{best.factor}" no better'
+        if colour is not None:
+            known = f', and parts the groups of "{colour.factor}" no better'
         if self.verdict == "same":
             return (
                 f"The kernel adds nothing: its map shows what the straight one does ({alike}{p})"

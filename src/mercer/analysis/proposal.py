@@ -19,6 +19,7 @@ from mercer.analysis.columns import (
     in_order,
     is_identifier,
     name_fates,
+    profiles_doubt,
     sorted_out,
     weights_doubt,
     with_names,
@@ -180,6 +181,8 @@ def propose(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     """Return the analysis that fits data, or the one that was asked for, not yet made."""
     method = _known(method)
     points = _read(data, missing)
+    if len(points) == 1:
+        raise InvalidInput("a map needs at least 3 rows, and there is only 1 individual")
     named, beside = tuple(active), tuple(supplementary)
     asked: dict[str, Any] = {"method": method, "kernel": kernel, "scale": scale}
     asked |= {"active": named or None, "supplementary": beside or None}
@@ -326,7 +329,9 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
             *imputed_doubt(table),
             *(counts_doubt(made.numbers, table.row_names is not None) if made.is_pca else ()),
             *(codes_doubt(made.numbers) if made.is_pca else ()),
+            *(profiles_doubt(made.numbers) if chosen == "ca" else ()),
             *(weights_doubt(table) if weights is None else ()),
+            *imputed_doubt(table, sorted(made.active)),
             *column_doubts(made.active_columns),
         ),
         sentence,

@@ -73,7 +73,7 @@ mercer.drawColumns = (columns) => {
 // The rail says what was done; where nothing could be, what was asked for.
 mercer.rail = (made) => {
   const { state, source } = mercer.explorer;
-  const asked = (source?.columns ?? []).map((column) => ({ ...column, use: state.uses[column.name] ?? (column.kind === "number" ? "active" : column.use) }));
+  const asked = (source?.columns ?? []).map((column) => ({ ...column, use: state.uses[column.name] ?? column.use }));
   mercer.drawColumns(made?.columns.length && mercer.byId("refused").hidden ? made.columns : asked);
   const isPairs = !(source?.columns ?? []).length;
   const method = mercer.byId("method");
