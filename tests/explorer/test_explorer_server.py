@@ -686,10 +686,10 @@ def test_values_put_in_and_measurements_read_as_counts_are_doubts(
     client = Client(house)
     client.ask("upload", content=measured(tmp_path).read_bytes(), params={"name": "m.csv"})
     found = client.analysis(missing="mean").json()["explorer"]["doubts"]
-    told = next(d for d in found if "2 values were missing" in d["text"])
+    told = next(d for d in found if "2 missing values were imputed" in d["text"])
     assert told["ways"][0]["set"] == {"missing": "drop"}
     dropped = client.analysis(missing="drop").json()["explorer"]["doubts"]
-    assert not [d for d in dropped if "values were missing" in d["text"]]
+    assert not [d for d in dropped if "imputed" in d["text"]]
     client.ask("open", {"example": "iris"})
     found = client.analysis(method="ca").json()["explorer"]["doubts"]
     assert any("profiles of counts" in d["text"] for d in found)

@@ -239,28 +239,6 @@ def profiles_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
         yield Doubt("counts", text, odd[0], other)
 
 
-def imputed_doubt(table: Table, active: Sequence[str]) -> Iterator[Doubt]:
-    """Yield that values of active columns were missing, and others were put in their place.
-
-    >>> table = Table.of({"x": [1.0, 2.0, 3.0]})
-    >>> marked = replace(table, imputed={"x": np.array([False, True, True])})
-    >>> [doubt.where for doubt in imputed_doubt(marked, ["x"])]
-    ['x']
-    """
-    counts = {n: int(mask.sum()) for n, mask in table.imputed.items() if n in active}
-    total = sum(counts.values())
-    if total:
-        other = Advice("missing", "drop")
-        worst = max(counts, key=lambda name: counts[name])
-        rest = f', most in "{worst}" ({counts[worst]})' if len(counts) > 1 else f' in "{worst}"'
-        were = "1 value was" if total == 1 else f"{total} values were"
-        text = (
-            f"{were} missing{rest}, and the map shows what was put in their place as if it had "
-            f"been measured; {other} leaves such rows out"
-        )
-        yield Doubt("imputed", text, worst, other)
-
-
 def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
     """Yield the first column of few whole numbers among measurements: it may code groups.
 

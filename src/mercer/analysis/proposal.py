@@ -331,7 +331,6 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
             *(codes_doubt(made.numbers) if made.is_pca else ()),
             *(profiles_doubt(made.numbers) if chosen == "ca" else ()),
             *(weights_doubt(table) if weights is None else ()),
-            *imputed_doubt(table, sorted(made.active)),
             *column_doubts(made.active_columns),
         ),
         sentence,
