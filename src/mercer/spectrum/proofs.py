@@ -14,6 +14,7 @@ from mercer.certificate import (
     trace_complement,
 )
 from mercer.davidson import Iteration
+from mercer.engines.held import to_host
 from mercer.engines.lapack import run_interruptibly
 from mercer.operators import Operator
 from mercer.spectrum.dense import outside
@@ -71,7 +72,7 @@ def factored_complement(
     pairs = count + int(np.argmax(gaps)) if len(gaps) else count
     if pairs >= len(state.values):
         return Complement(np.inf, "Cholesky's factors")
-    V, n = state.vectors[:, :pairs], operator.shape[0]
+    V, n = to_host(state.vectors[:, :pairs]), operator.shape[0]
     tau = run_interruptibly(lambda: outside(operator.dense(), V, state.values), n)
     return Complement(
         tau + operator.dense_rounding() + tilt, "Cholesky's factors", "none", 0.0, pairs
