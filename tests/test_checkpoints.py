@@ -13,10 +13,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import mercer as mc
 from mercer.cli import main
-from mercer.errors import CorruptFile, DataWarning, InvalidInput
+from mercer.errors import (
+    CorruptFile,
+    DataWarning,
+    InvalidInput,
+    InvalidParameter,
+    SpectrumWarning,
+)
+from mercer.spectrum import exact, leading
+from mercer.spectrum import passes as passes_of
 from mercer.store import CheckpointFile
 
 RNG = np.random.default_rng(0)
@@ -26,14 +35,16 @@ WORDS = ["".join(RNG.choice(list("abcd"), 10)) for _ in range(60)]
 
 def model(**options: Any) -> mc.KernelPCA:
     given: dict[str, Any] = {"kernel": mc.Gaussian(1.0), "method": "exact", "random_state": 0}
-    return mc.KernelPCA(4, **given | {"deterministic": True} | options)
+    return mc.KernelPCA(**{"n_components": 4} | given | {"deterministic": True} | options)
 
 
 class Stopped(BaseException):
     """What ends a run, as Ctrl-C would."""
 
 
-def run_until(passes: int, file: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any:
+def run_until(
+    passes: int, file: Path, monkeypatch: pytest.MonkeyPatch, data: Any = X, **options: Any
+) -> Any:
     """Return the model of a run that ends after some passes, None where it has ended."""
     save, done = CheckpointFile.save, [0]
 
@@ -46,7 +57,7 @@ def run_until(passes: int, file: Path, monkeypatch: pytest.MonkeyPatch, **option
     with monkeypatch.context() as patch:
         patch.setattr(CheckpointFile, "save", stopping)
         try:
-            return model(**options).fit(X, checkpoint=file)
+            return model(**options).fit(data, checkpoint=file)
         except Stopped:
             return None
 
@@ -116,6 +127,138 @@ def test_points_that_are_no_arrays_are_known_by_their_values(tmp_path: Path) -> 
         model(**options).fit(WORDS[::-1], checkpoint=tmp_path / "run")
 
 
+def _other_words() -> list[str]:
+    return [word[::-1] if i == 7 else word for i, word in enumerate(WORDS)]
+
+
+def _graphs(last: int) -> list[mc.Graph]:
+    return [mc.Graph([(0, 1), (1, 2)], n=4 + i % 5 + (last if i == 7 else 0)) for i in range(30)]
+
+
+def _sparse(value: float) -> Any:
+    rows = np.where(np.random.default_rng(1).random((60, 9)) < 0.3, 1.0, 0.0)
+    rows[7, 3] = value
+    return sparse.csr_array(rows)
+
+
+OTHERS: dict[str, tuple[Any, Any, Any]] = {
+    "matrices": ("precomputed", X[:60] @ X[:60].T, 2.0 * X[:60] @ X[:60].T),
+    "texts": (mc.kernels.StringSpectrum(2), WORDS, _other_words()),
+    "sparse rows": (mc.Gaussian(1.0), _sparse(1.0), _sparse(-1.0)),
+    "graphs": (mc.kernels.Graphlets(), _graphs(0), _graphs(2)),
+    "objects": (mc.kernels.StringSpectrum(2), np.array(WORDS, object), _other_words()),
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_data_that_differ_in_one_item_are_other_data(kind: str, tmp_path: Path) -> None:
+    kernel, here, there = OTHERS[kind]
+    found = model(kernel=kernel, n_components=1).fit(here, checkpoint=tmp_path / "run")
+    again = model(kernel=kernel, n_components=1).fit(here, checkpoint=tmp_path / "run")
+    np.testing.assert_allclose(again.inertias_, found.inertias_, rtol=1e-12)
+    with pytest.raises(InvalidInput, match="another run, by its data"):
+        model(kernel=kernel, n_components=1).fit(there, checkpoint=tmp_path / "run")
+
+
+def test_a_matrix_given_as_a_kernel_is_known_by_its_values(tmp_path: Path) -> None:
+    K = X[:60] @ X[:60].T
+    one, other = (mc.kernels.Precomputed(A) for A in (K, 2.0 * K))
+    model(kernel=one).fit(np.arange(60), checkpoint=tmp_path / "run")
+    with pytest.raises(InvalidInput, match="another run, by its kernel"):
+        model(kernel=other).fit(np.arange(60), checkpoint=tmp_path / "run")
+
+
+def test_a_function_is_refused_for_nobody_knows_what_it_computes(tmp_path: Path) -> None:
+    with pytest.raises(InvalidParameter, match="kernel.function is the Python function"):
+        model(kernel=lambda x, y: float(x @ y)).fit(X[:60], checkpoint=tmp_path / "run")
+    with pytest.raises(InvalidParameter, match=r"data\[0\] is a builtins.object"):
+        model(kernel=mc.kernels.Delta()).fit([object()] * 9, checkpoint=tmp_path / "run")
+
+
+def test_devices_keep_their_state_and_take_that_of_the_processor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    from mercer.engines.gpu import Gpu
+
+    engine, data, file = Gpu("cpu"), X[:300], tmp_path / "run"
+    there: dict[str, Any] = {"engine": engine, "deterministic": False}
+    whole = model().fit(data)
+    for first, then in ((there, there), ({}, there), (there, {})):
+        file = file.with_name(f"{file.name} again")
+        assert run_until(2, file, monkeypatch, data, **first) is None
+        again = model(**then).fit(data, checkpoint=file)
+        allowed = np.asarray(whole.spectrum_.errors) + np.asarray(again.spectrum_.errors)
+        assert np.all(np.isfinite(allowed))
+        assert np.all(np.abs(again.inertias_ - whole.inertias_) <= allowed + 1e-14)
+    gram = mc.Gram(mc.Gaussian(1.0), data, engine=engine)
+    proof = leading(gram.centred(), 3, method="exact", proof="complete").certificate
+    assert proof.failure_probability == 0.0
+
+
+def test_probes_of_another_factor_begin_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, probes, certified = model().fit(X), list[Any](), exact._certified
+
+    def noting(probed: Any, *given: Any, **named: Any) -> Any:
+        probes.append(probed.probe)
+        return certified(probed, *given, **named)
+
+    for is_another in (True, False):
+        file = tmp_path / f"run {is_another}"
+        with monkeypatch.context() as patch:
+            if is_another:
+                patch.setattr(passes_of, "_sum_of", lambda factor: "another")
+            assert run_until(3, file, monkeypatch) is None
+        kept = CheckpointFile(file, {}).load()
+        assert kept is not None
+        low = [1e-30 * norm if i else norm for i, norm in enumerate(kept["norms"])]
+        seen = {**kept, "norms": low}  # by which nothing would be left out
+        with monkeypatch.context() as patch:
+            patch.setattr(CheckpointFile, "load", lambda self, seen=seen: seen)
+            patch.setattr(exact, "_certified", noting)
+            again = model().fit(X, checkpoint=file)
+        np.testing.assert_allclose(again.inertias_, whole.inertias_, rtol=1e-9)
+        assert again.spectrum_.certificate.complete_above < np.inf
+        assert probes[-1].steps == exact.PROBE_STEPS
+        assert (np.min(probes[-1].norms[1]) > 1e-20) == is_another
+
+
+def test_a_share_goes_on_with_as_many_axes_as_it_had(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mercer.pca.kernel_pca.STORED", 100)
+    monkeypatch.setattr("mercer.pca.kernel_pca.FIRST", 2)
+    data, file, options = X[:400], tmp_path / "run", {"n_components": 0.5}
+    whole = model(**options).fit(data, checkpoint=file)
+    kept = CheckpointFile(file, {}).load()
+    assert kept is not None
+    assert kept["count"] > 2
+    asked: list[int] = []
+    found = mc.KernelPCA._found
+
+    def noting(self: mc.KernelPCA, centred: Any, count: int, kept: Any) -> Any:
+        asked.append(count)
+        return found(self, centred, count, kept)
+
+    monkeypatch.setattr(mc.KernelPCA, "_found", noting)
+    assert_same(model(**options).fit(data, checkpoint=file), whole)
+    assert asked == [kept["count"]]
+
+
+def test_values_of_any_size_are_kept(tmp_path: Path) -> None:
+    model(kernel=1e-200 * mc.Gaussian(1.0)).fit(X[:400], checkpoint=tmp_path / "run")
+    assert (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("method", ["dense", "nystrom", "auto"])
+def test_what_makes_no_passes_says_that_it_keeps_nothing(method: str, tmp_path: Path) -> None:
+    with pytest.warns(SpectrumWarning, match="checkpoint= keeps nothing here"):
+        model(method=method, kernel=mc.Gaussian(9.0)).fit(X[:300], checkpoint=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize("damage", ["flipped", "cut short", "removed"])
 def test_a_damaged_file_gives_way_to_the_one_before(
     damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -150,6 +293,8 @@ def test_the_command_line_goes_on_too(
     assert "goes on" not in first.err
     assert main([*command, "--kernel", "gaussian(bandwidth=9)", "--checkpoint", "run"]) == 3
     assert "another run, by its kernel" in capsys.readouterr().err
+    assert main(["fit", "data.csv", "--method", "kpca", "--checkpoint", "none"]) == 0
+    assert "checkpoint= keeps nothing here" in capsys.readouterr().err
     assert main(["fit", "data.csv", "--method", "pca", "--checkpoint", "run"]) == 2
     assert "--checkpoint is for an iteration" in capsys.readouterr().err
 

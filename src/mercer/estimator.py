@@ -38,7 +38,7 @@ from mercer.check import weights_of as weights_of
 from mercer.data.frames import rows as as_rows
 from mercer.data.tidy import row_names
 from mercer.display import costly_names, forget
-from mercer.engines.cpu import engine_of, using
+from mercer.engines.cpu import engine_of, engine_word, using
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter, NotANumber
 from mercer.kernels.base import Kernel, parameters, with_parameters
@@ -365,6 +365,12 @@ class Computing(Model):
 
     def _engine(self, progress: Progress | None = None) -> Engine:
         return engine_of(self.engine, threads=self.threads, memory=self.memory, progress=progress)
+
+    def __getstate__(self) -> Any:
+        """Return what a copy is made of: a cluster is of this process, and has a word elsewhere."""
+        state = super().__getstate__()
+        is_cluster = engine_word(self.engine) == "dask"
+        return {**state, "engine": "dask"} if is_cluster else state
 
     def __sklearn_clone__(self) -> Any:
         """Return a model with the same parameters, on the same engine: a cluster has no copy."""

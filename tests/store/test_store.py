@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+from copy import deepcopy
 from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
@@ -569,3 +570,31 @@ def test_classes_are_found_in_the_package_where_a_file_saw_them() -> None:
     for name in names:
         with pytest.raises(mc.errors.CorruptFile, match="no class it could hold"):
             packing._class(name, is_dataclass)
+
+
+def test_a_model_of_a_device_is_stored_by_the_word_for_it(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    from mercer.engines.gpu import Gpu
+
+    model = fitted(engine=Gpu("cpu"))
+    again = round_trip(model, tmp_path)
+    assert again.engine == "auto"
+    np.testing.assert_allclose(again.transform(NEW), model.transform(NEW), atol=1e-9)
+
+
+def test_a_model_of_a_cluster_is_stored_and_copied_by_the_word_for_it(tmp_path: Path) -> None:
+    distributed: Any = pytest.importorskip("distributed")
+    from mercer.engines.cluster import Cluster
+
+    with distributed.Client(processes=False, dashboard_address=None) as client:
+        for engine in (client, Cluster(client)):
+            model = fitted(engine=engine)
+            copies = [
+                round_trip(model, tmp_path),
+                pickle.loads(pickle.dumps(model)),
+                deepcopy(model),
+            ]
+            assert model.engine is engine
+            for copy in copies:
+                assert copy.engine == "dask"
+                np.testing.assert_allclose(copy.transform(NEW), model.transform(NEW), atol=1e-9)

@@ -225,6 +225,22 @@ def _is_cluster(engine: Any) -> bool:
     return bool(engine == "dask" if isinstance(engine, str) else home == "distributed")
 
 
+def engine_word(engine: Any) -> str | None:
+    """Return the word that asks for an engine elsewhere, None where it can be described itself.
+
+    A cluster and a GPU are of one process and machine: a model that was stored asks for them anew.
+    """
+    is_ours = isinstance(engine, Threads)
+    if (is_ours and hasattr(engine, "client")) or (
+        not isinstance(engine, str) and _is_cluster(engine)
+    ):
+        return "dask"
+    device = getattr(engine, "device", None) if is_ours else None
+    if device is None:
+        return None
+    return "auto" if device == "cpu" else "gpu"
+
+
 class Threads:
     """An engine that shares tiles among threads.
 

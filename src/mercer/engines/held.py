@@ -32,6 +32,11 @@ def to_host(a: Any) -> Array:
     return np.asarray(a)
 
 
+def beside(a: Array, other: Any) -> Any:
+    """Return an array of the host where another one lies: on its device, or as it is."""
+    return Held(_operand(a, other.tensor)) if isinstance(other, Held) else a
+
+
 class Held(NDArrayOperatorsMixin):
     """A matrix with a row for each point, in the memory of a device; or its transpose."""
 

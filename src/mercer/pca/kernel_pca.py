@@ -19,6 +19,7 @@ from mercer.engines.engine import Engine
 from mercer.errors import Advice, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
     OF_KERNELS,
+    PRECOMPUTED,
     KernelModel,
     as_kernel,
     axes_asked,
@@ -52,7 +53,7 @@ from mercer.settings import RandomState, seed_of
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
 from mercer.spectrum.values import positive_base
-from mercer.store import CheckpointFile, fingerprint, read_run
+from mercer.store import CheckpointFile, fingerprint, kernel_identity, read_run
 
 FIRST = 16
 """Axes of many individuals that are found first where a share of the inertia is asked for."""
@@ -177,8 +178,11 @@ class KernelPCA(
         """Find the axes of the individuals X; ``progress`` counts the tiles of each pass.
 
         ``checkpoint`` names a file in which an iteration keeps its state after each pass. Where it
-        is there, of the same data and parameters, the fit goes on from it, to the same digits; a
-        file of another run is refused.
+        is there, of the same data and parameters, the fit goes on from it; a file of another run is
+        refused. With ``deterministic=True`` the axes are those of a run without a break to the
+        digits that rounding leaves; several threads that add in any order change the last ones, as
+        they do between any two fits. Only ``method="exact"`` makes passes to keep: a warning says
+        where there are none.
         """
         self._check_parameters()
         points = self._read(X, reset=True)
@@ -193,7 +197,7 @@ class KernelPCA(
         gram = self._gram(points)
         centred = gram.centred(self._weights)
         spectrum = self._leading(
-            centred, None if checkpoint is None else self._run(checkpoint, gram)
+            centred, None if checkpoint is None else self._run(checkpoint, gram, points)
         )
         refuse_negative(spectrum, is_single=getattr(points, "dtype", None) == np.float32)
         refuse_contradiction(spectrum, centred, self.tol)
@@ -253,12 +257,12 @@ class KernelPCA(
         refuse_negative_diagonal(kernel.matrix)
         return Gram(kernel, np.arange(len(points)))
 
-    def _run(self, file: str | os.PathLike[str], gram: Gram) -> CheckpointFile:
+    def _run(self, file: str | os.PathLike[str], gram: Gram, points: Any) -> CheckpointFile:
         """Return the checkpoint of this very fit, refused where it is one of another."""
         about = {
-            "kernel": str(gram.kernel),
-            "data": fingerprint(gram.x, gram.rows),
-            "weights": fingerprint(self._weights, None),
+            "kernel": PRECOMPUTED if self._is_precomputed else kernel_identity(gram.kernel),
+            "data": fingerprint(points),  # the matrix itself, where it was given
+            "weights": fingerprint(self._weights),
             "n_components": self.n_components,
             "tol": float(self.tol),
             "method": self.method,
@@ -272,7 +276,8 @@ class KernelPCA(
         n, asked = centred.shape[0], axes_asked(self.n_components)
         if not isinstance(asked, float) or n <= STORED:
             return self._found(centred, self._count(n), checkpoint)
-        count = FIRST
+        kept = None if checkpoint is None else checkpoint.load()
+        count = FIRST if kept is None else max(FIRST, int(kept["count"]))
         while True:
             spectrum = self._found(centred, min(count, n), checkpoint)
             total = spectrum.trace + spectrum.trace_error

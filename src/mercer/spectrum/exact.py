@@ -114,7 +114,9 @@ def exact(
         refuse_too_large(operator, operator.rounding())
     if unit != 1.0:  # squares of such values leave the range of doubles
         small = scaled(operator, 1.0 / unit)
-        found = exact(small, count, tol, random_state, is_complete=is_complete)
+        found = exact(
+            small, count, tol, random_state, is_complete=is_complete, checkpoint=checkpoint
+        )
         return in_units(found, operator, unit)
     needed, budget = exact_bytes(operator, count), operator.base.engine.memory
     needed += complete_bytes(operator.shape[0]) if is_complete else 0
@@ -281,6 +283,9 @@ def _iterated(
         alone = np.zeros((n, len(left_out)))
         alone[left_out, np.arange(len(left_out))] = 1.0
         start = np.hstack([state.vectors[:, :block], alone])
+    if passes is not None and passes.has_new_probes:
+        while probe.steps < PROBE_STEPS:
+            probe.advance(operator.product(probe.vectors, single=probed.is_single))
     return state, probed, how
 
 

@@ -7,8 +7,15 @@ from math import isqrt
 from typing import cast
 
 from mercer.check import Points, number, whole
+from mercer.display import warn
 from mercer.engines.engine import machine_bytes, readable
-from mercer.errors import Advice, InvalidParameter, NotConverged, NotEnoughMemory
+from mercer.errors import (
+    Advice,
+    InvalidParameter,
+    NotConverged,
+    NotEnoughMemory,
+    SpectrumWarning,
+)
 from mercer.lowrank import Factored
 from mercer.operators import TwoSided
 from mercer.settings import RandomState, seed_of, spelled
@@ -20,6 +27,13 @@ from mercer.spectrum.passes import Checkpoint
 from mercer.spectrum.proofs import complete_bytes
 from mercer.spectrum.two_sides import two_sides
 from mercer.spectrum.values import KernelOperator, Operator, Spectrum, of_all
+
+NO_PASSES = {
+    "dense": "the whole matrix is decomposed at once",
+    "nystrom": "an approximation on landmarks is decomposed at once",
+    "exact": "the operator offers products alone",
+}
+"""What is done without passes over the matrix."""
 
 DENSE = 1_000
 """Rows up to which the whole matrix is decomposed at once."""
@@ -68,7 +82,7 @@ def leading(
     and 2 s for 5 000 points on one core.
 
     A ``checkpoint`` keeps the state of ``"exact"`` after each pass; a run that has one goes on from
-    there.
+    there. Other methods have none to keep, and say so.
 
     >>> import numpy as np
     >>> from mercer import Gaussian
@@ -105,6 +119,12 @@ def leading(
         return of_all(found, operator, count)
     chosen = chosen_method(n, count, method)
     refuse_beyond_budget(operator, count, chosen, landmarks, is_complete=is_complete)
+    if checkpoint is not None and (chosen != "exact" or operator.offers == "products"):
+        warn(
+            f"checkpoint= keeps nothing here: {NO_PASSES[chosen]}, and there are no passes to go "
+            "on from. method='exact' makes passes over a kernel",
+            SpectrumWarning,
+        )
     if chosen == "dense":
         return dense(operator, count, is_complete=is_complete)
     try:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
+
 from mercer.certificate import NormProbe
+from mercer.check import chunks
 from mercer.davidson import Course, Subspace
 from mercer.engines.engine import Engine
+from mercer.engines.held import beside, to_host
 
 
 class Checkpoint(Protocol):
@@ -20,6 +25,9 @@ class Checkpoint(Protocol):
         """Keep a state, in the place of the one before."""
 
 
+ROWS = 2**14
+"""Rows of the low-rank factor that are looked at together."""
+
 OF_MEANS = ("_mean_rows", "means_are_single", "_square_sum")
 """What a centred operator finds in its first passes."""
 
@@ -28,12 +36,15 @@ class Passes:
     """The passes of an iteration, each kept at a checkpoint: space, course, probes and means.
 
     The low-rank factor is not kept: the same seed finds it again, at the cost of a small share of a
-    pass.
+    pass. Where it is not the same to the last bit, as on another engine, the probes of what it
+    misses begin anew. What lies on a device is kept as the host has it.
     """
 
     def __init__(self, checkpoint: Checkpoint, operator: Any, probed: Any, count: int) -> None:
         self.checkpoint, self.operator, self.probed = checkpoint, operator, probed
         self.count, self.turn = count, 0
+        self.has_new_probes = False
+        self._factor = _sum_of(probed.probe.approximation.factor)
         found = checkpoint.load()
         self._state = found if found is not None and found["count"] == count else None
         if self._state is not None:
@@ -51,25 +62,27 @@ class Passes:
         if state is None:
             return None
         course.restore(state["course"])
-        basis, images, errors = state["basis"], state["images"], state["errors"]
-        return Subspace(basis, images, errors, state["projected"], engine)
+        basis, images = self._placed(state["basis"]), self._placed(state["images"])
+        return Subspace(basis, images, state["errors"], state["projected"], engine)
 
     def keep(self, space: Subspace, course: Course, block: int) -> None:
         """Keep what is known after a pass."""
         probe: NormProbe = self.probed.probe
+        last = self.probed.last
         self.checkpoint.save(
             {
                 "count": self.count,
                 "turn": self.turn,
                 "block": block,
-                "basis": space.basis,
-                "images": space.images,
+                "basis": to_host(space.basis),
+                "images": to_host(space.images),
                 "errors": space.errors,
                 "projected": space.projected,
                 "course": course.state(),
-                "powers": list(probe.powers),
+                "factor": self._factor,
+                "powers": [to_host(power) for power in probe.powers],
                 "norms": list(probe.norms),
-                "last": self.probed.last,
+                "last": None if last is None else tuple(to_host(part) for part in last),
                 "means": {n: getattr(self.operator, n) for n in OF_MEANS if self._has(n)},
             }
         )
@@ -78,9 +91,24 @@ class Passes:
         return name in vars(self.operator)
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        probe: NormProbe = self.probed.probe
-        probe.powers, probe.norms = list(state["powers"]), list(state["norms"])
-        self.probed.last = state["last"]
+        probe, last = self.probed.probe, state["last"]
+        self.has_new_probes = state.get("factor") != self._factor
+        if not self.has_new_probes:
+            powers = [self._placed(power) for power in state["powers"]]
+            probe.powers, probe.norms = powers, list(state["norms"])
+            self.probed.last = None if last is None else tuple(self._placed(p) for p in last)
         for name, value in state["means"].items():
             if name in OF_MEANS:
                 setattr(self.operator, name, value)
+
+    def _placed(self, array: Any) -> Any:
+        """Return an array of the file where the vectors of this run are."""
+        return beside(array, self.probed.probe.vectors)
+
+
+def _sum_of(factor: Any) -> str:
+    """Return what tells a low-rank factor from others, of another rank or another rounding."""
+    total = hashlib.sha256(repr((factor.shape, str(factor.dtype))).encode())
+    for rows in chunks(len(factor), ROWS):
+        total.update(np.ascontiguousarray(to_host(factor[rows])).tobytes())
+    return total.hexdigest()

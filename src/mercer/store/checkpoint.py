@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,14 +14,13 @@ import numpy as np
 
 from mercer.check import Points
 from mercer.display import warn
-from mercer.errors import CorruptFile, DataWarning, InvalidInput
+from mercer.errors import CorruptFile, DataWarning, InvalidInput, InvalidParameter, NotStorable
+from mercer.kernels.base import Kernel
 from mercer.points import over_parts
 from mercer.store.file import load_tree, save_tree
+from mercer.store.packing import contents_digest, has_written_form
 
 RUN, STATE = "run", "state"
-
-ALIKE = 1e-6
-"""How far values of a kernel may be off on another machine, as a share of the largest."""
 
 
 class CheckpointFile:
@@ -84,36 +84,56 @@ def read_run(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, An
     return tree[RUN], tree[STATE]
 
 
-def fingerprint(points: Points, rows: Any) -> Any:
-    """Return what tells points from others: the sum of an array's bytes, else some rows of K.
+def fingerprint(points: Points) -> str:
+    """Return what tells points from others: the sum of the bytes of an array, or of every item.
 
-    ``rows`` computes these, by their numbers.
+    Points on disk or on a cluster are read once, where they lie.
 
-    >>> fingerprint(np.zeros((2, 1)), None) == fingerprint(np.ones((2, 1)), None)
+    >>> fingerprint(np.zeros((2, 1))) == fingerprint(np.ones((2, 1)))
+    False
+    >>> fingerprint(["a", "b", "c", "d"]) == fingerprint(["a", "x", "c", "d"])
     False
     """
-    if not hasattr(points, "dtype") or not hasattr(points, "shape") or hasattr(points, "matrix"):
-        n = len(points)
-        return np.asarray(rows(sorted({0, n // 2, n - 1})))
+    dtype = getattr(points, "dtype", None)
+    is_table = dtype is not None and hasattr(points, "shape") and not hasattr(points, "matrix")
+    if not is_table or getattr(dtype, "kind", "") == "O":
+        return _digest(points, "data", "Data that are arrays, texts, graphs or lists of them are")
 
     def digest(part: Any, rows: slice) -> str:
         return hashlib.sha256(np.ascontiguousarray(part).tobytes()).hexdigest()
 
-    total = hashlib.sha256(repr((tuple(points.shape), str(points.dtype))).encode())
-    for _, part in over_parts(points, digest):
+    table: Any = points
+    total = hashlib.sha256(repr((tuple(table.shape), str(dtype))).encode())
+    for _, part in over_parts(table, digest):
         total.update(part.encode())
     return total.hexdigest()
 
 
+def kernel_identity(kernel: Kernel) -> str:
+    """Return what tells a kernel from others: its written form, or the sum of what it holds.
+
+    A Python function is refused: what it computes cannot be told from its name.
+    """
+    if has_written_form(kernel):
+        return str(kernel)
+    return _digest(kernel, "kernel", "Kernels of mercer's own and their expressions are")
+
+
+def _digest(value: Any, place: str, known: str) -> str:
+    try:
+        return contents_digest(value, place)
+    except NotStorable as error:
+        why = re.split(r"[;.] ", str(error))[0]
+        raise InvalidParameter(
+            f"checkpoint= cannot tell this run from another: {why}. {known} told apart; leave "
+            "checkpoint= out for others"
+        ) from error
+
+
 def _is_same(one: Any, other: Any) -> bool:
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        size = float(np.max(np.abs(one), initial=0.0))
-        return one.shape == other.shape and bool(np.all(np.abs(one - other) <= ALIKE * size))
     return type(one) is type(other) and bool(one == other)
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return ""
     text = str(value)
     return "" if len(text) == 2 * hashlib.sha256().digest_size else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass
@@ -17,6 +18,7 @@ import numpy as np
 from scipy.sparse import csc_array, csc_matrix, csr_array, csr_matrix
 
 from mercer.check import Array
+from mercer.engines.cpu import engine_word
 from mercer.errors import CorruptFile, MercerError, NotStorable
 from mercer.kernels.base import Kernel
 from mercer.kernels.text import kernel as parsed
@@ -80,7 +82,10 @@ class Arrays:
         return tree
 
     def _object(self, value: Any, place: str) -> Any:
-        if isinstance(value, Kernel) and _has_written_form(value):
+        word = engine_word(value)
+        if word is not None:  # what is of this process and this machine has no other form
+            return word
+        if isinstance(value, Kernel) and has_written_form(value):
             return {"kernel": str(value)}
         if SPARSE.get(type(value).__name__) is type(value):
             held = [self.packed(part, place) for part in (value.data, value.indices, value.indptr)]
@@ -133,6 +138,33 @@ class Arrays:
             )
             self.size = aligned_size(self.size + plain.nbytes)
         return self._known[key]
+
+
+class Contents(Arrays):
+    """What tells a value from others: every array of it is its sum, and sets have an order."""
+
+    def packed(self, value: Any, place: str) -> Any:
+        if isinstance(value, set | frozenset):
+            return {"set": sorted(json.dumps(self.packed(item, place)) for item in value)}
+        return super().packed(value, place)
+
+    def _add(self, value: Array, place: str) -> Any:
+        if value.dtype.kind not in PLAIN:
+            raise NotStorable(f"{place} is of type {value.dtype}, which is not stored")
+        plain = np.ascontiguousarray(value)
+        return [plain.dtype.str, list(value.shape), hashlib.sha256(plain.data).hexdigest()]
+
+
+def contents_digest(value: Any, place: str) -> str:
+    """Return the sum of all that a value holds; what cannot be written as data is refused.
+
+    >>> contents_digest([{"a", "b"}, 1.0], "x") == contents_digest([{"b", "a"}, 1.0], "x")
+    True
+    >>> contents_digest(["a", "b"], "x") == contents_digest(["a", "c"], "x")
+    False
+    """
+    tree = json.dumps(Contents().packed(value, place))
+    return hashlib.sha256(tree.encode()).hexdigest()
 
 
 class Taken:
@@ -256,7 +288,8 @@ def _says_how(cls: Any) -> bool:
     return cls.__reduce__ is not object.__reduce__ and not issubclass(cls, BaseException)
 
 
-def _has_written_form(kernel: Kernel) -> bool:
+def has_written_form(kernel: Kernel) -> bool:
+    """Return whether the text of a kernel makes the same kernel again."""
     try:
         return bool(parsed(str(kernel)) == kernel)
     except MercerError:
