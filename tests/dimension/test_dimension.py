@@ -893,3 +893,10 @@ def test_sampling_ends_when_it_is_decided_which_axes_are_kept() -> None:
     assert early.p_values[0] == 1 / (made + 1)
     with pytest.raises(mc.errors.InvalidParameter, match="risk must be a number in"):
         mc.parallel_analysis(ONE_FACTOR, 99, risk=1.0)
+
+
+def test_landmarks_of_a_matrix_with_negative_eigenvalues_are_refused() -> None:
+    x = np.random.default_rng(0).standard_normal((560, 4))
+    kernel = mc.kernels.FromFunction(lambda x, y: float(np.tanh(x @ y - 1.0)))
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="no landmarks can stand for"):
+        mc.parallel_analysis(x, 2, kernel=kernel, axes=2, landmarks=40, random_state=0)

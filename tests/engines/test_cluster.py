@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -320,3 +322,21 @@ def test_dask_without_a_client_says_what_to_do(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(distributed, "get_client", none)
     with pytest.raises(InvalidParameter, match="distributed.Client"):
         mc.KernelPCA(2, kernel=KERNEL, engine="dask").fit(X)
+
+
+def test_a_cluster_is_known_by_its_client(client: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"cluster\.get_client\(\); found Lock"):
+        mc.KernelPCA(2, engine=distributed.Lock("a")).fit(np.eye(5))
+    closed = distributed.Client(client.scheduler.address, set_as_default=False)
+    engine = Cluster(closed)
+    closed.close()
+    with pytest.raises(ClusterFailed, match="is closed"):
+        mc.KernelPCA(2, engine=closed).fit(np.eye(5))
+    with pytest.raises(ClusterFailed, match="scheduler"):
+        list(engine.in_order(lambda item, _: item, [1, 2]))
+
+
+def test_a_copy_of_an_engine_stays_on_its_cluster(client: Any) -> None:
+    engine = Cluster(client)
+    assert copy.deepcopy(engine) is engine
+    assert type(pickle.loads(pickle.dumps(engine))) is Threads

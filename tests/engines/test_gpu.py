@@ -168,7 +168,7 @@ def test_without_a_gpu_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(mc.errors.MissingExtra, match=r'pip install "mercer\[gpu\]" brings it'):
         mc.KernelPCA(2, engine="gpu").fit(X)
-    with pytest.raises(mc.errors.InvalidParameter, match="'auto', 'gpu' or an engine"):
+    with pytest.raises(mc.errors.InvalidParameter, match="'auto', 'gpu', 'dask', .* or an engine"):
         mc.KernelPCA(2, engine="tpu").fit(X)
 
 

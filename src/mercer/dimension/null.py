@@ -12,7 +12,7 @@ from scipy.linalg import cholesky, solve_triangular
 from mercer.check import Array, Points, as_numpy, chunks, members, vectors
 from mercer.data.frames import rows as as_rows
 from mercer.engines.cpu import Threads
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.estimator import as_kernel
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kernel, Kind
@@ -171,9 +171,15 @@ class LandmarkSubject(KernelSubject):
             squares += values.T @ values / n
             means += values.sum(axis=0) / n
             diagonal += float(np.sum(kernel.diag(some))) / n
-        half = solve_triangular(
-            L := cholesky(small, lower=True), squares - np.outer(means, means), lower=True
-        )
+        try:
+            L = cholesky(small, lower=True)
+        except np.linalg.LinAlgError as error:
+            raise NotPositiveDefinite(
+                f"{kernel} has negative eigenvalues on {len(small)} of the individuals, which no "
+                "landmarks can stand for: check_kernel shows them; landmarks= as many as there "
+                "are individuals takes the whole matrix"
+            ) from error
+        half = solve_triangular(L, squares - np.outer(means, means), lower=True)
         found = solve_triangular(L, half.T, lower=True)
         return (found + found.T) / 2.0, diagonal - float(np.mean(means))
 

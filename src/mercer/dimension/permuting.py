@@ -7,18 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 
 from mercer.check import Array, number_array
 from mercer.errors import InvalidInput
 from mercer.resampling import Resampling
-
-T = TypeVar("T")
-
-AHEAD = 2
-"""Pieces of work queued for each thread, so that none waits and little is thrown away."""
 
 
 class Permutations(Protocol):

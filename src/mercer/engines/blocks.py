@@ -44,7 +44,10 @@ def distributed_library() -> Any:
 
 def task(client: Any, function: Callable[..., Any], *args: Any) -> Any:
     """Return the future of a function's value, tried a few times."""
-    return client.submit(function, *args, pure=False, retries=TRIES - 1)
+    try:
+        return client.submit(function, *args, pure=False, retries=TRIES - 1)
+    except Exception as error:
+        raise failure(client, error, distributed_library()) from error
 
 
 def given(client: Any, value: Any) -> Any:
@@ -119,6 +122,15 @@ def _await(client: Any, futures: list[Any], steps: list[Any], progress: Progress
 def is_up(client: Any) -> bool:
     """Whether the scheduler of a cluster answers."""
     return str(client.status) == "running"
+
+
+def refuse_closed(client: Any) -> Any:
+    """Return a client that was not closed; what is closed does not come back."""
+    if str(client.status) in ("closed", "closing"):
+        raise ClusterFailed(
+            "the client of the cluster is closed: make another, or leave engine= out"
+        )
+    return client
 
 
 def refuse_waiting(client: Any, since: float) -> None:

@@ -30,6 +30,7 @@ from mercer.engines.blocks import (
     distributed_library,
     given,
     is_up,
+    refuse_closed,
     refuse_waiting,
     results_of,
     task,
@@ -68,9 +69,14 @@ def client_of(engine: Any) -> Any:
     """Return the client that was given, or for ``"dask"`` the one that is active."""
     library = distributed_library()
     if isinstance(engine, library.Client):
-        return engine
+        return refuse_closed(engine)
+    if engine is not None and engine != "dask":
+        raise InvalidParameter(
+            "engine must be a distributed.Client, which a cluster gives by cluster.get_client(); "
+            f"found {type(engine).__name__}"
+        )
     try:
-        return library.get_client()
+        return refuse_closed(library.get_client())
     except ValueError as error:
         raise InvalidParameter(
             'engine="dask" needs a cluster that is active: make one first by '
@@ -192,11 +198,24 @@ def _added(parts: list[Partial]) -> Partial:
     return total, squares
 
 
+def _is_small(kernel: Kernel) -> bool:
+    """Return whether a kernel is sent with every pass."""
+    try:
+        return len(pickle.dumps(kernel)) < LARGE_KERNEL
+    except Exception:  # a function without a name, which Dask takes along all the same
+        return True
+
+
 def _done(work: Callable[[Item, Event], T], item: Item) -> T:
     """Do a piece of work in one thread of a worker."""
     engine = Threads(1)
     with using(engine), engine.session():
         return work(item, Event())
+
+
+def _threads_there() -> Threads:
+    """Return what a copy of an engine computes with: the core of a task, or a whole machine."""
+    return Threads(1 if is_in_task() else None)
 
 
 class Cluster(Threads):
@@ -218,9 +237,13 @@ class Cluster(Threads):
         super().__init__(memory=memory, progress=progress)
         self.client, self.rows = client_of(client), rows
         self._blocks: OrderedDict[int, tuple[Points, Blocks]] = OrderedDict()
+        self._last: tuple[Kernel, bool] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Threads, (1,)  # in a task, which is where a copy of an engine can be
+        return _threads_there, ()  # a client belongs to its process
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Cluster:
+        return self
 
     def with_settings(self, memory: Any, progress: Progress | None) -> Cluster:
         """Return the same cluster, with the blocks it has, for another model."""
@@ -330,10 +353,9 @@ class Cluster(Threads):
         """Return whether workers compute such tiles: not by sparse factors, nor a large kernel."""
         if tiles.factors is not None or 0 in tiles.shape:
             return False
-        try:
-            return len(pickle.dumps(tiles.kernel)) < LARGE_KERNEL
-        except Exception:  # a function without a name, which Dask takes along all the same
-            return True
+        if self._last is None or self._last[0] is not tiles.kernel:
+            self._last = tiles.kernel, _is_small(tiles.kernel)
+        return self._last[1]
 
     def _sent(self, tiles: Tiles, *others: Any) -> list[Any]:
         """Return what all tasks of a pass need, on the workers."""

@@ -202,8 +202,9 @@ def engine_of(
     if _is_cluster(engine) and threads is None:
         from mercer.engines.cluster import Cluster, is_in_task  # which import this module
 
-        in_one_core = is_in_task()
-        return Threads(1) if in_one_core else Cluster(engine, memory=memory, progress=progress)
+        if is_in_task():
+            return Threads(1, memory=memory, progress=progress)
+        return Cluster(engine, memory=memory, progress=progress)
     is_engine = not isinstance(engine, str) and hasattr(engine, "product_and_squares")
     if not is_engine and not _is_cluster(engine):
         raise InvalidParameter(
