@@ -127,12 +127,13 @@ def test_points_that_are_no_arrays_are_known_by_their_values(tmp_path: Path) -> 
         model(**options).fit(WORDS[::-1], checkpoint=tmp_path / "run")
 
 
-def _other_words() -> list[str]:
-    return [word[::-1] if i == 7 else word for i, word in enumerate(WORDS)]
+def _words(one: str) -> list[str]:
+    """Return words of which one has nothing in common with the others."""
+    return [one if i == 7 else word for i, word in enumerate(WORDS)]
 
 
-def _graphs(last: int) -> list[mc.Graph]:
-    return [mc.Graph([(0, 1), (1, 2)], n=4 + i % 5 + (last if i == 7 else 0)) for i in range(30)]
+def _graphs(one: str) -> list[mc.Graph]:
+    return [mc.Graph([(0, 1), (1, 2)], labels=labels[:5]) for labels in _words(one)]
 
 
 def _sparse(value: float) -> Any:
@@ -143,10 +144,10 @@ def _sparse(value: float) -> Any:
 
 OTHERS: dict[str, tuple[Any, Any, Any]] = {
     "matrices": ("precomputed", X[:60] @ X[:60].T, 2.0 * X[:60] @ X[:60].T),
-    "texts": (mc.kernels.StringSpectrum(2), WORDS, _other_words()),
+    "texts": (mc.kernels.StringSpectrum(2), _words("efefef"), _words("eeeeee")),
     "sparse rows": (mc.Gaussian(1.0), _sparse(1.0), _sparse(-1.0)),
-    "graphs": (mc.kernels.Graphlets(), _graphs(0), _graphs(2)),
-    "objects": (mc.kernels.StringSpectrum(2), np.array(WORDS, object), _other_words()),
+    "graphs": (mc.kernels.WeisfeilerLehman(1), _graphs("efefe"), _graphs("eeeee")),
+    "objects": (mc.kernels.StringSpectrum(2), np.array(_words("efe"), object), _words("eee")),
 }
 
 
