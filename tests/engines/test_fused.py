@@ -174,6 +174,33 @@ def test_an_axis_is_found_without_a_pass_in_double_precision(engine: Gpu) -> Non
     assert np.all(np.abs(fine.spectrum_.values - truth) <= fine.spectrum_.errors)
 
 
+def test_an_estimate_that_is_too_small_is_found_out(
+    engine: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Errors on the rows of largest values alone: intervals widen, or a pass is made in double."""
+    x, kernel = RNG.standard_normal((900, 2)), mc.Polynomial(2, 1.0, 0.2)
+    x[100:105] *= 10.0
+    engine.checked_rows = 300
+    monkeypatch.setattr(engine, "usual_rounding", lambda *_, **__: 1e-12)
+    H = np.eye(900) - 1.0 / 900
+    truth = np.linalg.eigvalsh(H @ kernel(x) @ H / 900)[::-1][:3]
+    for error, doubles in ((3e-6, 0), (1e-4, 1)):
+
+        def spoilt(self: Fused, vectors: Any, rows: slice, out: Any, error: float = error) -> None:
+            multiply(self, vectors, rows, out)
+            heavy = np.arange(100, 105)
+            out[heavy] *= 1.0 + error
+
+        monkeypatch.setattr(Fused, "_multiply", spoilt)
+        model = mc.KernelPCA(3, kernel=kernel, method="exact", tol=1e-5, engine=engine).fit(x)
+        spectrum = model.spectrum_
+        assert min(spectrum.how.double_passes, 1) == doubles
+        assert spectrum.certificate.rounding.startswith("bounded" if doubles else "estimated")
+        assert np.all(np.abs(spectrum.values - truth) <= spectrum.errors)
+        if not doubles:
+            assert abs(spectrum.values[0] - truth[0]) > 1e-7 * truth[0]
+
+
 def test_the_rounding_that_is_measured_is_that_of_products(engine: Gpu) -> None:
     x = RNG.standard_normal((600, 3))
     gram = mc.Gram(mc.Gaussian(2.0), x, engine=engine)

@@ -153,6 +153,21 @@ def test_products_stay_in_single_precision_whatever_the_program_asked_for(
     assert set(seen) == {"ieee"}
 
 
+def test_overlapping_computations_leave_the_setting_of_the_program(engine: Gpu) -> None:
+    products = torch.backends.cuda.matmul
+    before, products.fp32_precision = products.fp32_precision, "tf32"
+    try:
+        first, second = engine._exact_products(), engine._exact_products()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        assert products.fp32_precision == "ieee"
+        second.__exit__(None, None, None)
+        assert products.fp32_precision == "tf32"
+    finally:
+        products.fp32_precision = before
+
+
 def test_long_sums_are_cut(engine: Gpu) -> None:
     """In one sum of n terms the error of single precision would grow with n."""
     wide = Gpu("cpu", tile=8192)

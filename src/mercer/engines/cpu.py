@@ -251,7 +251,7 @@ class Threads:
     ``progress`` is called with how many tiles of a pass are done, and how many there are.
     """
 
-    single_enough, single_name = SINGLE_ENOUGH, "single precision"
+    single_enough, single_name, checked_rows = SINGLE_ENOUGH, "single precision", 0
 
     def __init__(
         self,

@@ -35,12 +35,14 @@ class Engine(Protocol):
 
     ``memory`` is the budget in bytes for everything a computation holds, None for as little as it
     can do with. From a tolerance of ``single_enough`` on, passes in single precision are enough;
-    ``single_name`` says what the estimate of their rounding rests on.
+    ``single_name`` says what the estimate of their rounding rests on: on ``checked_rows`` rows of
+    the images it is measured in the end.
     """
 
     memory: int | None
     single_enough: float
     single_name: str
+    checked_rows: int
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
         """Return K V in double precision, from tiles of whatever precision they have."""

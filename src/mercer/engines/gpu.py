@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
+from threading import Lock
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -39,13 +40,16 @@ FUSED_ENOUGH = 1e-5
 """From this ``tol`` on, products of split halves are enough."""
 
 SAMPLES, SAMPLE, COORDINATES = 4, 128, 8
-"""Runs of rows, rows of each and columns of points that the rounding of products is measured on."""
+"""Runs of rows, rows of each and columns of points that rounding is first estimated on."""
+
+CHECKED_ROWS = 8192
+"""Rows on which the images of axes are computed again: one tile high, a hundredth of a pass."""
 
 POINTS_PER_LANDMARK, MOST_LANDMARKS = 1600, 640
 """Landmarks are cheaper than on a processor, up to what their factor takes of the memory."""
 
 MARGIN = 3.0
-"""By how much the rounding of other vectors may exceed what was measured."""
+"""By how much the rounding of other vectors may exceed that estimate."""
 
 TERMS = 1024
 """Terms of a product that are added in the precision of the tiles."""
@@ -85,8 +89,8 @@ class Gpu(Threads):
         self._products: WeakKeyDictionary[Tiles, Fused | None] = WeakKeyDictionary()
         self.is_fused = device.startswith("cuda") and has_triton()
         if self.is_fused:
-            self.single_enough = FUSED_ENOUGH
-            self.single_name = f"products of halves, measured on {SAMPLES * SAMPLE} rows"
+            self.single_enough, self.checked_rows = FUSED_ENOUGH, CHECKED_ROWS
+            self.single_name = f"images of the axes, measured on {CHECKED_ROWS} rows"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (self.device, self.memory, self.tile)
@@ -141,10 +145,12 @@ class Gpu(Threads):
     def usual_rounding(
         self, single: Tiles, double: Tiles, value: float, *, is_centred: bool
     ) -> float:
-        """Return what products of split halves are off by, measured on some rows.
+        """Return what products of split halves are off by on some rows, before axes are known.
 
         Of the coordinates of the points, which axes are like, of a random vector, and of one of
-        ones, whose sums are the longest, where axes can be like that.
+        ones, whose sums are the longest, where axes can be like that. No interval rests on it: rows
+        of large values, and axes unlike all of these, are seen when ``checked_rows`` of the images
+        are computed again.
         """
         fused = self._fused(single)
         if fused is None:
@@ -312,19 +318,39 @@ class Gpu(Threads):
     @contextmanager
     def _exact_products(self) -> Iterator[None]:
         """Keep matrix products in IEEE single precision, whatever the program has asked for."""
-        products = self.torch.backends.cuda.matmul
-        setting = "fp32_precision" if hasattr(products, "fp32_precision") else "allow_tf32"
-        before = getattr(products, setting)
-        setattr(products, setting, "ieee" if setting == "fp32_precision" else False)
-        try:
-            with self.torch.inference_mode():
-                yield
-        finally:
-            setattr(products, setting, before)
+        with _ieee_products(self.torch), self.torch.inference_mode():
+            yield
 
     def _release(self) -> None:
         if self.device.startswith("cuda"):
             self.torch.cuda.empty_cache()
+
+
+class _Exact:
+    """How many computations want IEEE products, in all threads, and what torch had before them."""
+
+    lock = Lock()
+    count = 0
+    before: Any = None
+
+
+@contextmanager
+def _ieee_products(torch: Any) -> Iterator[None]:
+    """Keep torch from TF32 until the last of those that asked for it has ended."""
+    products = torch.backends.cuda.matmul
+    setting = "fp32_precision" if hasattr(products, "fp32_precision") else "allow_tf32"
+    with _Exact.lock:
+        if _Exact.count == 0:
+            _Exact.before = getattr(products, setting)
+            setattr(products, setting, "ieee" if setting == "fp32_precision" else False)
+        _Exact.count += 1
+    try:
+        yield
+    finally:
+        with _Exact.lock:
+            _Exact.count -= 1
+            if _Exact.count == 0:
+                setattr(products, setting, _Exact.before)
 
 
 def _made(device: str, memory: int | None, tile: int) -> Gpu:

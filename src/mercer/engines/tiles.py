@@ -297,11 +297,18 @@ class Side:
         self.local = threading.local()
         self.is_held = not lies_on_disk(points)
         self._statistics = statistics
+        self._held: dict[Any, Array] | None = None
+        self._lock = threading.Lock()
 
-    @cached_property
+    @property
     def held(self) -> dict[Any, Array]:
-        """What all points in memory contribute to the products of each statistic."""
-        return {s: self._made(np.asarray(self.points), s) for s in self._statistics}
+        """What all points in memory contribute to each statistic, made by the first to ask."""
+        if self._held is None:
+            with self._lock:
+                if self._held is None:
+                    everything = np.asarray(self.points)
+                    self._held = {s: self._made(everything, s) for s in self._statistics}
+        return self._held
 
     def at(self, rows: slice) -> Array:
         """Return the points themselves, as doubles."""

@@ -34,6 +34,7 @@ from mercer.lowrank import LowRank, greedy_pivots, nystrom
 from mercer.points import SparseRows, joined, lies_on_disk, take
 from mercer.spectrum.passes import Checkpoint, Passes
 from mercer.spectrum.proofs import complete_bytes, proved, trace_bound
+from mercer.spectrum.sampled import Sample, mean_error, measured_errors
 from mercer.spectrum.values import (
     How,
     KernelOperator,
@@ -238,8 +239,8 @@ def _iterated(
     preconditioner, how = _preconditioner(operator, count, rank, random_state)
     probe = NormProbe(preconditioner, n, None if random_state is None else [random_state, PROBING])
     start = _filled(preconditioner, block, random_state)
-    single, double = operator.rounding(single=True), operator.rounding()
-    usual = min(single_estimate(operator), single)
+    bound, double = operator.rounding(single=True), operator.rounding()
+    single, usual = bound, min(single_estimate(operator), bound)
     if tol >= operator.base.engine.single_enough:
         single = usual
     if begins_in_double(block, tol, operator.base.engine.single_enough):
@@ -252,17 +253,23 @@ def _iterated(
     for turn in range(0 if passes is None else passes.turn, ROUNDS + 1):
         if passes is not None:
             passes.turn = turn
-        state = davidson(
-            probed,
-            count,
-            start,
-            preconditioner,
-            tol=tol,
-            noise=noise,
-            limits=Limits(columns=_columns(operator, count)),
-            witnesses=probed.witnesses,
-            keeper=passes,
-        )
+        while True:
+            state = davidson(
+                probed,
+                count,
+                start,
+                preconditioner,
+                tol=tol,
+                noise=noise,
+                limits=Limits(columns=_columns(operator, count)),
+                witnesses=probed.witnesses,
+                keeper=passes,
+            )
+            if noise.single >= bound or _is_measured(probed, state, count, tol):
+                break
+            noise = replace(noise, single=bound)  # and a pass in double precision
+            probed.noise, probed.is_bounded = bound, True
+            start = state.vectors[:, :block]
         if not state.has_converged:
             raise NotConverged(
                 f"the iteration stopped at residual {state.history[-1]:.3g} of the largest "
@@ -287,6 +294,25 @@ def _iterated(
         while probe.steps < PROBE_STEPS:
             probe.advance(operator.product(probe.vectors, single=probed.is_single))
     return state, probed, how
+
+
+def _is_measured(probed: Probed, state: Iteration, count: int, tol: float) -> bool:
+    """Whether an estimate of rounding stands: images are as good as asked for, on a sample of rows.
+
+    What is measured is taken for the noise where it is more than was estimated.
+    """
+    operator = probed.operator
+    rows = operator.base.engine.checked_rows
+    if not rows or not state.single_passes or not state.has_converged:
+        return True
+    sample = Sample.of(operator, state.vectors, rows)
+    errors = measured_errors(operator, state.vectors, state.images, sample)
+    others = [mean_error(operator, sample), float(errors.max())]
+    if probed.seen is not None:
+        others.append(float(measured_errors(operator, *probed.seen, sample).max()))
+    state.noise, probed.noise = np.maximum(state.noise, errors), max(probed.noise, *others)
+    residuals = np.linalg.norm(state.residuals[:, :count], axis=0)
+    return float(np.max(residuals + state.noise[:count])) <= tol * float(state.values[0])
 
 
 def begins_in_double(block: int, tol: float, enough: float = SINGLE_ENOUGH) -> bool:
@@ -424,6 +450,8 @@ class Probed:
         self.noise = noise.of(self.is_single)
         self.shape = operator.shape
         self.last: tuple[Array, Array] | None = None
+        self.seen: tuple[Array, Array] | None = None
+        self.is_bounded = False
 
     def product(self, vectors: Array, *, single: bool = False) -> Array:
         self.last = None
@@ -432,7 +460,7 @@ class Probed:
         before = self.probe.vectors
         both = self.operator.product(np.hstack([vectors, before]), single=single)
         images = both[:, vectors.shape[1] :]
-        self.last = before, images
+        self.last = self.seen = before, images
         self.probe.advance(images)
         return both[:, : vectors.shape[1]]
 
@@ -465,6 +493,7 @@ def _certified(
         others.extend(found if probed.is_single else found[:1])
     proof = proved(operator, state, count, others, block=block, is_complete=is_complete)
     is_single = tol >= operator.base.engine.single_enough and state.single_passes > 0
+    is_single = is_single and not probed.is_bounded
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))
 
 
