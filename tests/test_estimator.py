@@ -85,6 +85,7 @@ LINES: dict[str, Callable[[], Any]] = {
 }
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", LINES)
 def test_a_one_dimensional_array_holds_points_of_the_line(name: str) -> None:
     line = np.random.default_rng(1).normal(size=12)
