@@ -618,8 +618,10 @@ def test_the_command_writes_what_is_asked(
     assert "--power 2.0" in text
     assert "Inference(method=" in text
     capsys.readouterr()
+    Path(page).write_text("<p>mine</p>")
     assert main([*words, "--page", page]) == 2
     assert "--force" in capsys.readouterr().err
+    assert Path(page).read_text() == "<p>mine</p>"
 
 
 @pytest.mark.parametrize(
