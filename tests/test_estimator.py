@@ -78,14 +78,15 @@ LINES: dict[str, Callable[[], Any]] = {
     "pca": lambda: mc.PCA(1),
     "kernel pca": lambda: mc.KernelPCA(2, kernel=mc.Gaussian()),
     "regression": lambda: mc.KernelRegression(mc.Gaussian(), 1e-2),
-    "process": lambda: mc.GaussianProcess(mc.Gaussian(), noise_variance=0.1, random_state=0),
+    "process": lambda: mc.GaussianProcess(
+        mc.Gaussian(), noise_variance=0.1, bounds={"noise_variance": (1e-3, 1.0)}, random_state=0
+    ),
     "classifier": lambda: mc.SVC(mc.Gaussian()),
     "scaling": lambda: mc.ClassicalMDS(1, metric="euclidean"),
     "stress": lambda: mc.StressMDS(1, metric="euclidean", random_state=0),
 }
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", LINES)
 def test_a_one_dimensional_array_holds_points_of_the_line(name: str) -> None:
     line = np.random.default_rng(1).normal(size=12)

@@ -107,7 +107,7 @@ WIDE = mc.Gaussian(3.0)
     ("model", "points", "n", "d"),
     [
         (mc.KernelPCA(5, kernel=WIDE, method="nystrom", landmarks=200), latent, 12_000, 10),
-        (mc.KernelPCA(50, kernel=WIDE, method="exact"), latent, 6_000, 10),
+        (mc.KernelPCA(100, kernel=WIDE, method="exact"), latent, 4_000, 10),
         (mc.PCA(5), latent, 60_000, 40),
         (mc.ClassicalMDS(2), distances, 700, 3),
         (mc.StressMDS(2, n_starts=1, random_state=0), distances, 400, 3),

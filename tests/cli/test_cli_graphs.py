@@ -192,6 +192,14 @@ def test_tables_of_several_types_are_fitted_and_projected_by_their_columns(
     found = json.loads(out)["columns"]
     expected = mc.load(model).individuals_.coordinates[1]
     assert [found["dim1"][0], found["dim2"][0]] == pytest.approx(expected.tolist())
+    ages = [30 + i * i for i in range(8)]
+    found = []
+    for age in ("", sum(ages) / len(ages)):  # a number that is missing is the mean of the fit
+        turned.write_text(f"id,note,clinic,age\np1,goodgood,north,{age}\np2,good,south,34\n")
+        code, out, _ = run("project", model, turned, "--impute", "mean", "--json", "-q")
+        assert code == 0
+        found.append(json.loads(out)["columns"]["dim1"][0])
+    assert found[0] == pytest.approx(found[1])
     code, _, err = run("project", model, turned, "--impute", "mode")
     assert code == 2
     assert "--drop-na" in err
