@@ -35,8 +35,8 @@ from mercer.check import (
 from mercer.check import in_dtype_of as in_dtype_of
 from mercer.check import is_yes as is_yes
 from mercer.check import weights_of as weights_of
+from mercer.data.frames import row_names
 from mercer.data.frames import rows as as_rows
-from mercer.data.tidy import row_names
 from mercer.display import costly_names, forget
 from mercer.engines.cpu import engine_of, engine_word, using
 from mercer.engines.engine import Engine

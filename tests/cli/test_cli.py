@@ -26,7 +26,7 @@ from mercer.cli.completion import script
 from mercer.cli.errors import FLAGS, WORDS, code_of, in_flags, refusal
 from mercer.cli.output import csv_bytes
 from mercer.data.dialect import has_nul
-from mercer.datasets.embedded import FOLDER
+from mercer.datasets.examples import FOLDER
 from mercer.dimension import choose
 from mercer.errors import Advice
 from mercer.mds import stress

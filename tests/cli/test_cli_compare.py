@@ -15,7 +15,7 @@ from mercer.cli.compare_command import matched
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk
 from mercer.data.table import Table
-from mercer.datasets.embedded import FOLDER
+from mercer.datasets.examples import FOLDER
 
 IRIS = str(FOLDER / "iris.csv")
 KERNELS = ["--kernel", "linear()", "--kernel", "gaussian(bandwidth=1.0)"]

@@ -21,7 +21,7 @@ import pytest
 import mercer as mc
 from mercer.cli import progress
 from mercer.cli.output import Talk
-from mercer.datasets.embedded import FOLDER
+from mercer.datasets.examples import FOLDER
 from mercer.progress import Line
 from tests.interrupts import PATIENCE, computed, interrupt, is_over, start
 

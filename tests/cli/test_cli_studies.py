@@ -16,7 +16,7 @@ import mercer as mc
 from mercer.cli.errors import Misused
 from mercer.cli.path_range import COUNT, range_of
 from mercer.cli.studies import STUDIES
-from mercer.datasets.embedded import FOLDER
+from mercer.datasets.examples import FOLDER
 from mercer.stability.bootstrapping import FEWEST
 
 IRIS = str(FOLDER / "iris.csv")

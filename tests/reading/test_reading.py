@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 import mercer as mc
 from mercer.check import Array
-from mercer.data.tidy import columns_of
+from mercer.data.frames import columns_of
 from mercer.errors import AtBarycentre, ConstantColumns, ReadingWarning
 from mercer.reading import Individuals, Tidy
 from tests.references import aligned, near, reference

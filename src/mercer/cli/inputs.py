@@ -19,6 +19,7 @@ from mercer.check import Array
 from mercer.cli.errors import Misused
 from mercer.cli.output import Talk
 from mercer.data.files import read
+from mercer.data.frames import row_names
 from mercer.data.frames import rows as as_rows
 from mercer.data.graphs import Edges
 from mercer.data.matrices import SquareMatrix
@@ -26,7 +27,6 @@ from mercer.data.missing import LEVEL, Policies, settled
 from mercer.data.sequences import Sequences
 from mercer.data.source import MEMORY
 from mercer.data.table import Role, Table, listed
-from mercer.data.tidy import row_names
 from mercer.datasets.examples import example, is_example
 from mercer.engines.engine import memory_bytes
 from mercer.errors import InvalidInput, TooLarge

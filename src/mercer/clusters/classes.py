@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import fdtrc, gammaln, logsumexp, ndtr, ndtri_exp
 
 from mercer.check import Array, is_missing, power_of_two, refuse_non_finite, whole
-from mercer.data.tidy import Tidy, columns_of
+from mercer.data.frames import Tidy, columns_of
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.reading.model import in_units_squared

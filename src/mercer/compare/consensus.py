@@ -22,7 +22,7 @@ from mercer.compare.sides import (
     named_sides,
     reads_rows,
 )
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.engines.cpu import Threads, using
 from mercer.engines.tiles import Block

@@ -13,7 +13,7 @@ from mercer.check import Array
 from mercer.compare.measures import Asked, Dependence, Pair, refuse_constant, test_dependence
 from mercer.compare.products import Tiled, products_of
 from mercer.compare.sides import centring, frozen, named_sides, scale_gram
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.gram import Gram
 from mercer.progress import Progress, followed

@@ -15,7 +15,7 @@ from scipy.sparse import csc_array, csr_array
 
 from mercer.check import Array, in_dtype_of, is_annotated
 from mercer.data.extras import extra
-from mercer.data.frames import columns_of, is_frame
+from mercer.data.frames import frame_columns, is_frame
 from mercer.data.source import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, listed
 from mercer.display import warn
@@ -66,7 +66,7 @@ def columns_of_annotated(data: Any, layer: str, limits: Limits) -> Parts:
     names = feature_names(layer, numbers.shape[1], getattr(data, "var_names", None))
     columns: list[Array] = list(numbers.T)
     if is_frame(data.obs):
-        held, values, _ = columns_of(data.obs)
+        held, values, _ = frame_columns(data.obs)
         names += held
         columns += values
     return names, columns, [str(name) for name in data.obs_names]

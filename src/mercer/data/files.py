@@ -23,7 +23,7 @@ from mercer.data.assembly import (
 )
 from mercer.data.delimited import read_delimited
 from mercer.data.dialect import checked_encoding
-from mercer.data.frames import columns_of, frame_of, is_frame, is_series, only_counts
+from mercer.data.frames import frame_columns, frame_of, is_frame, is_series, only_counts
 from mercer.data.graphs import Edges, as_edges, looks_like_edges, read_edges, read_graphml
 from mercer.data.matrices import SquareMatrix, as_square, looks_square
 from mercer.data.missing import POINTS_ONLY, Missing, Policies, policies, settled
@@ -252,7 +252,7 @@ def _of_object(source: Any, roles: Mapping[str, Role], options: Options, limits:
     if is_series(source):
         source = frame_of(source)
     if is_frame(source):
-        labels, values, index = columns_of(source)
+        labels, values, index = frame_columns(source)
         if only_counts(source):  # numbers that rows were left with name them if no column does
             table = assembled(labels, values, roles=roles)
             return replace(table, row_names=table.row_names or index)

@@ -1,14 +1,86 @@
-"""Examples that commands and the explorer know by name."""
+"""Data sets that the literature uses, and examples that commands and the explorer know by name.
+
+Each is a table of facts (results of games, measurements, road distances), in which there is no
+copyright; the source is named where each is described. They are files beside this one, read when
+they are asked for.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
+from mercer.data.files import read
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Table
-from mercer.datasets.embedded import decathlon, eurodist, iris, swiss
 from mercer.datasets.simulated import planets
+
+FOLDER = Path(__file__).parent
+
+
+def decathlon() -> Table:
+    """Return the results of 41 athletes in ten events of the decathlon, 2004.
+
+    ``Rank`` and ``Points`` are supplementary numbers, ``Competition`` is a factor. Names in
+    capitals are of the Decastar meeting, the others of the Olympic Games.
+
+    Source: results published by the organisers, as in the R package FactoMineR (Husson, Lê and
+    Pagès), whose spelling of columns is kept. Facts; free to use.
+
+    >>> table = decathlon()
+    >>> len(table), len(table.active), table.colour.levels
+    (41, 10, ('Decastar', 'OlympicG'))
+    """
+    return read(FOLDER / "decathlon.csv", "table", supplementary=("Rank", "Points"))
+
+
+def iris() -> Table:
+    """Return the sepals and petals of 150 irises of three species, in centimetres.
+
+    Source: E. Anderson (1935), published by R. A. Fisher, *The use of multiple measurements in
+    taxonomic problems*, Annals of Eugenics 7 (1936); the version of R's ``datasets``. Public
+    domain.
+
+    >>> iris().colour.levels
+    ('setosa', 'versicolor', 'virginica')
+    """
+    return read(FOLDER / "iris.csv", "table")
+
+
+def swiss() -> Table:
+    """Return fertility and five indicators of 47 French-speaking provinces of Switzerland, 1888.
+
+    Source: Mosteller and Tukey, *Data Analysis and Regression* (1977), pages 549-551; the version
+    of R's ``datasets``, whose spelling of names is kept. Public domain.
+
+    >>> swiss().matrix().shape
+    (47, 6)
+    """
+    return read(FOLDER / "swiss.csv", "table")
+
+
+def us_cities() -> SquareMatrix:
+    """Return the distances between nine cities of the United States, in miles.
+
+    Source: the table of the first lecture of Y. Yao's course on the geometry of data. Facts; free
+    to use.
+
+    >>> us_cities().names[:2], int(us_cities().values[0, 1])
+    (('BOSTON', 'NY'), 206)
+    """
+    return read(FOLDER / "us_cities.csv", "matrix")
+
+
+def eurodist() -> SquareMatrix:
+    """Return the road distances between 21 cities of Europe, in kilometres; not Euclidean.
+
+    Source: *The Cambridge Encyclopaedia*, as in R's ``datasets``. Facts; free to use.
+
+    >>> eurodist()
+    SquareMatrix(distances of 21 individuals)
+    """
+    return read(FOLDER / "eurodist.csv", "matrix")
+
 
 EXAMPLES: dict[str, tuple[Callable[[], Table | SquareMatrix], str]] = {
     "planets": (planets, "200 places of five planets, which no straight line parts"),

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array, chunks, number, whole
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.dimension.null import WEIGHTED, LandmarkSubject, Source, Subject, source_of
 from mercer.dimension.permuting import Drawn, Permutations, as_permutations, is_given
 from mercer.dimension.rules import ROUNDING, Choice

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, refuse_non_finite
+from mercer.data.frames import as_frame, columns_of, library_of
 from mercer.data.table import entry_place
-from mercer.data.tidy import as_frame, columns_of, library_of
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import numbers_of, register
 from mercer.factorial.features import FeaturePCA

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array
-from mercer.data.tidy import as_frame, frozen
+from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown, first_names, warn
 from mercer.errors import InvalidInput, NotAvailable, ReadingWarning
 from mercer.factorial.features import (

@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array
-from mercer.data.frames import rows
-from mercer.data.tidy import as_frame, frozen
+from mercer.data.frames import as_frame, frozen, rows
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.factorial.features import features_of, is_categorical, kernels_of

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from mercer.check import EPSILON, Array, Points, chunks
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.display import Shown, warn
 from mercer.errors import NegativeVariance, NoNoise, ToleranceNotMet
 from mercer.gp.likelihood import Conditioned, Observations

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, chunks, whole
-from mercer.data.tidy import as_frame, frozen
+from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import require_fit

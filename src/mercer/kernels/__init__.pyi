@@ -20,6 +20,7 @@ from mercer.kernels.definite import factor as factor
 from mercer.kernels.definite import form as form
 from mercer.kernels.definite import positive_definite as positive_definite
 from mercer.kernels.dissimilarities import distances as distances
+from mercer.kernels.geometry import definiteness as definiteness
 from mercer.kernels.geometry import euclidean as euclidean
 from mercer.kernels.geometry import gram_of as gram_of
 from mercer.kernels.geometry import largest_euclidean_power as largest_euclidean_power
@@ -81,7 +82,6 @@ from mercer.kernels.vectors import Linear as Linear
 from mercer.kernels.vectors import Polynomial as Polynomial
 from mercer.kernels.vectors import Sigmoid as Sigmoid
 from mercer.kernels.vectors import Tanimoto as Tanimoto
-from mercer.kernels.verdicts import definiteness as definiteness
 from mercer.kernels.walks import ContinuousWeisfeilerLehman as ContinuousWeisfeilerLehman
 from mercer.kernels.walks import ExponentialWalk as ExponentialWalk
 from mercer.kernels.walks import RandomWalk as RandomWalk

@@ -10,11 +10,11 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from mercer.check import Array, chunks, is_missing, refuse_non_finite, vectors
+from mercer.data.frames import row_names
 from mercer.data.frames import rows as table_rows
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Table as NamedTable
 from mercer.data.table import entry_place
-from mercer.data.tidy import row_names
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.abundances import BrayCurtis, ChiSquare, centred_log_ratio
 from mercer.kernels.pairs import Table

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import optimize
 
-from mercer.check import Array, finite, number, numbers, plain_array, power_of_two, real_array
+from mercer.check import (
+    Array,
+    Points,
+    finite,
+    number,
+    numbers,
+    plain_array,
+    power_of_two,
+    real_array,
+)
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
+from mercer.kernels.base import Kernel
 from mercer.kernels.definite import (
     ASYMMETRY,
     EIGENVALUE_ROUNDING,
@@ -21,8 +31,11 @@ from mercer.kernels.definite import (
     lowest_axis,
     not_symmetric,
     outcome,
+    positive_definite,
 )
 from mercer.kernels.pairs import SAFE_SQUARE
+from mercer.kernels.text import kernel as read
+from mercer.points import as_points
 from mercer.settings import spelled
 
 CENTRE_SUM = 1e-8
@@ -390,3 +403,51 @@ def _without_copies(d: Array) -> Array:
         )
     kept = np.flatnonzero(first == np.arange(len(d)))
     return d[np.ix_(kept, kept)]
+
+
+Definiteness = Literal[
+    "strictly positive definite",
+    "positive semidefinite",
+    "conditionally positive definite",
+    "negative semidefinite",
+    "indefinite",
+]
+
+
+@spelled
+def definiteness(kernel_or_matrix: Any, x: Points | None = None) -> Definiteness:
+    r"""Name what a matrix is, or the Gram matrix of a kernel at points.
+
+    .. math:: c^* K c > 0 \;\;(c \ne 0), \qquad c^* K c \ge 0, \qquad
+        c^* K c \ge 0 \;\text{ whenever } \textstyle\sum_i c_i = 0
+
+    are strict, plain and conditional definiteness, each of which implies the next; the first that
+    holds is the answer. An eigenvalue counts as zero within what rounding may have done to it, so
+    that what is called strict has none there. A matrix that is not symmetric is indefinite.
+
+    >>> definiteness([[2.0, 1.0], [1.0, 2.0]]), definiteness([[1.0, 1.0], [1.0, 1.0]])
+    ('strictly positive definite', 'positive semidefinite')
+    >>> definiteness([[0.0, -1.0], [-1.0, 0.0]]), definiteness([[1.0, 2.0], [2.0, 0.0]])
+    ('conditionally positive definite', 'indefinite')
+    >>> from mercer import Gaussian
+    >>> definiteness(Gaussian(1.0), [[0.0], [1.0], [0.0]])
+    'positive semidefinite'
+
+    Gallier and Quaintance, Definition 53.3; Yao, on conditionally negative definite matrices.
+    """
+    given = kernel_or_matrix
+    if isinstance(given, Kernel | str):
+        if x is None:
+            raise InvalidInput(
+                "the definiteness of a kernel is that of its matrix at points: give x"
+            )
+        given = read(given)(as_points(x, "x"))
+    verdict = positive_definite(given)
+    if verdict:
+        smallest = verdict.smallest
+        is_strict = smallest is not None and smallest > verdict.tolerance
+        return "strictly positive definite" if is_strict else "positive semidefinite"
+    matrix, _ = checked_matrix(given, "the matrix")
+    if not np.iscomplexobj(matrix) and negative_definite(-matrix):
+        return "conditionally positive definite"
+    return "negative semidefinite" if positive_definite(-matrix) else "indefinite"

@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, chunks, finite, number, whole
-from mercer.data.tidy import library_of
+from mercer.data.frames import library_of
 from mercer.display import costly, forget, remark_axes
 from mercer.engines.engine import Engine
 from mercer.errors import NotAvailable

@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from mercer.check import EPSILON, Array, Points, chunks, finite, power_of_two, refuse_non_finite
+from mercer.data.frames import row_names
 from mercer.data.matrices import SquareMatrix
-from mercer.data.tidy import row_names
 from mercer.engines.cpu import engine_in_use
 from mercer.engines.engine import BLOCK, Rounding, gamma
 from mercer.errors import InvalidInput

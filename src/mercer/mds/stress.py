@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from mercer.check import Array, finite, number, real_array, whole
-from mercer.data.tidy import library_of
+from mercer.data.frames import library_of
 from mercer.display import Shown, forget, remark_axes, warn
 from mercer.errors import Advice, Advised, InvalidInput
 from mercer.estimator import Model, in_dtype_of, one_of

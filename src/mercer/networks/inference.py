@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from mercer.check import Array, number, whole
-from mercer.data.tidy import as_frame, frozen
+from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import is_yes, one_of

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer.check import Array, whole
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
 from mercer.kernels.base import Kernel

@@ -10,8 +10,8 @@ import numpy as np
 
 from mercer.check import Array, chunks, refuse_non_finite, whole, worst_asymmetry
 from mercer.compare.sides import shift_gram, side
+from mercer.data.frames import row_names
 from mercer.data.matrices import ASYMMETRY, SquareMatrix
-from mercer.data.tidy import row_names
 from mercer.errors import InvalidParameter
 from mercer.estimator import column_names, numbers_of, require_fit
 from mercer.gram import Gram

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, is_missing, refuse_non_finite
-from mercer.data.tidy import columns_of
+from mercer.data.frames import columns_of
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.ordination.clouds import Cloud
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array, is_yes
-from mercer.data.tidy import as_frame, frozen
+from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown, warn
 from mercer.errors import InvalidInput, ReadingWarning
 from mercer.estimator import one_of

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array, is_yes, refuse_non_finite, whole
-from mercer.data.tidy import as_frame, frozen, row_names
+from mercer.data.frames import as_frame, frozen, row_names
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import column_names, numbers_of, require_fit

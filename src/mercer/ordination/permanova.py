@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, chunks
-from mercer.data.tidy import Tidy, as_frame, frozen
+from mercer.data.frames import Tidy, as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import one_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, power_of_two, refuse_non_finite
-from mercer.data.tidy import as_frame, columns_of, frozen
+from mercer.data.frames import as_frame, columns_of, frozen
 from mercer.display import Shown, first_names, warn
 from mercer.errors import ConstantColumns, InvalidInput
 from mercer.ordination.designs import labels_of, orthonormal

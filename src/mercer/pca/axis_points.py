@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput
 from mercer.estimator import require_fit

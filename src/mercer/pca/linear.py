@@ -33,8 +33,14 @@ from mercer.estimator import (
     sparse_rows,
     weights_of,
 )
-from mercer.pca.axes import Oriented
-from mercer.pca.centred_tables import ENTRY_ROUNDING, DenseTable, Table, noise_of, read_table
+from mercer.pca.centred_tables import (
+    ENTRY_ROUNDING,
+    DenseTable,
+    Oriented,
+    Table,
+    noise_of,
+    read_table,
+)
 from mercer.points import lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 
 from mercer.check import Array, Points, chunks, how_many, members
-from mercer.data.tidy import Tidy, as_frame, frozen
+from mercer.data.frames import Tidy, as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable
 from mercer.estimator import is_yes, require_fit

@@ -1,6 +1,6 @@
 """How a statistician reads axes: individuals, variables, supplementary elements and outliers."""
 
-from mercer.data.tidy import Tidy as Tidy
+from mercer.data.frames import Tidy as Tidy
 from mercer.reading.axis_values import Categories as Categories
 from mercer.reading.axis_values import Individuals as Individuals
 from mercer.reading.axis_values import Supplementary as Supplementary

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.tidy import as_frame, frozen
+from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown, first_names, warn
 from mercer.errors import AtBarycentre, NoDistances, NotAvailable
 from mercer.points import readings

@@ -11,8 +11,8 @@ from scipy.special import betainc, binom, chdtrc
 
 from mercer.check import Array, whole
 from mercer.data.files import read
+from mercer.data.frames import library_of
 from mercer.data.table import Role, Table, as_labels
-from mercer.data.tidy import library_of
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import one_of
 from mercer.kernels.tables import columns_read

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.display import Shown
 
 LONGEST = 120

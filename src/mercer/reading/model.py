@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 
 from mercer.check import Array, real_array, whole
-from mercer.data.tidy import columns_of, frozen, library_of, row_names
+from mercer.data.frames import columns_of, frozen, library_of, row_names
 from mercer.display import first_names, forget, warn
 from mercer.errors import ConstantColumns, InvalidInput, NotAvailable, ReadingWarning
 from mercer.estimator import column_names, require_fit

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import betainc, gammaincc
 
 from mercer.check import Array
-from mercer.data.tidy import as_frame, frozen
+from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown, first_names
 from mercer.reading.axis_values import Individuals
 

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.barycentre import Barycentre
 from mercer.certificate import Certificate
 from mercer.check import Array, Points, power_of_two
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput
 from mercer.gram import Centred, Gram, columns

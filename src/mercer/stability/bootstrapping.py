@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import fdtrc, fdtri
 
 from mercer.check import Array
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.display import Shown, in_ranges
 from mercer.engines.parallel import in_order
 from mercer.errors import InvalidParameter

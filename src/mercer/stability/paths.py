@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from mercer.check import Array, numbers
-from mercer.data.tidy import as_frame
+from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
