@@ -8,6 +8,7 @@ Claim: data are examined where they enter and nowhere else, so that no loop call
 
     python -m benchmarks.walk            # the table
     python -m benchmarks.walk pairs      # and the pairs of files with the most switches
+    python -m benchmarks.walk files      # and the files, with their calls
 """
 
 from __future__ import annotations
@@ -117,8 +118,8 @@ def paths() -> Iterator[dict[str, Callable[[], Any]]]:
         }
 
 
-def table(*, with_pairs: bool = False) -> Iterator[str]:
-    """Yield the lines of the table, and below each path its busiest pairs of files if asked for."""
+def table(*, with_pairs: bool = False, with_files: bool = False) -> Iterator[str]:
+    """Yield the lines of the table, and below each path its busiest pairs, or its files."""
     yield "| path | files visited | switches between files |"
     yield "|---|---|---|"
     with paths() as known:
@@ -129,10 +130,12 @@ def table(*, with_pairs: bool = False) -> Iterator[str]:
             yield f"| {name} | {len(walk.files)} | {count} |"
             for (one, other), times in walk.switches.most_common(MOST_PAIRS) if with_pairs else ():
                 yield f"| {one} → {other} | | {times} |"
+            for one, times in sorted(walk.files.items()) if with_files else ():
+                yield f"| {one} | {times} calls | |"
 
 
 if __name__ == "__main__":
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one thread, not one a core
-    for line in table(with_pairs="pairs" in sys.argv[1:]):
+    for line in table(with_pairs="pairs" in sys.argv, with_files="files" in sys.argv):
         print(line, flush=True)

@@ -19,8 +19,7 @@ from mercer.analysis.evidence import Clustering, evidence_of
 from mercer.check import Points
 from mercer.data.ondisk import OnDisk
 from mercer.data.table import Role
-from mercer.engines.engine import Rounding
-from mercer.engines.tiles import Block, Tiles
+from mercer.engines.tiles import Block, Rounding, Tiles
 from mercer.kernels.contract import Check
 from mercer.kernels.counts import Factors
 from mercer.mds.classical import Goodness

@@ -24,21 +24,18 @@ from mercer.check import (
     how_many,
     members,
     namespace,
-    nonnegative,
-    number,
-    numbers,
     part_of,
     real_array,
     rows_of,
     square_matrix,
     vectors,
-    whole,
     worst_asymmetry,
 )
 from mercer.data import Paired
 from mercer.errors import InvalidInput, InvalidParameter, MercerError
 from mercer.kernels import Bilinear, Constant, Delta, NegativeDistance
 from mercer.points import as_points
+from mercer.settings import nonnegative, number, numbers, whole
 
 X = np.random.default_rng(0).normal(size=(6, 4)).round(3)
 WHOLE = np.random.default_rng(1).integers(-9, 10, size=(6, 4)).astype(np.float64)

@@ -19,11 +19,11 @@ import mercer as mc
 from mercer.check import Array
 from mercer.engines import cpu
 from mercer.engines.cpu import Threads, fastest_exponential
-from mercer.engines.engine import memory_bytes
 from mercer.engines.tiles import PreparedTable, Tiles
 from mercer.errors import InvalidInput
 from mercer.gram import Gram
 from mercer.kernels.pairs import exponential, numpy_exponential
+from mercer.settings import memory_bytes
 from tests.interrupts import interrupt, start_script
 
 RNG = np.random.default_rng(7)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import EPSILON, Array, nonnegative, refuse_lazy, whole
+from mercer.check import EPSILON, Array, refuse_lazy
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import (
@@ -24,7 +24,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.given import Precomputed
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import RandomState
+from mercer.settings import RandomState, nonnegative, whole
 from mercer.targets import Origin, keep_points
 
 STORED_INDIVIDUALS = 5_000

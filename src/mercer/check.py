@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sized
 from functools import cached_property
 from math import isnan
-from numbers import Integral, Number, Real
+from numbers import Number, Real
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 
-from mercer.errors import Advice, InvalidInput, InvalidParameter
+from mercer.errors import Advice, InvalidInput
 
 Array: TypeAlias = npt.NDArray[Any]
 """A numpy array, or an array of any namespace that follows the array API standard."""
@@ -537,96 +536,6 @@ def finite(matrix: Array, what: object) -> Array:
             f"are too large for {values.dtype}, rescale the data or the kernel's parameters"
         )
     return matrix
-
-
-def number(value: Any, name: str, *, above: float = -np.inf, allowed: float | None = None) -> float:
-    """Return a real parameter strictly greater than ``above``, or equal to ``allowed``.
-
-    >>> number(2, "bandwidth", above=0.0)
-    2.0
-    >>> number(-1.0, "weight", above=0.0, allowed=0.0)
-    Traceback (most recent call last):
-    ...
-    mercer.errors.InvalidParameter: weight must be a number > 0 or equal to 0, found -1.0
-    """
-    if isinstance(value, Real) and not isinstance(value, bool):
-        result = _double(value)
-        if result == allowed or (result > above and result != np.inf):
-            return result
-    limits = f" > {above:g}" if np.isfinite(above) else ""
-    exception = "" if allowed is None else f" or equal to {allowed:g}"
-    raise refused(name, f"must be a number{limits}{exception}, found {value!r}")
-
-
-def refused(name: str, why: str) -> InvalidParameter:
-    """Return the refusal of a parameter, which other doors may know by another name."""
-    return InvalidParameter(f"{name} {why}", Advice(name, text=name))
-
-
-def _double(value: Real) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")
-
-
-def nonnegative(value: Any, name: str) -> float:
-    """Return a real parameter that is at least zero."""
-    return number(value, name, above=0.0, allowed=0.0)
-
-
-def whole(value: Any, name: str, *, least: int = 0) -> int:
-    """Return an integer parameter of at least ``least``."""
-    is_whole = isinstance(value, Integral) or (
-        isinstance(value, Real) and _double(value).is_integer()
-    )
-    if isinstance(value, bool) or not is_whole or int(value) < least:
-        raise refused(name, f"must be a whole number >= {least}, found {value!r}")
-    return int(value)
-
-
-def is_yes(value: Any, name: str) -> bool:
-    """Return a parameter that is True or False."""
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    raise refused(name, f"must be True or False, found {value!r}")
-
-
-def numbers(
-    values: Any, name: str, each: Callable[[Any, str], float] = number
-) -> tuple[float, ...]:
-    """Return a non-empty sequence of real parameters as a tuple."""
-    is_scalar = getattr(values, "ndim", 1) == 0
-    if isinstance(values, str) or is_scalar or not isinstance(values, Iterable):
-        raise InvalidParameter(f"{name} must be a sequence of numbers, found {values!r}")
-    result = tuple(each(v, f"{name}[{i}]") for i, v in enumerate(values))
-    if not result:
-        raise InvalidParameter(f"{name} must hold at least one number")
-    return result
-
-
-UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-
-
-def memory_bytes(memory: Any) -> int | None:
-    """Return a memory budget in bytes; None stands for as little as possible.
-
-    >>> memory_bytes("4GB"), memory_bytes("500 MB"), memory_bytes(10**9), memory_bytes(None)
-    (4000000000, 500000000, 1000000000, None)
-    """
-    if memory is None:
-        return None
-    size = 0.0
-    if isinstance(memory, str):
-        match = re.fullmatch(r"\s*(\d{1,30}(?:\.\d{1,30})?)\s*([kmgt]?)i?b?\s*", memory.lower())
-        size = float(match[1]) * UNITS[match[2]] if match else 0.0
-    elif isinstance(memory, Real) and not isinstance(memory, bool):
-        size = _double(memory)
-    if 1.0 <= size < np.inf:
-        return int(size)
-    raise InvalidParameter(
-        f'memory must be a number of bytes or a text like "4GB", found {memory!r}'
-    )
 
 
 def square_matrix(values: Any, name: str) -> Array:

@@ -10,13 +10,13 @@ import numpy as np
 from scipy.linalg import eigh_tridiagonal, qr
 from scipy.special import stdtrit
 
-from mercer.check import TINY, UNIT, Array, nonnegative, whole
+from mercer.check import TINY, UNIT, Array
 from mercer.engines.lapack import invert_triangle_in_place
 from mercer.errors import InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.statements import gamma
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, nonnegative, seed_of, whole
 from mercer.solve.steps import DIRECT, Map, cholesky_factor, dots
 
 METHODS = ("auto", "direct", "lanczos")

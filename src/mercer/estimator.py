@@ -29,11 +29,8 @@ from mercer.check import (
     plain_array,
     refuse_non_finite,
     refuse_sparse,
-    refused,
-    whole,
 )
 from mercer.check import in_dtype_of as in_dtype_of
-from mercer.check import is_yes as is_yes
 from mercer.check import weights_of as weights_of
 from mercer.data.frames import row_names
 from mercer.data.frames import rows as as_rows
@@ -55,7 +52,8 @@ from mercer.points import (
     refuse_sparse_non_finite,
 )
 from mercer.progress import Progress, followed
-from mercer.settings import advised
+from mercer.settings import advised, refused, whole
+from mercer.settings import is_yes as is_yes
 from mercer.store import save
 
 F = TypeVar("F", bound=Callable[..., Any])

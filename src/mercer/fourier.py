@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mercer.check import Array, Points, as_numpy, chunks, vectors, whole
+from mercer.check import Array, Points, as_numpy, chunks, vectors
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned
 from mercer.lowrank import Factored
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, seed_of, whole
 
 FAILURE = 1e-6
 """The probability with which the bound of a sampled error may be wrong."""

@@ -18,13 +18,14 @@ from mercer.check import (
 )
 from mercer.display import Shown
 from mercer.engines.cpu import engine_in_use
-from mercer.engines.engine import Engine, Rounding, gamma, machine_bytes
+from mercer.engines.engine import Engine
 from mercer.engines.held import to_host
-from mercer.engines.tiles import TILE, Block, Tiles
+from mercer.engines.tiles import TILE, Block, Rounding, Tiles
 from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.given import MOST_ASYMMETRY
 from mercer.kernels.point_pairs import BOTH_WAYS
+from mercer.kernels.statements import gamma
 from mercer.operators import CentredSource, multiply
 from mercer.points import (
     as_points,
@@ -34,6 +35,7 @@ from mercer.points import (
     take,
 )
 from mercer.progress import Progress
+from mercer.settings import machine_bytes
 
 KEPT_SHARE = 4
 """One part in so many of the memory that may be used keeps values that are costly to compute."""

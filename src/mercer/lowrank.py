@@ -12,16 +12,17 @@ from scipy.cluster.vq import vq
 from scipy.linalg import solve_triangular
 
 from mercer.barycentre import Barycentre, centre
-from mercer.check import Array, Points, as_numpy, chunks, power_of_two, vectors, whole
-from mercer.engines.engine import norm_bound, rounding
+from mercer.check import Array, Points, as_numpy, chunks, power_of_two, vectors
+from mercer.engines.engine import norm_bound
 from mercer.engines.held import Held, to_host
 from mercer.engines.lapack import run_interruptibly
+from mercer.engines.tiles import rounding
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.operators import shares
 from mercer.points import SparseRows, take
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, seed_of, whole
 
 SAMPLE_PER_CENTRE, LLOYD = 10, 5
 """k-means centres are found on so many points for each, in so many steps: more gain nothing."""

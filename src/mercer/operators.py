@@ -26,10 +26,11 @@ from mercer.check import (
     weights_of,
 )
 from mercer.display import Shown
-from mercer.engines.engine import BLOCK, Engine, Rounding, gamma
+from mercer.engines.engine import Engine
 from mercer.engines.held import Held, to_host
-from mercer.engines.tiles import TILE
+from mercer.engines.tiles import BLOCK, TILE, Rounding
 from mercer.errors import InvalidInput
+from mercer.kernels.statements import gamma
 
 
 class Operator(Protocol):

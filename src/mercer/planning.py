@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mercer.check import whole
 from mercer.display import Shown
 from mercer.engines.cpu import Threads, engine_of
-from mercer.engines.engine import Engine, machine_bytes, readable
+from mercer.engines.engine import Engine
 from mercer.engines.tiles import TILE
 from mercer.errors import Advice, InvalidParameter
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
+from mercer.settings import machine_bytes, readable, whole
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import begins_in_double, needed_bytes, sizes, threads_of

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from scipy.special import gammaln
 
-from mercer.check import Array, chunks, whole
+from mercer.check import Array, chunks
 from mercer.engines.parallel import in_order
 from mercer.progress import Progress
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, seed_of, whole
 
 CORRECTIONS = ("holm", "benjamini-hochberg", None)
 

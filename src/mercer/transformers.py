@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, in_dtype_of, whole
+from mercer.check import Array, Points, in_dtype_of
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidParameter
 from mercer.estimator import OF_KERNELS, KernelModel, as_kernel, on_engine, one_of
@@ -19,7 +19,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.lowrank import nystrom
 from mercer.progress import Progress
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, seed_of, whole
 
 LANDMARKS = ("pivoted", "kmeans", "uniform")
 """How landmarks are chosen."""

@@ -19,7 +19,7 @@ import pytest
 
 import mercer as mc
 from mercer import datasets
-from mercer.check import not_finite, refused
+from mercer.check import not_finite
 from mercer.cli import EXAMPLES, main, pages, report_command
 from mercer.cli.commands import DEMOS, SHOWN, commands_of, parser, with_command
 from mercer.cli.completion import script
@@ -30,6 +30,7 @@ from mercer.datasets.examples import FOLDER
 from mercer.dimension import choose
 from mercer.errors import Advice
 from mercer.mds import stress
+from mercer.settings import refused
 from mercer.spectrum.leading import smaller
 from mercer.store import save
 

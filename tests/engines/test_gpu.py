@@ -13,9 +13,8 @@ from sklearn.base import clone
 
 import mercer as mc
 from mercer.engines.cpu import Threads
-from mercer.engines.engine import SMALLEST_TILE
 from mercer.engines.gpu import TERMS, Gpu
-from mercer.engines.tiles import Block, Tiles
+from mercer.engines.tiles import SMALLEST_TILE, Block, Tiles
 
 torch = pytest.importorskip("torch")
 

@@ -26,10 +26,9 @@ from mercer import (
     Polynomial,
     Precomputed,
 )
-from mercer.check import Array, Points, nonnegative
+from mercer.check import Array, Points
 from mercer.data import Paired
-from mercer.engines.engine import rounding
-from mercer.engines.tiles import Tiles
+from mercer.engines.tiles import Tiles, rounding
 from mercer.errors import (
     InvalidInput,
     InvalidParameter,
@@ -57,6 +56,7 @@ from mercer.kernels.base import FrozenArray
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.written import LONGEST_TEXT
 from mercer.page.text import mathml
+from mercer.settings import nonnegative
 
 X = np.random.default_rng(0).normal(size=(6, 2))
 

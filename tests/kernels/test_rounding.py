@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array
-from mercer.engines.engine import rounding
-from mercer.engines.tiles import Tiles
+from mercer.engines.tiles import Tiles, rounding
 from mercer.gram import Gram
 from mercer.kernels import radial, statements
 from mercer.kernels.statements import Bound

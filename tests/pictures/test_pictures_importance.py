@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mercer.datasets.embedded import FOLDER
 
 import mercer as mc
 from mercer import pictures
 from mercer.cli import main
+from mercer.datasets.examples import FOLDER
 from mercer.importance import Importance
 from mercer.page.studies import importance_section
 from mercer.pictures.scene import Bars, Labels, Lines, Panel

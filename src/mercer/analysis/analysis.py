@@ -23,7 +23,7 @@ from mercer.analysis.doubts import (
 )
 from mercer.analysis.evidence import Evidence, evidence_of
 from mercer.analysis.proposal import Proposal, propose
-from mercer.check import Array, is_yes
+from mercer.check import Array
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Column, Role, Table, as_labels
 from mercer.display import Shown, warn
@@ -35,7 +35,7 @@ from mercer.pca import KernelPCA
 from mercer.points import take
 from mercer.progress import Progress, followed
 from mercer.reading.scores import Scores
-from mercer.settings import RandomState, seed_of, spelled
+from mercer.settings import RandomState, is_yes, seed_of, spelled
 from mercer.spectrum import STORED
 
 NAMED, WIDTH = 3, 280

@@ -17,12 +17,12 @@ from mercer import __version__
 from mercer.cli.errors import OK, in_flags
 from mercer.cli.output import Talk
 from mercer.cli.progress import finished
-from mercer.engines.engine import machine_bytes, readable
 from mercer.gram import Gram
 from mercer.kernels.radial import Gaussian
 from mercer.pca import KernelPCA
 from mercer.planning import plan
 from mercer.progress import Line
+from mercer.settings import machine_bytes, readable
 
 NEEDED = ("numpy", "scipy", "scikit-learn", "narwhals", "array-api-compat", "threadpoolctl")
 EXTRAS = {

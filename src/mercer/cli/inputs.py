@@ -28,12 +28,11 @@ from mercer.data.sequences import Sequences
 from mercer.data.source import MEMORY
 from mercer.data.table import Role, Table, listed
 from mercer.datasets.examples import example, is_example
-from mercer.engines.engine import memory_bytes
 from mercer.errors import InvalidInput, TooLarge
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import columns_read
-from mercer.settings import advice
+from mercer.settings import advice, memory_bytes
 
 STDIN = "-"
 OF_NUMBERS, OF_FACTORS = ("mean", "pca"), ("mode", "level")

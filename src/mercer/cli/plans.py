@@ -9,11 +9,11 @@ from mercer.cli.errors import OK, RESOURCE, in_flags
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk
 from mercer.engines.cpu import Threads
-from mercer.engines.engine import machine_bytes, readable
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.mds.stress import FEW_POINTS, MANY_STARTS
 from mercer.pca import PCA, KernelPCA
 from mercer.planning import Plan, flops, plan
+from mercer.settings import machine_bytes, readable
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.leading import chosen_method
 

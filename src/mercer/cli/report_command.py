@@ -19,8 +19,8 @@ from mercer.cli.studies import refuse_studies, sections_of
 from mercer.data.source import kind_of, regular
 from mercer.datasets.examples import is_example
 from mercer.dimension.choose import UNASKED, affordable_permutations
-from mercer.engines.engine import memory_bytes
 from mercer.progress import Line
+from mercer.settings import memory_bytes
 from mercer.store import about, load
 
 

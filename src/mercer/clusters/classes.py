@@ -9,11 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import fdtrc, gammaln, logsumexp, ndtr, ndtri_exp
 
-from mercer.check import Array, is_missing, power_of_two, refuse_non_finite, whole
+from mercer.check import Array, is_missing, power_of_two, refuse_non_finite
 from mercer.data.frames import Tidy, columns_of
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.reading.model import in_units_squared
+from mercer.settings import whole
 
 ROUNDING = 64.0 * float(np.finfo(float).eps)
 """A share of the inertia, or of a column's largest entry, below which all is rounding."""

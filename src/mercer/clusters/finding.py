@@ -10,7 +10,7 @@ import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 from scipy.spatial.distance import cdist
 
-from mercer.check import Array, whole
+from mercer.check import Array
 from mercer.clusters.classes import ROUNDING, Clusters
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import one_of
@@ -20,7 +20,7 @@ from mercer.kernels.vectors import Linear
 from mercer.points import Paired, take
 from mercer.progress import Progress, followed
 from mercer.reading.scores import Scores
-from mercer.settings import RandomState, seed_of, spelled
+from mercer.settings import RandomState, seed_of, spelled, whole
 from mercer.spectrum import leading
 
 LEAST, MOST = 3, 10

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize, sparse
 
-from mercer.check import Array, chunks, whole
-from mercer.check import number as real_number
+from mercer.check import Array, chunks
 from mercer.compare.measures import refuse_constant
 from mercer.compare.products import products_of
 from mercer.compare.sides import (
@@ -31,7 +30,8 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
 from mercer.progress import Progress, followed
-from mercer.settings import spelled
+from mercer.settings import number as real_number
+from mercer.settings import spelled, whole
 
 METHODS = ("statis", "full-umkl", "sparse-umkl")
 

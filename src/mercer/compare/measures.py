@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import EPSILON, Array, Points, whole
+from mercer.check import EPSILON, Array, Points
 from mercer.compare.products import (
     STORED_INDIVIDUALS,
     Features,
@@ -33,7 +33,7 @@ from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import RandomState, spelled
+from mercer.settings import RandomState, spelled, whole
 
 TESTS = ("permutation", "multiplier", "pearson")
 ESTIMATORS = ("biased", "unbiased")

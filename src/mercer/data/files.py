@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypedDict, cast, overload
 
 import numpy as np
 
-from mercer.check import Array, is_annotated, memory_bytes, number, refuse_lazy, whole
+from mercer.check import Array, is_annotated, refuse_lazy
 from mercer.data.annotated import columns_of_annotated, read_h5ad
 from mercer.data.arrays import as_matrix, read_npy, read_npz
 from mercer.data.arrow import read_arrow, read_parquet
@@ -33,6 +33,7 @@ from mercer.data.spreadsheets import is_workbook, old_spreadsheet, read_workbook
 from mercer.data.table import Role, Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, UnreadableFile
 from mercer.progress import Progress, followed
+from mercer.settings import memory_bytes, number, whole
 
 KINDS = ("auto", "table", "matrix", "graph", "fasta", "strings", "sets")
 GRAPHS = (".graphml", ".edges", ".edgelist")

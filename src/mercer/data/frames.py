@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
 from typing import Any, cast
 
@@ -250,7 +250,7 @@ def library_of(X: Any) -> str | None:
     """Return the library a data frame comes from, None for what is no data frame."""
     from narwhals.stable.v2 import dependencies
 
-    tests = (
+    tests: tuple[Callable[[Any], bool], ...] = (
         dependencies.is_pandas_dataframe,
         dependencies.is_polars_dataframe,
         dependencies.is_pyarrow_table,

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, is_yes, number, power_of_two, whole
+from mercer.check import Array, power_of_two
 from mercer.display import Shown, warn
 from mercer.errors import DataWarning, InvalidInput, InvalidParameter
 from mercer.progress import Progress, followed
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, is_yes, number, seed_of, whole
 
 AXES = 2
 """Axes by which numbers are put in where nothing is asked for."""

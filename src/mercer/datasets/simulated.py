@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, number, whole
+from mercer.check import Array
 from mercer.data.table import Role, Table, as_labels
+from mercer.settings import number, whole
 
 DENSITY = 15
 """Points on a circle for each unit of its radius (Beeny, Example 4.1)."""

@@ -7,7 +7,6 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from mercer.check import number
 from mercer.dimension.horn import parallel_analysis
 from mercer.dimension.null import LANDMARKS, WHOLE
 from mercer.dimension.rules import Choice, by_cross_validation, by_kaiser, by_scree, by_share
@@ -15,7 +14,7 @@ from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.planning import EXPONENTIAL, flops
 from mercer.progress import Progress
-from mercer.settings import LEVEL, RandomState, spelled
+from mercer.settings import LEVEL, RandomState, number, spelled
 
 UNASKED, PATIENCE = 199, 60.0
 """Permutations of Horn's test where no number is asked for, and the seconds that they may take."""

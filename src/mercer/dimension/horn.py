@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, chunks, number, whole
+from mercer.check import Array, chunks
 from mercer.data.frames import as_frame
 from mercer.dimension.null import WEIGHTED, LandmarkSubject, Source, Subject, source_of
 from mercer.dimension.permuting import Drawn, Permutations, as_permutations, is_given
@@ -18,7 +18,7 @@ from mercer.dimension.rules import axes as in_words
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.progress import Progress, followed
 from mercer.resampling import Null, Resampling, is_decided
-from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled
+from mercer.settings import LEVEL, RandomState, first_axes, level_of, number, spelled, whole
 from mercer.spectrum import leading
 
 STATISTICS = ("eigenvalue", "share")

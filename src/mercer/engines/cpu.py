@@ -16,20 +16,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from mercer.check import Array, chunks, whole
-from mercer.engines.engine import (
-    MOST_LANDMARKS,
-    SINGLE_ENOUGH,
-    SINGLE_ROUNDING,
-    Engine,
-    Rounding,
-    memory_bytes,
-    rounding,
-)
-from mercer.engines.tiles import Block, Tiles
+from mercer.check import Array, chunks
+from mercer.engines.engine import MOST_LANDMARKS, SINGLE_ENOUGH, SINGLE_ROUNDING, Engine
+from mercer.engines.tiles import Block, Rounding, Tiles, rounding
 from mercer.errors import InvalidParameter
 from mercer.kernels.pairs import exponential, numpy_exponential
 from mercer.progress import Progress
+from mercer.settings import memory_bytes, whole
 
 T = TypeVar("T")
 Item = TypeVar("Item")

@@ -1,22 +1,17 @@
-"""What an engine promises: products with tiles, how far rounding takes them, and tall products."""
+"""What an engine promises: products with tiles and their rounding, and tall products."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from mercer.check import Array
-from mercer.check import memory_bytes as memory_bytes
 from mercer.engines.held import Held
 from mercer.engines.held import Seed as Seed
-from mercer.engines.tiles import Block, Tiles
-from mercer.kernels.statements import Bound
-from mercer.kernels.statements import gamma as gamma
+from mercer.engines.tiles import Block, Rounding, Tiles
 from mercer.progress import Progress
 
 MOST_LANDMARKS = 400
@@ -89,88 +84,6 @@ class Engine(Protocol):
 
     def session(self) -> AbstractContextManager[None]:
         """Return a context for many passes with small algebra between them."""
-
-
-CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where Linux tells the memory a container may use, in its newer and older form."""
-
-
-def machine_bytes() -> int:
-    """Return the memory of this machine, or of the container this process is in."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for path in map(Path, CONTAINER):
-        try:
-            limits.append(int(path.read_text()))
-        except (OSError, ValueError):  # not in a container, or in one without a limit
-            continue
-    return min(limits)
-
-
-def readable(count: int) -> str:
-    """Return a number of bytes as a person would say it.
-
-    >>> readable(3_200_000_000), readable(45_000), readable(12)
-    ('3.2 GB', '45 kB', '12 bytes')
-    """
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.3g} {unit}"
-    return f"{count} bytes"
-
-
-BLOCK = 512
-"""Rows that are added up at a time where columns are centred."""
-
-SMALLEST_TILE = 512
-"""Rows that tiles are cut to at the least where memory is short."""
-
-UNPROVED = 64
-"""Units of rounding assumed of a kernel without a bound of its own, relative to its largest."""
-
-
-class Rounding(NamedTuple):
-    """Bounds for the error of an entry of K, of K V per unit of weight, and for an entry itself.
-
-    The matrix of errors has a norm of at most n times ``product``, and at most ``product`` where
-    rows and columns carry weights that sum to 1.
-    """
-
-    entry: float
-    product: float
-    is_proved: bool
-    value: float
-
-
-def rounding(tiles: Tiles, largest: float) -> Rounding:
-    """Return what rounding can do to the entries of tiles and to products with them.
-
-    ``largest`` bounds the kernel's values; it is used where no bound follows from the formula.
-    """
-    unit = float(np.finfo(tiles.dtype).eps) / 2
-    if tiles.kernel.has_exact_values:
-        entry: Bound | None = Bound(largest, 0.0)
-    elif tiles.prepared is None:
-        entry = None
-    else:
-        entry = tiles.kernel.bounds(tiles.prepared.arithmetic)
-    if entry is None:
-        entry = Bound(largest, UNPROVED * unit * largest, is_proved=False)
-    inside = min(tiles.terms, tiles.shape[1]) + 1
-    double = float(np.finfo(float).eps) / 2
-    across = -(-tiles.shape[1] // min(tiles.terms, SMALLEST_TILE)) + tiles.sums
-    if tiles.factors is not None:
-        # Φ(Φ'V) adds up at most n numbers and then as many as a point has features, and
-        # |Φ||Φ|' is at most the largest entry by Cauchy and Schwarz.
-        across += tiles.shape[1] + tiles.factors.width
-    centring = BLOCK + -(-tiles.shape[1] // BLOCK) + 16  # on both sides
-    sums = gamma(inside, unit) + gamma(across, double) + 2.0 * gamma(centring, double)
-    limits = np.finfo(tiles.dtype)
-    is_small = tiles.single and entry.value <= 1e8 * float(limits.tiny)
-    if is_small or entry.value >= float(limits.max) / tiles.shape[1]:
-        # Products underflow or overflow; values in double precision may stand for themselves.
-        error = np.inf if tiles.single else entry.error
-        return Rounding(error, np.inf, entry.is_proved, entry.value)
-    return Rounding(entry.error, entry.error + sums * entry.value, entry.is_proved, entry.value)
 
 
 def norm_bound(A: Array) -> float:

@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from typing import Any
 
 from mercer.check import Array, chunks
-from mercer.engines.engine import Rounding
 from mercer.engines.split import (
     LARGEST_COORDINATE,
     LARGEST_VALUE,
@@ -22,7 +21,7 @@ from mercer.engines.split import (
     split_rounding,
     unit_below,
 )
-from mercer.engines.tiles import Tiles
+from mercer.engines.tiles import Rounding, Tiles
 from mercer.engines.trace import Formula, formula_of
 from mercer.kernels.statements import Bound
 from mercer.progress import Progress

@@ -23,11 +23,10 @@ from array_api_compat import array_namespace
 from mercer.check import Array, Namespace, chunks
 from mercer.data.extras import extra
 from mercer.engines.cpu import Threads
-from mercer.engines.engine import SMALLEST_TILE as FEWEST
-from mercer.engines.engine import Rounding
 from mercer.engines.fused import Fused, has_triton
 from mercer.engines.held import Held, to_host
-from mercer.engines.tiles import Block, Prepared, PreparedTable, Side, Tiles
+from mercer.engines.tiles import SMALLEST_TILE as FEWEST
+from mercer.engines.tiles import Block, Prepared, PreparedTable, Rounding, Side, Tiles
 from mercer.errors import InvalidParameter, NotEnoughMemory
 from mercer.kernels.pairs import INNER, Scale
 from mercer.kernels.statements import gamma

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from mercer.engines.engine import Rounding, gamma
+from mercer.engines.tiles import Rounding
 from mercer.engines.trace import Formula
 from mercer.kernels.pairs import INNER, Scale
-from mercer.kernels.statements import FUNCTION, Arithmetic, Bound
+from mercer.kernels.statements import FUNCTION, Arithmetic, Bound, gamma
 
 SPLIT = 2.0**-22
 """The relative error of a number that is split into two halves."""

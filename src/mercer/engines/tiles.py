@@ -22,7 +22,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.counts import Factors, factors, is_worthwhile, remember_counts
 from mercer.kernels.pairs import INNER, Scale, Statistic, Table
 from mercer.kernels.point_pairs import GAPS
-from mercer.kernels.statements import Arithmetic, gamma
+from mercer.kernels.statements import Arithmetic, Bound, gamma
 from mercer.points import SparseRows, lies_on_disk, over_parts
 
 TILE = 640
@@ -438,3 +438,58 @@ class PreparedTable(Table):
         for part in chunks(len(i), max(1, GAPS // left.shape[1])):
             gap = (self.x[i[part]] - self.y[j[part]]) / np.asarray(scale)
             s[i[part], j[part]] = np.einsum("ij,ij->i", gap, gap)
+
+
+BLOCK = 512
+"""Rows that are added up at a time where columns are centred."""
+
+SMALLEST_TILE = 512
+"""Rows that tiles are cut to at the least where memory is short."""
+
+UNPROVED = 64
+"""Units of rounding assumed of a kernel without a bound of its own, relative to its largest."""
+
+
+class Rounding(NamedTuple):
+    """Bounds for the error of an entry of K, of K V per unit of weight, and for an entry itself.
+
+    The matrix of errors has a norm of at most n times ``product``, and at most ``product`` where
+    rows and columns carry weights that sum to 1.
+    """
+
+    entry: float
+    product: float
+    is_proved: bool
+    value: float
+
+
+def rounding(tiles: Tiles, largest: float) -> Rounding:
+    """Return what rounding can do to the entries of tiles and to products with them.
+
+    ``largest`` bounds the kernel's values; it is used where no bound follows from the formula.
+    """
+    unit = float(np.finfo(tiles.dtype).eps) / 2
+    if tiles.kernel.has_exact_values:
+        entry: Bound | None = Bound(largest, 0.0)
+    elif tiles.prepared is None:
+        entry = None
+    else:
+        entry = tiles.kernel.bounds(tiles.prepared.arithmetic)
+    if entry is None:
+        entry = Bound(largest, UNPROVED * unit * largest, is_proved=False)
+    inside = min(tiles.terms, tiles.shape[1]) + 1
+    double = float(np.finfo(float).eps) / 2
+    across = -(-tiles.shape[1] // min(tiles.terms, SMALLEST_TILE)) + tiles.sums
+    if tiles.factors is not None:
+        # Φ(Φ'V) adds up at most n numbers and then as many as a point has features, and
+        # |Φ||Φ|' is at most the largest entry by Cauchy and Schwarz.
+        across += tiles.shape[1] + tiles.factors.width
+    centring = BLOCK + -(-tiles.shape[1] // BLOCK) + 16  # on both sides
+    sums = gamma(inside, unit) + gamma(across, double) + 2.0 * gamma(centring, double)
+    limits = np.finfo(tiles.dtype)
+    is_small = tiles.single and entry.value <= 1e8 * float(limits.tiny)
+    if is_small or entry.value >= float(limits.max) / tiles.shape[1]:
+        # Products underflow or overflow; values in double precision may stand for themselves.
+        error = np.inf if tiles.single else entry.error
+        return Rounding(error, np.inf, entry.is_proved, entry.value)
+    return Rounding(entry.error, entry.error + sums * entry.value, entry.is_proved, entry.value)

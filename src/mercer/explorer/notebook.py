@@ -9,10 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
-from mercer.check import number
 from mercer.display import Shown
 from mercer.errors import ReadingWarning
 from mercer.page.write import report
+from mercer.settings import number
 
 HEIGHT = 760
 """Pixels that the page takes in a notebook."""

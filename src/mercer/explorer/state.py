@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mercer.check import number
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table, as_labels
 from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError
 from mercer.kernels.base import Kernel, with_parameters
 from mercer.kernels.text import kernel as kernel_from
+from mercer.settings import number
 
 if TYPE_CHECKING:
     from mercer.explorer.source import Source

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.stats import t as student
 
-from mercer.check import TINY, Array, Points, number, real_array, whole
+from mercer.check import TINY, Array, Points, real_array
 from mercer.determinant import log_determinant, skewed_quantile
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gp.likelihood import Observations, orthonormal, partial_products
@@ -22,7 +22,7 @@ from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.points import as_points
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, number, seed_of, whole
 from mercer.solve import Saddle, SaddleSolution
 from mercer.targets import check_size
 

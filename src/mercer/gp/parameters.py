@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.check import Array, Points, number, numbers, real_array
+from mercer.check import Array, Points, real_array
 from mercer.errors import InvalidParameter, MercerError, NotDifferentiable
 from mercer.kernels.base import Kernel, with_parameters
+from mercer.settings import number, numbers
 
 NOISE = "noise_variance"
 

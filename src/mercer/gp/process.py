@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, in_dtype_of, nonnegative, number, real_array, whole
+from mercer.check import Array, Points, in_dtype_of, real_array
 from mercer.display import warn
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter, Jittered, NoNoise
@@ -36,7 +36,7 @@ from mercer.kernels.base import Kernel, with_parameters
 from mercer.kernels.given import Precomputed
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, nonnegative, number, seed_of, whole
 from mercer.targets import Functions, Origin, keep_points, read_targets
 
 Mean: TypeAlias = Functions

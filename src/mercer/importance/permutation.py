@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, chunks, whole
+from mercer.check import Array, chunks
 from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
@@ -25,7 +25,7 @@ from mercer.points import Rows, take
 from mercer.progress import Progress, followed
 from mercer.reading.links import column_name, listing, percent, short
 from mercer.resampling import Resampling
-from mercer.settings import RandomState, first_axes, spelled
+from mercer.settings import RandomState, first_axes, spelled, whole
 
 NAMED = 5
 """Variables that a sentence names before it only counts."""

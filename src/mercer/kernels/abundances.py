@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, Points, as_numpy, finite, namespace, number, numbers, vectors
+from mercer.check import Array, Points, as_numpy, finite, namespace, vectors
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, is_complex
+from mercer.settings import number, numbers
 
 OBSERVED = "observed"
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, Points, namespace, number, numbers
+from mercer.check import Array, Points, namespace
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, Kind, value
 from mercer.kernels.composite import (
@@ -29,6 +29,7 @@ from mercer.kernels.pairs import Aligned, Pairs, Scale, Statistic, exp
 from mercer.kernels.statements import FUNCTION, Arithmetic, Bound, Frequencies
 from mercer.kernels.written import ATOM, LARGEST_POWER, POWER, PRODUCT, SUM, Name, literal, wrap
 from mercer.points import Rows
+from mercer.settings import number, numbers
 
 LARGEST_EXPONENT = 700.0
 """Exponents beyond this make no doubles."""

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.check import Array, Points, chunks, namespace, nonnegative, number, square_matrix
+from mercer.check import Array, Points, chunks, namespace, square_matrix
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import row_by_row
@@ -22,6 +22,7 @@ from mercer.kernels.strings import (
     positive_length,
 )
 from mercer.kernels.written import FrozenArray
+from mercer.settings import nonnegative, number
 
 CELLS = 2**18
 """Cells of the tables that are filled at a time: 2 MB, which a core's cache holds."""

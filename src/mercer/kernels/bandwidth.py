@@ -10,11 +10,12 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import Array, Points, as_numpy, how_many, namespace, number, numbers, vectors
+from mercer.check import Array, Points, as_numpy, how_many, namespace, vectors
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import LARGEST_SQUARE, Scale, Table, multiply_scales
 from mercer.points import SparseRows, as_points
+from mercer.settings import number, numbers
 
 Bandwidth: TypeAlias = float | tuple[float, ...] | str
 """A length, one length for each coordinate, or the rule that finds it from data."""

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, ClassVar
 
-from mercer.check import Array, nonnegative, whole
+from mercer.check import Array
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Pairs, Scale, Statistic
 from mercer.kernels.statements import Arithmetic, Bound
+from mercer.settings import nonnegative, whole
 
 
 class Composite(Kernel):

@@ -18,7 +18,6 @@ from mercer.check import (
     plain_array,
     power_of_two,
     square_matrix,
-    whole,
     worst_asymmetry,
 )
 from mercer.display import Shown
@@ -38,7 +37,7 @@ from mercer.kernels.probing import (
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
 from mercer.progress import Progress, followed
-from mercer.settings import RandomState, seed_of, spelled
+from mercer.settings import RandomState, seed_of, spelled, whole
 
 EIGENVALUE_ROUNDING = 10.0
 """Error of a computed eigenvalue, in units of n·u·‖K‖₂ (Weyl; 0.06 is usual)."""

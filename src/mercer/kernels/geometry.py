@@ -8,16 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import optimize
 
-from mercer.check import (
-    Array,
-    Points,
-    finite,
-    number,
-    numbers,
-    plain_array,
-    power_of_two,
-    real_array,
-)
+from mercer.check import Array, Points, finite, plain_array, power_of_two, real_array
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel
 from mercer.kernels.definite import (
@@ -36,7 +27,7 @@ from mercer.kernels.definite import (
 from mercer.kernels.pairs import SAFE_SQUARE
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
-from mercer.settings import spelled
+from mercer.settings import number, numbers, spelled
 
 CENTRE_SUM = 1e-8
 """How far from 1 the sum of a centre's weights may be, which rounding in 10⁷ terms explains."""

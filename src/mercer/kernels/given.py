@@ -12,7 +12,6 @@ from mercer.check import (
     Points,
     as_numpy,
     how_many,
-    is_yes,
     namespace,
     square_matrix,
     worst_asymmetry,
@@ -20,6 +19,7 @@ from mercer.check import (
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, FrozenArray, Kernel, value
 from mercer.kernels.pairs import Pairs, Scale, codes
+from mercer.settings import is_yes
 
 MOST_ASYMMETRY = 1e-8
 """A Gram matrix whose relative asymmetry is larger is not a Gram matrix."""

@@ -9,10 +9,11 @@ from typing import Any, cast
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from mercer.check import Array, as_numpy, real_array, whole
+from mercer.check import Array, as_numpy, real_array
 from mercer.errors import InvalidInput
 from mercer.kernels.foreign import Names, is_edges, is_igraph, is_networkx, parts_of
 from mercer.kernels.written import ATOM, LONGEST_TEXT, Name, literal
+from mercer.settings import whole
 
 MOST_NODES = 2**31 - 1
 """Numbers of pairs of nodes then fit in 64 bits."""

@@ -10,12 +10,13 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 from scipy.special import ndtri
 
-from mercer.check import Array, Points, namespace, number, whole
+from mercer.check import Array, Points, namespace
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, beside, tally
 from mercer.kernels.graph import Graph
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.walks import Batch, as_graphs, refuse_negative
+from mercer.settings import number, whole
 
 DIGITS = 12
 """Decimal digits to which lengths of paths are compared: sums of thousands of edges keep them."""

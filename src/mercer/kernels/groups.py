@@ -12,10 +12,11 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 
-from mercer.check import Array, Points, as_numpy, members, namespace, number, numbers, whole
+from mercer.check import Array, Points, as_numpy, members, namespace
 from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap, NotPositiveDefinite
 from mercer.kernels.base import ATOM, Domain, Kernel, Name, literal, value
 from mercer.kernels.pairs import Pairs
+from mercer.settings import number, numbers, whole
 
 MOST_ELEMENTS = 1000
 """A group up to this size is small enough to test p on all of it when the kernel is made."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Any, ClassVar
 
-from mercer.check import Array, Points, how_many, namespace, number
+from mercer.check import Array, Points, how_many, namespace
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.bandwidth import DISTANCE_RULES, sample_points, typical_distance
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
@@ -24,6 +24,7 @@ from mercer.kernels.pairs import (
     is_complex,
     real,
 )
+from mercer.settings import number
 
 
 class FromDistances(Kernel):

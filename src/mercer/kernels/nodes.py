@@ -11,13 +11,14 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from mercer.check import Array, Points, as_numpy, how_many, members, namespace, nonnegative
+from mercer.check import Array, Points, as_numpy, how_many, members, namespace
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, beside, compact, tally
 from mercer.kernels.graph import Graph
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.walks import as_graphs, refuse_directed, refuse_negative
+from mercer.settings import nonnegative
 
 
 def _undirected(v: Any, name: str) -> Graph:

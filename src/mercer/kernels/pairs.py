@@ -24,8 +24,6 @@ from mercer.check import (
     how_many,
     members,
     namespace,
-    number,
-    numbers,
     refuse_sparse,
     vectors,
 )
@@ -41,6 +39,7 @@ from mercer.kernels.point_pairs import (
     sums_of_squares,
 )
 from mercer.points import SparseRows, as_points
+from mercer.settings import number, numbers
 
 T = TypeVar("T")
 Scale: TypeAlias = float | tuple[float, ...]

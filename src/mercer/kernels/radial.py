@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from array_api_compat import is_numpy_array
 
-from mercer.check import Array, as_numpy, namespace, number
+from mercer.check import Array, as_numpy, namespace
 from mercer.errors import NotPositiveDefinite
 from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth
 from mercer.kernels.bandwidth import positive as positive
@@ -25,6 +25,7 @@ from mercer.kernels.statements import (
     lengths_of,
     mixed_frequencies,
 )
+from mercer.settings import number
 
 BESSEL = 1e-12
 """Relative error allowed to the Matérn profile beside its argument's; 3e-13 was the worst seen."""

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any, ClassVar
 
-from mercer.check import Array, Points, number, whole
+from mercer.check import Array, Points
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.radial import Gaussian, Laplacian
 from mercer.kernels.vectors import Linear, Polynomial, Sigmoid
+from mercer.settings import number, whole
 
 ABSENT = ("chi2", "additive_chi2")
 """Kernels of scikit-learn's that mercer does not have."""

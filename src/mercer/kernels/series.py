@@ -8,21 +8,12 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import (
-    Array,
-    Points,
-    as_numpy,
-    finite,
-    how_many,
-    namespace,
-    nonnegative,
-    numbers,
-    vectors,
-)
+from mercer.check import Array, Points, as_numpy, finite, how_many, namespace, vectors
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.transforms import OfPoints
+from mercer.settings import nonnegative, numbers
 
 
 def _map(f: Any, name: str) -> Callable[[Any], Any]:

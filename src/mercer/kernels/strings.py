@@ -11,10 +11,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer.check import Array, Points, members, whole
+from mercer.check import Array, Points, members
 from mercer.errors import InvalidInput, InvalidParameter, NoFeatureMap
 from mercer.kernels.base import Domain, value
 from mercer.kernels.counts import Counted, Counts, beside, tally, without_empty_columns
+from mercer.settings import whole
 
 ALPHABETS = {"dna": "ACGT", "rna": "ACGU", "protein": "ACDEFGHIKLMNPQRSTVWY"}
 """Alphabets by name; any other text is an alphabet of its own letters."""

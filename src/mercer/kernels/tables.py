@@ -11,16 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import (
-    Array,
-    Points,
-    as_numpy,
-    is_missing,
-    members,
-    namespace,
-    nonnegative,
-    numbers,
-)
+from mercer.check import Array, Points, as_numpy, is_missing, members, namespace
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter
 from mercer.kernels.algebra import Product
@@ -36,6 +27,7 @@ from mercer.points import (
     Rows,
     as_points,
 )
+from mercer.settings import nonnegative, numbers
 
 Key: TypeAlias = str | tuple[str, ...]
 """A column, or the columns of a group."""

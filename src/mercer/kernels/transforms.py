@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from mercer.check import Array, Points, finite, how_many, members, namespace, numbers, vectors
+from mercer.check import Array, Points, finite, how_many, members, namespace, vectors
 from mercer.errors import InvalidInput, InvalidParameter, MercerError, NotDifferentiable
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
 from mercer.kernels.composite import positive_if_conditional, refuse_conditional
@@ -26,6 +26,7 @@ from mercer.kernels.pairs import (
 )
 from mercer.kernels.written import FrozenArray, FrozenRow
 from mercer.points import SparseRows, as_points
+from mercer.settings import numbers
 
 T = TypeVar("T")
 

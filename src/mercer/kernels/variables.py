@@ -9,17 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import (
-    Array,
-    Points,
-    as_numpy,
-    is_missing,
-    members,
-    namespace,
-    number,
-    numbers,
-    vectors,
-)
+from mercer.check import Array, Points, as_numpy, is_missing, members, namespace, vectors
 from mercer.errors import Advice, InvalidInput, InvalidParameter
 from mercer.kernels.bandwidth import positive
 from mercer.kernels.base import Domain, Kernel, value
@@ -27,6 +17,7 @@ from mercer.kernels.counts import Counted, Counts, Remembered, factors_of_featur
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.point_pairs import hashable, listed
 from mercer.kernels.vectors import broadcast_y
+from mercer.settings import number, numbers
 
 MISSING = ("error", "level")
 """What becomes of a missing category: refused, or a level of its own."""

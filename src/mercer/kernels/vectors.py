@@ -15,11 +15,8 @@ from mercer.check import (
     as_numpy,
     finite,
     namespace,
-    nonnegative,
-    number,
     square_matrix,
     vectors,
-    whole,
     worst_asymmetry,
 )
 from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable, NotPositiveDefinite
@@ -37,6 +34,7 @@ from mercer.kernels.pairs import (
     real,
 )
 from mercer.kernels.statements import FUNCTION, Arithmetic, Bound
+from mercer.settings import nonnegative, number, whole
 
 MOST_ASYMMETRY = 1e-12
 """A form computed as A'A differs from its transpose by rounding, thousands of times less."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from mercer.check import Array, Points, members, namespace, nonnegative, whole
+from mercer.check import Array, Points, members, namespace
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.composite import refuse_conditional
@@ -17,6 +17,7 @@ from mercer.kernels.counts import row_by_row
 from mercer.kernels.graph import Graph
 from mercer.kernels.pairs import Pairs, Table
 from mercer.kernels.radial import Gaussian
+from mercer.settings import nonnegative, whole
 
 SMALLEST_RESIDUAL = 1e-17
 """Conjugate gradients stop when what is missing of the sum of walks is below this share of it."""

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, chunks, finite, number, whole
+from mercer.check import Array, chunks, finite
 from mercer.data.frames import library_of
 from mercer.display import costly, forget, remark_axes
 from mercer.engines.engine import Engine
@@ -41,7 +41,7 @@ from mercer.mds.scaling_of_points import PointAxes
 from mercer.operators import CentredSource
 from mercer.progress import Progress
 from mercer.reading.axis_values import Individuals
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import Spectrum, leading
 from mercer.spectrum.leading import chosen_method
 

@@ -13,12 +13,13 @@ from mercer.check import EPSILON, Array, Points, chunks, finite, power_of_two, r
 from mercer.data.frames import row_names
 from mercer.data.matrices import SquareMatrix
 from mercer.engines.cpu import engine_in_use
-from mercer.engines.engine import BLOCK, Rounding, gamma
+from mercer.engines.tiles import BLOCK, Rounding
 from mercer.errors import InvalidInput
 from mercer.estimator import column_names, numbers_of, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
 from mercer.kernels.dissimilarities import METRICS as NAMED
 from mercer.kernels.dissimilarities import read_rows
+from mercer.kernels.statements import gamma
 from mercer.points import matrix_of
 
 METRICS = ("precomputed", *NAMED)

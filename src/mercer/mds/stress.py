@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
-from mercer.check import Array, finite, number, real_array, whole
+from mercer.check import Array, finite, real_array
 from mercer.data.frames import library_of
 from mercer.display import Shown, forget, remark_axes, warn
 from mercer.errors import Advice, Advised, InvalidInput
@@ -34,7 +34,7 @@ from mercer.mds.distances import (
 from mercer.mds.losses import LOSSES, TIES, loss_of
 from mercer.progress import Progress, followed
 from mercer.reading.axis_values import Individuals
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import clusters, signs
 
 MANY_STARTS = 4

@@ -11,12 +11,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from mercer.check import Array, chunks, whole
+from mercer.check import Array, chunks
 from mercer.errors import InvalidParameter
 from mercer.networks.coefficients import CONSTANT
 from mercer.networks.expression import Expression
 from mercer.networks.moments import NetworkGrams, check_weights
 from mercer.resampling import Resampling, p_value
+from mercer.settings import whole
 
 T = TypeVar("T")
 R = TypeVar("R")

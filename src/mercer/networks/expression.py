@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, number, refuse_non_finite, whole
+from mercer.check import Array, refuse_non_finite
 from mercer.data.files import read
 from mercer.data.frames import is_frame
 from mercer.data.table import Role, Table, as_labels
@@ -16,7 +16,7 @@ from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.estimator import numbers_of
 from mercer.kernels.graph import Graph
-from mercer.settings import RandomState, generator_of, seed_of, spelled
+from mercer.settings import RandomState, generator_of, number, seed_of, spelled, whole
 
 CONDITIONS = ("00", "01", "10", "11")
 """Whether each of the two treatments was given."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import ndtri
 
-from mercer.check import Array, number, whole
+from mercer.check import Array
 from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
@@ -20,7 +20,7 @@ from mercer.networks import coefficients
 from mercer.networks.expression import as_expression
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import CONFIDENCE, RandomState, confidence_of, spelled
+from mercer.settings import CONFIDENCE, RandomState, confidence_of, number, spelled, whole
 
 METHODS = ("correlation", "spearman", "partial", "glasso")
 

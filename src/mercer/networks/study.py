@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mercer.check import Array, whole
+from mercer.check import Array
 from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
@@ -31,7 +31,7 @@ from mercer.networks.needed_replicates import Curve, Needed, decide, estimate_cu
 from mercer.pca.kernel_pca import KernelPCA
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import CONFIDENCE, RandomState, confidence_of, spelled
+from mercer.settings import CONFIDENCE, RandomState, confidence_of, spelled, whole
 
 SHOWN = 10
 """Draws of each size that are placed on the map, where their networks fit into memory."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, chunks, refuse_non_finite, whole, worst_asymmetry
+from mercer.check import Array, chunks, refuse_non_finite, worst_asymmetry
 from mercer.compare.sides import shift_gram, side
 from mercer.data.frames import row_names
 from mercer.data.matrices import ASYMMETRY, SquareMatrix
@@ -20,6 +20,7 @@ from mercer.kernels.dissimilarities import distances
 from mercer.mds.distances import checked_distances, unit_of
 from mercer.points import matrix_of
 from mercer.reading.scores import Scores
+from mercer.settings import whole
 
 PANEL = 2**20
 """Squared distances that are in memory at a time."""

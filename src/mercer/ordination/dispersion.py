@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, is_yes
+from mercer.check import Array
 from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown, warn
 from mercer.errors import InvalidInput, ReadingWarning
@@ -17,7 +17,7 @@ from mercer.ordination.clouds import Cloud
 from mercer.ordination.designs import factor_columns, groups_of
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
-from mercer.settings import RandomState, spelled
+from mercer.settings import RandomState, is_yes, spelled
 
 CENTRES = ("centroid", "median")
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, is_yes, refuse_non_finite, whole
+from mercer.check import Array, refuse_non_finite
 from mercer.data.frames import as_frame, frozen, row_names
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
@@ -19,7 +19,7 @@ from mercer.progress import Progress, followed
 from mercer.reading.procrustes import superposition
 from mercer.reading.scores import Scores
 from mercer.resampling import Resampling
-from mercer.settings import RandomState, spelled
+from mercer.settings import RandomState, is_yes, spelled, whole
 
 BATCH = 64
 """Permutations that a thread takes at a time."""

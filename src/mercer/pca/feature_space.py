@@ -1,26 +1,29 @@
-"""What kernel PCA asks of the space of features: a place to see it from, validity, a way back.
+"""What kernel PCA asks of the space of features: a place to see it from, new points, a way back.
 
 The centred Gram matrix of the linear kernel, and of its sums with functions of distances, is the
 same from everywhere, and from the mean no digits are lost; in a unit of the size of the data no
-inner product leaves the range of doubles. Gram matrices of no points in any space are refused.
+inner product leaves the range of doubles.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, power_of_two
-from mercer.errors import InvalidInput, NotPositiveDefinite
-from mercer.estimator import in_dtype_of
-from mercer.gram import Centred, columns
-from mercer.kernels.base import Kernel
+from mercer.check import Array, Points, power_of_two, real_array
+from mercer.errors import InvalidInput
+from mercer.estimator import KernelModel, in_dtype_of
+from mercer.gram import Centred, Gram, columns
+from mercer.kernels.base import Kernel, Kind
+from mercer.pca.slopes import combined_slopes
 from mercer.points import (
     SparseRows,
     as_table,
+    joined,
     lies_on_disk,
     over_parts,
     readings,
@@ -28,6 +31,7 @@ from mercer.points import (
 from mercer.preimages import Sections, preimage
 from mercer.progress import Progress
 from mercer.spectrum import Spectrum
+from mercer.spectrum.values import positive_base
 
 SMALLEST, LARGEST = 1e-150, 1e150
 """Coordinates whose squares are doubles."""
@@ -54,10 +58,8 @@ class Placed:
         return _moved(as_table(self.points[index]), self.origin, self.unit)
 
 
-def place_points(points: Any, origin: Array | None, unit: float) -> Any:
-    """Return points minus an origin, in a unit; as they are where there is no origin."""
-    if origin is None:
-        return points
+def place_points(points: Any, origin: Array, unit: float) -> Any:
+    """Return points minus an origin, in a unit."""
     if hasattr(points, "moved"):  # on other machines, where they stay
         return points.moved(partial(_moved, origin=origin, unit=unit))
     if lies_on_disk(points) or isinstance(points, SparseRows):
@@ -90,73 +92,144 @@ def _moved(points: Array, origin: Array, unit: float) -> Array:
     return moved
 
 
-MOST_NEGATIVE = 1e-8
-"""The share of negative eigenvalues in Σ|λ| above which a Gram matrix is not one by rounding."""
-
-MOST_NEGATIVE_SINGLE = 1e-5
-"""The same for a Gram matrix given in single precision."""
-
-EXCESS = 1e-6
-"""The share of the largest inertia by which axes may show more of an individual than there is."""
-
-REMEDY = (
-    "Choose a positive definite kernel; from distances, raise them to "
-    "mercer.kernels.largest_euclidean_power first; similarities of your own are made positive by "
-    "correction='clip', or mercer.kernels.correct_similarities(K)"
-)
+CANCELLED = 8.0 * float(np.finfo(float).eps)
+"""Rounding of a difference, as a share of its terms."""
 
 
-def refuse_negative_diagonal(K: Array) -> None:
-    """Refuse a matrix with a squared norm below zero, by its entry."""
-    diagonal = np.diag(K).real
-    if np.any(diagonal < -MOST_NEGATIVE * np.abs(K).max()):
-        i = int(np.argmin(diagonal))
-        raise NotPositiveDefinite(
-            f"entry ({i}, {i}) of the Gram matrix is {diagonal[i]:.6g}: k(x, x) is a squared norm "
-            "and not negative. From distances, give mercer.kernels.gram_of of their squares"
-        )
-
-
-def refuse_negative(spectrum: Spectrum, *, is_single: bool) -> None:
-    """Refuse a centred matrix with more negative eigenvalues than rounding makes, by their mass."""
-    mass = spectrum.negative_mass
-    if mass is not None and mass > (MOST_NEGATIVE_SINGLE if is_single else MOST_NEGATIVE):
-        raise NotPositiveDefinite(
-            f"the centred Gram matrix is not positive semidefinite: {100 * mass:.3g} % of its "
-            f"eigenvalues, by modulus, are negative. {REMEDY}"
-        )
-
-
-def refuse_contradiction(spectrum: Spectrum, centred: Centred, tol: float) -> None:
-    r"""Refuse leading axes that show more of an individual than there is of it.
-
-    .. math:: \sum_k \lambda_k |u_{ik}|^2 \le w_i \|\varphi_i - \mu\|^2
-
-    wherever no eigenvalue is negative; so that some are can be known without computing them.
-    """
-    if spectrum.negative_mass is not None or spectrum.is_approximate:
-        return
-    shown = np.abs(spectrum.vectors) ** 2 @ np.maximum(spectrum.values, 0.0)
-    there = centred.diag()
-    i = int(np.argmax(shown - there))
-    allowed = max(EXCESS, 10.0 * tol) * np.max(np.abs(there)) + spectrum.threshold
-    if shown[i] - there[i] > allowed:
-        raise NotPositiveDefinite(
-            f"the centred Gram matrix is not positive semidefinite: the axes show {shown[i]:.3g} "
-            f"of the inertia of individual {i}, which has {there[i]:.3g}. {REMEDY}"
-        )
-
-
-class Invertible:
-    """A kernel PCA whose coordinates can be led back to points."""
+class FeatureSpace(KernelModel):
+    """A fitted kernel PCA seen from the space of features: new individuals, and the way back."""
 
     kernel_: Kernel
     spectrum_: Spectrum
+    X_fit_: Any
     _anchors: Any
     _axes: Array
+    _origin: Array
     _barycentre: Array
+    _grand_mean: float
+    _squares: Array
+    _weights: Array
     _shift: Array | None
-    _is_precomputed: bool
+    _unit: float
+    _n_features_out: int
+    _placed: Callable[[Any], Any]
+
+    def _keep_features(self, spectrum: Spectrum, centred: Centred) -> None:
+        r"""Keep the same in the features of the approximation.
+
+        .. math:: \varphi(x) = R^* k(z, x), \quad V = \Phi^* W^{1/2} U \Lambda^{-1/2}, \quad
+            F(x) = (\varphi(x) - \bar\varphi)^* V
+        """
+        features, barycentre = cast(Any, spectrum.features), cast(Any, spectrum.barycentre)
+        V, mean = cast(Any, spectrum.feature_axes)[:, : self._n_features_out], barycentre.mean
+        self._axes, self._origin = features.root @ V, mean.conj() @ V
+        self._anchors, self._barycentre = features.landmarks, features.root @ mean
+        self._grand_mean = float(np.real(np.vdot(mean, mean)))
+        diagonal = positive_base(centred).diag()
+        squares = diagonal - 2.0 * barycentre.products + self._grand_mean
+        self._squares = _cleared(squares, np.abs(diagonal))
+        if self._is_seen_from_a_point:
+            self._add_origin(centred)
+
+    @property
+    def _is_seen_from_a_point(self) -> bool:
+        """Whether the features are those of a conditionally positive definite kernel."""
+        return self.spectrum_.is_approximate and self.kernel_.kind is Kind.CONDITIONAL
+
+    def _add_origin(self, centred: Centred) -> None:
+        r"""Make the point o that features are seen from an anchor, for the kernel itself.
+
+        .. math:: \sum_j a_j k_o(x, z_j) = \sum_j a_j k(x, z_j) - \Bigl(\sum_j a_j\Bigr) k(x, o)
+            - \sum_j a_j \bigl(k(o, z_j) - k(o, o)\bigr)
+        """
+        kernel, seen = centred.gram.kernel, centred.gram.first_of(centred.weights)
+        square = float(Gram(kernel, seen).diag()[0])
+        offsets = Gram(kernel, seen, self._anchors).dense()[0] - square
+        sums, b = self._axes.sum(axis=0), self._barycentre
+        self._origin = self._origin + offsets @ self._axes
+        # The squared norm of φ(x) - φ(o) has k(x, o) twice: o is a share of the barycentre.
+        self._grand_mean += square + 2.0 * float(offsets @ b)
+        self._axes = np.vstack([self._axes, -sums])
+        self._barycentre = np.append(b, 1.0 - b.sum())
+        self._anchors = joined(self._anchors, seen)
+
+    def transform(self, X: Any) -> Array:
+        """Return the coordinates of individuals, centred with the means of the training ones."""
+        check_is_fitted(self)
+        return in_dtype_of(X, self._projected(self._read(X, reset=False)))
+
+    def _projected(self, points: Any) -> Array:
+        scores: Array = self._unit * (self._against_fit(points, self._axes) - self._origin)
+        return scores
+
+    def _against_fit(self, points: Any, block: Array) -> Array:
+        """Return the kernel between points and those of the fit, times a block."""
+        if self._is_precomputed:
+            values = np.asarray(points)
+            return (values[:, self._anchors] if self.spectrum_.is_approximate else values) @ block
+        anchors = self._anchors if self.spectrum_.is_approximate else self._placed(self._anchors)
+        cross = Gram(self.kernel_, self._placed(points), anchors, engine=self._engine())
+        return cross.product(block)
+
+    def _passive(self, X: Any, squares: Any) -> tuple[Array, Array | None]:
+        points = self._read(X, reset=False)
+        block = np.column_stack([self._axes, self._barycentre])
+        images = self._against_fit(points, block)
+        scores, means = self._unit * (images[:, :-1] - self._origin), np.real(images[:, -1])
+        if not self._is_precomputed:
+            squares = Gram(self.kernel_, self._placed(points)).diag()
+        if squares is None:
+            return scores, None
+        squares = real_array(squares, "squares")
+        if squares.shape != (len(points),):
+            raise InvalidInput(f"squares must hold k(x, x) of {len(points)} individuals")
+        distances = squares - 2.0 * means + self._grand_mean
+        return scores, _cleared(distances, np.abs(squares) + np.abs(self._grand_mean))
+
+    def _squares_of(self, shares_of: Array) -> Array:
+        block = shares_of - self._weights[:, None]
+        size = np.max(np.abs(self._squares[self._weights > 0])) + np.abs(self._grand_mean)
+        if self.spectrum_.is_approximate:
+            return _cleared(self._approximate_squares(block), size)
+        images = self._against_fit(self.X_fit_, block)
+        return _cleared(np.real(np.sum(block.conj() * images, axis=0)), size)
+
+    def _approximate_squares(self, block: Array) -> Array:
+        """Return the squared norms of combinations of the features of the approximation."""
+        if self._is_precomputed:
+            images = np.asarray(self.X_fit_)[self._anchors] @ block
+        else:
+            fitted = self._placed(self.X_fit_)
+            cross = Gram(self.kernel_, self._anchors, fitted, engine=self._engine())
+            images = cross.product(block)
+        if self._is_seen_from_a_point:  # the columns of the block sum to 0
+            images = images[:-1] - images[-1]
+        root = cast(Any, self.spectrum_.features).root
+        squares: Array = np.sum(np.abs(root.conj().T @ images) ** 2, axis=0)
+        return squares
+
+    def gram(self, *, progress: Progress | None = None) -> Gram:
+        """Return the Gram matrix of the individuals, an operator that is never stored.
+
+        ``progress`` is told the tiles of each pass over it.
+        """
+        check_is_fitted(self)
+        n = len(self._weights)
+        fitted = np.arange(n) if self._is_precomputed else self._placed(self.X_fit_)
+        return Gram(self.kernel_, fitted, engine=self._engine(progress))
+
+    def inner_products(self, vectors: Array) -> Array:
+        """Return B V for the centred Gram matrix B = HKHᵀ, by one pass over its tiles."""
+        gram, w = self.gram(), self._weights
+        images = gram.product(vectors - w[:, None] * vectors.sum(axis=0))
+        return np.asarray(images - w @ images)
+
+    def slopes_at(self, points: Any, count: int) -> tuple[Any, Array]:
+        """Return points as they are read, or those of the fit, and the slopes of axes there."""
+        x = self.X_fit_ if points is None else self._read(points, reset=False)
+        is_approximate = self.spectrum_.is_approximate  # landmarks are placed already
+        anchors = self._anchors if is_approximate else self._placed(self._anchors)
+        return x, combined_slopes(self.kernel_, self._placed(x), anchors, self._axes[:, :count])
 
     def inverse_transform(
         self, X: Any, method: str = "auto", *, progress: bool | Progress | None = None
@@ -177,6 +250,11 @@ class Invertible:
 
     def sections(self) -> Sections:
         """Return the barycentre and the axes as sums of sections of the kernel."""
+        if self._unit != 1.0:
+            raise InvalidInput(
+                f"pre-images of data of size {self._unit:.0e} are not searched for: divide the "
+                "data by their unit first, or use PCA, which has an inverse at any size"
+            )
         if self._is_precomputed:
             raise InvalidInput(
                 "a model of a precomputed Gram matrix has no pre-images: it never saw the points. "
@@ -205,3 +283,8 @@ def _in_memory(points: Points) -> Array:
     if not lies_on_disk(points):
         return np.asarray(points, dtype=np.float64)
     return np.vstack([np.asarray(points[rows], dtype=np.float64) for rows in readings(points)])
+
+
+def _cleared(squares: Array, size: Array | float) -> Array:
+    """Return squared distances with 0 where what is left of differences is their rounding."""
+    return np.where(np.abs(squares) <= CANCELLED * size, 0.0, squares)

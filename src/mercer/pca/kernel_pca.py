@@ -6,17 +6,17 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, number, real_array, shares_of, whole
+from mercer.check import Array, shares_of
 from mercer.display import remark_axes
 from mercer.engines.cpu import engine_of
 from mercer.engines.engine import Engine
-from mercer.errors import Advice, InvalidInput, InvalidParameter, NotAvailable
+from mercer.errors import Advice, InvalidParameter, NotAvailable, NotPositiveDefinite
 from mercer.estimator import (
     OF_KERNELS,
     PRECOMPUTED,
@@ -31,39 +31,83 @@ from mercer.estimator import (
     weights_of,
 )
 from mercer.gram import Centred, Gram, columns
-from mercer.kernels.base import Kernel, Kind, parameters
+from mercer.kernels.base import Kernel, parameters
 from mercer.kernels.corrections import CORRECTIONS, correct_similarities
 from mercer.kernels.given import Precomputed
 from mercer.kernels.vectors import Linear
-from mercer.pca.feature_space import (
-    Invertible,
-    place_of,
-    place_points,
-    refuse_contradiction,
-    refuse_negative,
-    refuse_negative_diagonal,
-)
-from mercer.pca.slopes import combined_slopes
+from mercer.pca.feature_space import FeatureSpace, place_of, place_points
 from mercer.planning import MOST_SOUGHT
-from mercer.points import SparseRows, joined, take
-from mercer.preimages import Sections
+from mercer.points import SparseRows, take
 from mercer.progress import Progress
 from mercer.reading import Readable, Variables
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
-from mercer.spectrum.values import positive_base
 from mercer.store import CheckpointFile, fingerprint, kernel_identity, read_run
 
 FIRST = 16
 """Axes of many individuals that are found first where a share of the inertia is asked for."""
 
-CANCELLED = 8.0 * float(np.finfo(float).eps)
-"""Rounding of a difference, as a share of its terms."""
+
+MOST_NEGATIVE = 1e-8
+"""The share of negative eigenvalues in Σ|λ| above which a Gram matrix is not one by rounding."""
+
+MOST_NEGATIVE_SINGLE = 1e-5
+"""The same for a Gram matrix given in single precision."""
+
+EXCESS = 1e-6
+"""The share of the largest inertia by which axes may show more of an individual than there is."""
+
+REMEDY = (
+    "Choose a positive definite kernel; from distances, raise them to "
+    "mercer.kernels.largest_euclidean_power first; similarities of your own are made positive by "
+    "correction='clip', or mercer.kernels.correct_similarities(K)"
+)
+
+
+def refuse_negative_diagonal(K: Array) -> None:
+    """Refuse a matrix with a squared norm below zero, by its entry."""
+    diagonal = np.diag(K).real
+    if np.any(diagonal < -MOST_NEGATIVE * np.abs(K).max()):
+        i = int(np.argmin(diagonal))
+        raise NotPositiveDefinite(
+            f"entry ({i}, {i}) of the Gram matrix is {diagonal[i]:.6g}: k(x, x) is a squared norm "
+            "and not negative. From distances, give mercer.kernels.gram_of of their squares"
+        )
+
+
+def refuse_negative(spectrum: Spectrum, *, is_single: bool) -> None:
+    """Refuse a centred matrix with more negative eigenvalues than rounding makes, by their mass."""
+    mass = spectrum.negative_mass
+    if mass is not None and mass > (MOST_NEGATIVE_SINGLE if is_single else MOST_NEGATIVE):
+        raise NotPositiveDefinite(
+            f"the centred Gram matrix is not positive semidefinite: {100 * mass:.3g} % of its "
+            f"eigenvalues, by modulus, are negative. {REMEDY}"
+        )
+
+
+def refuse_contradiction(spectrum: Spectrum, centred: Centred, tol: float) -> None:
+    r"""Refuse leading axes that show more of an individual than there is of it.
+
+    .. math:: \sum_k \lambda_k |u_{ik}|^2 \le w_i \|\varphi_i - \mu\|^2
+
+    wherever no eigenvalue is negative; so that some are can be known without computing them.
+    """
+    if spectrum.negative_mass is not None or spectrum.is_approximate:
+        return
+    shown = np.abs(spectrum.vectors) ** 2 @ np.maximum(spectrum.values, 0.0)
+    there = centred.diag()
+    i = int(np.argmax(shown - there))
+    allowed = max(EXCESS, 10.0 * tol) * np.max(np.abs(there)) + spectrum.threshold
+    if shown[i] - there[i] > allowed:
+        raise NotPositiveDefinite(
+            f"the centred Gram matrix is not positive semidefinite: the axes show {shown[i]:.3g} "
+            f"of the inertia of individual {i}, which has {there[i]:.3g}. {REMEDY}"
+        )
 
 
 class KernelPCA(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, Invertible, Readable, KernelModel
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace, Readable, KernelModel
 ):
     r"""Principal component analysis of the features of a kernel, by exact eigenpairs.
 
@@ -328,7 +372,7 @@ class KernelPCA(
         return origin, unit if kernel == Linear() else 1.0
 
     def _placed(self, points: Any) -> Any:
-        return place_points(points, self._shift, self._unit)
+        return points if self._shift is None else place_points(points, self._shift, self._unit)
 
     def _count(self, n: int) -> int:
         asked = axes_asked(self.n_components)
@@ -385,63 +429,6 @@ class KernelPCA(
         self._anchors, self._barycentre = self.X_fit_, centred.weights
         self._grand_mean, self._squares = centred.grand_mean, centred.squared_norms()
 
-    def _keep_features(self, spectrum: Spectrum, centred: Centred) -> None:
-        r"""Keep the same in the features of the approximation.
-
-        .. math:: \varphi(x) = R^* k(z, x), \quad V = \Phi^* W^{1/2} U \Lambda^{-1/2}, \quad
-            F(x) = (\varphi(x) - \bar\varphi)^* V
-        """
-        features, barycentre = cast(Any, spectrum.features), cast(Any, spectrum.barycentre)
-        V, mean = cast(Any, spectrum.feature_axes)[:, : self._n_features_out], barycentre.mean
-        self._axes, self._origin = features.root @ V, mean.conj() @ V
-        self._anchors, self._barycentre = features.landmarks, features.root @ mean
-        self._grand_mean = float(np.real(np.vdot(mean, mean)))
-        diagonal = positive_base(centred).diag()
-        squares = diagonal - 2.0 * barycentre.products + self._grand_mean
-        self._squares = _cleared(squares, np.abs(diagonal))
-        if self._is_seen_from_a_point:
-            self._add_origin(centred)
-
-    @property
-    def _is_seen_from_a_point(self) -> bool:
-        """Whether the features are those of a conditionally positive definite kernel."""
-        return self.spectrum_.is_approximate and self.kernel_.kind is Kind.CONDITIONAL
-
-    def _add_origin(self, centred: Centred) -> None:
-        r"""Make the point o that features are seen from an anchor, for the kernel itself.
-
-        .. math:: \sum_j a_j k_o(x, z_j) = \sum_j a_j k(x, z_j) - \Bigl(\sum_j a_j\Bigr) k(x, o)
-            - \sum_j a_j \bigl(k(o, z_j) - k(o, o)\bigr)
-        """
-        kernel, seen = centred.gram.kernel, centred.gram.first_of(centred.weights)
-        square = float(Gram(kernel, seen).diag()[0])
-        offsets = Gram(kernel, seen, self._anchors).dense()[0] - square
-        sums, b = self._axes.sum(axis=0), self._barycentre
-        self._origin = self._origin + offsets @ self._axes
-        # The squared norm of φ(x) - φ(o) has k(x, o) twice: o is a share of the barycentre.
-        self._grand_mean += square + 2.0 * float(offsets @ b)
-        self._axes = np.vstack([self._axes, -sums])
-        self._barycentre = np.append(b, 1.0 - b.sum())
-        self._anchors = joined(self._anchors, seen)
-
-    def transform(self, X: Any) -> Array:
-        """Return the coordinates of individuals, centred with the means of the training ones."""
-        check_is_fitted(self)
-        return in_dtype_of(X, self._projected(self._read(X, reset=False)))
-
-    def _projected(self, points: Any) -> Array:
-        scores: Array = self._unit * (self._against_fit(points, self._axes) - self._origin)
-        return scores
-
-    def _against_fit(self, points: Any, block: Array) -> Array:
-        """Return the kernel between points and those of the fit, times a block."""
-        if self._is_precomputed:
-            values = np.asarray(points)
-            return (values[:, self._anchors] if self.spectrum_.is_approximate else values) @ block
-        anchors = self._anchors if self.spectrum_.is_approximate else self._placed(self._anchors)
-        cross = Gram(self.kernel_, self._placed(points), anchors, engine=self._engine())
-        return cross.product(block)
-
     def fit_transform(
         self,
         X: Any,
@@ -466,43 +453,6 @@ class KernelPCA(
         # Individuals without weight are supplementary.
         return self._projected(self.X_fit_), self._squares
 
-    def _passive(self, X: Any, squares: Any) -> tuple[Array, Array | None]:
-        points = self._read(X, reset=False)
-        block = np.column_stack([self._axes, self._barycentre])
-        images = self._against_fit(points, block)
-        scores, means = self._unit * (images[:, :-1] - self._origin), np.real(images[:, -1])
-        if not self._is_precomputed:
-            squares = Gram(self.kernel_, self._placed(points)).diag()
-        if squares is None:
-            return scores, None
-        squares = real_array(squares, "squares")
-        if squares.shape != (len(points),):
-            raise InvalidInput(f"squares must hold k(x, x) of {len(points)} individuals")
-        distances = squares - 2.0 * means + self._grand_mean
-        return scores, _cleared(distances, np.abs(squares) + np.abs(self._grand_mean))
-
-    def _squares_of(self, shares_of: Array) -> Array:
-        block = shares_of - self._weights[:, None]
-        size = np.max(np.abs(self._squares[self._weights > 0])) + np.abs(self._grand_mean)
-        if self.spectrum_.is_approximate:
-            return _cleared(self._approximate_squares(block), size)
-        images = self._against_fit(self.X_fit_, block)
-        return _cleared(np.real(np.sum(block.conj() * images, axis=0)), size)
-
-    def _approximate_squares(self, block: Array) -> Array:
-        """Return the squared norms of combinations of the features of the approximation."""
-        if self._is_precomputed:
-            images = np.asarray(self.X_fit_)[self._anchors] @ block
-        else:
-            fitted = self._placed(self.X_fit_)
-            cross = Gram(self.kernel_, self._anchors, fitted, engine=self._engine())
-            images = cross.product(block)
-        if self._is_seen_from_a_point:  # the columns of the block sum to 0
-            images = images[:-1] - images[-1]
-        root = cast(Any, self.spectrum_.features).root
-        squares: Array = np.sum(np.abs(root.conj().T @ images) ** 2, axis=0)
-        return squares
-
     @cached_property
     def variables_(self) -> Variables:
         """The correlations of the original variables with the axes, and their squares.
@@ -520,37 +470,6 @@ class KernelPCA(
             return replace(found, weights=np.ones(len(found)))
         return replace(found, deviations=None)
 
-    def slopes_at(self, points: Any, count: int) -> tuple[Any, Array]:
-        """Return points as they are read, or those of the fit, and the slopes of axes there."""
-        x = self.X_fit_ if points is None else self._read(points, reset=False)
-        is_approximate = self.spectrum_.is_approximate  # landmarks are placed already
-        anchors = self._anchors if is_approximate else self._placed(self._anchors)
-        return x, combined_slopes(self.kernel_, self._placed(x), anchors, self._axes[:, :count])
-
-    def sections(self) -> Sections:
-        if self._unit != 1.0:
-            raise InvalidInput(
-                f"pre-images of data of size {self._unit:.0e} are not searched for: divide the "
-                "data by their unit first, or use PCA, which has an inverse at any size"
-            )
-        return super().sections()
-
-    def gram(self, *, progress: Progress | None = None) -> Gram:
-        """Return the Gram matrix of the individuals, an operator that is never stored.
-
-        ``progress`` is told the tiles of each pass over it.
-        """
-        check_is_fitted(self)
-        n = len(self._weights)
-        fitted = np.arange(n) if self._is_precomputed else self._placed(self.X_fit_)
-        return Gram(self.kernel_, fitted, engine=self._engine(progress))
-
-    def inner_products(self, vectors: Array) -> Array:
-        """Return B V for the centred Gram matrix B = HKHᵀ, by one pass over its tiles."""
-        gram, w = self.gram(), self._weights
-        images = gram.product(vectors - w[:, None] * vectors.sum(axis=0))
-        return np.asarray(images - w @ images)
-
     def _refit(self, weights: Array) -> KernelPCA:
         model: KernelPCA = clone(self)
         model.fit(self.X_fit_, sample_weight=weights)
@@ -561,8 +480,3 @@ class KernelPCA(
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _cleared(squares: Array, size: Array | float) -> Array:
-    """Return squared distances with 0 where what is left of differences is their rounding."""
-    return np.where(np.abs(squares) <= CANCELLED * size, 0.0, squares)

@@ -16,7 +16,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, real_array, refuse_non_finite, shares_of, whole
+from mercer.check import Array, real_array, refuse_non_finite, shares_of
 from mercer.display import first_names, remark_axes, warn
 from mercer.errors import Advice, ConstantColumns, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
@@ -45,6 +45,7 @@ from mercer.points import lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
 from mercer.reading.model import warn_constant
+from mercer.settings import whole
 from mercer.spectrum import decomposes_columns, leading
 
 CONSTANT_COLUMNS = ("exclude", "error")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, whole
+from mercer.check import Array
 from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.pca.axis_points import axes_of, led_back
@@ -16,7 +16,7 @@ from mercer.points import take
 from mercer.progress import Progress
 from mercer.reading.axis_values import correlations
 from mercer.reading.links import clean, listing, percent
-from mercer.settings import RandomState, seed_of, spelled
+from mercer.settings import RandomState, seed_of, spelled, whole
 
 MOST_INDIVIDUALS = 300
 """Individuals that are rebuilt unless more are asked for: a search for each of them takes time."""

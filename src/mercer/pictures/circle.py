@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, number, whole
+from mercer.check import Array
 from mercer.errors import InvalidParameter
 from mercer.pictures.clouds import Kind
 from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, PALE, RED, Scale
@@ -40,6 +40,7 @@ from mercer.pictures.scene import (
     spanned,
 )
 from mercer.reading import Individuals, Supplementary, Variables
+from mercer.settings import number, whole
 
 MEASURES = {
     "cos2": "cos2 on the plane",

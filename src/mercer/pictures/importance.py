@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, whole
+from mercer.check import Array
 from mercer.errors import InvalidInput
 from mercer.importance import Importance
 from mercer.pca.axis_points import PLACES, AxisPoints
@@ -32,6 +32,7 @@ from mercer.pictures.scene import (
     spanned,
 )
 from mercer.reading.links import percent, short
+from mercer.settings import whole
 
 VARIABLES, STANDS = 4, 16
 """Variables whose arrows are drawn, and individuals at which they are."""

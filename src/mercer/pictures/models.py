@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, real_array, whole
+from mercer.check import Array, real_array
 from mercer.errors import InvalidInput, InvalidParameter, MercerError, NotAvailable, ReadingWarning
 from mercer.estimator import Model, require_fit
 from mercer.pictures.scene import Axis, Linked
 from mercer.reading import Categories, Individuals, Variables
+from mercer.settings import whole
 from mercer.spectrum import Spectrum
 
 ROUNDING = 1e-9

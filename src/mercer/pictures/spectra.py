@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, number, real_array, whole
+from mercer.check import Array, real_array
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.errors import InvalidInput
 from mercer.pictures.circle import percents
@@ -27,6 +27,7 @@ from mercer.pictures.scene import (
     logarithmic,
     spanned,
 )
+from mercer.settings import number, whole
 from mercer.stability import ParameterPath
 
 ABOVE, HALF_LINE = 0.025, 0.02

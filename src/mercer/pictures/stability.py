@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, real_array, whole
+from mercer.check import Array, real_array
 from mercer.display import in_ranges
 from mercer.errors import InvalidInput
 from mercer.pictures.clouds import Ellipse, ellipse, outline
@@ -17,7 +17,7 @@ from mercer.pictures.models import as_shares, chosen
 from mercer.pictures.planes import Plane, as_individuals, individuals, spread
 from mercer.pictures.scene import Axis, Drawing, Labels, Lines, Mark, Panel, Points, spanned
 from mercer.reading import Individuals
-from mercer.settings import CONFIDENCE
+from mercer.settings import CONFIDENCE, whole
 from mercer.stability import Bootstrap, Jackknife
 
 LISTED = 5

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mercer.check import Array, finite, real_array, whole
+from mercer.check import Array, finite, real_array
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.pictures.colours import BLUE, GREEN, INK, LIMITS, RED, Scale, coloured
 from mercer.pictures.models import as_shares, chosen, is_model, shares_of_model
@@ -28,6 +28,7 @@ from mercer.pictures.scene import (
     spanned,
 )
 from mercer.reading import Variables
+from mercer.settings import whole
 
 MEASURED = 2_000
 """Rows of which medians are taken, and that tell which variables follow the axes."""

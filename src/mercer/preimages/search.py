@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, nonnegative, number, real_array, whole
+from mercer.check import Array, real_array
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable
 from mercer.estimator import as_kernel, one_of, require_fit
@@ -26,7 +26,7 @@ from mercer.preimages.fixed_point import (
 )
 from mercer.preimages.quasi_newton import descend
 from mercer.progress import Progress, followed
-from mercer.settings import spelled
+from mercer.settings import nonnegative, number, spelled, whole
 
 METHODS = ("auto", "exact", "fixed_point", "distances", "descent", "ridge")
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc, binom, chdtrc
 
-from mercer.check import Array, whole
+from mercer.check import Array
 from mercer.data.files import read
 from mercer.data.frames import library_of
 from mercer.data.table import Role, Table, as_labels
@@ -29,7 +29,7 @@ from mercer.reading.links import (
 )
 from mercer.reading.scores import Scores, Space
 from mercer.resampling import CORRECTIONS, Resampling, adjusted_p_values, by_permutation
-from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled
+from mercer.settings import LEVEL, RandomState, first_axes, level_of, spelled, whole
 
 DESCRIBED = 5
 """Axes that are described unless a number is asked for."""

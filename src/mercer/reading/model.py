@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from mercer.check import Array, real_array, whole
+from mercer.check import Array, real_array
 from mercer.data.frames import columns_of, frozen, library_of, row_names
 from mercer.display import first_names, forget, warn
 from mercer.errors import ConstantColumns, InvalidInput, NotAvailable, ReadingWarning
@@ -22,7 +22,7 @@ from mercer.reading.axis_values import (
     scatters,
 )
 from mercer.reading.outliers import Outliers
-from mercer.settings import LEVEL, level_of
+from mercer.settings import LEVEL, level_of, whole
 from mercer.spectrum import Spectrum
 
 

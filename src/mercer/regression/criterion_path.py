@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mercer.check import Array, whole
+from mercer.check import Array
 from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
@@ -16,6 +16,7 @@ from mercer.estimator import require_fit
 from mercer.regression.kernel_regression import KernelRegression
 from mercer.regression.spline import CRITERIA, SmoothingSpline, limits_of
 from mercer.regression.spline_curve import Curve
+from mercer.settings import whole
 
 
 @dataclass(frozen=True, repr=False)

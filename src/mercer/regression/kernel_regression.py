@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, chunks, in_dtype_of, number, shares_of, weights_of, whole
+from mercer.check import Array, Points, chunks, in_dtype_of, shares_of, weights_of
 from mercer.display import warn
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter, SingularSystem
@@ -27,7 +27,7 @@ from mercer.regression.observations import Data, band, refuse_light
 from mercer.regression.penalty_choice import choose_penalty
 from mercer.regression.squared_loss import Decomposition, decomposition, fit_span
 from mercer.rkhs.functions import Function
-from mercer.settings import CONFIDENCE, spelled
+from mercer.settings import CONFIDENCE, number, spelled, whole
 from mercer.solve import DIRECT, Explained, Saddle
 from mercer.targets import Functions, Origin, keep_points, read_targets
 

@@ -30,9 +30,10 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.special import expit, xlogy
 
-from mercer.check import TINY, UNIT, Array, number
+from mercer.check import TINY, UNIT, Array
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.statements import gamma
+from mercer.settings import number
 from mercer.solve import Saddle
 
 

@@ -10,14 +10,14 @@ from scipy.optimize import brentq
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from mercer.check import Array, in_dtype_of, number, refuse_non_finite, shares_of, weights_of, whole
+from mercer.check import Array, in_dtype_of, refuse_non_finite, shares_of, weights_of
 from mercer.display import warn
 from mercer.errors import InvalidInput, InvalidParameter, NearlyInterpolating
 from mercer.estimator import Model, numbers_of
 from mercer.regression.observations import band, refuse_light
 from mercer.regression.penalty_choice import choose_penalty
 from mercer.regression.spline_curve import LIGHTEST, Curve, Places, curve, pool_places
-from mercer.settings import CONFIDENCE, spelled
+from mercer.settings import CONFIDENCE, number, spelled, whole
 from mercer.targets import check_size, read_numbers
 
 ROUNDOFF = 16 * float(np.finfo(float).eps)

@@ -11,7 +11,7 @@ from typing import ClassVar, TypeAlias
 import numpy as np
 from scipy.special import roots_legendre
 
-from mercer.check import UNIT, Array, Points, as_numpy, chunks, how_many, number, vectors, whole
+from mercer.check import UNIT, Array, Points, as_numpy, chunks, how_many, vectors
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
@@ -25,6 +25,7 @@ from mercer.rkhs.functions import (
     refuse_negative,
     unchangeable_points,
 )
+from mercer.settings import number, whole
 
 TAIL = 13.0
 """Standard deviations kept of a normal law: its density there is 2e-37 of that at the mean."""

@@ -32,7 +32,6 @@ from mercer.check import (
     part_of,
     rows_of,
     vectors,
-    whole,
 )
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
@@ -44,6 +43,7 @@ from mercer.points import (
     as_points,
 )
 from mercer.rkhs.feature_distances import KERNEL_ROUNDING, TILE, joined, kernel_values
+from mercer.settings import whole
 
 TIED = 1e-8
 """Moduli closer than this, relatively, are equal where a sign is chosen: rounding has no say."""

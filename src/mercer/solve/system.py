@@ -8,12 +8,12 @@ from time import perf_counter
 
 import numpy as np
 
-from mercer.check import TINY, UNIT, Array, nonnegative, number
+from mercer.check import TINY, UNIT, Array
 from mercer.display import warn
 from mercer.errors import InvalidInput, InvalidParameter, ToleranceNotMet
 from mercer.gram import Gram
 from mercer.kernels.statements import gamma
-from mercer.settings import RandomState, seed_of
+from mercer.settings import RandomState, nonnegative, number, seed_of
 from mercer.solve.saddle import Saddle, SaddleSolution, entry_error
 
 METHODS = {"auto": "auto", "direct": "direct", "iterative": "low-rank"}

@@ -10,13 +10,14 @@ from scipy import optimize
 
 from mercer.barycentre import Barycentre
 from mercer.certificate import FAILURE, Certificate
-from mercer.check import Array, Points, as_numpy, chunks, whole
+from mercer.check import Array, Points, as_numpy, chunks
 from mercer.engines.engine import Engine
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.pairs import Aligned
 from mercer.lowrank import Factored, Features, LowRank, nystrom
 from mercer.points import as_points, take
+from mercer.settings import whole
 from mercer.spectrum.values import (
     How,
     KernelOperator,

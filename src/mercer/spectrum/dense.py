@@ -10,10 +10,10 @@ from numpy.linalg import eigh  # scipy's does not let other threads run, not eve
 
 from mercer.certificate import FAILURE, Certificate, probe_quantile, sine_bounds
 from mercer.check import Array, chunks, power_of_two
-from mercer.engines.engine import gamma
 from mercer.engines.lapack import factor_in_place, run_interruptibly
 from mercer.engines.tiles import TILE
 from mercer.errors import Advice, InvalidParameter, NotConverged
+from mercer.kernels.statements import gamma
 from mercer.spectrum.values import (
     How,
     Operator,

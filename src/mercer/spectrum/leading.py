@@ -6,9 +6,8 @@ from dataclasses import replace
 from math import isqrt
 from typing import cast
 
-from mercer.check import Points, number, whole
+from mercer.check import Points
 from mercer.display import warn
-from mercer.engines.engine import machine_bytes, readable
 from mercer.errors import (
     Advice,
     InvalidParameter,
@@ -18,7 +17,7 @@ from mercer.errors import (
 )
 from mercer.lowrank import Factored
 from mercer.operators import TwoSided
-from mercer.settings import RandomState, seed_of, spelled
+from mercer.settings import RandomState, machine_bytes, number, readable, seed_of, spelled, whole
 from mercer.spectrum.approximate import approximate, landmarks_for, nystrom_bytes, of_factor
 from mercer.spectrum.dense import EXACT, MOST_DENSE, dense, dense_bytes
 from mercer.spectrum.exact import exact, exact_bytes, held_columns, needed_bytes, threads_of

@@ -18,10 +18,12 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from mercer.certificate import Certificate, sine_bounds
 from mercer.check import EPSILON, Array
 from mercer.engines.cpu import engine_in_use
-from mercer.engines.engine import gamma, machine_bytes, norm_bound, readable
+from mercer.engines.engine import norm_bound
 from mercer.engines.lapack import run_interruptibly
 from mercer.errors import Advice, InvalidParameter, NotConverged, NotEnoughMemory
+from mercer.kernels.statements import gamma
 from mercer.operators import TwoSided
+from mercer.settings import machine_bytes, readable
 from mercer.spectrum.dense import ILL_SOLVED, MOST_DENSE, dense_bytes
 from mercer.spectrum.values import How, Spectrum, clusters
 

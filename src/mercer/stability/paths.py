@@ -11,14 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from mercer.check import Array, numbers
+from mercer.check import Array
 from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter, ReadingWarning
 from mercer.estimator import PRECOMPUTED, KernelModel, as_kernel, axes_asked, require_fit
 from mercer.progress import Progress, followed
 from mercer.reading.procrustes import match_axes, rotation
-from mercer.settings import first_axes, spelled
+from mercer.settings import first_axes, numbers, spelled
 
 BEYOND = 2
 """Axes found beyond those asked for: one of them may become one of the first."""

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.check import Array, Points, in_dtype_of, number
+from mercer.check import Array, Points, in_dtype_of
 from mercer.display import Shown
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
@@ -22,6 +22,7 @@ from mercer.estimator import is_yes, on_engine, one_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
+from mercer.settings import number
 from mercer.svm.machines import Machine, read_share
 from mercer.svm.margins import Separator, separate_by_cost, separate_by_share
 from mercer.targets import read_labels

@@ -11,7 +11,7 @@ from sklearn.base import OutlierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from mercer.check import Array, Points, in_dtype_of, nonnegative, number, shares_of
+from mercer.check import Array, Points, in_dtype_of, shares_of
 from mercer.display import warn
 from mercer.engines.engine import Engine
 from mercer.errors import InvalidInput, InvalidParameter
@@ -22,6 +22,7 @@ from mercer.kernels.given import Precomputed
 from mercer.kernels.radial import Gaussian
 from mercer.points import take
 from mercer.progress import Progress
+from mercer.settings import nonnegative, number
 from mercer.svm.margins import fit_tube, margin_from_origin
 from mercer.svm.quadratic import GRADIENT_ROUNDING, Expansion, is_definite, scale_of
 from mercer.targets import Origin, check_size, read_targets
