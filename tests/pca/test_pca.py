@@ -566,6 +566,25 @@ def test_a_solver_that_returns_zeros_is_caught(
         mc.PCA(2).fit(np.random.default_rng(0).standard_normal(shape))
 
 
+@pytest.mark.parametrize("shape", [(1200, 90), (90, 12_000)])
+def test_a_solver_that_misses_the_first_axis_is_caught(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs of others solve their equation as well as the leading ones do."""
+    x = np.random.default_rng(0).standard_normal(shape) * np.linspace(1.0, 3.0, shape[1])
+    right, solve = mc.PCA(2).fit(x), two_sides.some_eigenvectors
+    asked = []
+
+    def next_ones(A: Array, subset_by_index: tuple[int, int], driver: str) -> Any:
+        asked.append(subset_by_index)
+        first, last = subset_by_index
+        return solve(A, subset_by_index=(first - 1, last - 1), driver=driver)
+
+    monkeypatch.setattr(two_sides, "some_eigenvectors", next_ones)
+    near(mc.PCA(2).fit(x).inertias_, right.inertias_, 1e-12)
+    assert asked
+
+
 def test_scores_are_of_individuals_and_those_of_scaling_their_distances() -> None:
     x = np.random.default_rng(0).standard_normal((20, 3))
     model = mc.PCA(2).fit(x)

@@ -207,7 +207,7 @@ def _proved(
     n, unit = len(K), float(np.finfo(float).eps) / 2 * (4.0 if np.iscomplexobj(K) else 1.0)
     norm = float(np.max(np.abs(values)))
     if zero is not None and values[-1] >= -zero and LOOKED_AT_WHOLE <= n >= FEW_SHARE * count:
-        few = _gap_after(values, count)
+        few = gap_after(values, count)
         error = _backward(K, np.ascontiguousarray(vectors[:, :few]), values[:few], norm, unit)
         beyond = outside(K, vectors[:, :few], values, unit, values[few - 1] - error)
         if np.isfinite(beyond):
@@ -219,10 +219,10 @@ def _proved(
     return Decomposed(values, vectors, n, -np.inf, error, failure_probability=FAILURE)
 
 
-def _gap_after(values: Array, count: int) -> int:
+def gap_after(values: Array, count: int) -> int:
     """Return how many leading axes, at least ``count``, end at the widest gap near them.
 
-    >>> _gap_after(np.array([5.0, 4.0, 3.9, 1.0, 0.9]), 2)
+    >>> gap_after(np.array([5.0, 4.0, 3.9, 1.0, 0.9]), 2)
     3
     """
     last = min(count + GUARDS, len(values) - 1)

@@ -24,7 +24,14 @@ from mercer.errors import Advice, InvalidParameter, NotConverged, NotEnoughMemor
 from mercer.kernels.statements import gamma
 from mercer.operators import TwoSided
 from mercer.settings import machine_bytes, readable
-from mercer.spectrum.dense import ILL_SOLVED, MOST_DENSE, dense_bytes
+from mercer.spectrum.dense import (
+    GUARDS,
+    ILL_SOLVED,
+    MOST_DENSE,
+    dense_bytes,
+    gap_after,
+    outside,
+)
 from mercer.spectrum.values import How, Spectrum, clusters
 
 SMALL_ENTRIES, SMALL_FLOPS = 1e6, 2e6
@@ -184,14 +191,30 @@ def _largest(A: Array, count: int) -> tuple[Array, Array, float]:
     n = len(A)
     first, allowed = max(n - count, 0), _allowed_residual(A)
     if FEW * count <= n <= HELD:
-        values, vectors = some_eigenvectors(A, subset_by_index=(first, n - 1), driver="evr")
+        last = max(first - GUARDS, 0)
+        values, vectors = some_eigenvectors(A, subset_by_index=(last, n - 1), driver="evr")
+        values, vectors = values[::-1], np.ascontiguousarray(vectors[:, ::-1])
         rho = norm_bound(A @ vectors - vectors * values)
-        if _is_solved(vectors, rho, allowed):
-            return values[::-1], vectors[:, ::-1], rho
+        if _is_solved(vectors, rho, allowed) and _is_complete(A, vectors, values, count - 1, rho):
+            return values, vectors, rho
     values, vectors = run_interruptibly(lambda: eigh(A), n)
     rho = norm_bound(A @ vectors - vectors * values)
     _refuse_unsolved(vectors, rho, allowed)
     return values[first:][::-1], vectors[:, first:][:, ::-1], rho
+
+
+def _is_complete(A: Array, vectors: Array, values: Array, count: int, rho: float) -> bool:
+    """Whether the first axes are proved to be the leading ones: none beside them is as large.
+
+    >>> A = np.diag([4.0, 3.0, 2.0, 1.0])
+    >>> _is_complete(A, np.eye(4)[:, :3], np.diag(A)[:3], 2, 0.0)
+    True
+    >>> _is_complete(A, np.eye(4)[:, 1:], np.diag(A)[1:], 2, 0.0)
+    False
+    """
+    few = gap_after(values, count)
+    most = float(values[few - 1]) - rho
+    return bool(np.isfinite(outside(A, vectors[:, :few], values, most=most)))
 
 
 def _allowed_residual(A: Array) -> float:
