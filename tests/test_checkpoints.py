@@ -24,6 +24,8 @@ from mercer.errors import (
     InvalidParameter,
     SpectrumWarning,
 )
+from mercer.lowrank import nystrom
+from mercer.pca.centred_tables import read_table
 from mercer.spectrum import exact, leading
 from mercer.spectrum import passes as passes_of
 from mercer.store import CheckpointFile
@@ -258,6 +260,16 @@ def test_what_makes_no_passes_says_that_it_keeps_nothing(method: str, tmp_path: 
     with pytest.warns(SpectrumWarning, match="checkpoint= keeps nothing here"):
         model(method=method, kernel=mc.Gaussian(9.0)).fit(X[:300], checkpoint=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("source", ["factor", "table"])
+def test_operators_without_passes_say_that_nothing_is_kept(source: str, tmp_path: Path) -> None:
+    file = CheckpointFile(tmp_path / "run", {})
+    operator: Any = read_table(X[:50], np.full(50, 0.02))
+    if source == "factor":
+        operator = nystrom(mc.Gram(mc.Gaussian(1.0), X[:50]), 10, random_state=0)
+    with pytest.warns(SpectrumWarning, match="checkpoint= keeps nothing here: the smaller side"):
+        mc.leading(operator, 2, checkpoint=file)
 
 
 @pytest.mark.parametrize("damage", ["flipped", "cut short", "removed"])

@@ -111,9 +111,9 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     .. math:: p_k = \frac{1 + \#\{r : \lambda_k^{(r)} \ge \lambda_k\}}{R + 1}
 
     Axes are kept while p ≤ ``level``, up to the first that fails. The first p-value is exact under
-    the independence of all columns. From the second axis on the test still speaks only of this
-    global independence, not of what is left beside the first axes; near a curved surface of few
-    dimensions it is conservative.
+    the independence of all columns, unless ``risk`` ends the sampling. From the second axis on the
+    test still speaks only of this global independence, not of what is left beside the first axes;
+    near a curved surface of few dimensions it is conservative.
 
     Parameters
     ----------
@@ -145,8 +145,9 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
         1991), and all sampling when every axis has stopped.
     risk : float, optional
         Stop all sampling once it is decided which axes are kept: more permutations, however many,
-        would decide otherwise about an axis with at most this probability (Robbins, 1970). By
-        default all are made.
+        would decide otherwise about an axis with at most this probability (Robbins, 1970). The
+        p-values of the permutations made are then estimates, since when to stop depended on
+        them; the decision is what is kept. By default all are made.
     random_state : int or generator, optional
         The seed; the r-th permutation depends on nothing else but r.
     threads : int, optional

@@ -31,6 +31,8 @@ NO_PASSES = {
     "dense": "the whole matrix is decomposed at once",
     "nystrom": "an approximation on landmarks is decomposed at once",
     "exact": "the operator offers products alone",
+    "factor": "the smaller side of an approximation is decomposed at once",
+    "sides": "the smaller side of a table is decomposed, or Lanczos steps are made with it",
 }
 """What is done without passes over the matrix."""
 
@@ -98,6 +100,8 @@ def leading(
     if proof not in PROOFS:
         raise InvalidParameter(f"proof must be one of {', '.join(PROOFS)}, found {proof!r}")
     is_complete = proof == "complete"
+    if operator.offers in NO_PASSES:
+        _warn_of_checkpoint(checkpoint, operator.offers)
     if operator.offers == "factor":
         return of_factor(operator, count)
     if method == "nystrom" and operator.offers != "landmarks":
@@ -118,12 +122,8 @@ def leading(
         return of_all(found, operator, count)
     chosen = chosen_method(n, count, method)
     refuse_beyond_budget(operator, count, chosen, landmarks, is_complete=is_complete)
-    if checkpoint is not None and (chosen != "exact" or operator.offers == "products"):
-        warn(
-            f"checkpoint= keeps nothing here: {NO_PASSES[chosen]}, and there are no passes to go "
-            "on from. method='exact' makes passes over a kernel",
-            SpectrumWarning,
-        )
+    if chosen != "exact" or operator.offers == "products":
+        _warn_of_checkpoint(checkpoint, chosen)
     if chosen == "dense":
         return dense(operator, count, is_complete=is_complete)
     try:
@@ -140,6 +140,16 @@ def leading(
         found = dense(operator, count, is_complete=is_complete)
         why = str(stopped).split(",")[0]
         return replace(found, how=replace(found.how, method=f"dense, for {why}"))
+
+
+def _warn_of_checkpoint(checkpoint: Checkpoint | None, route: str) -> None:
+    """Say that a checkpoint would keep nothing, where one is asked for."""
+    if checkpoint is not None:
+        warn(
+            f"checkpoint= keeps nothing here: {NO_PASSES[route]}, and there are no passes to go "
+            "on from. method='exact' makes passes over a kernel",
+            SpectrumWarning,
+        )
 
 
 def chosen_method(n: int, count: int, method: str = "auto") -> str:
