@@ -504,22 +504,8 @@ def _restarted(
     neglected = float(np.max(lengths[:count], initial=0.0)) ** 2
     is_short = np.all(lengths <= SHORT) and neglected <= max(tol, SINGLE_ERROR)
     if step is Step.IMPROVE and is_short:
-        kept = _in_fours(ritz.shape[1], count)
-        return orthonormal((ritz - across)[:, :kept], engine)
+        return orthonormal(ritz - across, engine)
     return orthonormal(np.hstack([ritz, fresh]), engine)
-
-
-def _in_fours(columns: int, count: int) -> int:
-    """Return how many vectors a pass in double precision takes, at least the ``count`` asked for.
-
-    With the means of rows, which come from the same pass, they fill blocks of four, as BLAS likes:
-    a guard that would begin a new block costs as much as four.
-
-    >>> _in_fours(12, 10), _in_fours(10, 8), _in_fours(15, 12)
-    (11, 10, 15)
-    """
-    fewer = columns - (columns + 1) % 4
-    return fewer if fewer >= count else columns
 
 
 def orthonormal(
