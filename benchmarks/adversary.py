@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 import mercer as mc
-from mercer.kernels.algebra import Constant, Exponential, Power, Product, Scaled, Sum
+from mercer.kernels.algebra import Constant, Product, Scaled, Sum
+from mercer.kernels.powers import Exponential, Power
 
 LONG = np.longdouble
 

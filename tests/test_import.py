@@ -21,7 +21,7 @@ from mercer.reading.model import FittedAxes
 
 HOMES: dict[str, str] = mercer._homes()  # type: ignore[attr-defined]
 MOST_NAMES = 80
-MODULES = ["base", "algebra", "composite", "transforms", "metric", "tensor", "pairs", "vectors"]
+MODULES = ["base", "algebra", "powers", "transforms", "metric", "tensor", "pairs", "vectors"]
 
 
 def in_a_new_process(code: str) -> Any:

@@ -17,7 +17,7 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.display import Shown
-from mercer.engines.cpu import engine_in_use
+from mercer.engines.cpu import Threads, engine_in_use
 from mercer.engines.engine import Engine
 from mercer.engines.held import to_host
 from mercer.engines.tiles import TILE, Block, Rounding, Tiles
@@ -409,3 +409,34 @@ def columns(points: Points) -> int:
     """Return how many coordinates the rows of an array have, 0 for points that are not rows."""
     shape: tuple[int, ...] = tuple(getattr(points, "shape", ()))
     return int(shape[1]) if len(shape) == 2 else 0
+
+
+def lower_triangle(gram: Gram, s: Array | None = None, *, single: bool = False) -> Array:
+    """Return SKS in the order of LAPACK, with zeros above the tiles of the diagonal.
+
+    S is the diagonal matrix of s, the identity without it.
+
+    >>> from mercer import Linear
+    >>> lower_triangle(Gram(Linear(), [[1.0], [2.0]]), np.array([1.0, 3.0]), single=True)
+    array([[ 1.,  6.],
+           [ 6., 36.]], dtype=float32)
+    """
+    gram.refuse_no_kernel()
+    gram.refuse_beyond_memory(4 if single else 8)
+    tiles = gram.cut(single=single)
+    rows = np.zeros(gram.shape, np.float32 if single else np.float64)
+    is_scaled = s is not None and bool(np.any(s != 1.0))
+    scale = np.ones(0) if s is None else s.astype(rows.dtype)
+
+    def fill(block: Block) -> None:
+        # Rows of the upper triangle, which LAPACK reads as columns of the lower one.
+        place = rows[block.rows, block.columns]
+        if is_scaled:
+            np.multiply(scale[block.rows, None], tiles.tile(block), out=place)
+            place *= scale[block.columns]
+        else:
+            place[...] = tiles.tile(block)
+
+    engine = gram.engine
+    Threads().over(fill, tiles.blocks(), getattr(engine, "progress", None))
+    return rows.T

@@ -31,7 +31,8 @@ from mercer.kernels import (
     Sigmoid,
     tensor_sum,
 )
-from mercer.kernels.algebra import PolynomialOf, Power, Product, Scaled, Sum
+from mercer.kernels.algebra import Product, Scaled, Sum
+from mercer.kernels.powers import PolynomialOf, Power
 from tests.derivatives import assert_partials, assert_slopes
 
 RNG = np.random.default_rng(0)

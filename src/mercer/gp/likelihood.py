@@ -24,11 +24,10 @@ from mercer.engines.cpu import Threads
 from mercer.engines.lapack import factor_in_place, invert_in_place, whiten
 from mercer.engines.tiles import Block
 from mercer.errors import InvalidInput, NotPositiveDefinite, SingularSystem
-from mercer.gram import Gram
+from mercer.gram import Gram, lower_triangle
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Table
 from mercer.points import take
-from mercer.solve.steps import lower_triangle
 
 MOST_JITTER = 1e-8
 """Largest addition to the diagonal, as a share of its mean, before a matrix is refused."""

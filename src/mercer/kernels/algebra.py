@@ -1,14 +1,14 @@
-"""The operations under which positive definite kernels are closed, each a kernel again.
+"""Sums, products and multiples of kernels, and what all operations share: the chain rule.
 
 An operation that leaves the cone of positive definite kernels is refused by name.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from math import exp as exponential
-from math import expm1, prod, sqrt
+from math import prod, sqrt
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -17,22 +17,151 @@ import numpy as np
 from mercer.check import Array, Points, namespace
 from mercer.errors import InvalidParameter, NotPositiveDefinite
 from mercer.kernels.base import Domain, Kernel, Kind, value
-from mercer.kernels.composite import (
-    Entrywise,
-    nonnegative_weight,
-    positive_if_conditional,
-    refuse_conditional,
-    whole_power,
-)
-from mercer.kernels.features import how_wide, join, monomials, outer_rows
-from mercer.kernels.pairs import Aligned, Pairs, Scale, Statistic, exp
-from mercer.kernels.statements import FUNCTION, Arithmetic, Bound, Frequencies
-from mercer.kernels.written import ATOM, LARGEST_POWER, POWER, PRODUCT, SUM, Name, literal, wrap
+from mercer.kernels.features import how_wide, join, outer_rows
+from mercer.kernels.pairs import Aligned, Pairs, Scale, Statistic
+from mercer.kernels.statements import Arithmetic, Bound, Frequencies
+from mercer.kernels.written import POWER, PRODUCT, SUM, Name, wrap
 from mercer.points import Rows
-from mercer.settings import number, numbers
+from mercer.settings import nonnegative, number, whole
 
-LARGEST_EXPONENT = 700.0
-"""Exponents beyond this make no doubles."""
+
+class Composite(Kernel):
+    """A kernel F(k₁, k₂, …) of kernels on the same points, with the chain rule in one place."""
+
+    __slots__ = ()
+    has_parts: ClassVar[bool] = False
+    """Whether each kernel reads a part of a point of its own."""
+
+    @abstractmethod
+    def combine(self, values: Sequence[Array]) -> Array:
+        """Return F of the children's values; it may use their memory."""
+
+    @abstractmethod
+    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
+        """Return ∂F/∂kᵢ at the children's values, one for each child."""
+
+    def local_partials(self, values: Sequence[Array]) -> dict[str, Array]:
+        """Return ∂F/∂θ for this operation's own parameters."""
+        return {}
+
+    def pairs_of(self, child: str, pairs: Pairs) -> Pairs:
+        """Return the pairs on which a child is evaluated."""
+        return pairs
+
+    @property
+    def is_counted(self) -> bool:
+        needed = any if self.has_parts else all
+        return needed(k.is_counted for k in self.children().values())
+
+    def factors_of_parts(self, pairs: Any) -> list[tuple[Any, Any]]:
+        """Return the factors of a sum of the children."""
+        parts = self.children().items()
+        return [factor for n, k in parts for factor in k.sparse_factors(self.pairs_of(n, pairs))]
+
+    def values(self, pairs: Pairs) -> list[Array]:
+        return [k.evaluate(self.pairs_of(n, pairs)) for n, k in self.children().items()]
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        return self.combine(self.values(pairs))
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        values = self.values(pairs)
+        partials = self.local_partials(values)
+        slopes = self.local_slopes(values)
+        for (name, child), slope in zip(self.children().items(), slopes, strict=True):
+            inner = child.evaluate_partials(self.pairs_of(name, pairs))
+            partials.update({f"{name}__{n}": times(slope, d) for n, d in inner.items()})
+        return partials
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        slopes = self.local_slopes(self.values(pairs))
+        terms = [
+            times(s, k.evaluate_slopes(pairs))
+            for k, s in zip(self.children().values(), slopes, strict=True)
+        ]
+        return sum(terms[1:], start=terms[0])
+
+
+class Entrywise(Composite):
+    """An operation on the values of kernels on the same points."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
+        """Return the bounds of F from those of the children's values."""
+
+    def asks(self, columns: int) -> tuple[Statistic, ...] | None:
+        found: list[Statistic] = []
+        for child in self.children().values():
+            asked = child.asks(columns)
+            if asked is None:
+                return None
+            found.extend(asked)
+        return tuple(found)
+
+    def evaluate_bounds(self, arithmetic: Arithmetic) -> Bound | None:
+        parts: list[Bound] = []
+        for child in self.children().values():
+            bound = child.bounds(arithmetic)
+            if bound is None:
+                return None
+            parts.append(bound)
+        found = self.combine_bounds(parts, arithmetic)
+        return found._replace(is_proved=all(part.is_proved for part in parts))
+
+    def stretch(self, scale: Scale) -> Kernel:
+        try:
+            return self.with_children({n: k.stretch(scale) for n, k in self.children().items()})
+        except InvalidParameter:  # of a part that reads no vectors: the points are divided for all
+            return Kernel.stretch(self, scale)
+
+    @property
+    def inner_weight(self) -> float | None:
+        is_unmoved = all(k.inner_weight == 0.0 for k in self.children().values())
+        return 0.0 if is_unmoved else None
+
+
+def times(slope: Array | float, derivative: Array) -> Array:
+    """Multiply by a local slope, whose shape lacks the last axis of a vector of derivatives."""
+    if isinstance(slope, float | int) or slope.ndim == derivative.ndim:
+        return slope * derivative
+    return slope[..., None] * derivative
+
+
+def positive_if_conditional(kernel: Kernel) -> Kind:
+    """Return the kind of a function of the distances that a kernel defines."""
+    return Kind.SIMILARITY if kernel.kind is Kind.SIMILARITY else Kind.POSITIVE
+
+
+def refuse_conditional(kernels: Sequence[Kernel], what: str) -> None:
+    """Refuse an operation that is valid for positive definite kernels only."""
+    if any(k.kind is Kind.CONDITIONAL for k in kernels):
+        raise NotPositiveDefinite(
+            f"{what} need not be positive definite. Centre the kernel on a sample first "
+            "(k.centred(x)) or take its exponential (k.exp()), both of which are"
+        )
+
+
+def nonnegative_weight(weight: Any, name: str = "weight") -> float:
+    """Return the weight of a kernel, or name the rule that a negative one breaks."""
+    if isinstance(weight, Real) and weight < 0:
+        raise NotPositiveDefinite(
+            f"{name} = {weight} is negative: sums and multiples of kernels stay positive "
+            "definite with nonnegative weights only"
+        )
+    return nonnegative(weight, name)
+
+
+def whole_power(power: Any) -> int:
+    """Return the exponent of a kernel, or name the rule that a fractional one breaks."""
+    try:
+        return whole(power, "power")
+    except InvalidParameter:
+        raise NotPositiveDefinite(
+            f"the power {power!r} is not a whole number >= 0: products keep kernels positive "
+            "definite, fractional and negative powers need not"
+        ) from None
 
 
 @value
@@ -216,158 +345,6 @@ class Scaled(Entrywise):
 
     def text(self, name: Name) -> tuple[str, int]:
         return f"{self.weight!r} * {wrap(self.kernel, name, POWER)}", PRODUCT
-
-
-@value
-class Power(Entrywise):
-    r"""A whole power of a kernel, whose features are the monomials of the kernel's features.
-
-    .. math:: k(x, y) = k_1(x, y)^m, \quad
-        \varphi_i = \sqrt{\tfrac{m!}{i_1! \cdots i_d!}} \prod_j \varphi_{1j}^{i_j}
-
-    >>> from mercer import Linear
-    >>> (Linear() ** 3)([[2.0]], [[1.0]])
-    array([[8.]])
-
-    Gallier and Quaintance, Problem 53.2.
-    """
-
-    kernel: Kernel
-    power: int
-    domain: ClassVar[Domain] = {"power": lambda m, _: whole_power(m)}
-    theorem: ClassVar[str] = "a whole power of a positive definite kernel is one (Schur)"
-    formula: ClassVar[str] = "kernel**power"
-
-    def __post_init__(self) -> None:
-        Kernel.__post_init__(self)
-        if self.power > 1:
-            refuse_conditional([self.kernel], "a power of a conditionally positive definite kernel")
-
-    def combine(self, values: Sequence[Array]) -> Array:
-        return values[0] ** self.power
-
-    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
-        return arithmetic.power(parts[0], self.power)
-
-    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
-        return [0.0 if self.power == 0 else self.power * values[0] ** (self.power - 1)]
-
-    def features(self, x: Points) -> Array:
-        return monomials(self.kernel.features(x), self.power)
-
-    def text(self, name: Name) -> tuple[str, int]:
-        if self.power > LARGEST_POWER:
-            return f"<a power of more than {LARGEST_POWER}: no written form>", ATOM
-        return f"{wrap(self.kernel, name, ATOM)}**{self.power}", POWER
-
-
-@value
-class PolynomialOf(Entrywise):
-    r"""A polynomial of a kernel with nonnegative coefficients, the constant first.
-
-    .. math:: k(x, y) = \sum_i c_i\, k_1(x, y)^i, \quad c_i \ge 0
-
-    >>> from mercer import Linear
-    >>> Linear().polynomial([1.0, 0.0, 2.0])([[2.0]], [[3.0]])
-    array([[73.]])
-
-    Beeny, Theorem 3.22.3; Gallier and Quaintance, Proposition 53.7.
-    """
-
-    kernel: Kernel
-    coefficients: tuple[float, ...] | Sequence[float]
-    domain: ClassVar[Domain] = {
-        "coefficients": lambda c, name: numbers(c, name, nonnegative_weight)
-    }
-    theorem: ClassVar[str] = (
-        "a polynomial with nonnegative coefficients of a positive definite kernel is one"
-    )
-
-    def __post_init__(self) -> None:
-        Kernel.__post_init__(self)
-        if any(self.coefficients[2:]):
-            refuse_conditional([self.kernel], "a power of a conditionally positive definite kernel")
-
-    def combine(self, values: Sequence[Array]) -> Array:
-        return _horner(self.coefficients, values[0])
-
-    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
-        terms = [(c, arithmetic.power(parts[0], i)) for i, c in enumerate(self.coefficients)]
-        value = sum(c * power.value for c, power in terms)
-        error = sum(c * power.error for c, power in terms)
-        return Bound(value, error + 2 * len(terms) * arithmetic.unit * value)
-
-    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
-        slopes = [i * c for i, c in enumerate(self.coefficients)][1:]
-        return [_horner(slopes or [0.0], values[0])]
-
-    def local_partials(self, values: Sequence[Array]) -> dict[str, Array]:
-        powers = [values[0] ** i for i in range(len(self.coefficients))]
-        return {"coefficients": namespace(values[0]).stack(powers, axis=-1)}
-
-    def features(self, x: Points) -> Array:
-        phi = self.kernel.features(x)
-        terms = [(i, c) for i, c in enumerate(self.coefficients) if c or i == 0]
-        return join([sqrt(c) * monomials(phi, i) for i, c in terms])
-
-    @property
-    def formula(self) -> str:
-        first, *others = self.coefficients
-        terms = [f"{c!r} * kernel**{i}" for i, c in enumerate(others, 1) if c]
-        return " + ".join([repr(first), *terms] if first or not terms else terms)
-
-    def text(self, name: Name) -> tuple[str, int]:
-        base = wrap(self.kernel, name, ATOM)
-        return f"{base}.polynomial({literal(self.coefficients, name)})", ATOM
-
-
-def _horner(coefficients: Sequence[float], values: Array) -> Array:
-    total = 0.0 * values + coefficients[-1]
-    for c in reversed(coefficients[:-1]):
-        total = total * values + c
-    return total
-
-
-@value
-class Exponential(Entrywise):
-    r"""The entrywise exponential of a kernel, not the exponential of its matrix.
-
-    .. math:: k(x, y) = e^{k_1(x, y)}
-
-    The exponential of a conditionally positive definite kernel is positive definite
-    (Schoenberg).
-
-    >>> from mercer import Linear
-    >>> Linear().exp()([[0.0]], [[3.0]])
-    array([[1.]])
-
-    Beeny, Theorem 3.22.6; Gallier and Quaintance, Proposition 53.7.
-    """
-
-    kernel: Kernel
-    theorem: ClassVar[str] = "the entrywise exponential of a kernel is positive definite"
-    formula: ClassVar[str] = "exp(kernel)"
-
-    @property
-    def kind(self) -> Kind:
-        return positive_if_conditional(self.kernel)
-
-    def combine(self, values: Sequence[Array]) -> Array:
-        return exp(0.0 + values[0])
-
-    def combine_bounds(self, parts: Sequence[Bound], arithmetic: Arithmetic) -> Bound:
-        (part,) = parts
-        if max(part.top, part.error) > LARGEST_EXPONENT:
-            return Bound(np.inf, np.inf)
-        value = exponential(part.top)
-        relative = expm1(part.error) + FUNCTION * arithmetic.unit
-        return Bound(value, value * relative + arithmetic.underflow)
-
-    def local_slopes(self, values: Sequence[Array]) -> Sequence[Array | float]:
-        return [self.combine(values)]
-
-    def text(self, name: Name) -> tuple[str, int]:
-        return f"{wrap(self.kernel, name, ATOM)}.exp()", ATOM
 
 
 def is_number(operand: object) -> bool:

@@ -336,7 +336,7 @@ class Kernel(Statements):
         return algebra.divide(other, self)
 
     def __pow__(self, power: int) -> Kernel:
-        return algebra.Power(self, power)
+        return powers.Power(self, power)
 
     def __sub__(self, other: object) -> Kernel:
         return algebra.subtract(self, other)
@@ -349,11 +349,11 @@ class Kernel(Statements):
 
     def exp(self) -> Kernel:
         """Return exp(k), entrywise."""
-        return algebra.Exponential(self)
+        return powers.Exponential(self)
 
     def polynomial(self, coefficients: Sequence[float]) -> Kernel:
         """Return Σ cᵢ kⁱ with coefficients cᵢ ≥ 0, the constant first."""
-        return algebra.PolynomialOf(self, coefficients)
+        return powers.PolynomialOf(self, coefficients)
 
     def weighted(
         self,
@@ -397,4 +397,4 @@ def _is_parameter(v: Any) -> bool:
 
 
 # The operators of a kernel build nodes that are kernels themselves: the one cycle of this package.
-from mercer.kernels import algebra, metric, transforms  # noqa: E402
+from mercer.kernels import algebra, metric, powers, transforms  # noqa: E402

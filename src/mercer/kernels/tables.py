@@ -14,10 +14,9 @@ from array_api_compat import is_array_api_obj
 from mercer.check import Array, Points, as_numpy, is_missing, members, namespace
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter
-from mercer.kernels.algebra import Product
+from mercer.kernels.algebra import Composite, Product, refuse_conditional, times
 from mercer.kernels.bandwidth import sample_points
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
-from mercer.kernels.composite import Composite, refuse_conditional, times
 from mercer.kernels.features import dense, how_wide, join, outer_rows, places
 from mercer.kernels.guesses import guessed_kernels
 from mercer.kernels.pairs import Pairs, Table

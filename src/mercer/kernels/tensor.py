@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 from mercer.check import Array, Points, members
 from mercer.errors import InvalidInput, InvalidParameter, NotDifferentiable
-from mercer.kernels.algebra import Product, Sum
+from mercer.kernels.algebra import Composite, Product, Sum, refuse_conditional
 from mercer.kernels.base import ATOM, Kernel, Name, snake, value
-from mercer.kernels.composite import Composite, refuse_conditional
 from mercer.kernels.features import join, outer_rows
 from mercer.kernels.pairs import Pairs
 from mercer.points import Paired

@@ -12,8 +12,8 @@ from array_api_compat import is_array_api_obj
 
 from mercer.check import Array, Points, finite, how_many, members, namespace, vectors
 from mercer.errors import InvalidInput, InvalidParameter, MercerError, NotDifferentiable
+from mercer.kernels.algebra import positive_if_conditional, refuse_conditional
 from mercer.kernels.base import ATOM, Domain, Kernel, Kind, Name, literal, value, wrap
-from mercer.kernels.composite import positive_if_conditional, refuse_conditional
 from mercer.kernels.features import dense
 from mercer.kernels.pairs import (
     Pairs,

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 from mercer.check import Array, Points, members, namespace
 from mercer.errors import InvalidInput, InvalidParameter
+from mercer.kernels.algebra import refuse_conditional
 from mercer.kernels.base import Domain, Kernel, value
-from mercer.kernels.composite import refuse_conditional
 from mercer.kernels.counts import row_by_row
 from mercer.kernels.graph import Graph
 from mercer.kernels.pairs import Pairs, Table

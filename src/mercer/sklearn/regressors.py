@@ -19,9 +19,10 @@ from mercer.errors import MercerError, SingularSystem
 from mercer.gp import GaussianProcess
 from mercer.gp.parameters import NOISE
 from mercer.gram import Gram
-from mercer.kernels.algebra import Constant, Power, Product, Sum
+from mercer.kernels.algebra import Constant, Product, Sum
 from mercer.kernels.base import Kernel, parameters
 from mercer.kernels.given import Precomputed
+from mercer.kernels.powers import Power
 from mercer.kernels.radial import Gaussian, Matern, RationalQuadratic
 from mercer.kernels.spectral import Periodic
 from mercer.kernels.vectors import Linear

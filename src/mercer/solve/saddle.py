@@ -20,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from mercer.check import TINY, UNIT, Array
 from mercer.engines.lapack import factor_in_place
 from mercer.errors import SingularSystem
-from mercer.gram import Gram, columns
+from mercer.gram import Gram, columns, lower_triangle
 from mercer.kernels.base import Kind
 from mercer.kernels.statements import gamma
 from mercer.lowrank import nystrom
@@ -31,7 +31,6 @@ from mercer.solve.steps import (
     Reflections,
     cholesky_factor,
     conjugate_gradients,
-    lower_triangle,
     solve_single,
 )
 
