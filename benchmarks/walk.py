@@ -107,7 +107,7 @@ def paths() -> Iterator[dict[str, Callable[[], Any]]]:
             '`KernelPCA(2, Gaussian("median")).fit(40×3)`': lambda: mc.KernelPCA(
                 2, kernel=mc.Gaussian("median")
             ).fit(x),
-            "`GaussianProcess.fit(40×3)`": lambda: mc.GaussianProcess().fit(x, y),
+            "`GaussianProcess.fit(40×3)`": lambda: mc.GaussianProcess(random_state=0).fit(x, y),
             "`mercer fit data.csv`": lambda: command("fit", str(data)),
             "`mercer report data.csv`": lambda: command(
                 "report", str(data), "--out", str(page), "--force"

@@ -214,6 +214,11 @@ class Checked(np.ndarray[Any, np.dtype[Any]]):
         refuse_non_finite(a, name, columns=column_names)
         return _known(a, row_names, column_names)
 
+    @classmethod
+    def computed(cls, rows: Array) -> Checked:
+        """Return rows of doubles without a look: how they were computed makes them finite."""
+        return _known(rows, None, None)
+
     def copied(self) -> Checked:
         """Return the same in memory of its own, where those who brought it cannot change it."""
         return _known(np.array(self), self.row_names, self.column_names)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import FrozenInstanceError, dataclass, fields, is_dataclass, replace
+from functools import cache
 from typing import Any, ClassVar, TypeAlias, TypeVar, dataclass_transform
 
 import numpy as np
@@ -260,12 +261,7 @@ class Kernel(Statements):
 
     def fields(self) -> dict[str, Any]:
         """Return what the kernel was made of, by name."""
-        if not is_dataclass(self):
-            raise InvalidParameter(
-                f"the class {type(self).__name__} is not a value: decorate it with "
-                "@mercer.kernels.value"
-            )
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: getattr(self, name) for name in _field_names(type(self))}
 
     def own_parameters(self) -> dict[str, Any]:
         """Return this kernel's own parameters, those of its children and functions left out."""
@@ -386,6 +382,15 @@ class Kernel(Statements):
 
 STRUCTURAL = frozenset({"nu", "degree", "power", "norm", "universe", "law", "group", "s", "levels"})
 """Parameters that choose a formula rather than tune it: no derivative is taken in them."""
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    if not is_dataclass(kind):
+        raise InvalidParameter(
+            f"the class {kind.__name__} is not a value: decorate it with @mercer.kernels.value"
+        )
+    return tuple(f.name for f in fields(kind))
 
 
 def _are_kernels(v: Any) -> bool:

@@ -15,7 +15,7 @@ from mercer.check import Array, chunks
 from mercer.errors import InvalidParameter
 from mercer.networks.coefficients import CONSTANT
 from mercer.networks.expression import Expression
-from mercer.networks.moments import NetworkGrams, check_weights
+from mercer.networks.moments import NetworkGrams, infer_examined
 from mercer.resampling import Resampling, p_value
 from mercer.settings import whole
 
@@ -81,14 +81,11 @@ class SubsetDraws:
         orders = [rng.permutation(rows)[: sets * size] for rows in self.expression.rows]
         return np.stack(
             [
-                self.inferred(self.expression.values[order[k * size : (k + 1) * size]])
+                infer_examined(self.infer, self.expression.values[order[k * size : (k + 1) * size]])
                 for k in range(sets)
                 for order in orders
             ]
         )
-
-    def inferred(self, x: Array) -> Array:
-        return check_weights(self.infer(x), x.shape[1], self.infer)
 
     def tasks(self, sizes: tuple[int, ...], draws: int) -> list[tuple[int, slice]]:
         """Return the pieces of work: a size, and some of its draws."""
@@ -247,5 +244,5 @@ class PermutedReplicates:
         return self._spread(np.split(rng.permutation(np.concatenate(parts)), ends))
 
     def _spread(self, parts: Sequence[Array]) -> float:
-        weights = [check_weights(self.infer(x), x.shape[1], self.infer) for x in parts]
+        weights = [infer_examined(self.infer, x) for x in parts]
         return spread(self.compare.gram(np.stack(weights)))

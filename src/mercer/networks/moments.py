@@ -14,18 +14,21 @@ of m out of M replicates are closer to the network of all M than to that of the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mercer.check import Array
+from mercer.check import Array, Checked, finite
 from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.nodes import AlignedEdges
+from mercer.kernels.pairs import Table
 from mercer.kernels.vectors import Linear
-from mercer.networks.inference import as_graph
+from mercer.networks.inference import Inference, as_graph
 
 CANCELLED = 64.0 * float(np.finfo(float).eps)
 """Rounding of a difference, as a share of its terms."""
@@ -57,18 +60,27 @@ class NetworkGrams:
         given = AlignedEdges() if kernel is None else as_kernel(kernel)
         return cls(given.resolve([as_graph(w, genes) for w in networks]), genes)
 
-    def points(self, networks: Array) -> tuple[Any, Kernel]:
-        """Return networks as points, and the kernel that compares them."""
-        kernel = on_vectors(self.kernel)
-        if kernel is None:
-            return [as_graph(w, self.genes) for w in networks], self.kernel
-        i, j = np.triu_indices(len(self.genes), 1)
-        return networks[:, i, j], kernel
+    @cached_property
+    def _of_edges(self) -> Kernel | None:
+        """The same kernel on vectors of weights, where there is one."""
+        return on_vectors(self.kernel)
+
+    @cached_property
+    def _edges(self) -> tuple[Array, Array]:
+        return np.triu_indices(len(self.genes), 1)
 
     def gram(self, networks: Array) -> Array:
-        """Return the inner products of the features of networks."""
-        points, kernel = self.points(networks)
-        return kernel(points)
+        """Return the inner products of the features of networks, which were examined before."""
+        kernel = self._of_edges
+        if kernel is None:
+            return self.kernel([as_graph(w, self.genes) for w in networks])
+        return finite(kernel.evaluate(Table(Checked.computed(networks[:, *self._edges]))), kernel)
+
+
+def infer_examined(infer: Callable[[Array], Array], x: Array) -> Array:
+    """Return the weights that replicates lead to, examined where a user's function infers them."""
+    weights = infer(x)
+    return weights if isinstance(infer, Inference) else check_weights(weights, x.shape[1], infer)
 
 
 def check_weights(weights: Any, genes: int, infer: object) -> Array:

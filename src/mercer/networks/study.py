@@ -26,7 +26,7 @@ from mercer.networks.draws import (
 )
 from mercer.networks.expression import Expression, as_expression
 from mercer.networks.inference import DRAWS, Inference, Network, as_inference, infer_weights
-from mercer.networks.moments import Influences, NetworkGrams, check_weights
+from mercer.networks.moments import Influences, NetworkGrams, infer_examined
 from mercer.networks.needed_replicates import Curve, Needed, decide, estimate_curve
 from mercer.pca.kernel_pca import KernelPCA
 from mercer.progress import Progress, followed
@@ -351,8 +351,9 @@ def _left_out(data: Expression, how: Any) -> Array:
     networks = []
     for c in range(len(data.conditions)):
         x = data.of(c)
-        networks += [how(x), *(how(np.delete(x, i, axis=0)) for i in range(len(x)))]
-    return np.stack([check_weights(w, len(data.genes), how) for w in networks])
+        parts = (x, *(np.delete(x, i, axis=0) for i in range(len(x))))
+        networks += [infer_examined(how, part) for part in parts]
+    return np.stack(networks)
 
 
 def _networks(
