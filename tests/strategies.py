@@ -51,6 +51,8 @@ def bounded_atoms() -> st.SearchStrategy[mc.Kernel]:
         st.builds(mc.kernels.RationalQuadratic, positive, bandwidths),
         st.builds(mc.kernels.Periodic, positive, positive),
         st.builds(mc.kernels.Sinc, bandwidths),
+        st.builds(mc.kernels.Bessel, st.sampled_from([0.0, 0.5, 1.0, 7.3]), bandwidths),
+        st.builds(mc.kernels.Waves, st.sampled_from([[[1.0, -0.5], [0.3, 2.0]], [[0.0, 1.0]]])),
         st.builds(mc.kernels.Sobolev, st.sampled_from([1.5, 2.0, 3.0]), bandwidths),
         st.builds(
             mc.kernels.Characteristic,

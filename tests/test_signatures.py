@@ -62,6 +62,7 @@ READERS = {"read": {"memory"}, "data.read": {"memory"}}
 SHORT = {
     "axis_slopes": "0.02 s at 20 000 individuals: one product",
     "centred_log_ratio": "0.01 s for 20 000 rows",
+    "completely_monotone": "0.01 s: some thousand values of a function",
     "column_contributions": "read from a fitted model",
     "correct_similarities": "0.6 s at 1 000 points: one decomposition, which has no parts",
     "distance": "a matrix that is returned whole",

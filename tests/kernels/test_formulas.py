@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import gamma, kv
+from scipy.special import gamma, jv, kv
 
 import mercer as mc
 from mercer.check import Array
@@ -40,6 +40,8 @@ ON_VECTORS = [
     mc.kernels.Periodic((1.3, 2.0, 1.0), 2.0),
     mc.kernels.Sinc(0.7),
     mc.kernels.Sobolev(2.5, 0.9),
+    mc.kernels.Bessel(0.5, 0.8),
+    mc.kernels.Bessel(3.2, (1.0, 2.0, 0.5)),
     *(mc.kernels.Characteristic(law, 0.8) for law in LAWS),
     mc.kernels.BrayCurtis(),
     mc.Gaussian(0.5) + 0.1 * mc.Linear() + 2.0,
@@ -67,8 +69,11 @@ class _Loops(ast.NodeTransformer):
 
 
 class _Bessel:
+    def __init__(self, function: Any) -> None:
+        self.function = function
+
     def __getitem__(self, nu: float) -> Any:
-        return lambda z: kv(nu, z)
+        return lambda z: self.function(nu, z)
 
 
 KNOWN = {
@@ -81,7 +86,8 @@ KNOWN = {
     "min": min,
     "max": max,
     "Gamma": gamma,
-    "K": _Bessel(),
+    "J": _Bessel(jv),
+    "K": _Bessel(kv),
 }
 
 

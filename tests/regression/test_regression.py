@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import LinearConstraint
 from scipy.optimize import minimize as scipy_minimize
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process import GaussianProcessRegressor
@@ -25,7 +26,7 @@ import mercer as mc
 from mercer.check import Array
 from mercer.errors import SingularSystem
 from mercer.gram import Gram
-from mercer.regression import penalty_path
+from mercer.regression import convex_loss, penalty_path
 from mercer.regression.convex import Problem, minimise
 from mercer.regression.loss_functions import loss_named
 from mercer.regression.observations import Data
@@ -45,7 +46,7 @@ LOSSES = ["squared", "absolute", "huber", "quantile", "logistic", "hinge"]
 NULL_SPACES = [None, "constant", "linear"]
 
 
-def targets(loss: str) -> Array:
+def targets(loss: Any) -> Array:
     return LABELS if loss in ("logistic", "hinge") else Y
 
 
@@ -823,3 +824,87 @@ UNEQUAL = dict.fromkeys(
 )
 def test_the_protocol_of_scikit_learn_is_kept(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+COUNTS = convex_loss(
+    lambda y, f: np.exp(f) - y * f, lambda y, f: (np.exp(f) - y, np.exp(f)), name="counts"
+)
+
+
+def test_a_loss_of_ones_own_is_minimised_with_its_gap() -> None:
+    rng = np.random.default_rng(0)
+    x = np.linspace(0.0, 1.0, 40)[:, None]
+    y = rng.poisson(np.exp(1.0 + np.sin(6.0 * x[:, 0]))).astype(float)
+    for null_space in (None, "constant"):
+        model = mc.KernelRegression(mc.Gaussian(0.3), 1e-3, null_space, loss=COUNTS).fit(x, y)
+        assert model.gap_ <= 1e-8 * abs(model.objective_)
+        f = model.predict(x)
+        # The gradient in every section vanishes: p (e^f - y) + 2γα = 0.
+        np.testing.assert_allclose((np.exp(f) - y) / 40 + 2e-3 * model.dual_coef_, 0.0, atol=3e-5)
+
+        def objective(h: mc.Function, model: Any = model) -> float:
+            free = model.null_weights_[0] if model.null_weights_.size else 0.0
+            value = h(x) + free
+            return float(np.mean(np.exp(value) - y * value) + 1e-3 * h.norm**2)
+
+        best = objective(model.function_)
+        assert best == pytest.approx(model.objective_, rel=1e-10)
+        for _ in range(10):  # the representer theorem: nothing off the span is better
+            other = model.function_ + mc.Function.at(mc.Gaussian(0.3), rng.uniform(0, 1, 1)) * 0.1
+            assert objective(other) >= best - model.gap_
+
+
+def test_losses_by_name_and_by_formula_have_the_same_minimum() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(30, 2)), rng.normal(size=30)
+    squared = convex_loss(lambda y, f: (y - f) ** 2, lambda y, f: (2.0 * (f - y), 2.0 + 0.0 * f))
+    a = mc.KernelRegression(mc.Gaussian(1.0), 0.1, "constant").fit(x, y)
+    b = mc.KernelRegression(mc.Gaussian(1.0), 0.1, "constant", loss=squared).fit(x, y)
+    np.testing.assert_allclose(a.predict(x), b.predict(x), atol=1e-10)
+    logistic = convex_loss(
+        lambda y, f: np.logaddexp(0.0, -y * f),
+        lambda y, f: (-y * expit(-y * f), y * y * expit(-y * f) * expit(y * f)),
+    )
+    labels = np.sign(y)
+    c = mc.KernelRegression(mc.Gaussian(1.0), 0.01, loss="logistic").fit(x, labels)
+    d = mc.KernelRegression(mc.Gaussian(1.0), 0.01, loss=logistic).fit(x, labels)
+    assert abs(c.objective_ - d.objective_) <= c.gap_ + d.gap_
+
+
+@pytest.mark.parametrize(
+    ("value", "slopes", "conjugate", "inside"),
+    [
+        (lambda y, f: (f - y) ** 2, lambda y, f: (2 * (f - y), 2 + 0 * f),
+         lambda y, s: s * y + s * s / 4, (-3.0, 3.0)),
+        (lambda y, f: np.exp(f) - y * f, lambda y, f: (np.exp(f) - y, np.exp(f)),
+         lambda y, s: (s + y) * np.log(s + y) - (s + y), (0.1, 3.0)),
+        (lambda y, f: np.sqrt(1 + (f - y) ** 2),
+         lambda y, f: ((f - y) / np.sqrt(1 + (f - y) ** 2), (1 + (f - y) ** 2) ** -1.5),
+         lambda y, s: s * y - np.sqrt(1 - s * s), (-0.95, 0.95)),
+    ],
+)  # fmt: skip
+def test_a_conjugate_that_is_not_given_is_found(
+    value: Any, slopes: Any, conjugate: Any, inside: tuple[float, float]
+) -> None:
+    loss = convex_loss(value, slopes)
+    s, y = np.linspace(*inside, 30), np.linspace(0.2, 2.0, 30)
+    np.testing.assert_allclose(loss.conjugate(y, s), conjugate(y, s), rtol=1e-9, atol=1e-9)
+    f = np.linspace(-2.0, 2.0, 30)  # Young and Fenchel
+    assert np.all(loss.value(y, f) + loss.conjugate(y, s) >= s * f - 1e-9)
+    given = convex_loss(value, slopes, conjugate)
+    np.testing.assert_array_equal(given.conjugate(y, s), conjugate(y, s))
+
+
+def test_a_derivative_that_is_never_reached_has_an_infinite_conjugate() -> None:
+    assert np.isinf(COUNTS.conjugate(np.array([1.0]), np.array([-2.0])))[0]
+
+
+def test_losses_that_are_not_convex_or_have_wrong_derivatives_are_refused() -> None:
+    with pytest.raises(mc.errors.InvalidParameter, match="not convex"):
+        convex_loss(lambda y, f: -(f**2), lambda y, f: (-2 * f, -2 + 0 * f))
+    with pytest.raises(mc.errors.InvalidParameter, match="differences of the loss"):
+        convex_loss(lambda y, f: (f - y) ** 2, lambda y, f: (f - y, 1 + 0 * f))
+    with pytest.raises(mc.errors.InvalidParameter, match="one number for each"):
+        convex_loss(lambda y, f: np.zeros(1), lambda y, f: (np.zeros(1), np.zeros(1)))
+    with pytest.raises(mc.errors.InvalidParameter, match="or a convex_loss"):
+        mc.KernelRegression(mc.Gaussian(1.0), 0.1, loss="poisson").fit([[0.0], [1.0]], [0.0, 1.0])

@@ -259,3 +259,66 @@ def test_data_frames_and_texts_are_decomposed() -> None:
         np.testing.assert_array_equal(other.features(FRAME), expected.features(ROWS))
     with pytest.raises(mc.errors.InvalidParameter, match="expected a kernel or its text"):
         mercer_decomposition(3, ROWS, 2)  # type: ignore[arg-type]
+
+
+def test_a_product_kernel_on_a_rectangle_has_the_products_of_its_eigenvalues() -> None:
+    d = mercer_decomposition(mc.Gaussian(0.5), Interval([0.0, -1.0], [1.0, 1.0]), 8)
+    one = mercer_decomposition(mc.Gaussian(0.5), Interval(0.0, 1.0), 8).values
+    two = mercer_decomposition(mc.Gaussian(0.5), Interval(-1.0, 1.0), 8).values
+    expected = np.sort(np.outer(one, two).ravel())[::-1][:8]
+    assert d.how.is_converged
+    assert np.all(np.abs(d.values - expected) <= d.errors)
+    assert np.all(d.errors <= 2e-12 * d.values[0])
+    assert d.trace == pytest.approx(2.0, rel=1e-13)
+
+
+def test_functions_on_a_rectangle_are_orthonormal_eigenfunctions() -> None:
+    k, box = mc.Matern(3.5, 0.8), Interval([0.0, 0.0], [1.0, 2.0])
+    d = mercer_decomposition(k, box, 5)
+    (x, u), (y, w) = grid(0.0, 1.0, 30), grid(0.0, 2.0, 30)
+    points = np.column_stack([part.ravel() for part in np.meshgrid(x, y, indexing="ij")])
+    weights = np.multiply.outer(u, w).ravel()
+    xi = d.family(points)
+    np.testing.assert_allclose((xi * weights[:, None]).T @ xi, np.eye(5), atol=1e-5)
+    np.testing.assert_allclose(k(points) @ (weights[:, None] * xi), xi * d.values, atol=1e-6)
+
+
+def test_one_plus_the_product_on_a_cube_and_kernels_with_a_kink() -> None:
+    d = mercer_decomposition(1.0 + mc.Linear(), Interval([-1.0] * 3, [1.0] * 3), 5)
+    np.testing.assert_allclose(d.values, [8.0, *[8 / 3] * 3, 0.0], rtol=1e-13)
+    assert len(d.functions) == 4
+    rough = mercer_decomposition(mc.Laplacian(0.5), Interval([0.0, 0.0], [1.0, 1.0]), 3)
+    line = mercer_decomposition(mc.Laplacian(0.5), Interval(0.0, 1.0), 3).values
+    assert not rough.how.is_converged
+    gap = np.abs(rough.values - np.sort(np.outer(line, line).ravel())[::-1][:3])
+    assert np.all(gap < 1e-3)
+    assert np.all(gap < 10.0 * rough.errors)
+
+
+def test_a_sample_of_space_has_the_values_of_its_matrix() -> None:
+    x = np.random.default_rng(2).normal(size=(30, 3))
+    d = mercer_decomposition(mc.Gaussian(1.0), x, 4)
+    np.testing.assert_allclose(d.values, np.linalg.eigvalsh(mc.Gaussian(1.0)(x) / 30)[::-1][:4])
+    np.testing.assert_allclose(d.family(x).T @ d.family(x) / 30, np.eye(4), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        ([0.0, 0.0], [1.0], "corners a and b have 2 and 1"),
+        ([0.0, 1.0], [1.0, 1.0], r"b\[1\]"),
+        ([], [], "at least one"),
+    ],
+)
+def test_corners_that_make_no_rectangle_are_named(a: Any, b: Any, message: str) -> None:
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
+        Interval(a, b)
+
+
+def test_too_many_functions_or_coordinates_for_a_grid_are_refused() -> None:
+    for box, count in (
+        (Interval([0.0] * 7, [1.0] * 7), 1),
+        (Interval([0.0, 0.0], [1.0, 1.0]), 900),
+    ):
+        with pytest.raises(mc.errors.InvalidParameter, match="give a sample"):
+            mercer_decomposition(mc.Gaussian(1.0), box, count)

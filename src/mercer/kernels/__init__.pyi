@@ -41,6 +41,8 @@ from mercer.kernels.groups import Cyclic as Cyclic
 from mercer.kernels.groups import FiniteGroup as FiniteGroup
 from mercer.kernels.groups import Group as Group
 from mercer.kernels.groups import Permutations as Permutations
+from mercer.kernels.monotone import CompletelyMonotone as CompletelyMonotone
+from mercer.kernels.monotone import completely_monotone as completely_monotone
 from mercer.kernels.nodes import AlignedEdges as AlignedEdges
 from mercer.kernels.nodes import AlignedHeat as AlignedHeat
 from mercer.kernels.nodes import AlignedLaplacian as AlignedLaplacian
@@ -70,6 +72,7 @@ from mercer.kernels.strings import GappySpectrum as GappySpectrum
 from mercer.kernels.strings import MismatchSpectrum as MismatchSpectrum
 from mercer.kernels.strings import StringBoundedRange as StringBoundedRange
 from mercer.kernels.strings import StringSpectrum as StringSpectrum
+from mercer.kernels.subtrees import Subtrees as Subtrees
 from mercer.kernels.tables import Columns as Columns
 from mercer.kernels.tensor import tensor_product as tensor_product
 from mercer.kernels.tensor import tensor_sum as tensor_sum
@@ -85,3 +88,5 @@ from mercer.kernels.vectors import Tanimoto as Tanimoto
 from mercer.kernels.walks import ContinuousWeisfeilerLehman as ContinuousWeisfeilerLehman
 from mercer.kernels.walks import ExponentialWalk as ExponentialWalk
 from mercer.kernels.walks import RandomWalk as RandomWalk
+from mercer.kernels.waves import Bessel as Bessel
+from mercer.kernels.waves import Waves as Waves

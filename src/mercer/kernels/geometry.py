@@ -24,6 +24,7 @@ from mercer.kernels.definite import (
     outcome,
     positive_definite,
 )
+from mercer.kernels.monotone import Measure, transform_of
 from mercer.kernels.pairs import SAFE_SQUARE
 from mercer.kernels.text import kernel as read
 from mercer.points import as_points
@@ -295,7 +296,9 @@ def _triangles(d: Array, roundoff: float) -> str:
     )
 
 
-def schoenberg(squared_distances: Any, transform: str = "power", parameter: float = 0.5) -> Array:
+def schoenberg(
+    squared_distances: Any, transform: str | Measure = "power", parameter: float = 0.5
+) -> Array:
     r"""Return a transform of squared distances that keeps Euclidean ones Euclidean.
 
     .. math:: t, \quad \frac{1 - e^{-at}}{a}, \quad \ln\left(1 + \frac{t}{a}\right), \quad
@@ -312,17 +315,23 @@ def schoenberg(squared_distances: Any, transform: str = "power", parameter: floa
     with a point mass in place of g dλ for the first two. These Φ are the functions that keep
     *every* matrix of squared distances, in every dimension, one; for a single given matrix
     others may do too. The entries are transformed one by one, so that the array may be
-    rectangular.
+    rectangular. In place of a name, ``transform`` may be the measure itself: a density g, a
+    function of an array of λ, or masses by their place, ``{0.0: 1.0}`` for t and ``{a: 1.0}`` for
+    the exponential. `completely_monotone` tells whether a function is such a Φ.
 
     >>> schoenberg([[0.0, 2.0]], "rational", 1.0)
     array([[0.        , 0.66666667]])
+    >>> schoenberg([[0.0, 2.0]], lambda a: a * np.exp(-a)), schoenberg([[0.0, 2.0]], {0.0: 3.0})
+    (array([[0.        , 0.66666667]]), array([[0., 6.]]))
 
     Yao, Schoenberg transforms, with the conditions on g and Φ put right.
     """
-    if transform not in TRANSFORMS:
+    if isinstance(transform, str) and transform not in TRANSFORMS:
         raise InvalidParameter(
-            f"transform must be one of {', '.join(TRANSFORMS)}, found {transform!r}"
+            f"transform must be one of {', '.join(TRANSFORMS)}, or a measure; found {transform!r}"
         )
+    if not isinstance(transform, str):
+        return finite(transform_of(transform, _squares(squared_distances)), "the transform")
     function, letter = TRANSFORMS[transform]
     p = number(parameter, f"the parameter {letter} of {transform}", above=0.0) if letter else 1.0
     if letter == "p" and p > 1.0:
@@ -330,14 +339,19 @@ def schoenberg(squared_distances: Any, transform: str = "power", parameter: floa
             f"the parameter p of power must be a number in (0, 1], found {parameter!r}: powers "
             "greater than 1 do not keep distances Euclidean"
         )
+    t = _squares(squared_distances)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return finite(function(t, p), f"the transform {transform} of the squared distances")
+
+
+def _squares(squared_distances: Any) -> Array:
     t = real_array(squared_distances, "the array of squared distances")
     if np.any(t < 0):
         place = tuple(int(i) for i in np.argwhere(t < 0)[0])
         raise InvalidInput(
             f"a squared distance cannot be negative, found {t[place]:.6g} at {place}"
         )
-    with np.errstate(over="ignore", invalid="ignore"):
-        return finite(function(t, p), f"the transform {transform} of the squared distances")
+    return t
 
 
 def largest_euclidean_power(distances: Any, tol: float = 1e-10) -> float:

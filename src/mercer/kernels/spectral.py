@@ -16,6 +16,7 @@ from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, Statistic, exp, is_complex
 from mercer.kernels.radial import Matern
 from mercer.kernels.statements import Arithmetic, Bound, Frequencies, lengths_of
+from mercer.settings import is_yes
 
 
 class Coordinatewise(Metric):
@@ -302,18 +303,61 @@ class Characteristic(Coordinatewise):
     coordinate, an array of any shape, and returns a value for each entry. Of complex points, real
     and imaginary parts count as coordinates.
 
+    With ``joint=True`` the function is that of a law on R^p, whose coordinates need not be
+    independent: k(x, y) = ψ((x - y)/σ), where ψ gets the gaps with the coordinates on a last axis
+    and returns a value for each pair. `Bessel` and `Waves` are joint laws by name.
+
     >>> Characteristic("cauchy")([[0.0]], [[1.0]])
     array([[0.36787944]])
+    >>> tilted = Characteristic(lambda t: np.exp(-0.5 * (t[..., 0] + t[..., 1]) ** 2), joint=True)
+    >>> tilted([[0.0, 0.0]], [[1.0, -1.0], [1.0, 1.0]])
+    array([[1.        , 0.13533528]])
 
     Kroese et al., Theorem 6.3 (Bochner).
     """
 
     law: str | Callable[[Array], Array] = "normal"
     bandwidth: Bandwidth = 1.0
-    domain: ClassVar[Domain] = {"law": _law, "bandwidth": checked_bandwidth}
+    joint: bool = False
+    domain: ClassVar[Domain] = {"law": _law, "bandwidth": checked_bandwidth, "joint": is_yes}
+
+    def __post_init__(self) -> None:
+        Kernel.__post_init__(self)
+        if self.joint and not callable(self.law):
+            raise InvalidParameter(
+                f"joint=True is for a function ψ of all coordinates, and {self.law!r} is a law of "
+                "one: a product over coordinates is Characteristic(law) itself"
+            )
+
+    def evaluate(self, pairs: Pairs) -> Array:
+        if not self.joint:
+            return Coordinatewise.evaluate(self, pairs)
+        assert callable(self.law)
+        gaps = pairs.difference(self.length)
+        values = self.law(gaps)
+        shape = getattr(values, "shape", np.shape(values))
+        if tuple(shape) != tuple(gaps.shape[:-1]):
+            raise InvalidParameter(
+                f"the function ψ of Characteristic must return a value for each pair, of shape "
+                f"{tuple(gaps.shape[:-1])}, and returned shape {tuple(shape)}: coordinates are on "
+                "the last axis of what it gets"
+            )
+        return values
+
+    def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
+        if self.joint:
+            return Kernel.evaluate_partials(self, pairs)  # which refuses
+        return Coordinatewise.evaluate_partials(self, pairs)
+
+    def evaluate_slopes(self, pairs: Pairs) -> Array:
+        if self.joint:
+            return Kernel.evaluate_slopes(self, pairs)  # which refuses
+        return Coordinatewise.evaluate_slopes(self, pairs)
 
     @property
     def formula(self) -> str:
+        if self.joint:
+            return ""
         return f"prod(j, {'psi(t)' if callable(self.law) else LAWS[self.law].formula})"
 
     @property

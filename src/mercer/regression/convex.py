@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from scipy.optimize import linprog
 from scipy.special import expit
 
-from mercer.check import Array
+from mercer.check import TINY, Array
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.regression.loss_functions import Loss, infeasibility, rounding
 from mercer.regression.observations import Data
@@ -29,6 +29,9 @@ FLOOR = 1e-15
 NEGLIGIBLE, ROUNDING = 1e-6, 1e-18
 """Complementarity below these shares of the gap allowed, and of the squared targets: what is left
 of a gap is rounding."""
+
+LEAST_CURVATURE = 1e-10
+"""Second derivative of a loss, as a share of the largest, below which it is raised to this."""
 
 FLAT = 1e-10
 """A Newton step that lowers the objective by less than this share of it was the last."""
@@ -115,32 +118,39 @@ class Problem:
         gained += infeasibility(self, alpha, eta, objective)
         gap = max(objective - dual, 0.0) + gained
         of_zero = float(self.p @ self.loss.value(self.y, 0.0 * self.y))
-        scale = max(objective, TRIVIAL * of_zero)
+        scale = max(abs(objective), TRIVIAL * abs(of_zero))
         unknown = rounding(self, alpha, eta, image, objective)
         return ConvexOptimum(alpha, eta, objective, gap, self.tol * scale, steps, unknown, scale)
 
 
 def minimise(problem: Problem) -> ConvexOptimum:
-    """Return the minimiser, by Newton's method for logistic loss and an interior point else."""
-    return _newton(problem) if problem.loss.name == "logistic" else _interior_point(problem)
+    """Return the minimiser, by Newton's method for smooth losses and an interior point else."""
+    return _newton(problem) if problem.loss.is_smooth else _interior_point(problem)
 
 
 def _newton(problem: Problem) -> ConvexOptimum:
-    r"""Minimise the logistic loss by Newton's method with halved steps.
+    r"""Minimise a smooth loss by Newton's method with halved steps.
 
     With q and W the first and second derivatives of the loss at f, a step goes to the solution of
     :math:`(K + 2\gamma W^{-1})\alpha + Q\eta = f - W^{-1} q`.
     """
     saddle, y, p, gamma = problem.saddle, problem.y, problem.p, problem.penalty
-    _refuse_separable(saddle.Q, y)
+    derivatives = problem.loss.derivatives
+    assert derivatives is not None
+    if problem.loss.is_of_labels:
+        _refuse_separable(saddle.Q, y)
     alpha, eta = np.zeros_like(y), np.zeros(saddle.Q.shape[1])
     best = problem.optimum(alpha, eta, 0)
     objective, image = best.objective, np.zeros_like(y)
     for step in range(1, MOST_STEPS + 1):
         f = image + saddle.Q @ eta
-        wrong = expit(-y * f)
-        roots = np.sqrt(p * wrong * expit(y * f))
-        target = f + y / expit(y * f)
+        first, second = derivatives(y, f)
+        if problem.loss.is_of_labels:
+            target = f + y / expit(y * f)  # whose terms do not vanish where both derivatives do
+        else:
+            second = np.maximum(second, LEAST_CURVATURE * max(float(np.max(second)), TINY))
+            target = f - first / second
+        roots = np.sqrt(p * second)
         answer = saddle.solve(roots, 2.0 * gamma, target[:, None])
         direction = answer.weights[:, 0] - alpha, answer.null_weights[:, 0] - eta
         moved = saddle.product(direction[0][:, None])[:, 0]
@@ -148,7 +158,7 @@ def _newton(problem: Problem) -> ConvexOptimum:
         alpha, eta = alpha + length * direction[0], eta + length * direction[1]
         image = image + length * moved
         found = problem.optimum(alpha, eta, step, image)
-        is_flat = found.objective > (1.0 - FLAT) * objective
+        is_flat = found.objective > objective - FLAT * abs(objective)
         is_stuck = length < 1e-6 or (is_flat and found.gap >= best.gap)
         objective = found.objective
         if found.gap <= best.gap or not np.isfinite(best.gap):
@@ -171,7 +181,9 @@ def _halved(
         return loss + gamma * float((alpha + t * change) @ (image + t * moved))
 
     now = objective(0.0)
-    slope = -float((p * y * expit(-y * f)) @ df) + 2.0 * gamma * float(alpha @ moved)
+    assert problem.loss.derivatives is not None
+    first = problem.loss.derivatives(y, f)[0]
+    slope = float((p * first) @ df) + 2.0 * gamma * float(alpha @ moved)
     length = 1.0
     while length > 1e-8 and objective(length) > now + 1e-4 * length * slope + 1e-15 * abs(now):
         length /= 2.0

@@ -64,8 +64,9 @@ class KernelRegression(RegressorMixin, KernelModel):
     null_space : None, "constant", "linear", a function or several
         Functions of the points, each with one value or one row of values for each point.
     loss : {"squared", "absolute", "huber", "quantile", "logistic", "hinge"}
-        Logistic and hinge loss are of labels -1 and 1, and what is predicted is g: its sign is the
-        label, and under logistic loss `probability` is that of 1.
+        Or another convex one, `mercer.regression.convex_loss`. Logistic and hinge loss are of
+        labels -1 and 1, and what is predicted is g: its sign is the label, and under logistic loss
+        `probability` is that of 1.
     criterion : {"auto", "gcv", "loo", "reml", "cv"}
         Generalised cross-validation, leave-one-out, restricted likelihood (these for squared
         loss, and up to 3 000 points) or cross-validation; "auto" is the first where it can be.
@@ -117,7 +118,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         kernel: Kernel | str | Callable[[Any, Any], Any] = Gaussian("median"),  # noqa: B008
         penalty: float | None = None,
         null_space: Functions = None,
-        loss: str = "squared",
+        loss: str | Loss = "squared",
         *,
         criterion: str = "auto",
         quantile: float = 0.5,
@@ -208,7 +209,7 @@ class KernelRegression(RegressorMixin, KernelModel):
         tol, gram = number(self.tol, "tol", above=0.0), data.gram(kernel)
         if np.issubdtype(gram.cut().dtype, np.complexfloating):
             raise InvalidInput(f"regression is on real kernels, and {gram.kernel} is complex")
-        if loss.name in ("squared", "logistic"):
+        if loss.name == "squared" or loss.is_smooth:
             return Saddle(gram, self._functions(data.points), tol=0.1 * tol)
         if len(data) > STORED_POINTS:
             raise InvalidParameter(

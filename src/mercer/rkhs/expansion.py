@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from math import pi, sqrt
+from functools import lru_cache, partial, reduce
+from math import ceil, pi, sqrt
+from numbers import Real
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -25,7 +26,7 @@ from mercer.rkhs.functions import (
     refuse_negative,
     unchangeable_points,
 )
-from mercer.settings import number, whole
+from mercer.settings import number, numbers, whole
 
 TAIL = 13.0
 """Standard deviations kept of a normal law: its density there is 2e-37 of that at the mean."""
@@ -35,6 +36,9 @@ NEGLIGIBLE = 1e-12
 
 FIRST_SIZE, LAST_SIZE = 32, 512
 """Polynomials that are tried first and at most; the last takes seconds."""
+
+RECTANGLE_NODES = 1600
+"""Nodes of a grid in a rectangle: 40² of them take a second, 11³ are left in three dimensions."""
 
 MOST_FUNCTIONS = 256
 """As many eigenvalues can be asked for as two sizes of basis can be compared on."""
@@ -48,19 +52,42 @@ BLOCK = 2**16
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Lebesgue measure on the interval from a to b."""
+    """Lebesgue measure on the interval from a to b, or on the rectangle between two corners.
 
-    a: float
-    b: float
+    >>> Interval([0.0, 0.0], [1.0, 2.0]).dimension
+    2
+    """
+
+    a: float | Sequence[float]
+    b: float | Sequence[float]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "a", number(self.a, "a"))
-        object.__setattr__(self, "b", number(self.b, "b", above=self.a))
+        if isinstance(self.a, Real) and isinstance(self.b, Real):
+            object.__setattr__(self, "a", number(self.a, "a"))
+            object.__setattr__(self, "b", number(self.b, "b", above=float(self.a)))
+            return
+        a, b = numbers(self.a, "a"), numbers(self.b, "b")
+        if len(a) != len(b) or not a:
+            raise InvalidParameter(
+                f"the corners a and b have {len(a)} and {len(b)} coordinates: give as many, at "
+                "least one"
+            )
+        for j, (low, high) in enumerate(zip(a, b, strict=True)):
+            number(high, f"b[{j}]", above=low)
+        object.__setattr__(self, "a", a)
+        object.__setattr__(self, "b", b)
+
+    @property
+    def dimension(self) -> int:
+        """The number of coordinates of a rectangle, 0 for an interval of the line."""
+        return len(self.a) if isinstance(self.a, tuple) else 0
 
     @property
     def ends(self) -> tuple[float, float]:
         """The interval outside of which nothing is integrated."""
-        return self.a, self.b
+        assert isinstance(self.a, Real)
+        assert isinstance(self.b, Real)
+        return float(self.a), float(self.b)
 
     def root_density(self, y: Array) -> Array:
         """Return the square root of the density."""
@@ -161,17 +188,22 @@ def mercer_decomposition(
     .. math:: (Tf)(x) = \int k(x, y) f(y)\, d\rho(y), \quad T\xi_i = \lambda_i \xi_i, \quad
         k(x, y) = \sum_i \lambda_i\, \xi_i(x)\, \overline{\xi_i(y)}
 
-    The measure is an `Interval`, a `Normal` law, or a sample. For a sample the values are those
-    of K/n and :math:`\xi(x) = \frac{1}{n\lambda} \sum_i k(x, x_i)\, \xi(x_i)`. On the line (where
-    the kernel is given one-dimensional arrays), T is projected on polynomials, and the integrals
-    are split where y = x: they converge faster than any power for a kernel that is smooth on
-    either side of the diagonal, such as min(x, y). The number of polynomials doubles until the
-    errors are below 1e-12·λ₁; ``how.is_converged`` tells whether that was reached.
+    The measure is an `Interval` (of the line, or a rectangle of R^p), a `Normal` law, or a sample
+    of points of any kind. For a sample the values are those of K/n and :math:`\xi(x) =
+    \frac{1}{n\lambda} \sum_i k(x, x_i)\, \xi(x_i)`. On the line (where the kernel is given
+    one-dimensional arrays), T is projected on polynomials, and the integrals are split where y = x:
+    they converge faster than any power for a kernel that is smooth on either side of the diagonal,
+    such as min(x, y). The number of polynomials doubles until the errors are below 1e-12·λ₁;
+    ``how.is_converged`` tells whether that was reached.
 
     Each error is the sum of the residual ‖Tξ - λξ‖ (within which an eigenvalue of T lies, since T
     is self-adjoint: proved, but for the quadrature), of the change at the last doubling (which
     estimates the quadrature's error), and of rounding. That no eigenvalue between two of the
     values is missed is not proved, except for a sample.
+
+    On a rectangle the operator is that of Gauss and Legendre's nodes in every coordinate (Nyström):
+    the errors are the changes from a coarser grid, an estimate that is good for smooth kernels;
+    where the diagonal has a kink they stay large, and ``how.is_converged`` is False.
 
     The functions are orthonormal to about u·λ₁/λ, and λξ = Tξ defines them everywhere. On the
     sample, or on a fixed grid, the entry of largest modulus of ξ (of √density·ξ for a normal law)
@@ -183,6 +215,8 @@ def mercer_decomposition(
     (array([2.        , 0.66666667, 0.        ]), 2, 2.6666667)
     >>> d.functions[1]([0.5]) ** 2, d.features([0.5]) @ d.features([3.0]).T
     (array([0.375]), array([[2.5]]))
+    >>> mercer_decomposition(1.0 + Linear(), Interval([-1.0, -1.0], [1.0, 1.0]), 4).values
+    array([4.        , 1.33333333, 1.33333333, 0.        ])
 
     Kroese et al., Theorem 6.4 and Example 6.9; Beeny, Theorem 3.21.
     """
@@ -192,6 +226,8 @@ def mercer_decomposition(
             f"{kernel} is conditionally positive definite and has no Mercer decomposition; centre "
             "it on a sample first: k.centred(x)"
         )
+    if isinstance(measure, Interval) and measure.dimension:
+        return _on_a_rectangle(kernel, measure, wanted)
     if isinstance(measure, Interval | Normal):
         return _on_the_line(kernel, measure, wanted)
     return _on_a_sample(kernel, unchangeable_points(as_points(measure, "measure")), wanted)
@@ -221,6 +257,56 @@ def _on_a_sample(kernel: Kernel, points: Points, count: int) -> MercerDecomposit
         how=How("eigenvectors of K/n", n, True),
         family=partial(combination_of_sections, kernel, points=points, weights=leading),
     )
+
+
+def _on_a_rectangle(kernel: Kernel, measure: Interval, count: int) -> MercerDecomposition:
+    p = measure.dimension
+    most = int(RECTANGLE_NODES ** (1.0 / p) + 1e-9)
+    if most < 4 or count > most**p // 2:
+        raise InvalidParameter(
+            f"a rectangle of {p} coordinates takes at most {RECTANGLE_NODES} nodes, which is too "
+            f"few for count = {count}; give a sample of points in place of the rectangle"
+        )
+    size = min(most // 2 or 1, max(4, 2 * ceil(count ** (1.0 / p))))
+    before: Array | None = None
+    while True:
+        points, weights = _nodes(measure, size)
+        roots = np.sqrt(weights)
+        T = kernel_values(kernel, Table(points)) * roots[:, None] * roots
+        T = 0.5 * (T + T.conj().T)
+        values, axes = np.linalg.eigh(T)
+        values, axes = values[::-1], axes[:, ::-1]
+        largest = float(np.max(np.abs(values)))
+        shown = np.zeros(count)
+        shown[: len(values)] = values[:count]
+        errors = np.full(count, np.inf) if before is None else np.abs(shown - before)
+        is_converged = bool(np.all(errors <= NEGLIGIBLE * largest))
+        if is_converged or size >= most:
+            break
+        before, size = shown, min(most, ceil(1.5 * size) + 1)
+    rounding = len(points) * UNIT * largest
+    refuse_negative(kernel, float(values[-1]), len(points) * KERNEL_ROUNDING * largest)
+    positive = shown > rounding
+    leading = axes[:, :count][:, positive[: len(values)]]
+    signs = orientation_of_columns(leading / roots[:, None]) if leading.size else 1.0
+    sections = leading * signs * roots[:, None] / shown[positive]
+    return MercerDecomposition(
+        values=np.where(positive, shown, 0.0),
+        errors=np.where(positive, errors + rounding, errors + rounding + np.abs(shown)),
+        trace=float(np.trace(T).real),
+        how=How("Nyström on Gauss and Legendre's nodes", len(points), is_converged),
+        family=partial(combination_of_sections, kernel, points=points, weights=sections),
+    )
+
+
+def _nodes(measure: Interval, size: int) -> tuple[Array, Array]:
+    """Return a grid of Gauss and Legendre's nodes in a rectangle, with their weights."""
+    nodes, w = _gauss(size)
+    a, b = np.asarray(measure.a), np.asarray(measure.b)
+    half = 0.5 * (b - a)
+    grid = np.meshgrid(*(a[j] + half[j] * (1.0 + nodes) for j in range(len(a))), indexing="ij")
+    weights = np.prod(half) * reduce(np.multiply.outer, [w] * len(a)).ravel()
+    return np.column_stack([part.ravel() for part in grid]), np.asarray(weights)
 
 
 def _legendre(t: Array, size: int) -> Iterator[Array]:
