@@ -20,6 +20,7 @@ from mercer.data.ondisk import open_points as open_points
 from mercer.data.table import Table as Table
 from mercer.dimension.choose import choose_dimension as choose_dimension
 from mercer.dimension.horn import parallel_analysis as parallel_analysis
+from mercer.explorer.notebook import explore as explore
 from mercer.factorial import CA as CA
 from mercer.factorial import FAMD as FAMD
 from mercer.factorial import MCA as MCA
@@ -45,7 +46,6 @@ from mercer.kernels.vectors import Polynomial as Polynomial
 from mercer.mds import ClassicalMDS as ClassicalMDS
 from mercer.mds import StressMDS as StressMDS
 from mercer.networks import replicate_study as replicate_study
-from mercer.networks import simulate_expression as simulate_expression
 from mercer.ordination.dispersion import dispersion as dispersion
 from mercer.ordination.maps import procrustes as procrustes
 from mercer.ordination.permanova import permanova as permanova

@@ -17,6 +17,7 @@ import numpy as np
 from mercer.check import EPSILON, Array
 from mercer.engines.engine import Engine, combinations, inner_products
 from mercer.engines.lapack import eigenpairs
+from mercer.progress import tell_residual
 from mercer.woodbury import LowRankInverse
 
 MOST_BLOCKS, KEPT_BLOCKS = 4, 2
@@ -351,6 +352,7 @@ class Course:
         rounding = first.noise[:count]
         size = max(abs(float(first.values[0])), TINY)
         self.history.append(float(np.max(norms, initial=0.0)) / size)
+        tell_residual(self.history[-1])
         usual = self.noise.attainable / size
         self.size, self.goal = size, max(self.tol, usual)
         self._doubles = 0 if self.is_single else self._doubles + 1

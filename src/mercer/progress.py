@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from time import monotonic
 from typing import TypeAlias
 
 Progress: TypeAlias = Callable[[int, int], None]
 """A function of how many parts are done and how many there are."""
+
+_HEARD: ContextVar[Callable[[float], None] | None] = ContextVar("mercer_residuals", default=None)
 
 BEAT = 0.1
 """Seconds between two states of a line that are written."""
@@ -110,6 +113,31 @@ def followed(progress: bool | Progress | None, what: str) -> Iterator[Progress |
             "progress must be True, None or a function of the parts done and the parts there are, "
             f"found {progress!r}"
         )
+
+
+@contextmanager
+def hearing(act: Callable[[float], None]) -> Iterator[None]:
+    """Have a function told of every residual that an iteration of this thread reaches.
+
+    >>> seen = []
+    >>> with hearing(seen.append):
+    ...     tell_residual(0.5)
+    >>> tell_residual(0.25)
+    >>> seen
+    [0.5]
+    """
+    before = _HEARD.set(act)
+    try:
+        yield
+    finally:
+        _HEARD.reset(before)
+
+
+def tell_residual(size: float) -> None:
+    """Tell who listens the residual after a pass, relative to the largest eigenvalue."""
+    act = _HEARD.get()
+    if act is not None:
+        act(size)
 
 
 def clock(seconds: float) -> str:

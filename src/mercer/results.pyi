@@ -6,6 +6,7 @@ from mercer.compare.several import Comparison as Comparison
 from mercer.data.imputation import Imputation as Imputation
 from mercer.dimension.horn import ParallelAnalysis as ParallelAnalysis
 from mercer.dimension.rules import Choice as Choice
+from mercer.explorer.notebook import Explored as Explored
 from mercer.importance import Importance as Importance
 from mercer.kernels.corrections import CorrectedSimilarities as CorrectedSimilarities
 from mercer.ordination.dispersion import Dispersion as Dispersion

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import shlex
@@ -25,12 +26,14 @@ from mercer.cli import main
 from mercer.data.table import Table
 from mercer.datasets.examples import EXAMPLES
 from mercer.explorer import server, sessions
-from mercer.explorer.answers import analysis_of, answer, feature_distances, slide, straight_of
+from mercer.explorer.answers import analysis_of, answer, slide, straight_of
+from mercer.explorer.cards import feature_distances
+from mercer.explorer.reproduce import code_of, command_of
 from mercer.explorer.running import bound, is_local
 from mercer.explorer.server import application
 from mercer.explorer.sessions import House, Job, Superseded
 from mercer.explorer.source import Source, of_file
-from mercer.explorer.state import METHODS, State, arranged, code_of, command_of
+from mercer.explorer.state import METHODS, State, arranged
 from mercer.page.subject import subject_of
 from mercer.page.write import SCRIPTS
 from mercer.reading.scores import Scores
@@ -211,7 +214,7 @@ def test_a_slide_of_many_is_a_preview_that_says_so() -> None:
     x = np.random.default_rng(0).normal(size=(3_100, 3))
     source = Source(mc.read(x), "x", "x")
     straight = straight_of(source, State())
-    found = slide(straight, State())
+    found, _ = slide(straight, State())
     assert found["exact"] is False
     assert len(found["space"]["coordinates"][0]) == 3_100
     value, _ = answer(source, State(), straight)
@@ -453,7 +456,7 @@ def test_a_newer_question_ends_the_older_one(house: House) -> None:
 
 
 def test_progress_is_told_and_work_can_be_cancelled(client: Client) -> None:
-    assert set(client.ask("progress").json()) == {"done", "total"}
+    assert set(client.ask("progress").json()) == {"done", "total", "residuals"}
     assert client.ask("cancel").json() == {"cancelled": True}
     job = Job()
     job.is_cancelled = True
@@ -708,7 +711,7 @@ def test_one_row_is_refused_alike_by_the_explorer_and_the_report(
     client.ask("upload", content=path.read_bytes())
     refused = client.analysis()
     assert refused.status_code == 422
-    assert refused.json()["error"] == "a map needs at least 3 rows, and there is only 1 individual"
+    assert refused.json()["error"] == "a map needs at least 2 rows, and there is only 1 individual"
     assert main(["report", str(path)]) != 0
     assert refused.json()["error"] in capsys.readouterr().err
 
@@ -766,11 +769,182 @@ def test_only_this_machine_is_listened_to_by_default() -> None:
         bound("127.0.0.1", 70_000)
 
 
-def test_a_file_of_sequences_is_sent_to_the_report(tmp_path: Path) -> None:
+FASTA = "".join(
+    f">{'ab'[i % 2]}{i}\n{'ACGTTGCA' if i % 2 else 'AAAACCCC'}{'GT' * i}\n" for i in range(8)
+)
+
+
+def test_sequences_are_explored_and_their_card_has_their_letters(tmp_path: Path) -> None:
     path = tmp_path / "s.fasta"
-    path.write_text(">a\nACGT\n>b\nACGA\n")
-    with pytest.raises(mc.errors.InvalidInput, match="mercer report"):
-        of_file(str(path))
+    path.write_text(FASTA)
+    client = Client(House(of_file(str(path))))
+    value = client.analysis().json()
+    assert value["explorer"]["kind"] == "sequences"
+    assert value["individuals"]["names"][:2] == ["a0", "b1"]
+    card = client.ask("card", {"row": 1}).json()
+    assert (card["letters"], card["length"]) == ("ACGTTGCAGT", 10)
+    other = client.analysis(kernel="string_spectrum(2).normalised()").json()
+    assert other["axes"] != value["axes"]
+    both = client.analysis(against="string_spectrum(2).normalised()").json()
+    assert both["curved"]["axes"] == other["axes"]
+    assert both["titles"]["curved"].startswith("Map to compare")
+    refused = client.analysis(kernel="gaussian(1.0)")
+    assert refused.status_code == 422
+    assert "sequences" in refused.json()["error"]
+    assert client.ask("kernel", {"text": "gaussian(1.0)"}).json()["ok"] is False
+    assert "mercer report" in value["explorer"]["command"]
+
+
+def test_a_folder_of_networks_is_explored_and_a_card_draws_one(tmp_path: Path) -> None:
+    for kind, edges in (("ring", "a b\nb c\nc d\nd a\n"), ("star", "a b\na c\na d\na a\n")):
+        (tmp_path / kind).mkdir()
+        for i in range(4):
+            text = edges + "".join(f"a x{j}\n" for j in range(i))
+            (tmp_path / kind / f"{kind}{i}.edges").write_text(text)
+    source = of_file(str(tmp_path))
+    client = Client(House(source))
+    value = client.analysis().json()
+    assert value["explorer"]["kind"] == "networks"
+    assert value["individuals"]["colours"][0]["levels"] == ["ring", "star"]
+    doubts = [doubt["text"] for doubt in value["explorer"]["doubts"]]
+    assert any("repeated edges" in text for text in doubts)
+    drawn = client.ask("card", {"row": 0}).json()["network"]
+    assert (drawn["nodes"], drawn["count"], len(drawn["x"])) == (4, 4, 4)
+    away = [
+        np.hypot(*np.subtract(*(np.array([drawn["x"], drawn["y"]]).T[list(e)])))
+        for e in drawn["edges"]
+    ]
+    assert np.allclose(away, away[0], rtol=0.05)  # a ring of four is a square
+    kernel = "shortest_path().normalised()"
+    assert client.analysis(kernel=kernel).json()["axes"] != value["axes"]
+    space: dict[str, Any] = {}
+    code = code_of(source, State(kernel=kernel, axes=2)).replace("'a'", "'a'")
+    (tmp_path / "star").rename(tmp_path / "other")  # which has loops, and the code would refuse
+    made = code.replace(f"Path({str(tmp_path)!r})", f"Path({str(tmp_path / 'ring')!r})")
+    exec(made.replace("report.html", str(tmp_path / "r.html")), space)  # noqa: S102  (ours)
+    assert (tmp_path / "r.html").exists()
+    assert command_of(source, State(kernel=kernel)).startswith("mercer graphs ")
+
+
+def test_given_distances_name_the_nearest() -> None:
+    data = mc.datasets.eurodist()
+    client = Client(House(Source(data, "eurodist", "mc.datasets.eurodist()")))
+    client.analysis()
+    found = client.ask("card", {"row": 0}).json()["nearest"]
+    D = np.asarray(data.values, float)
+    assert [near["row"] for near in found] == np.argsort(D[0], kind="stable")[1:6].tolist()
+    assert found[0]["distance"] == D[0, found[0]["row"]]
+
+
+def test_a_slide_lies_as_near_as_it_can_to_the_map_before(client: Client) -> None:
+    client.analysis(bandwidth=2.0)
+    before = client.ask("slide", {"state": {"bandwidth": 2.0}}).json()["space"]
+    after = client.ask("slide", {"state": {"bandwidth": 1.2}}).json()["space"]
+    F, G = (np.column_stack([unpacked(c) for c in s["coordinates"]]) for s in (after, before))
+    M = F.T @ G
+    # Schönemann: at the nearest rotation F'G is symmetric and positive semidefinite.
+    assert np.allclose(M, M.T, atol=1e-4 * np.abs(M).max())
+    assert np.linalg.eigvalsh((M + M.T) / 2).min() > -1e-4 * np.abs(M).max()
+    model = mc.analyse(mc.datasets.iris(), curved="gaussian(bandwidth=1.2)", random_state=0).curved
+    assert model is not None
+    assert np.allclose(
+        F @ F.T, model.transform(model.X_fit_) @ model.transform(model.X_fit_).T, atol=1e-4
+    )
+
+
+def unpacked(packed: Any) -> Any:
+    return np.frombuffer(base64.b64decode(packed["data"]), "<f4")
+
+
+def test_an_axis_is_a_function_of_two_variables(client: Client) -> None:
+    client.analysis(bandwidth=1.0)
+    found = client.ask("function", {"axis": 2, "on": ["Sepal.Width", "Petal.Length"]}).json()
+    assert found["on"] == ["Sepal.Width", "Petal.Length"]
+    field = found["panel"]["panels"][0]["marks"][0]
+    heights = unpacked(field["values"]).reshape(field["values"]["shape"])
+    model = mc.analyse(mc.datasets.iris(), curved="gaussian(bandwidth=1.0)", random_state=0).curved
+    assert model is not None
+    x = np.median(mc.datasets.iris().matrix(), axis=0)[None, :].copy()
+    x[0, 1], x[0, 2] = unpacked(field["x"])[7], unpacked(field["y"])[30]
+    assert np.isclose(heights[30, 7], model.transform(x)[0, 1], atol=1e-4)
+    usual = client.ask("function", {"axis": 1}).json()
+    assert len(usual["on"]) == 2
+    for wrong in (
+        {"axis": 0},
+        {"axis": 99},
+        {"axis": "1"},
+        {"on": ["no"]},
+        {"on": "a"},
+        {"on": [1]},
+    ):
+        assert client.ask("function", wrong).status_code == 422
+
+
+def test_classes_are_as_many_as_asked_for(client: Client) -> None:
+    value = client.analysis(classes=5).json()
+    assert len(value["sheets"]["classes"]["rows"]) == 5
+    assert "clusters=5" in value["explorer"]["code"]
+    assert "--clusters 5" in value["explorer"]["command"]
+    assert client.analysis(classes=1).status_code == 422
+
+
+def test_a_preview_is_refined_with_its_residuals_and_can_be_cancelled() -> None:
+    x = np.random.default_rng(0).normal(size=(3_200, 3))
+    house = House(Source(mc.read(x), "x", "x"))
+    client = Client(house)
+    value = client.analysis(axes=2).json()
+    assert value["explorer"]["refines"]
+    assert any("landmarks" in doubt["text"] for doubt in value["explorer"]["doubts"])
+    found = client.ask("refine", {"state": {"axes": 2}}).json()
+    assert found["refined"]
+    assert found["residuals"][-1] < 1e-3
+    told = client.ask("progress", {"kind": "refine"}).json()["residuals"]
+    assert told == found["residuals"]
+    assert min(told) == told[-1] < told[0]
+    exact = client.analysis(axes=2, exact=True).json()
+    assert not exact["explorer"]["refines"]
+    assert not any("landmarks" in doubt["text"] for doubt in exact["explorer"]["doubts"])
+    visitor = house.visitor(client.about["visitor"])
+    assert visitor is not None
+    assert visitor.exact_map(State(axes=2, exact=True, classes=4)) is not None
+    assert visitor.exact_map(State(axes=2, bandwidth=1.0)) is None
+    begun = threading.Event()
+
+    def slow(tell: Any) -> None:
+        begun.set()
+        while True:
+            time.sleep(0.01)
+            tell(0, 1)
+
+    _, future = house.begin(visitor, "refine", slow)
+    assert begun.wait(10)
+    assert client.ask("card", {"row": 0}).status_code == 200  # others do not wait for it
+    assert not future.done()
+    client.ask("cancel", {"kind": "refine"})
+    assert isinstance(future.exception(10), Superseded)
+    house.close()
+
+
+def test_a_saved_page_has_all_axes_the_view_and_the_name_of_the_data(client: Client) -> None:
+    rng = np.random.default_rng(0)
+    table = Table.of({f"x{j}": rng.normal(size=40) for j in range(25)})
+    client = Client(House(Source(table, "wide.csv", "mc.read('wide.csv')")))
+    assert len(client.analysis(axes=25).json()["individuals"]["coordinates"]) == 25
+    page = client.ask("report", {"state": {"axes": 25}, "view": [3, 2, None, 0.2]}).text
+    value = json.loads(
+        page.partition('<script id="value" type="application/json">')[2].partition("</script>")[0]
+    )
+    assert len(value["individuals"]["coordinates"]) == 25
+    assert value["view"] == [3, 2, None, 0.2]
+    assert value["source"] == "wide.csv"
+
+
+def test_a_witness_is_told_by_name(client: Client) -> None:
+    found = client.ask("kernel", {"text": "sigmoid()"}).json()
+    assert found["ok"] is False
+    witness = found["witness"]
+    assert witness["value"] < 0
+    assert {"name", "weight"} == set(witness["rows"][0])
 
 
 def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:

@@ -208,23 +208,26 @@ def completed(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     weights: Array | None = None,
     kernel: Kernel | None = None,
     is_exact: bool = False,
+    curved: KernelPCA | None = None,
     tell: Progress | None = None,
 ) -> Analysis:
     """Return the analysis whose straight model is fitted: the curved one, the evidence, doubts.
 
-    ``kernel`` is that of the curved map, where it is not the usual one.
+    ``kernel`` is that of the curved map, where it is not the usual one; ``curved`` is that map,
+    where it is known already.
     """
     table = proposal.points if isinstance(proposal.points, Table) else None
     factors = _factors(table)
-    curved = curved_model(
-        proposal,
-        model,
-        weights=weights,
-        random_state=random_state,
-        kernel=kernel,
-        is_exact=is_exact,
-        tell=tell,
-    )
+    if curved is None:
+        curved = curved_model(
+            proposal,
+            model,
+            weights=weights,
+            random_state=random_state,
+            kernel=kernel,
+            is_exact=is_exact,
+            tell=tell,
+        )
     evidence = None
     if curved is not None:
         groups = [c for c in factors if c.name not in proposal.active]

@@ -182,7 +182,7 @@ def propose(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     method = _known(method)
     points = _read(data, missing)
     if len(points) == 1:
-        raise InvalidInput("a map needs at least 3 rows, and there is only 1 individual")
+        raise InvalidInput("a map needs at least 2 rows, and there is only 1 individual")
     named, beside = tuple(active), tuple(supplementary)
     asked: dict[str, Any] = {"method": method, "kernel": kernel, "scale": scale}
     asked |= {"active": named or None, "supplementary": beside or None}

@@ -19,10 +19,10 @@ from mercer.cli.models import Asked, Fitted, fitted
 from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_plan
-from mercer.data.files import GRAPHS, read
-from mercer.data.graphs import Edges
+from mercer.data.files import read
+from mercer.data.graphs import GRAPHS, Edges, graph_files, named_files, simplified
 from mercer.data.table import Table, listed
-from mercer.errors import InvalidInput, MercerError, UnreadableFile
+from mercer.errors import InvalidInput, MercerError
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph
@@ -112,7 +112,7 @@ def _write(args: Namespace, talk: Talk, result: Fitted, data: Graphs) -> None:
 def graphs_of(args: Namespace, talk: Talk, *, is_aligned: bool) -> Graphs:
     """Read all graphs of a folder and of the folders in it, which are groups."""
     folder = Path(args.data)
-    paths, skipped = files_of(folder, args.pattern)
+    paths, skipped = graph_files(folder, args.pattern)
     if skipped:
         told = listed(path.relative_to(folder).as_posix() for path in skipped)
         known = args.pattern or f"*{', *'.join(GRAPHS)}"
@@ -132,38 +132,8 @@ def graphs_of(args: Namespace, talk: Talk, *, is_aligned: bool) -> Graphs:
             hint = "; --simplify leaves out loops and joins repeated edges"
             more = "" if args.simplify or "edge" not in str(error) else hint
             raise InvalidInput(f"{path.relative_to(folder)}: {error}{more}") from error
-    parents = [path.relative_to(folder).parent.as_posix() for path in paths]
-    stems = [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in paths]
-    has_groups = len(set(parents)) > 1
-    names = [
-        f"{g}/{s}" if has_groups and g != "." else s for g, s in zip(parents, stems, strict=True)
-    ]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise InvalidInput(f"two files of {folder} would both be named {twice!r}; rename one")
-    groups = tuple("(none)" if p == "." else p for p in parents) if has_groups else ()
-    return Graphs(args.data, graphs, names=tuple(names), groups=groups)
-
-
-def files_of(folder: Path, pattern: str | None) -> tuple[list[Path], list[Path]]:
-    """Return the files of graphs in a folder and below, and the others, in order of their names."""
-    if not folder.is_dir():
-        raise UnreadableFile(f"{folder} is not a folder; name one that holds a file for each graph")
-    every = sorted(path for path in folder.rglob("*") if path.is_file())
-    if pattern is None:
-        found = [p for p in every if p.name.lower().removesuffix(".gz").endswith(GRAPHS)]
-    else:
-        found = sorted(path for path in folder.rglob(pattern) if path.is_file())
-    kept = set(found)
-    skipped = [path for path in every if path not in kept]
-    if len(found) < 2:
-        what = f"that match {pattern}" if pattern else f"named *{', *'.join(GRAPHS)}"
-        others = f"; it also holds {listed(p.name for p in skipped)}" if skipped else ""
-        raise InvalidInput(
-            f"{folder} has {len(found)} files {what}; at least two graphs are compared{others}. "
-            "--pattern names others"
-        )
-    return found, skipped
+    names, groups = named_files(folder, paths)
+    return Graphs(args.data, graphs, names=names, groups=groups)
 
 
 def _graph(edges: Edges, labels: str, every: Sequence[str] | None) -> Graph:
@@ -175,25 +145,6 @@ def _graph(edges: Edges, labels: str, every: Sequence[str] | None) -> Graph:
     places = {name: i for i, name in enumerate(every)}
     order = np.array([places[name] for name in edges.names], np.int64)
     return Graph(order[given.edges], None, given.weights, len(every), given.directed)
-
-
-def simplified(edges: Edges) -> Edges:
-    """Return a graph without loops, and with the mean weight of edges given more than once.
-
-    >>> simplified(Edges(((0, 1), (1, 0), (1, 1)), 2, (1.0, 3.0, 5.0))).weights
-    (2.0,)
-    """
-    sums: dict[tuple[int, int], list[float]] = {}
-    weights = edges.weights or (1.0,) * len(edges.edges)
-    for (u, v), weight in zip(edges.edges, weights, strict=True):
-        if u != v:
-            pair = (u, v) if edges.is_directed else (min(u, v), max(u, v))
-            sums.setdefault(pair, []).append(weight)
-    means = tuple(sum(w) / len(w) for w in sums.values())
-    has_weights = edges.weights is not None
-    labels, names = edges.labels, edges.names
-    kept = tuple(sums)
-    return Edges(kept, edges.n, means if has_weights else None, labels, names, edges.is_directed)
 
 
 def _page(args: Namespace, page: Any, model: Any, data: Graphs, out: str) -> None:

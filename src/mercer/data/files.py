@@ -24,7 +24,14 @@ from mercer.data.assembly import (
 from mercer.data.delimited import read_delimited
 from mercer.data.dialect import checked_encoding
 from mercer.data.frames import frame_columns, frame_of, is_frame, is_series, only_counts
-from mercer.data.graphs import Edges, as_edges, looks_like_edges, read_edges, read_graphml
+from mercer.data.graphs import (
+    GRAPHS,
+    Edges,
+    as_edges,
+    looks_like_edges,
+    read_edges,
+    read_graphml,
+)
 from mercer.data.matrices import SquareMatrix, as_square, looks_square
 from mercer.data.missing import POINTS_ONLY, Missing, Policies, policies, settled
 from mercer.data.sequences import Sequences, looks_like_fasta, read_fasta, read_sets, read_strings
@@ -36,7 +43,6 @@ from mercer.progress import Progress, followed
 from mercer.settings import memory_bytes, number, whole
 
 KINDS = ("auto", "table", "matrix", "graph", "fasta", "strings", "sets")
-GRAPHS = (".graphml", ".edges", ".edgelist")
 
 Read = Table | SquareMatrix | Edges | Sequences | tuple[str, ...] | tuple[frozenset[str], ...]
 

@@ -15,7 +15,7 @@ from mercer.check import is_missing
 from mercer.data.dialect import MARKS, checked_encoding, is_number
 from mercer.data.sequences import lines_of
 from mercer.data.source import BLOCK, Limits, in_one_line, opened
-from mercer.data.table import Column, Role, Table
+from mercer.data.table import Column, Role, Table, listed
 from mercer.display import Shown, warn
 from mercer.errors import DataWarning, InvalidInput, UnreadableFile
 
@@ -121,6 +121,65 @@ def _refuse_weights(column: Column) -> None:
 def _word(value: Any) -> str:
     is_whole = isinstance(value, float) and value.is_integer()
     return str(int(value)) if is_whole else str(value)
+
+
+GRAPHS = (".graphml", ".edges", ".edgelist")
+"""How names of files of graphs end."""
+
+
+def graph_files(folder: Path, pattern: str | None = None) -> tuple[list[Path], list[Path]]:
+    """Return the files of graphs in a folder and below, and the others, in order of their names."""
+    if not folder.is_dir():
+        raise UnreadableFile(f"{folder} is not a folder; name one that holds a file for each graph")
+    every = sorted(path for path in folder.rglob("*") if path.is_file())
+    if pattern is None:
+        found = [p for p in every if p.name.lower().removesuffix(".gz").endswith(GRAPHS)]
+    else:
+        found = sorted(path for path in folder.rglob(pattern) if path.is_file())
+    kept = set(found)
+    skipped = [path for path in every if path not in kept]
+    if len(found) < 2:
+        what = f"that match {pattern}" if pattern else f"named *{', *'.join(GRAPHS)}"
+        others = f"; it also holds {listed(p.name for p in skipped)}" if skipped else ""
+        raise InvalidInput(
+            f"{folder} has {len(found)} files {what}; at least two graphs are compared{others}. "
+            "--pattern names others"
+        )
+    return found, skipped
+
+
+def named_files(folder: Path, paths: Sequence[Path]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of graphs by their files, and the folders they are in, which are groups."""
+    parents = [path.relative_to(folder).parent.as_posix() for path in paths]
+    stems = [path.name.removesuffix(".gz").rpartition(".")[0] or path.name for path in paths]
+    has_groups = len(set(parents)) > 1
+    names = [
+        f"{g}/{s}" if has_groups and g != "." else s for g, s in zip(parents, stems, strict=True)
+    ]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"two files of {folder} would both be named {twice!r}; rename one")
+    groups = tuple("(none)" if p == "." else p for p in parents) if has_groups else ()
+    return tuple(names), groups
+
+
+def simplified(edges: Edges) -> Edges:
+    """Return a graph without loops, and with the mean weight of edges given more than once.
+
+    >>> simplified(Edges(((0, 1), (1, 0), (1, 1)), 2, (1.0, 3.0, 5.0))).weights
+    (2.0,)
+    """
+    sums: dict[tuple[int, int], list[float]] = {}
+    weights = edges.weights or (1.0,) * len(edges.edges)
+    for (u, v), weight in zip(edges.edges, weights, strict=True):
+        if u != v:
+            pair = (u, v) if edges.is_directed else (min(u, v), max(u, v))
+            sums.setdefault(pair, []).append(weight)
+    means = tuple(sum(w) / len(w) for w in sums.values())
+    has_weights = edges.weights is not None
+    labels, names = edges.labels, edges.names
+    kept = tuple(sums)
+    return Edges(kept, edges.n, means if has_weights else None, labels, names, edges.is_directed)
 
 
 DEEPEST = 100

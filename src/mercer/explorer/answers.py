@@ -1,37 +1,42 @@
-"""What the explorer answers: the analysis of a state, a map that slides, neighbours, verdicts."""
+"""What the explorer answers: the analysis of a state, a map that slides, functions, verdicts."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from mercer.analysis import Analysis, Fate, Proposal, completed, curved_model, propose
+from mercer.analysis.choice import NAMES
+from mercer.analysis.doubts import Doubt
 from mercer.check import Array
 from mercer.data import rows
-from mercer.data.matrices import SquareMatrix
 from mercer.data.missing import settled
+from mercer.data.sequences import Sequences
 from mercer.data.table import Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError, WrittenFormError
+from mercer.explorer.networks import KERNEL, Networks
+from mercer.explorer.reproduce import code_of, command_of, own_kernel
 from mercer.explorer.source import Source, holds
-from mercer.explorer.state import AXES, USUAL, State, arranged, code_of, command_of, kernel_of
+from mercer.explorer.state import AXES, State, arranged, kernel_of
+from mercer.explorer.words import in_words, refused_uses, ways
 from mercer.kernels.base import Kernel, Kind, parameters
 from mercer.kernels.definite import positive_definite
 from mercer.kernels.radial import Gaussian
 from mercer.page.data import clean_remark, describe, space_value
-from mercer.page.panels import rows_to_show
+from mercer.page.panels import map_sections, rows_to_show
+from mercer.page.sections import with_sections
 from mercer.page.subject import Subject, subject_of
-from mercer.page.text import clean, count_of
-from mercer.page.write import for_scripts, report
+from mercer.page.text import PAGE, clean, count_of
+from mercer.page.write import for_scripts, picture_value, rendered
 from mercer.pca import KernelPCA
+from mercer.pictures.colours import LIMITS
+from mercer.pictures.surfaces import eigenfunctions
 from mercer.planning import plan
-from mercer.points import take
 from mercer.progress import Progress, clock
 from mercer.spectrum import STORED
 
@@ -41,30 +46,14 @@ MOST_POINTS = 200_000
 SLIDES = 20_000
 """Individuals up to which a preview of the map follows the slider."""
 
-NEAREST = 5
-"""Neighbours that the card of an individual names."""
+REFINED = 50_000
+"""Individuals up to which a map on landmarks is made exact by itself, once it is shown."""
 
-WITNESSES = 60
-"""Individuals on which a kernel without a proof is tested."""
+FUNCTION = 45
+"""Places on each side of the grid on which an axis is drawn as a function of two variables."""
 
-OFFERED = 5
-"""Columns that are offered where none is active."""
-
-MISSING = {
-    "drop": "leave out rows",
-    "mean": "put the mean",
-    "pca": "put what other columns say",
-}
-"""What can be done where numbers are missing, in the words of the page."""
-
-SAYS: dict[str, Any] = {
-    "missing": lambda value: f"“{MISSING.get(value, value)}”",
-    "scale": lambda value: f"“standardise” {'on' if value else 'off'}",
-    "method": lambda value: f"the method {value}",
-    "supplementary": lambda value: "moving it to “supplementary”",
-    "kernel": lambda value: "the usual kernel",
-}
-"""Parameters of an analysis in the words of the page."""
+WITNESSES, NAMED = 60, 6
+"""Individuals on which a kernel without a proof is tested, and those of a witness that are told."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +62,17 @@ class Straight:
 
     proposal: Proposal
     model: Any
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a kernel makes the only map, as of sequences and networks."""
+        return isinstance(self.proposal.points, Sequences | Networks)
+
+    @property
+    def about(self) -> Table | None:
+        """What is known of networks beside their edges."""
+        points = self.proposal.points
+        return points.about() if isinstance(points, Networks) else None
 
     @cached_property
     def usual(self) -> float | None:
@@ -93,13 +93,7 @@ class Straight:
 
 def straight_of(source: Source, state: State, tell: Progress | None = None) -> Straight:
     """Return the straight map of a state, fitted."""
-    if isinstance(source.data, SquareMatrix):
-        proposal = propose(source.data, method=state.method)
-    else:
-        table, asked = arranged(source.data, state, source.usual)
-        if state.missing == "error":
-            _refuse_missing(table, asked["supplementary"])
-        proposal = propose(table, **asked)
+    proposal = proposal_of(source, state)
     options = {"random_state": 0} if proposal.analysis in ("kpca", "mds", "stress") else {}
     count = AXES if state.axes is None and proposal.analysis == "mds" else state.axes
     axes = None if count is None else min(count, proposal.most_axes)
@@ -107,6 +101,37 @@ def straight_of(source: Source, state: State, tell: Progress | None = None) -> S
     follows = {"progress": tell} if proposal.analysis in ("pca", "kpca") else {}
     model.fit(proposal.points, **follows)
     return Straight(proposal, model)
+
+
+def proposal_of(source: Source, state: State) -> Proposal:
+    """Return the analysis that fits data in a state, not yet made."""
+    data = source.data
+    if isinstance(data, Networks):
+        kernel = kernel_of(own_kernel(state) or KERNEL)
+        _refuse_other_points(kernel, source)
+        said = f"{count_of(len(data), 'network')}: {NAMES['kpca']} with {kernel}."
+        doubts = tuple(Doubt("edges", note, "networks") for note in data.notes)
+        return Proposal("kpca", data, False, (), doubts, said, (), kernel, True)
+    if isinstance(data, Sequences):
+        chosen = own_kernel(state)
+        if chosen is not None:
+            _refuse_other_points(kernel_of(chosen), source)
+        return propose(data, kernel=chosen)
+    if not isinstance(data, Table):
+        return propose(data, method=state.method)
+    table, asked = arranged(data, state, source.usual)
+    if state.missing == "error":
+        _refuse_missing(table, asked["supplementary"])
+    return propose(table, **asked)
+
+
+def _refuse_other_points(kernel: Kernel, source: Source) -> None:
+    """Refuse a kernel of numbers for sequences and networks."""
+    if kernel.reads_vectors or kernel.reads_rows:
+        raise InvalidParameter(
+            f"{kernel} compares rows of numbers, and these are {source.kind}",
+            Advice("kernel", ...),
+        )
 
 
 def _refuse_missing(table: Table, beside: Sequence[str]) -> None:
@@ -121,8 +146,15 @@ def _refuse_missing(table: Table, beside: Sequence[str]) -> None:
         raise
 
 
-def analysis_of(straight: Straight, state: State, tell: Progress | None = None) -> Analysis:
-    """Return the analysis of a state whose straight map is there."""
+def analysis_of(
+    straight: Straight,
+    state: State,
+    tell: Progress | None = None,
+    curved: KernelPCA | None = None,
+) -> Analysis:
+    """Return the analysis of a state whose straight map is there, and perhaps its curved one."""
+    if straight.is_whole:
+        return completed(straight.proposal, straight.model, random_state=0, tell=tell)
     kernel = kernel_of(state.kernel, state.bandwidth)
     if not _is_usable(kernel):
         raise InvalidParameter(f"{kernel} is no positive definite kernel, so it has no map")
@@ -132,6 +164,20 @@ def analysis_of(straight: Straight, state: State, tell: Progress | None = None) 
         random_state=0,
         kernel=kernel,
         is_exact=state.exact,
+        curved=curved,
+        tell=tell,
+    )
+
+
+def exact_map(straight: Straight, state: State, tell: Progress | None = None) -> KernelPCA | None:
+    """Return the curved map of all individuals, however long it takes."""
+    kernel = kernel_of(state.kernel, state.bandwidth)
+    return curved_model(
+        straight.proposal,
+        straight.model,
+        random_state=0,
+        kernel=kernel,
+        is_exact=True,
         tell=tell,
     )
 
@@ -141,80 +187,126 @@ def _is_usable(kernel: Kernel) -> bool:
 
 
 def answer(
-    source: Source, state: State, straight: Straight, tell: Progress | None = None
+    source: Source,
+    state: State,
+    straight: Straight,
+    tell: Progress | None = None,
+    curved: KernelPCA | None = None,
 ) -> tuple[dict[str, Any], Subject]:
     """Return everything the page shows of a state, as its scripts read it.
 
     Beside it stands the map in whose features neighbours are sought: the curved one if there is.
     """
     proposal = straight.proposal
-    made = analysis_of(straight, state, tell)
-    if state.against is not None and made.curved is not None:
-        other = curved_model(
-            proposal,
-            straight.model,
-            random_state=0,
-            kernel=kernel_of(state.against),
-            is_exact=state.exact,
-            tell=tell,
-        )
-        kept = tuple(d for d in made.doubts if d.map != "straight")
-        made = replace(made, model=other or made.model, doubts=kept)
+    made = analysis_of(straight, state, tell, curved)
+    if state.against is not None:
+        made = _compared(straight, state, made, tell)
     spoken = _spoken(made)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         value = describe(
             spoken,
+            table=straight.about,
             title=source.name,
             choices=None if len(proposal.points) <= STORED else {},
             most_points=MOST_POINTS,
+            clusters=state.classes,
             tell=tell,
             is_live=True,
         )
-    seen = [
-        (d, clean_remark(text.text)) for d, text in zip(made.doubts, spoken.doubts, strict=True)
-    ]
-    doubts = [
-        {"text": text, "ways": ways(() if d.advice is None else (d.advice,))}
-        for d, text in seen
-        if d.map != "curved" or d.is_misleading  # of others its caption says it
-    ]
-    doubts += _landmarks(made)
-    known = {text for _, text in seen}
-    columns = columns_of(source.data, made, state)
-    refused: list[dict[str, Any]] = [{"text": t, "ways": []} for t in refused_uses(columns, state)]
-    doubts = [*refused, *doubts]
-    doubts += [{"text": t, "ways": []} for t in value["remarks"] if t not in known]
     shown: dict[str, Any] = {
         **for_scripts(value),
         "explorer": {
             "sentence": spoken.sentence,
             "adds": made.adds,
-            "doubts": doubts,
-            "columns": columns,
+            "doubts": _doubts(source, state, made, spoken, value),
+            "columns": columns_of(source.data, made, state),
             "analysis": made.analysis,
+            "kind": source.kind,
+            "kernel": str(proposal.kernel) if straight.is_whole else state.kernel,
             "scaled": made.scaled,
-            "usual": straight.usual,
+            "usual": None if straight.is_whole else straight.usual,
             "bandwidth": bandwidth_in(kernel_of(state.kernel, state.bandwidth)) or straight.usual,
             "most_axes": proposal.most_axes,
             "code": code_of(source, state),
             "command": command_of(source, state),
             "slides": len(proposal.points) <= SLIDES,
+            "refines": _is_preview(made.curved) and len(proposal.points) <= REFINED,
         },
     }
-    if state.against is not None:
-        titles = shown["titles"]
-        for name in [n for n in titles if n.startswith("plane-")]:
-            titles[name] = titles[name].replace("Straight map: ", "Map to compare: ")
+    shown["explorer"]["functions"] = _functions_of(made, straight)
+    titles = shown["titles"]
+    for name in [n for n in titles if n.startswith("plane-")] if state.against else []:
+        is_first = straight.is_whole
+        other = "curved" if is_first else name
+        titles[other] = titles[other].partition(": ")[2].join(["Map to compare: ", ""])
+        if is_first:
+            titles[name] = titles[name].replace("Straight map: ", "Map: ")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return shown, subject_of(made.curved or made.model, made.table)
+        nearest = made.model if straight.is_whole else made.curved or made.model
+        return shown, subject_of(nearest, straight.about or made.table)
+
+
+def _functions_of(made: Analysis, straight: Straight) -> list[str]:
+    """Return the variables of which the axes of the curved map are functions, if any."""
+    model = made.curved
+    if model is None or straight.is_whole or not model.kernel_.reads_vectors:
+        return []
+    return [clean(name) for name in model.variables_.names]
+
+
+def _compared(straight: Straight, state: State, made: Analysis, tell: Progress | None) -> Analysis:
+    """Return an analysis with the map of a second kernel: in the place of the straight one.
+
+    Of sequences and networks, whose only map a kernel makes, it stands beside that.
+    """
+    assert state.against is not None
+    kernel = kernel_of(state.against)
+    if straight.is_whole:
+        other = KernelPCA(straight.model.n_components, kernel=kernel, random_state=0)
+        return replace(made, curved=other.fit(straight.proposal.points, progress=tell))
+    if made.curved is None:
+        return made
+    beside = curved_model(
+        straight.proposal,
+        straight.model,
+        random_state=0,
+        kernel=kernel,
+        is_exact=state.exact,
+        tell=tell,
+    )
+    kept = tuple(d for d in made.doubts if d.map != "straight")
+    return replace(made, model=beside or made.model, doubts=kept)
+
+
+def _doubts(
+    source: Source, state: State, made: Analysis, spoken: Analysis, value: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """Return what may mislead, each with what can be pressed."""
+    columns = columns_of(source.data, made, state)
+    found: list[dict[str, Any]] = [{"text": t, "ways": []} for t in refused_uses(columns, state)]
+    seen = [
+        (d, clean_remark(text.text)) for d, text in zip(made.doubts, spoken.doubts, strict=True)
+    ]
+    found += [
+        {"text": text, "ways": ways(() if d.advice is None else (d.advice,))}
+        for d, text in seen
+        if d.map != "curved" or d.is_misleading  # of others its caption says it
+    ]
+    found += _landmarks(made)
+    known = {text for _, text in seen}
+    return [*found, *({"text": t, "ways": []} for t in value["remarks"] if t not in known)]
+
+
+def _is_preview(curved: KernelPCA | None) -> bool:
+    return curved is not None and bool(curved.spectrum_.is_approximate)
 
 
 def _landmarks(made: Analysis) -> list[dict[str, Any]]:
     """Return the doubt of a curved map on landmarks, and how long the exact one would take."""
     model = made.curved
-    if model is None or not model.spectrum_.is_approximate:
+    if model is None or not _is_preview(model):
         return []
     points = model.X_fit_
     columns = int(points.shape[1]) if isinstance(points, np.ndarray) and points.ndim == 2 else 10
@@ -239,10 +331,17 @@ def bandwidth_in(kernel: Kernel) -> float | None:
     return float(np.max(widths[0])) if widths and not isinstance(widths[0], str) else None
 
 
-def slide(straight: Straight, state: State, tell: Progress | None = None) -> Any:
+def slide(
+    straight: Straight,
+    state: State,
+    tell: Progress | None = None,
+    before: Array | None = None,
+) -> tuple[dict[str, Any], Array]:
     """Return the curved map of another bandwidth: exact, or of a sample that carries the others.
 
-    The individuals are those of `answer`; ``exact`` says whether all of them made the axes.
+    The individuals are those of `answer`; ``exact`` says whether all of them made the axes. The
+    map is turned to lie as near as it can to that of ``before``, as it is drawn while the slider
+    moves; its coordinates stand beside it.
     """
     proposal, points = straight.proposal, straight.proposal.points
     kernel = kernel_of(state.kernel, state.bandwidth)
@@ -254,43 +353,80 @@ def slide(straight: Straight, state: State, tell: Progress | None = None) -> Any
         warnings.simplefilter("ignore")
         subject = subject_of(model, points)
         space = space_value(subject, rows_to_show(subject, MOST_POINTS))
+    turn = turned(subject.coordinates, before)
+    for place in (space, space["passive"], *space["linked"].values()):
+        if place is not None:
+            place["coordinates"] = _turn(place["coordinates"], turn)
     shares = np.zeros(0) if subject.shares is None else subject.shares
-    return {"space": space, "shares": shares.tolist(), "exact": is_exact}
+    found = {"space": space, "shares": shares.tolist(), "exact": is_exact}
+    return found, np.column_stack(_turn(list(subject.coordinates.T), turn))
 
 
-def card(made: Subject, row: int) -> dict[str, Any]:
-    """Return who stands nearest to an individual in the distance of the curved map's features."""
-    n = len(made)
-    if not 0 <= row < n:
-        raise InvalidParameter(f"there is no individual {row}: they are counted from 0 to {n - 1}")
-    distances = feature_distances(made, row)
-    order = np.argsort(distances, kind="stable")
-    near = [int(i) for i in order if i != row][:NEAREST]
-    return {
-        "row": row,
-        "nearest": [
-            {"row": i, "name": clean(made.names[i]), "distance": float(distances[i])} for i in near
-        ],
-    }
+def turned(now: Array, before: Array | None) -> Array:
+    r"""Return the rotation or reflection R that brings a map nearest to another, ‖F R − G‖ least.
 
+    With F'G = U S V', R = UV' (Schönemann 1966). Axes that the other map lacks stay as they are.
 
-def feature_distances(made: Subject, row: int) -> Array:
-    """Return the distances of all individuals to one in feature space.
-
-    >>> from mercer import KernelPCA, Gaussian
-    >>> model = KernelPCA(1, kernel=Gaussian(1.0)).fit([[0.0], [1.0], [5.0]])
-    >>> bool(np.isclose(feature_distances(subject_of(model), 0)[1] ** 2, 2 - 2 * np.exp(-0.5)))
+    >>> turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    >>> F = np.array([[2.0, 0.0], [-1.0, 1.0], [-1.0, -1.0]])
+    >>> np.allclose(turned(F, F @ turn), turn)
     True
     """
-    points, kernel = getattr(made.model, "X_fit_", None), made.kernel
-    if kernel is None or points is None or made.is_precomputed:
-        found: Array = np.linalg.norm(made.coordinates - made.coordinates[row], axis=1)
-        return found
-    one = take(points, np.array([row]))
-    cross = np.real(np.asarray(kernel(one, points)))[0]
-    own = np.real(np.asarray(kernel.diag(points)))
-    squares: Array = own + own[row] - 2.0 * cross
-    return np.sqrt(np.maximum(squares, 0.0))
+    size = now.shape[1]
+    found = np.eye(size)
+    if before is not None and len(before) == len(now):
+        k = min(size, before.shape[1])
+        left, _, right = np.linalg.svd(now[:, :k].T @ before[:, :k])
+        found[:k, :k] = left @ right
+    return found
+
+
+def _turn(columns: Sequence[Any], turn: Array) -> list[Any]:
+    """Return coordinates, a list of axes, after a rotation."""
+    size = len(columns)
+    if size == 0:
+        return list(columns)
+    moved = np.column_stack([np.asarray(c, float) for c in columns]) @ turn[:size, :size]
+    return list(moved.T)
+
+
+def function(made: Subject, axis: int, on: Sequence[str] | None) -> dict[str, Any]:
+    """Return an axis of the curved map as a function of two variables, to be drawn as contours.
+
+    ``on`` names the variables; by default the two that follow the first axes best.
+    """
+    variables = made.variables
+    points = getattr(made.model, "X_fit_", None)
+    if made.kernel is None or variables is None or points is None or made.is_precomputed:
+        raise InvalidInput("the axes of this map are no functions of variables")
+    if not 1 <= axis <= made.axes:
+        raise InvalidParameter(f"axis must be from 1 to {made.axes}, found {axis}")
+    names = [str(name) for name in variables.names]
+    lost = [name for name in on or () if name not in names]
+    if lost:
+        raise InvalidParameter(f"{lost[0]!r:.80} is no variable of this map")
+    places = None if on is None else tuple(dict.fromkeys(names.index(name) for name in on))
+    shown, listed = rows_to_show(made, LIMITS.sample), rows_to_show(made, MOST_POINTS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sheet = eigenfunctions.describe(
+            made.model,
+            axes=(axis,),
+            on=places,
+            labels=made.names,
+            rows=shown,
+            grid=FUNCTION,
+            colour=None if made.table is None else made.table.colour,
+        )
+    panel = sheet.panels[0]
+    held = ["The other variables are at their medians."] if sheet.notes[:1] else []
+    return {
+        "panel": picture_value(panel, [clean(made.names[i]) for i in listed], listed),
+        "axis": axis,
+        "on": [clean(n) for n in (panel.x.title, panel.y.title) if n in names],
+        "variables": [clean(name) for name in names],
+        "notes": ["Coordinate on the axis of an individual with these values.", *held],
+    }
 
 
 def verdict(text: str, source: Source | None) -> dict[str, Any]:
@@ -310,33 +446,58 @@ def verdict(text: str, source: Source | None) -> dict[str, Any]:
         at = max(where - 4, 0) if where >= 0 else None
         return {"ok": False, "said": clean(lines[0], 500), "at": at, "proof": []}
     proof = [clean(rule, 300) for rule in kernel.proof.split("; ") if rule]
-    found = {"ok": True, "written": clean(str(kernel), 2_000), "proof": proof, "at": None}
+    found: dict[str, Any] = {"ok": True, "written": clean(str(kernel), 2_000), "proof": proof}
+    found |= {"at": None, "witness": None}
     has_width = any(k.split("__")[-1] == "bandwidth" for k in parameters(kernel))
     found["has_bandwidth"] = has_width
     if kernel.kind is Kind.SIMILARITY:
         return {**found, **_witness(kernel, source)}
+    if source is not None and isinstance(source.data, Sequences | Networks):
+        try:
+            _refuse_other_points(kernel, source)
+        except MercerError as error:
+            return {**found, "ok": False, "said": clean(str(error)[:1].upper() + str(error)[1:])}
     said = f"{kernel.kind.value}, by rule"
     return {**found, "said": said[:1].upper() + said[1:]}
 
 
 def _witness(kernel: Kernel, source: Source | None) -> dict[str, Any]:
-    """Return whether some of the individuals refute that a similarity is a kernel."""
+    """Return whether some of the individuals refute that a similarity is a kernel, and which."""
     said = "A similarity, of which nothing is proved: it has no map"
     table = None if source is None else source.data
     if not isinstance(table, Table) or not table.active:
         return {"ok": False, "said": said}
     x = table.matrix()
-    x = x[np.all(np.isfinite(x), axis=1)][:WITNESSES]
+    kept = np.flatnonzero(np.all(np.isfinite(x), axis=1))[:WITNESSES]
+    spreads = np.std(x[kept], axis=0) if len(kept) else np.ones(x.shape[1])
+    points = (x[kept] - x[kept].mean(axis=0)) / np.where(spreads > 0, spreads, 1.0)
     try:
-        tested = positive_definite(kernel, x)
+        tested = positive_definite(kernel, points)
     except MercerError as error:
         return {"ok": False, "said": f"{said}. {clean(error, 300)}"}
-    return {"ok": False, "said": f"{said}. On {len(x)} individuals: {clean(tested, 400)}"}
+    found = tested.witness
+    if found is None:
+        said = f"{said}. No {count_of(len(kept), 'individual')} refute it, which is no proof"
+        return {"ok": False, "said": said}
+    names = table.row_names or tuple(str(i + 1) for i in range(len(table)))
+    rows_of = [int(kept[i]) for i in found.indices]
+    parts = sorted(zip(rows_of, found.coefficients, strict=True), key=lambda p: -abs(p[1]))
+    witness = {
+        "value": float(found.value),
+        "rows": [{"name": clean(names[i]), "weight": float(c.real)} for i, c in parts[:NAMED]],
+        "count": len(parts),
+    }
+    return {
+        "ok": False,
+        "said": "Not positive definite, so it has no map: weighted so, these individuals have a "
+        "negative square",
+        "witness": witness,
+    }
 
 
-def columns_of(data: Table | SquareMatrix, made: Analysis, state: State) -> list[dict[str, Any]]:
+def columns_of(data: Any, made: Analysis, state: State) -> list[dict[str, Any]]:
     """Return the columns of a table: what they hold, what became of them, and why."""
-    if isinstance(data, SquareMatrix):
+    if not isinstance(data, Table):
         return []
     fates = {fate.name: fate for fate in made.fates}
     fates |= {n: Fate(n, "name", "it names the rows") for n in state.chosen("name")[:1]}
@@ -353,85 +514,45 @@ def columns_of(data: Table | SquareMatrix, made: Analysis, state: State) -> list
     return found
 
 
-def refused_uses(columns: Sequence[dict[str, Any]], state: State) -> list[str]:
-    """Return, in sentences, the uses that were asked for and could not be, and what is so instead.
-
-    >>> columns = [{"name": "x", "use": "ignored", "kind": "number", "why": "all are the same"}]
-    >>> refused_uses(columns, State(uses={"x": "active"}))
-    ['“x” cannot be active and is ignored: all are the same.']
-    """
-    said = []
-    for column in columns:
-        name, use, asked = column["name"], column["use"], state.uses.get(column["name"])
-        if asked == "colour" and column["kind"] == "number" and use == "colour":
-            said.append(
-                f"“{clean(name)}” is a number: it shades the individuals, and stands beside the "
-                "axes; only labels make groups with outlines."
-            )
-        elif asked is not None and asked != use:
-            verb = {"name": "name rows", "colour": "colour"}.get(asked, f"be {asked}")
-            why = f": {column['why']}" if column["why"] else ""
-            now = {"name": "names the rows", "colour": "is the colour"}.get(use, f"is {use}")
-            said.append(f"“{clean(name)}” cannot {verb} and {now}{why}.")
-    return said
-
-
-def in_words(text: str, advice: Iterable[Advice]) -> str:
-    """Return a message with parameters in the words of the page.
-
-    >>> in_words("try missing='drop'", [Advice("missing", "drop")])
-    'try “leave out rows”'
-    """
-    for one in advice:
-        if one.parameter in SAYS and one.value is not ...:
-            text = text.replace(str(one), SAYS[one.parameter](one.value))
-    return text
-
-
-def ways(advice: Sequence[Advice]) -> list[dict[str, Any]]:
-    """Return what a visitor can press to follow an advice: a label and the part of the state."""
-    found = []
-    for one in advice:
-        if one.value is ...:
-            continue
-        if one.parameter == "missing" and one.value in MISSING:
-            label = MISSING[one.value]
-            found.append({"label": label[:1].upper() + label[1:], "set": {"missing": one.value}})
-        elif one.parameter == "scale" and isinstance(one.value, bool):
-            label = "Standardise the columns" if one.value else "Keep the units"
-            found.append({"label": label, "set": {"scale": one.value}})
-        elif one.parameter == "method" and isinstance(one.value, str):
-            found.append({"label": f"Use {one.value.upper()}", "set": {"method": one.value}})
-        elif one.parameter == "supplementary" and isinstance(one.value, list | tuple):
-            uses = dict.fromkeys(map(str, one.value), "supplementary")
-            found.append({"label": "Set it beside the axes", "set": {"uses": uses}})
-        elif one.parameter == "active" and isinstance(one.value, list | tuple):
-            for name in map(str, one.value[:OFFERED]):
-                label = f"Make “{clean(name)}” active"
-                found.append({"label": label, "set": {"uses": {name: "active"}}})
-        elif one.parameter == "kernel":
-            usual = {"kernel": USUAL, "bandwidth": None}
-            found.append({"label": "Take the median distance", "set": usual})
-    return found
-
-
 def page_of(
-    source: Source, state: State, straight: Straight, tell: Progress | None = None
+    source: Source,
+    state: State,
+    straight: Straight,
+    tell: Progress | None = None,
+    view: Any = None,
+    curved: KernelPCA | None = None,
 ) -> bytes:
-    """Return the report of a state, the page with its data frozen in."""
-    made = _spoken(analysis_of(straight, state, tell))
-    with TemporaryDirectory(prefix="mercer-") as folder, warnings.catch_warnings():
+    """Return the report of a state, the page with its data frozen in and the view of the reader."""
+    made = analysis_of(straight, state, tell, curved)
+    if state.against is not None:
+        made = _compared(straight, state, made, tell)
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        target = Path(folder, "report.html")
-        title = source.name.partition(".")[0]
-        command = command_of(source, state)
-        return report(made, target, title=title, command=command, progress=tell).read_bytes()
+        for most in (LIMITS.points, LIMITS.sample, PAGE.fewest_points):
+            value = describe(
+                _spoken(made),
+                table=straight.about,
+                title=source.name.partition(".")[0],
+                command=command_of(source, state),
+                most_points=most,
+                clusters=state.classes,
+                tell=tell,
+            )
+            value = with_sections(value, map_sections(made.model, value))
+            value |= {"view": view, "source": clean(source.name)}
+            page = rendered(value, tell).encode()
+            if len(page) <= PAGE.bytes:
+                return page
+    raise InvalidInput("the page would take too many bytes: leave out columns of long labels")
 
 
 def _spoken(made: Analysis) -> Analysis:
     """Return an analysis whose words are those of the page."""
-    doubts = tuple(
-        replace(d, text=in_words(d.text, () if d.advice is None else (d.advice,)))
-        for d in made.doubts
-    )
+    is_only = isinstance(made.table, Sequences | Networks)
+
+    def said(doubt: Doubt) -> str:
+        text = in_words(doubt.text, () if doubt.advice is None else (doubt.advice,))
+        return text.replace("the curved map", "the map") if is_only else text
+
+    doubts = tuple(replace(d, text=said(d)) for d in made.doubts)
     return replace(made, sentence=in_words(made.sentence, made.advice), doubts=doubts)

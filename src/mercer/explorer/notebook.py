@@ -68,9 +68,8 @@ def explore(model: Any, *, table: Any = None, height: int = HEIGHT) -> Explored:
     Examples
     --------
     >>> import mercer as mc
-    >>> from mercer.explorer import explore
     >>> model = mc.PCA(2).fit([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
-    >>> explore(model)._repr_html_()[:30]
+    >>> mc.explore(model)._repr_html_()[:30]
     '<iframe src="data:text/html;ba'
     """
     number(height, "height", above=0.0)

@@ -21,17 +21,17 @@ from typing import Any
 from mercer.data.extras import extra
 from mercer.datasets.examples import EXAMPLES
 from mercer.errors import MercerError, MissingExtra, TooLarge
-from mercer.explorer.sessions import House, Superseded, Visitor
-from mercer.explorer.source import Source, columns_of, of_example, quiet, source_of
+from mercer.explorer.sessions import House, Superseded, Visitor, refined_key
+from mercer.explorer.source import Source, columns_of, of_example, quiet, source_of, source_of_files
 from mercer.explorer.state import State
-from mercer.progress import Progress
+from mercer.progress import Progress, hearing
 
 ASSETS = Path(__file__).parent / "assets"
 
 PAGE = Path(__file__).parents[1] / "page" / "assets"
 """Where the scripts and the styles of reports stand."""
 
-OWN = ("explorer.css", "stage.js", "kernels.js", "roles.js", "explorer.js")
+OWN = ("explorer.css", "stage.js", "beside.js", "kernels.js", "roles.js", "explorer.js")
 """The files that the explorer adds to them."""
 
 SHARED = (
@@ -42,6 +42,9 @@ SHARED = (
 
 FILES = {**dict.fromkeys(SHARED, PAGE), **dict.fromkeys(OWN, ASSETS)}
 """All files that are handed out, scripts in the order in which they run."""
+
+MOST_FILES, LAST = 10_000, 12
+"""Files that are dropped at once, and residuals that are told."""
 
 UPLOAD = 512 * 2**20
 """Bytes that a file may have."""
@@ -173,6 +176,8 @@ def application(
                 ("upload", desk.upload),
                 ("analysis", desk.analysis),
                 ("slide", desk.slide),
+                ("refine", desk.refine),
+                ("function", desk.function),
                 ("card", desk.card),
                 ("kernel", desk.kernel),
                 ("report", desk.report),
@@ -284,8 +289,8 @@ class Desk:
             return _told(501, _clean(error, 1_000))
         if isinstance(error, MercerError):
             first = str(error).splitlines()[0] if str(error) else type(error).__name__
-            text = _clean(_answers().in_words(first, advice), 1_500)
-            return _told(422, text, ways=_answers().ways(advice))
+            words = import_module("mercer.explorer.words")
+            return _told(422, _clean(words.in_words(first, advice), 1_500), ways=words.ways(advice))
         if isinstance(error, MemoryError):
             return _told(413, "there is not enough memory for this")
         TALK.exception("a question was not answered")
@@ -339,7 +344,7 @@ class Desk:
         found = visitor.source
         if found is None:
             return {"source": None}
-        about = {"name": found.name, "count": len(found.data)}
+        about = {"name": found.name, "count": len(found.data), "kind": found.kind}
         return {"source": {**about, "columns": columns_of(found)}}
 
     async def visit(self, request: Any) -> Any:
@@ -367,7 +372,11 @@ class Desk:
         body = await self._body(request, UPLOAD, "upload")
         if not body:
             raise Refused(422, "the file is empty")
-        source = await self._worked(request, visitor, "upload", partial(source_of, body, name))
+        if request.query_params.get("several") == "yes":
+            work = partial(source_of_files, _files(body))
+        else:
+            work = partial(source_of, body, name)
+        source = await self._worked(request, visitor, "upload", work)
         self.house.room_for(source.bytes, visitor)
         visitor.bring(source, is_own=True)
         return self._about(visitor)
@@ -380,7 +389,11 @@ class Desk:
             with quiet():
                 straight = visitor.straight_map(state, tell)
                 assert visitor.source is not None
-                found, visitor.subject = _answers().answer(visitor.source, state, straight, tell)
+                curved = visitor.exact_map(state) if state.exact else None
+                found, visitor.subject = _answers().answer(
+                    visitor.source, state, straight, tell, curved
+                )
+                visitor.drawn = None
                 return _embedded(found)
 
         return await self._worked(request, visitor, "analysis", work)
@@ -391,10 +404,44 @@ class Desk:
 
         def work(tell: Progress) -> str:
             with quiet():
-                found = _answers().slide(visitor.straight_map(state, tell), state, tell)
+                before = visitor.drawn
+                if before is None and visitor.subject is not None:
+                    before = visitor.subject.coordinates
+                straight = visitor.straight_map(state, tell)
+                found, visitor.drawn = _answers().slide(straight, state, tell, before)
                 return _embedded(found)
 
         return await self._worked(request, visitor, "slide", work)
+
+    async def refine(self, request: Any, visitor: Visitor) -> Any:
+        """Make the curved map of all individuals, which an analysis with ``exact`` then shows."""
+        state = State.of((await self._question(request)).get("state", {}))
+
+        def work(tell: Progress) -> Any:
+            residuals = visitor.jobs["refine"].residuals
+            with quiet(), hearing(residuals.append):
+                straight = visitor.straight_map(state, tell)
+                model = _answers().exact_map(straight, state, tell)
+                if model is not None:
+                    visitor.refined = refined_key(state), model
+                return {"refined": model is not None, "residuals": residuals[-LAST:]}
+
+        return await self._worked(request, visitor, "refine", work)
+
+    async def function(self, request: Any, visitor: Visitor) -> Any:
+        """Answer with an axis as a function of two variables."""
+        asked = await self._question(request)
+        axis, on, subject = asked.get("axis", 1), asked.get("on"), visitor.subject
+        if type(axis) is not int or subject is None:
+            raise Refused(422, "an axis of the map must be named by its number")
+        if on is not None and not (isinstance(on, list) and all(isinstance(n, str) for n in on)):
+            raise Refused(422, "variables must be named by a list of words")
+
+        def work(_: Progress) -> str:
+            with quiet():
+                return _embedded(_answers().function(subject, axis, on))
+
+        return await self._worked(request, visitor, "function", work)
 
     async def card(self, request: Any, visitor: Visitor) -> Any:
         """Answer with the neighbours of an individual."""
@@ -402,7 +449,8 @@ class Desk:
         subject = visitor.subject
         if type(row) is not int or subject is None:
             raise Refused(422, "a row of the analysis must be named by its number")
-        return await self._worked(request, visitor, "card", partial(_card, subject, row))
+        data = None if visitor.source is None else visitor.source.data
+        return await self._worked(request, visitor, "card", partial(_card, subject, row, data))
 
     async def kernel(self, request: Any, visitor: Visitor) -> Any:
         """Answer with what can be said of a written kernel."""
@@ -420,31 +468,58 @@ class Desk:
         """Answer with the page of a state, as a file."""
         from starlette.responses import Response
 
-        state = State.of((await self._question(request)).get("state", {}))
+        asked = await self._question(request)
+        state, view = State.of(asked.get("state", {})), asked.get("view")
 
         def work(tell: Progress) -> bytes:
             with quiet():
                 straight = visitor.straight_map(state, tell)
                 assert visitor.source is not None
-                page: bytes = _answers().page_of(visitor.source, state, straight, tell)
+                curved = visitor.exact_map(state) if state.exact else None
+                page: bytes = _answers().page_of(
+                    visitor.source, state, straight, tell, view, curved
+                )
                 return page
 
         page = await self._worked(request, visitor, "report", work)
         name = {"content-disposition": 'attachment; filename="report.html"'}
         return Response(page, media_type="application/octet-stream", headers=name)
 
-    async def cancel(self, _: Any, visitor: Visitor) -> Any:
-        """End the work of a visitor."""
-        for job in visitor.jobs.values():
-            job.is_cancelled = True
+    async def cancel(self, request: Any, visitor: Visitor) -> Any:
+        """End the work of a visitor, or that of one kind."""
+        kind = (await self._question(request)).get("kind")
+        for name, job in visitor.jobs.items():
+            if kind is None or name == kind:
+                job.is_cancelled = True
         return {"cancelled": True}
 
-    async def progress(self, _: Any, visitor: Visitor) -> Any:
-        """Answer with how far the analysis of a visitor is."""
-        job = visitor.jobs.get("report") or visitor.jobs.get("analysis")
-        return {"done": 0, "total": 0} if job is None else {"done": job.done, "total": job.total}
+    async def progress(self, request: Any, visitor: Visitor) -> Any:
+        """Answer with how far the work of a visitor is, and the residuals of a refinement."""
+        kind = (await self._question(request)).get("kind", "analysis")
+        job = visitor.jobs.get(kind) if isinstance(kind, str) else None
+        if job is None:
+            return {"done": 0, "total": 0, "residuals": []}
+        return {"done": job.done, "total": job.total, "residuals": job.residuals[-LAST:]}
 
 
-def _card(subject: Any, row: int, _: Progress) -> Any:
+def _card(subject: Any, row: int, data: Any, _: Progress) -> Any:
     with quiet():
-        return _answers().card(subject, row)
+        return import_module("mercer.explorer.cards").card(subject, row, data)
+
+
+def _files(body: bytes) -> list[tuple[str, bytes]]:
+    """Return files that came in one body: a line of their names and sizes, and then all of them."""
+    head, _, rest = body.partition(b"\n")
+    try:
+        listed = [(str(name), int(size)) for name, size in json.loads(head)]
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Refused(400, "the files have no list of names and sizes before them") from error
+    if len(listed) > MOST_FILES or min((s for _, s in listed), default=0) < 0:
+        raise Refused(413, f"these are {len(listed):,} files, more than the {MOST_FILES:,} allowed")
+    if sum(size for _, size in listed) != len(rest):
+        raise Refused(400, "the files have other sizes than their list says")
+    found, at = [], 0
+    for name, size in listed:
+        found.append((_clean(name.replace("\\", "/").rpartition("/")[2]), rest[at : at + size]))
+        at += size
+    return found

@@ -6,7 +6,7 @@ import secrets
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,8 +16,10 @@ from mercer.explorer.state import State
 from mercer.progress import Progress
 
 if TYPE_CHECKING:
+    from mercer.check import Array
     from mercer.explorer.answers import Straight
     from mercer.page.subject import Subject
+    from mercer.pca import KernelPCA
 
 T = TypeVar("T")
 
@@ -33,6 +35,9 @@ IDLE = 30 * 60.0
 KEPT = 3
 """Straight maps of a visitor that are kept, so that undoing is quick."""
 
+ENDS_REFINEMENT = ("upload", "open", "analysis", "slide")
+"""Questions after which nobody waits for the refinement of the last map."""
+
 MOST_WAITING = 128
 """Pieces of work that may wait; more are refused."""
 
@@ -47,6 +52,7 @@ class Job:
     def __init__(self) -> None:
         self.is_cancelled = False
         self.done = self.total = 0
+        self.residuals: list[float] = []
 
     def tell(self, done: int, total: int) -> None:
         """Note how far the work is, and end it if nobody waits any more."""
@@ -66,10 +72,13 @@ class Visitor:
     straight: OrderedDict[str, Straight] = field(default_factory=OrderedDict)
     subject: Subject | None = None
     jobs: dict[str, Job] = field(default_factory=dict)
+    drawn: Array | None = None
+    refined: tuple[str, KernelPCA] | None = None
 
     def bring(self, source: Source, *, is_own: bool) -> None:
         """Explore other data; what was made of the last is forgotten."""
         self.source, self.is_own, self.subject = source, is_own, None
+        self.drawn = self.refined = None
         self.straight.clear()
 
     @property
@@ -83,7 +92,7 @@ class Visitor:
             raise MercerError("there are no data yet: open a file first")
         from mercer.explorer.answers import straight_of
 
-        key = state.straight.key
+        key = self.source.straight(state).key
         if key not in self.straight:
             self.straight[key] = straight_of(self.source, state, tell)
         self.straight.move_to_end(key)
@@ -91,18 +100,30 @@ class Visitor:
             self.straight.popitem(last=False)
         return self.straight[key]
 
+    def exact_map(self, state: State) -> KernelPCA | None:
+        """Return the curved map of all individuals, where a refinement has made it."""
+        known = self.refined
+        return known[1] if known is not None and known[0] == refined_key(state) else None
+
+
+def refined_key(state: State) -> str:
+    """Return what decides the exact curved map of a state."""
+    return replace(state, exact=True, against=None, classes=None).key
+
 
 class House:
-    """All visitors, the data they found here, and the one thread in which their work is done.
+    """All visitors, the data they found here, and the threads in which their work is done.
 
-    One piece of work is done after another, each with all cores. A newer question of a visitor
-    cancels the older one of the same kind.
+    One piece of work is done after another, each with all cores, but for refinements, which take
+    long and have a thread of their own. A newer question of a visitor cancels the older one of the
+    same kind, and a refinement of what is not asked for any more.
     """
 
     def __init__(self, source: Source | None = None, *, idle: float = IDLE) -> None:
         self.source, self.idle = source, idle
         self.visitors: OrderedDict[str, Visitor] = OrderedDict()
         self.worker = ThreadPoolExecutor(1, thread_name_prefix="mercer-explorer")
+        self.patient = ThreadPoolExecutor(1, thread_name_prefix="mercer-refinement")
         self.waiting = 0
 
     def arrive(self) -> Visitor:
@@ -151,9 +172,9 @@ class House:
         """Give work to the thread; return the job and its future."""
         if self.waiting >= MOST_WAITING:
             raise TooLarge("too many people ask at once: try again in a moment")
-        older = visitor.jobs.get(kind)
-        if older is not None:
-            older.is_cancelled = True
+        for older in (kind, *(("refine",) if kind in ENDS_REFINEMENT else ())):
+            if older in visitor.jobs:
+                visitor.jobs[older].is_cancelled = True
         job = visitor.jobs[kind] = Job()
 
         def run() -> T:
@@ -164,7 +185,7 @@ class House:
             self.waiting -= 1
 
         self.waiting += 1
-        future = self.worker.submit(run)
+        future = (self.patient if kind == "refine" else self.worker).submit(run)
         future.add_done_callback(finished)
         return job, future
 
@@ -172,4 +193,5 @@ class House:
         """End all work, and wait for none of it."""
         for name in list(self.visitors):
             self._let_go(name)
-        self.worker.shutdown(wait=False, cancel_futures=True)
+        for worker in (self.worker, self.patient):
+            worker.shutdown(wait=False, cancel_futures=True)

@@ -1,9 +1,11 @@
-"""What is explored: a table or a matrix of pairs, from a file of this machine or of a visitor."""
+"""What is explored: a table, a matrix of pairs, sequences or networks, from files or dropped."""
 
 from __future__ import annotations
 
+import re
 import warnings
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from secrets import token_hex
@@ -13,19 +15,26 @@ from typing import Any
 import numpy as np
 
 from mercer.data import read
+from mercer.data.assembly import numbered
+from mercer.data.graphs import GRAPHS, Edges
 from mercer.data.matrices import SquareMatrix
+from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table
 from mercer.datasets.examples import example, is_example
 from mercer.errors import InvalidInput, MercerError, TooLarge, UnreadableFile
-from mercer.explorer.state import usual_uses
+from mercer.explorer.networks import Networks, networks_of
+from mercer.explorer.state import State, usual_uses
 from mercer.progress import Progress
 
 MOST_CELLS = 200_000_000
 """Cells of a table that is explored."""
 
+Data = Table | SquareMatrix | Sequences | Networks
+
 SUFFIXES = (
     *(".csv.gz", ".tsv.gz", ".txt.gz", ".csv", ".tsv", ".txt", ".npy", ".npz", ".parquet"),
-    *(".feather", ".arrow", ".xlsx", ".xls", ".ods", ".h5ad"),
+    *(".feather", ".arrow", ".xlsx", ".xls", ".ods", ".h5ad", ".fasta", ".fa", ".fasta.gz"),
+    *(".graphml", ".edges", ".edgelist", ".graphml.gz", ".edges.gz", ".edgelist.gz"),
 )
 """How names of files may end; of others nothing is kept."""
 
@@ -37,7 +46,7 @@ class Source:
     ``path`` is where a command finds it, where that is not the name.
     """
 
-    data: Table | SquareMatrix
+    data: Data
     name: str
     code: str
     path: str = ""
@@ -48,10 +57,25 @@ class Source:
         return usual_uses(self.data) if isinstance(self.data, Table) else {}
 
     @property
+    def kind(self) -> str:
+        """What the data are, in a word."""
+        if isinstance(self.data, SquareMatrix):
+            return "distances" if self.data.is_distance else "similarities"
+        return type(self.data).__name__.lower()
+
+    def straight(self, state: State) -> State:
+        """Return what of a state decides the straight map, or the only one."""
+        return state.straight if isinstance(self.data, Table | SquareMatrix) else state.whole
+
+    @property
     def bytes(self) -> int:
         """About how much memory the data take."""
         if isinstance(self.data, SquareMatrix):
             return 8 * len(self.data) ** 2
+        if isinstance(self.data, Sequences):
+            return sum(map(len, self.data.letters))
+        if isinstance(self.data, Networks):
+            return self.data.bytes
         return int(self.data.numbers.nbytes) + 64 * len(self.data) * len(self.data.labels)
 
 
@@ -79,12 +103,41 @@ def source_of(body: bytes, name: str, tell: Progress) -> Source:
     return source(data, name, f"mc.read({name!r})")
 
 
+def source_of_files(files: Sequence[tuple[str, bytes]], tell: Progress) -> Source:
+    """Return the networks of several files that a visitor has dropped, kept only while read."""
+    with TemporaryDirectory(prefix="mercer-") as place, quiet():
+        folder = Path(place)
+        named: dict[Path, str] = {}
+        for k, (name, body) in enumerate(files):
+            tell(k, len(files))
+            suffix = next((s for s in reversed(SUFFIXES) if name.lower().endswith(s)), "")
+            stem = re.sub(r"[^\w.-]+", "-", name[: len(name) - len(suffix)]).strip(".-") or "graph"
+            path = folder / f"{k:05d}{suffix}"  # the name that was given is no path
+            path.write_bytes(body)
+            named[path] = stem
+        try:
+            data = networks_of(folder)
+        except MercerError as error:
+            said = str(error)
+            for path, stem in named.items():
+                said = said.replace(path.name, stem)
+            raise UnreadableFile(said.replace(str(folder), "what was dropped")) from error
+    stems = [stem for path, stem in named.items() if path.name.removesuffix(".gz").endswith(GRAPHS)]
+    names, _ = numbered(stems)
+    return source(replace(data, row_names=tuple(names)), "networks", "", "folder")
+
+
 def source(data: Any, name: str, code: str, path: str = "") -> Source:
     """Return data as what is explored, or refuse what is neither a table nor a matrix of pairs."""
-    if not isinstance(data, Table | SquareMatrix):
+    if isinstance(data, Edges):
         raise InvalidInput(
-            f"{name} holds {type(data).__name__.lower()}, and the explorer shows tables and "
-            "matrices of pairs: `mercer report` makes the page of this file"
+            f"{name} holds one network, and networks are compared: drop several files at once, or "
+            "name a folder of them"
+        )
+    if not isinstance(data, Table | SquareMatrix | Sequences | Networks):
+        raise InvalidInput(
+            f"{name} holds {type(data).__name__.lower()}, and the explorer shows tables, matrices "
+            "of pairs, sequences and networks"
         )
     if isinstance(data, Table) and len(data) * len(data.names) > MOST_CELLS:
         raise TooLarge(f"{name} has more than {MOST_CELLS:,} cells")
@@ -102,6 +155,8 @@ def of_file(path: str) -> Source:
     if is_example(path):
         return of_example(path)
     with quiet():
+        if Path(path).is_dir():
+            return source(networks_of(Path(path)), Path(path).resolve().name, "", path)
         data = read(path, missing="keep")
     return source(data, Path(path).name, f"mc.read({path!r})", path)
 
@@ -114,7 +169,7 @@ def of_example(name: str) -> Source:
 def columns_of(found: Source) -> list[dict[str, Any]]:
     """Return the columns of a table as an analysis uses them where nothing else is asked."""
     data = found.data
-    if isinstance(data, SquareMatrix):
+    if not isinstance(data, Table):
         return []
     colour = None if data.colour is None else data.colour.name
     columns = []

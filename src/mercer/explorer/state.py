@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table, as_labels
 from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError
 from mercer.kernels.base import Kernel, with_parameters
 from mercer.kernels.text import kernel as kernel_from
 from mercer.settings import number
-
-if TYPE_CHECKING:
-    from mercer.explorer.source import Source
 
 METHODS = ("pca", "mca", "famd", "ca", "kpca", "mds", "stress")
 """The analyses of `mercer.analyse`."""
@@ -34,8 +27,8 @@ WAYS = ("error", "drop", "mean", "pca")
 AXES = 10
 """Axes of a classical map where no number is asked for."""
 
-LONGEST, MOST_COLUMNS, MOST_AXES = 10_000, 100_000, 100
-"""Characters of a kernel, columns with a use of their own, and axes."""
+LONGEST, MOST_COLUMNS, MOST_AXES, MOST_CLASSES = 10_000, 100_000, 100, 20
+"""Characters of a kernel, columns with a use of their own, axes, and classes."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +38,8 @@ class State:
     ``uses`` has the columns whose use a visitor has chosen; ``bandwidth`` replaces every bandwidth
     of ``kernel``. Of what is None the analysis decides. ``against`` is a second kernel, whose map
     then stands in the place of the straight one. ``exact`` asks for a curved map of all individuals
-    where it would be made on landmarks.
+    where it would be made on landmarks. ``classes`` is how many classes are made, where that is
+    not what their tree suggests.
 
     >>> State.of({"kernel": "linear()", "axes": 3}).axes
     3
@@ -64,6 +58,7 @@ class State:
     missing: str = "error"
     against: str | None = None
     exact: bool = False
+    classes: int | None = None
 
     @classmethod
     def of(cls, value: Any) -> State:
@@ -104,6 +99,11 @@ class State:
             raise InvalidParameter(
                 f"axes must be a whole number from 1 to {MOST_AXES}, found {axes!r:.60}"
             )
+        classes = self.classes
+        if classes is not None and not (type(classes) is int and 2 <= classes <= MOST_CLASSES):
+            raise InvalidParameter(
+                f"classes must be a whole number from 2 to {MOST_CLASSES}, found {classes!r:.60}"
+            )
         if self.missing not in WAYS:
             raise InvalidParameter(
                 f"missing must be one of {', '.join(WAYS)}, found {self.missing!r:.60}"
@@ -111,8 +111,13 @@ class State:
 
     @property
     def straight(self) -> State:
-        """What decides the straight map: all but the kernel."""
-        return replace(self, kernel=USUAL, bandwidth=None, against=None, exact=False)
+        """What decides the straight map of a table: all but the kernel."""
+        return replace(self.whole, kernel=USUAL, bandwidth=None)
+
+    @property
+    def whole(self) -> State:
+        """What decides the map of sequences and networks, which a kernel makes."""
+        return replace(self, against=None, exact=False, classes=None)
 
     @property
     def key(self) -> str:
@@ -243,124 +248,3 @@ def _with_factors(table: Table, names: list[str]) -> Table:
     """Return a table in which some columns of labels are factors."""
     roles = zip(table.names, table.roles, strict=True)
     return replace(table, roles=tuple(Role.FACTOR if n in names else r for n, r in roles))
-
-
-@dataclass(frozen=True)
-class Written:
-    """A state as code and commands write it, what is usual left out."""
-
-    roles: Mapping[str, str]
-    lacks: bool
-    colour: str | None
-    given: Mapping[str, Any]
-    curved: str | None
-
-    @classmethod
-    def of(cls, source: Source, state: State) -> Written:
-        """Return how to write a state of data."""
-        data, roles, lacks, colour = source.data, {}, False, None
-        given: dict[str, Any] = {"method": state.method}
-        if isinstance(data, Table):
-            table, given = arranged(data, state, source.usual)
-            roles = dict.fromkeys(as_factors(data, state), Role.FACTOR.value)
-            roles |= dict.fromkeys(state.chosen("name"), Role.IDENTIFIER.value)
-            lacks = bool(np.isnan(data.numbers).any())
-            known = dict(zip(table.names, table.roles, strict=True))
-            colour = next((n for n in state.chosen("colour") if known[n] is Role.FACTOR), None)
-        axes = state.axes
-        if axes is None and maps_distances(data, given["method"]):
-            axes = min(AXES, len(data) - 1)
-        method = given["method"]
-        has_two = isinstance(data, Table) and method not in ("kpca", "mds", "stress")
-        is_usual = state.kernel == USUAL and state.bandwidth is None and method is None
-        curved = str(kernel_of(state.kernel, state.bandwidth)) if has_two else None
-        given = {k: v for k, v in given.items() if v not in (None, [])}
-        given |= {} if axes is None else {"n_components": axes}
-        return cls(roles, lacks, colour, given, None if is_usual else curved)
-
-
-def maps_distances(data: Table | SquareMatrix, method: str | None) -> bool:
-    """Whether data get a classical map, whose further axes are shown too."""
-    are_distances = isinstance(data, SquareMatrix) and data.is_distance
-    return method == "mds" or (method is None and are_distances)
-
-
-def command_of(source: Source, state: State) -> str:
-    """Return the command that writes the report of a state.
-
-    >>> from mercer.explorer.source import Source
-    >>> table = Table.of({"x": [1.0, 2.0, 4.0], "y": [3.0, 5.0, 4.0]})
-    >>> command_of(Source(table, "my data.csv", ""), State(scale=False, axes=2))
-    "mercer report 'my data.csv' --no-scale --rank 2"
-    """
-    found = Written.of(source, state)
-    given, words = found.given, ["mercer", "report", source.path or source.name]
-
-    def add(flag: str, *values: object) -> None:
-        for value in map(str, values):
-            words.extend([f"{flag}={value}"] if value.startswith("-") else [flag, value])
-
-    if "method" in given:
-        add("--method", given["method"])
-    if "scale" in given:
-        words.append("--scale" if given["scale"] else "--no-scale")
-    if "n_components" in given:
-        add("--rank", given["n_components"])
-    add("--factor", *(n for n, r in found.roles.items() if r == Role.FACTOR.value))
-    if found.colour is not None:
-        add("--colour", found.colour)
-    add("--active", *(n for n in given.get("active", ()) if is_number(source.data, n)))
-    add("--sup-cols", *given.get("supplementary", ()))
-    add("--drop", *state.chosen("ignored"))
-    add("--id", *state.chosen("name")[:1])
-    if state.missing == "drop":
-        words.append("--drop-na")
-    elif state.missing != "error":
-        add("--impute", state.missing)
-    if found.curved is not None:
-        add("--curved", found.curved)
-    return shlex.join(words)
-
-
-def is_number(data: Table | SquareMatrix, name: str) -> bool:
-    """Whether a column holds numbers."""
-    return isinstance(data, Table) and data.column(name).role is Role.NUMBER
-
-
-def code_of(source: Source, state: State) -> str:
-    """Return Python code that makes the analysis of a state, of data read anew.
-
-    >>> from mercer.explorer.source import Source
-    >>> table = Table.of({"x": [1.0, 2.0, np.nan], "y": [3.0, 5.0, 4.0]})
-    >>> made = code_of(Source(table, "x.csv", "mc.read('x.csv')"), State(missing="mean"))
-    >>> print(made.splitlines()[2])
-    data = mc.read('x.csv', missing='keep')
-    """
-    found = Written.of(source, state)
-    data = source.code
-    if found.roles or found.lacks:
-        inner = data.removeprefix("mc.read(").removesuffix(")") if "mc.read(" in data else data
-        roles = f", roles={dict(found.roles)!r}" if found.roles else ""
-        data = (
-            f"mc.read({inner}{roles}, missing='keep')"
-            if found.lacks
-            else f"mc.read({inner}{roles})"
-        )
-    lines = ["import mercer as mc", "", f"data = {data}"]
-    gone = [*state.chosen("ignored"), *state.chosen("name")]
-    if gone:
-        lines.append(f"data = data.with_columns(n for n in data.names if n not in {gone!r})")
-    if found.colour is not None:
-        lines.append(f"data = data.coloured_by({found.colour!r})")
-    parts = ["data", *(f"{name}={value!r}" for name, value in found.given.items())]
-    last = ["exact=True"] if state.exact else []
-
-    def made(kernel: str | None) -> str:
-        curved = [] if kernel is None else [f"curved={kernel!r}"]
-        return f"mc.analyse({', '.join([*parts, *curved, *last, 'random_state=0'])})"
-
-    lines += [f"found = {made(found.curved)}", 'mc.report(found, "report.html")']
-    if state.against is not None:
-        lines += [f"other = {made(str(kernel_of(state.against)))}"]
-        lines += ['mc.report(other, "other.html")']
-    return "\n".join(lines)

@@ -104,6 +104,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
         value: Value = {
             "format": FORMAT,
             "title": clean(title or _title(subject, source)),
+            "source": None if source is None else clean(source.name),
             "sentences": result(subject, found, made),
             "axes": [subject.axis(k) for k in range(subject.axes)],
             "individuals": individuals(subject, rows, classes),
@@ -180,11 +181,17 @@ def space_value(subject: Subject, rows: Array) -> Value:
     }
 
 
+def axes_told(subject: Subject) -> int:
+    """Return of how many axes a page tells coordinates: all that were asked for, of few."""
+    room = PAGE.coordinates // max(len(subject), 1)
+    return min(subject.axes, max(PAGE.axes, room))
+
+
 def _places(subject: Subject, rows: Array) -> Value:
     """Return where individuals lie on the axes; cos2 and contributions follow from it."""
     return {
-        "coordinates": [subject.coordinates[rows, k] for k in range(min(subject.axes, PAGE.axes))],
-        "spreads": [float(s) for s in subject.spreads[: PAGE.axes]],
+        "coordinates": [subject.coordinates[rows, k] for k in range(axes_told(subject))],
+        "spreads": [float(s) for s in subject.spreads[: axes_told(subject)]],
         "distances": None if subject.distances is None else subject.distances[rows],
     }
 
@@ -255,13 +262,13 @@ def _passive(subject: Subject) -> Value | None:
         return None
     return {
         "names": [clean(name) for name in found.names],
-        "coordinates": [found.coordinates[:, k] for k in range(min(subject.axes, PAGE.axes))],
+        "coordinates": [found.coordinates[:, k] for k in range(axes_told(subject))],
     }
 
 
 def _linked(subject: Subject) -> Value:
     """Return variables, categories and the like with their measures on each axis."""
-    axes = range(min(subject.axes, PAGE.axes))
+    axes = range(axes_told(subject))
     return {
         e.of: {
             "names": [clean(name) for name in e.names],

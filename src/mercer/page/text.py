@@ -34,6 +34,9 @@ class PageLimits:
     fewest_points: int = 1_000
     """Individuals shown one by one where a page with a larger sample would be too large."""
 
+    coordinates: int = 200_000
+    """Coordinates of all individuals up to which more axes than those are told."""
+
     axes: int = 10
     """Axes that a reader can choose."""
 

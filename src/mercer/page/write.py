@@ -6,7 +6,7 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -260,6 +260,12 @@ def for_scripts(value: Value) -> Value:
         "follow": following(value),
         "look": {**LOOK, "classes": CLASS},
     }
+
+
+def picture_value(picture: Picture, names: Sequence[str], rows: Iterable[int]) -> Value:
+    """Return one picture as scripts read it, linked to the individuals of these names and rows."""
+    linking = Linking({"individuals": (names, rows)})
+    return as_value(replace(_harmless(picture), title="", notes=()), linking)
 
 
 def following(value: Value) -> dict[str, Value]:

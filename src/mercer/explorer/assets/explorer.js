@@ -1,6 +1,6 @@
 // The explorer: one state, held in the address, from which the server makes everything that is shown.
 
-mercer.blank = () => ({ uses: {}, method: null, scale: null, kernel: mercer.USUAL, bandwidth: null, axes: null, missing: "error", against: null, exact: false });
+mercer.blank = () => ({ uses: {}, method: null, scale: null, kernel: mercer.USUAL, bandwidth: null, axes: null, missing: "error", against: null, exact: false, classes: null });
 
 mercer.explorer = {
   state: mercer.blank(),
@@ -87,7 +87,9 @@ mercer.change = (part) => {
   const { explorer } = mercer;
   explorer.past.push(explorer.state);
   explorer.future = [];
-  explorer.state = { ...explorer.state, ...part };
+  // What was made exact was so for the map before: the next begins as a preview again.
+  const exact = "classes" in part ? explorer.state.exact : false;
+  explorer.state = { ...explorer.state, exact, ...part };
   return mercer.compute();
 };
 
@@ -118,7 +120,7 @@ mercer.remember = () => {
   const { explorer, page } = mercer;
   const usual = mercer.blank();
   const kept = Object.entries(explorer.state).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(usual[name]));
-  const view = page && explorer.value ? { look: [...page.axes, page.people.colours[page.colour]?.name ?? null, page.leastCos2, ...(page.own.curved ? [page.own.curved] : [])] } : {};
+  const view = page && explorer.value ? { look: page.look } : {};
   const told = { ...(explorer.example ? { example: explorer.example } : {}), ...(explorer.file ? { file: explorer.file } : {}), ...Object.fromEntries(kept), ...view };
   history.replaceState(null, "", `${location.pathname}${location.search}#${encodeURIComponent(JSON.stringify(told))}`);
 };
@@ -134,23 +136,28 @@ mercer.recall = () => {
 };
 
 // How far the work is, once it takes longer than a moment.
-mercer.waiting = (label) => {
+mercer.waiting = (label, kind = "analysis") => {
   const place = mercer.byId("progress");
   const [bar, text, button] = place.children;
   const begun = performance.now();
-  button.onclick = () => mercer.ask("cancel").catch(() => {});
+  let isOver = false;
+  button.onclick = () => mercer.ask("cancel", kind === "refine" ? { kind } : {}).catch(() => {});
   const look = async () => {
     place.hidden = false;
     text.textContent = label;
-    const { done, total } = await mercer.ask("progress").then((a) => a.json()).catch(() => ({ done: 0, total: 0 }));
+    const { done, total, residuals } = await mercer.ask("progress", { kind }).then((a) => a.json()).catch(() => ({ done: 0, total: 0, residuals: [] }));
+    if (isOver) return;
     if (total > 1) bar.style.setProperty("--share", `${Math.round((100 * done) / total)}%`);
     else bar.removeAttribute("style");
     const seconds = Math.round((performance.now() - begun) / 1000);
-    text.textContent = `${label}${seconds > 1 ? `, ${seconds} s` : ""}`;
+    const fell = residuals.slice(-4).map((r) => r.toExponential(0)).join(" → ");
+    text.textContent = `${label}${fell ? `: residual ${fell}` : ""}${seconds > 1 ? `, ${seconds} s` : ""}`;
   };
   const first = setTimeout(look, 600);
   const timer = setInterval(() => performance.now() - begun > 900 && look(), 500);
   return () => {
+    if (isOver) return;
+    isOver = true;
     clearTimeout(first);
     clearInterval(timer);
     place.hidden = true;
@@ -176,8 +183,10 @@ mercer.compute = async () => {
     mercer.byId("side").hidden = false;
     await mercer.show(value);
     explorer.answered = { state: explorer.state, past: [...explorer.past], future: [...explorer.future] };
+    mercer.named(value.individuals.count);
     mercer.remember();
     mercer.stand("ready");
+    if (value.explorer.refines) setTimeout(mercer.refine);
   } catch (error) {
     if (number !== explorer.asked) return;
     if (error.message === "nobody waits for this any more") {
@@ -226,7 +235,7 @@ mercer.follow = ({ set }) => {
 
 mercer.bring = async (work, label, origin) => {
   const { explorer } = mercer;
-  const done = mercer.waiting(label);
+  const done = mercer.waiting(label, "upload");
   try {
     const { source } = await (await work()).json();
     const { state, look } = explorer.asleep?.file === source.name ? explorer.asleep : { state: mercer.blank(), look: null };
@@ -242,9 +251,12 @@ mercer.bring = async (work, label, origin) => {
   }
 };
 
-mercer.named = () => {
+// The name of the data, and how many individuals are analysed, of those that there are.
+mercer.named = (analysed = null) => {
   const { source } = mercer.explorer;
-  mercer.byId("file").textContent = source ? `${source.name} · ${source.count.toLocaleString("en").replaceAll(",", " ")} individuals` : "";
+  const all = source ? mercer.counted(source.count) : "";
+  const some = analysed !== null && source && analysed !== source.count ? `${mercer.counted(analysed).split(" individual")[0]} of ` : "";
+  mercer.byId("file").textContent = source ? `${source.name} · ${some}${all}` : "";
   document.title = source ? `${source.name} · mercer explorer` : "mercer explorer";
 };
 
@@ -253,6 +265,13 @@ mercer.openFile = (file) => {
   const { explorer } = mercer;
   if (document.body.dataset.state === "gone" && explorer.file === file.name) explorer.asleep = { file: file.name, state: explorer.state, look: null };
   mercer.bring(() => mercer.ask("upload", file, `?name=${encodeURIComponent(file.name)}`), `Reading ${file.name}`, { example: null, file: file.name });
+};
+
+// Several files are networks to compare, in one body behind a list of their names and sizes.
+mercer.openFiles = (files) => {
+  if (files.length < 2) return mercer.openFile(files[0]);
+  const head = JSON.stringify(files.map((file) => [file.name, file.size]));
+  return mercer.bring(() => mercer.ask("upload", new Blob([head, "\n", ...files]), "?several=yes"), `Reading ${files.length} files`, { example: null, file: "networks" });
 };
 
 mercer.openExample = (name) => {
@@ -304,9 +323,9 @@ mercer.copy = async (text, what) => {
 };
 
 mercer.savePage = async () => {
-  const done = mercer.waiting("Writing the page");
+  const done = mercer.waiting("Writing the page", "report");
   try {
-    const answer = await mercer.ask("report", { state: mercer.explorer.state });
+    const answer = await mercer.ask("report", { state: mercer.explorer.state, view: mercer.page.look });
     const name = `${(mercer.explorer.source?.name ?? "report").split(".")[0] || "report"}.html`;
     mercer.save(name, new Blob([await answer.blob()], { type: "text/html" }));
     mercer.toast("Page saved");
@@ -341,7 +360,7 @@ mercer.hearExplorer = () => {
     localStorage.setItem("mercer-theme", mercer.isDark ? "dark" : "light");
   });
   mercer.byId("pick").addEventListener("change", (event) => {
-    mercer.openFile(event.target.files[0]);
+    mercer.openFiles([...event.target.files]);
     event.target.value = "";
   });
   const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
@@ -358,7 +377,7 @@ mercer.hearExplorer = () => {
     if (!hasFiles(event)) return;
     event.preventDefault();
     mark(false);
-    mercer.openFile(event.dataTransfer.files[0]);
+    mercer.openFiles([...event.dataTransfer.files]);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") mercer.goBack();

@@ -11,9 +11,51 @@ mercer.FAMILIES = [
   ["linear()", "Linear", "The straight map itself, to compare with."],
 ];
 
+// What sequences and networks are compared by; the first is what an analysis takes by itself.
+mercer.WHOLE = {
+  sequences: [
+    [mercer.USUAL, "Words of 3 letters", "How often each word of three letters stands in both; length does not count."],
+    ["string_spectrum(2).normalised()", "Words of 2 letters", "As above, with shorter words: coarser, for short sequences."],
+    ["string_spectrum(5).normalised()", "Words of 5 letters", "Longer words: only near relatives share some."],
+    ["string_bounded_range(4).normalised()", "Words of up to 4", "Words of one to four letters together."],
+    ["gappy_spectrum(3, 1).normalised()", "Words with a gap", "Words of three letters with room for one other between."],
+  ],
+  networks: [
+    [mercer.USUAL, "Neighbourhoods", "Weisfeiler–Lehman: which neighbourhoods, up to three steps wide, both have and how often."],
+    ["shortest_path().normalised()", "Shortest paths", "How many pairs of nodes are so many steps apart."],
+    ["graphlets().normalised()", "Small parts", "Which arrangements of three and more nodes both hold."],
+    ["vertex_histogram().normalised()", "Labels of nodes", "How many nodes of each label: edges do not count."],
+  ],
+};
+
+mercer.wholeRail = (made) => {
+  const { state } = mercer.explorer;
+  const families = mercer.WHOLE[made.kind];
+  const known = families.find(([text]) => text === state.kernel);
+  const options = families.map(([text, name]) => mercer.element("option", name, { value: text }));
+  if (!known) options.push(mercer.element("option", "Written below", { value: state.kernel }));
+  mercer.byId("family").replaceChildren(...options);
+  mercer.byId("family").value = state.kernel;
+  mercer.byId("family-says").textContent = known ? known[2] : "Your own.";
+  mercer.byId("slider-row").hidden = true;
+  mercer.byId("written-part").hidden = false;
+  mercer.showWritten(made.kernel);
+  const against = mercer.byId("against");
+  against.parentElement.hidden = false;
+  against.replaceChildren(mercer.element("option", "nothing", { value: "" }), ...families.slice(1).filter(([text]) => text !== state.kernel).map(([text, name]) => mercer.element("option", name, { value: text })));
+  against.value = state.against ?? "";
+};
+
 mercer.kernelRail = (made) => {
   const { state } = mercer.explorer;
   const part = mercer.byId("kernel-part");
+  const kind = made?.kind ?? mercer.explorer.source?.kind;
+  const isWhole = kind in mercer.WHOLE;
+  part.querySelector("h2").textContent = isWhole ? "Kernel" : "Curved map";
+  if (isWhole) {
+    part.hidden = false;
+    return mercer.wholeRail(made ?? { kind, kernel: state.kernel });
+  }
   part.hidden = Boolean(made) && made.usual === null && mercer.byId("refused").hidden;
   const isNumbers = !made || made.analysis === "pca";
   const families = mercer.FAMILIES.filter(([text]) => isNumbers || text === mercer.USUAL);
@@ -31,17 +73,19 @@ mercer.kernelRail = (made) => {
   mercer.byId("slider-row").hidden = !hasWidth;
   if (hasWidth) mercer.setSlider(made.bandwidth ?? made.usual, made.usual);
   // What is written follows the state, bandwidth and all; what a reader began to write stays.
-  const area = mercer.byId("written");
-  const now = mercer.writtenForm(state, made);
-  if (now !== area.dataset.shown) {
-    Object.assign(area, { value: now });
-    area.dataset.shown = now;
-    if (mercer.byId("written-part").open) mercer.judge(now);
-  }
+  mercer.showWritten(mercer.writtenForm(state, made));
   const against = mercer.byId("against");
   against.parentElement.hidden = !isNumbers;
   against.replaceChildren(mercer.element("option", "the straight map", { value: "" }), ...families.filter(([text]) => text !== "linear()").map(([text, name]) => mercer.element("option", name, { value: text })));
   against.value = state.against ?? "";
+};
+
+mercer.showWritten = (now) => {
+  const area = mercer.byId("written");
+  if (now === area.dataset.shown) return;
+  Object.assign(area, { value: now });
+  area.dataset.shown = now;
+  if (mercer.byId("written-part").open) mercer.judge(now);
 };
 
 // The kernel of the map as text: the slider puts its bandwidth wherever the kernel has one.
@@ -126,6 +170,7 @@ mercer.judge = async (text) => {
       parts.push(code, mercer.element("br"));
     }
     parts.push(found.ok ? `✓ ${found.said}` : found.said);
+    if (found.witness) parts.push(mercer.witness(found.witness));
     if (found.proof.length) parts.push(mercer.element("br"), mercer.element("span", found.proof.join("; "), { class: "quiet" }));
     place.replaceChildren(...parts);
     mercer.byId("use").disabled = !found.ok;
@@ -134,6 +179,19 @@ mercer.judge = async (text) => {
     if (!error.isQuiet) place.textContent = error.message;
     return null;
   }
+};
+
+// Who refutes a kernel: individuals with weights whose weighted sum would have a negative square.
+mercer.witness = ({ value, rows, count }) => {
+  const table = mercer.element("table", null, { class: "witness" });
+  table.append(mercer.element("caption", `∑ c c k = ${mercer.shown(value, "number")} < 0`));
+  for (const { name, weight } of rows) {
+    const line = mercer.element("tr");
+    line.append(mercer.element("td", name, { class: "text" }), mercer.element("td", mercer.shown(weight, "number"), { class: "number" }));
+    table.append(line);
+  }
+  if (count > rows.length) table.append(mercer.element("tr", `and ${count - rows.length} more`));
+  return table;
 };
 
 mercer.useWritten = async () => {

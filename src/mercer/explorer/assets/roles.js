@@ -76,6 +76,9 @@ mercer.rail = (made) => {
   const asked = (source?.columns ?? []).map((column) => ({ ...column, use: state.uses[column.name] ?? column.use }));
   mercer.drawColumns(made?.columns.length && mercer.byId("refused").hidden ? made.columns : asked);
   const isPairs = !(source?.columns ?? []).length;
+  const isWhole = (made?.kind ?? source?.kind) in mercer.WHOLE;
+  mercer.byId("method").parentElement.hidden = isWhole || (made?.kind ?? source?.kind) === "similarities";
+  mercer.byId("method-part").querySelector("h2").textContent = isPairs ? "Map" : "Straight map";
   const method = mercer.byId("method");
   const options = Object.entries(mercer.METHODS).filter(([name]) => !isPairs || ["", "mds", "stress"].includes(name));
   method.replaceChildren(...options.map(([name, text]) => mercer.element("option", text, { value: name })));

@@ -2,6 +2,8 @@
 
 mercer.SIDE = ["scree", "curved-scree", "circle", "contributions-1", "contributions-2"];
 
+mercer.counted = (count) => `${count.toLocaleString("en").replaceAll(",", "\u00a0")} individual${count === 1 ? "" : "s"}`;
+
 // A long text shows its beginning, and all of it when it is clicked.
 mercer.clamp = (place) => {
   place.classList.add("clamped");
@@ -31,18 +33,10 @@ mercer.sharesOf = (axes) => axes.map((title) => Number(/\(([\d.]+) %\)/.exec(tit
 mercer.keepView = (page, before) => {
   const { explorer } = mercer;
   const named = (name) => page.people.colours.findIndex((colour) => colour.name === name);
-  const look = before ? [...before.axes, before.people.colours[before.colour]?.name ?? null, before.leastCos2, before.own.curved] : explorer.look;
+  const look = before ? before.look : explorer.look;
   const wanted = explorer.wanted ?? null;
   Object.assign(explorer, { look: null, wanted: null });
-  if (look) {
-    const [across, up, colour, least, curved] = look;
-    const count = page.people.coordinates.length;
-    if (page.axes[1] !== null && across < count && up < count && across !== up && Number.isInteger(across) && Number.isInteger(up)) page.axes = [across, up];
-    if (Array.isArray(curved) && curved.every((k) => Number.isInteger(k) && k >= 0 && k < (page.spaces.curved?.coordinates.length ?? 0))) page.own = { curved };
-    if (named(colour) >= 0) page.colour = named(colour);
-    else if (colour === null && before) page.colour = -1;
-    page.leastCos2 = Number(least) || 0;
-  }
+  if (look) page.recall(look, Boolean(before));
   if (wanted !== null && named(wanted) >= 0) page.colour = named(wanted);
   page.hasAllFactors = before?.hasAllFactors ?? false;
   if (before && before.count === page.count) {
@@ -101,35 +95,12 @@ mercer.show = async (value) => {
     const figure = mercer.byId(`figure-${name}`);
     mercer.pictures[name] = new mercer.Picture(figure, value.panels[name], page, value.follow[name], value.captions[name]);
   }
-  if (value.groups) mercer.byId("side").append(mercer.classes(value));
+  if (value.individuals.count > 5) mercer.byId("side").append(mercer.classes(page, value));
   mercer.table(page, value);
-  if (page.isMovedView) page.tell("moved", page);
+  if (page.isTurned) page.tell("moved", page);
   page.listen({ moved: mercer.remember, coloured: mercer.remember });
-};
-
-// The card of an individual also says what it contributes, and who is nearest in feature space.
-mercer.neighbours = (page) => {
-  let timer = 0;
-  page.listen({
-    pointed(id, of) {
-      clearTimeout(timer);
-      if (id < 0 || of !== "individuals") return;
-      const axes = page.axes.filter((k) => k !== null);
-      const shares = axes.map((k) => `${mercer.shown(page.contribution(k, id), "share")} of Dim ${k + 1}`);
-      const card = mercer.byId("card");
-      card.append(mercer.element("div", `contributes ${shares.join(", ")}`));
-      timer = setTimeout(async () => {
-        try {
-          const row = page.people.rows ? page.people.rows[id] : id;
-          const { nearest } = await (await mercer.ask("card", { row })).json();
-          if (page.pointed !== id || page.pointedOf !== of) return;
-          card.append(mercer.element("div", `Nearest in feature space: ${nearest.map(({ name }) => name).join(", ")}`, { class: "near" }));
-        } catch {
-          // The card is whole without its neighbours.
-        }
-      }, 180);
-    },
-  });
+  mercer.travel(page, before?.spaces.curved);
+  mercer.functions(page, value);
 };
 
 mercer.doubts = (doubts) => {
@@ -148,12 +119,6 @@ mercer.doubts = (doubts) => {
   );
 };
 
-mercer.classes = (value) => {
-  const place = mercer.element("section", null, { class: "classes" });
-  place.append(mercer.element("h2", "Classes"), mercer.element("p", value.groups.sentences.join(" "), { class: "quiet" }));
-  return place;
-};
-
 mercer.table = (page, value) => {
   const place = mercer.byId("table");
   place.replaceChildren();
@@ -169,31 +134,28 @@ mercer.table = (page, value) => {
   mercer.selection(page, mercer.sheets.individuals);
 };
 
-// Axes of the map before and after are one axis up to its sign: none flips while the slider moves.
-mercer.aligned = (space, before) => {
-  space.coordinates.forEach((values, k) => {
-    const old = before.coordinates[k];
-    if (!old || old.length !== values.length) return;
-    const product = values.reduce((sum, v, i) => sum + v * old[i], 0);
-    if (product >= 0) return;
-    const flip = (list) => list.forEach((_, i) => (list[i] = -list[i]));
-    flip(values);
-    for (const table of Object.values(space.linked)) if (table.coordinates[k]) flip(table.coordinates[k]);
-    if (space.passive?.coordinates[k]) flip(space.passive.coordinates[k]);
-  });
-  return space;
-};
-
 mercer.MOVE = 220; // milliseconds of a movement
 
+mercer.SOON = 20000; // individuals up to which a movement is drawn
+
+// The map of the slider, which the server has turned to match the one before.
 mercer.slide = ({ space, shares, exact }) => {
-  const { page, pictures } = mercer;
+  const { page } = mercer;
   const before = page?.spaces.curved;
   if (!before || before.coordinates[0]?.length !== space.coordinates[0]?.length) return;
-  const after = { ...mercer.aligned(space, before), isLive: true };
   mercer.redrawSpectrum(shares);
   const caption = mercer.byId("figure-curved")?.querySelector("figcaption");
-  if (caption && !exact) caption.textContent = "A preview on landmarks; the map is made anew when the slider rests.";
+  if (caption) caption.textContent = exact ? "While the slider moves, the map is turned to match the one before." : "A preview on landmarks, turned to match the one before; the map is made anew when the slider rests.";
+  page.spaces.curved = { ...space, isLive: true };
+  mercer.travel(page, before);
+};
+
+// Move the individuals of the curved map from where they were drawn to where they lie now.
+mercer.travel = (page, before) => {
+  const { pictures } = mercer;
+  const after = page.spaces.curved;
+  const count = after?.coordinates[0]?.length;
+  if (!before || !pictures.curved || before.coordinates[0]?.length !== count || count > mercer.SOON) return pictures.curved && after?.isLive ? pictures.curved.draw() : undefined;
   const from = before.coordinates;
   const start = performance.now();
   mercer.moving = start;
@@ -203,8 +165,8 @@ mercer.slide = ({ space, shares, exact }) => {
     const t = isStill ? 1 : Math.min(1, (now - start) / mercer.MOVE);
     const eased = t * t * (3 - 2 * t);
     const coordinates = t < 1 ? after.coordinates.map((values, k) => (from[k] ? values.map((v, i) => from[k][i] + eased * (v - from[k][i])) : values)) : after.coordinates;
-    page.spaces.curved = { ...after, coordinates };
-    pictures.curved?.draw();
+    page.spaces.curved = t < 1 ? { ...after, coordinates, isLive: true } : after;
+    pictures.curved.draw();
     if (t < 1) requestAnimationFrame(frame);
   };
   requestAnimationFrame(frame);

@@ -86,7 +86,7 @@ mercer.card = (page) => {
   const { people, value } = page;
   card.hidden = true;
   const describe = (id) => {
-    const lines = people.colours.slice(0, 12).map((c) => `${c.name}: ${c.levels ? c.levels[c.codes[id]] : mercer.shown(c.values[id], "number")}`);
+    const lines = people.colours.filter((c) => !c.of).slice(0, 12).map((c) => `${c.name}: ${c.levels ? c.levels[c.codes[id]] : mercer.shown(c.values[id], "number")}`);
     people.coordinates.slice(0, 4).forEach((_, k) => {
       const cos2 = people.distances ? `, cos2 ${mercer.shown(page.cos2([k], id), "share")}` : "";
       lines.push(`${value.axes[k].split(" (")[0]}: ${mercer.shown(people.coordinates[k][id], "number")}${cos2}`);
@@ -102,9 +102,15 @@ mercer.card = (page) => {
       const lines = isOne ? describe(id) : [];
       if (text && text !== name) lines.unshift(text);
       card.replaceChildren(mercer.element("strong", name), ...lines.map((line) => mercer.element("div", line)));
-      const [width, height] = [card.offsetWidth, card.offsetHeight];
-      card.style.left = `${Math.max(4, Math.min(mercer.at[0] + 16, window.innerWidth - width - 8))}px`;
-      card.style.top = `${Math.max(4, Math.min(mercer.at[1] + 16, window.innerHeight - height - 8))}px`;
+      mercer.placeCard();
     },
   });
+};
+
+// The card stands beside the pointer, within the window.
+mercer.placeCard = () => {
+  const card = document.getElementById("card");
+  const [width, height] = [card.offsetWidth, card.offsetHeight];
+  card.style.left = `${Math.max(4, Math.min(mercer.at[0] + 16, window.innerWidth - width - 8))}px`;
+  card.style.top = `${Math.max(4, Math.min(mercer.at[1] + 16, window.innerHeight - height - 8))}px`;
 };

@@ -6,10 +6,11 @@ mercer.CROWD = 1500; // points of a panel from which on they are drawn on a canv
 mercer.SHADERS = [
   `#version 300 es
   in vec2 place; in vec4 colour; in float state;
-  uniform vec2 room; uniform float size; uniform float shown;
+  uniform vec2 room; uniform vec4 view; uniform float size; uniform float shown;
   out vec4 ink;
   void main() {
-    vec2 at = vec2(2.0 * place.x / room.x - 1.0, 1.0 - 2.0 * place.y / room.y);
+    vec2 seen = place * view.xy + view.zw;
+    vec2 at = vec2(2.0 * seen.x / room.x - 1.0, 1.0 - 2.0 * seen.y / room.y);
     gl_Position = abs(state - shown) < 0.5 ? vec4(at, 0.0, 1.0) : vec4(2.0, 2.0, 2.0, 1.0);
     gl_PointSize = size;
     ink = colour;
@@ -65,7 +66,7 @@ mercer.Canvas = class {
     gl.linkProgram(program);
     if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return false;
     gl.useProgram(program);
-    this.uniform = Object.fromEntries(["room", "size", "shown", "opacity"].map((name) => [name, gl.getUniformLocation(program, name)]));
+    this.uniform = Object.fromEntries(["room", "view", "size", "shown", "opacity"].map((name) => [name, gl.getUniformLocation(program, name)]));
     this.buffers = {};
     for (const [name, count, type, isShare] of [["place", 2, gl.FLOAT, false], ["colour", 4, gl.UNSIGNED_BYTE, true], ["state", 1, gl.UNSIGNED_BYTE, false]]) {
       const at = gl.getAttribLocation(program, name);
@@ -98,12 +99,13 @@ mercer.Canvas = class {
     else this.drawFlat(crowd, passes);
   }
 
-  drawFast({ count, size }, passes) {
+  drawFast({ count, size, view }, passes) {
     const { gl, uniform, fine } = this;
     gl.viewport(0, 0, this.node.width, this.node.height);
     gl.clearColor(0, 0, 0, 0);
     gl.clear(gl.COLOR_BUFFER_BIT);
     gl.uniform2f(uniform.room, ...this.room);
+    gl.uniform4f(uniform.view, ...view);
     gl.uniform1f(uniform.size, size * fine);
     for (const [state, opacity] of passes) {
       gl.uniform1f(uniform.shown, state);
@@ -112,7 +114,7 @@ mercer.Canvas = class {
     }
   }
 
-  drawFlat({ count, size, places, inks, states }, passes) {
+  drawFlat({ count, size, places, inks, states, view }, passes) {
     const { flat, fine } = this;
     flat.setTransform(fine, 0, 0, fine, 0, 0);
     flat.clearRect(0, 0, ...this.room);
@@ -123,7 +125,7 @@ mercer.Canvas = class {
         if (states[i] !== state) continue;
         const ink = (inks[4 * i] << 16) | (inks[4 * i + 1] << 8) | inks[4 * i + 2];
         if (ink !== last) flat.fillStyle = `#${(last = ink).toString(16).padStart(6, "0")}`;
-        flat.fillRect(places[2 * i] - size / 2, places[2 * i + 1] - size / 2, size, size);
+        flat.fillRect(places[2 * i] * view[0] + view[2] - size / 2, places[2 * i + 1] * view[1] + view[3] - size / 2, size, size);
       }
     }
   }
@@ -143,6 +145,8 @@ mercer.Crowd = class {
     this.ids = new Int32Array(this.count);
     this.places = new Float32Array(2 * this.count);
     this.states = new Uint8Array(this.count);
+    this.view = [1, 1, 0, 0];
+    this.sides = [frame.x, frame.y];
     const [left, top] = frame.box;
     const ends = (side) => [side.at(0), side.at(1) - side.at(0)]; // both sides of a plane are linear
     const [[a, b], [c, d]] = [ends(frame.x), ends(frame.y)];
@@ -207,8 +211,24 @@ mercer.Crowd = class {
       if (isFiltering && page.isHidden("individuals", ids[k], frame.axes, frame.space)) states[k] = 2;
       else states[k] = isSelecting && !page.mask[ids[k]] ? 1 : 0;
     }
+    this.passes = [...(isFiltering ? [[2, 0.04]] : []), ...(isSelecting ? [[1, 0.12 * this.opacity]] : []), [0, this.opacity]];
     this.canvas.send("state", states);
-    this.canvas.draw(this, [[2, 0.04], [1, 0.12 * this.opacity], [0, this.opacity]]);
+    this.canvas.draw(this, this.passes);
+  }
+
+  // Draw as the sides of the frame are now, from the places that were sent: while a reader zooms
+  // nothing is computed for each point, whatever their number.
+  glide() {
+    const { frame } = this;
+    const [left, top] = frame.box;
+    const along = (side, from, first) => {
+      const [a, b] = [side.at(from.back(first)), side.at(from.back(first + 1))];
+      return [b - a, a - first];
+    };
+    const [[sx, tx], [sy, ty]] = [along(frame.x, this.sides[0], left), along(frame.y, this.sides[1], top)];
+    this.view = [sx, sy, tx, ty];
+    this.canvas.draw(this, this.passes);
+    return this.view;
   }
 
   place(k) {
@@ -240,7 +260,8 @@ mercer.Crowd = class {
   }
 
   inside(isIn, found) {
-    for (let k = 0; k < this.count; k++) if (isIn(...this.place(k))) found.add(this.ids[k]);
+    const [left, top] = this.frame.box;
+    for (let k = 0; k < this.count; k++) if (isIn(this.places[2 * k] + left, this.places[2 * k + 1] + top)) found.add(this.ids[k]);
   }
 
   // Whether a box of pixels holds no point, by cells of four pixels.

@@ -468,6 +468,22 @@ mercer.Frame = class {
     this.zoom = [order([this.x.back(u0), this.x.back(u1)], this.x.limits), order([this.y.back(v0), this.y.back(v1)], this.y.limits)];
   }
 
+  // The sides of the limits that were chosen, in the box that is there.
+  turnSides() {
+    let [x, y] = this.limits;
+    if (this.panel.equal) [, x, y] = this.equalised(this.box, x, y);
+    const [left, top, width, height] = this.box;
+    this.x = new mercer.Side(this.panel.x, x, left, left + width);
+    this.y = new mercer.Side(this.panel.y, y, top + height, top, 50);
+  }
+
+  // Move what is drawn to the sides as they are now, without drawing it anew.
+  glide() {
+    const [sx, sy, tx, ty] = this.crowd.glide();
+    const [left, top] = this.box;
+    for (const node of this.layer.children) node.setAttribute("transform", `matrix(${sx} 0 0 ${sy} ${left + tx - sx * left} ${top + ty - sy * top})`);
+  }
+
   // Zoom by a factor about a place.
   zoomAt([u, v], factor) {
     const [left, top, width, height] = this.box;

@@ -82,6 +82,28 @@ mercer.Page = class {
     this.move(axes.map((k, i) => (i === side ? axis : k === axis ? axes[side] : k)), map);
   }
 
+  // What a reader sees: axes, colour, filter, and the axes of the curved map where it has its own.
+  get look() {
+    return [...this.axes, this.people.colours[this.colour]?.name ?? null, this.leastCos2, ...(this.own.curved ? [this.own.curved] : [])];
+  }
+
+  // See again what was seen, as far as these data have it.
+  recall([across, up, colour, least, curved], isSame = true) {
+    const isAxis = (k, space) => Number.isInteger(k) && k >= 0 && k < (this.spaces[space]?.coordinates.length ?? 0);
+    if (this.axes[1] !== null && across !== up && [across, up].every((k) => isAxis(k, "straight"))) this.axes = [across, up];
+    if (Array.isArray(curved) && curved.length === 2 && curved.every((k) => isAxis(k, "curved"))) this.own = { curved };
+    const named = this.people.colours.findIndex((one) => one.name === colour);
+    if (named >= 0) this.colour = named;
+    else if (colour === null && isSame) this.colour = -1;
+    this.leastCos2 = Math.min(Math.max(Number(least) || 0, 0), 1);
+    this.shades = this.scale;
+  }
+
+  // Whether other axes are seen than those that pictures describe.
+  get isTurned() {
+    return this.axes.some((axis, side) => axis !== null && axis !== side) || Boolean(this.own.curved);
+  }
+
   axesOf(map) {
     return this.own[map] ?? this.axes;
   }

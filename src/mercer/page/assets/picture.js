@@ -169,9 +169,19 @@ mercer.Picture = class {
     if (!frame || frame.panel.z || !this.modes.length) return;
     event.preventDefault();
     frame.zoomAt(at, 1.0015 ** Math.max(-200, Math.min(200, event.deltaY)));
+    this.glide(frame);
+  }
+
+  // Draw the limits that a frame has now, once for each frame of the screen. A crowd moves at once,
+  // with what stands among it, and words and ticks follow when the reader rests.
+  glide(frame) {
+    if (frame.crowd) frame.turnSides();
     this.waits ??= requestAnimationFrame(() => {
       this.waits = null;
-      this.draw();
+      if (!frame.crowd) return this.draw();
+      frame.glide();
+      clearTimeout(this.rests);
+      this.rests = setTimeout(() => this.draw(), 180);
     });
   }
 
@@ -206,7 +216,7 @@ mercer.Picture = class {
     if (this.mode === "pan") {
       const [from, to] = [trail.at(-2), now];
       frame.change(1, (from[0] - to[0]) / frame.box[2], (from[1] - to[1]) / frame.box[3]);
-      this.draw();
+      this.glide(frame);
       return;
     }
     const look = { fill: "#005a96", "fill-opacity": 0.08, stroke: "#005a96", "stroke-dasharray": "4 3" };

@@ -61,6 +61,7 @@ mercer.start = async () => {
   const value = mercer.unpacked(JSON.parse(document.getElementById("value").textContent));
   mercer.theme = window.matchMedia("(prefers-color-scheme: dark)").matches ? mercer.DARK : mercer.light(value.look);
   const page = new mercer.Page(value);
+  if (Array.isArray(value.view)) page.recall(value.view);
   mercer.page = page;
   const sheets = {};
   for (const place of document.querySelectorAll("[data-sheet]")) {
@@ -86,6 +87,7 @@ mercer.start = async () => {
     }
     await new Promise((done) => setTimeout(done));
   }
+  if (page.isTurned) page.tell("moved", page);
   mercer.printing(value, sheets);
 };
 
