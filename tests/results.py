@@ -149,7 +149,6 @@ def _examples() -> dict[str, Any]:
         "discrepancy": mc.mean_discrepancy(
             mc.Gaussian(1.0), NUMBERS[:8], NUMBERS[8:], random_state=0
         ),
-        "explored": mc.results.Explored(b"<p>a page</p>", "PCA", 300),
         "edges": mc.data.graphs.Edges(((0, 1), (1, 2)), 3),
         "fitted variables": mc.fit_variables(pca, {"<b>side</b>": LABELS}, permutations=9),
         "function": fitted("KernelRegression of numbers").function_,

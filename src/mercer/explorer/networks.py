@@ -72,7 +72,7 @@ def networks_of(folder: Path) -> Networks:
         graphs.append(graph)
         nodes.append(edges.names)
         changed += [name] if is_changed else []
-    notes = ()
+    notes: tuple[str, ...] = ()
     if changed:
         several = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         notes = (f"loops were left out and repeated edges joined in {changed[0]}{several}",)
