@@ -47,9 +47,9 @@ from mercer.mds import ClassicalMDS as ClassicalMDS
 from mercer.mds import StressMDS as StressMDS
 from mercer.networks import replicate_study as replicate_study
 from mercer.ordination.dispersion import dispersion as dispersion
+from mercer.ordination.fitted_variables import fit_variables as fit_variables
 from mercer.ordination.maps import procrustes as procrustes
 from mercer.ordination.permanova import permanova as permanova
-from mercer.ordination.variables import fit_variables as fit_variables
 from mercer.page import report as report
 from mercer.pca import PCA as PCA
 from mercer.pca import KernelPCA as KernelPCA

@@ -10,9 +10,9 @@ from mercer.explorer.notebook import Explored as Explored
 from mercer.importance import Importance as Importance
 from mercer.kernels.corrections import CorrectedSimilarities as CorrectedSimilarities
 from mercer.ordination.dispersion import Dispersion as Dispersion
+from mercer.ordination.fitted_variables import FittedVariables as FittedVariables
 from mercer.ordination.maps import Procrustes as Procrustes
 from mercer.ordination.permanova import Permanova as Permanova
-from mercer.ordination.variables import FittedVariables as FittedVariables
 from mercer.pca.axis_points import AxisPoints as AxisPoints
 from mercer.pca.reconstruction import Rebuilt as Rebuilt
 from mercer.pca.slopes import AxisSlopes as AxisSlopes

@@ -726,7 +726,7 @@ def test_the_real_page_is_written_from_data_and_from_a_model(
 def test_a_plan_says_size_memory_time_and_error_and_computes_nothing(
     run: Any, monkeypatch: pytest.MonkeyPatch, argv: list[str]
 ) -> None:
-    monkeypatch.setattr("mercer.cli.models.finished", None)
+    monkeypatch.setattr("mercer.cli.fits.finished", None)
     monkeypatch.setattr("mercer.cli.check_command.finished", None)
     answer = run(*argv, "--dry-run", "--json")
     assert answer.code == 0, answer.err
@@ -837,7 +837,7 @@ def test_a_bug_is_one_line_and_a_traceback_only_if_asked_for(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr("mercer.cli.models.asked", broken)
+    monkeypatch.setattr("mercer.cli.fits.asked", broken)
     answer = run("fit", IRIS)
     assert answer.code == 1
     (line,) = answer.err.splitlines()

@@ -22,7 +22,7 @@ from mercer.data import Edges, Role, SquareMatrix, Table, read, settled
 from mercer.data import numeric as numeric_path
 from mercer.data.dialect import sniffed
 from mercer.data.extras import extra
-from mercer.data.source import Limits
+from mercer.data.raw_files import Limits
 from mercer.errors import InvalidInput, InvalidParameter
 
 PEOPLE = "name;height;born;sex;note\nAda;1,65;1815-12-10;f;x\nAlan;1,80;1912-06-23;m;y\n"

@@ -606,7 +606,7 @@ def test_code_and_command_make_the_same_analysis(
         seen.append(completed(*args, **more))
         return seen[-1]
 
-    monkeypatch.setattr("mercer.cli.models.completed", spied)
+    monkeypatch.setattr("mercer.cli.fits.completed", spied)
     command = shlex.split(command_of(source, state))
     assert command[0] == "mercer"
     assert main([*command[1:], "--permutations", "0", "-q"]) == 0

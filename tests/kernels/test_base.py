@@ -55,7 +55,7 @@ from mercer.kernels import (
 from mercer.kernels.base import FrozenArray
 from mercer.kernels.pairs import Pairs
 from mercer.kernels.written import LONGEST_TEXT
-from mercer.page.text import mathml
+from mercer.page.safe_text import mathml
 from mercer.settings import nonnegative
 
 X = np.random.default_rng(0).normal(size=(6, 2))

@@ -21,7 +21,7 @@ from mercer.data.table import Table
 from mercer.datasets import decathlon, eurodist, iris
 from mercer.page.data import describe
 from mercer.page.reproduce import called
-from mercer.page.text import LONGEST, PAGE, clean, embedded, mathml, packed
+from mercer.page.safe_text import LONGEST, PAGE, clean, embedded, mathml, packed
 from mercer.page.write import rendered
 from mercer.pictures.clouds import density
 from mercer.pictures.scene import Arrows, Field, Lines, Panel, Points

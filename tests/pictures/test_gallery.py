@@ -13,7 +13,7 @@ import pytest
 
 import mercer as mc
 from mercer import datasets, pictures
-from mercer.page.text import embedded
+from mercer.page.safe_text import embedded
 from mercer.pictures.scene import Axis, Bars, Field, Lines, Panel, Points, Sheet, Surface
 from mercer.pictures.with_plotly import as_data
 from mercer.pictures.with_scripts import Linking, as_value

@@ -29,7 +29,7 @@ from mercer.data.table import Column, Role, Table, as_labels
 from mercer.display import Shown, warn
 from mercer.errors import Advice, MercerError, Misleading, ReadingWarning
 from mercer.estimator import as_kernel
-from mercer.factorial.features import MISSING
+from mercer.factorial.column_kernels import MISSING
 from mercer.kernels.base import Kernel
 from mercer.pca import KernelPCA
 from mercer.points import take

@@ -15,8 +15,8 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.cli.errors import OK, Misused
+from mercer.cli.fits import kernel_of
 from mercer.cli.inputs import Data, data_of
-from mercer.cli.models import kernel_of
 from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, page_writer, write_page
 from mercer.cli.plans import tell_cost

@@ -23,7 +23,7 @@ from mercer.gp.process import STORED_POINTS, GaussianProcess
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.page.curve import Fit, likelihood_of, named_variables, result, sections
-from mercer.page.text import count_of
+from mercer.page.safe_text import count_of
 from mercer.progress import Line
 from mercer.regression.kernel_regression import KernelRegression
 from mercer.regression.spline import SmoothingSpline

@@ -8,7 +8,7 @@ from typing import Any
 
 from mercer.analysis.choice import NAMES
 from mercer.cli.errors import OK
-from mercer.cli.models import analysis_value, begun, choices_of, fitted, kernel_text, with_all_axes
+from mercer.cli.fits import analysis_value, begun, choices_of, fitted, kernel_text, with_all_axes
 from mercer.cli.output import Talk, aligned
 from mercer.cli.plans import tell_plan
 from mercer.dimension.choose import DECIDED, seconds_of_permutations

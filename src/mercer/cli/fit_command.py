@@ -12,8 +12,7 @@ from mercer.analysis import Analysis
 from mercer.analysis.choice import NAMES
 from mercer.check import Array
 from mercer.cli.errors import Misused
-from mercer.cli.inputs import Data
-from mercer.cli.models import (
+from mercer.cli.fits import (
     Asked,
     Fitted,
     analysed,
@@ -22,6 +21,7 @@ from mercer.cli.models import (
     fitted,
     kernel_text,
 )
+from mercer.cli.inputs import Data
 from mercer.cli.output import Talk, aligned, csv_bytes, percent, refuse_existing, write
 from mercer.cli.plans import tell_plan
 from mercer.cli.studies import answers_of, refuse_studies

@@ -14,8 +14,8 @@ from mercer.analysis.proposal import AXES
 from mercer.check import Array
 from mercer.cli.errors import Misused
 from mercer.cli.fit_command import coordinates, summary, text_of
+from mercer.cli.fits import Asked, Fitted, fitted
 from mercer.cli.inputs import Data
-from mercer.cli.models import Asked, Fitted, fitted
 from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_plan

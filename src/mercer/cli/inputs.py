@@ -24,8 +24,8 @@ from mercer.data.frames import rows as as_rows
 from mercer.data.graphs import Edges
 from mercer.data.matrices import SquareMatrix
 from mercer.data.missing import LEVEL, Policies, settled
+from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
-from mercer.data.source import MEMORY
 from mercer.data.table import Role, Table, listed
 from mercer.datasets.examples import example, is_example
 from mercer.errors import InvalidInput, TooLarge

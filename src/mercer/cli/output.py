@@ -251,7 +251,7 @@ def refuse_existing(
 
 def _refuse_absent(args: Namespace) -> None:
     """Refuse names of data that are not there; what is wrong with one is told as it is read."""
-    from mercer.data.source import regular  # only now: it is not needed to show help
+    from mercer.data.raw_files import regular  # only now: it is not needed to show help
 
     for name in [args.data] if hasattr(args, "data") else args.files:
         if name != "-" and not Path(name).exists():

@@ -9,14 +9,14 @@ from typing import Any
 
 from mercer.analysis import Analysis
 from mercer.cli.errors import OK, Misused, in_flags
+from mercer.cli.fits import Asked, analysed, analysis_value, begun, choices_of, fitted
 from mercer.cli.inputs import as_written, local
-from mercer.cli.models import Asked, analysed, analysis_value, begun, choices_of, fitted
 from mercer.cli.output import Talk, refuse_existing
 from mercer.cli.pages import command_line, page_beside, page_writer, show_page
 from mercer.cli.plans import tell_plan
 from mercer.cli.progress import finished
 from mercer.cli.studies import refuse_studies, sections_of
-from mercer.data.source import kind_of, regular
+from mercer.data.raw_files import kind_of, regular
 from mercer.datasets.examples import is_example
 from mercer.dimension.choose import UNASKED, affordable_permutations
 from mercer.progress import Line

@@ -10,8 +10,8 @@ from mercer.data.matrices import SquareMatrix as SquareMatrix
 from mercer.data.missing import settled as settled
 from mercer.data.ondisk import OnDisk as OnDisk
 from mercer.data.ondisk import open_points as open_points
+from mercer.data.raw_files import Limits as Limits
 from mercer.data.sequences import Sequences as Sequences
-from mercer.data.source import Limits as Limits
 from mercer.data.table import Column as Column
 from mercer.data.table import Role as Role
 from mercer.data.table import Table as Table

@@ -16,7 +16,7 @@ from scipy.sparse import csc_array, csr_array
 from mercer.check import Array, in_dtype_of, is_annotated
 from mercer.data.extras import extra
 from mercer.data.frames import frame_columns, is_frame
-from mercer.data.source import Limits, in_one_line
+from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, listed
 from mercer.display import warn
 from mercer.errors import DataWarning, InvalidInput, InvalidParameter, MercerError, UnreadableFile

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from mercer.check import Array
-from mercer.data.source import Limits, in_one_line
+from mercer.data.raw_files import Limits, in_one_line
 from mercer.errors import InvalidInput, MercerError, UnreadableFile
 
 IS_ENCRYPTED = 0x1

@@ -19,7 +19,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.extras import extra
-from mercer.data.source import Limits, in_one_line
+from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import LABEL, as_labels, listed
 from mercer.display import warn
 from mercer.errors import DataWarning, InvalidInput, MercerError, UnreadableFile

@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.dates import dates_of, written
-from mercer.data.source import in_one_line
+from mercer.data.raw_files import in_one_line
 from mercer.data.table import Role, Table, as_labels, frozen, listed, no_column
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter, UnreadableFile

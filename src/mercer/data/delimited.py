@@ -34,7 +34,7 @@ from mercer.data.dialect import (
     sniffed,
 )
 from mercer.data.numeric import numbers_only
-from mercer.data.source import LONGEST_LINE, Limits, opened, refuse_bomb
+from mercer.data.raw_files import LONGEST_LINE, Limits, opened, refuse_bomb
 from mercer.data.table import LABEL, Role, listed, no_column
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, TooLarge, UnreadableFile

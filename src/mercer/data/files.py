@@ -34,8 +34,8 @@ from mercer.data.graphs import (
 )
 from mercer.data.matrices import SquareMatrix, as_square, looks_square
 from mercer.data.missing import POINTS_ONLY, Missing, Policies, policies, settled
+from mercer.data.raw_files import MEMORY, RATIO, Limits, kind_of, regular
 from mercer.data.sequences import Sequences, looks_like_fasta, read_fasta, read_sets, read_strings
-from mercer.data.source import MEMORY, RATIO, Limits, kind_of, regular
 from mercer.data.spreadsheets import is_workbook, old_spreadsheet, read_workbook
 from mercer.data.table import Role, Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, UnreadableFile

@@ -13,8 +13,8 @@ from xml.parsers import expat
 
 from mercer.check import is_missing
 from mercer.data.dialect import MARKS, checked_encoding, is_number
+from mercer.data.raw_files import BLOCK, Limits, in_one_line, opened
 from mercer.data.sequences import lines_of
-from mercer.data.source import BLOCK, Limits, in_one_line, opened
 from mercer.data.table import Column, Role, Table, listed
 from mercer.display import Shown, warn
 from mercer.errors import DataWarning, InvalidInput, UnreadableFile

@@ -13,7 +13,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.dialect import DELIMITERS, Dialect
-from mercer.data.source import BLOCK, LONGEST_LINE, Limits, opened
+from mercer.data.raw_files import BLOCK, LONGEST_LINE, Limits, opened
 
 ARROW_PAYS = 2**24
 """Bytes of numbers that take longer to read than Arrow takes to load."""

@@ -16,7 +16,7 @@ from mercer.check import Array, chunks
 from mercer.data.arrays import in_file
 from mercer.data.arrow import damage_named, declared_lengths
 from mercer.data.extras import extra
-from mercer.data.source import MEMORY, kind_of, regular
+from mercer.data.raw_files import MEMORY, kind_of, regular
 from mercer.data.table import listed
 from mercer.errors import InvalidInput, InvalidParameter, TooLarge, UnreadableFile
 from mercer.settings import spelled

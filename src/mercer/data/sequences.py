@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from mercer.data.assembly import numbered
 from mercer.data.dialect import ENCODING, SAMPLE, encoding_of, has_nul, refuse_unmarked
-from mercer.data.source import BLOCK, LONGEST_LINE, Limits, opened, refuse_bomb
+from mercer.data.raw_files import BLOCK, LONGEST_LINE, Limits, opened, refuse_bomb
 from mercer.data.table import LABEL, listed
 from mercer.display import Shown, warn
 from mercer.errors import DataWarning, TooLarge, UnreadableFile

@@ -22,7 +22,7 @@ from mercer.data.arrays import IS_ENCRYPTED
 from mercer.data.delimited import CODE, Cells, named_columns
 from mercer.data.dialect import MISSING, RECORDS, has_header, is_number, titles
 from mercer.data.extras import extra
-from mercer.data.source import Limits, in_one_line
+from mercer.data.raw_files import Limits, in_one_line
 from mercer.data.table import Role, as_labels, no_column
 from mercer.display import warn
 from mercer.errors import Advice, DataWarning, InvalidParameter, MercerError, UnreadableFile

@@ -29,9 +29,9 @@ from mercer.kernels.definite import positive_definite
 from mercer.kernels.radial import Gaussian
 from mercer.page.data import clean_remark, describe, space_value
 from mercer.page.panels import map_sections, rows_to_show
+from mercer.page.safe_text import PAGE, clean, count_of
 from mercer.page.sections import with_sections
 from mercer.page.subject import Subject, subject_of
-from mercer.page.text import PAGE, clean, count_of
 from mercer.page.write import for_scripts, picture_value, rendered
 from mercer.pca import KernelPCA
 from mercer.pictures.colours import LIMITS

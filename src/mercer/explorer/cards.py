@@ -10,8 +10,8 @@ from mercer.check import Array
 from mercer.data.sequences import Sequences
 from mercer.errors import InvalidParameter
 from mercer.explorer.networks import Networks, drawing
+from mercer.page.safe_text import clean
 from mercer.page.subject import Subject
-from mercer.page.text import clean
 from mercer.points import take
 
 NEAREST = 5

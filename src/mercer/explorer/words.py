@@ -7,7 +7,7 @@ from typing import Any
 
 from mercer.errors import Advice
 from mercer.explorer.state import USUAL, State
-from mercer.page.text import clean
+from mercer.page.safe_text import clean
 
 OFFERED = 5
 """Columns that are offered where none is active."""

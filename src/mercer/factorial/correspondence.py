@@ -14,7 +14,7 @@ from mercer.data.frames import as_frame, columns_of, library_of
 from mercer.data.table import entry_place
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import numbers_of, register
-from mercer.factorial.features import FeaturePCA
+from mercer.factorial.column_kernels import FeaturePCA
 from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.base import Kernel
 from mercer.points import matrix_of

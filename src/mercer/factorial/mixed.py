@@ -14,7 +14,7 @@ from mercer.check import Array
 from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown, first_names, warn
 from mercer.errors import InvalidInput, NotAvailable, ReadingWarning
-from mercer.factorial.features import (
+from mercer.factorial.column_kernels import (
     FeaturePCA,
     features_of,
     is_categorical,

@@ -14,7 +14,7 @@ from mercer.check import Array
 from mercer.data.frames import as_frame, frozen, rows
 from mercer.display import Shown
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.factorial.features import features_of, is_categorical, kernels_of
+from mercer.factorial.column_kernels import features_of, is_categorical, kernels_of
 from mercer.factorial.mixed import TablePCA, sum_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns

@@ -16,7 +16,7 @@ from scipy.stats import t as student
 from mercer.check import TINY, Array, Points, real_array
 from mercer.determinant import log_determinant, skewed_quantile
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.gp.likelihood import Observations, orthonormal, partial_products
+from mercer.gp.likelihood import Observations, basis_and_triangle, partial_products
 from mercer.gp.parameters import NOISE
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gram import Gram
@@ -74,7 +74,7 @@ def solve_systems(saddle: Saddle, noise: float, data: Observations, further: Arr
     >>> bool(np.isclose(found.log_determinant, 0.0))
     True
     """
-    basis, triangle = orthonormal(data.Q)
+    basis, triangle = basis_and_triangle(data.Q)
     (n, q), m = data.y.shape, basis.shape[1]
     inside = basis.T @ data.y
     rhs = np.hstack([data.y - basis @ inside, basis, further])
@@ -187,7 +187,7 @@ def likelihood_of(
         random_state=random_state,
         factor=None if is_direct else saddle.factor,
     )
-    basis, _ = orthonormal(data.Q)
+    basis, _ = basis_and_triangle(data.Q)
     y = data.y - basis @ (basis.T @ data.y)  # of a mean however large nothing is left: Qᵀα = 0
     fixed = -0.5 * float(np.sum(y * weights))
     fixed -= 0.5 * q * ((n - m) * float(np.log(2.0 * np.pi)) + found.log_determinant)

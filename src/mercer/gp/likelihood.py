@@ -124,7 +124,7 @@ def condition(gram: Gram, noise_variance: float, data: Observations) -> Conditio
     factor, jitter = _factored(gram, data.variances(noise_variance))
     state = Conditioned(factor, *_empty(data), jitter)
     white_y, white_Q = state.whitened(data.y), state.whitened(data.Q)
-    basis, triangle = orthonormal(white_Q)
+    basis, triangle = basis_and_triangle(white_Q)
     inside = basis.T @ white_y
     left = white_y - basis @ inside
     n, q = data.y.shape
@@ -143,10 +143,10 @@ def _empty(data: Observations) -> tuple[Array, Array, Array, Array, float]:
     return nothing, nothing[:0], nothing, nothing[:0], 0.0
 
 
-def orthonormal(columns: Array) -> tuple[Array, Array]:
+def basis_and_triangle(columns: Array) -> tuple[Array, Array]:
     """Return an orthonormal basis of columns, and the triangle that leads back to them.
 
-    >>> [part.shape for part in orthonormal(np.ones((3, 1)))]
+    >>> [part.shape for part in basis_and_triangle(np.ones((3, 1)))]
     [(3, 1), (1, 1)]
     """
     n, m = columns.shape

@@ -10,7 +10,7 @@ import numpy as np
 from mercer.check import Array, is_missing, refuse_non_finite
 from mercer.data.frames import columns_of
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.ordination.clouds import Cloud
+from mercer.ordination.individuals import Cloud
 
 ORDERS = ("terms", "margin")
 """How terms are tested: each after those before it, or each after all others."""
@@ -97,19 +97,19 @@ class Terms:
         columns = [roots * part for part in self.columns]
         blocks, before = [], roots / np.linalg.norm(roots)
         for part in columns:
-            blocks.append(orthonormal(part, before))
+            blocks.append(added_basis(part, before))
             before = np.hstack([before, blocks[-1]])
         full = before[:, 1:]
         if order == "margin":
             ones = before[:, :1]
             others = [
-                orthonormal(np.hstack([c for j, c in enumerate(columns) if j != i]), ones)
+                added_basis(np.hstack([c for j, c in enumerate(columns) if j != i]), ones)
                 if len(columns) > 1
                 else ones[:, :0]
                 for i in range(len(columns))
             ]
             blocks = [
-                orthonormal(part, np.hstack([ones, rest]))
+                added_basis(part, np.hstack([ones, rest]))
                 for part, rest in zip(columns, others, strict=True)
             ]
         return Basis(full, tuple(blocks))
@@ -133,11 +133,11 @@ class Basis:
         return np.array([part.shape[1] for part in (self.full, *self.blocks)])
 
 
-def orthonormal(columns: Array, before: Array) -> Array:
+def added_basis(columns: Array, before: Array) -> Array:
     """Return an orthonormal basis of what columns add to orthonormal ones before them.
 
     >>> ones = np.full((4, 1), 0.5)
-    >>> orthonormal(np.array([[1.0], [1.0], [3.0], [3.0]]), ones).ravel()
+    >>> added_basis(np.array([[1.0], [1.0], [3.0], [3.0]]), ones).ravel()
     array([-0.5, -0.5,  0.5,  0.5])
     """
     sizes = np.linalg.norm(columns, axis=0)

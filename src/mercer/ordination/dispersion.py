@@ -13,8 +13,8 @@ from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown, warn
 from mercer.errors import InvalidInput, ReadingWarning
 from mercer.estimator import one_of
-from mercer.ordination.clouds import Cloud
 from mercer.ordination.designs import factor_columns, groups_of
+from mercer.ordination.individuals import Cloud
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState, is_yes, spelled

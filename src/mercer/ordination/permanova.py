@@ -14,8 +14,8 @@ from mercer.data.frames import Tidy, as_frame, frozen
 from mercer.display import Shown
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import one_of
-from mercer.ordination.clouds import Cloud
 from mercer.ordination.designs import ORDERS, Basis, Terms, exchanged, strata_of
+from mercer.ordination.individuals import Cloud
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling
 from mercer.settings import RandomState, spelled

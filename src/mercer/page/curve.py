@@ -14,8 +14,8 @@ from mercer.check import Array
 from mercer.errors import MercerError
 from mercer.gp import GaussianProcess, SampledOptimum
 from mercer.kernels.base import parameters
+from mercer.page.safe_text import count_of, percent, short
 from mercer.page.sections import Picture, Section
-from mercer.page.text import count_of, percent, short
 from mercer.pictures.curves import against_observed, curves, penalty_path, residuals, thinned
 from mercer.pictures.surfaces import contours
 from mercer.regression.criterion_path import penalty_path as path_of

@@ -28,6 +28,7 @@ from mercer.page.panels import (
     rows_to_show,
 )
 from mercer.page.reproduce import Reading, code, command_line, facts
+from mercer.page.safe_text import PAGE, clean, count_of, mathml, percent
 from mercer.page.sections import FORMAT, kind_of, tables_of
 from mercer.page.sentences import (
     CLASS,
@@ -43,7 +44,6 @@ from mercer.page.sentences import (
     result,
 )
 from mercer.page.subject import Subject, labels_of, noted, subject_of
-from mercer.page.text import PAGE, clean, count_of, mathml, percent
 from mercer.pictures.colours import LIMITS, coloured
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress

@@ -16,7 +16,7 @@ from mercer.compare.several import Comparison
 from mercer.networks.study import ReplicateStudy
 from mercer.page.sections import Section
 from mercer.page.write import document
-from mercer.pictures.matrices import agreement, chance, kernel_map, weights
+from mercer.pictures.heat_maps import agreement, chance, kernel_map, weights
 from mercer.pictures.replicates import (
     replicate_curve,
     replicate_map,

@@ -13,14 +13,14 @@ from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice, KaiserChoice
 from mercer.errors import MercerError
 from mercer.kernels.vectors import Linear
+from mercer.page.safe_text import PAGE, count_of, percent
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
-from mercer.page.text import PAGE, count_of, percent
 from mercer.pictures.circle import biplot, contributions, variables
 from mercer.pictures.clouds import sampled
 from mercer.pictures.colours import LIMITS, coloured
 from mercer.pictures.curves import shepard
-from mercer.pictures.matrices import heat_map
+from mercer.pictures.heat_maps import heat_map
 from mercer.pictures.models import Elements, Shares
 from mercer.pictures.planes import individuals, outliers
 from mercer.pictures.scene import Panel, Sheet

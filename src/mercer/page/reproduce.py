@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from mercer.analysis import Analysis
-from mercer.data.source import kind_of
+from mercer.data.raw_files import kind_of
 from mercer.kernels.base import Kernel
+from mercer.page.safe_text import clean
 from mercer.page.subject import Subject
-from mercer.page.text import clean
 
 LIBRARIES = ("mercer", "numpy", "scipy", "scikit-learn")
 

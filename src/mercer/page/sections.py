@@ -17,8 +17,8 @@ from mercer.data.table import Column, Role, Table
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput
+from mercer.page.safe_text import PAGE, clean, short
 from mercer.page.subject import Passive, Subject
-from mercer.page.text import PAGE, clean, short
 from mercer.pictures.models import Elements
 from mercer.pictures.scene import Panel, Sheet
 

@@ -16,8 +16,8 @@ from mercer.errors import InvalidInput, MercerError
 from mercer.kernels.base import Kernel, parameters
 from mercer.kernels.tables import columns_read
 from mercer.kernels.written import snake
+from mercer.page.safe_text import PAGE, clean, count_of, listing, percent, short
 from mercer.page.subject import Subject
-from mercer.page.text import PAGE, clean, count_of, listing, percent, short
 from mercer.reading.describe import describe_axes
 from mercer.settings import LEVEL
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from mercer.errors import NotDifferentiable
 from mercer.importance import Importance
+from mercer.page.safe_text import PAGE
 from mercer.page.sections import Picture, Section
-from mercer.page.text import PAGE
 from mercer.pca.axis_points import PLACES, AxisPoints
 from mercer.pca.reconstruction import Rebuilt
 from mercer.pca.slopes import axis_slopes

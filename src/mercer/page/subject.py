@@ -25,7 +25,7 @@ from mercer.errors import (
 )
 from mercer.estimator import require_fit
 from mercer.kernels.tables import columns_read
-from mercer.page.text import PAGE
+from mercer.page.safe_text import PAGE
 from mercer.pictures.models import Elements, elements_of, of_categories, of_variables
 from mercer.points import lies_on_disk
 from mercer.reading import Variables

@@ -14,15 +14,15 @@ from typing import Any
 
 from mercer.analysis import Analysis, analyse
 from mercer.data.extras import extra
-from mercer.data.source import regular
+from mercer.data.raw_files import regular
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput
 from mercer.page.data import Value, describe
 from mercer.page.panels import CONTRIBUTIONS, map_sections
 from mercer.page.reproduce import Reading, command_line, of_file, versions
+from mercer.page.safe_text import PAGE, clean, embedded, short
 from mercer.page.sections import Picture, Section, blank, with_sections
 from mercer.page.sentences import CLASS
-from mercer.page.text import PAGE, clean, embedded, short
 from mercer.pictures.colours import LIMITS
 from mercer.pictures.scene import Sheet
 from mercer.pictures.with_scripts import LOOK, Linking, as_value, with_words

@@ -8,7 +8,7 @@ from mercer.check import Array
 from mercer.networks.needed_replicates import MOST_REPLICATES, Needed
 from mercer.networks.study import ReplicateStudy
 from mercer.pictures.colours import BLUE, GREY, INK, ORANGE, PALETTE, RED, Scale
-from mercer.pictures.matrices import seriated
+from mercer.pictures.heat_maps import seriated
 from mercer.pictures.models import percent
 from mercer.pictures.scene import (
     Axis,

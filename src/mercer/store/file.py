@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.source import in_one_line, regular
+from mercer.data.raw_files import in_one_line, regular
 from mercer.errors import CorruptFile, NotSaved, NotStorable, UnreadableFile
 from mercer.store.packing import PLAIN, Arrays, Taken, aligned_size, unpack
 

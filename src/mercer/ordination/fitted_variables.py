@@ -12,7 +12,7 @@ from mercer.check import Array, power_of_two, refuse_non_finite
 from mercer.data.frames import as_frame, columns_of, frozen
 from mercer.display import Shown, first_names, warn
 from mercer.errors import ConstantColumns, InvalidInput
-from mercer.ordination.designs import labels_of, orthonormal
+from mercer.ordination.designs import added_basis, labels_of
 from mercer.ordination.maps import BATCH, TIES, Map
 from mercer.progress import Progress, followed
 from mercer.resampling import Resampling, adjusted_p_values
@@ -215,7 +215,7 @@ class Fit:
         indicators = np.hstack(members) if members else np.zeros((len(place), 0))
         starts = np.cumsum([0, *(part.shape[1] for part in members)])[:-1]
         none = np.zeros((len(place), 0))
-        basis = orthonormal(roots * place.coordinates, none)
+        basis = added_basis(roots * place.coordinates, none)
         return cls(place, basis, table, indicators, starts, levels)
 
     def permuted(self, order: Array) -> Fit:
