@@ -40,6 +40,14 @@ SMALL_ARRAY = 2**17
 """Below this many numbers a compiled loop gains less than it takes to load."""
 
 
+IN_PLACE, SHORTEST_STRIP = 10**6, 32
+"""Multiplications of a product up to which some BLAS read a matrix where it lies; a larger one
+copies it first, which takes as long as to multiply it by a dozen columns. Strips of a tile that are
+shorter than so many rows gain nothing."""
+
+READERS_IN_PLACE = ("SkylakeX", "Cooperlake", "SapphireRapids")
+"""Kernels of OpenBLAS, all for AVX-512, that do so."""
+
 _sessions = threading.local()
 """The pools of the sessions that a thread is in, by how many threads they have."""
 
@@ -80,6 +88,25 @@ def _squares(weights: Array) -> Callable[[Array, Block], float]:
         return float(weights[block.rows] @ (np.abs(tile) ** 2) @ weights[block.columns])
 
     return weighted
+
+
+@cache
+def _reads_in_place() -> bool:
+    """Whether the BLAS of this machine multiplies small matrices without a copy of them."""
+    return any(library.get("architecture") in READERS_IN_PLACE for library in _blas().info())
+
+
+def _strips(shape: tuple[int, ...], columns: int) -> list[slice]:
+    """Cut the rows of a tile so that each strip is multiplied by the columns where it lies.
+
+    >>> sum(strip.stop - strip.start for strip in _strips((640, 640), 12))
+    640
+    """
+    length, inner = shape
+    rows = IN_PLACE // max(inner * columns, 1) // 8 * 8
+    if rows < SHORTEST_STRIP or not _reads_in_place():
+        return [slice(0, length)]
+    return list(chunks(length, rows))
 
 
 class _Limit:
@@ -302,10 +329,14 @@ class Threads:
             for block in mine:
                 tile = tiles.tile(block)
                 is_used_twice = tiles.is_symmetric and not block.is_diagonal
-                total[block.rows] += tile @ operand[block.columns]
+                images, right = total[block.rows], operand[block.columns]
+                for strip in _strips(tile.shape, right.shape[1]):
+                    images[strip] += tile[strip] @ right
                 if is_used_twice:
                     # (V* K)* rather than K* V: a tile's columns lie far apart in memory.
-                    total[block.columns] += (adjoint[:, block.rows] @ tile).conj().T
+                    images, left = total[block.columns], adjoint[:, block.rows]
+                    for strip in _strips(tile.T.shape, len(left)):
+                        images[strip] += (left @ tile[:, strip]).conj().T
                 if square is not None:
                     squares += square(tile, block) * (2.0 if is_used_twice else 1.0)
             return total, squares
