@@ -23,6 +23,7 @@ from mercer.check import Array
 from mercer.errors import Jittered, NegativeVariance, SingularSystem
 from mercer.gp import log_likelihood_gradient_interval, log_likelihood_interval
 from mercer.gp.maximum_likelihood import Optimum
+from mercer.gp.parameters import Limits
 from mercer.gram import Gram
 from mercer.store import save
 from mercer.targets import null_columns
@@ -287,7 +288,7 @@ def test_the_search_reaches_the_optimum_of_scikit_learn() -> None:
 
 def test_a_search_on_part_of_the_points_ends_at_the_optimum_of_all(monkeypatch: Any) -> None:
     """Of 100, 179 and 320 points."""
-    monkeypatch.setattr("mercer.gp.maximum_likelihood.PART", 100)
+    monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(part=100))
     rng = np.random.default_rng(5)
     x = rng.uniform(-3, 3, (320, 1))
     y = np.sin(2 * x[:, 0]) + 0.3 * rng.standard_normal(320)
@@ -433,7 +434,7 @@ def test_graveyard_50_a_search_says_how_it_ended(monkeypatch: Any) -> None:
     )
     assert ended(model).at_bounds
     assert "bandwidth" in ended(model).at_bounds or ended(model).gradient_norm <= 1e-5
-    monkeypatch.setattr("mercer.gp.maximum_likelihood.MOST_STEPS", 0)
+    monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(steps=0))
     with pytest.warns(ConvergenceWarning, match="still rises"):
         stopped = mc.GaussianProcess(mc.Gaussian(0.3), n_starts=1, random_state=0).fit(X, Y)
     monkeypatch.undo()
@@ -487,7 +488,7 @@ def test_more_points_than_are_stored_have_the_same_process(
     """Just above the limits of what is factored, lowered: means and variances by iteration."""
     y = np.column_stack([Y, Y**2])
     exact = fixed(mc.Gaussian(1.0), 0.1, mean=mean).fit(X, y)
-    monkeypatch.setattr("mercer.gp.process.STORED_POINTS", len(X) - 1)
+    monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(stored=len(X) - 1))
     monkeypatch.setattr("mercer.solve.saddle.DIRECT", sizes[0])
     monkeypatch.setattr("mercer.solve.saddle.SINGLE", sizes[1])
     monkeypatch.setattr("mercer.solve.saddle.AT_ONCE", 5 * len(X))  # batches of 5 and 4
@@ -506,7 +507,7 @@ def test_more_points_than_are_stored_have_the_same_process(
 
 
 def test_more_points_than_are_stored_say_what_works(monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.gp.process.STORED_POINTS", len(X) - 1)
+    monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(stored=len(X) - 1))
     many = fixed(mc.Gaussian(1.0), 0.1).fit(X, Y)
     for ask in (
         many.log_likelihood,
@@ -821,7 +822,7 @@ def test_noise_of_each_observation_of_more_points_than_are_stored(
     stored = fixed(mc.Gaussian(0.7), EACH, mean=mean).fit(X, Y)
     expected = stored.predict(NEW, return_std=True)
     covariance = stored.predict(NEW, return_cov=True)[1]
-    monkeypatch.setattr("mercer.gp.process.STORED_POINTS", 30)
+    monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(stored=30))
     monkeypatch.setattr("mercer.solve.saddle.DIRECT", 30)
     many = fixed(mc.Gaussian(0.7), EACH, mean=mean).fit(X, Y)
     np.testing.assert_allclose(many.predict(NEW, return_std=True), expected, rtol=1e-7, atol=1e-9)
@@ -875,7 +876,7 @@ def test_variances_by_iteration_are_right_to_what_they_say(monkeypatch: Any) -> 
     x = rng.uniform(-2.0, 2.0, (300, 2))
     y = np.sin(2.0 * x[:, 0]) + 0.1 * rng.standard_normal(300)
     exact = fixed(mc.Gaussian(0.5), 0.01).fit(x, y).posterior(NEW).latent_variance
-    monkeypatch.setattr("mercer.gp.process.STORED_POINTS", 100)
+    monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(stored=100))
     monkeypatch.setattr("mercer.solve.saddle.DIRECT", 100)
     monkeypatch.setattr("mercer.solve.saddle.SINGLE", 100)
     for accuracy in (1e-9, 1e-4):

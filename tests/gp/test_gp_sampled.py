@@ -25,7 +25,7 @@ from mercer.gp.estimate import (
 )
 from mercer.gp.likelihood import Observations, condition, gradient, partial_products
 from mercer.gp.maximum_likelihood import make_definite
-from mercer.gp.parameters import Tuned
+from mercer.gp.parameters import Limits, Tuned
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gp.sampled_maximum import Search, settle
 from mercer.gram import Gram
@@ -39,21 +39,20 @@ X = RNG.uniform(-3.0, 3.0, (N, 2))
 Y = np.sin(2.0 * X[:, 0]) + X[:, 1] * np.cos(X[:, 1]) + 0.3 * RNG.standard_normal(N)
 NEW = RNG.uniform(-3.0, 3.0, (7, 2))
 SMOOTH = 1.0 * mc.Gaussian((1.0, 1.0))
+MANY = Limits(stored=150, subset=150)
 
 
 @pytest.fixture
 def many(monkeypatch: Any) -> None:
     """Let 400 points be more than are stored, and 150 of them the subset."""
-    monkeypatch.setattr("mercer.gp.process.STORED_POINTS", 150)
-    monkeypatch.setattr("mercer.gp.sampled_maximum.SUBSET", 150)
+    monkeypatch.setattr(mc.GaussianProcess, "limits", MANY)
 
 
 @pytest.fixture(scope="module")
 def smooth() -> mc.GaussianProcess:
     """Return a process fitted by sampling that tests only read."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mercer.gp.process.STORED_POINTS", 150)
-        patch.setattr("mercer.gp.sampled_maximum.SUBSET", 150)
+        patch.setattr(mc.GaussianProcess, "limits", MANY)
         return mc.GaussianProcess(SMOOTH, mean="constant", n_starts=1, random_state=0).fit(X, Y)
 
 
@@ -307,8 +306,7 @@ def test_bounds_are_pairs_of_numbers(ends: Any) -> None:
 
 
 def test_points_of_any_kind_are_fitted(monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.gp.process.STORED_POINTS", 40)
-    monkeypatch.setattr("mercer.gp.sampled_maximum.SUBSET", 40)
+    monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(stored=40, subset=40))
     rng = np.random.default_rng(5)
     words = ["".join(rng.choice(list("acgt"), 12)) for _ in range(60)]
     y = np.array([word.count("a") for word in words]) + 0.1 * rng.standard_normal(60)
@@ -351,7 +349,7 @@ def test_progress_is_told_of_stored_matrices_too() -> None:
 
 
 def test_a_search_that_stops_early_says_so(many: None, monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.gp.sampled_maximum.MOST_STEPS", 0)
+    monkeypatch.setattr(mc.GaussianProcess, "limits", replace(MANY, sampled_steps=0))
     with pytest.warns(ConvergenceWarning, match="more than tol=1e-05 and its interval"):
         model = mc.GaussianProcess(SMOOTH, n_starts=1, random_state=0).fit(X, Y)
     assert not sampled(model).is_converged

@@ -19,7 +19,7 @@ from mercer.cli.progress import finished
 from mercer.data.table import Role, Table
 from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
-from mercer.gp.process import STORED_POINTS, GaussianProcess
+from mercer.gp.process import GaussianProcess
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.page.curve import Fit, likelihood_of, named_variables, result, sections
@@ -151,7 +151,11 @@ def _cost(model: Any, n: int) -> tuple[int, str]:
     if isinstance(model, SmoothingSpline):
         return 400 * n, "n"
     if isinstance(model, GaussianProcess):
-        return (24 * n * n, "n cubed") if n <= STORED_POINTS else (30_000 * n, "n squared")
+        return (
+            (24 * n * n, "n cubed")
+            if n <= GaussianProcess.limits.stored
+            else (30_000 * n, "n squared")
+        )
     each = 24 if n <= DIRECT else 4
     growth = "n cubed" if n <= SINGLE else "n squared"
     return each * min(n, SINGLE) ** 2 + 8_000 * n, growth

@@ -19,14 +19,11 @@ from mercer.display import Shown
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidParameter, MercerError
 from mercer.gp.likelihood import Observations, condition, gradient
-from mercer.gp.parameters import Prior, Tuned
+from mercer.gp.parameters import Limits, Prior, Tuned
 from mercer.progress import Progress
 
 Objective: TypeAlias = Callable[[Array], tuple[float, Array]]
 """A function to be minimised with its gradient; it is infinite where there is no likelihood."""
-
-MOST_STEPS = 100
-"""More quasi-Newton steps than any fit took; from a start on part of the points it is some ten."""
 
 HALVINGS = 20
 
@@ -44,9 +41,6 @@ NEAR = 1e-9
 
 DIFFERENCE = 1e-4
 """Of the logarithms, for second derivatives by differences of gradients."""
-
-PART = 400
-"""Points on which the starts of a search are tried, if there are at least twice as many."""
 
 GROWTH = 3
 """Growth of the part that is searched: three times the points take 27 times as long."""
@@ -149,7 +143,14 @@ class Descent:
     evaluations: int
 
 
-def descend(objective: Objective, x: Array, B: Array, bounds: Array, tol: float) -> Descent:
+def descend(  # noqa: PLR0913  (where to begin, how far to go and when to stop)
+    objective: Objective,
+    x: Array,
+    B: Array,
+    bounds: Array,
+    tol: float,
+    steps: int = Limits.steps,
+) -> Descent:
     """Minimise by the quasi-Newton method of Broyden and others from a good guess B of curvature.
 
     >>> square = lambda x: (float((x - 3.0) @ (x - 3.0)), 2.0 * (x - 3.0))
@@ -160,7 +161,7 @@ def descend(objective: Objective, x: Array, B: Array, bounds: Array, tol: float)
     value, slope = objective(x)
     evaluations, is_converged = 1, False
     is_held = held_by_bounds(x, slope, bounds)
-    for _ in range(MOST_STEPS):
+    for _ in range(steps):
         free = ~is_held
         is_converged = not np.any(free) or float(np.max(np.abs(slope[free]))) <= tol
         if is_converged:
@@ -209,7 +210,7 @@ def held_by_bounds(x: Array, slope: Array, bounds: Array) -> Array:
     return np.asarray(((x <= low + NEAR) & (slope > 0)) | ((x >= high - NEAR) & (slope < 0)))
 
 
-def maximise_likelihood(
+def maximise_likelihood(  # noqa: PLR0913  (all that a search is told)
     tuned: Tuned,
     data: Observations,
     bounds: Array,
@@ -219,6 +220,7 @@ def maximise_likelihood(
     tol: float,
     seed: int | None,
     progress: Progress | None = None,
+    limits: Limits = Limits(),  # noqa: B008  (a value)
 ) -> tuple[Array, Optimum | None]:
     """Return the logarithms of the best parameters and how the search for them ended.
 
@@ -233,7 +235,7 @@ def maximise_likelihood(
         return tuned.start, None
     tuned.log_prior(tuned.start, priors)  # which refuses a start where one has no density
     n = len(data)
-    parts = list(_parts(data, seed))
+    parts = list(_parts(data, seed, limits.part))
     on_part = _objective(tuned, parts[0], priors)
     with Threads(1).session():  # matrices this small gain nothing from several threads
         size = float(np.mean(np.abs(tuned.kernel.diag(parts[0].points)))) or 1.0
@@ -245,18 +247,21 @@ def maximise_likelihood(
         B = curvature(on_part, x, bounds)
     for before, part in pairwise(parts[:-1]):
         size, growth = len(part), len(part) / len(before)
-        end = descend(_objective(tuned, part, priors), x, growth * B, bounds, ROUGH * size)
+        on_part = _objective(tuned, part, priors)
+        end = descend(on_part, x, growth * B, bounds, ROUGH * size, limits.steps)
         x, B = end.x, end.curvature
     growth = n / len(parts[-2]) if len(parts) > 1 else 1.0
-    objective = _told(_objective(tuned, data, priors), progress)
-    end = descend(objective, x, growth * B, bounds, tol * n)
+    objective = _told(_objective(tuned, data, priors), progress, limits.steps)
+    end = descend(objective, x, growth * B, bounds, tol * n, limits.steps)
     norm = float(np.max(np.abs(end.gradient), initial=0.0)) / n
     held = tuple(name for name, at in zip(tuned.names, end.is_held, strict=True) if at)
     reached = tuple((-values).tolist())
     return end.x, Optimum(-end.value, norm, end.is_converged, held, end.evaluations, reached)
 
 
-def _parts(data: Observations, seed: int | None) -> Iterator[Observations]:
+def _parts(
+    data: Observations, seed: int | None, first: int = Limits.part
+) -> Iterator[Observations]:
     """Yield parts of many points, each within the next and up to three times as large; then all.
 
     >>> many = Observations([[0.0]] * 3600, np.zeros((3600, 1)), np.zeros((3600, 0)))
@@ -264,9 +269,9 @@ def _parts(data: Observations, seed: int | None) -> Iterator[Observations]:
     [400, 1200, 3600]
     """
     n = len(data)
-    count = int(np.ceil(np.log(n / PART) / np.log(GROWTH) - 1e-9)) if n >= 2 * PART else 0
+    count = int(np.ceil(np.log(n / first) / np.log(GROWTH) - 1e-9)) if n >= 2 * first else 0
     order = np.random.default_rng(seed).permutation(n)
-    for size in np.round(np.geomspace(PART, n, count + 1)[:-1]).astype(int):
+    for size in np.round(np.geomspace(first, n, count + 1)[:-1]).astype(int):
         rows = np.sort(order[:size])
         yield data.part(rows)
     yield data
@@ -289,7 +294,7 @@ def _objective(tuned: Tuned, data: Observations, priors: Mapping[str, Prior]) ->
     return value
 
 
-def _told(objective: Objective, progress: Progress | None) -> Objective:
+def _told(objective: Objective, progress: Progress | None, steps: int) -> Objective:
     """Return an objective that tells of each of its evaluations."""
     if progress is None:
         return objective
@@ -298,7 +303,7 @@ def _told(objective: Objective, progress: Progress | None) -> Objective:
     def value(logs: Array) -> tuple[float, Array]:
         found = objective(logs)
         number = next(numbers)
-        tell(number, max(MOST_STEPS, number))
+        tell(number, max(steps, number))
         return found
 
     return value

@@ -28,6 +28,27 @@ EDGE = 60
 """Halvings that find the edge of a parameter's domain to double precision."""
 
 
+@dataclass(frozen=True)
+class Limits:
+    """How many points a fit stores and searches, and how many steps it may take.
+
+    ``stored``: points up to which the matrix (1.2 GB) is stored and factored. ``part``: points on
+    which the starts of a search are tried, if there are at least twice as many. ``subset``: points
+    to which parameters are fitted first where the matrix is not stored. ``steps``: quasi-Newton
+    steps, more than any fit took; from a start on part of the points it is some ten.
+    ``sampled_steps``: the same by sampling, where a fit to the subset leaves three to six.
+
+    >>> Limits().stored
+    12000
+    """
+
+    stored: int = 12_000
+    part: int = 400
+    subset: int = 2_000
+    steps: int = 100
+    sampled_steps: int = 40
+
+
 def each_noise(given: Any, n: int) -> Array | None:
     """Return the noise variances of n observations, or None where one number is for all.
 

@@ -19,7 +19,7 @@ from mercer.errors import InvalidInput, InvalidParameter, Jittered, NoNoise
 from mercer.estimator import OF_KERNELS, KernelModel, all_or_nothing, as_kernel, on_engine
 from mercer.gp.likelihood import Conditioned, Observations, condition, diagonal_of_P, gradient
 from mercer.gp.maximum_likelihood import Optimum, maximise_likelihood, variance_of
-from mercer.gp.parameters import NOISE, Prior, Tuned, each_noise
+from mercer.gp.parameters import NOISE, Limits, Prior, Tuned, each_noise
 from mercer.gp.posterior import (
     Iterated,
     IterativePredictive,
@@ -40,9 +40,6 @@ from mercer.settings import RandomState, nonnegative, number, seed_of, whole
 from mercer.targets import Functions, Origin, keep_points, read_targets
 
 Mean: TypeAlias = Functions
-
-STORED_POINTS = 12_000
-"""Points up to which the matrix (1.2 GB) is stored and factored."""
 
 INTERVALS = (
     "optimum_.likelihood is an interval at parameters that were fitted; "
@@ -115,6 +112,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
 
     _state: Conditioned | Iterated
 
+    limits: ClassVar[Limits] = Limits()
+
     equivalents: ClassVar[Mapping[str, str]] = {
         **OF_KERNELS,
         "alpha": "noise_variance",
@@ -170,7 +169,9 @@ class GaussianProcess(RegressorMixin, KernelModel):
             self.noise_variance_ = self._shared_noise if data.noise is None else data.noise
             given = data.gram(self.kernel_), self._shared_noise, data
             self._state = (
-                condition(*given) if len(data) <= STORED_POINTS else condition_by_iteration(*given)
+                condition(*given)
+                if len(data) <= self.limits.stored
+                else condition_by_iteration(*given)
             )
             self.X_fit_ = data.points if self._is_precomputed else points
             self._keep()
@@ -180,7 +181,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         self, tuned: Tuned, data: Observations, progress: Progress | None
     ) -> tuple[Array, Optimum | None]:
         """Return the logarithms of the parameters, and how they were found."""
-        is_sampled = tuned.entries and len(data) > STORED_POINTS
+        is_sampled = tuned.entries and len(data) > self.limits.stored
         return (maximise_by_sampling if is_sampled else maximise_likelihood)(
             tuned,
             data,
@@ -190,6 +191,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
             tol=number(self.tol, "tol", above=0.0),
             seed=self.seed_,
             progress=progress,
+            limits=self.limits,
         )
 
     def _observations(self, points: Points, y: Any) -> tuple[Observations, Kernel]:
@@ -359,7 +361,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
         if not isinstance(self._state, Conditioned):
             raise InvalidParameter(
                 f"the likelihood and what is left out take the matrix, which is stored for up to "
-                f"{STORED_POINTS} points and not for {len(self._data)}. {INTERVALS}"
+                f"{self.limits.stored} points and not for {len(self._data)}. {INTERVALS}"
             )
         return self._state
 

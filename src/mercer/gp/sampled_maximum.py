@@ -37,16 +37,13 @@ from mercer.gp.maximum_likelihood import (
     maximise_likelihood,
     update_curvature,
 )
-from mercer.gp.parameters import Prior, Tuned
+from mercer.gp.parameters import Limits, Prior, Tuned
 from mercer.gp.preconditioner import landmarks_of
 from mercer.progress import Progress
 from mercer.solve import Saddle
 
 Derivatives: TypeAlias = Callable[[Array], tuple[Array, Array]]
 """The gradient g of a function to be minimised, and H: its part along v is right to √(vᵀHv)."""
-
-MOST_STEPS = 40
-"""More than any search took; one from a fit to some of the points takes three to six."""
 
 LONGEST = 1.5
 """Longest step, in the logarithm of a parameter."""
@@ -56,9 +53,6 @@ TURN = 0.5
 
 SHORTER = 0.25
 """Share of a step that is tried again where it has left the domain of the function."""
-
-SUBSET = 2_000
-"""Points to which the parameters are fitted first, by factors."""
 
 PROBES = 24
 """Random signs. They cost little: with 25 columns a product takes 1.6 times as long as with 5."""
@@ -126,7 +120,14 @@ class Settled:
     is_converged: bool
 
 
-def settle(derivatives: Derivatives, x: Array, B: Array, bounds: Array, tol: float) -> Settled:
+def settle(  # noqa: PLR0913  (where to begin, how far to go and when to stop)
+    derivatives: Derivatives,
+    x: Array,
+    B: Array,
+    bounds: Array,
+    tol: float,
+    steps: int = Limits.sampled_steps,
+) -> Settled:
     """Follow quasi-Newton steps from a good guess B of the curvature until derivatives vanish.
 
     A step that is too long is not taken, but the curvature it has shown makes the next shorter.
@@ -143,7 +144,7 @@ def settle(derivatives: Derivatives, x: Array, B: Array, bounds: Array, tol: flo
     """
     g, H = derivatives(x)
     floor, longest = tol**2 * np.eye(len(x)), LONGEST
-    for left in reversed(range(MOST_STEPS + 1)):
+    for left in reversed(range(steps + 1)):
         is_held = held_by_bounds(x, g, bounds)
         along = _along(~is_held, g, H + floor, B)
         if along.is_over or left == 0:
@@ -255,6 +256,7 @@ class Search:
     Z: Array
     progress: Progress | None
     tol: float = LOOSE
+    steps: int = Limits.sampled_steps
     evaluations: int = 0
     last: Evaluation | None = None
 
@@ -274,7 +276,7 @@ class Search:
         self.last = Evaluation(np.array(logs), gradient, sampling, solving, found)
         self.evaluations += 1
         if self.progress is not None:
-            self.progress(self.evaluations, max(MOST_STEPS, self.evaluations))
+            self.progress(self.evaluations, max(self.steps, self.evaluations))
         return self.last
 
     def _sampled(self, logs: Array) -> Slopes:
@@ -319,7 +321,7 @@ class Search:
         return make_definite(0.5 * np.einsum("ipq,ijq->pj", columns, solved.reshape(columns.shape)))
 
 
-def maximise_by_sampling(
+def maximise_by_sampling(  # noqa: PLR0913  (all that a search is told)
     tuned: Tuned,
     data: Observations,
     bounds: Array,
@@ -329,6 +331,7 @@ def maximise_by_sampling(
     tol: float,
     seed: int | None,
     progress: Progress | None = None,
+    limits: Limits = Limits(),  # noqa: B008  (a value)
 ) -> tuple[Array, SampledOptimum]:
     """Return the logarithms of the best parameters and how the search for them ended.
 
@@ -349,15 +352,17 @@ def maximise_by_sampling(
             "noise_variance > 0"
         )
     fixed = int(np.random.default_rng(seed).integers(2**31))
-    part = _subset(data, fixed)
-    x, began = maximise_likelihood(tuned, part, bounds, priors, count=count, tol=ROUGH, seed=fixed)
+    part = _subset(data, fixed, limits.subset)
+    x, began = maximise_likelihood(
+        tuned, part, bounds, priors, count=count, tol=ROUGH, seed=fixed, limits=limits
+    )
     assert began is not None  # there are parameters to fit
     Z = signs(len(data), PROBES, fixed)
     landmarks = landmarks_of(data.gram(tuned.at(x)[0]), fixed)
-    search = Search(tuned, data, priors, landmarks, Z, progress)
-    end = settle(search, x, search.curvature(x), bounds, tol * len(data))
+    search = Search(tuned, data, priors, landmarks, Z, progress, steps=limits.sampled_steps)
+    end = settle(search, x, search.curvature(x), bounds, tol * len(data), search.steps)
     search.tol = TOL
-    end = settle(search, end.x, end.curvature, bounds, tol * len(data))
+    end = settle(search, end.x, end.curvature, bounds, tol * len(data), search.steps)
     found = search.at(end.x).found
     likelihood = likelihood_of(
         found.saddle, tuned.at(end.x)[1], data, found.solved, probes=PROBES, random_state=fixed
@@ -377,10 +382,10 @@ def correlations(deviations: Array) -> Array:
     return np.asarray(unit @ unit.T)
 
 
-def _subset(data: Observations, seed: int) -> Observations:
+def _subset(data: Observations, seed: int, size: int) -> Observations:
     """Return some of the observations, drawn at random."""
     rng, n = np.random.default_rng(seed), len(data)
-    rows = np.sort(rng.choice(n, min(SUBSET, n), replace=False))
+    rows = np.sort(rng.choice(n, min(size, n), replace=False))
     return data.part(rows)
 
 
