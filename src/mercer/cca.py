@@ -23,7 +23,7 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.given import Precomputed
 from mercer.progress import Progress, followed
-from mercer.resampling import Resampling
+from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, nonnegative, whole
 from mercer.targets import Origin, keep_points
 
@@ -285,7 +285,7 @@ class KernelCCA(Computing):
 
     def p_value(
         self,
-        permutations: int = 999,
+        permutations: int = PERMUTATIONS,
         *,
         stop_after: int | None = None,
         random_state: RandomState = None,

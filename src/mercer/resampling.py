@@ -18,6 +18,9 @@ from mercer.settings import RandomState, seed_of, whole
 
 CORRECTIONS = ("holm", "benjamini-hochberg", None)
 
+PERMUTATIONS = 999
+"""Permutations of a test, unless another number is given: no p-value is below 0.001."""
+
 TIED = 1e-9
 """P-values that differ by less than this share are the same."""
 

@@ -171,7 +171,9 @@ def _dim(commands: _SubParsersAction[Parser]) -> None:
     made = _command(commands, "dim", "tell how many axes to keep", plan=PLAN)
     made.add_argument("data", metavar="DATA", help="a file, or - for the standard input")
     group = made.add_argument_group("rules")
-    group.add_argument("--permutations", type=int, default=999, metavar="R", help="for Horn's test")
+    group.add_argument(
+        "--permutations", type=int, metavar="R", help="for Horn's test (default: 999)"
+    )
     group.add_argument("--level", type=float, default=0.05, help="the significance of Horn's test")
     group.add_argument("--share", type=float, default=0.95, help="of the inertia to carry")
     model(made)

@@ -31,6 +31,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.given import Precomputed
 from mercer.planning import flops
 from mercer.progress import Line
+from mercer.resampling import PERMUTATIONS
 
 FEWEST = 3
 """Individuals that a comparison takes at least: two are alike under every kernel."""
@@ -233,7 +234,7 @@ def _plan(talk: Talk, args: Namespace, n: int, count: int) -> int:
     """Answer with what the comparison will take."""
     pairs = count * (count - 1) // 2
     is_stored = n <= STORED_INDIVIDUALS
-    draws = args.permutations if args.permutations is not None else 999 if is_stored else 0
+    draws = args.permutations if args.permutations is not None else PERMUTATIONS if is_stored else 0
     draws = 0 if args.test == "pearson" else draws
     memory = 8 * n * n * (count + 1) if is_stored else 8 * 512 * 512 * count * 4
     entries = float(n) * n * (count + pairs * draws * (1.0 if is_stored else 10.0))

@@ -21,7 +21,7 @@ from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
 from mercer.gp.process import GaussianProcess
 from mercer.kernels.base import Kernel
-from mercer.kernels.radial import Gaussian
+from mercer.kernels.radial import USUAL_KERNEL
 from mercer.page.curve import Fit, likelihood_of, named_variables, result, sections
 from mercer.page.safe_text import count_of
 from mercer.progress import Line
@@ -140,7 +140,7 @@ def asked(args: Namespace, x: Array) -> Any:
 
 
 def _kernel(args: Namespace, x: Array) -> Kernel:
-    kernel = as_kernel(args.kernel) if args.kernel else Gaussian("median")
+    kernel = as_kernel(args.kernel) if args.kernel else USUAL_KERNEL
     if not kernel.reads_vectors:
         raise Misused(f"--kernel: {kernel} does not read columns of numbers")
     return standardised(kernel, x, scaled=args.scale is not False)

@@ -13,19 +13,21 @@ from mercer.cli.output import Talk, aligned
 from mercer.cli.plans import tell_plan
 from mercer.dimension.choose import DECIDED, seconds_of_permutations
 from mercer.dimension.rules import Choice
+from mercer.resampling import PERMUTATIONS
 
 
 def run(args: Namespace, talk: Talk) -> int:
     """Fit all axes, ask every rule, and answer with their choices."""
     found = begun(args, talk)
     data, model = found.data, with_all_axes(args, found)
+    permutations = PERMUTATIONS if args.permutations is None else args.permutations
     if args.dry_run:
         model.n_components = model.n_components or min(len(data), data.variables or len(data))
-        draws = min(args.permutations, DECIDED)
+        draws = min(permutations, DECIDED)
         later = seconds_of_permutations(model, len(data), data.variables or 1, draws)
-        return tell_plan(talk, model, data, draws=args.permutations, later=later)
+        return tell_plan(talk, model, data, draws=permutations, later=later)
     result = fitted(model, data, talk)
-    choices = choices_of(result.model, args, talk, args.permutations)
+    choices = choices_of(result.model, args, talk, permutations)
     rules = {name: described(choice) for name, choice in choices.items()}
     value = {
         "command": "dim",

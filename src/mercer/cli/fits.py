@@ -24,7 +24,7 @@ from mercer.dimension.rules import Choice
 from mercer.errors import FewerAxes
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
-from mercer.kernels.radial import Gaussian
+from mercer.kernels.radial import USUAL_KERNEL, Gaussian
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.pca import PCA, KernelPCA
 from mercer.progress import Line
@@ -259,7 +259,7 @@ def kernel_of(args: Namespace, data: Data) -> Kernel:
             f"{data.name} holds {data}: name a kernel for them, such as "
             '--kernel "string_spectrum(length=3)" or --kernel "intersection()"'
         )
-    kernel = as_kernel(args.kernel) if args.kernel else Gaussian("median")
+    kernel = as_kernel(args.kernel) if args.kernel else USUAL_KERNEL
     if data.table is None or not kernel.reads_vectors:
         if (data.table is None) == (kernel.reads_vectors or kernel.reads_rows):
             raise Misused(f"--kernel: {kernel} cannot read what {data.name} holds: {data}")

@@ -32,14 +32,11 @@ from mercer.errors import InvalidInput, InvalidParameter
 from mercer.gram import Gram
 from mercer.kernels.vectors import Linear
 from mercer.progress import Progress, followed
-from mercer.resampling import Resampling
+from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, spelled, whole
 
 TESTS = ("permutation", "multiplier", "pearson")
 ESTIMATORS = ("biased", "unbiased")
-
-PERMUTATIONS = 999
-"""Permutations drawn unless another number is asked for."""
 
 BATCH = 16
 """Permutations that a thread takes at a time."""

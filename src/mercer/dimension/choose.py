@@ -14,6 +14,7 @@ from mercer.engines.cpu import Threads
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.planning import EXPONENTIAL, flops
 from mercer.progress import Progress
+from mercer.resampling import PERMUTATIONS
 from mercer.settings import LEVEL, RandomState, number, spelled
 
 UNASKED, PATIENCE = 199, 60.0
@@ -67,7 +68,7 @@ def choose_dimension(  # noqa: PLR0913  (keywords with defaults, none of which i
     *,
     share: float = 0.95,
     level: float = LEVEL,
-    permutations: Any = 999,
+    permutations: Any = PERMUTATIONS,
     risk: float | None = None,
     random_state: RandomState = None,
     threads: int | None = None,

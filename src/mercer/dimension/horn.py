@@ -17,7 +17,7 @@ from mercer.dimension.rules import ROUNDING, Choice
 from mercer.dimension.rules import axes as in_words
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.progress import Progress, followed
-from mercer.resampling import Null, Resampling, is_decided
+from mercer.resampling import PERMUTATIONS, Null, Resampling, is_decided
 from mercer.settings import LEVEL, RandomState, first_axes, level_of, number, spelled, whole
 from mercer.spectrum import leading
 
@@ -90,7 +90,7 @@ class ParallelAnalysis(Choice):
 @spelled
 def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which implies another)
     data_or_model: Any,
-    permutations: Any = 999,
+    permutations: Any = PERMUTATIONS,
     *,
     kernel: Any = None,
     standardize: bool | None = None,

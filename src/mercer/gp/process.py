@@ -34,7 +34,7 @@ from mercer.gp.sampled_maximum import SampledOptimum, maximise_by_sampling
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel, with_parameters
 from mercer.kernels.given import Precomputed
-from mercer.kernels.radial import Gaussian
+from mercer.kernels.radial import USUAL_KERNEL
 from mercer.progress import Progress
 from mercer.settings import RandomState, nonnegative, number, seed_of, whole
 from mercer.targets import Functions, Origin, keep_points, read_targets
@@ -100,7 +100,8 @@ class GaussianProcess(RegressorMixin, KernelModel):
     --------
     >>> x = np.linspace(0.0, 1.0, 20)[:, None]
     >>> y = np.sin(6.0 * x[:, 0])
-    >>> model = GaussianProcess(Gaussian(0.3), noise_variance=0.01, optimise=False).fit(x, y)
+    >>> import mercer as mc
+    >>> model = mc.GaussianProcess(mc.Gaussian(0.3), noise_variance=0.01, optimise=False).fit(x, y)
     >>> mean, deviation = model.predict([[0.25]], return_std=True)
     >>> round(float(mean[0]), 3), round(float(deviation[0]), 3)
     (0.99, 0.048)
@@ -124,7 +125,7 @@ class GaussianProcess(RegressorMixin, KernelModel):
 
     def __init__(  # noqa: PLR0913  (each is one choice of the model, all but the kernel by name)
         self,
-        kernel: Kernel | str | Callable[[Any, Any], Any] = 1.0 * Gaussian("median"),  # noqa: B008
+        kernel: Kernel | str | Callable[[Any, Any], Any] = 1.0 * USUAL_KERNEL,  # noqa: B008
         *,
         noise_variance: float | Array | None = None,
         mean: Mean = None,

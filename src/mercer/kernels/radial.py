@@ -199,6 +199,10 @@ class Gaussian(Radial):
         return -0.5 * exp(-0.5 * s)
 
 
+USUAL_KERNEL = Gaussian("median")
+"""The kernel where none is named; its bandwidth is the median distance of the points."""
+
+
 HALF_INTEGERS: Mapping[float, tuple[float, ...]] = {
     0.5: (1.0,),
     1.5: (1.0, 1.0),

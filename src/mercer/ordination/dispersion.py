@@ -16,7 +16,7 @@ from mercer.estimator import one_of
 from mercer.ordination.designs import factor_columns, groups_of
 from mercer.ordination.individuals import Cloud
 from mercer.progress import Progress, followed
-from mercer.resampling import Resampling
+from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, is_yes, spelled
 
 CENTRES = ("centroid", "median")
@@ -90,7 +90,7 @@ def dispersion(  # noqa: PLR0913  (keywords with defaults, none of which implies
     adjusted: bool = True,
     metric: str | None = None,
     axes: int | None = None,
-    permutations: int = 999,
+    permutations: int = PERMUTATIONS,
     stop_after: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,

@@ -15,7 +15,7 @@ from mercer.errors import ConstantColumns, InvalidInput
 from mercer.ordination.designs import added_basis, labels_of
 from mercer.ordination.maps import BATCH, TIES, Map
 from mercer.progress import Progress, followed
-from mercer.resampling import Resampling, adjusted_p_values
+from mercer.resampling import PERMUTATIONS, Resampling, adjusted_p_values
 from mercer.settings import RandomState, spelled
 
 ROUNDING = 64.0 * float(np.finfo(float).eps)
@@ -101,7 +101,7 @@ def fit_variables(  # noqa: PLR0913  (keywords with defaults, none of which impl
     variables: Any,
     *,
     axes: int | None = 2,
-    permutations: int = 999,
+    permutations: int = PERMUTATIONS,
     stop_after: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,

@@ -18,7 +18,7 @@ from mercer.points import matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading.procrustes import superposition
 from mercer.reading.scores import Scores
-from mercer.resampling import Resampling
+from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, is_yes, spelled, whole
 
 BATCH = 64
@@ -129,7 +129,7 @@ def procrustes(  # noqa: PLR0913  (keywords with defaults, none of which implies
     *,
     axes: int | None = None,
     scale: bool = True,
-    permutations: int = 999,
+    permutations: int = PERMUTATIONS,
     stop_after: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,

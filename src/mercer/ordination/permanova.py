@@ -17,7 +17,7 @@ from mercer.estimator import one_of
 from mercer.ordination.designs import ORDERS, Basis, Terms, exchanged, strata_of
 from mercer.ordination.individuals import Cloud
 from mercer.progress import Progress, followed
-from mercer.resampling import Resampling
+from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, spelled
 
 NUMBERS = 2**21
@@ -113,7 +113,7 @@ def permanova(  # noqa: PLR0913  (keywords with defaults, none of which implies 
     strata: Any = None,
     metric: str | None = None,
     axes: int | None = None,
-    permutations: int = 999,
+    permutations: int = PERMUTATIONS,
     stop_after: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,

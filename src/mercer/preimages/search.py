@@ -15,7 +15,7 @@ from mercer.estimator import as_kernel, one_of, require_fit
 from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.pairs import Aligned
-from mercer.kernels.radial import Gaussian
+from mercer.kernels.radial import USUAL_KERNEL
 from mercer.preimages.feature_targets import Sections, Targets
 from mercer.preimages.fixed_point import (
     Attempt,
@@ -156,7 +156,7 @@ def _found(  # noqa: PLR0913  (what a search needs, and a regression)
     targets = Targets(search.sections, _scores(scores, search.sections.axes.shape[1]))
 
     def learned() -> Array:
-        rule = Gaussian("median") if kernel is None else as_kernel(kernel)
+        rule = USUAL_KERNEL if kernel is None else as_kernel(kernel)
         points = np.asarray(model.X_fit_, dtype=np.float64) - search.sections.origin
         fit = model.individuals_
         return Learned(rule, fit.coordinates, points, fit.weights, penalty)(targets.scores)

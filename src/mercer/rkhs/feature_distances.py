@@ -38,7 +38,7 @@ from mercer.points import (
     as_points,
 )
 from mercer.progress import Progress, followed
-from mercer.resampling import Resampling
+from mercer.resampling import PERMUTATIONS, Resampling
 from mercer.settings import RandomState, spelled
 
 KERNEL_ROUNDING = 1000 * UNIT
@@ -194,7 +194,7 @@ def mean_discrepancy(
     x: Points,
     y: Points,
     *,
-    permutations: int = 999,
+    permutations: int = PERMUTATIONS,
     stop_after: int | None = None,
     random_state: RandomState = None,
     threads: int | None = None,
