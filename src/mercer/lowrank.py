@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.linalg import cholesky  # scipy's does not let other threads run, not even for Ctrl-C
-from scipy.cluster.vq import vq
 from scipy.linalg import solve_triangular
 
 from mercer.barycentre import Barycentre, centre
@@ -227,6 +226,8 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
     >>> kmeans_centres(far, 2, np.random.default_rng(0)).shape
     (2, 1)
     """
+    from scipy.cluster.vq import vq  # only now: with it come the rotations of scipy.spatial
+
     n = len(x)
     size = min(n, SAMPLE_PER_CENTRE * count)
     sample = as_numpy(vectors(take(x, np.sort(rng.choice(n, size, replace=False)))))

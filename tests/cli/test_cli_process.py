@@ -15,13 +15,15 @@ from pathlib import Path
 from time import sleep
 from typing import Any
 
+import jinja2
 import numpy as np
 import pytest
 
 import mercer as mc
-from mercer.cli import progress
+from mercer.cli import LATER, progress
 from mercer.cli.output import Talk
 from mercer.datasets.examples import FOLDER
+from mercer.page import write
 from mercer.progress import Line
 from tests.interrupts import PATIENCE, computed, interrupt, is_over, start
 
@@ -59,8 +61,23 @@ def test_a_small_page_loads_no_more_than_it_needs(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
     assert {"sklearn.base", "mercer.page.write"} <= loaded
-    waiting = ("pandas.", "numba.", "scipy.stats.", "scipy.optimize.", "sklearn.cluster.")
-    assert [name for name in loaded if name.startswith(waiting)] == []
+    waiting = ("pandas", "numba", "scipy.cluster", "sklearn.cluster", *LATER)
+    assert [name for name in loaded if name.startswith(tuple(f"{it}." for it in waiting))] == []
+
+
+def test_a_page_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(write, "ASSETS", tmp_path / "assets")
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "assets" / write.TEMPLATE).write_text("{{ 1 + 1 }}")
+    kept = tmp_path / "__pycache__"
+    kept.mkdir()
+    for _ in range(2):
+        environment = jinja2.Environment(loader=jinja2.FileSystemLoader(tmp_path / "assets"))
+        if any(kept.iterdir()):
+            monkeypatch.setattr(jinja2.Environment, "_parse", None)  # which would be a TypeError
+        assert write.template(jinja2, environment).render() == "2"
+    assert len(list(kept.iterdir())) == 1
 
 
 def test_modules_that_wait_are_there_when_they_are_asked_for() -> None:
@@ -372,6 +389,7 @@ def test_colours_are_for_terminals_that_want_them() -> None:
 PROGRESS = """
 import sys, time
 from mercer.cli.progress import finished
+from mercer.page import write
 from mercer.progress import Line
 from mercer.cli.output import Talk
 progress = Line("tiles")

@@ -8,10 +8,10 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec
 from signal import SIGINT
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,14 @@ class Later(ModuleType):
         return getattr(import_module(self.__name__), name)
 
 
-LATER = ("scipy.stats", "scipy.optimize")
+LATER = (
+    "asyncio",
+    "numpy.f2py",
+    "numpy.testing",
+    "scipy.optimize",
+    "scipy.spatial.transform",
+    "scipy.stats",
+)
 """Modules that most commands load and do not use."""
 
 
@@ -50,13 +57,18 @@ def load_lightly() -> None:
     """Load scikit-learn's base class, in a process that is ours alone, without what it may need.
 
     With it come scipy's laws and pandas, which take two thirds of the time until a small page is
-    written. So some modules wait until something of them is asked for, and pandas is not found: a
-    command has no data frames.
+    written. So some modules wait until something of them is asked for, pandas is not found, since a
+    command has no data frames, and scipy does not rewrite the texts that explain its functions.
     """
     for name in LATER:
-        waiting = Later(name)
-        waiting.__spec__ = find_spec(name)
-        sys.modules.setdefault(name, waiting)
+        if name not in sys.modules:
+            waiting = sys.modules[name] = Later(name)
+            waiting.__spec__ = ModuleSpec(name, None)
+    numpy: Any = import_module("numpy")  # which loads what it lacks where its names are copied
+    numpy.f2py, numpy.testing = sys.modules["numpy.f2py"], sys.modules["numpy.testing"]
+    with suppress(ImportError):
+        texts = import_module("scipy._lib._docscrape").NumpyDocString
+        texts._parse = lambda _: None
     modules: dict[str, Any] = sys.modules
     modules.setdefault("pandas", None)  # how an import is refused
     try:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.cluster.hierarchy import DisjointSet
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from mercer.check import Array
@@ -37,11 +38,9 @@ class Tree:
     def cut(self, count: int) -> Array:
         """Return the class of each cell, from 0, once all but the last merges were made."""
         size = len(self.merges) + 1
-        sets = DisjointSet(range(size))
-        for a, b in self.merges[: size - count]:
-            sets.merge(int(a), int(b))
-        roots = [sets[i] for i in range(size)]
-        return np.unique(roots, return_inverse=True)[1]
+        made = self.merges[: size - count].T
+        links = csr_array((np.ones(made.shape[1]), tuple(made)), shape=(size, size))
+        return connected_components(links, directed=False)[1].astype(np.intp)
 
     @property
     def within(self) -> Array:

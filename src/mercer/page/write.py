@@ -6,7 +6,9 @@ import base64
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -32,6 +34,7 @@ from mercer.settings import spelled
 from mercer.store.file import write_whole
 
 ASSETS = Path(__file__).parent / "assets"
+TEMPLATE = "page.html"
 
 SCRIPTS = (
     "text.js",
@@ -232,7 +235,7 @@ def rendered(value: Value, tell: Progress | None = None) -> str:
         if tell is not None:
             tell(len(figures), len(panels))
     script = "\n".join(asset(name) for name in SCRIPTS)
-    page: str = environment.get_template("page.html").render(
+    page: str = template(jinja2, environment).render(
         value=value,
         panels=panels,
         figures=figures,
@@ -240,14 +243,28 @@ def rendered(value: Value, tell: Progress | None = None) -> str:
         policy=policy([script]),
         style=markup(asset("page.css")),
         script=markup(script),
-        data=markup(embedded(for_scripts(value))),
+        data=markup(embedded(_as_data(value, panels))),
     )
     return page
 
 
+def template(jinja2: Any, environment: Any) -> Any:
+    """Return the page's template, compiled once and kept where Python keeps compiled modules."""
+    kept = ASSETS.parent / "__pycache__"
+    if not sys.dont_write_bytecode and os.access(kept, os.W_OK):
+        environment.bytecode_cache = jinja2.FileSystemBytecodeCache(str(kept))
+        with suppress(OSError):  # a full disk
+            return environment.get_template(TEMPLATE)
+    environment.bytecode_cache = None
+    return environment.get_template(TEMPLATE)
+
+
 def for_scripts(value: Value) -> Value:
     """Return the value of a page as its scripts read it, every picture as data."""
-    panels = {name: _harmless(picture) for name, picture in value["panels"].items()}
+    return _as_data(value, {name: _harmless(it) for name, it in value["panels"].items()})
+
+
+def _as_data(value: Value, panels: dict[str, Picture]) -> Value:
     linking = _linking(value)
     return {
         **value,
