@@ -356,6 +356,22 @@ def test_project_asks_only_for_the_numbers_it_needs(run: Any, table: Path, tmp_p
     assert float(alone["dim1"]) == pytest.approx(float(filled["dim1"]), abs=1e-13)
 
 
+@pytest.mark.parametrize("method", ["pca", "famd", "kpca"])
+def test_an_empty_column_is_read_as_it_was_in_the_fit(
+    method: str, run: Any, tmp_path: Path
+) -> None:
+    table, model, new = (tmp_path / name for name in ("t.csv", "m.mercer", "new.csv"))
+    table.write_text("age,sex,w\n1,m,2\n2,f,4\n3,m,1\n4,f,3.5\n5,m,2.2\n7,f,6\n")
+    assert run("fit", table, "--method", method, "--out", model).code == 0
+    new.write_text("age,sex,w\n,m,2\n")
+    answer = run("project", model, new)
+    assert "1 missing number was replaced by the means of the fit" in answer.err
+    new.write_text(f"age,sex,w\n{22 / 6!r},m,2\n")
+    expected = run("project", model, new).rows[0]
+    assert answer.rows[0]["individual"] == expected["individual"] == "1"  # and not m
+    assert float(answer.rows[0]["dim1"]) == pytest.approx(float(expected["dim1"]), abs=1e-12)
+
+
 def test_project_takes_models_of_python_too(run: Any, tmp_path: Path) -> None:
     x = np.random.default_rng(1).standard_normal((9, 2))
     fitted = mc.KernelPCA(2, kernel="gaussian()").fit(x)

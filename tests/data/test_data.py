@@ -272,6 +272,30 @@ def test_a_cell_that_is_no_number_is_named_with_its_line_and_a_remedy(file: Any)
         read(late)
 
 
+def test_a_word_among_numbers_is_missing_or_a_label_where_gaps_are_filled(file: Any) -> None:
+    rows = "".join(f"{4 + 2 * (i % 3)},{i}.5\n" for i in range(30))
+    path = file("doors,kg\n" + rows + "rotary,1\n4,heavy\n")
+    with pytest.warns(mc.errors.DataWarning) as told:
+        table = read(path, "table", missing="mean")
+    said = [str(warning.message) for warning in told]
+    assert said[0].startswith(
+        """data.csv, line 32, column "doors": beside numbers stands 'rotary'"""
+    )
+    assert said[1].startswith(
+        """data.csv, line 33, column "kg": 1 cell holds no number but 'heavy'"""
+    )
+    assert table.column("doors").role.value == "factor"
+    assert table.column("doors").levels == ("4", "6", "8", "rotary")
+    assert table.active == ("kg",)
+    assert table.imputed["kg"].tolist() == [False] * 31 + [True]
+    assert any("taken for missing" in note for note in table.notes)
+    with pytest.warns(mc.errors.DataWarning, match="'rotary', taken for missing"):
+        both = read(path, "table", roles={"doors": "number"}, na=["heavy"], missing="keep")
+    assert np.isnan(both.matrix()).sum() == 2
+    with pytest.raises(mc.errors.UnreadableFile, match="line 32.*'rotary' is not a number"):
+        read(path)  # nothing is put anywhere unasked
+
+
 def test_a_table_is_a_sequence_of_points_that_nothing_changes() -> None:
     X = np.arange(12.0).reshape(6, 2)
     table = Table.of({"a": X[:, 0], "b": X[:, 1], "g": list("uvuvuv")}, supplementary=["b"])

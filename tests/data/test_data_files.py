@@ -64,6 +64,18 @@ def test_a_sheet_is_read_as_the_same_table_in_text(file: File) -> None:
     assert found.matrix().tolist() == same.matrix().tolist()
 
 
+def test_words_among_numbers_of_a_sheet_are_labels_or_missing(file: File) -> None:
+    rows: Sheet = [["doors", "kg"], *([4 + 2 * (i % 3), i + 0.5] for i in range(30))]
+    path = file(workbook([*rows, ["rotary", "heavy"]]), "cars.xlsx")
+    with pytest.warns(mc.errors.DataWarning) as told:
+        table = read(path, "table", missing="mean")
+    assert ["A32" in str(told[0].message), "B32" in str(told[1].message)] == [True, True]
+    assert table.column("doors").levels == ("4", "6", "8", "rotary")
+    assert table.imputed["kg"].sum() == 1
+    with pytest.raises(mc.errors.UnreadableFile, match=r"A32.*'rotary' is not a number"):
+        read(path)
+
+
 def test_types_of_cells_are_types_of_columns(file: File) -> None:
     day = datetime.date(2024, 1, 31)
     rows: Sheet = [

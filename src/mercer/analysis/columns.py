@@ -11,6 +11,8 @@ import numpy as np
 
 from mercer.analysis.doubts import Doubt
 from mercer.check import Array
+from mercer.data.dialect import is_number
+from mercer.data.missing import LEVEL
 from mercer.data.table import Column, Role, Table, as_labels, frozen
 from mercer.errors import Advice
 from mercer.reading.links import listing
@@ -260,6 +262,25 @@ def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
         f"if it codes groups, {other} makes it a factor"
     )
     yield Doubt("codes", text, name, other)
+
+
+def words_doubt(table: Table) -> Iterator[Doubt]:
+    """Yield the factors most levels of which are numbers: a word may have made them factors.
+
+    >>> table = Table.of({"doors": ["2", "4", "none", "2"]}, roles={"doors": "factor"})
+    >>> [doubt.where for doubt in words_doubt(table)]
+    ['doors']
+    """
+    for column in table.columns():
+        levels = column.levels if column.role is Role.FACTOR else ()
+        odd = [level for level in levels if not is_number(level) and level != LEVEL]
+        if odd and len(levels) > 2 * len(odd):
+            name, missing = column.name, Advice("na", odd[:1])
+            text = (
+                f'"{name}" holds numbers and {listing([repr(word[:40]) for word in odd], 3)}, and '
+                f"is a factor; {missing} takes that for missing and reads numbers"
+            )
+            yield Doubt("words", text, name, missing)
 
 
 def weights_doubt(table: Table) -> Iterator[Doubt]:

@@ -24,6 +24,7 @@ from mercer.analysis.columns import (
     weights_doubt,
     with_names,
     without,
+    words_doubt,
 )
 from mercer.analysis.doubts import Doubt
 from mercer.check import Array, worst_asymmetry
@@ -330,6 +331,7 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
             *(counts_doubt(made.numbers, table.row_names is not None) if made.is_pca else ()),
             *(codes_doubt(made.numbers) if made.is_pca else ()),
             *(profiles_doubt(made.numbers) if chosen == "ca" else ()),
+            *words_doubt(table),
             *(weights_doubt(table) if weights is None else ()),
             *column_doubts(made.active_columns),
         ),

@@ -197,7 +197,8 @@ def analysed(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     )
     for doubt in whole.doubts:
         text = in_flags(doubt.text, () if doubt.advice is None else (doubt.advice,))
-        is_told = doubt.kind == "missing" and missing_of(args) == USUAL  # as the file was read
+        of_file = doubt.kind == "missing" and missing_of(args) == USUAL
+        is_told = of_file or doubt.kind == "words"  # as the file was read
         if is_told or (doubt.map == "curved" and whole.curved is not None):
             talk.detail(f"doubt: {text}")
         elif doubt.is_misleading:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from mercer.cli.inputs import USUAL, Data, data_of, local, matched, missing_of, 
 from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
+from mercer.data.assembly import with_roles
 from mercer.data.missing import LEVEL, policies, settled
 from mercer.data.table import Column, Role, Table, frozen, listed, row_place
 from mercer.errors import CorruptFile, InvalidInput
@@ -65,7 +66,7 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
     data = data_of(args, talk)
     if data.table is None:
         return data
-    table = data.table
+    table = with_fitted_roles(data.table, model, names or ())
     if policy.number == "pca":
         raise Misused("--impute pca is for a fit; new individuals take --impute mean, of the fit")
     if args.reads_rows:
@@ -93,6 +94,25 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
             f"with {model.n_features_in_}"
         )
     return Data(args.data, table)
+
+
+def with_fitted_roles(table: Table, model: Any, names: Sequence[str]) -> Table:
+    """Return a table whose empty columns hold numbers, and labels name no rows, as in the fit.
+
+    Of one row, or of few, nothing in the file says what is missing there.
+    """
+    fitted = {n: Role.NUMBER for n in names}
+    fitted |= {n: column.role for n, column in table_columns(model).items()}
+    found = {}
+    for column in table.columns():
+        role = fitted.get(column.name)
+        is_empty = all(value is None for value in column.values.tolist())
+        if role is Role.NUMBER and column.role in (Role.FACTOR, Role.TEXT) and is_empty:
+            found[column.name] = role
+        elif role is Role.FACTOR and column.role is Role.IDENTIFIER:
+            found[column.name] = role
+            table = replace(table, row_names=None)
+    return with_roles(table, found) if found else table
 
 
 def filled(table: Table, known: Mapping[str, Column], file: str, talk: Talk | None) -> Table:

@@ -256,6 +256,47 @@ def _names_of_rows(table: Table) -> tuple[list[str], str | None]:
     return list(given), ids[0] if ids else None
 
 
+FEW_NUMBERS, REPEATED, OFTEN = 10, 3, 4
+"""Numbers so few, each so often, are labels; so are all where one cell in so many is a word."""
+
+
+def with_words(
+    numbers: Array, words: Mapping[int, str], place: str, name: str, *, is_number: bool
+) -> tuple[Array, str]:
+    """Return a column of numbers some cells of which hold words, as it is read, and tell.
+
+    Few numbers that come again and again are labels, as the words are; among measurements words
+    are taken for missing, and so they are where the column was said to hold numbers.
+
+    >>> import warnings
+    >>> warnings.simplefilter("ignore")
+    >>> doors = np.array([4.0, 2.0, np.nan, 4.0, 2.0, 4.0, 2.0])
+    >>> with_words(doors, {2: "none"}, "cars.csv, line 4", "doors", is_number=False)[0].tolist()
+    ['4', '2', 'none', '4', '2', '4', '2']
+    >>> weights = np.array([1.5, 2.4, np.nan, 4.1])
+    >>> with_words(weights, {2: "heavy"}, "cars.csv, line 4", "kg", is_number=False)[0].tolist()
+    [1.5, 2.4, nan, 4.1]
+    """
+    known = numbers[~np.isnan(numbers)]
+    present, distinct = len(known) + len(words), len(np.unique(known))
+    are_levels = distinct <= FEW_NUMBERS and REPEATED * distinct <= len(known)
+    shown = list(dict.fromkeys(words.values()))
+    what = " and ".join(repr(word[:40]) for word in shown[:2]) + " and others" * (len(shown) > 2)
+    missing = Advice("na", shown[:1])
+    factor = Advice("roles", [name], f"roles={{{name!r}: 'factor'}}")
+    if not is_number and (are_levels or len(words) > max(present // OFTEN, 1)):
+        labels = _as_text(numbers)
+        for row, word in words.items():
+            labels[row] = word
+        text = f"beside numbers stands {what}, and all was read as labels"
+        warn(f"{place}: {text}; {missing} takes it for missing", DataWarning, missing)
+        return labels, f'column "{name}": {text}'
+    cells = "1 cell holds" if len(words) == 1 else f"{len(words)} cells hold"
+    text = f"{cells} no number but {what}, taken for missing"
+    warn(f"{place}: {text}; {factor} reads the column as labels", DataWarning, factor)
+    return numbers, f'column "{name}": {text}'
+
+
 def numbered(labels: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return labels made different by numbers, and those that occur more than once.
 

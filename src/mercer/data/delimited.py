@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from mercer.check import Array
-from mercer.data.assembly import may_be_identifier, numbered
+from mercer.data.assembly import may_be_identifier, numbered, with_words
 from mercer.data.dialect import (
     DELIMITERS,
     ENCODING,
@@ -74,6 +75,8 @@ class Plan:
     notes: tuple[str, ...]
     is_plain: bool
     is_triangle: bool = False
+    asked: frozenset[str] = frozenset()
+    takes_words: bool = False
 
 
 def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
@@ -87,8 +90,12 @@ def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
     skip: int | None = None,
     na: Sequence[str] = (),
     roles: Mapping[str, Role] | None = None,
+    takes_words: bool = False,
 ) -> Cells:
-    """Return the columns of a text file; what is not given is guessed."""
+    """Return the columns of a text file; what is not given is guessed.
+
+    A word among numbers is refused, unless ``takes_words``: then it is missing, or a label.
+    """
     sample, is_whole = _sample(path, limits)
     guessed = encoding or encoding_of(sample, path.name)
     refuse_unmarked(sample, guessed, path.name)
@@ -110,6 +117,7 @@ def read_delimited(  # noqa: PLR0913  (all that can be said of a text)
     if dialect.skip and skip is None:
         _warn_titles(path.name, text, dialect.skip)
     plan = _plan(text, dialect, path.name, MISSING | set(na), roles or {})
+    plan = replace(plan, takes_words=takes_words, asked=frozenset(roles or {}))
     if guessed == "latin-1" and encoding is None:
         _warn_latin(path.name)
     try:
@@ -127,8 +135,8 @@ def _read(path: Path, limits: Limits, plan: Plan) -> Cells:
     matrix = numbers_only(path, limits, plan.dialect, len(plan.names)) if is_plain else None
     if matrix is None:
         refuse_bomb(path, limits)
-    columns = _gathered(path, limits, plan) if matrix is None else matrix
-    return Cells(plan.names, columns, plan.dialect.notes() + plan.notes)
+    columns, notes = _gathered(path, limits, plan) if matrix is None else (matrix, ())
+    return Cells(plan.names, columns, plan.dialect.notes() + plan.notes + notes)
 
 
 def _warn_latin(name: str) -> None:
@@ -300,22 +308,26 @@ def _mostly_numbers(cells: Sequence[str], decimal: str, missing: frozenset[str])
     return 2 * sum(is_number(cell, decimal) for cell in present) >= max(len(present), 1)
 
 
-def _gathered(path: Path, limits: Limits, plan: Plan) -> tuple[Array, ...]:
-    """Return the columns of any file, cell by cell."""
+def _gathered(path: Path, limits: Limits, plan: Plan) -> tuple[tuple[Array, ...], tuple[str, ...]]:
+    """Return the columns of any file, cell by cell, and what was done to them."""
     width = len(plan.names)
     parts: list[list[Array]] = [[] for _ in plan.names]
     known: list[dict[str, str]] = [{} for _ in plan.names]
-    used = 0
+    odd: list[dict[int, Odd]] = [{} for _ in plan.names]
+    used = count = 0
     for start, rows in _chunks(path, limits, plan):
         for j, cells in enumerate(zip(*rows, strict=True)):
             if plan.numeric[j]:
                 place = _place(path.name, start, plan.names[j])
-                part = _as_numbers(cells, plan, place)
+                before = len(odd[j])
+                part = _as_numbers(cells, plan, place, odd[j], count)
+                used += 4 * LABEL * (len(odd[j]) - before)
             else:
                 before = len(known[j])
                 part = _as_labels(cells, plan.missing, known[j])
                 used += sum(LABEL + len(label) for label in islice(known[j], before, None))
             parts[j].append(part)
+        count += len(rows)
         used += 8 * width * len(rows)
         # The parts are joined at the end, which takes their memory once more.
         limits.check(2 * used, None, f"the table in {path.name}")
@@ -326,7 +338,14 @@ def _gathered(path: Path, limits: Limits, plan: Plan) -> tuple[Array, ...]:
         joined.append(np.concatenate(parts.pop(0)))
     for j in plan.empty:
         joined[j] = _decided(joined[j], plan.dialect.decimal)
-    return tuple(joined)
+    notes = []
+    for j, found in enumerate(odd):
+        if found:
+            name, words = plan.names[j], {row: it.word for row, it in found.items()}
+            place, is_number = next(iter(found.values())).place, name in plan.asked
+            joined[j], note = with_words(joined[j], words, place, name, is_number=is_number)
+            notes.append(note)
+    return tuple(joined), tuple(notes)
 
 
 def _decided(labels: Array, decimal: str) -> Array:
@@ -418,7 +437,21 @@ def _lines(text: io.TextIOWrapper, name: str) -> Iterator[str]:
         yield line
 
 
-def _as_numbers(cells: Sequence[str], plan: Plan, place: Callable[[int], str]) -> Array:
+class Odd(NamedTuple):
+    """A word among numbers, and where it stands."""
+
+    word: str
+    place: str
+
+
+def _as_numbers(
+    cells: Sequence[str],
+    plan: Plan,
+    place: Callable[[int], str],
+    odd: dict[int, Odd],
+    above: int,
+) -> Array:
+    """Return numbers; words among them, where they are taken, go into ``odd`` by their rows."""
     decimal = plan.dialect.decimal
     joined = "".join(cells)
     # Python's float also takes underscores and other scripts' digits.
@@ -428,7 +461,18 @@ def _as_numbers(cells: Sequence[str], plan: Plan, place: Callable[[int], str]) -
             return np.fromiter(map(float, plain), np.float64, len(cells))
         except ValueError:
             pass
-    return np.array([_number(c, i, plan, place) for i, c in enumerate(cells)], np.float64)
+    found = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        if plan.takes_words and not _is_known(cell, plan):
+            odd[above + i] = Odd(cell.strip(), place(i))
+            found[i] = np.nan
+        else:
+            found[i] = _number(cell, i, plan, place)
+    return found
+
+
+def _is_known(cell: str, plan: Plan) -> bool:
+    return cell.strip() in plan.missing or is_number(cell, plan.dialect.decimal)
 
 
 def _number(cell: str, row: int, plan: Plan, place: Callable[[int], str]) -> float:

@@ -184,7 +184,7 @@ def _read(
     is_text = what == "auto" and kind_of(path) in ("text", "gzip")
     if what == "fasta" or (is_text and looks_like_fasta(path, limits)):
         return read_fasta(path, limits, encoding)
-    table = _of_file(path, given, options, limits)
+    table = _of_file(path, given, options, limits, takes_words=shape.missing.number != "error")
     if options.get("transpose") is None:
         propose_transpose(table, path.name)
     return _shaped(table, shape)
@@ -209,7 +209,14 @@ def _table_or_matrix(table: Table, what: str) -> Table | SquareMatrix | Edges:
     return table
 
 
-def _of_file(path: Path, roles: Mapping[str, Role], options: Options, limits: Limits) -> Table:
+def _of_file(
+    path: Path,
+    roles: Mapping[str, Role],
+    options: Options,
+    limits: Limits,
+    *,
+    takes_words: bool,
+) -> Table:
     kind = kind_of(path)
     if kind == "model":
         read_it = Advice("load", text="read it with mercer.load")
@@ -219,8 +226,9 @@ def _of_file(path: Path, roles: Mapping[str, Role], options: Options, limits: Li
     if kind == "ole":
         raise old_spreadsheet(path)
     if kind == "zip" and is_workbook(path):
-        asked = {k: v for k, v in options.items() if k in ("sheet", "header", "skip", "na")}
-        cells = read_workbook(path, limits, roles=roles, **asked)  # type: ignore[arg-type]
+        asked: dict[str, Any] = {"roles": roles, "takes_words": takes_words}
+        asked |= {k: v for k, v in options.items() if k in ("sheet", "header", "skip", "na")}
+        cells = read_workbook(path, limits, **asked)
         return assembled(cells.names, list(cells.columns), roles=roles, notes=cells.notes)
     if options.get("sheet") is not None:
         raise InvalidParameter(f"sheet is for spreadsheets, and {path.name} is none")
@@ -232,8 +240,8 @@ def _of_file(path: Path, roles: Mapping[str, Role], options: Options, limits: Li
     if kind in ("parquet", "arrow"):
         names, columns = (read_parquet if kind == "parquet" else read_arrow)(path, limits)
         return assembled(names, columns, roles=roles)
-    given = {k: v for k, v in options.items() if k in DELIMITED}
-    cells = read_delimited(path, limits, roles=roles, **given)  # type: ignore[arg-type]
+    given: dict[str, Any] = {k: v for k, v in options.items() if k in DELIMITED}
+    cells = read_delimited(path, limits, roles=roles, takes_words=takes_words, **given)
     if isinstance(cells.columns, np.ndarray):
         return of_numbers(cells.columns, cells.names, notes=cells.notes)
     return assembled(cells.names, cells.columns, roles=roles, notes=cells.notes)

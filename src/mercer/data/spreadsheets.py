@@ -19,6 +19,7 @@ import numpy as np
 
 from mercer.check import Array
 from mercer.data.arrays import IS_ENCRYPTED
+from mercer.data.assembly import with_words
 from mercer.data.delimited import CODE, Cells, named_columns
 from mercer.data.dialect import MISSING, RECORDS, has_header, is_number, titles
 from mercer.data.extras import extra
@@ -84,6 +85,7 @@ def read_workbook(  # noqa: PLR0913  (what can be said of a sheet)
     skip: int | None = None,
     na: Sequence[str] = (),
     roles: Mapping[str, Role] | None = None,
+    takes_words: bool = False,
 ) -> Cells:
     """Return the columns of a sheet: the one that is named or counted from 1, or the only one."""
     library = extra("python_calamine", "io", "reading spreadsheets")
@@ -103,7 +105,7 @@ def read_workbook(  # noqa: PLR0913  (what can be said of a sheet)
             f"{path.name} is a damaged or incomplete spreadsheet: {in_one_line(error)}"
         ) from error
     found = _Sheet(path.name, name, rows, merged)
-    return _columns(found, header, skip, MISSING | ERRORS | set(na), roles or {})
+    return _columns(found, header, skip, MISSING | ERRORS | set(na), roles or {}, takes_words)
 
 
 def _unfolded(path: Path, limits: Limits) -> io.BytesIO:
@@ -210,6 +212,7 @@ def _columns(
     skip: int | None,
     missing: frozenset[str],
     roles: Mapping[str, Role],
+    takes_words: bool,
 ) -> Cells:
     """Return the columns of a sheet under the names of its header."""
     texts = [[_text(cell) for cell in row] for row in sheet.rows[:RECORDS]]
@@ -236,8 +239,14 @@ def _columns(
     for j, name in enumerate(names):
         held = [_present(row[j], missing) for row in body]
         found = _column(held, roles.get(name), is_first=j == 0)
-        if isinstance(found, int):
-            raise _no_number(sheet.cell(first + found, j), name, _text(held[found]))
+        if isinstance(found, tuple):
+            numbers, words = found
+            row = next(iter(words))
+            place = f'{sheet.cell(first + row, j)} (column "{name}")'
+            if not takes_words:
+                raise _no_number(place, words[row])
+            found, note = with_words(numbers, words, place, name, is_number=name in roles)
+            notes += (note,)
         columns.append(found)
     return Cells(names, tuple(columns), (f'sheet "{sheet.name}"', *notes))
 
@@ -269,10 +278,12 @@ def _present(cell: Any, missing: frozenset[str]) -> Any:
     return None if isinstance(cell, str) and cell.strip() in missing else cell
 
 
-def _column(cells: Row, given: Role | None, *, is_first: bool) -> Array | int:
+def _column(
+    cells: Row, given: Role | None, *, is_first: bool
+) -> Array | tuple[Array, dict[int, str]]:
     """Return numbers where most cells are, dates where all are, and labels elsewhere.
 
-    Where a column of numbers has a cell that is none, the place of the first such cell.
+    Where cells of a column of numbers are none, they come beside it, by their rows.
     """
     present = [cell for cell in cells if cell is not None]
     if present and given in (None, Role.DATE) and all(isinstance(c, date) for c in present):
@@ -281,9 +292,9 @@ def _column(cells: Row, given: Role | None, *, is_first: bool) -> Array | int:
     known = len(present) - numbers.count(None)
     if given is not Role.NUMBER and (given is not None or 2 * known < len(present) or not present):
         return as_labels(cells, _text)
-    if None in numbers:
-        return numbers.index(None)
     found = np.array(numbers, np.float64)
+    if None in numbers:
+        return found, {i: _text(cells[i]) for i, number in enumerate(numbers) if number is None}
     counts = is_first and given is None and bool(np.all(found % 1 == 0))
     return found.astype(np.int64) if counts else found
 
@@ -297,10 +308,10 @@ def _number(cell: Any) -> float | None:
     return None if isinstance(cell, bool | date | time) else float(cell)
 
 
-def _no_number(place: str, name: str, text: str) -> UnreadableFile:
+def _no_number(place: str, text: str) -> UnreadableFile:
     missing, factor = Advice("na", [text[:40]]), Advice("roles")
     return UnreadableFile(
-        f'{place} (column "{name}"): {text[:40]!r} is not a number. Declare it missing with '
+        f"{place}: {text[:40]!r} is not a number. Declare it missing with "
         f"{missing}, or the column a factor with {factor}",
         *(missing, factor),
     )
