@@ -14,7 +14,7 @@ from mercer.analysis.analysis import completed
 from mercer.analysis.choice import standardised
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
-from mercer.cli.inputs import USUAL, Data, data_of, missing_of, without
+from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels, without
 from mercer.cli.output import Talk
 from mercer.cli.progress import finished
 from mercer.data.matrices import SquareMatrix
@@ -132,6 +132,11 @@ def asked(args: Namespace, data: Data) -> Asked:
     _refuse_unused(args, proposal.analysis)
     model = proposal.model(args.rank, **_options(args, proposal.analysis))
     passive = None if data.passive is None else proposal.placed(data.passive)
+    if passive is not None and proposal.reads_rows:
+        table = proposal.points
+        known = {c.name: c for c in table.columns() if c.name in proposal.active}
+        otherwise = "make the row active; or leave the column out with --drop"
+        refuse_other_levels(passive, known, data.name, otherwise, data.passive_rows)
     used = proposal.active if proposal.reads_rows else None
     data = replace(data, points=proposal.points, passive=passive, used=used)
     return Asked(data, model, proposal)

@@ -26,7 +26,7 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.missing import LEVEL, Policies, settled
 from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
-from mercer.data.table import Role, Table, listed
+from mercer.data.table import Column, Role, Table, listed, row_place
 from mercer.datasets.examples import example, is_example
 from mercer.errors import InvalidInput, TooLarge
 from mercer.estimator import as_kernel
@@ -416,4 +416,37 @@ def refuse_other_columns(table: Table, fitted: Mapping[str, Role], file: str) ->
             raise InvalidInput(
                 f'{file}, column "{name}" does not hold numbers but is a {roles[name].value}; the '
                 "model was fitted with numbers"
+            )
+
+
+def refuse_other_levels(
+    table: Table,
+    fitted: Mapping[str, Column],
+    file: str,
+    otherwise: str,
+    rows: Sequence[int] | None = None,
+) -> None:
+    """Refuse categories that the fit did not have, of which its axes say nothing.
+
+    ``rows`` are the numbers of the rows in the file, where they are some of it.
+    """
+    for column in table.columns():
+        known = fitted.get(column.name)
+        if known is None or not column.role is known.role is Role.FACTOR:
+            continue
+        for i, label in enumerate(column.values.tolist()):
+            if label in known.levels:
+                continue
+            row = row_place(table, i, i if rows is None else rows[i])
+            place = f"{file}, {row}, column {listed([column.name])}"
+            if label in (None, LEVEL):
+                raise InvalidInput(
+                    f"{place}: the category is missing, and the fit had none that was. Fill it in, "
+                    "or leave out such rows with --drop-na"
+                )
+            meant = advice(label, known.levels)
+            raise InvalidInput(
+                f"{place}: {listed([label])} is none of the levels of the fit"
+                f"{f'; {meant} They' if meant else ', which'} are {listed(known.levels)}. Correct "
+                f"it, or {otherwise}"
             )

@@ -11,19 +11,27 @@ from typing import Any
 import numpy as np
 
 from mercer.cli.errors import OK, Misused
-from mercer.cli.inputs import USUAL, Data, data_of, local, matched, missing_of, refuse_other_columns
+from mercer.cli.inputs import (
+    USUAL,
+    Data,
+    data_of,
+    local,
+    matched,
+    missing_of,
+    refuse_other_columns,
+    refuse_other_levels,
+)
 from mercer.cli.output import Talk, aligned, csv_bytes, refuse_existing, write
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
 from mercer.data.assembly import with_roles
-from mercer.data.missing import LEVEL, policies, settled
-from mercer.data.table import Column, Role, Table, frozen, listed, row_place
+from mercer.data.missing import policies, settled
+from mercer.data.table import Column, Role, Table, frozen
 from mercer.errors import CorruptFile, InvalidInput
 from mercer.kernels.tables import columns_read
 from mercer.planning import flops
 from mercer.progress import Line
 from mercer.reading import Readable
-from mercer.settings import advice
 from mercer.store import load
 
 
@@ -82,7 +90,7 @@ def new_data(args: Namespace, model: Any, talk: Talk) -> Data:
         chosen = replace(table.with_columns(known), supplementary=frozenset())
         is_filled = policy.number == "mean"
         chosen = settled(chosen, policy._replace(number="keep") if is_filled else policy)
-        refuse_other_levels(chosen, known, args.data)
+        refuse_other_levels(chosen, known, args.data, "leave the row out")
         return Data(args.data, filled(chosen, known, args.data, talk if is_usual else None))
     if is_named and names is not None:
         is_filled = policy.number == "mean"
@@ -134,29 +142,6 @@ def filled(table: Table, known: Mapping[str, Column], file: str, talk: Talk | No
             "means of the fit. --strict refuses such files, --drop-na leaves out such rows"
         )
     return replace(table, numbers=frozen(np.where(holes, means, table.numbers)))
-
-
-def refuse_other_levels(table: Table, known: Mapping[str, Column], file: str) -> None:
-    """Refuse categories that the fit did not have, of which its axes say nothing."""
-    for column in table.columns():
-        levels = known[column.name].levels
-        if column.role is not Role.FACTOR or known[column.name].role is not Role.FACTOR:
-            continue
-        for i, label in enumerate(column.values.tolist()):
-            if label in levels:
-                continue
-            place = f"{file}, {row_place(table, i)}, column {listed([column.name])}"
-            if label in (None, LEVEL):
-                raise InvalidInput(
-                    f"{place}: the category is missing, and the fit had none that was. Fill it in, "
-                    "or leave out such rows with --drop-na"
-                )
-            meant = advice(label, levels)
-            raise InvalidInput(
-                f"{place}: {listed([label])} is none of the levels of the fit"
-                f"{f'; {meant} They' if meant else ', which'} are {listed(levels)}. Correct it, or "
-                "leave the row out"
-            )
 
 
 def table_columns(model: Any) -> dict[str, Column]:

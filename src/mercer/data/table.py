@@ -75,8 +75,10 @@ def listed(names: Iterable[object]) -> str:
     return ", ".join(f'"{name!s:.{LONGEST_NAME}}"' for name in shown) + more
 
 
-def row_place(table: Any, i: int) -> str:
+def row_place(table: Any, i: int, number: int | None = None) -> str:
     """Return a row as a message names it: of a table counted from 1, with its name.
+
+    ``number`` is where it stands in the file, from 0, if the table is a part of it.
 
     >>> people = Table.of({"x": [1.0, 2.0]}, row_names=["Ada", "Alan"])
     >>> row_place(people, 1), row_place([1.0, 2.0], 1)
@@ -84,11 +86,8 @@ def row_place(table: Any, i: int) -> str:
     """
     if not isinstance(table, Table):
         return f"row {i}"
-    return (
-        f"row {i + 1}"
-        if table.row_names is None
-        else f"row {i + 1} ({listed([table.row_names[i]])})"
-    )
+    row = f"row {(i if number is None else number) + 1}"
+    return row if table.row_names is None else f"{row} ({listed([table.row_names[i]])})"
 
 
 def entry_place(table: Any, i: int, j: int) -> str:
