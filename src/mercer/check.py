@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from array_api_compat import array_namespace, is_array_api_obj, is_numpy_array
 
-from mercer.errors import Advice, InvalidInput
+from mercer.errors import Advice, InvalidInput, Row
 
 Array: TypeAlias = npt.NDArray[Any]
 """A numpy array, or an array of any namespace that follows the array API standard."""
@@ -513,8 +513,8 @@ def weights_of(
     if np.any(w < 0) or not np.any(w > 0) or not is_finite:
         raise InvalidInput(
             f"{name} must hold weights that are nonnegative, not all zero, and have a finite sum; "
-            f"the smallest is {w.min():g} at row {int(w.argmin())}, the largest {w.max():g}",
-            Advice(name, text=name),
+            f"the smallest is {w.min():g} at {Row(int(w.argmin()))}, the largest {w.max():g}",
+            *(Advice(name, text=name), Row(int(w.argmin()))),
         )
     return w
 

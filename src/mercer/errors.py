@@ -23,6 +23,22 @@ class Advice(NamedTuple):
         return self.text or f"{self.parameter}={'' if self.value is ... else repr(self.value)}"
 
 
+class Row(NamedTuple):
+    """A row or a column that a message names by its index, as Python counts: from 0.
+
+    Other doors count as spreadsheets do, and know the names of rows.
+
+    >>> str(Row(3)), str(Row(0, "column"))
+    ('row 3', 'column 0')
+    """
+
+    index: int
+    what: str = "row"
+
+    def __str__(self) -> str:
+        return f"{self.what} {self.index}"
+
+
 class Advised(Exception):  # noqa: N818  (of errors and of warnings)
     """A message, and after it the advice that stands in it.
 
@@ -38,6 +54,11 @@ class Advised(Exception):  # noqa: N818  (of errors and of warnings)
     def advice(self) -> tuple[Advice, ...]:
         """What the message advises, or which parameter it speaks of."""
         return tuple(part for part in self.args[1:] if isinstance(part, Advice))
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows, and columns of pairs, that the message names by their index."""
+        return tuple(part for part in self.args[1:] if isinstance(part, Row))
 
 
 class MercerError(Advised):

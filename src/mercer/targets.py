@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mercer.check import Array, Checked, Points, as_numpy, real_array, refuse_non_finite, vectors
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.base import Kernel
 from mercer.points import as_table
 
@@ -81,7 +81,8 @@ def _in_words(values: Array) -> Array:
         except (TypeError, ValueError):
             word = repr(str(value) if isinstance(value, str) else value)
             raise InvalidInput(
-                f"y, row {place[0]}: {word:.40} is not a number; classes are for mercer.SVC"
+                f"y, {Row(place[0])}: {word:.40} is not a number; classes are for mercer.SVC",
+                Row(place[0]),
             ) from None
     return values.astype(np.float64)
 
@@ -127,7 +128,9 @@ def read_labels(y: Any, count: int, model: str) -> Array:
     for row, label in enumerate(labels.flat):
         if label is None or (isinstance(label, float | np.floating) and np.isnan(label)):
             missing = "None" if label is None else "NaN"
-            raise InvalidInput(f"y, row {row} holds {missing}. Leave out what has no label")
+            raise InvalidInput(
+                f"y, {Row(row)} holds {missing}. Leave out what has no label", Row(row)
+            )
     try:
         np.unique(labels)
     except TypeError:

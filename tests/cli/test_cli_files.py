@@ -398,3 +398,43 @@ def test_a_file_whose_name_is_nearly_right_is_proposed(run: Any, tmp_path: Path)
     assert answer.err.endswith("there is no such file; did you mean wines.csv?\n")
     other = run("fit", tmp_path / "zzzz")
     assert other.err.endswith("there is no such file. Check the name\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "message"),
+    [
+        ("n,a,b\nx,1,2\ny,0,0\nz,3,1\n", ["--method", "ca"], 'row 2 ("y") holds no counts'),
+        (
+            "n,a,b\nx,1,2\ny,0,0\nz,3,1\nw,2,2\n",
+            ["--method", "ca", "--sup-rows", "x"],
+            'row 2 ("y") holds no counts',
+        ),
+        ("a,b\n1,2\n0,0\n3,1\n", ["--distance", "chi-square"], "the table, row 2: all entries"),
+        (
+            ",x,y,z\nx,0,1,2\ny,1,0,0\nz,2,0,0\n",
+            ["--method", "stress", "--loss", "sammon"],
+            'D, row 2 ("y"), column 3 ("z"): Sammon',
+        ),
+        ("n,a,b\nx,1,2\ny,4,-1\nz,3,1\n", ["--weights", "b"], 'is -1 at row 2 ("y"), the'),
+        (
+            "n,a,b\nx,1,u\ny,2,v\nz,3,u\nw,4,v\ns,1,t\nr,5,u\n",
+            ["--sup-rows", "s", "--method", "famd"],
+            'row 5 ("s"), column "b": "t" is none of the levels of the fit, which are "u", "v"',
+        ),
+    ],
+)
+def test_rows_are_counted_from_one_and_named(
+    text: str, words: list[str], message: str, run: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "data.csv"
+    path.write_text(text)
+    for command in ("fit", "report"):
+        answer = run(command, path, *words)
+        assert (answer.code, message in answer.err) == (3, True), answer.err
+
+
+def test_check_names_the_points_that_break_a_matrix(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "k.csv"
+    path.write_text(",x,y,z\nx,1,0,0\ny,0,1,3\nz,0,3,1\n")
+    answer = run("check", path)
+    assert (answer.code, "points y and z break" in answer.out) == (4, True), answer.out

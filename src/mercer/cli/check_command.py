@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from argparse import Namespace
 from collections.abc import Callable
 from typing import Any
@@ -99,7 +100,7 @@ def _described(verdict: Verdict, labels: list[str]) -> dict[str, Any]:
     witness = verdict.witness
     return {
         "holds": bool(verdict),
-        "reason": verdict.reason,
+        "reason": _named(verdict.reason, labels),
         "smallest_eigenvalue": verdict.smallest,
         "tolerance": verdict.tolerance,
         "witness": None
@@ -112,8 +113,21 @@ def _described(verdict: Verdict, labels: list[str]) -> dict[str, Any]:
     }
 
 
+def _named(reason: str, labels: list[str]) -> str:
+    """Return a reason with points by their names, or counted from 1, instead of their indices.
+
+    >>> _named("points 0 and 2 break it", ["1", "2", "3"]), _named("of point 1 is", ["a", "b"])
+    ('points 1 and 3 break it', 'of point b is')
+    """
+    return re.sub(
+        r"(\bpoints? )(\d+)(?:( and )(\d+))?",
+        lambda it: "".join(labels[int(p)] if p.isdecimal() else p for p in it.groups("")),
+        reason,
+    )
+
+
 def _text(verdict: Verdict, labels: list[str]) -> str:
-    lines = [("yes: " if verdict else "no: ") + verdict.reason]
+    lines = [("yes: " if verdict else "no: ") + _named(verdict.reason, labels)]
     if verdict.smallest is not None:
         lines.append(
             f"smallest eigenvalue {verdict.smallest:.6g}, of which rounding may have made "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -152,6 +153,7 @@ def refusal(error: Exception, args: Namespace | None = None) -> tuple[str, int]:
     # A kernel's text is shown below its message, with a mark under the place; one line is left.
     first = str(error).splitlines()[0] if isinstance(error, WrittenFormError) else str(error)
     said = in_flags(_without_number(first, error), _advice_of(error))
+    said = _counted_from_one(said, error, args)
     message = " ".join(said.split())
     return _with_place(message, error, args), code
 
@@ -161,6 +163,31 @@ def _advice_of(error: BaseException | None) -> Iterator[Advice]:
     while error is not None:
         yield from getattr(error, "advice", ())
         error = error.__cause__
+
+
+def _counted_from_one(message: str, error: Exception, args: Namespace | None) -> str:
+    """Return a message with rows as spreadsheets count them, and their names where they have some.
+
+    >>> from argparse import Namespace
+    >>> from mercer.errors import Row
+    >>> error = InvalidInput("row 1 holds no counts", Row(1))
+    >>> class Data:
+    ...     places = {"row": ["1", '3 ("Ada")']}
+    >>> _counted_from_one(str(error), error, None)
+    'row 2 holds no counts'
+    >>> _counted_from_one(str(error), error, Namespace(read=Data))
+    'row 3 ("Ada") holds no counts'
+    """
+    found: dict[str, str] = {}
+    cause: BaseException | None = error
+    while cause is not None:
+        for row in getattr(cause, "rows", ()):
+            known = getattr(getattr(args, "read", None), "places", {}).get(row.what, ())
+            place = known[row.index] if row.index < len(known) else str(row.index + 1)
+            found[str(row)] = f"{row.what} {place}"
+        cause = cause.__cause__
+    pattern = "|".join(rf"\b{text}\b" for text in found)
+    return re.sub(pattern, lambda match: found[match[0]], message) if found else message
 
 
 def _without_number(message: str, error: BaseException) -> str:

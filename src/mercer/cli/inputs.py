@@ -86,6 +86,16 @@ class Data:
         names = self.points.names if is_square else row_names(self.points)
         return [str(i + 1) for i in range(len(self))] if names is None else list(names)
 
+    @property
+    def places(self) -> dict[str, list[str]]:
+        """Rows as messages name them, by their numbers in the file and their names."""
+        labels = self.labels
+        count = len(labels) + len(self.passive_rows)
+        numbers = np.setdiff1d(np.arange(count), self.passive_rows) + 1
+        pairs = zip(map(str, numbers), labels, strict=True)
+        rows = [n if n == label else f"{n} ({listed([label])})" for n, label in pairs]
+        return {"row": rows} | ({"column": rows} if isinstance(self.points, SquareMatrix) else {})
+
     def __str__(self) -> str:
         if isinstance(self.points, SquareMatrix):
             kind = "distances" if self.points.is_distance else "similarities"
@@ -179,6 +189,7 @@ def data_of(args: Namespace, talk: Talk) -> Data:
         _refuse_columns(args)
     if len(data) == 0:
         raise InvalidInput(f"{args.data} holds no individuals")
+    args.read = data  # by which errors name rows
     for note in data.notes:
         talk.detail(f"{args.data}: {note}")
     return data

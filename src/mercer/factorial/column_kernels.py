@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from mercer.check import Array, Points, as_numpy, is_missing, members, refuse_non_finite
 from mercer.data.frames import rows
-from mercer.errors import InvalidInput, InvalidParameter, NotAvailable
+from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, Row
 from mercer.estimator import all_or_nothing, weights_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
@@ -210,8 +210,9 @@ def _labels(column: Any, name: str, missing: str) -> list[str]:
         if is_missing(label):
             if missing == "error":
                 raise InvalidInput(
-                    f"column {name!r} has no label in row {i}; missing='level' makes a level of "
-                    "what is missing"
+                    f"column {name!r} has no label in {Row(i)}; missing='level' makes a level of "
+                    "what is missing",
+                    Row(i),
                 )
             found.append(MISSING)
         else:

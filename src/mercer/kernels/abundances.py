@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array, Points, as_numpy, finite, namespace, vectors
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, is_complex
 from mercer.settings import number, numbers
@@ -57,8 +57,10 @@ def _refuse_below(a: Array, name: str, what: str, least: float, *, equal: bool =
     wrong = as_numpy(a <= least if equal else a < least)
     if np.any(wrong):
         i, j = (int(v) for v in np.argwhere(wrong)[0])
+        row, column = Row(i), Row(j, "column")
+        value = f"{as_numpy(a)[i, j]:g}"
         raise InvalidInput(
-            f"{name} has a value that is {what} at row {i}, column {j}: {as_numpy(a)[i, j]:g}"
+            f"{name} has a value that is {what} at {row}, {column}: {value}", row, column
         )
 
 
@@ -151,9 +153,8 @@ def _totals(rows: Array) -> Array:
     totals: Array = namespace(rows).sum(rows, axis=1)
     empty = as_numpy(totals) <= 0.0
     if np.any(empty):
-        raise InvalidInput(
-            f"row {int(np.argmax(empty))} holds no counts, and has no profile; leave it out"
-        )
+        row = Row(int(np.argmax(empty)))
+        raise InvalidInput(f"{row} holds no counts, and has no profile; leave it out", row)
     return finite(totals, "the total of a row")
 
 

@@ -15,7 +15,7 @@ from mercer.data.frames import rows as table_rows
 from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Table as NamedTable
 from mercer.data.table import entry_place
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.abundances import BrayCurtis, ChiSquare, centred_log_ratio
 from mercer.kernels.pairs import Table
 from mercer.points import matrix_of
@@ -201,9 +201,11 @@ def read_rows(table: Any, metric: str) -> Array:
     if named.needs_total:
         empty = ~np.any(x, axis=1)
         if np.any(empty):
+            row = Row(int(np.argmax(empty)))
             raise InvalidInput(
-                f"the table, row {int(np.argmax(empty))}: all entries are 0, and {metric!r} "
-                "compares shares of a row; leave it out"
+                f"the table, {row}: all entries are 0, and {metric!r} compares shares of a row; "
+                "leave it out",
+                row,
             )
     if metric == "chi-square" and np.any(~np.any(x, axis=0)):
         j = int(np.argmin(np.any(x, axis=0)))
@@ -245,6 +247,7 @@ def _column(name: str, values: Array) -> tuple[bool, Array]:
     for row, label in enumerate(values.tolist()):
         if is_missing(label):
             raise InvalidInput(
-                f"the table: {name!r} has no label in row {row}; give the missing ones a level"
+                f"the table: {name!r} has no label in {Row(row)}; give the missing ones a level",
+                Row(row),
             )
     return False, np.unique([str(v) for v in values.tolist()], return_inverse=True)[1]

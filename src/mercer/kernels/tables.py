@@ -13,7 +13,7 @@ from array_api_compat import is_array_api_obj
 
 from mercer.check import Array, Points, as_numpy, is_missing, members, namespace
 from mercer.display import warn
-from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter
+from mercer.errors import Advice, DataWarning, InvalidInput, InvalidParameter, Row
 from mercer.kernels.algebra import Composite, Product, refuse_conditional, times
 from mercer.kernels.bandwidth import sample_points
 from mercer.kernels.base import ATOM, ZERO_SQUARE, Domain, Kernel, Kind, Name, literal, value
@@ -416,9 +416,10 @@ def refuse_missing(column: Points) -> None:
             level = Advice("missing", "level", "Columns(missing='level')")
             raise InvalidInput(
                 f"{count} of {len(holes)} values {'is' if count == 1 else 'are'} missing, the "
-                f"first in row {first}; leave such rows out, impute numbers, or make a level of "
+                f"first in {Row(first)}; leave such rows out, impute numbers, or make a level of "
                 f"missing categories: {level}",
                 level,
+                Row(first),
             )
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array, Points, as_numpy, is_missing, members, namespace, vectors
-from mercer.errors import Advice, InvalidInput, InvalidParameter
+from mercer.errors import Advice, InvalidInput, InvalidParameter, Row
 from mercer.kernels.bandwidth import positive
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.counts import Counted, Counts, Remembered, factors_of_features, tally
@@ -176,6 +176,10 @@ def missing_word(v: Any, name: str) -> str:
     return str(v)
 
 
+def _unknown(i: int, label: Hashable) -> InvalidInput:
+    return InvalidInput(f"{Row(i)} is {label!r}, which is none of the levels", Row(i))
+
+
 def labels_of(points: Points, *, missing: str = "error") -> list[Hashable]:
     """Return points as labels, None where one is missing, which must be allowed."""
     labels: list[Hashable] = []
@@ -184,9 +188,10 @@ def labels_of(points: Points, *, missing: str = "error") -> list[Hashable]:
         if is_hole and missing == "error":
             level = Advice("missing", "level", "Category(missing='level')")
             raise InvalidInput(
-                f"row {i} has no category; leave the row out, or make what is missing a level of "
+                f"{Row(i)} has no category; leave the row out, or make what is missing a level of "
                 f"its own: {level}",
                 level,
+                Row(i),
             )
         labels.append(None if is_hole else hashable(point))
     return labels
@@ -265,7 +270,7 @@ class Category(Counted):
         known = set(labels if self.levels is None else self.levels)
         strange = next((i for i, v in enumerate(labels) if v not in known), None)
         if strange is not None:
-            raise InvalidInput(f"row {strange} is {labels[strange]!r}, which is none of the levels")
+            raise _unknown(strange, labels[strange])
         return labels
 
     def counts(self, points: list[Any]) -> Counts:
@@ -343,7 +348,7 @@ class Ordinal(Kernel):
         labels = [hashable(v) for v in members(listed_labels(points))]
         for i, label in enumerate(labels):
             if label not in places:
-                raise InvalidInput(f"row {i} is {label!r}, which is none of the levels")
+                raise _unknown(i, label)
         return np.array([places[label] for label in labels])
 
     def evaluate(self, pairs: Pairs) -> Array:

@@ -14,7 +14,7 @@ from mercer.data.frames import row_names
 from mercer.data.matrices import SquareMatrix
 from mercer.engines.cpu import engine_in_use
 from mercer.engines.tiles import BLOCK, Rounding
-from mercer.errors import InvalidInput
+from mercer.errors import InvalidInput, Row
 from mercer.estimator import column_names, numbers_of, register
 from mercer.kernels.definite import ASYMMETRY, SINGLE_ASYMMETRY
 from mercer.kernels.dissimilarities import METRICS as NAMED
@@ -143,14 +143,18 @@ def _refuse(d: Array, missing: bool) -> bool:
                 place = (rows.start + int(row), columns.start + int(column))
     if has_missing and not np.array_equal(np.isnan(d), np.isnan(d.T)):
         i, j = np.argwhere(np.isnan(d) & ~np.isnan(d.T))[0].tolist()
-        raise InvalidInput(f"D, row {i}, column {j}: missing, but entry ({j}, {i}) is {d[j, i]:g}")
+        at = Row(i), Row(j, "column")
+        raise InvalidInput(
+            f"D, {at[0]}, {at[1]}: missing, but entry ({j}, {i}) is {d[j, i]:g}", *at
+        )
     allowed = max(ASYMMETRY, SINGLE_ASYMMETRY * float(np.finfo(d.dtype).eps))
     diagonal = np.abs(np.nan_to_num(np.diag(d)))
     if np.any(diagonal > allowed * largest):
         i = int(np.argmax(diagonal))
         raise InvalidInput(
-            f"D, row {i}, column {i}: the entry is {d[i, i]:.6g}, and the distance of a point to "
-            "itself is 0. Similarities must be turned into distances first"
+            f"D, {Row(i)}, {Row(i, 'column')}: the entry is {d[i, i]:.6g}, and the distance of a "
+            "point to itself is 0. Similarities must be turned into distances first",
+            *(Row(i), Row(i, "column")),
         )
     if worst > allowed * largest:
         i, j = place

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 from mercer.check import Array, finite, real_array
 from mercer.data.frames import library_of
 from mercer.display import Shown, forget, remark_axes, warn
-from mercer.errors import Advice, Advised, InvalidInput
+from mercer.errors import Advice, Advised, InvalidInput, Row
 from mercer.estimator import Model, in_dtype_of, one_of
 from mercer.kernels.dissimilarities import between, distances_within
 from mercer.mds.descent import End, Pairs, Placement, descend, place_individuals, start_maps
@@ -276,7 +276,9 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         known = np.isfinite(delta)
         if not np.all(known.any(axis=1)):
             row = int(np.argmin(known.any(axis=1)))
-            raise InvalidInput(f"D, row {row}: no dissimilarity to a fitted individual is known")
+            raise InvalidInput(
+                f"D, {Row(row)}: no dissimilarity to a fitted individual is known", Row(row)
+            )
         fixed = np.asarray(self.embedding_, dtype=np.float64)
         largest = max(float(np.max(np.abs(fixed), initial=0.0)), float(np.max(delta[known])))
         unit = unit_of(largest)
@@ -351,8 +353,9 @@ def _refuse_zeros(delta: Array) -> None:
     if len(zeros) and np.nansum(delta) > 0.0:
         i, j = zeros[0].tolist()
         raise InvalidInput(
-            f"D, row {i}, column {j}: Sammon's error divides by the dissimilarities, and this one "
-            "is 0; leave out repeated points or choose loss='stress'"
+            f"D, {Row(i)}, {Row(j, 'column')}: Sammon's error divides by the dissimilarities, and "
+            "this one is 0; leave out repeated points or choose loss='stress'",
+            *(Row(i), Row(j, "column")),
         )
 
 
