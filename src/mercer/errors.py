@@ -101,6 +101,10 @@ class UnreadableFile(InvalidInput):
     """A file that is not what it should be; the message names the file and the place."""
 
 
+class UnevenRows(UnreadableFile):
+    """A table one of whose rows has more cells, or fewer, than there are columns."""
+
+
 class TooLarge(UnreadableFile):
     """A file that would take more memory than allowed, found before the memory was taken."""
 

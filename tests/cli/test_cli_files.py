@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -438,3 +439,28 @@ def test_check_names_the_points_that_break_a_matrix(run: Any, tmp_path: Path) ->
     path.write_text(",x,y,z\nx,1,0,0\ny,0,1,3\nz,0,3,1\n")
     answer = run("check", path)
     assert (answer.code, "points y and z break" in answer.out) == (4, True), answer.out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ACGTA\nACGAC\nTTGA\nTTGGC\n",
+        "the cat sat\non the mat\na dog ran\nthe cat ran\n",
+        "the cat sat there\non the mat\na dog\nthe cat ran, and ran\n",
+    ],
+)
+def test_lines_of_text_are_strings_and_have_a_kernel(text: str, run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text(text)
+    answer = run("fit", path, "--json")
+    assert answer.code == 0, answer.err
+    assert "strings are compared by string_spectrum(length=3).normalised()" in answer.err
+    assert json.loads(answer.out)["individuals"] == 4
+    assert run("report", path, "--out", tmp_path / "page.html").code == 0
+
+
+def test_a_table_with_a_short_row_is_no_list_of_strings(run: Any, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("a,b,c\nx,y,z\nx,y\nu,v,w\n")
+    answer = run("fit", path)
+    assert (answer.code, "line 3 has 2 cells" in answer.err) == (3, True)

@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -18,6 +19,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.cli.errors import Misused
 from mercer.cli.output import Talk
+from mercer.data.dialect import is_number
 from mercer.data.files import read
 from mercer.data.frames import row_names
 from mercer.data.frames import rows as as_rows
@@ -28,7 +30,7 @@ from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, listed, row_place
 from mercer.datasets.examples import example, is_example
-from mercer.errors import InvalidInput, TooLarge
+from mercer.errors import InvalidInput, TooLarge, UnevenRows
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import columns_read
@@ -39,6 +41,9 @@ OF_NUMBERS, OF_FACTORS = ("mean", "pca"), ("mode", "level")
 """What is put for a missing number, and for a missing category."""
 COPIED = 2**20
 """Bytes of the standard input taken at a time."""
+
+MOST_LINES = 100
+"""Lines that are looked at to see whether each is a text."""
 
 WORD = 3
 """Letters of the words by which sequences are compared, unless one is shorter."""
@@ -169,8 +174,13 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     """Read what the arguments name, and choose its columns and rows as they say."""
     limit = memory_bytes(args.memory) or MEMORY
     with given(args.data, talk, limit) as path:
-        found: Any = read(path, cast(Any, args.form), memory=limit, **as_written(args))
-        if args.form == "auto" and _is_one_text(found):
+        try:
+            found: Any = read(path, cast(Any, args.form), memory=limit, **as_written(args))
+        except UnevenRows:
+            if args.form != "auto" or not _are_lines(path):
+                raise
+            found = None
+        if args.form == "auto" and (found is None or _is_one_text(found)):
             args.form = "strings"
             found = read(path, "strings", memory=limit, encoding=args.encoding)
             talk.detail(f"{args.data}: one text on each line")
@@ -180,7 +190,9 @@ def data_of(args: Namespace, talk: Talk) -> Data:
             "A kernel between its nodes is computed in Python, for example mercer.kernels.Diffusion"
         )
     if isinstance(found, Sequences):
-        _propose_kernel(args, found, talk)
+        _propose_kernel(args, "sequences", found.lengths[0], talk)
+    elif isinstance(found, tuple) and found and isinstance(found[0], str):
+        _propose_kernel(args, "strings", min(map(len, found)), talk)
     data = Data(args.data, found, notes=tuple(getattr(found, "notes", ())))
     if data.table is not None:
         _tell_imputed(args, data.table, talk)
@@ -195,12 +207,12 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     return data
 
 
-def _propose_kernel(args: Namespace, found: Sequences, talk: Talk) -> None:
-    """Compare sequences by their words of three letters where no kernel was asked for."""
-    if hasattr(args, "kernel") and not args.kernel:
-        kernel = f"string_spectrum(length={min(WORD, found.lengths[0])}).normalised()"
+def _propose_kernel(args: Namespace, what: str, shortest: int, talk: Talk) -> None:
+    """Compare strings by their parts of three letters where no kernel was asked for."""
+    if hasattr(args, "kernel") and not args.kernel and shortest:
+        kernel = f"string_spectrum(length={min(WORD, shortest)}).normalised()"
         args.kernel = [kernel] if isinstance(args.kernel, list) else kernel
-        talk.say(f"{args.data}: sequences are compared by {kernel}; --kernel names another")
+        talk.say(f"{args.data}: {what} are compared by {kernel}; --kernel names another")
 
 
 def _tell_imputed(args: Namespace, table: Table, talk: Talk) -> None:
@@ -235,9 +247,27 @@ def _holes(masks: Mapping[str, Array], noun: str, one: str, many: str) -> str:
     return f"{what} replaced {one if total == 1 else many}: {shown}{more}" if total else ""
 
 
+def _are_lines(path: Any) -> bool:
+    """Whether a file holds lines of words, with no number and no mark between cells."""
+    if not isinstance(path, Path):
+        return False
+    try:
+        with path.open(encoding="utf-8") as file:
+            lines = [line for line in islice(file, MOST_LINES) if line.strip()]
+    except (OSError, UnicodeError):
+        return False
+    has_marks = any(re.search(r"[,;|](?!\s)|\t", line) for line in lines)
+    words = (word for line in lines for word in line.split())
+    return len(lines) > 1 and not has_marks and not any(is_number(word) for word in words)
+
+
 def _is_one_text(found: Any) -> bool:
-    """Whether a table is one column of texts, which is no table."""
-    return isinstance(found, Table) and len(found.names) == 1 and not found.active
+    """Whether a table is one column of texts, or words of lines, which is no table."""
+    if not isinstance(found, Table) or found.active:
+        return False
+    are_words = set(found.roles) <= {Role.TEXT, Role.IDENTIFIER}
+    is_headless = all(re.fullmatch(r"column \d+", name) for name in found.names)
+    return len(found.names) == 1 or (are_words and is_headless)
 
 
 WRITTEN = ("delimiter", "decimal", "encoding", "header", "skip", "sheet", "transpose", "colour")

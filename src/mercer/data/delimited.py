@@ -38,7 +38,7 @@ from mercer.data.numeric import numbers_only
 from mercer.data.raw_files import LONGEST_LINE, Limits, opened, refuse_bomb
 from mercer.data.table import LABEL, Role, listed, no_column
 from mercer.display import warn
-from mercer.errors import Advice, DataWarning, TooLarge, UnreadableFile
+from mercer.errors import Advice, DataWarning, TooLarge, UnevenRows, UnreadableFile
 
 MOST_COLUMNS = 2**21
 """Columns of a table, whose names alone take a quarter of a gigabyte."""
@@ -395,7 +395,7 @@ def _single(row: list[str], width: int, line: int, name: str) -> list[str]:
         return [""]
     found = f"{len(row)} cell{'s' * (len(row) != 1)}"
     more = "fewer" if len(row) < width else "more"
-    raise UnreadableFile(
+    raise UnevenRows(
         f"{name}, line {line} has {found}, {more} than the {width} columns. Complete the row; a "
         "delimiter inside a cell must stand in quotes"
     )
