@@ -32,11 +32,11 @@ class Row(NamedTuple):
     ('row 3', 'column 0')
     """
 
-    index: int
+    at: int
     what: str = "row"
 
     def __str__(self) -> str:
-        return f"{self.what} {self.index}"
+        return f"{self.what} {self.at}"
 
 
 class Advised(Exception):  # noqa: N818  (of errors and of warnings)

@@ -183,7 +183,7 @@ def _counted_from_one(message: str, error: Exception, args: Namespace | None) ->
     while cause is not None:
         for row in getattr(cause, "rows", ()):
             known = getattr(getattr(args, "read", None), "places", {}).get(row.what, ())
-            place = known[row.index] if row.index < len(known) else str(row.index + 1)
+            place = known[row.at] if row.at < len(known) else str(row.at + 1)
             found[str(row)] = f"{row.what} {place}"
         cause = cause.__cause__
     pattern = "|".join(rf"\b{text}\b" for text in found)

@@ -111,7 +111,7 @@ def with_fitted_roles(table: Table, model: Any, names: Sequence[str]) -> Table:
     """
     fitted = {n: Role.NUMBER for n in names}
     fitted |= {n: column.role for n, column in table_columns(model).items()}
-    found = {}
+    found: dict[str, Role] = {}
     for column in table.columns():
         role = fitted.get(column.name)
         is_empty = all(value is None for value in column.values.tolist())

@@ -342,8 +342,8 @@ def _gathered(path: Path, limits: Limits, plan: Plan) -> tuple[tuple[Array, ...]
     for j, found in enumerate(odd):
         if found:
             name, words = plan.names[j], {row: it.word for row, it in found.items()}
-            place, is_number = next(iter(found.values())).place, name in plan.asked
-            joined[j], note = with_words(joined[j], words, place, name, is_number=is_number)
+            at, is_number = next(iter(found.values())).place, name in plan.asked
+            joined[j], note = with_words(joined[j], words, at, name, is_number=is_number)
             notes.append(note)
     return tuple(joined), tuple(notes)
 
