@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import mercer as mc
 from mercer.check import Array
+from mercer.data import Table
+from mercer.data.missing import imputed_spread, settled
 from mercer.errors import DataWarning, InvalidInput, InvalidParameter
 
 SEEDS = st.integers(0, 10**6)
@@ -165,3 +167,22 @@ def test_an_iteration_that_does_not_settle_says_so(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("mercer.data.imputation.STEPS", 1)
     with pytest.warns(DataWarning, match="still move"):
         assert not mc.data.impute(holed(planted(8, noise=1.0), 8)[0]).has_converged
+
+
+def test_doubts_say_how_far_numbers_that_were_put_in_vary() -> None:
+    rng = np.random.default_rng(0)
+    axis = rng.standard_normal(60)
+    spreads = []
+    for noise in (0.05, 1.0):  # columns that say much of each other, and little
+        x = axis[:, None] + noise * rng.standard_normal((60, 4))
+        x[::7, 0] = np.nan
+        table = settled(Table.of({name: x[:, j] for j, name in enumerate("abcd")}), "pca")
+        found = imputed_spread(table)
+        assert found is not None
+        spreads.append(found)
+        said = [doubt.text for doubt in mc.analyse(table).doubts if doubt.kind == "missing"]
+        assert f"plausible numbers vary there by {found:.2f} standard deviations" in said[0]
+    assert spreads[0] < 0.15
+    assert 0.5 < spreads[1] < 1.2
+    few = settled(Table.of({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 4.0]}), "mean")
+    assert imputed_spread(few) is None

@@ -12,7 +12,7 @@ import numpy as np
 from mercer.analysis.doubts import Doubt
 from mercer.check import Array
 from mercer.data.dialect import is_number
-from mercer.data.missing import LEVEL
+from mercer.data.missing import LEVEL, imputed_spread
 from mercer.data.table import Column, Role, Table, as_labels, frozen
 from mercer.errors import Advice
 from mercer.reading.links import listing
@@ -346,9 +346,17 @@ def imputed_doubt(table: Table) -> Iterator[Doubt]:
     what = "1 missing value was" if its else f"{total} missing values were"
     text = (
         f"{what} imputed, in {where}, and {'is' if its else 'are'} drawn as if "
-        f"{'it' if its else 'they'} had been measured; {drop} leaves out {rows}"
+        f"{'it' if its else 'they'} had been measured{_trust(table)}; {drop} leaves out {rows}"
     )
     yield Doubt("missing", text, "table", drop)
+
+
+def _trust(table: Table) -> str:
+    """Return how far numbers that were put in could be others, where that is known."""
+    spread = imputed_spread(table)
+    if spread is None:
+        return ""
+    return f", though plausible numbers vary there by {spread:.2f} standard deviations of a column"
 
 
 def name_fates(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
