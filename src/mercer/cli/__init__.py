@@ -53,6 +53,10 @@ LATER = (
 """Modules that most commands load and do not use."""
 
 
+PARSING = "_parse"
+"""What scipy does with the text of each of its functions when it is loaded."""
+
+
 def load_lightly() -> None:
     """Load scikit-learn's base class, in a process that is ours alone, without what it may need.
 
@@ -68,7 +72,7 @@ def load_lightly() -> None:
     numpy.f2py, numpy.testing = sys.modules["numpy.f2py"], sys.modules["numpy.testing"]
     with suppress(ImportError):
         texts = import_module("scipy._lib._docscrape").NumpyDocString
-        texts._parse = lambda _: None
+        setattr(texts, PARSING, lambda _: None)
     modules: dict[str, Any] = sys.modules
     modules.setdefault("pandas", None)  # how an import is refused
     try:
