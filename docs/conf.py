@@ -29,6 +29,7 @@ extensions = [
     "building.mathml",
     "building.pictures",
     "building.names",
+    "building.notebooks",
 ]
 exclude_patterns = ["_build", "building"]
 suppress_warnings = ["myst.xref_missing"] if os.environ.get("MERCER_DOCS_DRAFT") else []

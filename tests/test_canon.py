@@ -13,7 +13,7 @@ TESTS = Path(__file__).parent
 CANON = (TESTS.parent / "docs" / "canon.md").read_text(encoding="utf-8")
 FROM_OTHERS = "".join(
     (TESTS.parent / "docs" / page).read_text(encoding="utf-8")
-    for page in ("from-r.md", "from-others.md")
+    for page in ("from-r.md", "from-others.md", "scikit-learn.md")
 )
 PROOF = re.compile(r"`(test_\w+\.py)::(test_\w+)`")
 ROWS = [
@@ -80,3 +80,11 @@ def test_what_proves_a_row_asserts_something_of_it(row: list[str]) -> None:
         named = re.findall(r"[A-Za-z_]\w+", " ".join(re.findall(r"`([^`]+)`", row[3])))
         used = set(re.findall(r"\w+", "\n".join(sources)))
         assert not named or used.intersection(named), f"no test of row {row[0]} uses {named}"
+
+
+def test_every_row_for_those_who_come_from_elsewhere_has_its_test() -> None:
+    tables = re.findall(r"((?:^\|.*\|\n)+)", FROM_OTHERS, flags=re.MULTILINE)
+    rows = [row for table in tables for row in table.splitlines()[2:]]
+    assert len(rows) > 35
+    for row in rows:
+        assert PROOF.search(row), row

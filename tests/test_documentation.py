@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
+import yaml
+from packaging.version import Version
 
 import mercer as mc
 from tests.examples import ROOT
@@ -92,11 +97,45 @@ def test_the_reference_names_nothing_that_is_not_there() -> None:
 def test_files_of_the_release_name_what_is_there() -> None:
     cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    version = re.search(r'^version = "(.*)"$', project, flags=re.MULTILINE)
-    assert version is not None
-    assert f"version: {version[1]}\n" in cited
+    stated = tomllib.loads(project)
+    assert "version" in stated["project"]["dynamic"]  # that of a tag, and no other beside it
+    assert stated["tool"]["hatch"]["version"]["source"] == "vcs"
+    assert not re.search(r"^version:", cited, flags=re.MULTILINE)
+    assert Version(mc.__version__) >= Version("0.1.dev0")
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE)
     workflow = (ROOT / ".github" / "workflows" / "tests.yml").read_text(encoding="utf-8")
     assert set(re.findall(r"make ([\w-]+)", workflow)) <= set(targets)
     for path in re.findall(r"--ignore (\S+)", workflow):
         assert (ROOT / path).exists(), path
+
+
+def test_the_workflow_runs_the_gates_on_every_system_and_python() -> None:
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "tests.yml").read_text("utf-8"))["jobs"]
+    matrix = jobs["systems"]["strategy"]["matrix"]
+    assert matrix["os"] == ["ubuntu-latest", "macos-latest", "windows-latest"]
+    assert matrix["python"] == ["3.11", "3.12", "3.13", "3.14"]
+    runs = {name: [step.get("run", "") for step in job["steps"]] for name, job in jobs.items()}
+    assert "make test" in runs["everything"]
+    assert "make test-oldest" in runs["oldest"]
+    assert {"make release", "make docs"} <= set(runs["release"])
+
+
+NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_notebooks_run_and_are_stored_without_outputs(file: Path) -> None:
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+    space: dict[str, object] = {"__name__": "__main__"}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            assert not cell["outputs"]
+            assert cell["execution_count"] is None
+            exec("".join(cell["source"]), space)
+    plt.close("all")
+
+
+def test_every_notebook_has_a_page() -> None:
+    shown = re.findall(r"^\{notebook\} (\w+)$", "\n".join(TEXTS.values()), flags=re.MULTILINE)
+    assert sorted(shown) == [file.stem for file in NOTEBOOKS]
+    assert len(NOTEBOOKS) == 3

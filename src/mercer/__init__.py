@@ -11,7 +11,8 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-__version__ = "0.1.0.dev0"
+PACKAGES = ("regression", "rkhs")
+"""Packages that have public names of their own beside those that stand here."""
 
 NAMESPACES = ("kernels", "errors", "networks", "results", "data")
 """Where a name that stood here before is looked for."""
@@ -28,6 +29,10 @@ def _homes() -> dict[str, str]:
 def __getattr__(name: str) -> object:
     if name == "__all__":
         return sorted(_homes())
+    if name == "__version__":
+        return _version()
+    if name in PACKAGES:
+        return import_module(f"mercer.{name}")
     if name not in _homes():
         return _in_a_namespace(name)
     home = _homes()[name]
@@ -36,6 +41,17 @@ def __getattr__(name: str) -> object:
     )
     globals()[name] = value
     return value
+
+
+@cache
+def _version() -> str:
+    """Return the version that was installed: a tag of the repository, and the commits since."""
+    from importlib import metadata  # only now: it takes longer than the rest
+
+    try:
+        return metadata.version("mercer")
+    except metadata.PackageNotFoundError:
+        return "0+unknown"  # sources that were never installed
 
 
 def _in_a_namespace(name: str) -> object:
@@ -54,4 +70,4 @@ def _in_a_namespace(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_homes()})
+    return sorted({*globals(), *_homes(), *PACKAGES, "__version__"})

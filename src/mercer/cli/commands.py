@@ -8,12 +8,11 @@ its row and its example in ``docs/command-line.md``.
 
 from __future__ import annotations
 
-from argparse import BooleanOptionalAction, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentParser, BooleanOptionalAction, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mercer import __version__
 from mercer.cli import EXAMPLES
 from mercer.cli.arguments import Parser, manners, model, own_page, reading, studies, writing
 
@@ -55,6 +54,19 @@ LARGEST = 10.0
 CODES = """\
 exit codes: 0 done, 1 a bug, 2 usage, 3 input unreadable or invalid, 4 mathematical refusal,
 5 not converged, 6 out of memory or something is not installed, 130 interrupted"""
+
+
+class Version(Action):
+    """Print the version, which is looked up only then."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **more: Any) -> None:
+        super().__init__(option_strings, dest, nargs=0, **more)
+
+    def __call__(self, parser: ArgumentParser, *_: Any) -> None:
+        from mercer import __version__
+
+        parser.exit(message=f"mercer {__version__}\n")
+
 
 PLAN = "print the plan (size, method, memory, seconds, error) and do nothing"
 
@@ -386,7 +398,7 @@ def parser() -> Parser:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    whole.add_argument("--version", action="version", version=f"mercer {__version__}")
+    whole.add_argument("--version", action=Version, help="show the version and exit")
     commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for add in COMMANDS:
         add(commands)
