@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import html
 import logging
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -26,11 +27,13 @@ def executed(file: Path) -> Any:
     book = nbformat.read(file, as_version=4)
     logging.getLogger("traitlets").setLevel(logging.WARNING)
     quiet = ["--log-level=ERROR"]
-    NotebookClient(book, timeout=SECONDS, kernel_name="python3", extra_arguments=quiet).execute()
+    inline = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+    client = NotebookClient(book, timeout=SECONDS, kernel_name="python3", extra_arguments=quiet)
+    client.execute(env=inline)
     return book
 
 
-def fenced(text: str, language: str = "") -> list[str]:
+def fenced(text: str, language: str = "text") -> list[str]:
     """Return lines as a block of code."""
     return [f"```{language}", *text.rstrip("\n").splitlines(), "```", ""]
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mercer import (
     FromFunction,
     Gaussian,
+    Graph,
     Kernel,
     Laplacian,
     Linear,
@@ -30,7 +31,9 @@ from mercer.kernels import (
     Intersection,
     Kind,
     NegativeDistance,
+    ShortestPath,
     Sigmoid,
+    WeisfeilerLehman,
     parameters,
     tensor_sum,
 )
@@ -41,6 +44,12 @@ from tests.derivatives import assert_close, assert_partials, assert_slopes, diff
 RNG = np.random.default_rng(0)
 X, Y = RNG.normal(size=(6, 3)), RNG.normal(size=(4, 3))
 Z = X + 1j * RNG.normal(size=(6, 3))
+GRAPHS = [
+    Graph([(0, 1), (1, 2), (2, 3)]),
+    Graph([(0, 1), (0, 2), (0, 3)]),
+    Graph([(0, 1), (1, 2), (2, 0)], labels="aab"),
+    Graph([], n=3),
+]
 SETS = [{1, 2}, {2, 3}, {1, 2, 3}, {4}, set(), {1}]
 WIDE = Gaussian((0.8, 1.1, 1.9))
 UNIT_ROUNDOFF = 2.0**-53
@@ -257,6 +266,8 @@ def test_copies_of_a_point_are_at_distance_zero_in_feature_space() -> None:
     [
         (Intersection(), SETS),
         (AllSubsets(), SETS),
+        (WeisfeilerLehman(2), GRAPHS),
+        (ShortestPath(), GRAPHS),
         (Delta(), ["a", "b", "a"]),
         (NegativeDistance(0.7), X),
         (NegativeDistance(2.0), X),
