@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -466,6 +467,93 @@ def replicates_networks() -> Any:
     return pictures.replicate_networks.describe(_study())
 
 
+def radial_profiles() -> Any:
+    """Kernels of a distance: how fast similarity falls."""
+    r = np.linspace(0.0, 4.0, 200)
+    kernels = {
+        "Gaussian": mc.Gaussian(1.0),
+        "Matérn 1.5": mc.Matern(1.5, 1.0),
+        "Laplacian": mc.Laplacian(1.0),
+        "rational quadratic": mc.kernels.RationalQuadratic(0.5, 1.0),
+        "Bessel, a ball of R³": mc.kernels.Bessel(1.5, 0.5),
+    }
+    lines = {name: k([0.0], r)[0] for name, k in kernels.items()}
+    names = ("distance", "k")
+    return pictures.curves.describe(r, lines, names=names, title="Functions of a distance")
+
+
+def functions_by_kernel() -> Any:
+    """Draws of Gaussian processes: what functions a kernel thinks likely."""
+    at = np.linspace(0.0, 1.0, 160)
+    kernels = {
+        "Gaussian(0.15)": mc.Gaussian(0.15),
+        "Laplacian(0.3)": mc.Laplacian(0.3),
+        "Periodic(0.4)": mc.kernels.Periodic(0.4, 1.0),
+        "Brownian()": mc.kernels.Brownian(),
+    }
+    panels = []
+    for name, k in kernels.items():
+        process = mc.GaussianProcess(k, noise_variance=1e-6, optimise=False)
+        draws = process.sample(at[:, None], 5, prior=True, random_state=1)
+        lines = {str(i): draw for i, draw in enumerate(draws.T)}
+        drawn: Any = pictures.curves.describe(at, lines, title=name)
+        panels.append(replace(drawn, marks=tuple(replace(line, name=None) for line in drawn.marks)))
+    return pictures.sheet(*panels, title="Five functions of each kernel")
+
+
+def shapes_of_graphs() -> Any:
+    """Graphs on the axes of a kernel on neighbourhoods: rings, stars, trees and paths."""
+    made: dict[str, Callable[[int], list[tuple[int, int]]]] = {
+        "ring": lambda n: [(i, (i + 1) % n) for i in range(n)],
+        "star": lambda n: [(0, i) for i in range(1, n)],
+        "path": lambda n: [(i, i + 1) for i in range(n - 1)],
+        "tree": lambda n: [((i - 1) // 2, i) for i in range(1, n)],
+    }
+    graphs = [mc.Graph(edges(n)) for edges in made.values() for n in range(6, 14)]
+    model = mc.KernelPCA(2, kernel=mc.kernels.WeisfeilerLehman(3).normalised()).fit(graphs)
+    shapes = np.repeat(list(made), 8)
+    return pictures.individuals.describe(model, colour=shapes, labels=0, title="Graphs by shape")
+
+
+def words_by_letters() -> Any:
+    """Words on the axes of a kernel on strings: what they share in pairs of letters."""
+    names = [
+        "kernel",
+        "kernels",
+        "colonel",
+        "canal",
+        "banana",
+        "bandana",
+        "ananas",
+        "mean",
+        "means",
+        "median",
+        "medians",
+    ]
+    model = mc.KernelPCA(2, kernel=mc.kernels.StringSpectrum(2).normalised()).fit(names)
+    return pictures.individuals.describe(
+        model, names=names, title="Words by their pairs of letters"
+    )
+
+
+def baskets() -> Any:
+    """Sets on the axes of Jaccard's kernel: baskets of three shops."""
+    shops = {
+        "baker": ["bread", "rolls", "cake", "butter", "tea"],
+        "grocer": ["apples", "pears", "leek", "tea", "beans"],
+        "dairy": ["milk", "cheese", "butter", "cream", "whey"],
+    }
+    generator = np.random.default_rng(5)
+    sets = [
+        frozenset(generator.choice(goods, 3, replace=False).tolist())
+        for goods in shops.values()
+        for _ in range(15)
+    ]
+    names = np.repeat(list(shops), 15)
+    model = mc.KernelPCA(2, kernel=mc.kernels.Jaccard()).fit(sets)
+    return pictures.individuals.describe(model, colour=names, labels=0, title="Baskets")
+
+
 GALLERY: tuple[Callable[[], Any], ...] = (
     reconstruction,
     kernel_map,
@@ -508,6 +596,11 @@ GALLERY: tuple[Callable[[], Any], ...] = (
     turning,
     along,
     brought_back,
+    radial_profiles,
+    functions_by_kernel,
+    shapes_of_graphs,
+    words_by_letters,
+    baskets,
 )
 
 
