@@ -178,7 +178,7 @@ def sentence_of(table: Table, made: Made, method: str | None) -> tuple[str, tupl
         if numbers and factors:
             ways.append(f"{mixed} makes the numbers active")
     elif made.analysis == "famd":
-        said = f"{NAMES['famd']} of all {len(active)} columns"
+        said = f"{NAMES['famd']} of {'all ' * (len(active) > 1)}{what}"
         if numbers:
             ways.append(f"{linear} reads the numbers alone")
     elif made.analysis == "kpca":

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.integrate import quad_vec
 from scipy.special import comb
 
 from mercer.check import UNIT, Array, as_numpy, namespace
@@ -195,6 +194,8 @@ def transform_of(measure: Measure, t: Array) -> Array:
         return np.asarray(total)
     if not callable(measure):
         raise InvalidParameter(f"a measure is a density or masses by place, found {measure!r}")
+    from scipy.integrate import quad_vec  # only now: with it all of scipy.optimize is loaded
+
     places, inverse = np.unique(t, return_inverse=True)
 
     def integrand(u: float) -> Array:
