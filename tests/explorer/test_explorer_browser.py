@@ -535,6 +535,95 @@ def test_what_is_written_follows_the_slider_and_undo(browser: Any, address: str)
         assert page.input_value("#written").startswith("laplacian")
 
 
+def test_an_axis_is_drawn_over_two_variables_and_classes_are_chosen(
+    browser: Any, address: str
+) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        page.wait_for_selector("#figure-function svg image")
+        before = page.locator("#figure-function h3").inner_text()
+        other = "Discus" if "Discus" not in before else "Javeline"
+        with page.expect_response("**/api/function"):
+            page.get_by_label("Variable across").select_option(other)
+        page.wait_for_selector(f"#figure-function h3:has-text('over {other}')")
+        with page.expect_response("**/api/function"):
+            page.keyboard.press("2")  # the map goes to another axis, and the function follows
+        page.wait_for_selector("#figure-function h3:has-text('Dim 2 over')")
+        page.click("#paint-classes")
+        assert seen.ask("mercer.page.people.colours[mercer.page.colour].name") == "class"
+        page.locator(".classes tr[data-class='1']").press("Enter")
+        size = int(page.locator(".classes tr[data-class='1'] td.number").inner_text())
+        assert seen.ask("mercer.page.selected.length") == size
+        page.get_by_label("How many classes").select_option("3")
+        change(seen)
+        assert page.locator(".classes tr[data-class]").count() == 3
+        assert '"classes":3' in unquote(page.url)
+
+
+def test_a_preview_becomes_exact_and_zooming_many_moves_them_at_once(browser: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(3_100, 3))
+    with served(Source(mc.read(x), "x.npy", "x")) as it, visit(browser, it) as seen:
+        page = seen.page
+        page.wait_for_selector("body[data-state=ready] #answer:not(.loading-stage)")
+        for _ in range(300):
+            if seen.ask("mercer.explorer.state.exact"):
+                break
+            page.wait_for_timeout(100)
+        assert seen.ask("mercer.explorer.state.exact")
+        arrive(seen)
+        frame = "mercer.pictures['plane-1-2'].frames[0]"
+        old = seen.ask(f"{frame}.x.limits")
+        page.locator("#figure-plane-1-2 svg.picture").hover()
+        page.mouse.wheel(0, -300)
+        page.wait_for_timeout(60)
+        near = seen.ask(f"{frame}.x.limits")
+        assert near[1] - near[0] < old[1] - old[0]
+        # What glides lies where it is drawn once the reader rests.
+        glide = seen.ask(f"(() => {{ const c = {frame}.crowd; return [c.view, c.place(7)]; }})()")
+        box = seen.ask(f"{frame}.box")
+        page.wait_for_timeout(600)
+        rest = seen.ask(f"{frame}.crowd.place(7)")
+        (sx, sy, tx, ty), (u, v) = glide
+        if sx != 1:  # it was asked while it glided
+            assert abs(sx * (u - box[0]) + tx + box[0] - rest[0]) < 1
+            assert abs(sy * (v - box[1]) + ty + box[1] - rest[1]) < 1
+
+
+DISTANCES = ",a,b,c,d\na,0,2,5,6\nb,2,0,4,5\nc,5,4,0,3\nd,6,5,3,0\n"
+GAPS = "place,rain,sun,coast\n" + "".join(
+    f"p{i},{'' if i == 4 else 10 + i * 7 % 13},{i * 5 % 11},{'yes' if i % 3 else 'no'}\n"
+    for i in range(24)
+)
+STRINGS = "".join(f">s{i}\n{'ACGTAC' * (1 + i % 3)}{'TTG' * (i % 4)}\n" for i in range(9))
+
+
+def test_a_new_user_goes_from_an_empty_page_to_a_picture(
+    browser: Any, empty: str, tmp_path: Path
+) -> None:
+    for name, text in (("weather.csv", GAPS), ("cities.csv", DISTANCES), ("genes.fasta", STRINGS)):
+        with visit(browser, empty, "empty") as seen:
+            page = seen.page
+            path = tmp_path / name
+            path.write_text(text)
+            with page.expect_file_chooser() as chooser:
+                page.get_by_role("button", name="choose one").click()
+            chooser.value.set_files(path)
+            if name == "weather.csv":  # which asks what to do, with a button for it
+                arrive(seen, "refused")
+                page.get_by_role("button", name="Leave out rows").click()
+            arrive(seen)
+            count = {"weather.csv": "23 of 24", "cities.csv": "4", "genes.fasta": "9"}[name]
+            assert (
+                page.inner_text("#file").replace("\u00a0", " ").endswith(f"· {count} individuals")
+            )
+            figure = page.locator("#maps figure").first
+            figure.hover()
+            with page.expect_download() as saved:
+                figure.get_by_role("button", name="Save as PNG").click()
+            assert saved.value.suggested_filename.startswith(name.partition(".")[0])
+            assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
 def test_dark_and_light_and_every_control_has_a_name(browser: Any, address: str) -> None:
     with visit(browser, address, color_scheme="dark") as seen:
         page = seen.page

@@ -880,6 +880,14 @@ def test_an_axis_is_a_function_of_two_variables(client: Client) -> None:
         assert client.ask("function", wrong).status_code == 422
 
 
+def test_columns_of_one_value_are_refused_in_words(house: House) -> None:
+    client = Client(house)
+    client.ask("upload", params={"name": "x.csv"}, content="a,b\n" + "1,2\n" * 5)
+    answer = client.analysis()
+    assert answer.status_code == 422
+    assert answer.json()["error"].startswith("all individuals are alike: a and b hold one value")
+
+
 def test_classes_are_as_many_as_asked_for(client: Client) -> None:
     value = client.analysis(classes=5).json()
     assert len(value["sheets"]["classes"]["rows"]) == 5

@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 from mercer.cli.errors import OK
 from mercer.cli.output import Talk
@@ -13,10 +15,14 @@ from mercer.cli.output import Talk
 def run(args: Namespace, talk: Talk) -> int:
     """Serve until Ctrl-C, and answer with the address."""
     running = import_module("mercer.explorer.running")
-    explored = (
-        None if args.data is None else import_module("mercer.explorer.source").of_file(args.data)
-    )
-    name = None if explored is None else explored.name
+
+    def read() -> Any:
+        return import_module("mercer.explorer.source").of_file(args.data)
+
+    # A file that is there, or what may be an example, is read while the first page is handed out.
+    is_soon = args.data is not None and (Path(args.data).exists() or Path(args.data).suffix == "")
+    explored = None if args.data is None or (is_soon and not args.dry_run) else read()
+    name = None if args.data is None else Path(args.data).name
     if args.dry_run:
         talk.answer(
             {"plan": "serve", "data": name, "host": args.host, "port": args.port},
@@ -38,5 +44,12 @@ def run(args: Namespace, talk: Talk) -> int:
         talk.flush()
 
     with suppress(KeyboardInterrupt):  # which is how it is ended
-        running.run(explored, host=args.host, port=args.port, is_shown=not args.no_open, tell=tell)
+        running.run(
+            explored,
+            host=args.host,
+            port=args.port,
+            is_shown=not args.no_open,
+            tell=tell,
+            read=read if is_soon else None,
+        )
     return OK

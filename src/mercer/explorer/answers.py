@@ -38,10 +38,14 @@ from mercer.pictures.colours import LIMITS
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.planning import plan
 from mercer.progress import Progress, clock
+from mercer.reading.links import listing
 from mercer.spectrum import STORED
 
-MOST_POINTS = 200_000
+MOST_POINTS = 1_000_000
 """Individuals drawn one by one; of more, the density and a sample are shown."""
+
+UNNAMED = 20_000
+"""Individuals above which the numbers of rows without names are left for the page to make."""
 
 SLIDES = 20_000
 """Individuals up to which a preview of the map follows the slider."""
@@ -97,10 +101,24 @@ def straight_of(source: Source, state: State, tell: Progress | None = None) -> S
     options = {"random_state": 0} if proposal.analysis in ("kpca", "mds", "stress") else {}
     count = AXES if state.axes is None and proposal.analysis == "mds" else state.axes
     axes = None if count is None else min(count, proposal.most_axes)
+    _refuse_alike(proposal)
     model = proposal.model(axes, **options)
     follows = {"progress": tell} if proposal.analysis in ("pca", "kpca") else {}
     model.fit(proposal.points, **follows)
     return Straight(proposal, model)
+
+
+def _refuse_alike(proposal: Proposal) -> None:
+    """Refuse numbers that are the same in every row, of which there is nothing to map."""
+    if proposal.analysis != "pca":
+        return
+    x = proposal.points.matrix()
+    if not np.any(np.ptp(x, axis=0) > 0):
+        raise InvalidInput(
+            f"all individuals are alike: {listing(proposal.active)} "
+            f"{'hold' if len(proposal.active) > 1 else 'holds'} one value only, so that there is "
+            "nothing to map. Make a column active whose values differ, or open another file"
+        )
 
 
 def proposal_of(source: Source, state: State) -> Proposal:
@@ -234,6 +252,9 @@ def answer(
             "refines": _is_preview(made.curved) and len(proposal.points) <= REFINED,
         },
     }
+    people = shown["individuals"]
+    if not people["has_names"] and len(people["names"]) > UNNAMED:
+        shown["individuals"] = {**people, "names": len(people["names"])}
     shown["explorer"]["functions"] = _functions_of(made, straight)
     titles = shown["titles"]
     for name in [n for n in titles if n.startswith("plane-")] if state.against else []:

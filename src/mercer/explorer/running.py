@@ -6,15 +6,21 @@ import socket
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from ipaddress import ip_address
 from secrets import token_urlsafe
-from threading import Thread
-from typing import Any
+from threading import Thread, Timer
+from typing import TYPE_CHECKING, Any
 
-from mercer.data.extras import extra
 from mercer.errors import InvalidParameter
-from mercer.explorer.server import LOCAL, application
-from mercer.explorer.source import Source
+from mercer.explorer.server import LOCAL, application, needed
+from mercer.explorer.sessions import House
+
+if TYPE_CHECKING:
+    from mercer.explorer.source import Source
+
+GRACE = 1.0
+"""Seconds in which a page hears that there is nothing to explore."""
 
 BACKLOG = 128
 """Connections that may wait to be heard."""
@@ -60,21 +66,30 @@ def run(
     port: int = 0,
     is_shown: bool = True,
     tell: Callable[[str], None] = lambda address: None,
+    read: Callable[[], Source] | None = None,
 ) -> None:
-    """Serve until Ctrl-C; ``tell`` hears the address once it answers."""
-    uvicorn = extra("uvicorn", "serve", "the explorer")
+    """Serve until Ctrl-C; ``tell`` hears the address once it answers.
+
+    ``read`` returns what is explored and is called while the first page is handed out; where it
+    fails, the page says why and the server ends with the error.
+    """
+    uvicorn = needed("uvicorn")
     place = bound(host, port)
     token = token_urlsafe(16)
     name = f"[{host}]" if ":" in host else host
     address = f"http://{name}:{place.getsockname()[1]}/?token={token}"
     hosts = LOCAL if is_local(host) else (*LOCAL, *_names(host))
-    app = application(explored, token=token, hosts=hosts)
+    house = House(explored, read=read)
+    app = application(token=token, hosts=hosts, house=house)
     settings = uvicorn.Config(
         app, log_level="warning", access_log=False, backlog=BACKLOG, timeout_keep_alive=30,
         server_header=False, timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = uvicorn.Server(settings)
     Thread(target=_warm, daemon=True).start()
+    reading = house.reading
+    if reading is not None:
+        reading.add_done_callback(partial(_end_if_failed, server))
     tell(address)
     if is_shown:
         Thread(target=webbrowser.open, args=(address,), daemon=True).start()
@@ -82,6 +97,17 @@ def run(
         server.run(sockets=[place])
     finally:
         place.close()
+    if reading is not None and reading.done() and not reading.cancelled():
+        reading.result()  # raises why there is nothing to explore
+
+
+def _end_if_failed(server: Any, reading: Any) -> None:
+    """End a server whose data cannot be read, once its page has heard why."""
+    if reading.exception() is None:
+        return
+    stop = Timer(GRACE, setattr, (server, "should_exit", True))
+    stop.daemon = True
+    stop.start()
 
 
 def _names(host: str) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 It listens to this machine alone unless it is told otherwise, answers those who know the token in
 its address, and runs no code and opens no path that a visitor names. Nothing is sent anywhere.
+What reads data and analyses them is imported when it is asked for: the first page is there before.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from hmac import compare_digest
 from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mercer.data.extras import extra
-from mercer.datasets.examples import EXAMPLES
 from mercer.errors import MercerError, MissingExtra, TooLarge
-from mercer.explorer.sessions import House, Superseded, Visitor, refined_key
-from mercer.explorer.source import Source, columns_of, of_example, quiet, source_of, source_of_files
-from mercer.explorer.state import State
+from mercer.explorer.sessions import House, Superseded, Visitor, quiet, refined_key
 from mercer.progress import Progress, hearing
+
+if TYPE_CHECKING:
+    from mercer.explorer.source import Source
+    from mercer.explorer.state import State
 
 ASSETS = Path(__file__).parent / "assets"
 
@@ -152,7 +153,7 @@ def application(
     house: House | None = None,
 ) -> Any:
     """Return the explorer as an ASGI application; ``token`` is what its pages must know."""
-    extra("starlette", "serve", "the explorer")
+    needed("starlette")
     from starlette.applications import Starlette
     from starlette.routing import Route
 
@@ -191,6 +192,14 @@ def application(
     return Guard(made, given, hosts)
 
 
+def needed(module: str) -> Any:
+    """Return a library of the extra ``serve``, or say how to get it."""
+    try:
+        return import_module(module)
+    except ImportError:
+        return import_module("mercer.data.extras").extra(module, "serve", "the explorer")
+
+
 @cache
 def _text(folder: Path, name: str) -> str:
     return (folder / name).read_text(encoding="utf-8")
@@ -199,6 +208,21 @@ def _text(folder: Path, name: str) -> str:
 def _answers() -> Any:
     """Return what makes analyses, imported when the first one is asked for."""
     return import_module("mercer.explorer.answers")
+
+
+def _sources() -> Any:
+    """Return what reads data."""
+    return import_module("mercer.explorer.source")
+
+
+def _state(question: dict[str, Any]) -> State:
+    """Return the state that a question asks about."""
+    state: State = import_module("mercer.explorer.state").State.of(question.get("state", {}))
+    return state
+
+
+def _examples() -> Any:
+    return import_module("mercer.datasets.examples").EXAMPLES
 
 
 def _clean(text: object, most: int = 120) -> str:
@@ -345,13 +369,16 @@ class Desk:
         if found is None:
             return {"source": None}
         about = {"name": found.name, "count": len(found.data), "kind": found.kind}
-        return {"source": {**about, "columns": columns_of(found)}}
+        return {"source": {**about, "columns": _sources().columns_of(found)}}
 
     async def visit(self, request: Any) -> Any:
         """Welcome a visitor, again where they are known, and say what there is to explore."""
+        offered = await asyncio.to_thread(_examples)
+        if self.house.reading is not None:
+            await asyncio.shield(asyncio.wrap_future(self.house.reading))
         known = self.house.visitor(request.headers.get("mercer-visitor", ""))
         visitor = self.house.arrive() if known is None else known
-        examples = [{"name": name, "about": about} for name, (_, about) in EXAMPLES.items()]
+        examples = [{"name": name, "about": about} for name, (_, about) in offered.items()]
         return {"visitor": visitor.name, "examples": examples, **self._about(visitor)}
 
     async def open(self, request: Any, visitor: Visitor) -> Any:
@@ -359,8 +386,8 @@ class Desk:
         name = (await self._question(request)).get("example")
         if name is None and self.house.source is not None:
             visitor.bring(self.house.source, is_own=False)
-        elif isinstance(name, str) and name in EXAMPLES:
-            visitor.bring(of_example(name), is_own=False)
+        elif isinstance(name, str) and name in _examples():
+            visitor.bring(_sources().of_example(name), is_own=False)
         else:
             raise Refused(404, "there is no such example")
         return self._about(visitor)
@@ -373,9 +400,9 @@ class Desk:
         if not body:
             raise Refused(422, "the file is empty")
         if request.query_params.get("several") == "yes":
-            work = partial(source_of_files, _files(body))
+            work = partial(_sources().source_of_files, _files(body))
         else:
-            work = partial(source_of, body, name)
+            work = partial(_sources().source_of, body, name)
         source = await self._worked(request, visitor, "upload", work)
         self.house.room_for(source.bytes, visitor)
         visitor.bring(source, is_own=True)
@@ -383,7 +410,7 @@ class Desk:
 
     async def analysis(self, request: Any, visitor: Visitor) -> Any:
         """Answer with everything that the page shows of a state."""
-        state = State.of((await self._question(request)).get("state", {}))
+        state = _state(await self._question(request))
 
         def work(tell: Progress) -> str:
             with quiet():
@@ -400,7 +427,7 @@ class Desk:
 
     async def slide(self, request: Any, visitor: Visitor) -> Any:
         """Answer with the curved map alone, as the slider moves."""
-        state = State.of((await self._question(request)).get("state", {}))
+        state = _state(await self._question(request))
 
         def work(tell: Progress) -> str:
             with quiet():
@@ -415,7 +442,7 @@ class Desk:
 
     async def refine(self, request: Any, visitor: Visitor) -> Any:
         """Make the curved map of all individuals, which an analysis with ``exact`` then shows."""
-        state = State.of((await self._question(request)).get("state", {}))
+        state = _state(await self._question(request))
 
         def work(tell: Progress) -> Any:
             residuals = visitor.jobs["refine"].residuals
@@ -469,7 +496,7 @@ class Desk:
         from starlette.responses import Response
 
         asked = await self._question(request)
-        state, view = State.of(asked.get("state", {})), asked.get("view")
+        state, view = _state(asked), asked.get("view")
 
         def work(tell: Progress) -> bytes:
             with quiet():

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mercer.errors import MercerError, TooLarge
-from mercer.explorer.source import Source
-from mercer.explorer.state import State
 from mercer.progress import Progress
 
 if TYPE_CHECKING:
     from mercer.check import Array
     from mercer.explorer.answers import Straight
+    from mercer.explorer.source import Source
+    from mercer.explorer.state import State
     from mercer.page.subject import Subject
     from mercer.pca import KernelPCA
 
@@ -40,6 +42,14 @@ ENDS_REFINEMENT = ("upload", "open", "analysis", "slide")
 
 MOST_WAITING = 128
 """Pieces of work that may wait; more are refused."""
+
+
+class quiet(warnings.catch_warnings):  # noqa: N801  (reads as a word)
+    """No warnings on the console of the server: what misleads is said on the page."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.simplefilter("ignore")
 
 
 class Superseded(Exception):  # noqa: N818  (says what is so)
@@ -119,12 +129,30 @@ class House:
     same kind, and a refinement of what is not asked for any more.
     """
 
-    def __init__(self, source: Source | None = None, *, idle: float = IDLE) -> None:
+    def __init__(
+        self,
+        source: Source | None = None,
+        *,
+        idle: float = IDLE,
+        read: Callable[[], Source] | None = None,
+    ) -> None:
         self.source, self.idle = source, idle
         self.visitors: OrderedDict[str, Visitor] = OrderedDict()
         self.worker = ThreadPoolExecutor(1, thread_name_prefix="mercer-explorer")
         self.patient = ThreadPoolExecutor(1, thread_name_prefix="mercer-refinement")
         self.waiting = 0
+        self.reading: Future[Source] | None = None
+        if read is not None:  # pages are handed out meanwhile, and visitors wait for it
+            self.reading = Future()
+            # Whoever ends the server does not wait for it, as for the threads of a pool.
+            Thread(target=self._read, args=(read, self.reading), daemon=True).start()
+
+    def _read(self, read: Callable[[], Source], reading: Future[Source]) -> None:
+        try:
+            self.source = read()
+            reading.set_result(self.source)
+        except BaseException as error:  # told by those who wait
+            reading.set_exception(error)
 
     def arrive(self) -> Visitor:
         """Return a new visitor, who finds the data that are here."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,6 +22,7 @@ from mercer.data.table import Column, Role, Table
 from mercer.datasets.examples import example, is_example
 from mercer.errors import InvalidInput, MercerError, TooLarge, UnreadableFile
 from mercer.explorer.networks import Networks, networks_of
+from mercer.explorer.sessions import quiet
 from mercer.explorer.state import State, usual_uses
 from mercer.progress import Progress
 
@@ -77,14 +77,6 @@ class Source:
         if isinstance(self.data, Networks):
             return self.data.bytes
         return int(self.data.numbers.nbytes) + 64 * len(self.data) * len(self.data.labels)
-
-
-class quiet(warnings.catch_warnings):  # noqa: N801  (reads as a word)
-    """No warnings on the console of the server: what misleads is said on the page."""
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        warnings.simplefilter("ignore")
 
 
 def source_of(body: bytes, name: str, tell: Progress) -> Source:

@@ -184,7 +184,8 @@ def space_value(subject: Subject, rows: Array) -> Value:
 def axes_told(subject: Subject) -> int:
     """Return of how many axes a page tells coordinates: all that were asked for, of few."""
     room = PAGE.coordinates // max(len(subject), 1)
-    return min(subject.axes, max(PAGE.axes, room))
+    fewest = PAGE.axes if len(subject) <= PAGE.many else PAGE.axes_of_many
+    return min(subject.axes, max(fewest, room))
 
 
 def _places(subject: Subject, rows: Array) -> Value:

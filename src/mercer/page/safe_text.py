@@ -37,6 +37,12 @@ class PageLimits:
     coordinates: int = 200_000
     """Coordinates of all individuals up to which more axes than those are told."""
 
+    many: int = 200_000
+    """Individuals above which fewer axes are told."""
+
+    axes_of_many: int = 4
+    """Axes that are told of so many."""
+
     axes: int = 10
     """Axes that a reader can choose."""
 

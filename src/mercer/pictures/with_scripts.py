@@ -51,6 +51,10 @@ LOOK: dict[str, Any] = {
 """What scripts draw with that no picture says by itself."""
 
 
+FEW = 1_000
+"""Names up to which each is cleaned, also where they are numbers of rows."""
+
+
 class Linking:
     """The elements that a page lists: the names of individuals or variables, and their rows.
 
@@ -128,7 +132,8 @@ def _mark(mark: Any, linking: Linking) -> dict[str, Any]:
     ids = found.pop("ids", None)
     places = linking.places(ids)
     if ids is not None and places is not None:
-        found |= {"ids": places, "of": ids.of}
+        many = np.asarray(places, np.int32) if len(places) > FEW else places
+        found |= {"ids": many, "of": ids.of}
         for words in ("names", "texts"):
             if ids.of == "individuals" and found.get(words) == ids.names:
                 del found[words]  # the page lists them
@@ -162,6 +167,8 @@ def with_words(picture: Any, clean: Callable[[str], str], *, keeps_lines: bool =
         lines = picture.split("\n") if keeps_lines else [picture]
         return "\n".join(map(clean, lines))
     if isinstance(picture, tuple):
+        if len(picture) > FEW and all(type(p) is str and p.isdecimal() for p in picture):
+            return picture  # numbers of many rows, in which nothing is to be cleaned
         return tuple(with_words(part, clean, keeps_lines=keeps_lines) for part in picture)
     if not is_dataclass(picture) or isinstance(picture, type):
         return picture

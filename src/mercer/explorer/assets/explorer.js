@@ -204,6 +204,8 @@ mercer.compute = async () => {
   }
 };
 
+mercer.sentence = (text) => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? "" : "."}`;
+
 // Why there is no map, and what can be pressed to get one.
 mercer.refuse = (error) => {
   const { explorer } = mercer;
@@ -219,7 +221,12 @@ mercer.refuse = (error) => {
     back.addEventListener("click", () => mercer.step("past", "future"));
     buttons.append(back);
   }
-  const said = error.message.slice(0, 1).toUpperCase() + error.message.slice(1);
+  if (!buttons.children.length) {
+    const other = mercer.element("button", "Open another file", { type: "button" });
+    other.addEventListener("click", () => mercer.welcome(explorer.examples));
+    buttons.append(other);
+  }
+  const said = mercer.sentence(error.message);
   place.replaceChildren(mercer.element("h2", "No map of this yet"), mercer.element("p", said), buttons);
   place.hidden = false;
   mercer.byId("answer").hidden = true;
@@ -245,7 +252,11 @@ mercer.bring = async (work, label, origin) => {
     done();
     await mercer.compute();
   } catch (error) {
-    if (!error.isQuiet) mercer.toast(error.message);
+    if (error.isQuiet) return;
+    const place = mercer.byId("elsewhere"); // what was not read is said where a file is chosen
+    if (mercer.byId("welcome").hidden) return mercer.toast(mercer.sentence(error.message));
+    place.textContent = `${label.replace(/^Reading |^Opening /, "")} was not read. ${mercer.sentence(error.message)}`;
+    place.hidden = false;
   } finally {
     done();
   }

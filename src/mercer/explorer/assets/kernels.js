@@ -76,7 +76,7 @@ mercer.kernelRail = (made) => {
   mercer.showWritten(mercer.writtenForm(state, made));
   const against = mercer.byId("against");
   against.parentElement.hidden = !isNumbers;
-  against.replaceChildren(mercer.element("option", "the straight map", { value: "" }), ...families.filter(([text]) => text !== "linear()").map(([text, name]) => mercer.element("option", name, { value: text })));
+  against.replaceChildren(mercer.element("option", "straight map", { value: "" }), ...families.filter(([text]) => text !== "linear()").map(([text, name]) => mercer.element("option", name, { value: text })));
   against.value = state.against ?? "";
 };
 
@@ -184,7 +184,7 @@ mercer.judge = async (text) => {
 // Who refutes a kernel: individuals with weights whose weighted sum would have a negative square.
 mercer.witness = ({ value, rows, count }) => {
   const table = mercer.element("table", null, { class: "witness" });
-  table.append(mercer.element("caption", `∑ c c k = ${mercer.shown(value, "number")} < 0`));
+  table.append(mercer.element("caption", `∑ cᵢcⱼk(xᵢ, xⱼ) = ${mercer.shown(value, "number")}`));
   for (const { name, weight } of rows) {
     const line = mercer.element("tr");
     line.append(mercer.element("td", name, { class: "text" }), mercer.element("td", mercer.shown(weight, "number"), { class: "number" }));

@@ -95,6 +95,7 @@ mercer.show = async (value) => {
     const figure = mercer.byId(`figure-${name}`);
     mercer.pictures[name] = new mercer.Picture(figure, value.panels[name], page, value.follow[name], value.captions[name]);
   }
+  if (document.querySelector("canvas.crowd[data-by=canvas]")) mercer.byId(`figure-${maps[0]}`).querySelector("figcaption").append(" This browser has no WebGL: points are drawn without it, and large maps take longer.");
   if (value.individuals.count > 5) mercer.byId("side").append(mercer.classes(page, value));
   mercer.table(page, value);
   if (page.isTurned) page.tell("moved", page);

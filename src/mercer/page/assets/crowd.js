@@ -2,6 +2,7 @@
 // the two-dimensional context. What they are and where they lie is the same as for shapes.
 
 mercer.CROWD = 1500; // points of a panel from which on they are drawn on a canvas
+mercer.FEWEST = 10000; // points that are drawn in any case while a reader zooms
 
 mercer.SHADERS = [
   `#version 300 es
@@ -146,6 +147,7 @@ mercer.Crowd = class {
     this.places = new Float32Array(2 * this.count);
     this.states = new Uint8Array(this.count);
     this.view = [1, 1, 0, 0];
+    this.some = this.count;
     this.sides = [frame.x, frame.y];
     const [left, top] = frame.box;
     const ends = (side) => [side.at(0), side.at(1) - side.at(0)]; // both sides of a plane are linear
@@ -227,7 +229,13 @@ mercer.Crowd = class {
     };
     const [[sx, tx], [sy, ty]] = [along(frame.x, this.sides[0], left), along(frame.y, this.sides[1], top)];
     this.view = [sx, sy, tx, ty];
-    this.canvas.draw(this, this.passes);
+    // Where the machine cannot draw all of them in time, the first in the order of drawing, which
+    // is none of the data, stand for all until the reader rests.
+    const now = performance.now();
+    const taken = now - (this.glided ?? -Infinity);
+    this.glided = now;
+    if (taken < 1000) this.some = Math.round(Math.min(this.count, Math.max(mercer.FEWEST, this.some * (taken > 40 ? Math.max(0.3, 25 / taken) : taken < 22 ? 1.2 : 1))));
+    this.canvas.draw({ ...this, count: this.some }, this.passes);
     return this.view;
   }
 

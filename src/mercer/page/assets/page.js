@@ -5,6 +5,7 @@ mercer.Page = class {
   constructor(value) {
     this.value = value;
     const people = value.individuals;
+    if (Number.isInteger(people.names)) people.names = Array.from({ length: people.names }, (_, i) => String((people.rows ? people.rows[i] : i) + 1));
     this.people = people;
     this.count = people.names.length;
     this.mask = new Uint8Array(this.count);

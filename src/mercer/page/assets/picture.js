@@ -175,12 +175,12 @@ mercer.Picture = class {
   // Draw the limits that a frame has now, once for each frame of the screen. A crowd moves at once,
   // with what stands among it, and words and ticks follow when the reader rests.
   glide(frame) {
+    clearTimeout(this.rests);
     if (frame.crowd) frame.turnSides();
     this.waits ??= requestAnimationFrame(() => {
       this.waits = null;
       if (!frame.crowd) return this.draw();
       frame.glide();
-      clearTimeout(this.rests);
       this.rests = setTimeout(() => this.draw(), 180);
     });
   }
