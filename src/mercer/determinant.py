@@ -17,7 +17,8 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.statements import gamma
 from mercer.settings import RandomState, nonnegative, seed_of, whole
-from mercer.solve.steps import DIRECT, Map, cholesky_factor, dots
+from mercer.solve.saddle import Saddle
+from mercer.solve.steps import Map, cholesky_factor, dots
 
 METHODS = ("auto", "direct", "lanczos")
 
@@ -56,7 +57,7 @@ def log_determinant(
 ) -> LogDeterminant:
     r"""Return the logarithm of the determinant of A = K + γI.
 
-    ``method`` is ``"direct"``, ``"lanczos"``, or ``"auto"``, direct up to `DIRECT` points. The
+    ``method`` is ``"direct"``, ``"lanczos"``, or ``"auto"``, direct up to 3 000 points. The
     direct one is Cholesky's, :math:`2 \sum_i \log l_{ii}`. Its interval holds all that
     rounding can do, to the entries of K too as `Gram.entry_rounding` bounds it. Where that reaches
     the smallest eigenvalue, the field ``method`` says so and the lower end is n log γ, or minus
@@ -95,7 +96,7 @@ def log_determinant(
     nonnegative(shift, "shift")
     if method not in METHODS:
         raise InvalidParameter(f"method must be one of {', '.join(METHODS)}, found {method!r}")
-    if method == "direct" or (method == "auto" and n <= DIRECT):
+    if method == "direct" or (method == "auto" and n <= Saddle.limits.direct):
         return _by_cholesky(gram, shift)
     whole(probes, "probes", least=2)
     whole(steps, "steps", least=1)

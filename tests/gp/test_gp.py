@@ -25,6 +25,8 @@ from mercer.gp import log_likelihood_gradient_interval, log_likelihood_interval
 from mercer.gp.maximum_likelihood import Optimum
 from mercer.gp.parameters import Limits
 from mercer.gram import Gram
+from mercer.solve import Limits as SolveLimits
+from mercer.solve import Saddle
 from mercer.store import save
 from mercer.targets import null_columns
 from tests.oracles import LINE
@@ -489,9 +491,8 @@ def test_more_points_than_are_stored_have_the_same_process(
     y = np.column_stack([Y, Y**2])
     exact = fixed(mc.Gaussian(1.0), 0.1, mean=mean).fit(X, y)
     monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(stored=len(X) - 1))
-    monkeypatch.setattr("mercer.solve.saddle.DIRECT", sizes[0])
-    monkeypatch.setattr("mercer.solve.saddle.SINGLE", sizes[1])
-    monkeypatch.setattr("mercer.solve.saddle.AT_ONCE", 5 * len(X))  # batches of 5 and 4
+    batches = 5 * len(X)  # of 5 and 4
+    monkeypatch.setattr(Saddle, "limits", SolveLimits(sizes[0], sizes[1], at_once=batches))
     many = fixed(mc.Gaussian(1.0), 0.1, mean=mean).fit(X, y)
     np.testing.assert_allclose(many.dual_coef_, exact.dual_coef_, atol=1e-8)
     np.testing.assert_allclose(many.null_weights_, exact.null_weights_, atol=1e-8)
@@ -520,7 +521,7 @@ def test_more_points_than_are_stored_say_what_works(monkeypatch: Any) -> None:
             mc.errors.InvalidParameter, match="up to 39 points and not for 40.*interval"
         ):
             ask()
-    monkeypatch.setattr("mercer.solve.saddle.DIRECT", 20)
+    monkeypatch.setattr(Saddle, "limits", SolveLimits(direct=20))
     with pytest.raises(SingularSystem, match="> 0"):
         fixed(mc.Gaussian(1.0), 0.0).fit(X, Y)
 
@@ -823,7 +824,7 @@ def test_noise_of_each_observation_of_more_points_than_are_stored(
     expected = stored.predict(NEW, return_std=True)
     covariance = stored.predict(NEW, return_cov=True)[1]
     monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(stored=30))
-    monkeypatch.setattr("mercer.solve.saddle.DIRECT", 30)
+    monkeypatch.setattr(Saddle, "limits", SolveLimits(direct=30))
     many = fixed(mc.Gaussian(0.7), EACH, mean=mean).fit(X, Y)
     np.testing.assert_allclose(many.predict(NEW, return_std=True), expected, rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(many.predict(NEW, return_cov=True)[1], covariance, atol=1e-8)
@@ -877,10 +878,9 @@ def test_variances_by_iteration_are_right_to_what_they_say(monkeypatch: Any) -> 
     y = np.sin(2.0 * x[:, 0]) + 0.1 * rng.standard_normal(300)
     exact = fixed(mc.Gaussian(0.5), 0.01).fit(x, y).posterior(NEW).latent_variance
     monkeypatch.setattr(mc.GaussianProcess, "limits", Limits(stored=100))
-    monkeypatch.setattr("mercer.solve.saddle.DIRECT", 100)
-    monkeypatch.setattr("mercer.solve.saddle.SINGLE", 100)
     for accuracy in (1e-9, 1e-4):
-        monkeypatch.setattr("mercer.solve.saddle.ACCURACY", accuracy)
+        limits = SolveLimits(direct=100, single=100, accuracy=accuracy)
+        monkeypatch.setattr(Saddle, "limits", limits)
         found = fixed(mc.Gaussian(0.5), 0.01).fit(x, y).posterior(NEW).latent_variance
         assert np.all(exact - 1e-11 <= found)
         assert np.all(found <= exact + accuracy)

@@ -29,6 +29,7 @@ from mercer.gp.parameters import Limits, Tuned
 from mercer.gp.preconditioner import Preconditioner, landmarks_of
 from mercer.gp.sampled_maximum import Search, settle
 from mercer.gram import Gram
+from mercer.solve import Limits as SolveLimits
 from mercer.solve import Saddle
 from mercer.store import save
 from mercer.targets import null_columns
@@ -370,7 +371,7 @@ def test_what_iteration_cannot_do_is_refused(many: None, smooth: mc.GaussianProc
 
 
 def test_systems_that_iteration_cannot_solve_say_what_to_do(many: None, monkeypatch: Any) -> None:
-    monkeypatch.setattr("mercer.solve.steps.MOST_ITERATIONS", 20)
+    monkeypatch.setattr(Saddle, "limits", SolveLimits(iterations=20))
     model = mc.GaussianProcess(
         1.0 * mc.Matern(0.5, 1.0),
         noise_variance=1e-8,

@@ -30,6 +30,7 @@ from mercer.regression import convex_loss, penalty_path
 from mercer.regression.convex import Problem, minimise
 from mercer.regression.loss_functions import loss_named
 from mercer.regression.observations import Data
+from mercer.solve import Limits as SolveLimits
 from mercer.solve import Saddle
 from mercer.targets import null_columns
 from tests.oracles import LINE
@@ -641,7 +642,7 @@ def test_an_infinite_penalty_has_the_deviations_of_least_squares(weights: Any) -
 
 def test_more_points_than_are_factored_have_no_estimate_of_the_noise(monkeypatch: Any) -> None:
     model = mc.KernelRegression(mc.Gaussian(1.0), 1e-2).fit(X, Y)
-    monkeypatch.setattr("mercer.regression.kernel_regression.DIRECT", 50)
+    monkeypatch.setattr(Saddle, "limits", SolveLimits(direct=50))
     with pytest.raises(mc.errors.InvalidParameter, match="up to 50 points, and here are 60"):
         model.predict(NEW, return_std=True)
     with pytest.raises(AttributeError, match="up to 50 points"):

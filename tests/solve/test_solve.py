@@ -8,6 +8,7 @@ import pytest
 import mercer as mc
 from mercer.errors import SingularSystem, ToleranceNotMet
 from mercer.gram import Gram
+from mercer.solve import Limits as SolveLimits
 from mercer.solve import Saddle, solve
 from mercer.solve.steps import conjugate_gradients
 from mercer.solve.system import _norm
@@ -122,7 +123,7 @@ def test_an_iteration_says_that_rounding_keeps_it_from_its_tolerance() -> None:
 
 
 def test_an_iteration_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mercer.solve.steps.MOST_ITERATIONS", 3)
+    monkeypatch.setattr(Saddle, "limits", SolveLimits(iterations=3))
     with pytest.raises(SingularSystem, match="3 iterations left a residual"):
         solve(Gram(mc.Laplacian(1.0), X), Y, 1e-3, method="iterative", random_state=0)
 

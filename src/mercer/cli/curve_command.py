@@ -27,8 +27,7 @@ from mercer.page.safe_text import count_of
 from mercer.progress import Line
 from mercer.regression.kernel_regression import KernelRegression
 from mercer.regression.spline import SmoothingSpline
-from mercer.solve import DIRECT
-from mercer.solve.saddle import SINGLE
+from mercer.solve import Saddle
 from mercer.store import save
 
 
@@ -156,9 +155,10 @@ def _cost(model: Any, n: int) -> tuple[int, str]:
             if n <= GaussianProcess.limits.stored
             else (30_000 * n, "n squared")
         )
-    each = 24 if n <= DIRECT else 4
-    growth = "n cubed" if n <= SINGLE else "n squared"
-    return each * min(n, SINGLE) ** 2 + 8_000 * n, growth
+    limits = Saddle.limits
+    each = 24 if n <= limits.direct else 4
+    growth = "n cubed" if n <= limits.single else "n squared"
+    return each * min(n, limits.single) ** 2 + 8_000 * n, growth
 
 
 def summary(fit: Fit) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from mercer.regression.criterion_path import penalty_path as path_of
 from mercer.regression.kernel_regression import KernelRegression
 from mercer.regression.spline import SmoothingSpline, leave_one_out
 from mercer.settings import CONFIDENCE
-from mercer.solve import DIRECT
+from mercer.solve import Saddle
 
 PLACES = 400
 """Places at which a curve is drawn."""
@@ -179,7 +179,7 @@ def _penalty(fit: Fit) -> str:
         return ", of the largest likelihood" if model.optimum_ is not None else ""
     words = {"gcv": "generalised cross-validation", "loo": "leave-one-out", "cv": "five folds"}
     words |= {"reml": "restricted likelihood", "auto": "generalised cross-validation"}
-    if model.criterion == "auto" and len(fit) > DIRECT:
+    if model.criterion == "auto" and len(fit) > Saddle.limits.direct:
         words["auto"] = words["cv"]
     how = f", chosen by {words[model.criterion]}" if model.penalty is None else ", as given"
     freedom = getattr(model, "df", None)

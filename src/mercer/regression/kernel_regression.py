@@ -28,7 +28,7 @@ from mercer.regression.penalty_choice import choose_penalty
 from mercer.regression.squared_loss import Decomposition, decomposition, fit_span
 from mercer.rkhs.functions import Function
 from mercer.settings import CONFIDENCE, number, spelled, whole
-from mercer.solve import DIRECT, Explained, Saddle
+from mercer.solve import Explained, Saddle
 from mercer.targets import Functions, Origin, keep_points, read_targets
 
 STORED_POINTS = 8_000
@@ -261,13 +261,13 @@ class KernelRegression(RegressorMixin, KernelModel):
             raise InvalidParameter(
                 f"criterion must be auto, gcv, loo, reml or cv, found {self.criterion!r}"
             )
-        is_closed = is_squared and n <= DIRECT
+        is_closed = is_squared and n <= Saddle.limits.direct
         if self.criterion == "auto":
             return "gcv" if is_closed else "cv"
         if self.criterion != "cv" and not is_closed:
             raise InvalidParameter(
-                f"the criterion {self.criterion} is for squared loss and up to {DIRECT} points; "
-                "take criterion='cv' or give a penalty"
+                f"the criterion {self.criterion} is for squared loss and up to "
+                f"{Saddle.limits.direct} points; take criterion='cv' or give a penalty"
             )
         return self.criterion
 
@@ -375,10 +375,11 @@ class KernelRegression(RegressorMixin, KernelModel):
             )
         if self.penalty_ == 0.0:
             raise InvalidParameter("a standard deviation needs a penalty > 0")
-        if len(self._p) > DIRECT:
+        if len(self._p) > Saddle.limits.direct:
             raise InvalidParameter(
-                f"the noise is estimated for up to {DIRECT} points, and here are {len(self._p)}; a "
-                "GaussianProcess with a noise_variance has standard deviations for more"
+                f"the noise is estimated for up to {Saddle.limits.direct} points, and here are "
+                f"{len(self._p)}; a GaussianProcess with a noise_variance has standard deviations "
+                "for more"
             )
         saddle, p = self._again(), self._p
         if self.penalty_ == np.inf:
@@ -407,9 +408,10 @@ class KernelRegression(RegressorMixin, KernelModel):
         check_is_fitted(self)
         if self.is_approximate_:
             return self._spanned.degrees_of_freedom
-        if self.loss != "squared" or len(self._p) > DIRECT:
+        if self.loss != "squared" or len(self._p) > Saddle.limits.direct:
             raise AttributeError(
-                f"degrees of freedom are counted under squared loss and up to {DIRECT} points"
+                "degrees of freedom are counted under squared loss and up to "
+                f"{Saddle.limits.direct} points"
             )
         if self.penalty_ == 0:
             return float(len(self._p))
@@ -421,10 +423,10 @@ class KernelRegression(RegressorMixin, KernelModel):
         check_is_fitted(self)
         p, penalty = self._p, self.penalty_
         is_exact = self.loss == "squared" and not self.is_approximate_
-        if not is_exact or len(p) > DIRECT or not 0.0 < penalty < np.inf:
+        if not is_exact or len(p) > Saddle.limits.direct or not 0.0 < penalty < np.inf:
             raise InvalidParameter(
-                f"criteria are known for squared loss without landmarks, up to {DIRECT} points and "
-                "a penalty between 0 and infinity"
+                "criteria are known for squared loss without landmarks, up to "
+                f"{Saddle.limits.direct} points and a penalty between 0 and infinity"
             )
         saddle = self._again()
         alpha, eta = np.atleast_2d(self.dual_coef_.T).T, self._null_weights

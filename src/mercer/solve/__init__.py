@@ -3,6 +3,6 @@
 from mercer.solve.saddle import Explained as Explained
 from mercer.solve.saddle import Saddle as Saddle
 from mercer.solve.saddle import SaddleSolution as SaddleSolution
-from mercer.solve.steps import DIRECT as DIRECT
+from mercer.solve.steps import Limits as Limits
 from mercer.solve.system import Solution as Solution
 from mercer.solve.system import solve as solve

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
@@ -26,16 +27,13 @@ from mercer.kernels.statements import gamma
 from mercer.lowrank import nystrom
 from mercer.settings import FIXED
 from mercer.solve.steps import (
-    DIRECT,
+    Limits,
     Map,
     Reflections,
     cholesky_factor,
     conjugate_gradients,
     solve_single,
 )
-
-SINGLE = 16_000
-"""Rows up to which a factor in single precision (1 GB) is the preconditioner."""
 
 LANDMARKS = 500
 """Rank of the preconditioner of larger systems."""
@@ -48,12 +46,6 @@ NOTHING = 1e-12
 
 Inner = Callable[[Array, Array], tuple[Array, int]]
 """From right sides and the residuals allowed to β, and how many steps it took."""
-
-AT_ONCE = 2**22
-"""Numbers of a matrix between new points and old ones at a time: an iteration holds eight such."""
-
-ACCURACY = 1e-9
-"""Variances are too large by at most this share of k(x, x), where they are found by iteration."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +65,8 @@ class Saddle:
 
     Small matrices are stored and factored (``"direct"``). Larger ones are solved by conjugate
     gradients, whose products are in double precision and need no memory; the preconditioner is a
-    Cholesky factor in single precision (``"single"``), or beyond `SINGLE` points a low-rank
-    inverse (``"low-rank"``).
+    Cholesky factor in single precision (``"single"``), or beyond ``limits.single`` points a
+    low-rank inverse (``"low-rank"``).
 
     >>> from mercer import Gaussian
     >>> x = np.array([[0.0], [1.0], [2.0]])
@@ -83,6 +75,8 @@ class Saddle:
     >>> answer.residual < 1e-14, bool(abs(answer.weights.sum()) < 1e-14)
     (True, True)
     """
+
+    limits: ClassVar[Limits] = Limits()
 
     def __init__(
         self,
@@ -100,7 +94,8 @@ class Saddle:
                 f"{gram.kernel} is conditionally positive definite: give a null space that holds "
                 "the constants"
             )
-        sized = "direct" if n <= DIRECT else "single" if n <= SINGLE else "low-rank"
+        limits = self.limits
+        sized = "direct" if n <= limits.direct else "single" if n <= limits.single else "low-rank"
         self.method = sized if method == "auto" else method
 
     def _holds_constants(self) -> bool:
@@ -236,7 +231,9 @@ class Saddle:
 
         def inner(rhs: Array, goal: Array) -> tuple[Array, int]:
             with self.gram.engine.session():
-                return conjugate_gradients(multiply, precondition, reflections.inside(rhs), goal)
+                return conjugate_gradients(
+                    multiply, precondition, reflections.inside(rhs), goal, self.limits.iterations
+                )
 
         return inner
 
@@ -299,7 +296,7 @@ class Explained:
 
     .. math:: 0 \le r^\top (S K S + \gamma I)^{-1} r \le \|r\|^2 / \gamma
 
-    so that an iteration for variances may end where this is `ACCURACY` of k(x, x).
+    so that an iteration for variances may end where this is ``Limits.accuracy`` of k(x, x).
 
     >>> from mercer.kernels import Delta
     >>> from mercer import Gram
@@ -316,7 +313,7 @@ class Explained:
     @property
     def count(self) -> int:
         """How many new points to take at a time."""
-        return max(1, AT_ONCE // len(self.s))
+        return max(1, self.saddle.limits.at_once // len(self.s))
 
     @cached_property
     def _solve(self) -> Callable[..., SaddleSolution]:
@@ -336,6 +333,7 @@ class Explained:
 
     def variances(self, own: Array, k: Array, q: Array) -> Array:
         """Return the least errors, from k(x, x) and the columns of k_x and q_x."""
-        allowed = np.sqrt(ACCURACY * self.shift * np.abs(own)) if np.all(own) else None
+        accuracy = self.saddle.limits.accuracy
+        allowed = np.sqrt(accuracy * self.shift * np.abs(own)) if np.all(own) else None
         a, image = self.weights(k, q, allowed)
         return np.asarray(own + np.sum(a * (image - 2.0 * k), axis=0))

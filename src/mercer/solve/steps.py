@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -12,19 +13,34 @@ from mercer.check import Array
 from mercer.engines.lapack import factor_in_place
 from mercer.errors import SingularSystem
 
-DIRECT = 3_000
-"""Rows up to which the matrix is stored and factored."""
-
 FEW = 3
 """Right sides up to which each is solved by itself."""
 
 DEPENDENT = 1e-12
 """Directions whose squared length falls to this share beside the others are rounding."""
 
-MOST_ITERATIONS = 1_000
-"""After so many steps conjugate gradients give up."""
-
 Map: TypeAlias = Callable[[Array], Array]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large systems are solved, and how exactly.
+
+    ``direct``: rows up to which the matrix is stored and factored. ``single``: rows up to which a
+    factor in single precision (1 GB) is the preconditioner. ``iterations``: steps after which
+    conjugate gradients give up. ``at_once``: numbers of a matrix between new points and old ones
+    at a time, of which an iteration holds eight. ``accuracy``: the share of k(x, x) by which
+    variances may be too large where they are found by iteration.
+
+    >>> Limits().direct, Limits().single
+    (3000, 16000)
+    """
+
+    direct: int = 3_000
+    single: int = 16_000
+    iterations: int = 1_000
+    at_once: int = 2**22
+    accuracy: float = 1e-9
 
 
 def cholesky_factor(A: Array) -> tuple[Array, bool]:
@@ -120,7 +136,9 @@ class Reflections:
         return A[self.count :, self.count :]
 
 
-def conjugate_gradients(multiply: Map, inverse: Map, rhs: Array, goal: Array) -> tuple[Array, int]:
+def conjugate_gradients(
+    multiply: Map, inverse: Map, rhs: Array, goal: Array, most: int = Limits.iterations
+) -> tuple[Array, int]:
     r"""Solve for several right sides at once, each until its residual is at its goal.
 
     .. math:: X \leftarrow X + P (P^* A P)^{-1} P^* R, \qquad
@@ -146,7 +164,7 @@ def conjugate_gradients(multiply: Map, inverse: Map, rhs: Array, goal: Array) ->
     if not np.any(far):
         return x, 0
     p = independent(inverse(r[:, far]))
-    for iteration in range(1, MOST_ITERATIONS + 1):
+    for iteration in range(1, most + 1):
         if not p.shape[1]:  # nowhere to go that rounding can tell from where we were
             return x, iteration - 1
         image = multiply(p)
@@ -160,7 +178,7 @@ def conjugate_gradients(multiply: Map, inverse: Map, rhs: Array, goal: Array) ->
         p = independent(z - p @ cho_solve(curvature, image.conj().T @ z))
     left = float(np.max(np.linalg.norm(r, axis=0) / goal))
     raise SingularSystem(
-        f"{MOST_ITERATIONS} iterations left a residual {left:.2g} times as large as tol allows; "
+        f"{most} iterations left a residual {left:.2g} times as large as tol allows; "
         "take a larger shift or penalty"
     )
 
