@@ -16,6 +16,7 @@ from mercer.ordination.permanova import Permanova as Permanova
 from mercer.pca.axis_points import AxisPoints as AxisPoints
 from mercer.pca.reconstruction import Rebuilt as Rebuilt
 from mercer.pca.slopes import AxisSlopes as AxisSlopes
+from mercer.pca.streams import Drift as Drift
 from mercer.planning import Plan as Plan
 from mercer.preimages import PreImages as PreImages
 from mercer.reading.links import AxesDescription as AxesDescription

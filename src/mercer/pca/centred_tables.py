@@ -159,7 +159,7 @@ def read_table(
     raw = kind(X, weights, units=one, centre=none, variances=none, largest=none, factors=one)
     raw = replace(raw, tell=tell)
     largest, centre, most = raw.sizes_and_mean()
-    units = _units(largest, by_column)
+    units = safe_units(largest, by_column)
     if np.any(most / units > SAFE[1]):
         raise InvalidInput(
             f"a row without weight reaches {np.max(most):.3g}, which cannot be squared beside the "
@@ -176,7 +176,12 @@ def noise_of(table: Table) -> float:
     return float(table.factors**2 @ (ENTRY_ROUNDING * table.largest) ** 2)
 
 
-def _units(largest: Array, by_column: bool) -> Array:
+def safe_units(largest: Array, by_column: bool) -> Array:
+    """Return the power of two in which each column, or all of them, can be squared; 1 as a rule.
+
+    >>> safe_units(np.array([3.0, 0.5]), False), safe_units(np.array([0.0, 2.0**600]), True)
+    (array([1., 1.]), array([1.00000000e+000, 4.14951557e+180]))
+    """
     sizes = largest if by_column else np.full_like(largest, largest.max())
     is_safe = (sizes >= SAFE[0]) & (sizes <= SAFE[1]) | (sizes == 0.0)
     exponents = np.where(is_safe, 1, np.frexp(sizes)[1])
@@ -233,7 +238,8 @@ class DenseTable(Table):
         Rounding leaves a mean in the centred values, which are small, so that theirs is accurate.
         Where it is too small to be added to the centre it is subtracted on its own.
         """
-        if has_scatter and self._is_near_origin(self._variances_of_first()):
+        is_plain = has_scatter and self._is_plain  # else squares of raw values are no doubles
+        if is_plain and self._is_near_origin(self._variances_of_first()):
             table = self._measured_from_origin()
             if self._is_near_origin(table.variances):
                 return table
@@ -261,7 +267,7 @@ class DenseTable(Table):
 
     def _is_near_origin(self, variances: Array) -> bool:
         """Whether all means are so small that squares need no centring before they are summed."""
-        return self._is_plain and bool(np.all(self.centre**2 <= NEAR * variances))
+        return bool(np.all(self.centre**2 <= NEAR * variances))
 
     def _variances_of_first(self) -> Array:
         first = next(iter(pieces(self.shape)))
@@ -456,3 +462,11 @@ class Oriented:
             raise InvalidInput(
                 "the data given to fit have been changed since; fit a copy of them, or fit again"
             )
+
+
+class ByLoadings(Oriented):
+    """The axes of rows that are gone: the largest loading decides the sign of each."""
+
+    @cached_property
+    def vectors(self) -> Array:
+        return self.unsigned * signs(self.unsigned)

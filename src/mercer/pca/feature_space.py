@@ -114,7 +114,7 @@ class FeatureSpace(KernelModel):
     _n_features_out: int
     _placed: Callable[[Any], Any]
 
-    def _keep_features(self, spectrum: Spectrum, centred: Centred) -> None:
+    def _keep_feature_axes(self, spectrum: Spectrum) -> None:
         r"""Keep the same in the features of the approximation.
 
         .. math:: \varphi(x) = R^* k(z, x), \quad V = \Phi^* W^{1/2} U \Lambda^{-1/2}, \quad
@@ -125,6 +125,11 @@ class FeatureSpace(KernelModel):
         self._axes, self._origin = features.root @ V, mean.conj() @ V
         self._anchors, self._barycentre = features.landmarks, features.root @ mean
         self._grand_mean = float(np.real(np.vdot(mean, mean)))
+
+    def _keep_features(self, spectrum: Spectrum, centred: Centred) -> None:
+        """Keep these, and the squared distances of the individuals."""
+        self._keep_feature_axes(spectrum)
+        barycentre = cast(Any, spectrum.barycentre)
         diagonal = positive_base(centred).diag()
         squares = diagonal - 2.0 * barycentre.products + self._grand_mean
         self._squares = _cleared(squares, np.abs(diagonal))

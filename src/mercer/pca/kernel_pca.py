@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, shares_of
+from mercer.check import Array, Points, shares_of
 from mercer.display import remark_axes
 from mercer.engines.cpu import engine_of
 from mercer.engines.engine import Engine
@@ -21,6 +21,7 @@ from mercer.estimator import (
     OF_KERNELS,
     PRECOMPUTED,
     KernelModel,
+    all_or_nothing,
     as_kernel,
     axes_asked,
     axes_reaching,
@@ -36,8 +37,16 @@ from mercer.kernels.corrections import CORRECTIONS, correct_similarities
 from mercer.kernels.given import Precomputed
 from mercer.kernels.vectors import Linear
 from mercer.pca.feature_space import FeatureSpace, place_of, place_points
+from mercer.pca.streams import (
+    Drift,
+    FeatureMoments,
+    Forgotten,
+    drift_of,
+    drift_told,
+    stream_landmarks,
+)
 from mercer.planning import MOST_SOUGHT
-from mercer.points import SparseRows, take
+from mercer.points import SparseRows, as_points, take
 from mercer.progress import Progress
 from mercer.reading import Readable, Variables
 from mercer.settings import RandomState, number, seed_of, whole
@@ -132,8 +141,9 @@ class KernelPCA(
     method : {"auto", "dense", "exact", "nystrom"}
         Whether to decompose the whole matrix, to iterate without it, or to decompose an
         approximation on ``landmarks``, whose intervals say what it may have missed.
-    landmarks : int or None
-        How many points the approximation rests on; None takes 50 for each axis.
+    landmarks : int, points or None
+        How many points the approximation rests on, or these points themselves; None takes 50 for
+        each axis.
     correction : {None, "clip", "flip", "shift"}
         What makes similarities of one's own, a precomputed matrix, positive definite: see
         `kernels.correct_similarities`. New rows are corrected alike.
@@ -159,6 +169,7 @@ class KernelPCA(
     weights_ : the weights of the individuals, which sum to 1
     negative_mass_, correction_change_ : with a correction, the share of negative eigenvalues in
         Σ|λ| before it, and the change of the matrix as a share of its norm
+    drift_ : of a stream (`partial_fit`), how far each batch turned the axes
     seed_ : the seed that repeats the fit as ``random_state``
     spectrum_ : values, vectors, proved errors, degenerate axes, and how they were found; of data
         beyond 1e±150 under the linear kernel in a unit of their size
@@ -181,6 +192,8 @@ class KernelPCA(
     }
 
     _anchors: Any
+    _stream: FeatureMoments | None = None
+    _drift: tuple[Drift, ...] = ()
 
     def __init__(  # noqa: PLR0913  (every setting is an argument, as scikit-learn asks)
         self,
@@ -189,7 +202,7 @@ class KernelPCA(
         kernel: Kernel | str | Callable[[Any, Any], Any] = Linear(),  # noqa: B008  (a value)
         tol: float = 1e-9,
         method: str = "auto",
-        landmarks: int | None = None,
+        landmarks: int | Points | None = None,
         correction: str | None = None,
         engine: Engine | str = "auto",
         threads: int | None = None,
@@ -230,6 +243,7 @@ class KernelPCA(
         """
         self._check_parameters()
         points = self._read(X, reset=True)
+        self._stream, self._drift = None, ()
         n = len(points)
         is_fixed = self.deterministic and self.random_state is None
         kept = None if checkpoint is None or self.random_state is not None else read_run(checkpoint)
@@ -257,6 +271,115 @@ class KernelPCA(
         )
         return self
 
+    @on_engine
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,  # noqa: ARG002  (on_engine reads it)
+    ) -> KernelPCA:
+        """Take in a batch of individuals, of which only the moments of their features are kept.
+
+        The features are Nyström's, on landmarks that stay: points given as ``landmarks``, else
+        chosen in the first batch, which also decides rules such as ``bandwidth="median"``. The axes
+        are those of all individuals so far: inertias agree with ``method="nystrom"`` on the same
+        landmarks to 1e-10 of the largest, whatever the batches. Intervals count what the landmarks
+        leave out by its trace. Signs are decided by the features, and what is told of each
+        individual (`individuals_`) is not there: use `transform`. ``drift_`` says how far each
+        batch turned the axes. A batch costs m³ operations for m landmarks, beside those of its
+        rows. A model that was fitted on landmarks goes on from the individuals of its fit; `fit`
+        begins anew.
+
+        >>> import mercer as mc
+        >>> x = np.random.default_rng(0).standard_normal((300, 2)) * [3.0, 1.0]
+        >>> given = {"kernel": mc.Gaussian(4.0), "method": "nystrom", "landmarks": x[:40]}
+        >>> stream = mc.KernelPCA(2, **given)
+        >>> for batch in (x[:100], x[100:210], x[210:]):
+        ...     stream = stream.partial_fit(batch)
+        >>> whole = mc.KernelPCA(2, **given).fit(x)
+        >>> np.allclose(stream.inertias_, whole.inertias_, rtol=1e-10), len(stream.drift_)
+        (True, 2)
+        """
+        with all_or_nothing(self):
+            return self._take_in(X, sample_weight)
+
+    def _take_in(self, X: Any, sample_weight: Any) -> KernelPCA:
+        self._check_parameters()
+        if self.method not in ("auto", "nystrom") or self._is_precomputed:
+            given = Advice("method", "nystrom")
+            raise InvalidParameter(
+                f"partial_fit keeps no individuals and rests on landmarks: use {given} and a "
+                "kernel that reads points",
+                given,
+            )
+        earlier, known, is_first = self._stream, self._drift, not hasattr(self, "spectrum_")
+        if earlier is None and not is_first:
+            earlier = self._fitted_moments()
+        points = self._read(X, reset=is_first)
+        weights = weights_of(sample_weight, len(points))
+        names = None if is_first else self._columns
+        self._note(X, shares_of(weights), columns(points))
+        self._columns = names or self._columns
+        if is_first:
+            self.seed_ = seed_of(0 if self.deterministic else self.random_state)
+            self._shift, self._unit, known = None, 1.0, ()
+            self.kernel_ = self._resolved(points)
+        landmarks = (
+            stream_landmarks(self.kernel_, points, self._stream_count(), self.landmarks, self.seed_)
+            if earlier is None
+            else earlier.features.landmarks
+        )
+        batch = FeatureMoments.of(self.kernel_, points, landmarks, weights)
+        every = batch if earlier is None else earlier.joined(batch)
+        spectrum = every.spectrum(self._stream_count())
+        if earlier is not None:
+            before, after = self.spectrum_.feature_axes, spectrum.feature_axes
+            known = (*known, drift_of(before, after, batch.moments.covariance, len(points)))
+        self._stream, self._drift, self._names = every, known, None
+        gone: Any = Forgotten((every.moments.rows,))
+        self._weights = self._squares = self.X_fit_ = gone
+        self.__dict__.pop("eigenvectors_", None)  # those of a fit before it
+        self._keep_spectrum(spectrum, every.moments.total)
+        self._keep_feature_axes(spectrum)
+        return self
+
+    def _fitted_moments(self) -> FeatureMoments:
+        """Return the individuals of a fit as the first batch of a stream."""
+        if not self.spectrum_.is_approximate or self._shift is not None:
+            raise InvalidParameter(
+                "the model was fitted without landmarks that a stream can go on from: begin with "
+                "partial_fit, on a model that was not fitted"
+            )
+        landmarks = cast(Any, self.spectrum_.features).landmarks
+        weights = self._total * self._weights
+        return FeatureMoments.of(self.kernel_, self.X_fit_, landmarks, weights)
+
+    def _stream_count(self) -> int:
+        asked = axes_asked(self.n_components)
+        if isinstance(asked, int):
+            return asked
+        given = Advice("n_components", 10)
+        raise InvalidParameter(f"partial_fit needs a number of axes, for example {given}", given)
+
+    @property
+    def drift_(self) -> tuple[Drift, ...]:
+        """How far each batch of a stream turned the axes, from the second one on."""
+        check_is_fitted(self)
+        return drift_told(self._stream, self._drift)
+
+    def _active_count(self) -> int:
+        return super()._active_count() if self._stream is None else self._stream.moments.active
+
+    def _landmarks(self) -> int | Points | None:
+        """Return the number of landmarks, or those given, seen from where the points are."""
+        if self.landmarks is None or np.ndim(cast(Any, self.landmarks)) == 0:
+            return self.landmarks
+        kernel = as_kernel(self.kernel)
+        given = as_points(self.landmarks, "landmarks", are_vectors=kernel.reads_vectors)
+        return cast(Points, self._placed(given))
+
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return the data a kernel can read; similarities corrected as those of the fit were."""
         points = super()._read(X, reset=reset)
@@ -280,8 +403,13 @@ class KernelPCA(
                 "correction= is for similarities of your own, kernel='precomputed': kernels are "
                 "positive definite"
             )
-        if self.landmarks is not None:
+        if self.landmarks is not None and np.ndim(cast(Any, self.landmarks)) == 0:
             whole(self.landmarks, "landmarks", least=1)
+        elif self.landmarks is not None and (self.method != "nystrom" or self._is_precomputed):
+            raise InvalidParameter(
+                "landmarks that are points need method='nystrom' and a kernel that reads them; "
+                "else give their number"
+            )
         axes_asked(self.n_components)
 
     def _engine(self, progress: Progress | None = None) -> Engine:
@@ -347,7 +475,7 @@ class KernelPCA(
             count,
             tol=self.tol,
             method=self._method(n),
-            landmarks=self.landmarks,
+            landmarks=self._landmarks(),
             random_state=self.seed_,
             checkpoint=checkpoint,
         )
@@ -392,17 +520,20 @@ class KernelPCA(
         return "dense" if is_whole else self.method
 
     def _keep(self, spectrum: Spectrum, centred: Centred, total: float) -> None:
+        self._keep_spectrum(spectrum, total)
+        self.eigenvectors_ = spectrum.vectors[:, : self._n_features_out]
+        if spectrum.is_approximate:
+            self._keep_features(spectrum, centred)
+        else:
+            self._keep_means(centred)
+
+    def _keep_spectrum(self, spectrum: Spectrum, total: float) -> None:
         self.spectrum_, self._total = spectrum, total
         self._n_features_out = int(np.sum(spectrum.values > spectrum.threshold))
         asked = axes_asked(self.n_components)
         if isinstance(asked, float) and self._n_features_out:
             values = spectrum.values[: self._n_features_out]
             self._n_features_out = axes_reaching(values, self._whole, asked)
-        self.eigenvectors_ = spectrum.vectors[:, : self._n_features_out]
-        if spectrum.is_approximate:
-            self._keep_features(spectrum, centred)
-        else:
-            self._keep_means(centred)
 
     @property
     def _axis_inertias(self) -> Array:

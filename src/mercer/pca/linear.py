@@ -21,6 +21,7 @@ from mercer.display import first_names, remark_axes, warn
 from mercer.errors import Advice, ConstantColumns, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
     Model,
+    all_or_nothing,
     axes_asked,
     axes_reaching,
     column_names,
@@ -35,18 +36,20 @@ from mercer.estimator import (
 )
 from mercer.pca.centred_tables import (
     ENTRY_ROUNDING,
+    ByLoadings,
     DenseTable,
     Oriented,
     Table,
     noise_of,
     read_table,
 )
+from mercer.pca.streams import Drift, Forgotten, Moments, drift_of, drift_told
 from mercer.points import lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
 from mercer.reading.model import warn_constant
 from mercer.settings import whole
-from mercer.spectrum import decomposes_columns, leading
+from mercer.spectrum import decomposes_columns, from_covariances, leading
 
 CONSTANT_COLUMNS = ("exclude", "error")
 
@@ -87,6 +90,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     spectrum_ : eigenvalues of the covariances, their proved errors, degenerate axes
     weights_ : the weights of the individuals, which sum to 1
     X_fit_ : the data of the fit, not copied
+    drift_ : of a stream (`partial_fit`), how far each batch turned the axes
 
     Notes
     -----
@@ -112,6 +116,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         "scale": "standardize",
         "scale_unit": "standardize",
     }
+
+    _stream: Moments | None = None
+    _drift: tuple[Drift, ...] = ()
 
     def __init__(
         self,
@@ -146,6 +153,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         is_yes(self.standardize, "standardize")
         one_of(self.constant_columns, "constant_columns", CONSTANT_COLUMNS)
         data = self._read(X, reset=True)
+        self._stream, self._drift = None, ()
         n, p = data.shape
         count = self._count(min(n, p))
         given = weights_of(sample_weight, n)
@@ -164,6 +172,69 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         asked = self.n_components_ if isinstance(asked, float) else asked
         remark_axes(self.spectrum_.clusters, self.n_components_, asked, n)
         return self
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        progress: bool | Progress | None = None,
+    ) -> PCA:
+        """Take in a batch of rows, of which only their mean and covariances are kept.
+
+        The axes are those of all rows so far, as `fit` would find them: whatever the batches,
+        inertias agree to 1e-10 of the largest. Signs may differ, for they are decided by the
+        largest loading of each axis, and what is told of each row (`individuals_`) is not there:
+        use `transform`. ``drift_`` says how far each batch turned the axes. A batch costs p³
+        operations for p columns, beside those of its rows. A model that was fitted goes on from
+        the data of its fit; `fit` begins anew.
+
+        >>> import mercer as mc
+        >>> x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+        >>> model = mc.PCA().partial_fit(x[:3]).partial_fit(x[3:])
+        >>> model.inertias_.round(12)
+        array([1.  , 0.25])
+        """
+        with followed(progress, "rows") as tell, all_or_nothing(self):
+            return self._take_in(X, sample_weight, tell)
+
+    def _take_in(self, X: Any, sample_weight: Any, tell: Progress | None) -> PCA:
+        is_yes(self.standardize, "standardize")
+        one_of(self.constant_columns, "constant_columns", CONSTANT_COLUMNS)
+        is_first = not hasattr(self, "_axes")
+        earlier, before, names = self._stream, None, None if is_first else self._columns
+        if not is_first:
+            before = self._axes.unsigned
+            if earlier is None:  # what was fitted by `fit` is the first batch
+                rows, weights = self._axes.table.values, self._total * self._weights
+                earlier = Moments.of(rows, weights, by_column=self.standardize)
+        data = self._read(X, reset=is_first)
+        n, p = data.shape
+        batch = Moments.of(
+            data, weights_of(sample_weight, n), by_column=self.standardize, tell=tell
+        )
+        every = batch if earlier is None else earlier.joined(batch, by_column=self.standardize)
+        gone: Any = Forgotten((every.rows,))
+        self._stream, known = every, self._drift
+        self._note(X, gone, p)
+        self._names, self._columns = None, names or self._columns
+        table = self._standardised(every.table(Forgotten((every.rows, p)), gone))
+        self._keep(table, self._count(min(every.rows, p)), every.total)
+        if before is not None:
+            turned = drift_of(before, self._axes.unsigned, batch.scaled(table), n)
+            known = (*known, turned)
+        self._drift = known
+        return self
+
+    @property
+    def drift_(self) -> tuple[Drift, ...]:
+        """How far each batch of a stream turned the axes, from the second one on."""
+        check_is_fitted(self)
+        return drift_told(self._stream, self._drift)
+
+    def _active_count(self) -> int:
+        return super()._active_count() if self._stream is None else self._stream.active
 
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return a table of any numeric type, in memory or on disk, or a sparse matrix by rows."""
@@ -215,7 +286,7 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         return m
 
     def _keep(self, table: Table, count: int, total: float) -> None:
-        spectrum = leading(table, count)
+        spectrum = leading(table, count) if self._stream is None else from_covariances(table, count)
         kept = int(np.sum(spectrum.values > spectrum.threshold))
         asked = axes_asked(self.n_components)
         if isinstance(asked, float) and kept:
@@ -223,7 +294,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         self.spectrum_, self._total = spectrum, total
         # Standardised columns have no unit; else all columns have one, which inertias carry.
         self._unit = 1.0 if self.standardize else float(table.units[0])
-        self._axes = Oriented(replace(table, tell=None), spectrum, kept)
+        made = Oriented if self._stream is None else ByLoadings
+        self._axes = made(replace(table, tell=None), spectrum, kept)
         self._n_features_out = self.n_components_ = kept
 
     @property

@@ -168,8 +168,12 @@ class Readable:
 
     @property
     def _unbiased(self) -> float:
-        n = int(np.sum(self._weights > 0))
+        n = self._active_count()
         return n / (n - 1) if n > 1 else 0.0
+
+    def _active_count(self) -> int:
+        """Return how many individuals have a weight."""
+        return int(np.sum(self._weights > 0))
 
     def _in_units(self, values: Any) -> Any:
         """Return inertias in the units of the data, squared, or say that no double can."""

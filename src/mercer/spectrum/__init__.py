@@ -6,6 +6,7 @@ from mercer.spectrum.leading import DENSE as DENSE
 from mercer.spectrum.leading import STORED as STORED
 from mercer.spectrum.leading import leading as leading
 from mercer.spectrum.two_sides import decomposes_columns as decomposes_columns
+from mercer.spectrum.two_sides import from_covariances as from_covariances
 from mercer.spectrum.values import DEGENERATE as DEGENERATE
 from mercer.spectrum.values import How as How
 from mercer.spectrum.values import Operator as Operator

@@ -12,6 +12,7 @@ from mercer.barycentre import Barycentre
 from mercer.certificate import FAILURE, Certificate
 from mercer.check import Array, Points, as_numpy, chunks
 from mercer.engines.engine import Engine
+from mercer.engines.lapack import eigenpairs
 from mercer.gram import Centred, Gram
 from mercer.kernels.base import Kind
 from mercer.kernels.pairs import Aligned
@@ -29,6 +30,7 @@ from mercer.spectrum.values import (
     positive_base,
     rounding_standing,
     scaled,
+    signs,
     unit_of,
 )
 from mercer.woodbury import LowRankInverse
@@ -110,17 +112,48 @@ def of_factor(
 ) -> Spectrum:
     """Return the eigenpairs of F Fᴴ, by the small side, with intervals for what it stands for."""
     inner = LowRankInverse(operator.factor, engine)
-    kept = min(count, len(inner.values))
-    proof = _certified(inner.values, kept, operator)
-    vectors, trace = inner.start(kept), float(inner.values.sum())
+    vectors = inner.start(min(count, len(inner.values)))
     turn = orientation(vectors, operator)
+    return _spectrum(
+        inner.values, inner.axes, vectors * turn, turn, operator, len(vectors), is_proved=is_proved
+    )
+
+
+def of_covariances(
+    covariances: Array, operator: Factored, count: int, n: int, *, is_proved: bool = False
+) -> Spectrum:
+    """Return the same from the covariances of n features that are gone, and their vectors too.
+
+    The largest entry of an axis in the space of features decides its sign.
+    """
+    values, axes = eigenpairs(covariances)
+    keep = values > len(values) * float(np.finfo(float).eps) * values.max(initial=0.0)
+    values, axes = values[keep][::-1], axes[:, keep][:, ::-1]
+    kept = min(count, len(values))
+    turn = signs(axes[:, :kept])
+    none = np.empty((0, kept))
+    return _spectrum(values, axes, none, turn, operator, n, is_proved=is_proved)
+
+
+def _spectrum(
+    values: Array,
+    axes: Array,
+    vectors: Array,
+    turn: Array,
+    operator: Factored,
+    n: int,
+    *,
+    is_proved: bool,
+) -> Spectrum:
+    kept, trace = len(turn), float(values.sum())
+    proof = _certified(values, kept, operator)
     return Spectrum(
-        values=inner.values[:kept],
-        vectors=vectors * turn,
+        values=values[:kept],
+        vectors=vectors,
         certificate=proof,
         trace=trace,
         trace_error=operator.trace_gap,
-        threshold=len(vectors) * float(np.finfo(float).eps) * trace,
+        threshold=n * float(np.finfo(float).eps) * trace,
         rank=None,
         negative_mass=None,
         psd="by construction" if is_proved else "not verified",
@@ -129,9 +162,9 @@ def of_factor(
             memory=approximate_bytes(len(vectors), operator.rank),
         ),
         # Intervals begin at the values, so that a gap of one width tells two of them apart.
-        clusters=clusters(inner.values, 0.5 * float(proof.errors.max(initial=0.0)), kept),
+        clusters=clusters(values, 0.5 * float(proof.errors.max(initial=0.0)), kept),
         features=operator.features,
-        feature_axes=inner.axes[:, :kept] * turn,
+        feature_axes=axes[:, :kept] * turn,
         barycentre=operator.barycentre,
     )
 

@@ -104,6 +104,22 @@ def two_sides(table: TwoSided, count: int, *, method: str = "auto") -> Spectrum:
     return _spectrum(table, values, vectors[:, :count], rho, How(name, seconds=seconds))
 
 
+def from_covariances(table: TwoSided, count: int) -> Spectrum:
+    """Return the same of a table whose covariances are known, and its rows elsewhere or gone.
+
+    >>> from mercer.pca.centred_tables import read_table
+    >>> x = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> from_covariances(read_table(x, np.full(4, 0.25), has_scatter=True), 2).values
+    array([1.  , 0.25])
+    """
+    begun = perf_counter()
+    side = min(table.shape)
+    _refuse_huge(table.shape[1])
+    values, vectors, rho, name = _covariances(table, count)
+    how = How(name, seconds=perf_counter() - begun)
+    return _spectrum(table, values[:side], vectors[:, : min(count, side)], rho, how)
+
+
 def _spectrum(table: TwoSided, values: Array, vectors: Array, rho: float, how: How) -> Spectrum:
     n, p = table.shape
     count = vectors.shape[1]

@@ -101,7 +101,8 @@ class Spectrum(Shown):
     barycentre: Barycentre | None = None
 
     def _title(self) -> str:
-        return f"Spectrum of {len(self.values)} axes of {len(self.vectors)} individuals"
+        of = f"of {len(self.vectors)} individuals" if len(self.vectors) else "of a stream"
+        return f"Spectrum of {len(self.values)} axes {of}"
 
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each axis, with its share of the trace."""
