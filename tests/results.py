@@ -149,6 +149,7 @@ def _examples() -> dict[str, Any]:
         "discrepancy": mc.mean_discrepancy(
             mc.Gaussian(1.0), NUMBERS[:8], NUMBERS[8:], random_state=0
         ),
+        "drift": mc.PCA(1).partial_fit(NUMBERS).partial_fit(NUMBERS[:5]).drift_[0],
         "edges": mc.data.graphs.Edges(((0, 1), (1, 2)), 3),
         "fitted variables": mc.fit_variables(pca, {"<b>side</b>": LABELS}, permutations=9),
         "function": fitted("KernelRegression of numbers").function_,
