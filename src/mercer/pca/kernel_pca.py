@@ -289,8 +289,8 @@ class KernelPCA(
         leave out by its trace. Signs are decided by the features, and what is told of each
         individual (`individuals_`) is not there: use `transform`. ``drift_`` says how far each
         batch turned the axes. A batch costs m³ operations for m landmarks, beside those of its
-        rows. A model that was fitted on landmarks goes on from the individuals of its fit; `fit`
-        begins anew.
+        rows. A model that was fitted goes on with the individuals of its fit as the first batch;
+        `fit` begins anew.
 
         >>> import mercer as mc
         >>> x = np.random.default_rng(0).standard_normal((300, 2)) * [3.0, 1.0]
@@ -314,9 +314,11 @@ class KernelPCA(
                 "kernel that reads points",
                 given,
             )
-        earlier, known, is_first = self._stream, self._drift, not hasattr(self, "spectrum_")
-        if earlier is None and not is_first:
-            earlier = self._fitted_moments()
+        if self._stream is None and "spectrum_" in vars(self):  # a fit is the first batch
+            rows, given = self.X_fit_, self._total * self._weights
+            del self.spectrum_
+            self._take_in(rows, given)
+        earlier, known, is_first = self._stream, self._drift, self._stream is None
         points = self._read(X, reset=is_first)
         weights = weights_of(sample_weight, len(points))
         names = None if is_first else self._columns
@@ -326,14 +328,15 @@ class KernelPCA(
             self.seed_ = seed_of(0 if self.deterministic else self.random_state)
             self._shift, self._unit, known = None, 1.0, ()
             self.kernel_ = self._resolved(points)
-        landmarks = (
-            stream_landmarks(self.kernel_, points, self._stream_count(), self.landmarks, self.seed_)
-            if earlier is None
-            else earlier.features.landmarks
-        )
+        asked = axes_asked(self.n_components)
+        if earlier is not None:
+            landmarks = earlier.features.landmarks
+        else:
+            few = asked if isinstance(asked, int) else 1
+            landmarks = stream_landmarks(self.kernel_, points, few, self.landmarks, self.seed_)
         batch = FeatureMoments.of(self.kernel_, points, landmarks, weights)
         every = batch if earlier is None else earlier.joined(batch)
-        spectrum = every.spectrum(self._stream_count())
+        spectrum = every.spectrum(asked if isinstance(asked, int) else len(landmarks))
         if earlier is not None:
             before, after = self.spectrum_.feature_axes, spectrum.feature_axes
             known = (*known, drift_of(before, after, batch.moments.covariance, len(points)))
@@ -344,24 +347,6 @@ class KernelPCA(
         self._keep_spectrum(spectrum, every.moments.total)
         self._keep_feature_axes(spectrum)
         return self
-
-    def _fitted_moments(self) -> FeatureMoments:
-        """Return the individuals of a fit as the first batch of a stream."""
-        if not self.spectrum_.is_approximate or self._shift is not None:
-            raise InvalidParameter(
-                "the model was fitted without landmarks that a stream can go on from: begin with "
-                "partial_fit, on a model that was not fitted"
-            )
-        landmarks = cast(Any, self.spectrum_.features).landmarks
-        weights = self._total * self._weights
-        return FeatureMoments.of(self.kernel_, self.X_fit_, landmarks, weights)
-
-    def _stream_count(self) -> int:
-        asked = axes_asked(self.n_components)
-        if isinstance(asked, int):
-            return asked
-        given = Advice("n_components", 10)
-        raise InvalidParameter(f"partial_fit needs a number of axes, for example {given}", given)
 
     @property
     def drift_(self) -> tuple[Drift, ...]:
