@@ -315,9 +315,9 @@ class KernelPCA(
                 given,
             )
         if self._stream is None and "spectrum_" in vars(self):  # a fit is the first batch
-            rows, given = self.X_fit_, self._total * self._weights
+            rows, counted = self.X_fit_, self._total * self._weights
             del self.spectrum_
-            self._take_in(rows, given)
+            self._take_in(rows, counted)
         earlier, known, is_first = self._stream, self._drift, self._stream is None
         points = self._read(X, reset=is_first)
         weights = weights_of(sample_weight, len(points))
