@@ -888,6 +888,18 @@ def test_columns_of_one_value_are_refused_in_words(house: House) -> None:
     assert answer.json()["error"].startswith("all individuals are alike: a and b hold one value")
 
 
+def test_levels_that_two_factors_share_are_called_by_both_names() -> None:
+    answers = ["yes", "no", "maybe"]
+    columns = {f"q{j}": [answers[(i * (j + 2) + j) % 3] for i in range(30)] for j in range(3)}
+    client = Client(House(Source(Table.of(columns), "x", "x")))
+    value = client.analysis(method="mca", uses={"q2": "supplementary"}).json()
+    active, beside = (
+        value["linked"][k]["names"] for k in ("categories", "supplementary categories")
+    )
+    assert set(beside) == {"q2=yes", "q2=no", "q2=maybe"}
+    assert not set(active) & set(beside)
+
+
 def test_classes_are_as_many_as_asked_for(client: Client) -> None:
     value = client.analysis(classes=5).json()
     assert len(value["sheets"]["classes"]["rows"]) == 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,8 +226,12 @@ def of_variables(found: Variables, of: Linked = "variables") -> Elements:
     return Elements(of, found.names, found.correlations.real, measures, found)
 
 
-def of_categories(found: Categories, of: Linked = "categories") -> Elements:
+def of_categories(
+    found: Categories, of: Linked = "categories", taken: Collection[str] = ()
+) -> Elements:
     """Return categories as elements; levels of two columns alike are called by both names.
+
+    So are those whose names are ``taken`` by categories that stand beside these.
 
     >>> two = np.zeros((2, 1))
     >>> ones = np.ones(2)
@@ -235,7 +239,7 @@ def of_categories(found: Categories, of: Linked = "categories") -> Elements:
     >>> of_categories(some).names
     ('a=yes', 'b=yes')
     """
-    levels = list(found.levels)
+    levels = [*found.levels, *taken]
     pairs = zip(found.variables_of, found.levels, strict=True)
     names = tuple(g if levels.count(g) == 1 else f"{v}={g}" for v, g in pairs)
     measures = {"Dim": found.coordinates, "cos2": found.cos2, "v-test": found.v_test}
@@ -279,7 +283,9 @@ def elements_of(
             yield of_variables(passive, "supplementary variables")
         if labels:
             beside = model.supplementary(categories=dict(labels)).categories
-            yield of_categories(beside, "supplementary categories")
+            active = getattr(model, "categories_", None)
+            taken = () if active is None else set(active.levels)
+            yield of_categories(beside, "supplementary categories", taken)
 
 
 PLACES = 300
