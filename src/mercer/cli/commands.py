@@ -8,6 +8,7 @@ its row and its example in ``docs/command-line.md``.
 
 from __future__ import annotations
 
+import sys
 from argparse import Action, ArgumentParser, BooleanOptionalAction, RawDescriptionHelpFormatter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -65,7 +66,8 @@ class Version(Action):
     def __call__(self, parser: ArgumentParser, *_: Any) -> None:
         from mercer import __version__
 
-        parser.exit(message=f"mercer {__version__}\n")
+        sys.stdout.write(f"mercer {__version__}\n")
+        parser.exit()
 
 
 PLAN = "print the plan (size, method, memory, seconds, error) and do nothing"
