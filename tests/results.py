@@ -19,6 +19,7 @@ from mercer.analysis.evidence import Clustering, evidence_of
 from mercer.check import Points
 from mercer.data.ondisk import OnDisk
 from mercer.data.table import Role
+from mercer.engines.cluster_cost import Workers
 from mercer.engines.tiles import Block, Rounding, Tiles
 from mercer.kernels.contract import Check
 from mercer.kernels.counts import Factors
@@ -137,6 +138,10 @@ def _examples() -> dict[str, Any]:
         "centred": gram.centred(),
         "check": mc.check_kernel(mc.Gaussian(1.0), NUMBERS),
         "choice": mc.choose_dimension(pca, "inertia"),
+        "cluster cost": mc.plan(
+            mc.KernelPCA(3, kernel=mc.Gaussian(1.0)), 10**6, 9, workers=4
+        ).cluster,
+        "workers": Workers(4, cores=2),
         "column": read.column("colour"),
         "column_contributions": mc.column_contributions(fitted("KernelPCA of a table")),
         "comparison": mc.compare_kernels(kernels, NUMBERS, permutations=99),

@@ -10,7 +10,9 @@ import pytest
 
 import mercer as mc
 from mercer import planning
+from mercer.check import chunks
 from mercer.cli.plans import planned
+from mercer.engines.cluster_cost import FAN, tree_blocks
 from mercer.engines.cpu import Threads
 from mercer.errors import InvalidParameter
 from mercer.planning import plan
@@ -151,3 +153,38 @@ def test_memory_of_a_matrix_counts_what_lapack_takes() -> None:
     done = subprocess.run([sys.executable, "-c", DENSE], capture_output=True, text=True, check=True)
     model = mc.KernelPCA(5, kernel=mc.Gaussian(1.0), method="dense")
     assert plan(model, 1_500, 3).memory == pytest.approx(int(done.stdout), rel=0.1)
+
+
+def test_a_plan_for_a_cluster_counts_what_moves() -> None:
+    model = mc.KernelPCA(10, kernel=mc.Gaussian(1.0))
+    here = plan(model, 10**6, 20)
+    one, four = (plan(model, 10**6, 20, workers=w, cores=2) for w in (1, 4))
+    assert here.cluster is None
+    assert one.cluster is not None
+    assert four.cluster is not None
+    assert one.cluster.between == 0  # there is nobody to send to
+    assert four.cluster.between > 3 * 8 * 10**6 * 20  # points, to three others
+    assert four.cluster.flops == one.cluster.flops
+    assert 2.0 < one.cluster.seconds / four.cluster.seconds < 4.5
+    assert one.memory == four.memory == here.memory
+    assert "4 workers of 2 cores" in str(four)
+    gpus = plan(model, 10**8, 20, workers=8, gpus=8)
+    assert gpus.seconds < plan(model, 10**8, 20, workers=8, cores=8).seconds / 20
+    few = mc.KernelPCA(10, kernel=mc.Gaussian(1.0), method="nystrom", landmarks=100)
+    on_landmarks = plan(few, 10**7, 20, workers=4).cluster
+    assert on_landmarks is not None
+    assert on_landmarks.with_client == 8 * 10**7 * 120
+    with pytest.raises(InvalidParameter, match="workers"):
+        plan(model, 10**6, 20, workers=0)
+
+
+def test_the_tree_of_sums_is_counted_as_it_is_built() -> None:
+    blocks, leaves = 7, [(i, j) for i in range(7) for j in range(i, 7)]
+    nodes = [{i, j} for i, j in leaves]
+    counted = tree_blocks(blocks)
+    assert counted[0] == (len(leaves), sum(map(len, nodes)))
+    for number, held in counted[1:]:
+        nodes = [set().union(*nodes[few]) for few in chunks(len(nodes), FAN)]
+        assert number == len(nodes)
+        assert held >= sum(map(len, nodes))  # an upper bound, of rows that a sum spans
+    assert len(nodes) == 1

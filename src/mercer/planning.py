@@ -13,6 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from mercer.display import Shown
+from mercer.engines.cluster_cost import ClusterCost, Workers, cluster_cost
 from mercer.engines.cpu import Threads, engine_of
 from mercer.engines.engine import Engine
 from mercer.engines.tiles import TILE
@@ -84,6 +85,7 @@ class Plan(Shown):
         "seconds": "that it takes, about",
         "fits": "into what may be used",
         "alternative": "that fits",
+        "cluster": "what its workers do",
     }
 
     method: str
@@ -95,6 +97,8 @@ class Plan(Shown):
     alternative: str
     advice: tuple[Advice, ...] = ()
     """How to ask for the alternative."""
+    cluster: ClusterCost | None = None
+    """What passes take on the workers of a cluster."""
 
     def _title(self) -> str:
         return f"Plan: {self.method}"
@@ -105,18 +109,28 @@ class Plan(Shown):
             f"memory {readable(self.memory)}, {self.passes} "
             f"{'pass' if self.passes == 1 else 'passes'} over all pairs, {_duration(self.seconds)}",
         ]
+        if self.cluster is not None:
+            lines.append(str(self.cluster))
         if not self.fits:
             lines.append(f"more than may be used: {self.alternative}")
         return "\n".join(lines)
 
 
-def plan(model: Any, n: int, d: int) -> Plan:
+def plan(
+    model: Any, n: int, d: int, *, workers: int | None = None, cores: int = 1, gpus: int = 0
+) -> Plan:
     """Return what ``model`` will cost on n individuals of d variables.
+
+    On a cluster, that of the model's engine or one of so many ``workers`` with these ``cores`` or
+    ``gpus`` each, ``cluster`` counts tasks, messages and bytes; ``memory`` is the client's.
 
     >>> from mercer import Gaussian, KernelPCA
     >>> cost = plan(KernelPCA(10, kernel=Gaussian(1.0)), 100_000, 20)
     >>> cost.method, cost.fits, cost.memory < 10**9
     ('exact', True, True)
+    >>> there = plan(KernelPCA(10, kernel=Gaussian(1.0)), 10**7, 50, workers=64, cores=8)
+    >>> there.cluster.blocks, there.cluster.tasks
+    (91, 32104)
     """
     n, d = whole(n, "n", least=1), whole(d, "d", least=0)
     if not all(hasattr(model, name) for name in ("n_components", "kernel", "method")):
@@ -131,11 +145,18 @@ def plan(model: Any, n: int, d: int) -> Plan:
     method = "dense" if asked is None else chosen_method(n, count, model.method)
     memory, passes, reason = _cost(method, n, d, count, model, engine)
     seconds = _seconds(method, model, n, d, count, engine)
+    machines = _machines(engine, workers, cores, gpus)
+    cluster = None
+    if machines is not None and method in ("exact", "nystrom"):
+        cluster = _on_cluster(method, model, n, d, count, machines)
+        beside = _beside(n, count, model, threads_of(engine)) if method == "exact" else 0.0
+        seconds = cluster.seconds + beside
     allowed = engine.memory if engine.memory is not None else machine_bytes()
     fits, threads = memory <= allowed, threads_of(engine)
     text, advice = smaller(n, d, count, method, allowed, threads=threads)
-    alternative = ("", ()) if fits else (text, (advice,))
-    return Plan(method, reason, memory, passes, seconds, fits, *alternative)
+    alternative: tuple[str, tuple[Advice, ...]] = ("", ()) if fits else (text, (advice,))
+    text, advice = alternative
+    return Plan(method, reason, memory, passes, seconds, fits, text, advice, cluster)
 
 
 def _lasting(work: Callable[[], Any]) -> float:
@@ -236,14 +257,48 @@ def _seconds(method: str, model: Any, n: int, d: int, count: int, engine: Engine
     if _is_costly(kernel):
         return over_pairs(1) + operations(4.0 * n * float(rank) ** 2)
     singles, doubles = _passes(n, count, model)
-    steps, shared = singles + doubles, TOGETHER if threads > 1 else 1.0
+    shared = TOGETHER if threads > 1 else 1.0
     passes = doubles * over_pairs(block) + singles * over_pairs(block, single=True)
-    # Beside the passes: the factor, its square, and what axes leave of that; in each step products
-    # with the basis, and three with the factor in single precision.
+    return shared * passes + _beside(n, count, model, threads)
+
+
+def _beside(n: int, count: int, model: Any, threads: int) -> float:
+    """Estimate the time beside the passes of an iteration.
+
+    They are the factor, its square, and what axes leave of that; in each step products with the
+    basis, and three with the factor in single precision.
+    """
+    (block, rank), steps = sizes(n, count), sum(_passes(n, count, model))
     tall = steps * (BASIS_WORK * n * float(block) ** 2 + 3.0 * n * block * rank)
     tall += 2.0 * n * float(rank) ** 2
     small = SMALL_WORK * steps * (2.5 * block) ** 3 + FACTOR_WORK * float(rank) ** 3
-    return shared * passes + steps * STEP + operations(tall) + small / flops()
+    return steps * STEP + tall / (flops() * threads) + small / flops()
+
+
+def _machines(engine: Engine, workers: int | None, cores: int, gpus: int) -> Workers | None:
+    if workers is not None:
+        return Workers(
+            whole(workers, "workers", least=1),
+            whole(cores, "cores", least=1),
+            whole(gpus, "gpus", least=0),
+        )
+    known = getattr(engine, "workers", None)
+    return None if known is None else known()
+
+
+def _on_cluster(
+    method: str, model: Any, n: int, d: int, count: int, machines: Workers
+) -> ClusterCost:
+    """Return what the passes, or the features of landmarks, take on a cluster."""
+    if method == "nystrom":
+        rank = landmarks_for(n, count, getattr(model, "landmarks", None))
+        seconds = 2.0 * pair_seconds(d, 1, False)
+        return cluster_cost(n, d, 1, 0, machines, seconds, landmarks=rank)
+    block, rank = sizes(n, count)
+    singles, doubles = _passes(n, count, model)
+    passes = singles + doubles
+    pair = singles * pair_seconds(d, block, True) + doubles * pair_seconds(d, block, False)
+    return cluster_cost(n, d, block, passes, machines, pair / passes, landmarks=rank)
 
 
 def _duration(seconds: float) -> str:

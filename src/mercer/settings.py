@@ -264,7 +264,7 @@ def readable(count: int) -> str:
     >>> readable(3_200_000_000), readable(45_000), readable(12)
     ('3.2 GB', '45 kB', '12 bytes')
     """
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= size:
             return f"{count / size:.3g} {unit}"
     return f"{count} bytes"

@@ -504,6 +504,19 @@ def test_the_data_of_a_demo_are_those_of_the_library(run: Any, tmp_path: Path) -
     assert again.row_names == datasets.plants().row_names
 
 
+def test_a_plan_counts_what_a_cluster_does(run: Any) -> None:
+    given = ("--individuals", "1e6", "--variables", 20, "--memory", "100GB")
+    answer = run("plan", *given, "--workers", 4, "--cores", 2, "--json")
+    assert answer.code in (0, 6)  # 6 where this machine is small
+    value = answer.value
+    assert value["plan"] == "exact"
+    assert value["cluster"]["workers"]["count"] == 4
+    assert value["cluster"]["tasks"] > 0
+    assert "4 workers of 2 cores" in run("plan", *given, "--workers", 4, "--cores", 2).out
+    assert run("plan", "--individuals", "many").code == 2
+    assert run("plan", "--individuals", "10", "--workers", 0).code == 2
+
+
 def test_doctor_knows_the_machine_and_plans(run: Any) -> None:
     answer = run("doctor", "--json", "--dry-run", "--individuals", 50_000)
     value = answer.value

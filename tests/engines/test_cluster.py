@@ -39,7 +39,7 @@ WORDS = ["".join(RNG.choice(list("abc"), 12)) for _ in range(90)]
 def client() -> Iterator[Any]:
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
         ) as cluster,
         distributed.Client(cluster) as found,
     ):
@@ -236,43 +236,163 @@ def test_copies_of_a_model_share_its_cluster(client: Any) -> None:
     assert clone(model).engine is client
 
 
-class Killing(Cluster):
-    """A cluster that loses a worker at one of its passes."""
+class Losing(Cluster):
+    """A cluster to which something happens once, in one phase of a fit."""
 
-    def __init__(self, client: Any, phase: str) -> None:
+    def __init__(self, client: Any, phase: str, lose: Callable[[Any], None]) -> None:
         super().__init__(client, rows=400)
-        self.phase, self.passes = phase, 0
+        self.phase, self.lose, self.passes = phase, lose, 0
 
-    def factor(self, tiles: Any, root: Any, *, is_held: bool = False) -> Any:
-        if self.phase == "landmarks":
-            self.placed(tiles.x)
-            self._kill()
-        return super().factor(tiles, root)
+    def _cut(self, points: Any) -> Any:
+        blocks = super()._cut(points)
+        self._reach("scatter")
+        return blocks
 
-    def _leaves(self, *given: Any) -> Iterator[Any]:
+    def _leaves(self, tiles: Any, vectors: Any, weights: Any) -> Iterator[Any]:
         self.passes += 1
-        if self.phase == "between passes" and self.passes == 2:
-            self._kill()
-        yield from super()._leaves(*given)
-        if self.phase == "first pass" and self.passes == 1:
-            self._kill()
+        leaves = list(super()._leaves(tiles, vectors, weights))
+        self._reach("first pass" if self.passes == 1 else f"pass {self.passes}")
+        if not tiles.single and self.passes > 1:
+            self._reach("double pass")
+        yield from leaves
 
-    def _kill(self) -> None:
-        self.phase = "done"
-        kill_one(self.client)
+    def _tree(self, parts: list[Any]) -> Any:
+        root = super()._tree(parts)
+        if self.passes == 2:
+            self._reach("reduction")
+        return root
+
+    def _reach(self, phase: str) -> None:
+        if phase == self.phase:
+            self.phase = "done"
+            self.lose(self.client)
 
 
-@pytest.mark.parametrize("phase", ["landmarks", "first pass", "between passes"])
-def test_a_worker_that_dies_changes_nothing(client: Any, phase: str) -> None:
-    def fitted(engine: Any) -> Any:
-        return mc.KernelPCA(3, kernel=KERNEL, method="exact", random_state=0, engine=engine).fit(X)
+def exact(engine: Any = "auto", **given: Any) -> Any:
+    model = mc.KernelPCA(3, kernel=KERNEL, method="exact", random_state=0, engine=engine)
+    return model.fit(X, **given)
 
-    while len(client.nthreads()) < 2:  # the one that died before is started again
+
+def wait_for_workers(client: Any, count: int) -> None:
+    while len(client.nthreads()) < count:  # those that died before are started again
         sleep(0.1)
-    engine = Killing(client, phase)
-    there, here = fitted(engine), fitted("auto")
+
+
+@pytest.mark.parametrize("phase", ["scatter", "first pass", "pass 3", "double pass", "reduction"])
+def test_a_worker_that_dies_changes_nothing(client: Any, phase: str) -> None:
+    wait_for_workers(client, 2)
+    engine = Losing(client, phase, kill_one)
+    there, here = exact(engine), exact()
     assert engine.phase == "done"
     np.testing.assert_allclose(there.inertias_, here.inertias_, rtol=1e-10)
+    np.testing.assert_allclose(
+        there.individuals_.coordinates, here.individuals_.coordinates, rtol=0, atol=1e-7
+    )
+
+
+def test_new_points_are_placed_though_a_worker_dies(client: Any) -> None:
+    wait_for_workers(client, 2)
+    model, here = exact(client), exact().transform(X[:300])
+    model.transform(X[:300])
+    kill_one(client)
+    np.testing.assert_allclose(model.transform(X[:300]), here, rtol=0, atol=1e-7)
+
+
+def test_points_of_the_fit_are_sent_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_for_workers(client, 2)
+    sent = []
+    cut = Cluster._cut
+
+    def counting(self: Cluster, points: Any) -> Any:
+        sent.append(len(points))
+        return cut(self, points)
+
+    monkeypatch.setattr(Cluster, "_cut", counting)
+    model = exact(client)
+    for _ in range(2):
+        model.transform(X[:100])
+    assert sent.count(N) == 1
+
+
+def test_a_cluster_that_dies_in_a_fit_leaves_its_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert blocks.PATIENCE <= 50.0  # so that this is told within a minute
+    monkeypatch.setattr(blocks, "PATIENCE", 1.0)
+    file = tmp_path / "run"
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as found,
+    ):
+        engine = Losing(found, "pass 3", lambda _: cluster.scale(0))
+        with pytest.raises(ClusterFailed, match="no workers.*checkpoint"):
+            exact(engine, checkpoint=file)
+    assert file.exists()
+    np.testing.assert_allclose(exact(checkpoint=file).inertias_, exact().inertias_, rtol=1e-10)
+
+
+def test_workers_with_a_device_of_torch_compute_on_it(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    weights = RNG.random(N)
+    here = mc.Gram(KERNEL, X, engine=Threads(1)).product_and_squares(V, weights)
+    assert type(module.engine_there(640)) is Threads
+    monkeypatch.setenv(module.DEVICE, "cpu")
+    module.device_there.cache_clear()
+    try:
+        engine = module.engine_there(640)
+        assert (getattr(engine, "device", ""), getattr(engine, "terms", 0)) == ("cpu", 640)
+        tiles = mc.Gram(KERNEL, X, engine=Threads(1)).cut()
+        assert tiles.prepared is not None
+        like = module.Like(tiles.kernel, tiles.prepared.recipe, False, tiles.size, tiles.dtype)
+        h = 500
+        parts = [
+            module._of_block(like, 0, X[:h], V[:h], weights[:h]),
+            module._of_pair(like, (0, 1), X[:h], X[h:], V[:h], weights[:h], V[h:], weights[h:]),
+            module._of_block(like, 1, X[h:], V[h:], weights[h:]),
+        ]
+        products, squares = module._added(parts)
+        np.testing.assert_allclose(
+            np.vstack([products[0], products[1]]), here[0], rtol=0, atol=1e-11
+        )
+        assert squares == pytest.approx(here[1], rel=1e-12)
+        sides = module._of_sides(like, 0, X[:h], X[h:], V[h:])[0][0]
+        np.testing.assert_allclose(sides, KERNEL(X[:h], X[h:]) @ V[h:], rtol=0, atol=1e-11)
+    finally:
+        module.device_there.cache_clear()
+
+
+@pytest.mark.parametrize("name", ["chunks by rows and columns", "unknown lengths", "a data frame"])
+@pytest.mark.parametrize("standardize", [False, True])
+def test_pca_of_a_collection_is_computed_where_it_lies(
+    client: Any, name: str, standardize: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(self: Partitioned, index: Any) -> Any:
+        part = self.future(slice(*index.indices(len(self))[:2]))
+        assert len(range(*index.indices(len(self)))) <= 1, "rows were fetched"
+        return part.result()
+
+    monkeypatch.setattr(Partitioned, "__getitem__", refuse)
+    weights = np.arange(1.0, N + 1.0)
+    here = mc.PCA(3, standardize=standardize).fit(X, sample_weight=weights)
+    there = mc.PCA(3, standardize=standardize).fit(DATA[name](), sample_weight=weights)
+    np.testing.assert_allclose(there.inertias_, here.inertias_, rtol=1e-10)
+    np.testing.assert_allclose(there.components_, here.components_, rtol=0, atol=1e-9)
+    for found, known in (
+        (there.individuals_.coordinates, here.individuals_.coordinates),
+        (there.individuals_.cos2, here.individuals_.cos2),
+        (there.variables_.correlations, here.variables_.correlations),
+        (there.transform(DATA[name]()), here.transform(X)),
+        (there.transform(DATA[name]())[:9], here.transform(X[:9])),
+    ):
+        np.testing.assert_allclose(found, known, rtol=0, atol=1e-8)
+    bad = X.copy()
+    bad[700, 2] = np.nan
+    with pytest.raises(InvalidInput, match="row 700, column 2"):
+        mc.PCA(2).fit(dask_array.from_array(bad, chunks=400))
 
 
 def test_a_task_that_always_fails_is_tried_three_times(client: Any, tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ SHOWN = {
     "replicates": "mercer replicates expression.csv --condition treatment --sizes 2-6",
     "graphs": "mercer graphs networks/ --kernel 'weisfeiler_lehman(3).normalised()'",
     "demo": "mercer demo planets --out folder",
+    "plan": "mercer plan --individuals 1e8 --variables 50 --workers 64 --cores 8",
     "doctor": "mercer doctor --individuals 100000",
 }
 """An example of each command, for its help."""
@@ -353,6 +354,32 @@ def _demo(commands: _SubParsersAction[Parser]) -> None:
     made.description = f"Run a whole analysis of embedded data: {', '.join(DEMOS)}."
 
 
+def _many(text: str) -> int:
+    """Return a whole number, which may be written as 1e8."""
+    number = float(text)
+    if number != int(number) or number < 0:
+        raise ValueError
+    return int(number)
+
+
+def _plan(commands: _SubParsersAction[Parser]) -> None:
+    what = "tell what kernel PCA would cost, here or on a cluster"
+    made = _command(commands, "plan", what, plan="the same: a plan computes no axes")
+    made.add_argument(
+        "--individuals", type=_many, metavar="N", required=True, help="how many, such as 1e8"
+    )
+    made.add_argument("--variables", type=_many, default=20, metavar="P", help="(default: 20)")
+    made.add_argument("--rank", type=int, default=10, metavar="K", help="axes (default: 10)")
+    made.add_argument(
+        "--landmarks", type=_many, metavar="M", help="an approximation on so many (default: exact)"
+    )
+    made.add_argument("--memory", metavar="SIZE", help="that may be used here, such as 4GB")
+    group = made.add_argument_group("cluster")
+    group.add_argument("--workers", type=_many, metavar="W", help="plan for so many machines")
+    group.add_argument("--cores", type=_many, default=1, metavar="C", help="of each (default: 1)")
+    group.add_argument("--gpus", type=_many, default=0, metavar="G", help="of each (default: 0)")
+
+
 def _doctor(commands: _SubParsersAction[Parser]) -> None:
     made = _command(
         commands, "doctor", "tell what this machine has and does", plan="measure nothing"
@@ -374,6 +401,7 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
     _replicates,
     _graphs,
     _demo,
+    _plan,
     _doctor,
 )
 """The commands in the order of the help."""

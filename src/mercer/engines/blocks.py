@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterator
+from functools import reduce
 from itertools import accumulate
 from pathlib import Path
 from threading import Event, Lock
@@ -16,6 +17,7 @@ import numpy as np
 from mercer.check import Array, Points, chunks, plain_array
 from mercer.data.extras import extra
 from mercer.data.ondisk import InArray, InGroups, open_points
+from mercer.engines.cluster_cost import FAN, PIECE
 from mercer.errors import ClusterFailed, InvalidInput, MercerError, NotStorable
 from mercer.progress import Progress
 
@@ -24,14 +26,14 @@ T = TypeVar("T")
 BEAT = 0.1
 """Seconds between two looks at what the cluster has done, and at Ctrl-C."""
 
+LOOK = 0.5
+"""Seconds between two questions whether there are workers."""
+
 PATIENCE = 30.0
 """Seconds that a cluster may be without workers, or without its scheduler, before that is told."""
 
 TRIES = 3
 """How often a task is tried that fails."""
-
-PIECE = 2**22
-"""Bytes that one message of Dask's takes without a remark on its size."""
 
 Maker = Callable[[int], Any]
 """What makes the block of a number again, as a future."""
@@ -96,24 +98,34 @@ def results_of(
 
 
 def _await(client: Any, futures: list[Any], steps: list[Any], progress: Progress | None) -> None:
-    total, done, lock = len(steps), [0], Lock()
+    total, done, left, lock, ended = len(steps), [0], [len(futures)], Lock(), Event()
 
     def count(_: Any) -> None:
         with lock:
             done[0] += 1
 
+    def end(_: Any) -> None:
+        with lock:
+            left[0] -= 1
+        if not left[0]:
+            ended.set()
+
     if progress is not None:
         for step in steps:
             step.add_done_callback(count)
     steps.clear()
-    told, alive, pause = 0, monotonic(), Event()
-    while not all(future.done() for future in futures):
-        pause.wait(BEAT if told else BEAT / 10)
+    for future in futures:
+        future.add_done_callback(end)
+    told, alive, looked = 0, monotonic(), monotonic()
+    while not ended.wait(BEAT) and not all(future.done() for future in futures):
         if progress is not None and told < min(done[0], total):
             told = min(done[0], total)
             progress(told, total)
+        if monotonic() - looked < LOOK:
+            continue
+        looked = monotonic()
         if is_up(client) and client.scheduler_info(n_workers=1)["workers"]:
-            alive = monotonic()
+            alive = looked
         refuse_waiting(client, alive)
     if progress is not None and told < total:
         progress(total, total)
@@ -333,6 +345,21 @@ class Partitioned:
         ]
         yield from zip(places, results_of(self.client, tasks), strict=True)
 
+    def summed(self, work: Callable[[Points, slice], T], add: Callable[[T, T], T]) -> T:
+        """Return the sum of what a function makes of each partition, added up there in a tree."""
+        places = [slice(a, b) for a, b in zip(self.starts, self.starts[1:], strict=False)]
+        sent, sum_of = given(self.client, work), given(self.client, add)
+        parts = [
+            task(self.client, _worked, sent, future, rows)
+            for future, rows in zip(self.futures, places, strict=True)
+        ]
+        while len(parts) > 1:
+            parts = [
+                task(self.client, _folded, sum_of, parts[few]) for few in chunks(len(parts), FAN)
+            ]
+        found: T = results_of(self.client, parts)[0]
+        return found
+
     def moved(self, move: Callable[[Array], Array]) -> Partitioned:
         """Return the rows as a function makes them, on the same machines."""
         futures = self.client.map(move, self.futures, pure=False)
@@ -370,6 +397,10 @@ def _assembled(parts: list[Array], cuts: list[tuple[int, int]], dtype: str) -> A
 
 def _rows(part: Array, rows: Array) -> Array:
     return part[rows]
+
+
+def _folded(add: Callable[[T, T], T], parts: list[T]) -> T:
+    return reduce(add, parts)
 
 
 def _worked(work: Callable[[Any, slice], T], part: Array, rows: slice) -> T:

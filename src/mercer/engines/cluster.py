@@ -10,11 +10,16 @@ All that workers hold is the value of a task, so that Dask makes it again where 
 
 from __future__ import annotations
 
+import os
 import pickle
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
 from itertools import islice
+from pathlib import Path
 from threading import Event, Lock
 from time import monotonic
 from typing import Any, NamedTuple, TypeVar
@@ -35,6 +40,7 @@ from mercer.engines.blocks import (
     results_of,
     task,
 )
+from mercer.engines.cluster_cost import FAN, Workers, block_rows
 from mercer.engines.cpu import Threads, using
 from mercer.engines.tiles import TILE, Block, Prepared, Recipe, Tiles
 from mercer.errors import InvalidParameter
@@ -46,20 +52,17 @@ from mercer.progress import Progress
 T = TypeVar("T")
 Item = TypeVar("Item")
 
-FAN = 8
-"""Partial products that one task adds up."""
-
-TASKS_PER_CORE = 8
-"""Pairs of blocks for each core of the cluster, so that none waits long for the last ones."""
-
-MOST_BYTES = 2**26
-"""The size of a block of points: what a worker holds of two of them, prepared, is small."""
-
 LARGE_KERNEL = 2**20
 """Bytes from which on a kernel, such as a matrix that was given, is multiplied where it is."""
 
 HELD = 4
-"""Data sets whose blocks stay on the workers while an engine is used."""
+"""Data sets whose blocks stay on the workers, for the next pass and for `transform`."""
+
+_held: weakref.WeakKeyDictionary[Any, OrderedDict[Any, tuple[Any, Blocks]]]
+_held = weakref.WeakKeyDictionary()
+
+DEVICE = "MERCER_WORKER_DEVICE"
+"""What names, in the environment of a worker, the device of torch's that it computes on."""
 
 AHEAD = 4
 """Pieces of work queued for each core, so that none waits and little is thrown away."""
@@ -143,19 +146,52 @@ class Part(Tiles):
             sides = (None if s is None else np.asarray(s, np.float64) for s in (x, y))
             self.prepared = Prepared.alike(like.recipe, *sides)  # type: ignore[arg-type]
 
-    def blocks(self) -> list[Block]:
+    def blocks(self, size: int | None = None) -> list[Block]:
         if not self.split:
-            return super().blocks()
+            return super().blocks(size)
+        size = size or self.size
         rest = [
             slice(c.start + self.split, c.stop + self.split)
-            for c in chunks(self.shape[0] - self.split, self.size)
+            for c in chunks(self.shape[0] - self.split, size)
         ]
-        return [Block(rows, columns) for rows in chunks(self.split, self.size) for columns in rest]
+        return [Block(rows, columns) for rows in chunks(self.split, size) for columns in rest]
+
+
+@cache
+def device_there() -> str:
+    """Return the device of torch's that this worker computes on, an empty text for a core.
+
+    `DEVICE` in its environment says which; else a GPU that the machine has and torch can use.
+    """
+    asked = os.environ.get(DEVICE)
+    if asked is not None:
+        return asked
+    has_gpu = any(Path("/dev").glob("nvidia[0-9]*")) and find_spec("torch") is not None
+    if not has_gpu:
+        return ""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else ""
+
+
+def engine_there(terms: int) -> Threads:
+    """Return what a task computes with: a core, or the GPU of its worker.
+
+    Tiles on a GPU are those of a core: in the same precision, as many terms added in it, so that
+    the bounds that the client knows hold for both.
+    """
+    if not device_there():
+        return Threads(1)
+    from mercer.engines.gpu import Gpu
+
+    gpu = Gpu(device_there())
+    gpu.is_fused, gpu.terms = False, terms
+    return gpu
 
 
 def _of_block(like: Like, i: int, x: Points, v: Array, w: Array | None) -> Partial:
     """Return the product with a block on the diagonal of a symmetric matrix."""
-    images, squares = Threads(1).product_and_squares(Part(like, x), v, w)
+    images, squares = engine_there(like.size).product_and_squares(Part(like, x), v, w)
     return {i: images}, squares
 
 
@@ -163,18 +199,18 @@ def _of_pair(like: Like, pair: tuple[int, int], x: Points, y: Points, *sides: An
     """Return the products with a block above the diagonal, and with its adjoint below."""
     (i, j), (v, w, other_v, other_w) = pair, sides
     weights = None if w is None else np.concatenate([w, other_w])
-    part = Part(like, joined(x, y), split=len(x))
-    images, squares = Threads(1).product_and_squares(part, np.vstack([v, other_v]), weights)
+    part, engine = Part(like, joined(x, y), split=len(x)), engine_there(like.size)
+    images, squares = engine.product_and_squares(part, np.vstack([v, other_v]), weights)
     return {i: images[: len(x)], j: images[len(x) :]}, squares
 
 
 def _of_sides(like: Like, i: int, x: Points, y: Points, v: Array) -> Partial:
     """Return the product with a block of a matrix between two data sets."""
-    return {i: Threads(1).product_and_squares(Part(like, x, y), v, None)[0]}, 0.0
+    return {i: engine_there(like.size).product(Part(like, x, y), v)}, 0.0
 
 
 def _factor(like: Like, x: Points, landmarks: Points, root: Array) -> Array:
-    return Threads(1).factor(Part(like, x, landmarks), root)
+    return engine_there(like.size).factor(Part(like, x, landmarks), root)
 
 
 def _values(like: Like, x: Points, y: Points | None) -> Array:
@@ -218,6 +254,14 @@ def _threads_there() -> Threads:
     return Threads(1 if is_in_task() else None)
 
 
+def _pointer(points: Points) -> Callable[[], Any]:
+    """Return what gives points back for as long as somebody else has them."""
+    try:
+        return weakref.ref(points)
+    except TypeError:  # a list, which is kept
+        return lambda: points
+
+
 class Cluster(Threads):
     """An engine that computes tiles on the workers of a Dask cluster.
 
@@ -236,7 +280,6 @@ class Cluster(Threads):
     ) -> None:
         super().__init__(memory=memory, progress=progress)
         self.client, self.rows = client_of(client), rows
-        self._blocks: OrderedDict[int, tuple[Points, Blocks]] = OrderedDict()
         self._last: tuple[Kernel, bool] | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -247,9 +290,7 @@ class Cluster(Threads):
 
     def with_settings(self, memory: Any, progress: Progress | None) -> Cluster:
         """Return the same cluster, with the blocks it has, for another model."""
-        other = Cluster(self.client, rows=self.rows, memory=memory, progress=progress)
-        other._blocks = self._blocks
-        return other
+        return Cluster(self.client, rows=self.rows, memory=memory, progress=progress)
 
     def cores(self) -> int:
         """Return how many threads the workers have, waiting a little for the first ones."""
@@ -260,6 +301,12 @@ class Cluster(Threads):
                 return int(found)
             refuse_waiting(self.client, begun)
             Event().wait(BEAT)
+
+    def workers(self) -> Workers:
+        """Return the machines of the cluster, as plans count them."""
+        cores, count = self.cores(), max(1, len(self.client.nthreads()))
+        devices = [d for d in self.client.run(device_there).values() if d.startswith("cuda")]
+        return Workers(count, max(1, cores // count), gpus=int(len(devices) == count))
 
     def sums(self, n: int) -> int:
         """Return how many sums of other machines are added up in an entry of a product."""
@@ -273,20 +320,20 @@ class Cluster(Threads):
 
     def placed(self, points: Points) -> Blocks:
         """Return the blocks of points on the workers, sent there if they are not."""
-        known = self._blocks.pop(id(points), None)
-        blocks = known[1] if known is not None else self._cut(points)
-        self._blocks[id(points)] = points, blocks
-        while len(self._blocks) > HELD:
-            self._blocks.popitem(last=False)
+        held = _held.setdefault(self.client, OrderedDict())
+        key = id(points), self.rows
+        known = held.pop(key, None)
+        is_known = known is not None and known[0]() is points
+        blocks = known[1] if known is not None and is_known else self._cut(points)
+        held[key] = _pointer(points), blocks
+        while len(held) > HELD:
+            held.popitem(last=False)
         blocks.restore()
         return blocks
 
     def _cut(self, points: Points) -> Blocks:
-        n = len(points)
-        usual = -(-n // max(1, int(np.ceil(np.sqrt(2 * TASKS_PER_CORE * self.cores())))))
-        width = int(np.prod(getattr(points, "shape", (n,))[1:]))
-        most = max(TILE, MOST_BYTES // (8 * max(width, 1)))
-        rows = self.rows or max(1, min(most, TILE * -(-usual // TILE)))
+        width = int(np.prod(getattr(points, "shape", (1,))[1:]))
+        rows = self.rows or block_rows(len(points), width, self.cores())
         return blocks_of(self.client, points, rows)
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:

@@ -240,6 +240,14 @@ def engine_of(
     return cast(Engine, engine)
 
 
+def held_elsewhere(data: Any) -> Any:
+    """Return a Dask collection as points that stay on the cluster in use, or on the active one."""
+    engine: Any = _in_use.get()
+    if not hasattr(engine, "hold"):
+        engine = engine_of("dask")
+    return engine.hold(data)
+
+
 def _is_cluster(engine: Any) -> bool:
     """Whether an engine is the cluster that is active, or a client of one."""
     home = type(engine).__module__.partition(".")[0]

@@ -249,18 +249,13 @@ class Gpu(Threads):
         size: int,
         progress: Progress | None,
     ) -> tuple[Array, float]:
-        torch, (n, m) = self.torch, tiles.shape
+        torch, n = self.torch, tiles.shape[0]
         dtype = torch.float32 if tiles.single else torch.float64
         operand = self._operand(vectors).to(dtype)
         total = torch.zeros((n, operand.shape[1]), dtype=torch.float64, device=self.device)
         shares = None if weights is None else torch.as_tensor(weights, device=self.device)
         squares = torch.zeros((), dtype=torch.float64, device=self.device)
-        blocks = [
-            Block(rows, columns)
-            for rows in chunks(n, size)
-            for columns in chunks(m, size)
-            if not tiles.is_symmetric or columns.start >= rows.start
-        ]
+        blocks = tiles.blocks(size)
         for done, block in enumerate(blocks, 1):
             tile = self._tile(tiles, block)
             is_used_twice = tiles.is_symmetric and not block.is_diagonal

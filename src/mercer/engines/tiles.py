@@ -98,13 +98,14 @@ class Tiles:
             return np.dtype(np.float32 if self.single else np.float64)
         return self.tile(Block(slice(0, 1), slice(0, 1))).dtype
 
-    def blocks(self) -> list[Block]:
-        """Return the blocks that are computed, row after row."""
+    def blocks(self, size: int | None = None) -> list[Block]:
+        """Return the blocks that are computed, row after row, of another size than the tiles'."""
         n, m = self.shape
+        size = size or self.size
         return [
             Block(rows, columns)
-            for rows in chunks(n, self.size)
-            for columns in chunks(m, self.size)
+            for rows in chunks(n, size)
+            for columns in chunks(m, size)
             if not self.is_symmetric or columns.start >= rows.start
         ]
 

@@ -6,10 +6,10 @@ table from both sides, and the two matrices of inner products.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -17,8 +17,11 @@ from scipy import sparse
 from mercer.check import EPSILON, Array, chunks, refuse_non_finite
 from mercer.errors import InvalidInput
 from mercer.estimator import CHUNK, pieces
+from mercer.points import over_parts
 from mercer.progress import Progress
 from mercer.spectrum import Spectrum, signs
+
+T = TypeVar("T")
 
 ENTRY_ROUNDING = 4.0 * EPSILON
 """Error of a centred entry, as a share of the largest of its column: it and its mean round."""
@@ -294,16 +297,36 @@ class DenseTable(Table):
     def product(self, V: Array) -> tuple[Array, Array]:
         scores, squares = np.empty((self.shape[0], V.shape[1])), np.empty(self.shape[0])
         axes, metric = self.factors[:, None] * V, self.factors**2
-        for rows in self._pieces():
-            piece = self.centred(rows)
-            np.matmul(piece, axes, out=scores[rows])
-            squares[rows] = np.square(piece, out=piece) @ metric
+
+        def placed(piece: Array, _: slice) -> tuple[Array, Array]:
+            return piece @ axes, np.square(piece, out=piece) @ metric
+
+        for rows, found in self._over_centred(placed):
+            scores[rows], squares[rows] = found
         return scores, squares
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the rows lie on other machines."""
+        return hasattr(self.values, "over_parts")
+
+    def _over_centred(self, work: Callable[[Array, slice], T]) -> Iterator[tuple[slice, T]]:
+        """Yield consecutive rows and what is made of them, centred, where they lie."""
+        if not self.is_elsewhere:
+            for rows in self._pieces():
+                yield rows, work(self.centred(rows), rows)
+            return
+        bare = replace(self, values=None, weights=np.empty(0), scatter=None, tell=None)
+
+        def there(part: Any, rows: slice) -> T:
+            return work(replace(bare, values=part).centred(slice(None)), rows)
+
+        yield from over_parts(self.values, there)
 
     def adjoint(self, U: Array) -> Array:
         total = np.zeros((self.shape[1], U.shape[1]))
-        for rows in self._pieces():
-            total += self.centred(rows).T @ U[rows]
+        for _, part in self._over_centred(lambda piece, rows: piece.T @ U[rows]):
+            total += part
         images: Array = self.factors[:, None] * total
         return images
 
@@ -427,7 +450,8 @@ class Oriented:
     @cached_property
     def vectors(self) -> Array:
         """The axes, as columns."""
-        if "scores" in vars(self):
+        if "scores" in vars(self) or getattr(self.table, "is_elsewhere", False):
+            _ = self.scores
             return self.unsigned * self._signs
         axes = self.table.factors[:, None] * self.unsigned
         rows = pieces(self.table.shape)

@@ -16,8 +16,9 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, real_array, refuse_non_finite, shares_of
+from mercer.check import Array, is_lazy, real_array, refuse_non_finite, shares_of
 from mercer.display import first_names, remark_axes, warn
+from mercer.engines.cpu import held_elsewhere
 from mercer.errors import Advice, ConstantColumns, InvalidInput, InvalidParameter, NotAvailable
 from mercer.estimator import (
     Model,
@@ -44,7 +45,7 @@ from mercer.pca.centred_tables import (
     read_table,
 )
 from mercer.pca.streams import Drift, Forgotten, Moments, drift_of, drift_told
-from mercer.points import lies_on_disk, matrix_of
+from mercer.points import NamedRows, lies_on_disk, matrix_of
 from mercer.progress import Progress, followed
 from mercer.reading import Readable, Variables
 from mercer.reading.model import warn_constant
@@ -64,8 +65,9 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     deviations (divisor n) or 1, and m the weights of columns. The axes are exact: singular values
     of a small table, else eigenvalues of the inner products of its columns or of its rows,
     whichever are fewer. Data may be an array, a data frame, a `numpy.memmap` or points that
-    `open_points` leaves on disk (read piece by piece, never whole), or a sparse matrix (never made
-    dense). Axes below the numerical rank are left out.
+    `open_points` leaves on disk (read piece by piece, never whole), a sparse matrix (never made
+    dense), or a Dask collection, whose rows stay on the cluster that is active. Axes below the
+    numerical rank are left out.
 
     Parameters
     ----------
@@ -159,13 +161,17 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         given = weights_of(sample_weight, n)
         weights = shares_of(given)
         self._note(X, weights, p)
-        table = read_table(
-            data,
-            weights,
-            by_column=self.standardize,
-            has_scatter=decomposes_columns(n, p, count),
-            tell=tell,
-        )
+        if hasattr(data, "over_parts"):
+            found = Moments.elsewhere(data, given, by_column=self.standardize)
+            table: Table = found.table(data, weights)
+        else:
+            table = read_table(
+                data,
+                weights,
+                by_column=self.standardize,
+                has_scatter=decomposes_columns(n, p, count),
+                tell=tell,
+            )
         table = self._standardised(table)
         self._keep(table, count, float(given.sum()))
         asked = axes_asked(self.n_components)
@@ -239,10 +245,14 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
     def _read(self, X: Any, *, reset: bool) -> Any:
         """Return a table of any numeric type, in memory or on disk, or a sparse matrix by rows."""
         given, X = X, matrix_of(X)
+        if is_lazy(X) and type(X).__module__.partition(".")[0] == "dask":
+            X = held_elsewhere(X)
+            given = NamedRows(X, None, X.names)
         if sparse.issparse(X):
             data = sparse_rows(X)
         elif lies_on_disk(X):
-            data = rows_on_disk(X, is_checked=reset)  # by the first pass over it
+            is_near = not hasattr(X, "over_parts")
+            data = rows_on_disk(X, is_checked=reset and is_near)  # by the first pass over it
         else:
             data = numbers_of(X)
         register(self, given, data, reset=reset)
@@ -286,7 +296,8 @@ class PCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Readable, Model):
         return m
 
     def _keep(self, table: Table, count: int, total: float) -> None:
-        spectrum = leading(table, count) if self._stream is None else from_covariances(table, count)
+        has_rows = self._stream is None and not getattr(table, "is_elsewhere", False)
+        spectrum = leading(table, count) if has_rows else from_covariances(table, count)
         kept = int(np.sum(spectrum.values > spectrum.threshold))
         asked = axes_asked(self.n_components)
         if isinstance(asked, float) and kept:

@@ -148,6 +148,20 @@ class Moments:
             largest=table.largest,
         )
 
+    @staticmethod
+    def elsewhere(points: Any, weights: Array, *, by_column: bool) -> Moments:
+        """Return those of rows on other machines, found and added up there."""
+
+        def found(part: Any, rows: slice) -> Moments | None:
+            shares = weights[rows]
+            return Moments.of(part, shares, by_column=by_column) if shares.any() else None
+
+        def both(a: Moments | None, b: Moments | None) -> Moments | None:
+            return a.joined(b, by_column=by_column) if a is not None and b is not None else a or b
+
+        made: Moments = points.summed(found, both)
+        return made
+
     def joined(self, other: Moments, *, by_column: bool = False) -> Moments:
         """Return those of the rows of both."""
         most = np.maximum(self.largest * self.units, other.largest * other.units)

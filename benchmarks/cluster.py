@@ -1,0 +1,132 @@
+"""What a cluster of processes on one machine costs beside threads, and what its model says.
+
+``python -m benchmarks.cluster [n]``: ten axes of ``latent`` points. Fits by two threads and by two
+workers alternate, three times; processor time of all processes counts, for others use the machine
+too. Then tasks, bytes and seconds of passes on 1, 2 and 4 workers stand beside `cluster_cost`, and
+last the memory of the client.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tracemalloc
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any
+
+import distributed
+import numpy as np
+
+import mercer as mc
+from benchmarks.measure import latent
+from mercer.engines import blocks, cluster
+from mercer.engines.cluster import Cluster
+from mercer.engines.cluster_cost import Workers, cluster_cost
+from mercer.engines.cpu import Threads
+from mercer.planning import pair_seconds
+
+KERNEL, REPEATS, BLOCK, PASSES = mc.Gaussian(10**0.5), 3, 12, 3
+
+
+def fit(X: Any, engine: Any) -> Any:
+    return mc.KernelPCA(10, kernel=KERNEL, method="exact", engine=engine, random_state=0).fit(X)
+
+
+def started(count: int) -> Any:
+    return distributed.LocalCluster(
+        n_workers=count, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
+    )
+
+
+def processors(client: Any) -> float:
+    """Return the processor time of the client, which has the scheduler, and of all workers."""
+    return process_time() + sum(client.run(process_time).values())
+
+
+def outgoing(client: Any) -> int:
+    """Return the bytes that workers have sent, to each other and to the client."""
+    return sum(client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total).values())
+
+
+def overhead(X: Any) -> None:
+    """Print how much longer two workers take than two threads."""
+    ratios: dict[str, list[float]] = {"processor": [], "wall": []}
+    with started(2) as machines, distributed.Client(machines) as client:
+        fit(X, Threads(2)), fit(X, Cluster(client))
+        for _ in range(REPEATS):
+            used, begun = process_time(), perf_counter()
+            here = fit(X, Threads(2))
+            threads, lasted = process_time() - used, perf_counter() - begun
+            used, begun = processors(client), perf_counter()
+            there = fit(X, Cluster(client))
+            found, waited = processors(client) - used, perf_counter() - begun
+            ratios["processor"].append(found / threads)
+            ratios["wall"].append(waited / lasted)
+            gap = np.abs(there.inertias_ / here.inertias_ - 1.0).max()
+            print(f"threads {threads:.2f} s, workers {found:.2f} s; {lasted:.2f}, {waited:.2f}")
+            assert gap < 1e-9
+    found_ratios = {name: median(values) for name, values in ratios.items()}
+    print(json.dumps({"claim": "overhead", "n": len(X), **found_ratios}), flush=True)
+
+
+def beside_the_model(X: Any, count: int) -> None:
+    """Print tasks, bytes and seconds of some passes beside what the model says."""
+    n, d = X.shape
+    asked, task = [0], blocks.task
+
+    def counting(*given: Any) -> Any:
+        asked[0] += 1
+        return task(*given)
+
+    vectors = np.random.default_rng(0).standard_normal((n, BLOCK))
+    with started(count) as machines, distributed.Client(machines) as client:
+        blocks.task = cluster.task = counting
+        try:
+            gram = mc.Gram(KERNEL, X, engine=Cluster(client))
+            gram.product(vectors, single=True)  # which sends the points
+            asked[0], before, begun = 0, outgoing(client), perf_counter()
+            used = processors(client)
+            for _ in range(PASSES):
+                gram.product(vectors, single=True)
+            seconds, sent = perf_counter() - begun, outgoing(client) - before
+            used = processors(client) - used
+        finally:
+            blocks.task = cluster.task = task
+    pair = pair_seconds(d, BLOCK, True)
+    model = cluster_cost(n, d, BLOCK, PASSES, Workers(count), pair)
+    points = cluster_cost(n, d, BLOCK, 0, Workers(count), pair)
+    returned = 8 * n * BLOCK * PASSES
+    claim = {
+        "claim": "model",
+        "workers": count,
+        "tasks": [asked[0], model.tasks - points.tasks],
+        "bytes": [sent, model.between - points.between + returned],
+        "wall_seconds": seconds,
+        "processor_seconds": [used, PASSES * n * n / 2 * pair],
+    }
+    print(json.dumps(claim), flush=True)
+
+
+def client_memory(X: Any) -> None:
+    """Print the peak of memory that the client allocates, and what is planned."""
+    with started(2) as machines, distributed.Client(machines) as client:
+        fit(X[:2000], Cluster(client))
+        tracemalloc.start()
+        model = fit(X, Cluster(client))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    planned = model.spectrum_.how.memory
+    print(json.dumps({"claim": "client", "n": len(X), "bytes": peak, "planned": planned}))
+
+
+def main() -> None:
+    X = latent(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000)
+    for count in (1, 2, 4):
+        beside_the_model(X, count)
+    client_memory(X)
+    overhead(X)
+
+
+if __name__ == "__main__":
+    main()
