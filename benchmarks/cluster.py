@@ -53,7 +53,8 @@ def overhead(X: Any) -> None:
     """Print how much longer two workers take than two threads."""
     ratios: dict[str, list[float]] = {"processor": [], "wall": []}
     with started(2) as machines, distributed.Client(machines) as client:
-        fit(X, Threads(2)), fit(X, Cluster(client))
+        for engine in (Threads(2), Cluster(client)):
+            fit(X, engine)
         for _ in range(REPEATS):
             used, begun = process_time(), perf_counter()
             here = fit(X, Threads(2))
@@ -81,7 +82,9 @@ def beside_the_model(X: Any, count: int) -> None:
 
     vectors = np.random.default_rng(0).standard_normal((n, BLOCK))
     with started(count) as machines, distributed.Client(machines) as client:
-        blocks.task = cluster.task = counting
+        patched: Any = (blocks, cluster)
+        for module in patched:
+            module.task = counting
         try:
             gram = mc.Gram(KERNEL, X, engine=Cluster(client))
             gram.product(vectors, single=True)  # which sends the points
@@ -92,7 +95,8 @@ def beside_the_model(X: Any, count: int) -> None:
             seconds, sent = perf_counter() - begun, outgoing(client) - before
             used = processors(client) - used
         finally:
-            blocks.task = cluster.task = task
+            for module in patched:
+                module.task = task
     pair = pair_seconds(d, BLOCK, True)
     model = cluster_cost(n, d, BLOCK, PASSES, Workers(count), pair)
     points = cluster_cost(n, d, BLOCK, 0, Workers(count), pair)

@@ -184,7 +184,7 @@ def test_the_tree_of_sums_is_counted_as_it_is_built() -> None:
     counted = tree_blocks(blocks)
     assert counted[0] == (len(leaves), sum(map(len, nodes)))
     for number, held in counted[1:]:
-        nodes = [set().union(*nodes[few]) for few in chunks(len(nodes), FAN)]
+        nodes = [set[int]().union(*nodes[few]) for few in chunks(len(nodes), FAN)]
         assert number == len(nodes)
         assert held >= sum(map(len, nodes))  # an upper bound, of rows that a sum spans
     assert len(nodes) == 1

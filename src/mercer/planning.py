@@ -155,8 +155,7 @@ def plan(
     fits, threads = memory <= allowed, threads_of(engine)
     text, advice = smaller(n, d, count, method, allowed, threads=threads)
     alternative: tuple[str, tuple[Advice, ...]] = ("", ()) if fits else (text, (advice,))
-    text, advice = alternative
-    return Plan(method, reason, memory, passes, seconds, fits, text, advice, cluster)
+    return Plan(method, reason, memory, passes, seconds, fits, *alternative, cluster)
 
 
 def _lasting(work: Callable[[], Any]) -> float:

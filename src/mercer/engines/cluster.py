@@ -169,9 +169,9 @@ def device_there() -> str:
     has_gpu = any(Path("/dev").glob("nvidia[0-9]*")) and find_spec("torch") is not None
     if not has_gpu:
         return ""
-    import torch
+    from mercer.engines.gpu import torch_library
 
-    return "cuda" if torch.cuda.is_available() else ""
+    return "cuda" if torch_library().cuda.is_available() else ""
 
 
 def engine_there(terms: int) -> Threads:
