@@ -3,7 +3,7 @@
 Every kind of kernel is compared with the processor in double precision on fresh data first; then
 products and whole fits are timed, the processor's with two threads in the same run.
 
-    python benchmarks/gpu.py [largest n]      # needs a GPU that torch can use
+    python -m benchmarks.gpu [largest n]      # needs a GPU that torch can use
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import json
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,38 @@ def agree() -> dict[str, float]:
     return found
 
 
-def rate(columns: int, count: int, n: int = 200_000) -> tuple[float, float]:
+def ceilings() -> dict[str, float]:
+    """Return what the device does at the most: products in two precisions, and copies."""
+    a = torch.randn(8192, 8192, device="cuda", dtype=torch.float16)
+    big = torch.empty(2**28, device="cuda")
+    double = torch.randn(4096, 4096, device="cuda", dtype=torch.float64)
+    return {
+        "half precision, flop/s": 2 * 8192**3 / seconds(lambda: a @ a),
+        "double precision, flop/s": 2 * 4096**3 / seconds(lambda: double @ double),
+        "copies, bytes/s": 2 * big.nbytes / seconds(big.clone),
+    }
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Return the median time of some work on the device, after a first."""
+    times = []
+    for _ in range(6):
+        torch.cuda.synchronize()
+        begun = time.perf_counter()
+        work()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter() - begun)
+    return float(np.median(times[1:]))
+
+
+def rate(
+    columns: int, count: int, n: int = 200_000, *, is_fused: bool = True
+) -> tuple[float, float]:
     """Return the entries a second of a product that stays on the device, and its error."""
     rng = np.random.default_rng()
     x = rng.standard_normal((n, columns)) * np.sqrt(10.0 / columns)
     gram = mc.Gram(mc.Gaussian(np.sqrt(10.0)), x, engine=Gpu())
+    gram.engine.is_fused = is_fused
     v = torch.as_tensor(rng.standard_normal((n, count)), device="cuda")
     tiles, times = gram.cut(single=True), []
     for _ in range(4):
@@ -97,12 +125,45 @@ def fit(x: Any, bandwidth: float, tol: float, engine: Any) -> tuple[float, Any]:
     return time.perf_counter() - begun, model
 
 
+def ridge(n: int) -> str:
+    """Return how long kernel ridge regression of so many points takes, and its residual."""
+    x = clusters(n)
+    y = np.sin(x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(n)
+    model = mc.KernelRegression(mc.Gaussian(6.0), penalty=1e-3, tol=1e-6, engine=Gpu())
+    begun = time.perf_counter()
+    model.fit(x, y)
+    spent = time.perf_counter() - begun
+    return f"kernel ridge, n = {n}: {spent:.1f} s, score {model.score(x[:1000], y[:1000]):.4f}"
+
+
+def large() -> None:
+    """Print what two and four million points take to 1e-4, from which ten are projected."""
+    times = {}
+    for n in (2_000_000, 4_000_000):
+        x = clusters(n)
+        gc.collect()
+        torch.cuda.reset_peak_memory_stats()
+        spent, model = fit(x, 6.0, 1e-4, Gpu())
+        how, memory = model.spectrum_.how, torch.cuda.max_memory_allocated() / 2**30
+        reached = f"{how.single_passes} passes to {how.history[-1]:.1e}"
+        print(f"n = {n}: {spent:.1f} s, {memory:.1f} GiB, {reached}", flush=True)
+        times[n] = spent / how.single_passes
+        model = None
+    growth = np.log2(times[4_000_000] / times[2_000_000])
+    a_pass = times[4_000_000] * 2.5**growth
+    print(f"a pass grows as n^{growth:.2f}: of ten million {a_pass:.0f} s")
+
+
 def main() -> None:
     largest = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     print(torch.cuda.get_device_name(), torch.__version__)
     for name, ratio in agree().items():
         print(f"{name}: {ratio:.1e} of its bound")
     figures: dict[str, Any] = {}
+    for name, speed in ceilings().items():
+        print(f"{name}: {speed:.2e}")
+    speed, error = rate(20, 16, 50_000, is_fused=False)
+    print(f"tile by tile in torch, single: {speed:.2e} entries/s, error {error:.0e}")
     for columns, count in ((20, 16), (20, 32), (50, 16)):
         speed, error = rate(columns, count)
         figures[f"product {columns} {count}"] = speed
@@ -112,23 +173,32 @@ def main() -> None:
         for n in (40_000, 100_000, 1_000_000):
             if n > largest:
                 continue
-            x, times = data(n), []
-            for _ in range(4):
-                model = None  # which holds what is on the device
-                gc.collect()
-                torch.cuda.empty_cache()
-                torch.cuda.reset_peak_memory_stats()
-                seconds, model = fit(x, bandwidth, 1e-5, Gpu())
-                times.append(seconds)
-            seconds, how = float(np.median(times[1:])), model.spectrum_.how
-            memory = torch.cuda.max_memory_allocated() / 2**30
-            passes = f"{how.single_passes} + {how.double_passes} passes to {how.history[-1]:.1e}"
-            print(f"{label}, n = {n}: {seconds:.2f} s, {memory:.2f} GiB, {passes}", flush=True)
-            figures[f"{label} {n}"] = seconds
+            x = data(n)
+            for given, engine in ((torch.as_tensor(x, device="cuda"), "auto"), (x, "gpu")):
+                times = []
+                for _ in range(6):
+                    model = None  # which holds what is on the device
+                    gc.collect()
+                    torch.cuda.reset_peak_memory_stats()
+                    spent, model = fit(given, bandwidth, 1e-5, engine)
+                    times.append(spent)
+                spent, how = float(np.median(times[1:])), model.spectrum_.how
+                memory = torch.cuda.max_memory_allocated() / 2**30
+                passes = f"{how.single_passes} + {how.double_passes} passes"
+                what = "a tensor there" if engine == "auto" else "numpy's"
+                print(
+                    f"{label}, n = {n}, {what}: {spent:.3f} s, {memory:.2f} GiB, {passes} to "
+                    f"{how.history[-1]:.1e}",
+                    flush=True,
+                )
+                figures[f"{label} {n} {what}"] = spent
             if n == 40_000:
                 slow, other = fit(x, bandwidth, 1e-5, Threads(2))
                 gap = np.abs(other.eigenvalues_ - model.eigenvalues_).max() / other.eigenvalues_[0]
-                print(f"  processor: {slow:.1f} s, {slow / seconds:.0f} times; gap {gap:.0e}")
+                print(f"  processor: {slow:.1f} s, {slow / spent:.0f} times; gap {gap:.0e}")
+    if largest >= 1_000_000:
+        large()
+    print(ridge(100_000), flush=True)
     print(json.dumps(figures))
 
 

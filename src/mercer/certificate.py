@@ -187,7 +187,7 @@ class Compression:
             E^* E \preceq (\textstyle\sum_j \eta_j)\, \mathrm{diag}(\eta)
         """
         squares = residuals.conj().T @ residuals
-        total = float(np.sum(noise))
+        total, whole = float(np.sum(noise)), float(np.trace(squares).real)
         if coupling is None:
             H, doubt = np.diag(theta), np.full(len(theta), 2.0 * float(np.linalg.norm(noise)))
         else:
@@ -200,7 +200,7 @@ class Compression:
             squares = squares - across
         size = float(np.trace(squares).real)
         t = np.sqrt(total**2 / size) if size > total**2 else 1.0
-        lost = len(theta) * float(np.finfo(float).eps) * float(np.sum(np.abs(residuals) ** 2))
+        lost = len(theta) * float(np.finfo(float).eps) * whole
         G = (1.0 + t) * squares + np.diag((1.0 + 1.0 / max(t, 1e-300)) * total * noise + lost)
         return Compression(H - np.diag(doubt), H + np.diag(doubt), G)
 

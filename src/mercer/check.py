@@ -75,6 +75,7 @@ class Namespace(Protocol):
     tensordot: Callable[..., Array]
     where: Callable[..., Array]
     zeros: Callable[..., Array]
+    zeros_like: Callable[..., Array]
     bool: Any
     complex64: Any
     complex128: Any
@@ -139,6 +140,15 @@ def as_numpy(a: Any) -> Array:
         return np.asarray(a)
     detached = a.detach().cpu() if hasattr(a, "detach") else a
     return np.asarray(np.from_dlpack(detached))
+
+
+def is_foreign(array: Any) -> bool:
+    """Whether an array belongs to another library than numpy.
+
+    >>> is_foreign(np.zeros(2)), is_foreign([0.0])
+    (False, False)
+    """
+    return is_array_api_obj(array) and not isinstance(array, np.ndarray | np.generic)
 
 
 def is_single(*data: Any) -> bool:

@@ -189,6 +189,13 @@ class Subspace:
         diagonal = np.diag(values).astype(self.projected.dtype)
         return Subspace(found.vectors, found.images, found.noise, diagonal, self.engine)
 
+    def turned(self, values: Array, axes: Array) -> Iteration:
+        """Return Ritz pairs in the place of the space, whose memory they take in turn."""
+        axes = np.ascontiguousarray(axes)
+        self.basis = combinations(self.basis, axes, self.engine)
+        self.images = combinations(self.images, axes, self.engine)
+        return Iteration(values, self.basis, self.images, self.errors @ np.abs(axes))
+
     def pairs(self, values: Array, axes: Array) -> Iteration:
         """Return Ritz pairs from their coordinates."""
         axes = np.ascontiguousarray(axes)
@@ -293,10 +300,11 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
             basis = _restarted(step, first.vectors, short, fresh, count, course.goal, engine=engine)
             space = Subspace.spanned(basis, operator.product(basis), noise.double, engine)
         else:
+            del first, residuals, corrections  # a pass takes memory of its own
             images = operator.product(fresh, single=course.is_single)
             space = space.extended(fresh, images, noise.of(course.is_single))
     told = max(block, min(space.size, TOLD))
-    state = first if told == block else space.pairs(values[:told], axes[:, :told])
+    state = first if told == block else space.turned(values[:told], axes[:, :told])
     state.single_passes, state.double_passes = course.passes[True], course.passes[False]
     state.history, state.has_converged = course.history, has_converged
     state.has_lanczos = course.is_lanczos

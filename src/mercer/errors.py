@@ -141,6 +141,10 @@ class ClusterFailed(MercerError, RuntimeError):
     """Workers that are gone, or work that fails there each time; a checkpoint is kept."""
 
 
+class DeviceLost(MercerError, RuntimeError):
+    """A GPU that failed in the middle of the work; a checkpoint is kept."""
+
+
 class NegativeVariance(MercerError, ArithmeticError):
     """A variance that is below zero by more than rounding: the kernel or the noise is at fault."""
 
@@ -205,6 +209,10 @@ class MissedAxes(SpectrumWarning):
 
 class RoundingLimit(SpectrumWarning):
     """The residual asked for is below what rounding allows."""
+
+
+class OnProcessor(UserWarning):
+    """A kernel that a GPU was asked to compute, and the processor computes."""
 
 
 class Jittered(UserWarning):

@@ -24,7 +24,10 @@ from mercer.check import (
     Points,
     chunks,
     is_annotated,
+    is_foreign,
     is_lazy,
+    namespace,
+    not_finite,
     number_array,
     plain_array,
     refuse_non_finite,
@@ -37,8 +40,9 @@ from mercer.data.frames import rows as as_rows
 from mercer.display import costly_names, forget
 from mercer.engines.cpu import engine_of, engine_word, using
 from mercer.engines.engine import Engine
+from mercer.engines.held import Held, hold
 from mercer.errors import InvalidInput, InvalidParameter, NotANumber
-from mercer.kernels.base import Kernel, parameters, with_parameters
+from mercer.kernels.base import Kernel, Kind, parameters, with_parameters
 from mercer.kernels.given import FromFunction
 from mercer.kernels.text import kernel as parsed
 from mercer.points import (
@@ -403,11 +407,31 @@ def on_engine(method: F) -> F:
     return run  # type: ignore[return-value]
 
 
+def held_points(X: Any, kernel: Kernel) -> Held | None:
+    """Return points where they lie, examined; None where the host computes with them.
+
+    That is where torch is not installed, numbers are no real floating ones, or the kernel is no
+    positive definite function of inner products and distances.
+    """
+    is_real = namespace(X).isdtype(X.dtype, "real floating") and X.ndim == 2 and 0 not in X.shape
+    is_ours = kernel.kind is Kind.POSITIVE and not kernel.is_costly and kernel.asks(1) is not None
+    if not is_real or not is_ours:
+        return None
+    held = hold(X)
+    wrong = None if held is None else held.first_not_finite()
+    if wrong is not None:
+        row, column, value = wrong
+        raise not_finite(value, "X", (row, column))
+    return held
+
+
 class KernelModel(Computing):
     """A scikit-learn estimator with a kernel, whose parameters are named ``kernel__…``."""
 
     kernel: Kernel | str | Callable[[Any, Any], Any]
     equivalents: ClassVar[Mapping[str, str]] = OF_KERNELS
+    stays_on_device: ClassVar[bool] = False
+    """Whether arrays of other libraries than numpy are computed with where they lie."""
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         params: dict[str, Any] = super().get_params(deep=deep)
@@ -450,6 +474,11 @@ class KernelModel(Computing):
             table = rows_on_disk(X)
             register(self, given, table, reset=reset)
             return cast(Points, table)
+        if self.stays_on_device and kernel is not None and (isinstance(X, Held) or is_foreign(X)):
+            held = X if isinstance(X, Held) else held_points(X, kernel)
+            if held is not None:
+                register(self, None, held, reset=reset)
+                return held
         table = numbers_of(X, is_complex=self._is_precomputed, is_matrix=self._is_precomputed)
         if table.dtype not in (np.float32, np.float64, np.complex128):
             with np.errstate(over="ignore"):  # what has no double becomes infinite, and is refused

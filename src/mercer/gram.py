@@ -17,9 +17,9 @@ from mercer.check import (
     worst_asymmetry,
 )
 from mercer.display import Shown
-from mercer.engines.cpu import Threads, engine_in_use
+from mercer.engines.cpu import Threads, engine_in_use, engine_on
 from mercer.engines.engine import Engine
-from mercer.engines.held import to_host
+from mercer.engines.held import Held, to_host
 from mercer.engines.tiles import TILE, Block, Rounding, Tiles
 from mercer.errors import InvalidInput, NotEnoughMemory
 from mercer.kernels.base import Kernel, Kind
@@ -77,13 +77,19 @@ class Gram(Shown):
         self.y = None if y is None else as_points(y, "y", are_vectors=kernel.reads_vectors)
         self.kernel = kernel.resolve(self.x)
         self.engine: Engine = engine_in_use() if engine is None else engine
+        self.stays = isinstance(self.x, Held)
+        """Whether points came on a device, where results stay that are as long as these."""
+        sides = [side for side in (self.x, self.y) if isinstance(side, Held)]
+        if sides:
+            self.engine = engine_on(sides, self.engine)
         self.tile = getattr(self.engine, "tile", TILE) if tile is None else tile
         self.progress = progress
         self._tiles: dict[bool, Tiles] = {}
         self._rounding: dict[bool, Rounding] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_tiles": {}}  # which hold the memory of threads
+        # Tiles hold the memory of threads, and points may be placed on a device.
+        return {k: v for k, v in self.__dict__.items() if k != "placed"} | {"_tiles": {}}
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -98,6 +104,16 @@ class Gram(Shown):
         """Whether single precision saves anything."""
         return not self.kernel.is_costly
 
+    @cached_property
+    def placed(self) -> Points:
+        """The points where the engine computes with them: of a GPU, on the device."""
+        return self._place(self.x)
+
+    def _place(self, points: Points) -> Points:
+        place = getattr(self.engine, "place", None)
+        placed: Points = points if place is None else place(self.kernel, points)
+        return placed
+
     def cut(self, *, single: bool = False) -> Tiles:
         """Return the matrix cut into tiles of double or single precision.
 
@@ -109,8 +125,8 @@ class Gram(Shown):
             terms = getattr(self.engine, "terms", None) if single else None
             tiles = Tiles(
                 self.kernel,
-                self.x,
-                self.y,
+                self.placed,
+                None if self.y is None else self._place(self.y),
                 size=self.tile,
                 single=single,
                 terms=terms,
@@ -168,11 +184,11 @@ class Gram(Shown):
     @cached_property
     def _diagonal(self) -> Array:
         if not lies_on_disk(self.x):
-            return as_numpy(self.kernel.diag(_in_doubles(self.x))).astype(np.float64)
+            return as_numpy(self.kernel.diag(in_doubles(self.x))).astype(np.float64)
         kernel = self.kernel
 
         def squares(part: Points, rows: slice) -> Array:
-            return as_numpy(kernel.diag(_in_doubles(part)))
+            return as_numpy(kernel.diag(in_doubles(part)))
 
         parts = [part for _, part in over_parts(self.x, squares)]
         return np.concatenate(parts).astype(np.float64)
@@ -180,10 +196,13 @@ class Gram(Shown):
     def rows(self, indices: Any) -> Array:
         """Return some rows of the matrix, by their numbers."""
         tiles = self.cut()  # whose points remember what was counted in them
-        x, y = _in_doubles(take(tiles.x, indices)), tiles.y
+        given, others = (tiles.x, tiles.y) if tiles.prepared is None else (self.x, self.y)
+        given = to_host(given) if isinstance(given, Held) else given
+        others = to_host(others) if isinstance(others, Held) else others
+        x, y = in_doubles(take(given, indices)), given if others is None else others
         if not lies_on_disk(y):
-            return as_numpy(self.kernel(x, _in_doubles(y)))
-        parts = (_in_doubles(y[rows]) for rows in readings(y))
+            return as_numpy(self.kernel(x, in_doubles(y)))
+        parts = (in_doubles(y[rows]) for rows in readings(y))
         return np.hstack([as_numpy(self.kernel(x, part)) for part in parts])
 
     def dense(self) -> Array:
@@ -212,7 +231,7 @@ class Gram(Shown):
     def refuse_no_kernel(self) -> None:
         """Look at a few points of a function without a proof, before much is made of it."""
         if self.is_symmetric and not self.kernel.proof:
-            few = self.x[: min(BOTH_WAYS, self.shape[0])]
+            few = in_doubles(self.x[: min(BOTH_WAYS, self.shape[0])])
             self._refuse_asymmetric(as_numpy(self.kernel(few)), 0)
 
     def _refuse_asymmetric(self, values: Array, first: int) -> None:
@@ -272,7 +291,7 @@ class Gram(Shown):
         """Return the first point that has a weight, as one from which features are seen."""
         first = int(np.argmax(weights > 0))
         seen: Points = self.x[first : first + 1]
-        return seen
+        return to_host(seen) if isinstance(seen, Held) else seen
 
     def restricted(self, chosen: Array) -> Gram | None:
         """Return the matrix of some points, None of points on disk."""
@@ -397,8 +416,11 @@ class Centred(CentredSource[Gram]):
         return self.base.positive(self.weights).is_positive
 
 
-def _in_doubles(points: Points) -> Points:
+def in_doubles(points: Points) -> Points:
     """Return points in double precision, in which their kernel's values are computed too."""
+    if isinstance(points, Held):
+        tensor: Points = points.astype(np.float64, copy=False).tensor
+        return tensor
     if isinstance(points, Checked):
         return points.doubles
     is_single = isinstance(points, np.ndarray) and points.dtype.kind == "f"

@@ -204,7 +204,7 @@ def nystrom(
         if landmarks == "pivoted" or (landmarks == "kmeans" and is_sparse):
             return pivoted_cholesky(gram, rank, random_state=seed, single=single)
         if landmarks == "kmeans":
-            centres = kmeans_centres(gram.x, rank, rng)
+            centres = kmeans_centres(gram.placed, rank, rng)
             return _on_landmarks(gram, centres, "k-means", single, is_held)
         if landmarks != "uniform":
             raise InvalidParameter(
@@ -230,7 +230,10 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
 
     n = len(x)
     size = min(n, SAMPLE_PER_CENTRE * count)
-    sample = as_numpy(vectors(take(x, np.sort(rng.choice(n, size, replace=False)))))
+    some = take(x, np.sort(rng.choice(n, size, replace=False)))
+    if isinstance(some, Held):
+        return some.centres(rng.choice(size, count, replace=False), LLOYD)
+    sample = as_numpy(vectors(some))
     unit = power_of_two(sample)
     sample = sample / unit
     centres = sample[rng.choice(size, count, replace=False)]
@@ -244,6 +247,7 @@ def kmeans_centres(x: Points, count: int, rng: np.random.Generator) -> Array:
 
 
 def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool, is_held: bool) -> LowRank:
+    landmarks = to_host(landmarks) if isinstance(landmarks, Held) else landmarks  # a few
     root, excess = inverse_root(gram.kernel, landmarks, single=single)
     features = Features(gram.kernel, landmarks, root)
     tiles = Gram(gram.kernel, gram.x, landmarks, engine=gram.engine).cut(single=single)
@@ -251,7 +255,9 @@ def _on_landmarks(gram: Gram, landmarks: Points, how: str, single: bool, is_held
     factor = gram.engine.factor(tiles, root.astype(dtype), is_held=is_held)
     entry = rounding(tiles, float(np.max(gram.diag(), initial=0.0))).entry
     how = f"Nyström on {tiles.shape[1]} landmarks ({how})"
-    return _finished(gram, factor, how, features, entry, excess)
+    # Of a factor that stays on a device nothing but products is asked, for which a bound will do.
+    norm = norm_bound(root) if isinstance(factor, Held) else _norm(root)
+    return _finished(gram, factor, how, features, entry, excess=excess, norm=norm)
 
 
 def inverse_root(kernel: Kernel, landmarks: Points, *, single: bool = False) -> tuple[Array, float]:
@@ -357,8 +363,8 @@ def pivoted_cholesky(
     # The pivots' Gram matrix is the product of their rows up to rounding.
     unit = float(np.finfo(float).eps)
     misfit = len(pivots) * (entry + len(pivots) * unit * float(np.max(gram.diag(), initial=0.0)))
-    excess = misfit * _norm(root) ** 2
-    return _finished(gram, result, how, features, entry, excess)
+    norm = _norm(root)
+    return _finished(gram, result, how, features, entry, excess=misfit * norm**2, norm=norm)
 
 
 def _thin(small: Array, upper: Array, rng: np.random.Generator) -> tuple[list[int], Array]:
@@ -397,14 +403,25 @@ def greedy_pivots(E: Array, least: float, most: int) -> Array:
 
 
 def _finished(
-    gram: Gram, factor: Array, how: str, features: Features, entry: float, excess: float
+    gram: Gram,
+    factor: Array,
+    how: str,
+    features: Features,
+    entry: float,
+    *,
+    excess: float,
+    norm: float,
 ) -> LowRank:
-    """Return the approximation with its errors; ``excess`` is what the root is too large by."""
+    """Return the approximation with its errors.
+
+    ``excess`` is what the root is too large by, and ``norm`` bounds its norm.
+    """
     diagonal, squares = gram.diag(), row_squares(factor)
     missing = diagonal - squares
     entry += len(features.root) * float(np.finfo(float).eps) * float(np.max(diagonal, initial=0.0))
     trace = float(squares.sum())
-    error = _rounding(features.root, len(factor), entry, trace) + excess * trace
+    size = len(features.root) * len(factor)
+    error = _rounding(norm, size, entry, trace) + excess * trace
     if np.finfo(factor.dtype).eps > NEGATIVE:  # rounded at last, and so were sums of its terms
         error += 4.0 * float(np.finfo(factor.dtype).eps) * trace
     worst = int(np.argmin(missing)) if len(missing) else 0
@@ -430,14 +447,13 @@ def _finished(
     )
 
 
-def _rounding(root: Array, n: int, entry: float, trace: float) -> float:
+def _rounding(norm: float, size: int, entry: float, trace: float) -> float:
     r"""Bound what rounding does to F Fᴴ: an error of F is that of k(x, z) times the root's norm.
 
     .. math:: \|\hat F \hat F^* - F F^*\| \le 2 \|F\| \|E\|, \quad
         \|E\| \le \sqrt{nm}\, \eta\, \|R\|
     """
-    m = len(root)
-    return float(2.0 * np.sqrt(trace * n * m) * entry * _norm(root))
+    return float(2.0 * np.sqrt(trace * size) * entry * norm)
 
 
 def _norm(root: Array) -> float:

@@ -27,7 +27,7 @@ from mercer.check import (
 )
 from mercer.display import Shown
 from mercer.engines.engine import Engine
-from mercer.engines.held import Held, to_host
+from mercer.engines.held import Held, beside, to_host
 from mercer.engines.tiles import BLOCK, TILE, Rounding
 from mercer.errors import InvalidInput
 from mercer.kernels.statements import gamma
@@ -179,6 +179,8 @@ class CentredSource(Shown, Generic[S]):
         n = base.shape[0]
         self.weights = np.full(n, 1.0 / max(n, 1)) if weights is None else shares(weights, n)
         self._mean_rows: Array | None = None
+        self._norms: tuple[Any, Any, Array] | None = None
+        self._held: tuple[Held, Held] | None = None
         self.means_are_single = False
         self._square_sum: float | None = None
 
@@ -248,19 +250,28 @@ class CentredSource(Shown, Generic[S]):
     def product(self, vectors: Array, *, single: bool = False) -> Array:
         """Return the operator times a block of vectors."""
         single = single and self.base.has_single_tiles
-        u = self.roots * vectors
-        u -= self.weights[:, None] * column_sums(u)
+        roots, weights = self.weights_beside(vectors)
+        u = roots * vectors
+        u -= weights * column_sums(u)
         if self._mean_rows is None or (self.means_are_single and not single):
             z = self._with_means(u, single)
         else:
             z = self.base.product(u, single=single)
-        z -= column_sums(self.weights[:, None] * z)
-        z *= self.roots
+        z -= column_sums(weights * z)
+        z *= roots
         return z
+
+    def weights_beside(self, vectors: Array) -> tuple[Any, Any]:
+        """Return the square roots of the weights and these, as columns where vectors lie."""
+        if not isinstance(vectors, Held):
+            return self.roots, self.weights[:, None]
+        if self._held is None:
+            self._held = beside(self.roots, vectors), beside(self.weights[:, None], vectors)
+        return self._held
 
     def _with_means(self, u: Array, single: bool) -> Array:
         """Return K u, and find the means of the rows of K in the same pass."""
-        both = np.column_stack([u, self.weights])
+        both = np.hstack([u, self.weights_beside(u)[1]])
         if single:
             images = self.base.product(both, single=True)
         else:
@@ -323,6 +334,12 @@ class CentredSource(Shown, Generic[S]):
 
     def squared_norms(self) -> Array:
         """Return each point's squared distance to the barycentre, never negative by rounding."""
+        means, single = self.mean_rows, self.means_are_single
+        if self._norms is None or self._norms[0] is not means or self._norms[1] != single:
+            self._norms = means, single, self._squared_norms()
+        return self._norms[2].copy()
+
+    def _squared_norms(self) -> Array:
         diagonal = self.base.diag()
         raw = diagonal - 2.0 * np.real(self.mean_rows) + self.grand_mean
         unit = np.finfo(np.float32 if self.means_are_single else float).eps

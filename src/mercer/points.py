@@ -345,7 +345,9 @@ def joined(points: Points, others: Points) -> Points:
         sides = [p.matrix if isinstance(p, SparseRows) else np.asarray(p) for p in (points, others)]
         return SparseRows(sparse.vstack([sparse.csr_array(side) for side in sides]))
     if hasattr(points, "shape"):
-        return np.concatenate([np.asarray(points), np.asarray(others)])
+        # Those on a device are few of many, and come to the host.
+        both = [p.on_host() if hasattr(p, "on_host") else np.asarray(p) for p in (points, others)]
+        return np.concatenate(both)
     return [side[i] for side in (points, others) for i in range(len(side))]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sklearn.base import clone
 import mercer as mc
 from mercer.engines.cpu import Threads
 from mercer.engines.gpu import TERMS, Gpu
+from mercer.engines.held import Held
 from mercer.engines.tiles import SMALLEST_TILE, Block, Tiles
 
 torch = pytest.importorskip("torch")
@@ -47,6 +49,9 @@ def engine() -> Gpu:
 @pytest.mark.parametrize("single", [False, True], ids=["double", "single"])
 @pytest.mark.parametrize("name", KERNELS)
 def test_products_are_those_of_the_processor(name: str, single: bool, engine: Gpu) -> None:
+    if name == "not of products":
+        with pytest.warns(mc.errors.OnProcessor, match="computed by the processor"):
+            mc.Gram(KERNELS[name], X, engine=engine).product(V)
     for y in (None, X[:600]):
         vectors = V if y is None else V[:600]
         exact = mc.Gram(KERNELS[name], X, y, engine=Threads(1)).product(vectors)
@@ -65,7 +70,7 @@ def test_squares_and_tiles_are_those_of_the_processor(engine: Gpu) -> None:
         mc.Gram(mc.Gaussian(1.0), X, engine=e).product_and_squares(V, weights)
         for e in (engine, Threads(1))
     )
-    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-12)
+    np.testing.assert_allclose(ours[0], theirs[0], rtol=1e-12, atol=1e-13)
     assert ours[1] == pytest.approx(theirs[1], rel=1e-12)
     K = mc.Gram(mc.Gaussian(1.0), X, engine=engine).dense()
     np.testing.assert_allclose(K, mc.Gaussian(1.0)(X), rtol=0, atol=1e-13)
@@ -119,7 +124,7 @@ def short_of_memory(engine: Gpu, rows: int, asked: list[int]) -> Callable[..., A
 
 
 def test_a_full_device_gets_smaller_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine, asked = Gpu("cpu", tile=4 * SMALLEST_TILE), list[int]()
+    engine, asked = Gpu("cpu", tile=8 * SMALLEST_TILE), list[int]()  # half of it for doubles
     x = RNG.standard_normal((3_000, 2))
     vectors = np.ones((3_000, 1))
     exact = mc.Gram(mc.Gaussian(1.0), x, engine=Threads(1)).product(vectors)
@@ -191,3 +196,81 @@ def test_progress_counts_tiles() -> None:
     engine = Gpu("cpu", tile=SMALLEST_TILE, progress=lambda done, total: told.append((done, total)))
     mc.Gram(mc.Gaussian(1.0), X, engine=engine).product(V)
     assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+LOST = "CUDA error: an illegal memory access was encountered\nCUDA kernel errors might be ..."
+
+
+def losing(*_: Any, **__: Any) -> Any:
+    raise RuntimeError(LOST)
+
+
+def without_room(*_: Any, **__: Any) -> Any:
+    raise torch.OutOfMemoryError("out of memory")
+
+
+def test_a_lost_device_is_named_in_the_middle_of_products(
+    engine: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gram = mc.Gram(mc.Gaussian(1.0), X, engine=engine)
+    monkeypatch.setattr(engine, "_tile", losing)
+    with pytest.raises(mc.errors.DeviceLost, match=r"cpu was lost .*illegal memory access.*anew"):
+        gram.product(V)
+
+
+@pytest.mark.parametrize("place", ["row_squares", "centres", "adjoint_times"])
+def test_a_device_lost_in_the_small_algebra_is_named(
+    place: str, engine: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Held, place, losing)
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(2.0), method="exact", engine=engine)
+    with pytest.raises(mc.errors.DeviceLost, match="checkpoint="):
+        model.fit(X)
+
+
+def test_other_errors_keep_their_name(engine: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*_: Any) -> Any:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    monkeypatch.setattr(engine, "_tile", wrong)
+    with pytest.raises(RuntimeError, match="shapes") as found:
+        mc.Gram(mc.Gaussian(1.0), X, engine=engine).product(V)
+    assert not isinstance(found.value, mc.errors.MercerError)
+
+
+def test_memory_that_is_short_beside_tiles_is_named(
+    engine: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Held, "adjoint_times", without_room)
+    model = mc.KernelPCA(3, kernel=mc.Gaussian(2.0), method="exact", engine=engine)
+    with pytest.raises(mc.errors.NotEnoughMemory, match="fewer axes"):
+        model.fit(X)
+
+
+def test_a_factor_is_filled_in_smaller_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine, asked = Gpu("cpu", tile=4 * SMALLEST_TILE), list[int]()
+    x = RNG.standard_normal((3_000, 2))
+    tiles = mc.Gram(mc.Gaussian(1.0), x, x[:9], engine=engine).cut()
+    whole = engine.factor(tiles, np.eye(9))
+    monkeypatch.setattr(engine, "_tile", short_of_memory(engine, 600, asked))
+    np.testing.assert_allclose(engine.factor(tiles, np.eye(9)), whole, rtol=1e-13)
+    assert asked[:3] == [2048, 1024, 512]
+
+
+def test_a_device_without_double_precision_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def zeros(*_: Any, **__: Any) -> Any:
+        raise TypeError("Cannot convert a MPS Tensor to float64 dtype")
+
+    monkeypatch.setattr(torch, "zeros", zeros)
+    with pytest.raises(mc.errors.InvalidParameter, match="'mps' cannot be used, .*double prec"):
+        Gpu("mps")
+
+
+def test_points_on_two_devices_are_refused(engine: Gpu) -> None:
+    here, there = Held(torch.zeros(4, 2)), Held(torch.zeros(4, 2, device="meta"))
+    with pytest.raises(mc.errors.InvalidInput, match="lie on cpu and meta"):
+        mc.Gram(mc.Gaussian(1.0), here, there)
+    with pytest.raises(mc.errors.InvalidInput, match="on meta and the engine computes on cpu"):
+        mc.Gram(mc.Gaussian(1.0), there, engine=engine)
+    assert mc.Gram(mc.Gaussian(1.0), here, engine=engine).engine is engine
+    assert Gpu.is_on(SimpleNamespace(device="cuda"), "cuda:0")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from mercer.check import Array, Points, is_annotated, members, refuse_lazy
+from mercer.check import Array, Points, is_annotated, is_foreign, members, refuse_lazy
 from mercer.data.assembly import numbered
 from mercer.data.table import Role, Table, as_column, as_labels
 from mercer.display import MOST_LINES
@@ -240,7 +240,9 @@ def _text(value: Any) -> str:
 
 
 def frozen(values: Array) -> Array:
-    """Return a read-only view of an array."""
+    """Return a read-only view of an array of numpy's; those of others are their owners' affair."""
+    if is_foreign(values):
+        return values
     view = np.asarray(values).view()
     view.flags.writeable = False
     return view

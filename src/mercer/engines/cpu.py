@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from mercer.check import Array, chunks
 from mercer.engines.engine import MOST_LANDMARKS, SINGLE_ENOUGH, SINGLE_ROUNDING, Engine
 from mercer.engines.tiles import Block, Rounding, Tiles, rounding
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.pairs import exponential, numpy_exponential
 from mercer.progress import Progress
 from mercer.settings import memory_bytes, whole
@@ -246,6 +246,25 @@ def held_elsewhere(data: Any) -> Any:
     if not hasattr(engine, "hold"):
         engine = engine_of("dask")
     return engine.hold(data)
+
+
+def engine_on(points: Sequence[Any], engine: Engine) -> Engine:
+    """Return the engine of the device that points lie on: the one given, where it is of there."""
+    from mercer.engines.gpu import Gpu  # which imports this module
+
+    devices = sorted({str(side.tensor.device) for side in points})
+    if len(devices) > 1:
+        raise InvalidInput(
+            f"points of one matrix lie on {' and '.join(devices)}: bring them to one device first"
+        )
+    if not isinstance(engine, Gpu):
+        return Gpu(devices[0], memory=engine.memory, progress=getattr(engine, "progress", None))
+    if engine.is_on(devices[0]):
+        return engine
+    raise InvalidInput(
+        f"the points lie on {devices[0]} and the engine computes on {engine.device}: bring them "
+        f"there first, or leave engine='auto', which computes where they are"
+    )
 
 
 def _is_cluster(engine: Any) -> bool:

@@ -125,11 +125,14 @@ class Fused:
         return both, norms, offsets
 
     @cached_property
-    def _formula(self) -> Any:
+    def _formula(self) -> tuple[Any, Any]:
+        """The formula as triton compiles it, and its constants on the device."""
         from mercer.engines.triton_products import compiled
 
         lines = lines_of(self.formula, self.unit, self._value_unit, is_steep=self.is_steep)
-        return compiled(lines)
+        function, constants = compiled(lines)
+        place = {"dtype": self.torch.float32, "device": self.left[0].device}
+        return function, self.torch.tensor([*constants, 0.0], **place)
 
     @property
     def _value_unit(self) -> float:
@@ -189,14 +192,16 @@ class Fused:
         span = TERMS * -(-columns // (TERMS * shares))
         shares = -(-columns // span)
         result = torch.empty((shares, height, width), dtype=torch.float64, device=vectors.device)
+        function, constants = self._formula
         product[(blocks, shares)](
-            X, Y, x_norms, y_norms, x_offsets, y_offsets, V, result,
-            height, span, columns, rows.start, self._formula,
+            X, Y, x_norms, y_norms, x_offsets, y_offsets, V, result, constants,
+            height, span, columns, rows.start, function,
             self.layout.width, self.layout.held, self.layout.parts, width,
             launch.rows, launch.columns, TERMS,
             num_warps=launch.warps, num_stages=launch.stages,
         )  # fmt: skip
-        torch.div(result.sum(dim=0)[:, : out.shape[1]], units * self._value_unit, out=out)
+        total = result[0] if shares == 1 else result.sum(dim=0)
+        torch.div(total[:, : out.shape[1]], units * self._value_unit, out=out)
 
 
 def _units(torch: Any, vectors: Any) -> Any:

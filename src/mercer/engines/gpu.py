@@ -10,27 +10,30 @@ and return to it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, partial
-from threading import Lock
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from array_api_compat import array_namespace
 
-from mercer.check import Array, Namespace, chunks
+from mercer.check import Array, Points, chunks
 from mercer.data.extras import extra
+from mercer.display import warn
 from mercer.engines.cpu import Threads
+from mercer.engines.device import DeviceTable, ieee_products, loss_named
 from mercer.engines.fused import Fused, has_triton
-from mercer.engines.held import Held, to_host
+from mercer.engines.held import Held, to_host, writable
 from mercer.engines.tiles import SMALLEST_TILE as FEWEST
-from mercer.engines.tiles import Block, Prepared, PreparedTable, Rounding, Side, Tiles
-from mercer.errors import InvalidParameter, NotEnoughMemory
-from mercer.kernels.pairs import INNER, Scale
-from mercer.kernels.statements import gamma
+from mercer.engines.tiles import Block, Prepared, Rounding, Side, Tiles
+from mercer.errors import InvalidParameter, NotEnoughMemory, OnProcessor
+from mercer.kernels.base import Kernel
+from mercer.kernels.pairs import INNER
+from mercer.points import lies_on_disk
 from mercer.progress import Progress
+
+T = TypeVar("T")
 
 GPU_TILE = 8192
 """Rows of a tile on a GPU: launching work on fewer costs more than the work."""
@@ -44,8 +47,11 @@ SAMPLES, SAMPLE, COORDINATES = 4, 128, 8
 CHECKED_ROWS = 8192
 """Rows on which the images of axes are computed again: one tile high, a hundredth of a pass."""
 
-POINTS_PER_LANDMARK, MOST_LANDMARKS = 1600, 640
-"""Landmarks are cheaper than on a processor, up to what their factor takes of the memory."""
+POINTS_PER_LANDMARK, MOST_LANDMARKS, FACTOR = 1500, 640, 640 * 10**6
+"""Landmarks are cheaper than on a processor, up to so many numbers of their factor."""
+
+KEPT_SIDE = 2**23
+"""Numbers that prepared points may have to be kept; of more, those of a tile are made for it."""
 
 MARGIN = 3.0
 """By how much the rounding of other vectors may exceed that estimate."""
@@ -83,7 +89,9 @@ class Gpu(Threads):
                 'engine="auto", which uses the processor, or install torch for your GPU'
             )
         self.device, self.tile, self.terms = device, tile, min(tile, TERMS)
-        self._sides: WeakKeyDictionary[Prepared, dict[Any, Any]] = WeakKeyDictionary()
+        self._refuse_no_doubles()
+        self._told: set[Kernel] = set()
+        self._sides: WeakKeyDictionary[Side, dict[Any, Any]] = WeakKeyDictionary()
         self._points: dict[int, tuple[weakref.ref[Any], Any]] = {}
         self._products: WeakKeyDictionary[Tiles, Fused | None] = WeakKeyDictionary()
         self.is_fused = device.startswith("cuda") and has_triton()
@@ -91,17 +99,28 @@ class Gpu(Threads):
             self.single_enough, self.checked_rows = FUSED_ENOUGH, CHECKED_ROWS
             self.single_name = f"images of the axes, measured on {CHECKED_ROWS} rows"
 
+    def _refuse_no_doubles(self) -> None:
+        """Refuse a device without double precision, in which results are proved."""
+        try:
+            self.torch.zeros(1, dtype=self.torch.float64, device=self.device)
+        except (RuntimeError, TypeError) as error:
+            raise InvalidParameter(
+                f"the device {self.device!r} cannot be used, for it holds no numbers in double "
+                f"precision ({str(error).splitlines()[0]}): leave engine='auto', which uses the "
+                "processor"
+            ) from error
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _made, (self.device, self.memory, self.tile)
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Any:
-        if not _is_here(tiles, vectors):
+        if not self._computes(tiles, vectors):
             return super().product(tiles, vectors, progress)
         fused = self._fused(tiles)
         if fused is None:
             return self.product_and_squares(tiles, vectors, None, progress)[0]
         try:
-            with self.torch.inference_mode():
+            with loss_named(self.device), self.torch.inference_mode():
                 images = fused.product(self._operand(vectors), progress or self.progress)
         except self.torch.OutOfMemoryError:
             self._products[tiles] = None  # tiles one by one take less
@@ -114,28 +133,39 @@ class Gpu(Threads):
         if isinstance(vectors, Held):
             return vectors.tensor
         double = self.torch.float64
-        return self.torch.as_tensor(np.ascontiguousarray(vectors), dtype=double, device=self.device)
+        return self.torch.as_tensor(writable(vectors), dtype=double, device=self.device)
 
     def _result(self, images: Any, vectors: Any) -> Any:
         """Return images where the vectors came from."""
         return Held(images) if isinstance(vectors, Held) else to_host(Held(images))
 
     def factor(self, tiles: Tiles, root: Array, *, is_held: bool = False) -> Any:
-        if not _is_here(tiles, root):
+        if not self._computes(tiles, root):
             return super().factor(tiles, root)
         n, m = tiles.shape
-        with self._exact_products():
+
+        def fill(size: int) -> Any:
             right = self.torch.as_tensor(root, device=self.device)
             result = right.new_empty((n, right.shape[1]))
-            for rows in chunks(n, self.tile):
+            for rows in chunks(n, size):
                 tile = self._tile(tiles, Block(rows, slice(0, m)))
                 self.torch.matmul(tile.to(right.dtype), right, out=result[rows])
-        return Held(result) if is_held else to_host(Held(result))
+            return result
+
+        result = Held(self._in_room(fill, self.tile, n))
+        return result if is_held else to_host(result)
 
     @contextmanager
     def session(self) -> Iterator[None]:
-        with super().session(), self._exact_products():
-            yield
+        try:
+            with super().session(), self._exact_products():
+                yield
+        except self.torch.OutOfMemoryError as error:
+            self._release()
+            raise NotEnoughMemory(
+                "the GPU has no room for the vectors and the landmarks' factor of so many points: "
+                "ask for fewer axes, give fewer points, or engine='auto' for the processor"
+            ) from error
 
     def rounding(self, tiles: Tiles, largest: float) -> Rounding:
         fused = self._fused(tiles)
@@ -176,7 +206,8 @@ class Gpu(Threads):
         return MARGIN * float((total.max() / SAMPLES).sqrt())
 
     def landmarks(self, n: int) -> int:
-        return min(max(super().landmarks(n), n // POINTS_PER_LANDMARK), MOST_LANDMARKS)
+        usual = max(super().landmarks(n), min(n // POINTS_PER_LANDMARK, MOST_LANDMARKS))
+        return min(usual, max(FACTOR // max(n, 1), 1))
 
     def _fused(self, tiles: Tiles) -> Fused | None:
         """Return the product in registers, None for tiles that are computed one by one."""
@@ -197,12 +228,32 @@ class Gpu(Threads):
             return self.points(side)[rows]
         return self.torch.as_tensor(side.at(rows), device=self.device)
 
+    def is_on(self, device: str) -> bool:
+        """Whether this is the engine of a device, whose number may be left out."""
+        whole = device if ":" in device or device == "cpu" else f"{device}:0"
+        mine = self.device if ":" in self.device or self.device == "cpu" else f"{self.device}:0"
+        return whole == mine
+
+    def place(self, kernel: Kernel, points: Points) -> Points:
+        """Return points on the device, where they are rows of numbers that it computes with."""
+        is_table = isinstance(points, np.ndarray) and points.ndim == 2 and points.dtype.kind == "f"
+        if not is_table or lies_on_disk(points) or kernel.is_costly or kernel.asks(1) is None:
+            return points
+        return Held(self._copy(points))
+
     def points(self, side: Side) -> Any:
         """Return the points of a side in memory on the device, as doubles."""
         points = side.points
+        if isinstance(points, Held):
+            return points.tensor
+        return self._copy(points)
+
+    def _copy(self, points: Any) -> Any:
+        """Return the copy of an array on the device, made once."""
         kept = self._points.get(id(points))
         if kept is None or kept[0]() is not points:
-            here = self.torch.as_tensor(points, dtype=self.torch.float64, device=self.device)
+            double = self.torch.float64
+            here = self.torch.as_tensor(writable(points), dtype=double, device=self.device)
             kept = weakref.ref(points, partial(self._forget, id(points))), here
             self._points[id(points)] = kept
         return kept[1]
@@ -213,24 +264,33 @@ class Gpu(Threads):
     def product_and_squares(
         self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None
     ) -> tuple[Array, float]:
-        if not _is_here(tiles, vectors):
+        if not self._computes(tiles, vectors):
             return super().product_and_squares(tiles, vectors, weights, progress)
-        size = tiles.size
+        size = tiles.size if tiles.single else max(tiles.size // 2, FEWEST)  # as many bytes
+        tell = progress or self.progress
+
+        def make(size: int) -> tuple[Array, float]:
+            return self._pass(tiles, vectors, weights, size, tell)
+
+        return self._in_room(make, size, len(vectors))
+
+    def _in_room(self, work: Callable[[int], T], size: int, n: int) -> T:
+        """Return what work makes of tiles of so many rows, of fewer where memory is short."""
         while True:
             try:
                 with self._exact_products():
-                    return self._pass(tiles, vectors, weights, size, progress or self.progress)
+                    return work(size)
             except self.torch.OutOfMemoryError as error:
                 self._release()
                 if size <= FEWEST:
                     raise NotEnoughMemory(
-                        f"the GPU has no room for tiles of {size} rows beside {len(vectors)} "
-                        f"points: give fewer points, or engine='auto' for the processor"
+                        f"the GPU has no room for tiles of {size} rows beside {n} points: give "
+                        "fewer points, or engine='auto' for the processor"
                     ) from error
                 size //= 2
 
     def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
-        if not _is_here(tiles, None):
+        if not self._computes(tiles, None):
             yield from super().each(tiles)
             return
         blocks = tiles.blocks()
@@ -255,7 +315,14 @@ class Gpu(Threads):
         total = torch.zeros((n, operand.shape[1]), dtype=torch.float64, device=self.device)
         shares = None if weights is None else torch.as_tensor(weights, device=self.device)
         squares = torch.zeros((), dtype=torch.float64, device=self.device)
-        blocks = tiles.blocks(size)
+        # Of few rows all are taken, and as many fewer columns.
+        height = size if tiles.is_symmetric else min(n, 2 * size)
+        blocks = [
+            Block(rows, columns)
+            for rows in chunks(n, height)
+            for columns in chunks(tiles.shape[1], size * size // height)
+            if not tiles.is_symmetric or columns.start >= rows.start
+        ]
         for done, block in enumerate(blocks, 1):
             tile = self._tile(tiles, block)
             is_used_twice = tiles.is_symmetric and not block.is_diagonal
@@ -289,62 +356,59 @@ class Gpu(Threads):
         side = prepared.y if is_right else prepared.x
         if not side.is_held:
             return self.torch.as_tensor(side.part(rows, statistic), device=self.device)
-        kept = self._sides.setdefault(prepared, {})
-        key = is_right, statistic
-        if key not in kept:
-            kept[key] = self._made(side, statistic)
-        return kept[key][rows]
+        if self.points(side).numel() > KEPT_SIDE:
+            return self._made(side, statistic, rows)
+        kept = self._sides.setdefault(side, {})
+        if statistic not in kept:
+            kept[statistic] = self._made(side, statistic, slice(None))
+        return kept[statistic][rows]
 
-    def _made(self, side: Side, statistic: Any) -> Any:
+    def _made(self, side: Side, statistic: Any, rows: slice) -> Any:
         """Return what `Side` makes of points, made on the device."""
         dtype = self.torch.float32 if side.dtype == np.float32 else self.torch.float64
-        points = self.points(side)
+        points = self.points(side)[rows]
         if statistic == INNER:
             return points.to(dtype)
-        place = {"dtype": self.torch.float64, "device": self.device}
-        centre, lengths = (self.torch.as_tensor(v, **place) for v in (side.centre, statistic))
+        centre, lengths = self._units(side, statistic)
         a = (points - centre) / lengths
         norms = (a * a).sum(dim=1, keepdim=True)
         one = self.torch.ones_like(norms)
         sides = (-2.0 * a, one, norms) if side.is_right else (a, norms, one)
         return self.torch.cat(sides, dim=1).to(dtype)
 
+    def _units(self, side: Side, statistic: Any) -> tuple[Any, Any]:
+        """Return where points are seen from and in which lengths, on the device."""
+        kept = self._sides.setdefault(side, {})
+        key = "units", statistic
+        if key not in kept:
+            place = {"dtype": self.torch.float64, "device": self.device}
+            kept[key] = tuple(self.torch.as_tensor(v, **place) for v in (side.centre, statistic))
+        centre, lengths = kept[key]
+        return centre, lengths
+
+    def _computes(self, tiles: Tiles, vectors: Array | None) -> bool:
+        """Return whether the GPU computes such tiles; what the processor does is said once."""
+        if _is_here(tiles, vectors):
+            return True
+        if tiles.kernel not in self._told:
+            self._told.add(tiles.kernel)
+            warn(
+                f"the kernel {tiles.kernel} on these points, or its product with these vectors, is "
+                "computed by the processor: a GPU multiplies real vectors by functions of inner "
+                "products and distances",
+                OnProcessor,
+            )
+        return False
+
     @contextmanager
     def _exact_products(self) -> Iterator[None]:
         """Keep matrix products in IEEE single precision, whatever the program has asked for."""
-        with _ieee_products(self.torch), self.torch.inference_mode():
+        with loss_named(self.device), ieee_products(self.torch), self.torch.inference_mode():
             yield
 
     def _release(self) -> None:
         if self.device.startswith("cuda"):
             self.torch.cuda.empty_cache()
-
-
-class _Exact:
-    """How many computations want IEEE products, in all threads, and what torch had before them."""
-
-    lock = Lock()
-    count = 0
-    before: Any = None
-
-
-@contextmanager
-def _ieee_products(torch: Any) -> Iterator[None]:
-    """Keep torch from TF32 until the last of those that asked for it has ended."""
-    products = torch.backends.cuda.matmul
-    setting = "fp32_precision" if hasattr(products, "fp32_precision") else "allow_tf32"
-    with _Exact.lock:
-        if _Exact.count == 0:
-            _Exact.before = getattr(products, setting)
-            setattr(products, setting, "ieee" if setting == "fp32_precision" else False)
-        _Exact.count += 1
-    try:
-        yield
-    finally:
-        with _Exact.lock:
-            _Exact.count -= 1
-            if _Exact.count == 0:
-                setattr(products, setting, _Exact.before)
 
 
 def _made(device: str, memory: int | None, tile: int) -> Gpu:
@@ -355,64 +419,3 @@ def _is_here(tiles: Tiles, vectors: Array | None) -> bool:
     """Return whether a GPU computes such tiles: of fast expressions, on real vectors."""
     is_real = vectors is None or not np.iscomplexobj(vectors)
     return tiles.prepared is not None and is_real and not tiles.kernel.is_costly
-
-
-class DeviceTable(PreparedTable):
-    """All pairs of a block, from prepared points on a device; results belong to the caller."""
-
-    def __init__(self, engine: Gpu, prepared: Prepared, block: Block, is_symmetric: bool) -> None:
-        super().__init__(prepared, block, is_symmetric)
-        self.engine = engine
-
-    @cached_property
-    def vectors(self) -> tuple[Any, Any]:
-        some, (rows, columns) = self.engine.some_points, self.block
-        return some(self.prepared.x, rows), some(self.prepared.y, columns)
-
-    @cached_property
-    def xp(self) -> Namespace:
-        found: Namespace = array_namespace(self.engine.torch.empty(0))
-        return found
-
-    def _sides(self, key: Any) -> tuple[Any, Any]:
-        side, block = self.engine.side, self.block
-        return (
-            side(self.prepared, block.rows, key, is_right=False),
-            side(self.prepared, block.columns, key, is_right=True),
-        )
-
-    def _product(self, key: Any) -> Any:
-        left, right = self._sides(key)
-        return left @ right.T
-
-    def inner(self) -> Any:
-        return self._once(INNER, lambda: self._product(INNER))
-
-    def squared_distance(self, scale: Scale = 1.0) -> Any:
-        if scale not in self.prepared.uses:  # a formula that did not say so
-            return super().squared_distance(scale)
-        s = self._product(scale)
-        if self.prepared.is_clipped:
-            s.clamp_(min=0.0)
-        if self.same:
-            s.fill_diagonal_(0.0)
-        if self.prepared.arithmetic.is_recomputed:
-            self._recompute_small(s, scale)
-        return s
-
-    def distance(self, norm: float, scale: Scale = 1.0) -> Any:
-        if norm != 2.0 or scale not in self.prepared.uses:
-            return super().distance(norm, scale)
-        return self.squared_distance(scale).sqrt_()
-
-    def _recompute_small(self, s: Any, scale: Scale) -> None:
-        left, right = self._sides(scale)
-        unit = float(np.finfo(self.dtype).eps) / 2
-        doubt = 2.0 * gamma(left.shape[1] + 6, unit) / self.prepared.arithmetic.accuracy
-        x, y = self.vectors
-        lengths = self.engine.torch.as_tensor(np.asarray(scale, float), device=x.device)
-        for rows in chunks(s.shape[0], FEWEST):
-            part = s[rows]
-            i, j = (part < doubt * (left[rows, -2:-1] + right[:, -1])).nonzero(as_tuple=True)
-            gap = (x[rows][i] - y[j]) / lengths
-            part[i, j] = (gap * gap).sum(dim=1).to(s.dtype)

@@ -1,4 +1,4 @@
-"""Tall matrices that lie on a GPU and answer numpy's functions there.
+"""Tall matrices that lie on a device, points among them, and answer numpy's functions there.
 
 The iteration for axes is written once, for numpy. `Held` follows numpy's protocols for arrays of
 others (NEP 13 and 18), so that the same lines compute on the device: what is as long as the points
@@ -10,12 +10,15 @@ and only `to_host` copies it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
+from array_api_compat import array_namespace
+from array_api_compat import device as array_device
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from mercer.check import Array, chunks
+from mercer.check import Array, chunks, is_foreign
 
 ROWS = 2**14
 """Rows of a tall matrix in single precision that are made double at a time."""
@@ -35,6 +38,43 @@ def to_host(a: Any) -> Array:
 def beside(a: Array, other: Any) -> Any:
     """Return an array of the host where another one lies: on its device, or as it is."""
     return Held(_operand(a, other.tensor)) if isinstance(other, Held) else a
+
+
+def writable(a: Any) -> Array:
+    """Return an array as torch takes it: rows one after the other, in memory that may be written.
+
+    >>> writable(np.broadcast_to(1.0, (2, 2))).flags.writeable
+    True
+    """
+    rows: Array = np.ascontiguousarray(a)
+    return rows if rows.flags.writeable else rows.copy()
+
+
+def hold(array: Any) -> Held | None:
+    """Return an array of another library than numpy where it lies, None where torch is not there.
+
+    Arrays of torch, CuPy, JAX and whoever follows the standard share their memory (DLPack).
+    """
+    if find_spec("torch") is None:
+        return None
+    is_ours = type(array).__module__.partition(".")[0] == "torch"
+    tensor = array.detach() if is_ours else _torch().from_dlpack(array)
+    return Held(tensor)
+
+
+def given_back(values: Any, like: Any) -> Any:
+    """Return what was computed as an array of the library, and on the device, of another array.
+
+    Of numpy's own, and of what is no array, it is one of the host.
+    """
+    if not is_foreign(like):
+        return to_host(values)
+    xp: Any = array_namespace(like)
+    if not isinstance(values, Held):  # of a small problem, which the host has solved
+        place = {} if find_spec("torch") is None else {"device": array_device(like)}
+        return xp.asarray(writable(values), **place)
+    is_ours = type(like).__module__.partition(".")[0] == "torch"
+    return values.tensor if is_ours else xp.from_dlpack(values.tensor)
 
 
 class Held(NDArrayOperatorsMixin):
@@ -78,6 +118,10 @@ class Held(NDArrayOperatorsMixin):
 
     def copy(self) -> Held:
         return self._like(self.tensor.clone())
+
+    def on_host(self) -> Array:
+        """Return a copy on the host."""
+        return to_host(self)
 
     def astype(self, dtype: Any, copy: bool = True) -> Held:
         wanted = _dtype(self.tensor, dtype)
@@ -128,6 +172,62 @@ class Held(NDArrayOperatorsMixin):
         shape = len(self), count
         return Held(torch.randn(shape, dtype=torch.float64, device=device, generator=generator))
 
+    def largest_square(self, centre: Array, lengths: Any) -> float:
+        """Return the largest squared norm of a row about a centre, in units of some lengths."""
+        torch = _torch()
+        middle, units = _operand(centre, self.tensor), _operand(np.asarray(lengths), self.tensor)
+        found = []
+        for rows in chunks(len(self), ROWS):
+            part = (self.tensor[rows].double() - middle) / units
+            squares = part.square().sum(dim=1).amax()
+            found.append(torch.stack([squares, part.abs().amax()]))
+        largest, size = torch.stack(found).amax(dim=0).tolist()
+        # A square that underflows is the smallest number there is, not 0.
+        return float(largest if largest > 0.0 or size == 0.0 else np.nextafter(0.0, 1.0))
+
+    def firsts_of_largest(self, tied: float) -> Array:
+        """Return of each column the first entry whose modulus is near the largest of all."""
+        torch, a = _torch(), self.tensor
+        sizes = a.abs()
+        number = torch.arange(len(a), device=a.device)[:, None]
+        is_large = sizes >= tied * sizes.amax(dim=0)
+        first = torch.where(is_large, number, len(a) - 1).amin(dim=0)
+        return to_host(Held(a.gather(0, first[None])[0]))
+
+    def centres(self, first: Array, steps: int) -> Array:
+        """Return centres of the rows on the host, by some of Lloyd's steps from a few rows.
+
+        An empty cluster keeps its old centre. Distances are only compared, in a unit in which
+        their squares are numbers.
+        """
+        torch, x = _torch(), self.tensor.double()
+        unit = 2.0 ** float(torch.frexp(x.abs().amax())[1]) or 1.0
+        x = x / unit
+        centres = x[_index(first, x)]
+        for _ in range(steps):
+            near = (0.5 * centres.square().sum(dim=1) - x @ centres.T).argmin(dim=1)
+            sums = torch.zeros_like(centres).index_add_(0, near, x)
+            count = torch.bincount(near, minlength=len(centres))[:, None]
+            centres = torch.where(count > 0, sums / count.clamp(min=1), centres)
+        return to_host(Held(unit * centres))
+
+    def largest(self) -> float:
+        """Return the largest modulus of an entry."""
+        return float(self.tensor.abs().amax())
+
+    def deviation(self) -> float:
+        """Return the standard deviation of all entries."""
+        a = self.tensor.double()
+        unit = float(a.abs().amax()) or 1.0  # in which no square overflows
+        return unit * float((a / unit).std(correction=0))
+
+    def first_not_finite(self) -> tuple[int, int, float] | None:
+        """Return the place of the first entry that is missing or infinite, and the entry."""
+        if bool(self.tensor.isfinite().all()):
+            return None
+        row, column = (~self.tensor.isfinite()).nonzero()[0].tolist()
+        return row, column, float(self.tensor[row, column])
+
     def row_squares(self) -> Held:
         """Return the squared norm of each row, as doubles."""
         parts = [self.tensor[rows].double().square().sum(dim=1) for rows in chunks(len(self), ROWS)]
@@ -174,7 +274,7 @@ def _operand(value: Any, like: Any) -> Any:
         return value.tensor
     if np.ndim(value) == 0:
         return float(value)
-    return _torch().as_tensor(np.ascontiguousarray(value), device=like.device)
+    return _torch().as_tensor(writable(value), device=like.device)
 
 
 def _index(key: Any, tensor: Any) -> Any:
@@ -248,6 +348,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "multiply": lambda a, b: a * b,
     "divide": lambda a, b: a / b,
     "negative": lambda a: -a,
+    "square": lambda a: a.square(),
     "power": lambda a, b: a**b,
     "absolute": lambda a: a.abs(),
     "conjugate": lambda a: a,

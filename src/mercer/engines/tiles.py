@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.check import Array, Points, as_numpy, chunks, vectors
+from mercer.engines.held import Held, to_host
 from mercer.errors import InvalidInput
 from mercer.kernels.base import Kernel
 from mercer.kernels.counts import Factors, factors, is_worthwhile, remember_counts
@@ -77,6 +79,8 @@ class Tiles:
         known = None if sibling is None else sibling.prepared
         dtype = np.float32 if single else np.float64
         self.prepared: Prepared | None = Prepared.of(kernel, x, y, dtype, known)
+        if self.prepared is None:  # computed by the host, whose points are there
+            self.x, self.y = (to_host(s) if isinstance(s, Held) else s for s in (self.x, self.y))
         self.room = 0
         self._kept: dict[tuple[int, int], Array] = {}
         self._lock = threading.Lock()
@@ -97,6 +101,14 @@ class Tiles:
         if self.prepared is not None or 0 in self.shape:
             return np.dtype(np.float32 if self.single else np.float64)
         return self.tile(Block(slice(0, 1), slice(0, 1))).dtype
+
+    def rows(self, x: Points) -> Tiles:
+        """Return the tiles of some of the points with all of the others, prepared as these were."""
+        part = copy(self)
+        part.is_symmetric, part.x, part.shape = False, x, (len(x), self.shape[1])
+        part.prepared = None if self.prepared is None else self.prepared.rows(x)
+        part.room, part._kept, part._lock = 0, {}, threading.Lock()
+        return part
 
     def blocks(self, size: int | None = None) -> list[Block]:
         """Return the blocks that are computed, row after row, of another size than the tiles'."""
@@ -206,6 +218,12 @@ class Prepared:
         """How the points were prepared."""
         return Recipe(self.dtype, self.centre, self.uses, self.arithmetic, self.is_clipped)
 
+    def rows(self, x: Points) -> Prepared:
+        """Return some of the points of the left side against all of the right one."""
+        part = type(self).alike(self.recipe, np.zeros((0, 0)))
+        part.x, part.y = Side(x, self.centre, self.uses, self.dtype), self.y
+        return part
+
     @classmethod
     def alike(cls, recipe: Recipe, x: Array, y: Array | None = None) -> Prepared:
         """Return some points in memory, prepared as those of a larger table were."""
@@ -224,7 +242,8 @@ class Prepared:
             return None
         if kernel.asks(1) is None or 0 in (len(x), 1 if y is None else len(y)):
             return None
-        first = Table(x[:1], None if y is None else y[:1]).vectors
+        sides = [x] if y is None else [x, y]
+        first = Table(*(to_host(s[:1]) if isinstance(s, Held) else s[:1] for s in sides)).vectors
         if any(np.iscomplexobj(as_numpy(side)) for side in first):
             return None
         if not kernel.is_fast(first[0].shape[1]):
@@ -251,6 +270,11 @@ class Survey:
     """Vectors that were checked once, how many coordinates they have, and their mean."""
 
     def __init__(self, points: Points, name: str) -> None:
+        if isinstance(points, Held):  # examined where it lies
+            self.points: Points = points.astype(np.float64, copy=False)
+            self.centre: Array = np.asarray(self.points.sum(axis=0)) / len(points)
+            self.columns = self.centre.size
+            return
         self.points = points if lies_on_disk(points) else as_numpy(vectors(points, name))
         is_held = not lies_on_disk(points)
 
@@ -267,6 +291,8 @@ class Survey:
 
 def vectors_at(points: Points, rows: slice, name: str = "x") -> Array:
     """Return some rows as doubles; those read from disk are checked, and refused by their row."""
+    if isinstance(points, Held):
+        return to_host(points[rows])
     return _checked(points[rows], rows, name) if lies_on_disk(points) else np.asarray(points[rows])
 
 
@@ -307,7 +333,7 @@ class Side:
         if self._held is None:
             with self._lock:
                 if self._held is None:
-                    everything = np.asarray(self.points)
+                    everything = to_host(self.points)
                     self._held = {s: self._made(everything, s) for s in self._statistics}
         return self._held
 
@@ -346,6 +372,9 @@ class Side:
         A square that underflows is the smallest number there is, not 0.
         """
         centre, is_held = self.centre, self.is_held
+        if isinstance(self.points, Held):
+            is_inner = statistic == INNER
+            return self.points.largest_square(*((0.0, 1.0) if is_inner else (centre, statistic)))
 
         def largest_of(part: Points, rows: slice) -> float:
             a = np.asarray(part) if is_held else _checked(part, rows)

@@ -14,8 +14,10 @@ This module imports triton; `mercer.engines.gpu` imports it where there is a GPU
 # mypy: ignore-errors
 from __future__ import annotations
 
+import ast
 import linecache
 import re
+from functools import cache
 
 import triton
 import triton.language as tl
@@ -25,7 +27,7 @@ from mercer.engines.trace import FUNCTIONS
 
 @triton.jit
 def product(  # noqa: PLR0913, PLR0915, PLR0917
-    X, Y, x_norms, y_norms, x_offsets, y_offsets, V, OUT,
+    X, Y, x_norms, y_norms, x_offsets, y_offsets, V, OUT, constants,
     n, span, columns, begin,
     formula: tl.constexpr,
     WIDTH: tl.constexpr, K: tl.constexpr, PARTS: tl.constexpr, B: tl.constexpr,
@@ -79,7 +81,7 @@ def product(  # noqa: PLR0913, PLR0915, PLR0917
             values = formula(
                 inner, x_norm[:, None], y_norm[None, :],
                 x_offset[:, None], tl.load(y_offsets + others)[None, :],
-                (begin + rows)[:, None] == others[None, :],
+                (begin + rows)[:, None] == others[None, :], constants,
             )  # fmt: skip
             bits = values.to(tl.uint32, bitcast=True) & 0xFFFFE000  # those that a half has
             upper = bits.to(tl.float32, bitcast=True)
@@ -100,9 +102,36 @@ def product(  # noqa: PLR0913, PLR0915, PLR0917
 
 
 def compiled(lines: list[str]):
-    """Return a function of a tile's inner products, norms and offsets, from its lines."""
-    head = "@triton.jit\ndef formula(inner, x_norm, y_norm, x_offset, y_offset, is_same):\n"
-    text = head + "".join(f"    {CALLS.sub(r'tl.', line)}\n" for line in lines)
+    """Return a function of a tile's inner products, norms and offsets, and its constants.
+
+    Numbers are read when it runs: kernels of one form and other parameters share one compilation.
+    """
+    tree = ast.parse("\n".join(["def formula():", *(f"    {line}" for line in lines)]))
+    constants = Constants()
+    body = ast.unparse(constants.visit(tree)).splitlines()[1:]
+    loads = [f"    c{i} = tl.load(constants + {i})" for i in range(len(constants.values))]
+    text = "\n".join([HEAD, *loads, *(CALLS.sub("tl.", line) for line in body)])
+    return _function(f"{text}\n"), constants.values
+
+
+HEAD = """@triton.jit
+def formula(inner, x_norm, y_norm, x_offset, y_offset, is_same, constants):"""
+
+
+class Constants(ast.NodeTransformer):
+    """Puts names in the place of numbers, whose values it keeps."""
+
+    def __init__(self):
+        self.values = []
+
+    def visit_Constant(self, node):  # noqa: N802  (the name that is called)
+        self.values.append(float(node.value))
+        return ast.Name(f"c{len(self.values) - 1}", ast.Load())
+
+
+@cache
+def _function(text):
+    """Return the function that a text defines, one for each text."""
     name = f"<formula {hash(text):x}>"
     linecache.cache[name] = (len(text), None, text.splitlines(True), name)  # which triton reads
     names = {"triton": triton, "tl": tl, "__name__": __name__}

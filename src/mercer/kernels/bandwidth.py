@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from array_api_compat import is_array_api_obj
@@ -127,6 +127,9 @@ class Metric(Kernel):
             bandwidth = self._of_sparse(given)
         elif self.bandwidth in DISTANCE_RULES:
             bandwidth = self._by_distances(sample_points(given))
+        elif hasattr(given, "deviation"):  # on a device, where it is found
+            columns = cast(Array, given).shape[1]
+            bandwidth = varying(given.deviation()) * float(np.sqrt(columns / 2.0))
         else:
             bandwidth = positive_scale(as_numpy(vectors(given)))
         if bandwidth == np.inf:
@@ -173,12 +176,17 @@ def deviation_scale(entries: Array, count: int, columns: int) -> float:
     zeros = count - entries.size
     squares = float(np.sum(np.abs(shares - mean) ** 2)) + zeros * float(np.abs(mean)) ** 2
     variance = squares / max(count, 1)
-    spread = float(np.sqrt(variance))  # in units: squares may overflow
-    if spread == 0.0:
+    spread = varying(float(np.sqrt(variance)))  # in units: squares may overflow
+    return unit * spread * float(np.sqrt(columns / 2.0))
+
+
+def varying(deviation: float) -> float:
+    """Return a standard deviation, refused where there is none."""
+    if deviation == 0.0:
         raise InvalidParameter(
             "the bandwidth 'scale' is undefined: the data do not vary. Give a number"
         )
-    return unit * spread * float(np.sqrt(columns / 2.0))
+    return deviation
 
 
 MEDIAN_SAMPLE = 1000
@@ -189,9 +197,12 @@ def sample_points(x: Points) -> Points:
     """Return at most `MEDIAN_SAMPLE` points, always the same ones, spread over the data."""
     x = as_points(x, "x")
     n = how_many(x)
+    if hasattr(x, "on_host"):  # on a device
+        few: Points = x[_chosen(n)].on_host()
+        return few
     if n <= MEDIAN_SAMPLE:
         return x
-    chosen = np.sort(np.random.default_rng(0).choice(n, MEDIAN_SAMPLE, replace=False))
+    chosen = _chosen(n)
     if hasattr(x, "picked"):
         some: Points = x.picked(chosen)
         return some
@@ -200,6 +211,12 @@ def sample_points(x: Points) -> Points:
         return xp.take(x, xp.asarray(chosen), axis=0)
     rows = np.asarray(x) if hasattr(x, "__array__") else x  # a data frame's index is its own
     return [rows[int(i)] for i in chosen]
+
+
+def _chosen(n: int) -> Array:
+    """Return the numbers of at most so many of n points."""
+    count = min(n, MEDIAN_SAMPLE)
+    return np.sort(np.random.default_rng(0).choice(n, count, replace=False))
 
 
 def typical_distance(squares: Any, rule: str, what: str) -> float:

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
-from array_api_compat import is_numpy_array
+from array_api_compat import device, is_numpy_array
 from scipy.sparse import csr_array, hstack
 
 from mercer.check import (
@@ -22,6 +22,7 @@ from mercer.check import (
     Points,
     as_numpy,
     how_many,
+    is_foreign,
     members,
     namespace,
     refuse_sparse,
@@ -93,7 +94,12 @@ exponential: ContextVar[Callable[[Array, float], Array]] = ContextVar(
 
 def exp(a: Array, factor: float = 1.0) -> Array:
     """Return exp(factor·a) entrywise, in the memory of ``a`` where its library allows."""
-    return exponential.get()(a, factor) if is_numpy_array(a) else namespace(a).exp(factor * a)
+    if is_numpy_array(a):
+        return exponential.get()(a, factor)
+    if hasattr(a, "exp_") and not a.requires_grad:  # one of torch's, which is changed in place
+        found: Array = (a if factor == 1.0 else a.mul_(factor)).exp_()
+        return found
+    return namespace(a).exp(factor * a)
 
 
 class Pairs(ABC):
@@ -192,6 +198,12 @@ class Pairs(ABC):
         return a, b
 
     @property
+    def place(self) -> dict[str, Any]:
+        """Where arrays are made that meet the vectors: on the device of another library's."""
+        a = None if self.is_sparse else self.vectors[0]
+        return {"device": device(a)} if is_foreign(a) else {}
+
+    @property
     def xp(self) -> Namespace:
         """The array namespace of the vectors; that of sparse rows is numpy."""
         return self._once("xp", lambda: NUMPY if self.is_sparse else namespace(self.vectors[0]))
@@ -222,7 +234,7 @@ class Pairs(ABC):
         """
         a, b = self.rows
         xp = self.xp
-        given = xp.asarray(self.column_scale(scale), dtype=xp.float64)
+        given = xp.asarray(self.column_scale(scale), dtype=xp.float64, **self.place)
         lengths = xp.broadcast_to(given, (self.columns,))
         if not is_complex(a):
             return a, b, lengths
@@ -361,7 +373,7 @@ class Table(Pairs):
         if is_numpy_array(a) and a.shape[1] > DIRECT_COLUMNS:
             return squared_distances(a, b, lengths)
         xp = namespace(a)
-        total = xp.zeros(self.shape, dtype=a.dtype)
+        total = xp.zeros(self.shape, dtype=a.dtype, **self.place)
         for gap in self.differences(scale):
             gap *= gap
             total += gap
@@ -403,7 +415,8 @@ class Aligned(Pairs):
         if not self.same:
             return super().squared_distance(scale)
         self.column_scale(scale)
-        return self.xp.zeros(self.shape, dtype=self.xp.float64)  # of each point to itself
+        # Of each point to itself.
+        return self.xp.zeros(self.shape, dtype=self.xp.float64, **self.place)
 
     def differences(self, scale: Scale = 1.0) -> Iterator[Array]:
         self.vectors  # noqa: B018  (refuses sparse rows)

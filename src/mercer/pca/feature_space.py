@@ -14,7 +14,8 @@ from typing import Any, cast
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, power_of_two, real_array
+from mercer.check import Array, Points, is_foreign, power_of_two, real_array
+from mercer.engines.held import Held, given_back, hold, to_host
 from mercer.errors import InvalidInput
 from mercer.estimator import KernelModel, in_dtype_of
 from mercer.gram import Centred, Gram, columns
@@ -76,6 +77,9 @@ def place_of(points: Any, weights: Array) -> tuple[Array, float]:
 
     def largest_and_sum(part: Points, rows: slice) -> tuple[float, Array]:
         active = weights[rows] > 0
+        if isinstance(part, Held):
+            some = part[active].astype(np.float64, copy=False)
+            return some.largest(), weights[rows][active] @ some
         x = np.asarray(part, dtype=np.float64)[active]
         largest = max(float(x.max(initial=0.0)), -float(x.min(initial=0.0)))
         return largest, weights[rows][active] @ x
@@ -161,7 +165,13 @@ class FeatureSpace(KernelModel):
     def transform(self, X: Any) -> Array:
         """Return the coordinates of individuals, centred with the means of the training ones."""
         check_is_fitted(self)
-        return in_dtype_of(X, self._projected(self._read(X, reset=False)))
+        scores = self._projected(self._read(X, reset=False))
+        return in_dtype_of(X, given_back(scores, X))
+
+    @staticmethod
+    def _held(values: Any) -> Any:
+        """Return an array of another library as the engine reads it, any other as it is."""
+        return hold(values) if is_foreign(values) else values
 
     def _projected(self, points: Any) -> Array:
         scores: Array = self._unit * (self._against_fit(points, self._axes) - self._origin)
@@ -180,7 +190,8 @@ class FeatureSpace(KernelModel):
         points = self._read(X, reset=False)
         block = np.column_stack([self._axes, self._barycentre])
         images = self._against_fit(points, block)
-        scores, means = self._unit * (images[:, :-1] - self._origin), np.real(images[:, -1])
+        scores = self._unit * (images[:, :-1] - self._origin)
+        means = np.real(to_host(images[:, -1]))
         if not self._is_precomputed:
             squares = Gram(self.kernel_, self._placed(points)).diag()
         if squares is None:
@@ -196,7 +207,7 @@ class FeatureSpace(KernelModel):
         size = np.max(np.abs(self._squares[self._weights > 0])) + np.abs(self._grand_mean)
         if self.spectrum_.is_approximate:
             return _cleared(self._approximate_squares(block), size)
-        images = self._against_fit(self.X_fit_, block)
+        images = to_host(self._against_fit(self._held(self.X_fit_), block))
         return _cleared(np.real(np.sum(block.conj() * images, axis=0)), size)
 
     def _approximate_squares(self, block: Array) -> Array:
@@ -204,7 +215,7 @@ class FeatureSpace(KernelModel):
         if self._is_precomputed:
             images = np.asarray(self.X_fit_)[self._anchors] @ block
         else:
-            fitted = self._placed(self.X_fit_)
+            fitted = self._placed(self._held(self.X_fit_))
             cross = Gram(self.kernel_, self._anchors, fitted, engine=self._engine())
             images = cross.product(block)
         if self._is_seen_from_a_point:  # the columns of the block sum to 0
@@ -220,7 +231,9 @@ class FeatureSpace(KernelModel):
         """
         check_is_fitted(self)
         n = len(self._weights)
-        fitted = np.arange(n) if self._is_precomputed else self._placed(self.X_fit_)
+        fitted = np.arange(n)
+        if not self._is_precomputed:
+            fitted = self._placed(self._held(self.X_fit_))
         return Gram(self.kernel_, fitted, engine=self._engine(progress))
 
     def inner_products(self, vectors: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
@@ -12,10 +13,11 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from mercer.check import Array, Points, shares_of
-from mercer.display import remark_axes
+from mercer.check import Array, Checked, Points, chunks, is_foreign, shares_of
+from mercer.display import forget, remark_axes
 from mercer.engines.cpu import engine_of
 from mercer.engines.engine import Engine
+from mercer.engines.held import Held, given_back, to_host
 from mercer.errors import Advice, InvalidParameter, NotAvailable, NotPositiveDefinite
 from mercer.estimator import (
     OF_KERNELS,
@@ -48,7 +50,7 @@ from mercer.pca.streams import (
 from mercer.planning import MOST_SOUGHT
 from mercer.points import SparseRows, as_points, take
 from mercer.progress import Progress
-from mercer.reading import Readable, Variables
+from mercer.reading import Individuals, Readable, Variables
 from mercer.settings import RandomState, number, seed_of, whole
 from mercer.spectrum import STORED, Spectrum, leading
 from mercer.spectrum.leading import METHODS
@@ -57,6 +59,9 @@ from mercer.store import CheckpointFile, fingerprint, kernel_identity, read_run
 FIRST = 16
 """Axes of many individuals that are found first where a share of the inertia is asked for."""
 
+
+ROWS = 2**17
+"""Individuals whose share of the axes is compared with what there is of them at a time."""
 
 MOST_NEGATIVE = 1e-8
 """The share of negative eigenvalues in Σ|λ| above which a Gram matrix is not one by rounding."""
@@ -104,8 +109,10 @@ def refuse_contradiction(spectrum: Spectrum, centred: Centred, tol: float) -> No
     """
     if spectrum.negative_mass is not None or spectrum.is_approximate:
         return
-    shown = np.abs(spectrum.vectors) ** 2 @ np.maximum(spectrum.values, 0.0)
-    there = centred.diag()
+    vectors, values, there = spectrum.vectors, np.maximum(spectrum.values, 0.0), centred.diag()
+    shown = np.empty(len(there))
+    for rows in chunks(len(there), ROWS):
+        shown[rows] = to_host(np.abs(vectors[rows]) ** 2 @ values)
     i = int(np.argmax(shown - there))
     allowed = max(EXCESS, 10.0 * tol) * np.max(np.abs(there)) + spectrum.threshold
     if shown[i] - there[i] > allowed:
@@ -194,6 +201,7 @@ class KernelPCA(
     _anchors: Any
     _stream: FeatureMoments | None = None
     _drift: tuple[Drift, ...] = ()
+    stays_on_device: ClassVar[bool] = True
 
     def __init__(  # noqa: PLR0913  (every setting is an argument, as scikit-learn asks)
         self,
@@ -259,7 +267,8 @@ class KernelPCA(
         )
         refuse_negative(spectrum, is_single=getattr(points, "dtype", None) == np.float32)
         refuse_contradiction(spectrum, centred, self.tol)
-        self.kernel_, self.X_fit_ = gram.kernel, points
+        self.kernel_ = gram.kernel
+        self.X_fit_ = given_back(points, X) if isinstance(points, Held) else points
         self._keep(spectrum, centred, float(given.sum()))
         asked = axes_asked(self.n_components)
         remark_axes(
@@ -320,6 +329,8 @@ class KernelPCA(
             self._take_in(rows, counted)
         earlier, known, is_first = self._stream, self._drift, self._stream is None
         points = self._read(X, reset=is_first)
+        if isinstance(points, Held):  # of a batch nothing is kept but moments, which are small
+            points = Checked.of(to_host(points), "X")
         weights = weights_of(sample_weight, len(points))
         names = None if is_first else self._columns
         self._note(X, shares_of(weights), columns(points))
@@ -506,7 +517,8 @@ class KernelPCA(
 
     def _keep(self, spectrum: Spectrum, centred: Centred, total: float) -> None:
         self._keep_spectrum(spectrum, total)
-        self.eigenvectors_ = spectrum.vectors[:, : self._n_features_out]
+        vectors = spectrum.vectors[:, : self._n_features_out]
+        self.eigenvectors_ = given_back(vectors, self.X_fit_) if self._is_on_device else vectors
         if spectrum.is_approximate:
             self._keep_features(spectrum, centred)
         else:
@@ -539,10 +551,14 @@ class KernelPCA(
     def _keep_means(self, centred: Centred) -> None:
         """Keep what new individuals are multiplied with, and the means they are centred with."""
         # A' = A - w(1ᵀA): what is left of the centring once K w has been subtracted.
-        axes = centred.roots * self.eigenvectors_ / np.sqrt(self._axis_inertias)
-        self._axes = axes - centred.weights[:, None] * axes.sum(axis=0)
+        axes = centred.roots * self._held(self.eigenvectors_)
+        axes /= np.sqrt(self._axis_inertias)
+        sums = axes.sum(axis=0)
+        for rows in chunks(len(axes), ROWS):
+            axes[rows] -= centred.weights[rows, None] * sums
+        self._axes = axes
         self._origin = centred.mean_rows.conj() @ self._axes
-        self._anchors, self._barycentre = self.X_fit_, centred.weights
+        self._anchors, self._barycentre = self._held(self.X_fit_), centred.weights
         self._grand_mean, self._squares = centred.grand_mean, centred.squared_norms()
 
     def fit_transform(
@@ -555,7 +571,44 @@ class KernelPCA(
     ) -> Array:
         """Fit, and return the coordinates of the same individuals."""
         self.fit(X, y, sample_weight=sample_weight, progress=progress)
-        return in_dtype_of(X, self._scores()[0])
+        return in_dtype_of(X, self._given_back(self._scores()[0]))
+
+    @property
+    def _is_on_device(self) -> bool:
+        """Whether the individuals are an array of another library than numpy."""
+        return is_foreign(getattr(self, "X_fit_", None))
+
+    def _given_back(self, values: Any) -> Any:
+        """Return results as an array of the library and on the device of the individuals."""
+        if not self._is_on_device:
+            return values
+        return in_dtype_of(self.X_fit_, given_back(values, self.X_fit_))
+
+    def _located(self, scores: Any, *others: Any) -> Individuals:
+        return super()._located(self._given_back(scores), *others)
+
+    def on_host(self) -> KernelPCA:
+        """Return the model with all that it knows as numpy's arrays: this one, unless on a device.
+
+        A model of individuals on a device is read there: coordinates, cos2 and contributions are
+        arrays like theirs. Pictures, pages and files are made of its copy on the host.
+        """
+        check_is_fitted(self)
+        if not self._is_on_device:
+            return self
+        model, found = copy(self), self.spectrum_
+        forget(model)
+        for name, value in vars(self).items():
+            if isinstance(value, Held) or is_foreign(value):
+                setattr(model, name, to_host(self._held(value)))
+        model.X_fit_ = Checked.of(model.X_fit_, "X")
+        images = None if found.images is None else to_host(found.images)
+        model.spectrum_ = replace(found, vectors=to_host(found.vectors), images=images)
+        return model
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted model to a file, as the host has it; `mercer.load` reads it."""
+        super(KernelPCA, self.on_host()).save(path)
 
     def _scores(self) -> tuple[Array, Array]:
         check_is_fitted(self)
@@ -563,11 +616,12 @@ class KernelPCA(
             roots, sizes = np.sqrt(self._weights)[:, None], np.sqrt(self._axis_inertias)
             images = self.spectrum_.images
             if images is None:
-                return self._unit * (self.eigenvectors_ * sizes / roots), self._squares
+                vectors = self._held(self.eigenvectors_)
+                return self._unit * (vectors * sizes / roots), self._squares
             # The operator times the axes is what `transform` computes, whatever their residual.
             return self._unit * (images[:, : len(sizes)] / sizes / roots), self._squares
         # Individuals without weight are supplementary.
-        return self._projected(self.X_fit_), self._squares
+        return self._projected(self._held(self.X_fit_)), self._squares
 
     @cached_property
     def variables_(self) -> Variables:

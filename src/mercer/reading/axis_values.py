@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from array_api_compat import device
 
-from mercer.check import Array
+from mercer.check import Array, as_numpy, namespace
 from mercer.data.frames import as_frame, frozen
 from mercer.display import Shown, first_names, warn
 from mercer.errors import AtBarycentre, NoDistances, NotAvailable
@@ -69,7 +70,7 @@ class Individuals(Shown):
         object.__setattr__(self, "coordinates", frozen(self.coordinates))
 
     def __len__(self) -> int:
-        return len(self.coordinates)
+        return int(self.coordinates.shape[0])
 
     def _title(self) -> str:
         count, axes = self.coordinates.shape
@@ -98,7 +99,7 @@ class Individuals(Shown):
     @cached_property
     def distances(self) -> Array:
         """The distance of each individual to the barycentre, in the space of the features."""
-        return frozen(self.unit * np.sqrt(self._squares()))
+        return frozen(self._beside(self.unit * np.sqrt(self._squares())))
 
     @cached_property
     def cos2(self) -> Array:
@@ -112,33 +113,39 @@ class Individuals(Shown):
                 f"{first_names(at)}",
                 AtBarycentre,
             )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            cos2 = _squared(self.coordinates, self.unit)
-            cos2 /= squares[:, None]
-        np.minimum(cos2, 1.0, out=cos2)
-        cos2[~away] = np.nan
-        return frozen(cos2)
+        known = self._beside(np.where(away, squares, np.nan))
+        cos2 = _squared(self.coordinates, self.unit) / known[:, None]
+        return frozen(namespace(cos2).clip(cos2, max=1.0))
 
     @cached_property
     def contributions(self) -> Array:
         """The share of each individual in the inertia of each axis."""
         shares = _squared(self.coordinates, self.unit)
-        shares *= self.weights[:, None]
-        shares /= self.inertias
+        shares *= self._beside(self.weights)[:, None]
+        shares /= self._beside(self.inertias)
         return frozen(shares)
 
     @cached_property
     def plane_distances(self) -> Array:
         """The distance of each individual to the space of the axes: what they do not show."""
-        squares = self._squares()
-        rest = squares - _squared(self.coordinates, self.unit).sum(axis=1)
-        return frozen(self.unit * np.sqrt(np.where(rest <= CANCELLED * squares, 0.0, rest)))
+        squares, xp = self._beside(self._squares()), namespace(self.coordinates)
+        rest = squares - xp.sum(_squared(self.coordinates, self.unit), axis=1)
+        left = xp.where(rest <= CANCELLED * squares, xp.zeros_like(rest), rest)
+        return frozen(self.unit * xp.sqrt(left))
+
+    def _beside(self, values: Array) -> Array:
+        """Return numbers of the host as an array of the coordinates' library, where they lie."""
+        given = self.coordinates
+        if isinstance(given, np.ndarray):
+            return values
+        plain = np.array(values, order="C")  # which other libraries may write to
+        return namespace(given).asarray(plain, dtype=given.dtype, device=device(given))
 
     def take(self, rows: Array) -> Individuals:
         """Return some of the individuals."""
         squares, names = self.squared_distances, self.names
         return Individuals(
-            self.coordinates[rows],
+            self._some(rows),
             None if squares is None else squares[rows],
             self.weights[rows],
             self.inertias,
@@ -147,23 +154,32 @@ class Individuals(Shown):
             self.unit,
         )
 
+    def _some(self, rows: Array) -> Array:
+        given = self.coordinates
+        if isinstance(given, np.ndarray):
+            return given[rows]
+        xp = namespace(given)
+        return xp.take(given, xp.asarray(rows, device=device(given)), axis=0)
+
     def table(self, library: str | None = None) -> Any:
         """Return a tidy table: one row for each individual and axis.
 
         It is a data frame of the library given, else of the one the data came in, else a `Tidy`
         table.
         """
-        columns = {"coordinate": self.coordinates}
+        columns = {"coordinate": as_numpy(self.coordinates)}
         if self.squared_distances is not None:
-            columns["cos2"] = self.cos2
-        columns["contribution"] = self.contributions
+            columns["cos2"] = as_numpy(self.cos2)
+        columns["contribution"] = as_numpy(self.contributions)
         return as_frame(tidy_columns("individual", self.labels, columns), library or self.library)
 
 
 def _squared(values: Array, unit: float = 1.0) -> Array:
     if unit != 1.0:
         values = values / unit
-    return np.square(np.abs(values)) if np.iscomplexobj(values) else np.square(values)
+    xp = namespace(values)
+    is_complex = xp.isdtype(values.dtype, "complex floating")
+    return xp.abs(values) ** 2 if is_complex else values * values
 
 
 @dataclass(frozen=True, eq=False, repr=False)

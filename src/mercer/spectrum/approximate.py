@@ -13,7 +13,7 @@ from mercer.certificate import FAILURE, Certificate
 from mercer.check import Array, Points, as_numpy, chunks
 from mercer.engines.engine import Engine
 from mercer.engines.lapack import eigenpairs
-from mercer.gram import Centred, Gram
+from mercer.gram import Centred, Gram, in_doubles
 from mercer.kernels.base import Kind
 from mercer.kernels.pairs import Aligned
 from mercer.lowrank import Factored, Features, LowRank, nystrom
@@ -217,7 +217,8 @@ def sampled_norm(gram: Gram, found: LowRank, weights: Array, random_state: int |
     ratios = np.empty(size)
     for part in chunks(size, AT_ONCE):
         i, j = drawn[:, part]
-        exact = as_numpy(gram.kernel.evaluate(Aligned(take(gram.x, i), take(gram.x, j))))
+        sides = [in_doubles(take(gram.x, drawn_ones)) for drawn_ones in (i, j)]
+        exact = as_numpy(gram.kernel.evaluate(Aligned(*sides)))
         near = np.einsum("ij,ij->i", found.factor[i], found.factor[j].conj())
         ratios[part] = weights[i] * weights[j] * np.abs(exact - near) ** 2 / (g[i] * g[j])
     mean = float(np.mean(np.clip(ratios, 0.0, 1.0)))

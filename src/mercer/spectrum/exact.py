@@ -25,7 +25,7 @@ from mercer.davidson import (
 )
 from mercer.display import warn
 from mercer.engines.engine import MOST_LANDMARKS, SINGLE_ENOUGH, SINGLE_ROUNDING, Engine
-from mercer.engines.held import to_host
+from mercer.engines.held import Held, to_host
 from mercer.engines.tiles import TILE
 from mercer.errors import InvalidInput, MissedAxes, NotConverged, RoundingLimit
 from mercer.gram import Centred, Gram, columns
@@ -34,7 +34,7 @@ from mercer.lowrank import LowRank, greedy_pivots, nystrom
 from mercer.points import SparseRows, joined, lies_on_disk, take
 from mercer.spectrum.passes import Checkpoint, Passes
 from mercer.spectrum.proofs import complete_bytes, proved, trace_bound
-from mercer.spectrum.sampled import Sample, mean_error, measured_errors
+from mercer.spectrum.sampled import Measured, Sample
 from mercer.spectrum.values import (
     How,
     KernelOperator,
@@ -127,13 +127,16 @@ def exact(
         state, probed, approximation = _iterated(operator, count, tol, random_state, checkpoint)
         proof = _certified(probed, state, count, tol, is_complete=is_complete)
     proof = _remark_rounding(operator, state, proof, tol)
-    kernel, vectors = operator.base.kernel, to_host(state.vectors[:, :count])
+    kernel, vectors = operator.base.kernel, state.vectors[:, :count]
     kept = operator.base.cut(single=True).kept_bytes
     turn = orientation(vectors, operator)
+    vectors, images = vectors * turn, state.images[:, :count] * turn
+    if not operator.base.stays:
+        vectors, images = to_host(vectors), to_host(images)
     return Spectrum(
         values=state.values[:count],
-        vectors=vectors * turn,
-        images=to_host(state.images[:, :count]) * turn,
+        vectors=vectors,
+        images=images,
         certificate=proof,
         trace=operator.trace,
         threshold=operator.threshold,
@@ -305,11 +308,11 @@ def _is_measured(probed: Probed, state: Iteration, count: int, tol: float) -> bo
     rows = operator.base.engine.checked_rows
     if not rows or not state.single_passes or not state.has_converged:
         return True
-    sample = Sample.of(operator, state.vectors, rows)
-    errors = measured_errors(operator, state.vectors, state.images, sample)
-    others = [mean_error(operator, sample), float(errors.max())]
+    measured = Measured(operator, Sample.of(operator, state.vectors, rows))
+    errors = measured.errors(state.vectors, state.images)
+    others = [measured.mean_error, float(errors.max())]
     if probed.seen is not None:
-        others.append(float(measured_errors(operator, *probed.seen, sample).max()))
+        others.append(float(measured.errors(*probed.seen).max()))
     state.noise, probed.noise = np.maximum(state.noise, errors), max(probed.noise, *others)
     residuals = np.linalg.norm(state.residuals[:, :count], axis=0)
     return float(np.max(residuals + state.noise[:count])) <= tol * float(state.values[0])
@@ -415,6 +418,7 @@ def _unseen(
     if not len(points):
         return points
     some = take(base.x, points)
+    some = to_host(some) if isinstance(some, Held) else some  # a few
     F = found.features(some)
     roots = np.sqrt(weights[points])[:, None]
     E = roots * (as_numpy(base.kernel(some)) - F @ F.conj().T) * roots.T

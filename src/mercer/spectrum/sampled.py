@@ -12,13 +12,14 @@ rows and C = 200, :math:`10^{-7}`. That C is small is assumed, and the certifica
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mercer.check import Array
 from mercer.engines.held import to_host
-from mercer.gram import Centred, Gram
+from mercer.gram import Centred
 from mercer.operators import column_sums
 from mercer.points import take
 from mercer.spectrum.values import KernelOperator
@@ -48,44 +49,65 @@ class Sample(NamedTuple):
         return Sample(rows, 1.0 / (size * p[rows]))
 
 
-def measured_errors(operator: KernelOperator, vectors: Any, images: Any, sample: Sample) -> Array:
-    """Return about how far images of vectors are from the truth, relative to these, with a margin.
+class Measured:
+    """Images of vectors beside what they are on a sample of rows, in double precision.
 
     >>> from mercer import Gaussian
     >>> x, v = np.arange(6.0)[:, None], np.eye(6)[:, :2]
     >>> operator = Centred(Gram(Gaussian(2.0), x))
     >>> wrong = operator.product(v) + [[1e-3, 0.0]] * np.array([[1, -1, 1, -1, 1, -1]]).T
-    >>> errors = measured_errors(operator, v, wrong, Sample.of(operator, v, 6))
+    >>> errors = Measured(operator, Sample.of(operator, v, 6)).errors(v, wrong)
     >>> (errors / MARGIN).round(9)
     array([0.00244949, 0.        ])
     """
-    base, (rows, counts), roots = operator.base, sample, operator.roots
-    u = roots * vectors
-    if isinstance(operator, Centred):
-        u -= operator.weights[:, None] * column_sums(u)
-    exact = _rows_of_product(base, rows, u)
-    gaps = to_host(images[rows]) - roots[rows] * exact
-    if isinstance(operator, Centred):  # known up to the mean of the images, which rounding changes
-        shares = counts[:, None] * roots[rows]
-        gaps -= roots[rows] * ((shares * gaps).sum(axis=0) / (shares * roots[rows]).sum())
-    found: Array = _norms(gaps, sample) / np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)
-    return found
 
+    def __init__(self, operator: KernelOperator, sample: Sample) -> None:
+        self.operator, self.sample = operator, sample
+        self.roots = operator.roots[sample.rows]
 
-def mean_error(operator: KernelOperator, sample: Sample) -> float:
-    """Return about how far the means of rows are from the truth, 0 where they are not used."""
-    if not isinstance(operator, Centred) or not operator.means_are_single:
-        return 0.0
-    exact = _rows_of_product(operator.base, sample.rows, operator.weights[:, None])
-    gaps = operator.roots[sample.rows] * (operator.mean_rows[sample.rows, None] - exact)
-    return float(_norms(gaps, sample)[0])
+    def errors(self, vectors: Any, images: Any) -> Array:
+        """Return about how far images are from the truth, relative to vectors, with a margin."""
+        gaps = to_host(images[self.sample.rows]) - self.roots * self._exact(vectors)
+        if isinstance(self.operator, Centred):  # known up to a mean, which rounding changes
+            shares = self.sample.counts[:, None] * self.roots
+            gaps -= self.roots * ((shares * gaps).sum(axis=0) / (shares * self.roots).sum())
+        lengths = np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)
+        found: Array = self._norms(gaps) / lengths
+        return found
 
+    @property
+    def mean_error(self) -> float:
+        """About how far the means of rows are from the truth, 0 where they are not used."""
+        operator, rows = self.operator, self.sample.rows
+        if not isinstance(operator, Centred) or not operator.means_are_single:
+            return 0.0
+        return float(self._norms(self.roots * (operator.mean_rows[rows, None] - self._means))[0])
 
-def _rows_of_product(base: Gram, rows: Array, vectors: Any) -> Array:
-    some = Gram(base.kernel, take(base.x, rows), base.x, engine=base.engine, tile=base.tile)
-    return to_host(some.product(vectors))
+    @cached_property
+    def _means(self) -> Array:
+        """The means of the rows of the matrix."""
+        return self._rows(self.operator.roots**2)
 
+    def _exact(self, vectors: Any) -> Array:
+        r"""Return the rows of K(W^½ - w1^\top W^½)V.
 
-def _norms(gaps: Array, sample: Sample) -> Array:
-    norms: Array = MARGIN * np.sqrt((sample.counts[:, None] * np.abs(gaps) ** 2).sum(axis=0))
-    return norms
+        Equal weights are put outside: then vectors are multiplied as they lie, without a copy.
+        """
+        if not isinstance(self.operator, Centred):
+            return self._rows(vectors)
+        weights = self.operator.weights
+        is_even = float(np.ptp(weights)) == 0.0
+        root = float(np.sqrt(weights[0])) if is_even else 1.0
+        u = vectors if is_even else self.operator.weights_beside(vectors)[0] * vectors
+        exact: Array = root * (self._rows(u) - self._means * column_sums(u))
+        return exact
+
+    def _rows(self, vectors: Any) -> Array:
+        base = self.operator.base
+        some = base.cut().rows(take(base.placed, self.sample.rows))
+        return to_host(base.engine.product(some, vectors))
+
+    def _norms(self, gaps: Array) -> Array:
+        squares = self.sample.counts[:, None] * np.abs(gaps) ** 2
+        norms: Array = MARGIN * np.sqrt(squares.sum(axis=0))
+        return norms

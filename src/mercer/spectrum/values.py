@@ -13,11 +13,15 @@ from mercer.certificate import Certificate
 from mercer.check import Array, Points, power_of_two
 from mercer.data.frames import as_frame
 from mercer.display import Shown
+from mercer.engines.held import Held
 from mercer.errors import InvalidInput
 from mercer.gram import Centred, Gram, columns
 from mercer.lowrank import Factored
 from mercer.operators import Operator as Operator
 from mercer.points import take
+
+TIED = 1.0 - 1e-8
+"""The share of the largest score from which on another decides the sign as well."""
 
 DEGENERATE = 1e-8
 """Eigenvalues closer than this share of the largest are one cluster, whatever the errors say."""
@@ -308,6 +312,8 @@ def oriented(vectors: Array, operator: Operator | Factored) -> Array:
 def orientation(vectors: Array, operator: Operator | Factored) -> Array:
     """Return the factors of `oriented`."""
     active = operator.roots[:, 0] > 0
+    if np.all(active):
+        return signs(vectors / operator.roots)
     return signs(vectors[active] / operator.roots[active])
 
 
@@ -319,12 +325,21 @@ def signs(scores: Array) -> Array:
     >>> signs(np.array([[1.0, -2.0], [-3.0, 2.0]]))
     array([-1., -1.])
     """
-    sizes = np.abs(scores)
-    tied = sizes >= (1.0 - 1e-8) * sizes.max(axis=0, initial=0.0)
-    first = np.argmax(tied, axis=0)
-    chosen = scores[first, np.arange(scores.shape[1])] if scores.size else np.ones(scores.shape[1])
+    if not scores.size:
+        return np.ones(scores.shape[1])
+    chosen = _firsts_of_largest(scores)
     moduli = np.where(np.abs(chosen) > 0, np.abs(chosen), 1.0)
     return np.where(np.abs(chosen) > 0, np.conj(chosen) / moduli, 1.0)
+
+
+def _firsts_of_largest(scores: Array) -> Array:
+    """Return of each column the first of the scores whose moduli are tied with the largest."""
+    if isinstance(scores, Held):
+        return scores.firsts_of_largest(TIED)
+    sizes = np.abs(scores)
+    first = np.argmax(sizes >= TIED * sizes.max(axis=0), axis=0)
+    chosen: Array = scores[first, np.arange(scores.shape[1])]
+    return chosen
 
 
 def ranks(values: Array) -> Array:

@@ -1,0 +1,158 @@
+"""Claim: certificates of fits on a GPU are true, and so are its products with every kernel.
+
+Random data, kernels, weights and tolerances; the truth is LAPACK's in double precision, on the
+processor. A case fails where an eigenvalue lies outside its interval, or an axis that is said to be
+a leading one is not. Products of every kind of kernel are compared with double precision, too.
+
+    python -m benchmarks.gpu_certificates [cases] [device]    # 1 000 on "cuda", unless told
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from typing import Any
+
+import numpy as np
+
+import mercer as mc
+from mercer.engines.gpu import Gpu
+
+SMALLEST, LARGEST = 300, 1_200
+SEED = 70_000
+
+
+def data(rng: np.random.Generator, n: int, d: int) -> Any:
+    """Return points of one of five kinds: normal, clusters, a curve, heavy rows, tight groups."""
+    kind = rng.integers(5)
+    x = rng.standard_normal((n, d))
+    if kind == 1:
+        x = 3.0 * rng.standard_normal((rng.integers(2, 12), d))[rng.integers(0, 2, n)] + x
+    if kind == 2:
+        t = rng.uniform(0.0, 2.0 * np.pi, n)
+        x = 0.1 * x
+        x[:, 0] += 3.0 * np.cos(t)
+        x[:, -1] += 3.0 * np.sin(t)
+    if kind == 3:
+        x[rng.integers(0, n, 3)] *= 10.0
+    if kind == 4:
+        x = rng.standard_normal((5, d))[rng.integers(0, 5, n)] + 1e-3 * x
+    return x * 10.0 ** rng.uniform(-1.0, 1.0) + rng.choice([0.0, 1.0, 100.0])
+
+
+def kernels(rng: np.random.Generator, size: float, d: int) -> dict[str, mc.Kernel]:
+    """Return a kernel of each kind, with lengths like the size of the data."""
+    length = size * 10.0 ** rng.uniform(-0.5, 0.7)
+    return {
+        "gaussian": mc.Gaussian(length),
+        "gaussian, a bandwidth each": mc.Gaussian(tuple(length * rng.uniform(0.5, 2.0, d))),
+        "matern 1/2": mc.Matern(0.5, length),
+        "matern 3/2": mc.Matern(1.5, length),
+        "matern 5/2": mc.Matern(2.5, length),
+        "laplacian": mc.Laplacian(length, norm=2),
+        "rational quadratic": mc.kernels.RationalQuadratic(rng.uniform(0.5, 3.0), length),
+        "polynomial": mc.Polynomial(int(rng.integers(2, 4)), 1.0, float(size**-2)),
+        "linear": mc.Linear(),
+        "negative distance": mc.kernels.NegativeDistance(1.0, length),
+        "exponential of a kernel": (float(size**-2 / 9.0) * mc.Linear()).exp(),
+        "sum and product": mc.Gaussian(length) * mc.Linear() + 0.5 * mc.Matern(0.5, length),
+    }
+
+
+def truth_of(kernel: mc.Kernel, x: Any, weights: Any) -> Any:
+    """Return the eigenvalues of the centred and weighted matrix in double precision."""
+    K = mc.Gram(kernel, x).dense()
+    K = K - (K @ weights)[:, None]
+    K = K - (weights @ K)[None, :]
+    roots = np.sqrt(weights)
+    return np.linalg.eigvalsh(roots[:, None] * (K + K.T) / 2.0 * roots)[::-1]
+
+
+def case(seed: int, device: str) -> dict[str, Any]:
+    """Return what became of one random case."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(SMALLEST, LARGEST)), int(rng.choice([1, 2, 3, 5, 20, 50]))
+    x = data(rng, n, d)
+    size = float(x.std() * np.sqrt(d)) or 1.0
+    of_kind = kernels(rng, size, d)
+    name = str(rng.choice(list(of_kind)))
+    kernel, tol = of_kind[name], float(rng.choice([1e-3, 1e-4, 1e-5, 1e-7, 1e-9]))
+    weights = rng.dirichlet(np.ones(n)) if rng.random() < 0.3 else np.full(n, 1.0 / n)
+    count = int(rng.integers(1, 8))
+    found: dict[str, Any] = {"seed": seed, "kernel": name, "n": n, "d": d, "tol": tol}
+    try:
+        truth = truth_of(kernel, x, weights)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            operator = mc.Gram(kernel, x, engine=Gpu(device)).centred(weights)
+            spectrum = mc.leading(operator, count, tol=tol, method="exact", random_state=seed)
+    except mc.errors.MercerError as error:
+        return {**found, "raised": type(error).__name__}
+    proof, slack = spectrum.certificate, 10 * n * np.finfo(float).eps * float(np.abs(truth).max())
+    lower, upper = np.asarray(proof.lower) - slack, np.asarray(proof.upper) + slack
+    is_leading = np.asarray(proof.is_ordered)
+    nearest = np.array([truth[np.argmin(np.abs(truth - value))] for value in spectrum.values])
+    placed = np.where(is_leading, truth[: len(nearest)], nearest)
+    return {
+        **found,
+        "promises": len(placed) + int(is_leading.sum()),
+        "violated": int(np.sum((placed < lower) | (placed > upper))),
+        "rounding": proof.rounding.split(":")[0].split(";")[0],
+        "share": float(np.max(np.abs(placed - spectrum.values) / (spectrum.errors + slack))),
+    }
+
+
+def products(device: str, repetitions: int = 1) -> list[tuple[str, str, float, float]]:
+    """Return for each kernel and precision the relative error and its share of the bound."""
+    rng, rows = np.random.default_rng(), []
+    worst: dict[tuple[str, str], tuple[float, float]] = {}
+    for _ in range(repetitions):
+        for d in (5, 20, 50, 200):
+            x, v = 1.0 + rng.standard_normal((3_000, d)), rng.standard_normal((3_000, 9))
+            for name, kernel in kernels(rng, float(np.sqrt(d)), d).items():
+                exact = mc.Gram(kernel, x).product(v)
+                for single in (False, True):
+                    gram = mc.Gram(kernel, x, engine=Gpu(device))
+                    gap = gram.product(v, single=single) - exact
+                    bound = gram.entry_rounding(single=single).product
+                    bound += gram.entry_rounding().product
+                    share = float(np.max(np.abs(gap) / (bound * np.abs(v).sum(axis=0))))
+                    error = float(np.linalg.norm(gap) / np.linalg.norm(exact))
+                    key = name, "single" if single else "double"
+                    before = worst.get(key, (0.0, 0.0))
+                    worst[key] = max(before[0], error), max(before[1], share)
+    for (name, precision), (error, share) in worst.items():
+        rows.append((name, precision, error, share))
+    return rows
+
+
+def main() -> None:
+    cases = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000
+    device = sys.argv[2] if len(sys.argv) > 2 else "cuda"
+    begun = time.perf_counter()
+    table = products(device)
+    print(f"{'kernel':28} {'precision':9} {'relative error':>14} {'share of bound':>14}")
+    for name, precision, error, share in table:
+        print(f"{name:28} {precision:9} {error:14.1e} {share:14.1e}")
+    assert all(share <= 1.0 for *_, share in table), "a product is outside its bound"
+    print(f"products: {time.perf_counter() - begun:.0f} s", flush=True)
+    results = [case(SEED + number, device) for number in range(cases)]
+    raised = [r for r in results if "raised" in r]
+    kept = [r for r in results if "raised" not in r]
+    wrong = [r for r in kept if r["violated"]]
+    promises = sum(r["promises"] for r in kept)
+    by_rounding = {k: sum(r["rounding"] == k for r in kept) for k in {r["rounding"] for r in kept}}
+    print(f"{len(kept)} cases, {promises} promises, {len(wrong)} cases violated; {by_rounding}")
+    print(f"largest share of an error that was used: {max(r['share'] for r in kept):.2g}")
+    print(f"raised by name: {len(raised)}", [r["raised"] for r in raised][:5])
+    for r in wrong[:10]:
+        print("violated:", r)
+    print(json.dumps({"cases": len(kept), "violated": len(wrong), "promises": promises}))
+    print(f"{time.perf_counter() - begun:.0f} s")
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

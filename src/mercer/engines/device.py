@@ -1,0 +1,134 @@
+"""What an engine of GPUs needs of a device: tables of pairs there, IEEE products, a named loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from threading import Lock
+from typing import Any, Protocol
+
+import numpy as np
+from array_api_compat import array_namespace
+
+from mercer.check import Namespace, chunks
+from mercer.engines.tiles import SMALLEST_TILE, Block, Prepared, PreparedTable, Side
+from mercer.errors import DeviceLost, MercerError
+from mercer.kernels.pairs import INNER, Scale
+from mercer.kernels.statements import gamma
+
+
+class Holder(Protocol):
+    """One who has prepared points on a device: an engine."""
+
+    torch: Any
+
+    def side(self, prepared: Prepared, rows: slice, statistic: Any, *, is_right: bool) -> Any: ...
+    def some_points(self, side: Side, rows: slice) -> Any: ...
+
+
+@contextmanager
+def loss_named(device: str) -> Iterator[None]:
+    """Name the loss of a device, after which nothing can be computed on it any more."""
+    try:
+        yield
+    except RuntimeError as error:
+        is_loss = type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error)
+        if isinstance(error, MercerError) or not is_loss:
+            raise
+        what = str(error).strip().partition("\n")[0]
+        raise DeviceLost(
+            f"the device {device} was lost in the middle of the work ({what}), with all that lay "
+            "on it. Start Python anew; a fit with checkpoint= goes on from its last pass, and "
+            "engine='auto' computes on the processor"
+        ) from error
+
+
+class _Exact:
+    """How many computations want IEEE products, in all threads, and what torch had before them."""
+
+    lock = Lock()
+    count = 0
+    before: Any = None
+
+
+@contextmanager
+def ieee_products(torch: Any) -> Iterator[None]:
+    """Keep torch from TF32 until the last of those that asked for it has ended."""
+    products = torch.backends.cuda.matmul
+    setting = "fp32_precision" if hasattr(products, "fp32_precision") else "allow_tf32"
+    with _Exact.lock:
+        if _Exact.count == 0:
+            _Exact.before = getattr(products, setting)
+            setattr(products, setting, "ieee" if setting == "fp32_precision" else False)
+        _Exact.count += 1
+    try:
+        yield
+    finally:
+        with _Exact.lock:
+            _Exact.count -= 1
+            if _Exact.count == 0:
+                setattr(products, setting, _Exact.before)
+
+
+class DeviceTable(PreparedTable):
+    """All pairs of a block, from prepared points on a device; results belong to the caller."""
+
+    def __init__(
+        self, engine: Holder, prepared: Prepared, block: Block, is_symmetric: bool
+    ) -> None:
+        super().__init__(prepared, block, is_symmetric)
+        self.engine = engine
+
+    @cached_property
+    def vectors(self) -> tuple[Any, Any]:
+        some, (rows, columns) = self.engine.some_points, self.block
+        return some(self.prepared.x, rows), some(self.prepared.y, columns)
+
+    @cached_property
+    def xp(self) -> Namespace:
+        found: Namespace = array_namespace(self.engine.torch.empty(0))
+        return found
+
+    def _sides(self, key: Any) -> tuple[Any, Any]:
+        side, block = self.engine.side, self.block
+        return (
+            side(self.prepared, block.rows, key, is_right=False),
+            side(self.prepared, block.columns, key, is_right=True),
+        )
+
+    def _product(self, key: Any) -> Any:
+        left, right = self._sides(key)
+        return left @ right.T
+
+    def inner(self) -> Any:
+        return self._once(INNER, lambda: self._product(INNER))
+
+    def squared_distance(self, scale: Scale = 1.0) -> Any:
+        if scale not in self.prepared.uses:  # a formula that did not say so
+            return super().squared_distance(scale)
+        s = self._product(scale)
+        if self.prepared.is_clipped:
+            s.clamp_(min=0.0)
+        if self.same:
+            s.fill_diagonal_(0.0)
+        if self.prepared.arithmetic.is_recomputed:
+            self._recompute_small(s, scale)
+        return s
+
+    def distance(self, norm: float, scale: Scale = 1.0) -> Any:
+        if norm != 2.0 or scale not in self.prepared.uses:
+            return super().distance(norm, scale)
+        return self.squared_distance(scale).sqrt_()
+
+    def _recompute_small(self, s: Any, scale: Scale) -> None:
+        left, right = self._sides(scale)
+        unit = float(np.finfo(self.dtype).eps) / 2
+        doubt = 2.0 * gamma(left.shape[1] + 6, unit) / self.prepared.arithmetic.accuracy
+        x, y = self.vectors
+        lengths = self.engine.torch.as_tensor(np.asarray(scale, float), device=x.device)
+        for rows in chunks(s.shape[0], SMALLEST_TILE):
+            part = s[rows]
+            i, j = (part < doubt * (left[rows, -2:-1] + right[:, -1])).nonzero(as_tuple=True)
+            gap = (x[rows][i] - y[j]) / lengths
+            part[i, j] = (gap * gap).sum(dim=1).to(s.dtype)
