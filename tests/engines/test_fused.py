@@ -115,6 +115,7 @@ def test_a_kernel_is_multiplied_within_its_bound(
     assert np.all(np.linalg.norm(found - exact, axis=0) <= 5e-6 * size + 1e-3 * bound)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.OnProcessor")
 @pytest.mark.parametrize("kernel", OTHERS, ids=str)
 def test_other_kernels_are_computed_tile_by_tile(kernel: mc.Kernel, engine: Gpu) -> None:
     x, v = RNG.standard_normal((N, 4)), RNG.standard_normal((N, 2))
