@@ -293,7 +293,7 @@ def test_imputed_values_are_doubted_at_the_top_of_the_page_and_told_once(
     doubt = answer.value["doubts"][0]
     assert (doubt["kind"], doubt["where"], doubt["advice"]) == ("missing", "table", "--drop-na")
     assert doubt["text"].startswith("4 missing values were imputed, in ")
-    assert "--drop-na leaves out their " in doubt["text"]
+    assert "--drop-na leaves out 2 rows" in doubt["text"]
     assert "doubt: 4 missing values were imputed" in answer.err
     unasked = run("fit", holes)  # whose file was told of as it was read
     assert "3 missing numbers were replaced" in unasked.err

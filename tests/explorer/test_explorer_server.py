@@ -380,18 +380,23 @@ def test_cells_and_memory_have_limits(house: House, monkeypatch: pytest.MonkeyPa
     assert client.ask("upload", content=CSV).status_code == 413
 
 
-def test_missing_values_are_asked_about_and_a_press_settles_them(house: House) -> None:
+def test_missing_values_are_put_and_told_or_asked_about(house: House) -> None:
     client = Client(house)
     body = CSV.replace(b"r3,3", b"r3,")
     client.ask("upload", content=body)
-    refused = client.analysis()
+    usual = client.analysis().json()
+    assert usual["individuals"]["count"] == 20
+    told = next(d for d in usual["explorer"]["doubts"] if "imputed" in d["text"])
+    assert {"missing": "drop"} in [way["set"] for way in told["ways"]]
+    assert "--impute mean --impute level" in usual["explorer"]["command"]
+    refused = client.analysis(missing="error")
     assert refused.status_code == 422
     ways = {way["set"].get("missing"): way["label"] for way in refused.json()["ways"]}
     assert {"drop", "mean"} <= set(ways)
     assert "missing=" not in refused.json()["error"]
     assert client.analysis(missing="drop").json()["individuals"]["count"] == 19
     assert client.analysis(missing="mean").json()["individuals"]["count"] == 20
-    beside = client.analysis(uses={"x": "ignored"})
+    beside = client.analysis(missing="error", uses={"x": "ignored"})
     assert beside.status_code == 200
 
 
@@ -675,7 +680,7 @@ def test_what_is_missing_is_counted_as_it_is_left_out(house: House, tmp_path: Pa
     client = Client(house)
     body = measured(tmp_path).read_bytes()
     opened = client.ask("upload", content=body, params={"name": "m.csv"}).json()["source"]
-    refused = client.analysis().json()["error"]
+    refused = client.analysis(missing="error").json()["error"]
     left = client.analysis(missing="drop").json()
     assert f"out {40 - left['individuals']['count']} of 40 rows" in refused
     assert {c["name"]: c["use"] for c in opened["columns"]} == uses_of(
@@ -689,7 +694,11 @@ def test_values_put_in_and_measurements_read_as_counts_are_doubts(
     client = Client(house)
     client.ask("upload", content=measured(tmp_path).read_bytes(), params={"name": "m.csv"})
     found = client.analysis(missing="mean").json()["explorer"]["doubts"]
-    told = next(d for d in found if "2 missing values were imputed" in d["text"])
+    told = next(d for d in found if "3 missing values were imputed" in d["text"])
+    assert (
+        f"leaves out {40 - client.analysis(missing='drop').json()['individuals']['count']} rows"
+        in told["text"]
+    )
     assert told["ways"][0]["set"] == {"missing": "drop"}
     dropped = client.analysis(missing="drop").json()["explorer"]["doubts"]
     assert not [d for d in dropped if "imputed" in d["text"]]

@@ -309,7 +309,7 @@ def test_large_codes_are_different_categories() -> None:
     holes = {"a": np.array([1.0, np.nan, 2.0, 1.0]), "b": list("xyxy")}
     with pytest.raises(InvalidInput, match="'a' has no label in row 1"):
         mc.MCA().fit(holes)
-    assert mc.MCA(missing="level").fit(holes).categories_.levels[:3] == ("1", "2", "missing")
+    assert mc.MCA(missing="level").fit(holes).categories_.levels[:3] == ("(missing)", "1", "2")
     with pytest.raises(InvalidInput, match="not whole"):
         mc.MCA().fit({"a": np.array([1.0, np.inf, 2.0, 1.0]), "b": list("xyxy")})
 
@@ -403,7 +403,7 @@ def test_what_is_missing_is_refused_or_a_level() -> None:
     with pytest.raises(InvalidInput, match="'q' has no label in row 1"):
         mc.MCA().fit(table)
     model = mc.MCA(missing="level").fit(table)
-    assert model.categories_.levels == ("a", "b", "missing", "x", "y")
+    assert model.categories_.levels == ("(missing)", "a", "b", "x", "y")
     with pytest.raises(InvalidInput, match="'size', row 1"):
         mc.FAMD().fit({"size": np.array([1.0, np.nan, 2.0]), "q": ["a", "b", "a"]})
     with pytest.raises(InvalidParameter, match="missing"):

@@ -318,11 +318,14 @@ def column_doubts(active: Sequence[Column]) -> Iterator[Doubt]:
                 f"and late; {aside} sets it beside them"
             )
             yield Doubt("time", text, name, aside)
-        missing = sum(v is None for v in column.values.tolist())
-        if missing:
-            who = "1 individual has" if missing == 1 else f"{missing} individuals have"
-            text = f'{who} no "{name}": "missing" is taken for one more category'
-            yield Doubt("missing", text, name)
+    lacks = {c.name: sum(v is None for v in c.values.tolist()) for c in active}
+    lacking = sorted((name for name in lacks if lacks[name]), key=lambda name: -lacks[name])
+    if lacking:
+        total = sum(lacks.values())
+        what = "1 category is" if total == 1 else f"{total} categories are"
+        where = listing([f'"{name:.80}" ({lacks[name]})' for name in lacking], NAMED)
+        text = f'{what} missing, in {where}: "{LEVEL}" is taken for one more category'
+        yield Doubt("missing", text, lacking[0] if len(lacking) == 1 else "table")
 
 
 def imputed_doubt(table: Table) -> Iterator[Doubt]:
@@ -341,14 +344,21 @@ def imputed_doubt(table: Table) -> Iterator[Doubt]:
     total, worst = sum(counts.values()), sorted(counts, key=lambda name: -counts[name])
     where = listing([f'"{name:.80}" ({counts[name]})' for name in worst], NAMED)
     drop = Advice("missing", "drop")
-    whole, its = int(np.any([mask for _, mask in masks], axis=0).sum()), total == 1
-    rows = "its row" if its else "their row" if whole == 1 else f"their {whole} rows"
+    its, whole = total == 1, int(np.any([*table.imputed.values(), *_lacking(table)], axis=0).sum())
+    rows = "its row" if whole == 1 and its else "1 row" if whole == 1 else f"{whole} rows"
     what = "1 missing value was" if its else f"{total} missing values were"
     text = (
         f"{what} imputed, in {where}, and {'is' if its else 'are'} drawn as if "
         f"{'it' if its else 'they'} had been measured{_trust(table)}; {drop} leaves out {rows}"
     )
     yield Doubt("missing", text, "table", drop)
+
+
+def _lacking(table: Table) -> Iterator[Array]:
+    """Yield where categories are missing, for "drop" leaves out those rows too."""
+    for column in table.columns():
+        if column.role is Role.FACTOR:
+            yield np.array([value is None for value in column.values.tolist()], bool)
 
 
 def _trust(table: Table) -> str:

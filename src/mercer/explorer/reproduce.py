@@ -7,15 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from mercer.data.graphs import GRAPHS
 from mercer.data.matrices import SquareMatrix
 from mercer.data.sequences import Sequences
 from mercer.data.table import Role, Table
 from mercer.explorer.networks import KERNEL, Networks
 from mercer.explorer.source import Source
-from mercer.explorer.state import AXES, USUAL, State, arranged, as_factors, kernel_of
+from mercer.explorer.state import (
+    AXES,
+    USUAL,
+    State,
+    arranged,
+    as_factors,
+    kernel_of,
+    lacks_values,
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Written:
             table, given = arranged(data, state, source.usual)
             roles = dict.fromkeys(as_factors(data, state), Role.FACTOR.value)
             roles |= dict.fromkeys(state.chosen("name"), Role.IDENTIFIER.value)
-            lacks = bool(np.isnan(data.numbers).any())
+            lacks = lacks_values(data)
             known = dict(zip(table.names, table.roles, strict=True))
             colour = next((n for n in state.chosen("colour") if known[n] is Role.FACTOR), None)
         elif not isinstance(data, SquareMatrix):
@@ -88,10 +94,11 @@ def command_of(source: Source, state: State) -> str:
     add("--sup-cols", *given.get("supplementary", ()))
     add("--drop", *state.chosen("ignored"))
     add("--id", *state.chosen("name")[:1])
-    if state.missing == "drop":
+    missing = given.get("missing")
+    if missing == "drop":
         words.append("--drop-na")
-    elif state.missing != "error":
-        add("--impute", state.missing)
+    elif missing is not None:
+        add("--impute", *missing.values())
     if "kernel" in given:
         add("--kernel", given["kernel"])
     if found.curved is not None:
@@ -109,7 +116,7 @@ def is_number(data: Any, name: str) -> bool:
 def code_of(source: Source, state: State) -> str:
     """Return Python code that makes the analysis of a state, of data read anew.
 
-    >>> table = Table.of({"x": [1.0, 2.0, np.nan], "y": [3.0, 5.0, 4.0]})
+    >>> table = Table.of({"x": [1.0, 2.0, float("nan")], "y": [3.0, 5.0, 4.0]})
     >>> made = code_of(Source(table, "x.csv", "mc.read('x.csv')"), State(missing="mean"))
     >>> print(made.splitlines()[2])
     data = mc.read('x.csv', missing='keep')

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from mercer.data.table import Role, Table, as_labels
 from mercer.errors import Advice, InvalidInput, InvalidParameter, MercerError
 from mercer.kernels.base import Kernel, with_parameters
@@ -21,8 +23,9 @@ USES = ("active", "supplementary", "colour", "name", "ignored")
 USUAL = 'gaussian(bandwidth="median")'
 """The kernel of the curved map where nothing else is asked for."""
 
-WAYS = ("error", "drop", "mean", "pca")
-"""What can be done where numbers are missing."""
+WAYS = ("mean", "pca", "drop", "error")
+"""What can be done where values are missing. Means and what other columns say are put for numbers,
+and what is missing of categories is a level of its own; at first as the command line does."""
 
 AXES = 10
 """Axes of a classical map where no number is asked for."""
@@ -55,7 +58,7 @@ class State:
     kernel: str = USUAL
     bandwidth: float | None = None
     axes: int | None = None
-    missing: str = "error"
+    missing: str = WAYS[0]
     against: str | None = None
     exact: bool = False
     classes: int | None = None
@@ -189,9 +192,20 @@ def arranged(
     asked: dict[str, Any] = {"method": method, "supplementary": beside, "active": active}
     if state.scale is not None:
         asked["scale"] = state.scale
-    if state.missing != "error":
-        asked["missing"] = state.missing
+    if state.missing != "error" and lacks_values(table):
+        is_put = state.missing != "drop"
+        asked["missing"] = {"number": state.missing, "factor": "level"} if is_put else "drop"
     return table, asked
+
+
+def lacks_values(table: Table) -> bool:
+    """Whether a number or a category of a table is missing.
+
+    >>> lacks_values(Table.of({"x": [1.0, 2.0], "team": ["a", None]}))
+    True
+    """
+    columns = (c.values.tolist() for c in table.columns() if c.role is Role.FACTOR)
+    return bool(np.isnan(table.numbers).any()) or any(None in values for values in columns)
 
 
 def _kept(

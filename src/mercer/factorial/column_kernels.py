@@ -127,7 +127,7 @@ class FeaturePCA(PCA):
 MOST_LEVELS = 50
 """Levels of a column of whole numbers: with more, they are measured and no codes of categories."""
 
-MISSING = "missing"
+MISSING = "(missing)"
 """The level of what is missing, where that is a level."""
 
 POLICIES = ("error", "level")

@@ -1,6 +1,6 @@
 // The explorer: one state, held in the address, from which the server makes everything that is shown.
 
-mercer.blank = () => ({ uses: {}, method: null, scale: null, kernel: mercer.USUAL, bandwidth: null, axes: null, missing: "error", against: null, exact: false, classes: null });
+mercer.blank = () => ({ uses: {}, method: null, scale: null, kernel: mercer.USUAL, bandwidth: null, axes: null, missing: "mean", against: null, exact: false, classes: null });
 
 mercer.explorer = {
   state: mercer.blank(),

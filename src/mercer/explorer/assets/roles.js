@@ -12,7 +12,7 @@ mercer.KINDS = { number: "#", factor: "A", identifier: "id", date: "d", text: "t
 
 mercer.METHODS = { "": "Chosen for you", pca: "PCA (numbers)", famd: "FAMD (mixed)", mca: "MCA (categories)", ca: "CA (counts)", mds: "Classical scaling", stress: "Stress scaling" };
 
-mercer.MISSING = { error: "ask", drop: "leave out rows", mean: "mean of the column", pca: "from other columns" };
+mercer.MISSING = { mean: "mean or own level", pca: "from other columns", drop: "leave out rows", error: "ask" };
 
 mercer.put = (name, use) => {
   const { explorer } = mercer;
