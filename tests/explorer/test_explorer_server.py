@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -987,6 +988,39 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
             assert b"mercer explorer" in page.read()
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 0
+
+
+def test_ending_the_server_during_an_analysis_is_quick_and_says_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "many.npy"
+    np.save(path, np.random.default_rng(0).normal(size=(60_000, 40)))
+    command = [sys.executable, "-m", "mercer", "serve", str(path), "--no-open", "--json"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        base, _, token = json.loads(process.stdout.readline())["address"].partition("/?token=")
+        answers: list[int] = []
+
+        def ask(what: str, visitor: str = "") -> Any:
+            headers = {"mercer-token": token, "mercer-visitor": visitor}
+            asked = urllib.request.Request(f"{base}/api/{what}", b"{}", headers)
+            return json.loads(urllib.request.urlopen(asked, timeout=60).read())
+
+        def analyse(visitor: str) -> None:
+            try:
+                ask("analysis", visitor)
+                answers.append(200)
+            except urllib.error.HTTPError as error:
+                answers.append(error.code)
+
+        waiting = threading.Thread(target=analyse, args=(ask("visit")["visitor"],))
+        waiting.start()
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=30)[1]
+        waiting.join()
+    assert process.returncode == 0
+    assert said == ""
+    assert answers == [503]  # the page says that the server is gone
 
 
 def test_the_command_refuses_what_it_cannot_serve(

@@ -86,6 +86,7 @@ def run(
         server_header=False, timeout_graceful_shutdown=2,
     )  # fmt: skip
     server = uvicorn.Server(settings)
+    house.is_ending = lambda: bool(server.should_exit)
     Thread(target=_warm, daemon=True).start()
     reading = house.reading
     if reading is not None:

@@ -93,6 +93,13 @@ class Refused(MercerError):
         self.status = status
 
 
+class Ended(Refused):
+    """Nothing is answered any more."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "the server was ended")
+
+
 class Guard:
     """What every request must pass: the host, the origin and the token; what every answer bears."""
 
@@ -285,6 +292,8 @@ class Desk:
                     found = await work(request)
                 else:
                     found = await work(request, self._visitor(request))
+            except asyncio.CancelledError:  # the server ends, and waits for nobody
+                return self._refusal(Ended())
             except Exception as error:
                 return self._refusal(error)
             if isinstance(found, Response):
@@ -358,11 +367,17 @@ class Desk:
         """Have work done while somebody waits for it."""
         job, future = self.house.begin(visitor, kind, work)
         waited = asyncio.wrap_future(future)
-        while not waited.done():
-            await asyncio.wait({waited}, timeout=0.25)
-            if not waited.done() and await request.is_disconnected():
+        while not await self._is_done(waited):
+            if await request.is_disconnected():
                 job.is_cancelled = True
         return waited.result()
+
+    async def _is_done(self, waited: asyncio.Future[Any]) -> bool:
+        """Wait a moment for work, and return whether it is done; nobody waits at the end."""
+        await asyncio.wait({waited}, timeout=0.25)
+        if not waited.done() and self.house.is_ending():
+            raise Ended
+        return waited.done()
 
     def _about(self, visitor: Visitor) -> dict[str, Any]:
         found = visitor.source
@@ -375,7 +390,10 @@ class Desk:
         """Welcome a visitor, again where they are known, and say what there is to explore."""
         offered = await asyncio.to_thread(_examples)
         if self.house.reading is not None:
-            await asyncio.shield(asyncio.wrap_future(self.house.reading))
+            reading = asyncio.wrap_future(self.house.reading)
+            while not await self._is_done(reading):
+                pass
+            reading.result()  # raises why there is nothing to explore
         known = self.house.visitor(request.headers.get("mercer-visitor", ""))
         visitor = self.house.arrive() if known is None else known
         examples = [{"name": name, "about": about} for name, (_, about) in offered.items()]

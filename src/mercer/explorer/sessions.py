@@ -6,8 +6,10 @@ import secrets
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from queue import Empty, SimpleQueue
 from threading import Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -69,6 +71,50 @@ class Job:
         self.done, self.total = done, total
         if self.is_cancelled:
             raise Superseded("nobody waits for this any more")
+
+
+class Worker:
+    """A thread that does one piece of work after another, and for which no end of a program waits.
+
+    The threads of a pool would be waited for: Ctrl-C would then hang until an analysis is over.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
+        self.thread: Thread | None = None
+
+    def submit(self, work: Callable[[], T]) -> Future[T]:
+        """Have work done after what waits already."""
+        if self.thread is None:
+            self.thread = Thread(target=self._work, name=self.name, daemon=True)
+            self.thread.start()
+        future: Future[T] = Future()
+        self.queue.put((future, work))
+        return future
+
+    def _work(self) -> None:
+        while (one := self.queue.get()) is not None:
+            future, work = one
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                found = work()
+            except BaseException as error:  # raised where it is waited for
+                future.set_exception(error)
+            else:
+                future.set_result(found)
+                del found
+            del one, future, work  # nothing is kept alive while it waits
+
+    def close(self) -> None:
+        """Do no more work, and cancel what waits."""
+        with suppress(Empty):
+            while True:
+                one = self.queue.get_nowait()
+                if one is not None:
+                    one[0].cancel()
+        self.queue.put(None)
 
 
 @dataclass(eq=False)
@@ -138,9 +184,9 @@ class House:
     ) -> None:
         self.source, self.idle = source, idle
         self.visitors: OrderedDict[str, Visitor] = OrderedDict()
-        self.worker = ThreadPoolExecutor(1, thread_name_prefix="mercer-explorer")
-        self.patient = ThreadPoolExecutor(1, thread_name_prefix="mercer-refinement")
+        self.worker, self.patient = Worker("mercer-explorer"), Worker("mercer-refinement")
         self.waiting = 0
+        self.is_ending: Callable[[], bool] = lambda: False  # a server says when it is
         self.reading: Future[Source] | None = None
         if read is not None:  # pages are handed out meanwhile, and visitors wait for it
             self.reading = Future()
@@ -221,5 +267,5 @@ class House:
         """End all work, and wait for none of it."""
         for name in list(self.visitors):
             self._let_go(name)
-        for worker in (self.worker, self.patient):
-            worker.shutdown(wait=False, cancel_futures=True)
+        self.worker.close()
+        self.patient.close()

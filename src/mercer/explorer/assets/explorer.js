@@ -27,7 +27,7 @@ mercer.ask = async (what, body, query = "") => {
     mercer.gone("The server does not answer: it has stopped, or this machine was asleep. Start it again with mercer serve.");
     throw Object.assign(new Error("gone"), { isQuiet: true, isGone: true });
   }
-  const isClosed = [403, 410].includes(answer.status);
+  const isClosed = [403, 410, 503].includes(answer.status);
   if (!isClosed) mercer.byId("gone").hidden = true;
   if (answer.ok) return answer;
   const told = await answer.json().catch(() => ({ error: answer.statusText }));

@@ -142,8 +142,12 @@ mercer.Frame = class {
   }
 
   get limits() {
+    return this.zoom ?? this.home;
+  }
+
+  // The limits before a reader zooms.
+  get home() {
     const { x, y } = this.panel;
-    if (this.zoom) return this.zoom;
     if (!this.isMoved || this.described.keeps) return [x.limits, y.limits];
     const drawn = this.marks.filter((mark) => ["points", "lines", "arrows"].includes(mark.mark));
     return ["x", "y"].map((side) => {
@@ -208,7 +212,7 @@ mercer.Frame = class {
     this.told = new Set();
     const names = y.ticks && y.shown ? Math.max(34, ...y.ticks.map(([, text]) => mercer.width(mercer.cut(text, 28)))) : 20;
     const inner = width - names - (this.scale ? 78 : 12) - 20;
-    const [across, up] = this.limits.map(([a, b]) => Math.abs(b - a));
+    const [across, up] = this.home.map(([a, b]) => Math.abs(b - a)); // zooming keeps the size
     const shape = keeps ? up / across : Math.min(Math.max(up / across, 0.6), 1.1); // the data fill a plane
     return inner * shape + (keeps ? 0 : 19 * this.wrapped(this.entries, width).length + 6) + (title ? 24 : 8) + (x.shown ? 46 : 12) + (this.isSteep(this.panel, inner) ? this.steep : 0);
   }
