@@ -30,6 +30,7 @@ from mercer.check import (
     not_finite,
     number_array,
     plain_array,
+    refuse_lazy,
     refuse_non_finite,
     refuse_sparse,
 )
@@ -413,6 +414,7 @@ def held_points(X: Any, kernel: Kernel) -> Held | None:
     That is where torch is not installed, numbers are no real floating ones, or the kernel is no
     positive definite function of inner products and distances.
     """
+    refuse_lazy(X, "X")
     is_real = namespace(X).isdtype(X.dtype, "real floating") and X.ndim == 2 and 0 not in X.shape
     is_ours = kernel.kind is Kind.POSITIVE and not kernel.is_costly and kernel.asks(1) is not None
     if not is_real or not is_ours:

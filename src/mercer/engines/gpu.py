@@ -315,14 +315,7 @@ class Gpu(Threads):
         total = torch.zeros((n, operand.shape[1]), dtype=torch.float64, device=self.device)
         shares = None if weights is None else torch.as_tensor(weights, device=self.device)
         squares = torch.zeros((), dtype=torch.float64, device=self.device)
-        # Of few rows all are taken, and as many fewer columns.
-        height = size if tiles.is_symmetric else min(n, 2 * size)
-        blocks = [
-            Block(rows, columns)
-            for rows in chunks(n, height)
-            for columns in chunks(tiles.shape[1], size * size // height)
-            if not tiles.is_symmetric or columns.start >= rows.start
-        ]
+        blocks = tiles.blocks(size) if tiles.is_symmetric else _wide_blocks(tiles.shape, size)
         for done, block in enumerate(blocks, 1):
             tile = self._tile(tiles, block)
             is_used_twice = tiles.is_symmetric and not block.is_diagonal
@@ -413,6 +406,17 @@ class Gpu(Threads):
 
 def _made(device: str, memory: int | None, tile: int) -> Gpu:
     return Gpu(device, memory=memory, tile=tile)
+
+
+def _wide_blocks(shape: tuple[int, int], size: int) -> list[Block]:
+    """Cut a matrix between two data sets: of few rows all are taken, and as many more columns."""
+    n, m = shape
+    height = max(1, min(n, 2 * size))
+    return [
+        Block(rows, columns)
+        for rows in chunks(n, height)
+        for columns in chunks(m, size * size // height)
+    ]
 
 
 def _is_here(tiles: Tiles, vectors: Array | None) -> bool:
