@@ -64,13 +64,17 @@ def distances() -> Array:
 
 CHOICES: dict[str, tuple[Any, str, str]] = {
     "iris": (lambda: mercer.datasets.iris(), "pca", "4 numbers and 1 factor"),
-    "decathlon": (lambda: mercer.datasets.decathlon(), "pca", "10 numbers and 1 factor"),
+    "decathlon": (
+        lambda: mercer.datasets.decathlon(),
+        "pca",
+        "12 numbers, 2 of them set aside, and 1 factor",
+    ),
     "swiss": (lambda: mercer.datasets.swiss(), "pca", "6 numbers"),
     "eurodist": (lambda: mercer.datasets.eurodist(), "mds", "distances of 21 individuals"),
     "poison": (lambda: poison("Nausea", "Vomiting", "Fever", "Fish"), "mca", "4 factors"),
     "mixed poison": (lambda: poison(), "famd", "2 numbers and 13 factors"),
     "wine": (lambda: wine(), "pca", "10 numbers and 2 factors"),
-    "crabs": (crabs, "pca", "4 numbers and 2 factors"),
+    "crabs": (crabs, "pca", "5 numbers, 1 of them set aside, and 2 factors"),
     "identifiers": (identified, "pca", "2 numbers"),
     "counts": (counts, "pca", "5 numbers"),
     "distances": (distances, "mds", "distances of 12 individuals"),

@@ -123,7 +123,8 @@ def test_fit_prints_a_table_on_the_output_and_talk_on_the_error(run: Any) -> Non
     told = f'{DECATHLON}: 41 individuals, 10 variables; rows named by "name"; factor '
     assert answer.err.startswith(told)
     told, why, doubt = answer.err.splitlines()
-    assert why.startswith("The table holds 10 numbers and 1 factor: as asked, principal component")
+    held = "The table holds 12 numbers, 2 of them set aside, and 1 factor"
+    assert why.startswith(f"{held}: as asked, principal component")
     assert doubt.startswith("doubt: axes 2 and 3 of the straight map differ in inertia by less")
     assert run("fit", DECATHLON, *SCALED_PCA, "-q").err == ""
 

@@ -110,6 +110,56 @@ def test_a_file_alone_is_reported_on(run: Any, tmp_path: Path, monkeypatch: Any)
     assert with_command(["fit"]) == ["fit"]
 
 
+def test_a_column_that_is_set_aside_is_told_with_its_reason_and_what_makes_it_active(
+    run: Any,
+) -> None:
+    answer = run("fit", DECATHLON)
+    reason = "an index that begins again at 1, 2 times in all; --active Rank makes it a variable"
+    assert f'"Rank" is set aside: {reason}' in answer.err
+    assert "The table holds 12 numbers, 1 of them set aside, and 1 factor: " in answer.err
+    fates = {c["name"]: c for c in run("fit", DECATHLON, "--json").value["columns"]}
+    assert fates["Rank"] == {"name": "Rank", "use": "supplementary", "reason": reason}
+
+
+@pytest.mark.parametrize("command", ["fit", "report", "dim"])
+def test_a_column_is_made_active_by_every_command_that_fits(
+    run: Any, tmp_path: Path, monkeypatch: Any, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    few = {"fit": (), "report": ("--permutations", 0), "dim": ("--permutations", 9)}[command]
+    answer = run(command, DECATHLON, "--active", "Rank", "--json", *few)
+    assert "Rank" in answer.value["active"]
+    assert "The table holds 12 numbers and 1 factor" in answer.value["sentence"]
+    unknown = run(command, DECATHLON, "--active", "Rnk", *few)
+    assert unknown.code == 2
+    assert "Rnk" in unknown.err
+    assert "Rank" in unknown.err
+    labels = run(command, DECATHLON, "--active", "Competition", *few)
+    assert labels.code == 2
+    assert "'Competition' is a factor; --method famd makes factors active" in labels.err
+
+
+def test_a_page_is_announced_by_what_the_kernel_adds(
+    run: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    verdict = run("fit", DECATHLON).out.splitlines()[-1]
+    assert verdict.startswith("The kernel ")
+    answer = run("report", DECATHLON, "--permutations", 0)
+    assert verdict in answer.err.splitlines()
+    assert answer.out == "decathlon.html\n"
+
+
+def test_a_model_is_not_written_under_the_name_of_a_page(run: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    answer = run("fit", DECATHLON, "--out", page)
+    assert answer.code == 2
+    assert f"mercer report {DECATHLON} --out {page} writes the page" in answer.err
+    curve = run("curve", DECATHLON, "--y", "Points", "--x", "100m", "--out", page)
+    assert f"--page {page} writes the page" in curve.err
+    assert not page.exists()
+
+
 def test_sheets_sequences_and_samples_are_taken_with_one_flag_or_none(
     run: Any, tmp_path: Path
 ) -> None:

@@ -120,7 +120,7 @@ def test_loops_and_repetitions_are_refused_by_file_unless_simplified(
     ("words", "code", "message"),
     [
         (["nowhere"], 3, "not a folder"),
-        (["{folder}", "--pattern", "*.csv"], 3, "0 files that match *.csv"),
+        (["{folder}", "--pattern", "*.csv"], 3, "no files that match *.csv"),
         (["{folder}", "--kernel", "linear()"], 2, "cannot read graphs"),
         (["{folder}", "--kernel", "columns()"], 2, "cannot read graphs"),
         (["{folder}", "--kernel", "weisfeiler()"], 2, "did you mean weisfeiler_lehman"),
@@ -203,3 +203,38 @@ def test_tables_of_several_types_are_fitted_and_projected_by_their_columns(
     code, _, err = run("project", model, turned, "--impute", "mode")
     assert code == 2
     assert "--drop-na" in err
+
+
+def test_a_folder_of_graphs_is_sent_to_the_commands_that_take_one(
+    folder: Path, run: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(folder.parent)
+    for command in ("fit", "report", "dim"):
+        answer = run(command, "nets")
+        assert answer.code == 3
+        assert "nets is a folder of graphs: `mercer graphs nets` places them on axes" in answer.err
+        assert "`mercer serve nets` explores them" in answer.err
+    one = run("fit", "nets/control/net0.edges")
+    assert one.code == 3
+    assert "holds one graph: `mercer graphs FOLDER` compares several" in one.err
+    assert run("nets", "--no-page", "--json").value["command"] == "graphs"
+    (tmp_path / "plain").mkdir()
+    assert "plain is a folder; name one of the files in it" in run("fit", "plain").err
+
+
+def test_a_page_of_graphs_is_asked_for_by_its_own_flag(
+    folder: Path, run: Any, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.html"
+    answer = run("graphs", folder, "--out", page)
+    assert answer.code == 2
+    assert f"--page {page} writes the page" in answer.err
+    assert not page.exists()
+
+
+def test_too_few_graphs_are_counted_in_words(folder: Path, run: Any) -> None:
+    for path in {*folder.rglob("treated/*"), *folder.rglob("net[123].edges")}:
+        path.unlink()
+    assert "has 1 file named *.graphml" in run("graphs", folder).err
+    (folder / "control" / "net0.edges").unlink()
+    assert "has no files named *.graphml" in run("graphs", folder).err

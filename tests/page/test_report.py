@@ -22,6 +22,8 @@ from mercer.datasets import decathlon, eurodist, iris
 from mercer.page.data import describe
 from mercer.page.reproduce import called
 from mercer.page.safe_text import LONGEST, PAGE, clean, embedded, mathml, packed
+from mercer.page.sentences import dimension
+from mercer.page.subject import subject_of
 from mercer.page.write import rendered
 from mercer.pictures.clouds import density
 from mercer.pictures.scene import Arrows, Field, Lines, Panel, Points
@@ -73,13 +75,49 @@ def test_the_result_is_said_in_plain_words(value: Value) -> None:
     assert value["sentences"] == [
         "41 individuals, principal component analysis, standardised.",
         "The map of the first two axes shows 50 % of the differences between individuals.",
-        "One axis is more than chance: 39 tables with shuffled columns had a smaller one "
-        "(p = 0.025).",
+        "One axis is more than chance: none of 39 tables with shuffled columns had one as large "
+        "(p = (1 + 0)/(1 + 39) = 0.025).",
     ]
     page = rendered(value)
     exact = re.search(r"Eigenvalues exact to .*?\de-1\d.*? of the largest\.", page)
     assert exact is not None
     assert exact.start() > page.index("<h2>Reproduce</h2>")  # numerical exactness is at the foot
+
+
+def test_what_a_permutation_test_counted_is_said_exactly() -> None:
+    noise = np.random.default_rng(2).standard_normal((40, 6))
+    model = mc.PCA(standardize=True).fit(noise)
+    horn = mc.parallel_analysis(model, 199, risk=0.001, random_state=0)
+    reached, drawn = int(horn.reached[0]), int(horn.draws[0])
+    assert horn.n_components == 0
+    assert drawn < 199
+    assert horn.p_values[0] == pytest.approx((1 + reached) / (1 + drawn))
+    said = dimension(subject_of(model), {"horn": horn})[0]
+    assert said.startswith(
+        f"No axis is more than chance: {reached} of {drawn} tables with shuffled columns had one "
+        f"as large (p = (1 + {reached})/(1 + {drawn}) = {horn.p_values[0]:.2g})."
+    )
+
+
+def test_an_axis_that_some_shuffled_tables_reach_is_not_said_to_exceed_them_all() -> None:
+    rng = np.random.default_rng(0)
+    for strength in np.linspace(0.1, 1.0, 30):
+        weak = rng.standard_normal((30, 4)) + strength * rng.standard_normal((30, 1))
+        model = mc.PCA(standardize=True).fit(weak)
+        horn = mc.parallel_analysis(model, 199, random_state=0)
+        if horn.n_components == 1 and horn.reached[0] > 0:
+            break
+    reached = int(horn.reached[0])
+    assert 0 < reached < 10
+    said = dimension(subject_of(model), {"horn": horn})[0]
+    assert f": {reached} of 199 tables with shuffled columns had one as large" in said
+
+
+def test_too_few_permutations_are_said_to_decide_nothing() -> None:
+    model = mc.PCA(standardize=True).fit(iris())
+    horn = mc.parallel_analysis(model, 9, random_state=0)
+    (said,) = dimension(subject_of(model), {"horn": horn})
+    assert said.startswith("How many axes are more than chance is not known: 9 permutations")
 
 
 def test_a_page_is_ordered_by_what_a_reader_wants(value: Value) -> None:

@@ -149,13 +149,18 @@ class Made:
         return standardised(kernel, table.matrix(), weights, self.is_scaled)
 
 
-def sentence_of(table: Table, made: Made, method: str | None) -> tuple[str, tuple[Advice, ...]]:
-    """Return the rule, the choice and what changes it, in one sentence, with its parameters."""
+def sentence_of(
+    table: Table, made: Made, method: str | None, aside: int = 0
+) -> tuple[str, tuple[Advice, ...]]:
+    """Return the rule, the choice and what changes it, in one sentence, with its parameters.
+
+    ``aside`` is how many columns of numbers were set aside before the choice.
+    """
     numbers, factors = len(made.numbers), len(made.factors)
     unscaled, mixed = Advice("scale", False), Advice("method", "famd")
     linear, counts = Advice("method", "pca"), Advice("method", "ca")
     held = " and ".join(
-        filter(None, (_count(numbers, "number"), _count(factors, "factor") if factors else ""))
+        filter(None, (_numbers(numbers, aside), _count(factors, "factor") if factors else ""))
     )
     active = made.active_columns
     what = _count(len(active), "column") if made.analysis != "ca" else _count(numbers, "column")
@@ -194,6 +199,18 @@ def sentence_of(table: Table, made: Made, method: str | None) -> tuple[str, tupl
     text = start + said + (f"; {', '.join(ways)}" if ways else "") + "."
     given = (unscaled, mixed, linear, counts)
     return text, tuple(advice for advice in given if str(advice) in text)
+
+
+def _numbers(active: int, aside: int) -> str:
+    """Return how many numbers a table holds, and how many of them were set aside.
+
+    >>> _numbers(10, 2), _numbers(4, 0), _numbers(0, 0)
+    ('12 numbers, 2 of them set aside,', '4 numbers', '')
+    """
+    found = _count(active + aside, "number")
+    if not aside:
+        return found
+    return f"{found}, {f'{aside} of them ' if active else ''}set aside,"
 
 
 def _count(number: int, noun: str) -> str:

@@ -65,12 +65,14 @@ ALIKE = 3.0
 class Fate(NamedTuple):
     """What becomes of a column, and why.
 
-    ``use`` is active, supplementary, name or ignored.
+    ``use`` is active, supplementary, name or ignored; ``advice`` is the parameter of which the
+    reason speaks.
     """
 
     name: str
     use: str
     reason: str
+    advice: Advice | None = None
 
 
 def is_identifier(column: Column, *, is_first: bool) -> bool:
@@ -378,8 +380,15 @@ def name_fates(table: Table, identifiers: Sequence[str]) -> Iterator[Fate]:
             is_named = True
     for name in identifiers:
         use = "ignored" if is_named or table.row_names is not None else "name"
-        yield Fate(name, use, "different whole numbers that count the rows and measure nothing")
+        why = "different whole numbers that count the rows and measure nothing"
+        yield _unless_active(Fate(name, use, why))
         is_named = True
+
+
+def _unless_active(fate: Fate) -> Fate:
+    """Return the fate of a column that looks like no measurement, and what makes it one."""
+    other = Advice("active", [fate.name])
+    return fate._replace(reason=f"{fate.reason}; {other} makes it a variable", advice=other)
 
 
 def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
@@ -397,8 +406,8 @@ def sorted_out(table: Table, asked: frozenset[str]) -> tuple[Table, list[Fate]]:
             found.append(Fate(name, "ignored", f"it holds {what}, which no analysis here reads"))
         elif role is Role.NUMBER and name not in asked and restarts(column):
             times = restarts(column)
-            why = f"an index that counts from {column.values[0]:g} anew {times} times"
-            found.append(Fate(name, "supplementary", why))
+            why = f"an index that begins again at {column.values[0]:g}, {times} times in all"
+            found.append(_unless_active(Fate(name, "supplementary", why)))
             table = table.with_supplementary(name)
         elif is_constant(column):
             dropped.append(name)

@@ -295,6 +295,9 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
     fates_of_names = list(name_fates(table, named))
     for name in named:
         table = with_names(table, name)
+    for name in sorted(variables):
+        table.column(name)  # which says where there is none
+    held = sum(role is Role.NUMBER for role in table.roles)
     table, beside = sorted_out(table, variables)
     numbers = [c for c in table.columns() if c.role is Role.NUMBER and c.is_active]
     factors = [
@@ -320,7 +323,7 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         *(Fate(c.name, "supplementary", made.why_beside) for c in passive),
         *beside,
     )
-    sentence, advice = sentence_of(table, made, method)
+    sentence, advice = sentence_of(table, made, method, held - len(numbers))
     return Proposal(
         chosen,
         table,

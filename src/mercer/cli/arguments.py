@@ -159,6 +159,13 @@ def model(made: Parser) -> None:
         action=BooleanOptionalAction,
         help="divide columns of numbers by their standard deviations (default: yes)",
     )
+    group.add_argument(
+        "--active",
+        metavar="COL",
+        action="append",
+        default=[],
+        help="a column of numbers that is a variable though it looks like the numbers of rows",
+    )
     how = group.add_mutually_exclusive_group()
     how.add_argument("--exact", action="store_true", help="iterate without storing the matrix")
     how.add_argument("--nystrom", type=int, metavar="M", help="approximate on M landmarks")

@@ -134,13 +134,6 @@ def _report(commands: _SubParsersAction[Parser]) -> None:
     studies(made)
     model(made)
     reading(made)
-    made.add_argument(
-        "--active",
-        metavar="COL",
-        action="append",
-        default=[],
-        help="a column of numbers that is a variable though it looks like the numbers of rows",
-    )
 
 
 def _serve(commands: _SubParsersAction[Parser]) -> None:
@@ -408,15 +401,18 @@ COMMANDS: tuple[Callable[[Any], None], ...] = (
 
 
 def with_command(argv: Sequence[str]) -> list[str]:
-    """Return the arguments with a command: a file alone is one to report on.
+    """Return the arguments with a command: a file alone is one to report on, a folder has graphs.
 
     >>> with_command(["data.csv", "--open"]), with_command(["fit", "data.csv"])
     (['report', 'data.csv', '--open'], ['fit', 'data.csv'])
     """
     first = argv[0]
-    is_command = first in SHOWN or first.startswith("-")
+    if first in SHOWN or first.startswith("-"):
+        return list(argv)
+    if Path(first).is_dir():
+        return ["graphs", *argv]
     is_file = Path(first).is_file() or bool(Path(first).suffix)
-    return ["report", *argv] if is_file and not is_command else list(argv)
+    return ["report", *argv] if is_file else list(argv)
 
 
 def parser() -> Parser:

@@ -63,6 +63,7 @@ FLAGS: Mapping[str, str] = {
     "roles": "--factor",
     "method": "--method",
     "kernel": "--kernel",
+    "active": "--active",
     "supplementary": "--sup-cols",
     "supplementary_rows": "--sup-rows",
     **{n: f"--{n}" for n in ("na", "delimiter", "decimal", "encoding", "memory", "skip", "sheet")},

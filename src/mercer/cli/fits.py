@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from mercer.analysis import Analysis, Doubt, Evidence, Proposal, propose
 from mercer.analysis.analysis import completed
 from mercer.analysis.choice import standardised
+from mercer.analysis.columns import Fate
 from mercer.analysis.proposal import AXES
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused, in_flags
 from mercer.cli.inputs import USUAL, Data, data_of, missing_of, refuse_other_levels, without
@@ -80,12 +81,23 @@ class Asked:
         if proposal is None:
             return
         for fate in proposal.fates:
-            if fate.use in ("ignored", "name") and fate.name not in _known_roles(data):
-                talk.say(f'{data.name}: "{fate.name}" is {USES[fate.use]}: {fate.reason}')
+            is_guessed = fate.use == "supplementary" and fate.advice is not None
+            is_gone = fate.use in ("ignored", "name") and fate.name not in _known_roles(data)
+            if is_guessed or is_gone:
+                talk.say(f'{data.name}: "{fate.name}" is {USES[fate.use]}: {reason_of(fate)}')
         talk.say(in_flags(proposal.sentence, proposal.advice))
 
 
-USES = {"ignored": "left out", "name": "taken for the names of rows"}
+USES = {
+    "ignored": "left out",
+    "name": "taken for the names of rows",
+    "supplementary": "set aside",
+}
+
+
+def reason_of(fate: Fate) -> str:
+    """Return why a column is used as it is, in the words of the command line."""
+    return in_flags(fate.reason, () if fate.advice is None else (fate.advice,))
 
 
 def _known_roles(data: Data) -> set[str]:
@@ -119,6 +131,8 @@ def asked(args: Namespace, data: Data) -> Asked:
         method = "kpca"
     if method is not None:
         _refuse_unused(args, method)
+    if data.table is not None:
+        _refuse_labels(getattr(args, "active", ()), data.table)
     is_map = method in ("mds", "stress")
     scale = None if is_map or is_square else args.scale
     proposal = propose(
@@ -140,6 +154,17 @@ def asked(args: Namespace, data: Data) -> Asked:
     used = proposal.active if proposal.reads_rows else None
     data = replace(data, points=proposal.points, passive=passive, used=used)
     return Asked(data, model, proposal)
+
+
+def _refuse_labels(active: Iterable[str], table: Table) -> None:
+    """Refuse to make variables of columns that hold no numbers by ``--active``."""
+    for name in active:
+        role = table.column(name).role
+        if role is not Role.NUMBER:
+            raise Misused(
+                f"--active is for columns of numbers, and {name!r} is a {role.value}; "
+                "--method famd makes factors active"
+            )
 
 
 def _is_of_kernels(args: Namespace) -> bool:
@@ -226,7 +251,10 @@ def analysis_value(found: Asked, whole: Analysis | None) -> dict[str, Any]:
         "supplementary": proposal.used_as("supplementary"),
         "ignored": proposal.used_as("ignored"),
         "named_by": proposal.named_by,
-        "columns": [fate._asdict() for fate in proposal.fates],
+        "columns": [
+            {"name": fate.name, "use": fate.use, "reason": reason_of(fate)}
+            for fate in proposal.fates
+        ],
     }
     if whole is None:
         return value

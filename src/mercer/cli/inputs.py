@@ -17,20 +17,20 @@ from typing import Any, cast
 import numpy as np
 
 from mercer.check import Array
-from mercer.cli.errors import Misused
+from mercer.cli.errors import Misused, quoted
 from mercer.cli.output import Talk
 from mercer.data.dialect import is_number
 from mercer.data.files import read
 from mercer.data.frames import row_names
 from mercer.data.frames import rows as as_rows
-from mercer.data.graphs import Edges
+from mercer.data.graphs import Edges, is_graph_file
 from mercer.data.matrices import SquareMatrix
 from mercer.data.missing import LEVEL, Policies, settled
 from mercer.data.raw_files import MEMORY
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table, listed, row_place
 from mercer.datasets.examples import example, is_example
-from mercer.errors import InvalidInput, TooLarge, UnevenRows
+from mercer.errors import InvalidInput, TooLarge, UnevenRows, UnreadableFile
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import columns_read
@@ -44,6 +44,9 @@ COPIED = 2**20
 
 MOST_LINES = 100
 """Lines that are looked at to see whether each is a text."""
+
+MOST_LOOKED_AT = 10_000
+"""Entries of a folder that are looked at to see whether it holds graphs."""
 
 WORD = 3
 """Letters of the words by which sequences are compared, unless one is shorter."""
@@ -172,6 +175,7 @@ def given(name: str, talk: Talk, limit: int) -> Iterator[Any]:
 
 def data_of(args: Namespace, talk: Talk) -> Data:
     """Read what the arguments name, and choose its columns and rows as they say."""
+    refuse_folder(args.data)
     limit = memory_bytes(args.memory) or MEMORY
     with given(args.data, talk, limit) as path:
         try:
@@ -186,7 +190,7 @@ def data_of(args: Namespace, talk: Talk) -> Data:
             talk.detail(f"{args.data}: one text on each line")
     if isinstance(found, Edges):
         raise InvalidInput(
-            f"{args.data} holds one graph; a table, a matrix of pairs, strings or sets are needed. "
+            f"{args.data} holds one graph: `mercer graphs FOLDER` compares several, a file each. "
             "A kernel between its nodes is computed in Python, for example mercer.kernels.Diffusion"
         )
     if isinstance(found, Sequences):
@@ -205,6 +209,21 @@ def data_of(args: Namespace, talk: Talk) -> Data:
     for note in data.notes:
         talk.detail(f"{args.data}: {note}")
     return data
+
+
+def refuse_folder(name: str) -> None:
+    """Refuse a folder, and say which commands take one where it holds graphs."""
+    folder = Path(name)
+    if name == STDIN or not folder.is_dir():
+        return
+    entries = islice(folder.rglob("*"), MOST_LOOKED_AT)
+    if any(is_graph_file(path) for path in entries):
+        word = quoted(name)
+        raise UnreadableFile(
+            f"{name} is a folder of graphs: `mercer graphs {word}` places them on axes, "
+            f"`mercer serve {word}` explores them"
+        )
+    raise UnreadableFile(f"{name} is a folder; name one of the files in it")
 
 
 def _propose_kernel(args: Namespace, what: str, shortest: int, talk: Talk) -> None:
@@ -315,7 +334,7 @@ def missing_of(args: Namespace) -> str | dict[str, str]:
 
 
 def _refuse_columns(args: Namespace) -> None:
-    flags = ("id", "factor", "colour", "drop", "sup_cols", "sup_rows", "weights")
+    flags = ("id", "factor", "colour", "drop", "active", "sup_cols", "sup_rows", "weights")
     given = next((flag for flag in flags if getattr(args, flag, None)), None)
     if given:
         raise Misused(f"--{given.replace('_', '-')} is for tables, and {args.data} is none")

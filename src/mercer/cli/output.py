@@ -237,8 +237,10 @@ def refuse_existing(
 ) -> None:
     """Refuse to overwrite files, before anything is computed, if what is to be read is there.
 
-    A page that mercer wrote can be written again, and is overwritten; that is told.
+    A page that mercer wrote can be written again, and is overwritten; that is told. A model or a
+    table is not written under the name of a page.
     """
+    _refuse_page_names(args, files)
     for path in (page, *files):
         if not path or path == "-" or args.force or not Path(path).exists():
             continue
@@ -247,6 +249,20 @@ def refuse_existing(
             raise Misused(f"{path} exists; give another name, or --force to overwrite it")
         if not args.dry_run:
             talk.say(f"{path} is overwritten, a page that mercer wrote before")
+
+
+def _refuse_page_names(args: Namespace, files: Sequence[str | None]) -> None:
+    """Refuse the name of a page for a model or a table, and say what writes the page."""
+    for path in files:
+        if not path or Path(path).suffix.lower() not in (".html", ".htm"):
+            continue
+        _refuse_absent(args)
+        other = "give another name"
+        if hasattr(args, "page"):
+            other = f"--page {path} writes the page"
+        elif args.command == "fit":
+            other = f"mercer report {args.data} --out {path} writes the page"
+        raise Misused(f"{path} is the name of a page, and no page would be in it: {other}")
 
 
 def _refuse_absent(args: Namespace) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from mercer.analysis import Analysis
 from mercer.cli.errors import OK, Misused, in_flags
 from mercer.cli.fits import Asked, analysed, analysis_value, begun, choices_of, fitted
-from mercer.cli.inputs import as_written, local
+from mercer.cli.inputs import as_written, local, refuse_folder
 from mercer.cli.output import Talk, refuse_existing
 from mercer.cli.pages import command_line, page_beside, page_writer, show_page
 from mercer.cli.plans import tell_plan
@@ -29,6 +29,7 @@ def run(args: Namespace, talk: Talk) -> int:
     out = args.out or page_beside(args.data)
     refuse_existing(args, talk, page=out)
     page = None if args.dry_run else page_writer()
+    refuse_folder(args.data)
     is_file = args.data != "-" and not is_example(args.data)
     is_model = is_file and kind_of(regular(args.data)) == "model"
     if is_model:
@@ -39,7 +40,10 @@ def run(args: Namespace, talk: Talk) -> int:
     if args.dry_run:
         return tell_plan(talk, model, data)
     result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
-    write_page(args, talk, page, analysed(found, args, talk) or model, out, found)
+    whole = analysed(found, args, talk)
+    if whole is not None and whole.adds:
+        talk.say(whole.adds)
+    write_page(args, talk, page, whole or model, out, found)
     return result.code
 
 

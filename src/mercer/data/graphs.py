@@ -127,13 +127,22 @@ GRAPHS = (".graphml", ".edges", ".edgelist")
 """How names of files of graphs end."""
 
 
+def is_graph_file(path: Path) -> bool:
+    """Whether the name of a file says that it holds a graph.
+
+    >>> is_graph_file(Path("a.edges.gz")), is_graph_file(Path("a.csv"))
+    (True, False)
+    """
+    return path.name.lower().removesuffix(".gz").endswith(GRAPHS)
+
+
 def graph_files(folder: Path, pattern: str | None = None) -> tuple[list[Path], list[Path]]:
     """Return the files of graphs in a folder and below, and the others, in order of their names."""
     if not folder.is_dir():
         raise UnreadableFile(f"{folder} is not a folder; name one that holds a file for each graph")
     every = sorted(path for path in folder.rglob("*") if path.is_file())
     if pattern is None:
-        found = [p for p in every if p.name.lower().removesuffix(".gz").endswith(GRAPHS)]
+        found = [path for path in every if is_graph_file(path)]
     else:
         found = sorted(path for path in folder.rglob(pattern) if path.is_file())
     kept = set(found)
@@ -142,8 +151,8 @@ def graph_files(folder: Path, pattern: str | None = None) -> tuple[list[Path], l
         what = f"that match {pattern}" if pattern else f"named *{', *'.join(GRAPHS)}"
         others = f"; it also holds {listed(p.name for p in skipped)}" if skipped else ""
         raise InvalidInput(
-            f"{folder} has {len(found)} files {what}; at least two graphs are compared{others}. "
-            "--pattern names others"
+            f"{folder} has {'1 file' if found else 'no files'} {what}; at least two graphs are "
+            f"compared{others}. --pattern names others"
         )
     return found, skipped
 

@@ -81,6 +81,13 @@ class ParallelAnalysis(Choice):
         }
         return as_frame(columns, library)
 
+    @property
+    def reached(self) -> Array:
+        """How many permutations, of the ``draws`` of each axis, had one at least as large."""
+        rows = np.arange(len(self.null))[:, None] < self.draws
+        found: Array = np.sum(rows & (self.null >= _reached(self.observed)), axis=0)
+        return found
+
     def quantiles(self, q: float = 0.95) -> Array:
         """Return the q-quantile of the null on each axis: the line beside a scree plot."""
         result: Array = np.quantile(self.null, q, axis=0)

@@ -66,38 +66,48 @@ def dimension(subject: Subject, choices: dict[str, Choice]) -> list[str]:
     >>> model = PCA(standardize=True).fit(datasets.iris())
     >>> horn = parallel_analysis(model, 19, random_state=0)
     >>> dimension(subject_of(model), {"horn": horn})[0]
-    'One axis is more than chance: 19 tables with shuffled columns had a smaller one (p = 0.05).'
+    'One axis is more than chance: none of 19 tables with shuffled columns had one as large
+    (p = (1 + 0)/(1 + 19) = 0.05).'
     """
     horn = choices.get("horn")
     if not isinstance(horn, ParallelAnalysis):
         return []
     count = horn.n_components
-    p = float(np.max(horn.p_values[: max(count, 1)]))
-    drawn = count_of(int(np.max(horn.draws, initial=0)), "table")
+    if not horn.is_decided and count == 0:
+        return [f"How many axes are more than chance is not known: {horn.evidence}."]
     if not horn.is_decided:
         return [
-            f"All {count} axes that were computed are more than chance ({drawn} with shuffled "
-            f"columns, p = {p:.2g}): there may be more."
+            f"All {count} axes that were computed are more than chance ({_chance(horn, count)}): "
+            "there may be more."
         ]
     if count == 0:
-        draws = int(np.max(horn.draws, initial=0))
-        larger = round(float(horn.raw_p_values[0]) * (draws + 1)) - 1
         return [
-            f"No axis is more than chance: {larger} of {drawn} with shuffled columns had a first "
-            f"one as large (p = {p:.2g}). This test sees no relation between the columns."
+            f"No axis is more than chance: {_chance(horn, 1)}. This test sees no relation between "
+            "the columns."
         ]
-    if count == 1:
-        said = f"One axis is more than chance: {drawn} with shuffled columns had a smaller one"
-    else:
-        number = NUMBERS.get(count, str(count))
-        said = f"{number} axes are more than chance: {drawn} with shuffled columns had smaller ones"
+    number = NUMBERS.get(count, str(count))
+    said = f"{number} {'axis is' if count == 1 else 'axes are'} more than chance"
     carried = ""
     if subject.shares is not None and count > 2:
         carried = f"; they carry {percent(float(np.sum(subject.shares[:count])))} of the inertia"
-    return [f"{said} (p = {p:.2g}){carried}."]
+    return [f"{said}: {_chance(horn, count)}{carried}."]
 
 
-NUMBERS = dict(enumerate(("Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"), 2))
+def _chance(horn: ParallelAnalysis, count: int) -> str:
+    """Return what is counted: how many shuffled tables had the first axes as large, and p."""
+    k = int(np.argmax(horn.p_values[:count]))
+    reached, drawn, p = int(horn.reached[k]), int(horn.draws[k]), float(horn.p_values[k])
+    some = "none" if reached == 0 else f"{'at most ' if count > 1 else ''}{reached}"
+    what = "one as large" if count == 1 else "as large ones"
+    exact = (1 + reached) / (1 + drawn)
+    how = f"(1 + {reached})/(1 + {drawn}) = " if np.isclose(p, exact) else ""
+    tables = count_of(drawn, "table")
+    return f"{some} of {tables} with shuffled columns had {what} (p = {how}{p:.2g})"
+
+
+NUMBERS = dict(
+    enumerate(("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"), 1)
+)
 
 
 def exactness(subject: Subject) -> str:
