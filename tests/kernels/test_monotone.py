@@ -5,12 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import gamma
 
 import mercer as mc
-from mercer.kernels.monotone import completely_monotone, transform_of
-
-SQUARES = np.array([0.0, 1e-6, 0.1, 1.0, 3.7, 50.0, 1e4])
+from mercer.kernels.monotone import completely_monotone
 
 MONOTONE: dict[str, Callable[[Any], Any]] = {
     "exp(-t)": lambda t: np.exp(-t),
@@ -19,6 +16,14 @@ MONOTONE: dict[str, Callable[[Any], Any]] = {
     "(1+t)^-3": lambda t: (1.0 + t) ** -3.0,
     "log(1+1/t)": lambda t: np.log1p(1.0 / t),
     "constant": lambda t: 2.0 + 0.0 * t,
+    # What cancels, and what overflows.
+    "(1-exp(-t))/t": lambda t: (1.0 - np.exp(-t)) / t,
+    "log(1+1/t) by log": lambda t: np.log(1.0 + 1.0 / t),
+    "√(1+t)-√t": lambda t: np.sqrt(1.0 + t) - np.sqrt(t),
+    "1e307/(1+t)": lambda t: 1e307 / (1.0 + t),
+    "exp(1/t)": lambda t: np.exp(1.0 / t),
+    "1e-307/(1+t)": lambda t: 1e-307 / (1.0 + t),
+    "t^-40": lambda t: t**-40.0,
 }
 OTHERS: dict[str, Callable[[Any], Any]] = {
     "exp(-t²)": lambda t: np.exp(-t * t),
@@ -35,6 +40,15 @@ BERNSTEIN: dict[str, Callable[[Any], Any]] = {
     "log(1+t)": np.log1p,
     "1-exp(-t)": lambda t: -np.expm1(-t),
     "t/(1+t)": lambda t: t / (1.0 + t),
+    "log(1+t) by log": lambda t: np.log(1.0 + t),
+    "1-exp(-t) by exp": lambda t: 1.0 - np.exp(-t),
+    "√(1+t)-1": lambda t: np.sqrt(1.0 + t) - 1.0,
+    "1e305 t": lambda t: 1e305 * t,
+}
+SINGLE: dict[str, Callable[[Any], Any]] = {
+    "exp(-t)": lambda t: np.exp(-t.astype(np.float32)),
+    "1/(1+t)": lambda t: 1.0 / (1.0 + t.astype(np.float32)),
+    "(1-exp(-t))/t": lambda t: (1 - np.exp(-t.astype(np.float32))) / t.astype(np.float32),
 }
 
 
@@ -57,6 +71,70 @@ def test_bernstein_functions_are_not_completely_monotone_but_their_derivatives_a
     assert completely_monotone(BERNSTEIN[name], bernstein=True)
     assert not completely_monotone(BERNSTEIN[name])
     assert not completely_monotone(lambda t: t * t, bernstein=True)
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_functions_in_single_precision_are_not_refuted_by_its_rounding(name: str) -> None:
+    assert completely_monotone(SINGLE[name])
+    assert completely_monotone(lambda t: SINGLE[name](t).astype(np.float64))
+    assert not completely_monotone(lambda t: SINGLE[name](t * t))
+
+
+def test_a_bernstein_function_is_not_negative() -> None:
+    for f in (lambda t: t - 1.0, np.log):
+        verdict = completely_monotone(f, bernstein=True)
+        assert not verdict
+        assert "its value at" in verdict.reason
+        assert verdict.smallest is not None
+        assert verdict.smallest < 0.0
+
+
+def test_signs_that_rounding_decides_are_told_as_undecided() -> None:
+    verdict = completely_monotone(lambda t: 1.0 - np.exp(-t), bernstein=True)
+    assert "are undecided: rounding of its values decides their signs" in verdict.reason
+    assert "undecided" not in completely_monotone(lambda t: -np.expm1(-t), bernstein=True).reason
+    # Rounding of 1e-9 of the values hides no difference that is larger.
+    coarse = completely_monotone(lambda t: np.round(1e9 * np.exp(-t * t)) / 1e9)
+    assert not coarse
+    assert "< 0" in coarse.reason
+
+
+def test_values_that_scatter_decide_nothing() -> None:
+    rng = np.random.default_rng(0)
+
+    def scattered(t: Any) -> Any:
+        return np.exp(-t) * (1.0 + 0.01 * rng.normal(size=t.shape))
+
+    verdict = completely_monotone(scattered)
+    assert not verdict
+    assert verdict.reason.startswith("undecided whether completely monotone")
+    with pytest.raises(mc.errors.InvalidParameter, match="function is undecided whether"):
+        mc.kernels.CompletelyMonotone(scattered)
+    assert "no finite values" in completely_monotone(lambda t: np.inf + t).reason
+
+
+def test_a_function_may_overflow_towards_zero_and_nowhere_else() -> None:
+    verdict = completely_monotone(lambda t: np.where(t > 5.0, np.inf, np.exp(-t)))
+    assert not verdict
+    assert "is inf" in verdict.reason
+    assert not completely_monotone(lambda t: np.where(t < 1e-3, np.nan, np.exp(-t)))
+    assert not completely_monotone(lambda t: np.where(t < 1e-3, np.inf, t), bernstein=True)
+
+
+def test_the_value_at_zero_is_finite_and_not_below_the_limit() -> None:
+    kernel = mc.kernels.CompletelyMonotone
+    for f, value in (("log(1+1/t)", "inf"), ("(1-exp(-t))/t", "nan")):
+        with pytest.raises(mc.errors.InvalidParameter, match=f"function at 0 is {value}"):
+            kernel(MONOTONE[f])
+    with pytest.raises(mc.errors.NotPositiveDefinite, match="function at 0 is 0.5, less than 1"):
+        kernel(lambda t: np.where(t > 0.0, np.exp(-t), 0.5))
+    # With its limit it is a kernel, and so it is with more, the noise of each point for itself.
+    rows = np.random.default_rng(0).normal(size=(12, 3))
+    whole = kernel(lambda t: np.where(t > 0.0, -np.expm1(-t) / np.where(t > 0.0, t, 1.0), 1.0))
+    assert mc.check_kernel(whole, rows)
+    noisy = kernel(lambda t: np.where(t > 0.0, np.exp(-t), 1.5))
+    assert np.linalg.eigvalsh(noisy(rows))[0] > 0.5
+    assert mc.kernels.CompletelyMonotone(lambda t: 1.7e308 * np.exp(-t))
 
 
 def test_a_completely_monotone_function_is_a_kernel_in_every_dimension() -> None:
@@ -92,52 +170,6 @@ def test_known_kernels_are_completely_monotone_functions_of_squares() -> None:
     model = mc.KernelPCA(2, kernel=silent).fit(x)
     expected = mc.KernelPCA(2, kernel=mc.Gaussian(1.0)).fit(x)
     np.testing.assert_allclose(model.inertias_, expected.inertias_, rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("density", "name", "parameter"),
-    [
-        (lambda a: np.exp(-2.0 * a), "logarithm", 2.0),
-        (lambda a: a * np.exp(-2.0 * a), "rational", 2.0),
-        (lambda a: 0.5 / gamma(0.5) * a**-0.5, "power", 0.5),
-        (lambda a: 0.1 / gamma(0.9) * a**-0.1, "power", 0.1),
-    ],
-)
-def test_transforms_are_those_of_their_measures(density: Any, name: str, parameter: float) -> None:
-    found = mc.kernels.schoenberg(SQUARES, density)
-    np.testing.assert_allclose(
-        found, mc.kernels.schoenberg(SQUARES, name, parameter), rtol=1e-8, atol=1e-14
-    )
-
-
-def test_masses_are_sums_of_transforms() -> None:
-    found = mc.kernels.schoenberg(SQUARES, {0.0: 2.0, 3.0: 0.5})
-    one = mc.kernels.schoenberg(SQUARES, "exponential", 3.0)
-    np.testing.assert_allclose(found, 2.0 * SQUARES + 0.5 * one, rtol=1e-14)
-    assert completely_monotone(lambda t: transform_of({1.0: 1.0}, t), bernstein=True)
-
-
-def test_the_transform_of_a_measure_keeps_squared_distances() -> None:
-    x = np.random.default_rng(0).normal(size=(10, 4))
-    squares = ((x[:, None] - x[None]) ** 2).sum(2)
-    kept = mc.kernels.schoenberg(squares, lambda a: ((a > 0.5) & (a < 2.0)) * 1.0)
-    assert mc.negative_definite(kept)
-
-
-@pytest.mark.parametrize(
-    ("measure", "message"),
-    [
-        (lambda a: 1.0 / a, "does not settle"),
-        (lambda a: 1.0 + 0.0 * a, "does not settle"),
-        (lambda a: -np.exp(-a), "a density is not negative"),
-        ({-1.0: 1.0}, "a place of the measure"),
-        ({1.0: -1.0}, "the mass at 1"),
-        (3.0, "a measure is a density"),
-    ],
-)
-def test_measures_that_have_no_transform_are_refused(measure: Any, message: str) -> None:
-    with pytest.raises(mc.errors.InvalidParameter, match=message):
-        mc.kernels.schoenberg(SQUARES, measure)
 
 
 def test_functions_of_a_wrong_shape_are_named() -> None:
