@@ -6,6 +6,7 @@ import re
 import shlex
 import warnings
 from base64 import b64decode, b64encode
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -28,6 +29,7 @@ from mercer.page.write import rendered
 from mercer.pictures.clouds import density
 from mercer.pictures.scene import Arrows, Field, Lines, Panel, Points
 from tests.hostile import HOSTILE
+from tests.references import reference
 
 Value = dict[str, Any]
 
@@ -120,6 +122,77 @@ def test_too_few_permutations_are_said_to_decide_nothing() -> None:
     assert said.startswith("How many axes are more than chance is not known: 9 permutations")
 
 
+def counted() -> Any:
+    """Return the analysis of counts with both maps."""
+    about = reference("ca_children")
+    counts = np.array(about["N"])[:14, :5].astype(int)
+    table = pd.DataFrame(counts, about["rows"][:14], about["columns"][:5])
+    return mc.analyse(table, method="ca", curved="gaussian('median')", random_state=0)
+
+
+def test_the_curved_map_of_counts_names_their_columns_and_its_distance() -> None:
+    made = counted()
+    found = describe(made, choices={})
+    names = found["linked"]["columns"]["names"]
+    assert found["curved"]["linked"]["variables"]["names"] == names
+    assert "high_school_diploma" in names
+    panel = found["panels"]["curved"]
+    assert panel.title == "Curved map: kernel PCA, Gaussian kernel"
+    assert re.match(
+        r"Gaussian kernel of the χ² distance between profiles of 5 columns \(bandwidth [\d.]+\)\.$",
+        panel.notes[0],
+    )
+    assert any(note.startswith("Arrows point where variables grow") for note in panel.notes)
+
+
+@pytest.mark.parametrize("kind", ["counts", "iris", "landmarks"])
+def test_the_curved_map_points_as_the_straight_one_and_its_model_stays(kind: str) -> None:
+    made: Any = counted() if kind == "counts" else mc.analyse(iris(), random_state=0)
+    if kind == "landmarks":
+        kernel = made.curved.kernel_
+        near = mc.KernelPCA(4, kernel=kernel, method="nystrom", landmarks=60, random_state=0)
+        made = replace(made, curved=near.fit(iris()))
+    curved, before = made.curved, made.curved.individuals_.coordinates.copy()
+    away = curved.reflected(-np.ones(before.shape[1]))
+    rows = curved.X_fit_[:3]
+    np.testing.assert_allclose(away.transform(rows), -curved.transform(rows), atol=1e-12)
+    np.testing.assert_allclose(away.individuals_.coordinates, -before, atol=1e-12)
+    np.testing.assert_allclose(
+        away.supplementary(individuals=rows).individuals.cos2,
+        curved.supplementary(individuals=rows).individuals.cos2,
+        atol=1e-10,
+    )
+    for model in (curved, away):
+        found = describe(replace(made, curved=model), choices={})
+        F = np.column_stack(found["individuals"]["coordinates"])
+        G = np.column_stack(found["curved"]["coordinates"])
+        k = min(F.shape[1], G.shape[1])
+        weights = made.model.individuals_.weights
+        assert np.all(weights @ (F[:, :k] * G[:, :k]) >= 0)
+        np.testing.assert_allclose(np.abs(G), np.abs(before), atol=1e-12)
+        first = found["panels"]["curved"].of_kind(Points)[0]
+        np.testing.assert_allclose(np.sort(first.x), np.sort(G[first.ids.rows, 0]), atol=1e-12)
+    np.testing.assert_array_equal(curved.individuals_.coordinates, before)
+
+
+def test_the_columns_of_a_page_say_why_they_are_used_as_they_are() -> None:
+    table = pd.DataFrame(decathlon().numbers[:, :3], columns=["a", "b", "c"])
+    table["index"], table["same"] = np.r_[1:21, 1:22], 1.0
+    found = describe(mc.analyse(table, random_state=0), choices={})
+    sheet = found["sheets"]["roles"]
+    assert sheet["columns"][-1]["name"] == "why"
+    rows = {row[0]: row for row in sheet["rows"]}
+    assert rows["index"][-1].startswith("an index that begins again at 1, 2 times in all; active=")
+    assert rows["same"][2] == "not used"
+    assert rows["same"][-1] == "all individuals have the same"
+
+
+def test_no_flag_is_cut_at_the_end_of_a_line() -> None:
+    made = mc.analyse(iris(), random_state=0)
+    spoken = replace(made, sentence="It is so; --method famd makes the factor active.")
+    assert '<span class="whole">--method</span> famd' in rendered(describe(spoken, choices={}))
+
+
 def test_a_page_is_ordered_by_what_a_reader_wants(value: Value) -> None:
     page = rendered(value)
     order = ("summary", "maps", "axes", "groups", "dimension", "outliers", "data", "reproduce")
@@ -137,7 +210,8 @@ def test_a_page_of_an_analysis_has_both_maps_and_says_what_to_doubt() -> None:
     curved = found["curved"]
     assert made.curved is not None
     F = made.curved.individuals_.coordinates
-    np.testing.assert_allclose(np.transpose(curved["coordinates"]), F[:, : PAGE.axes])
+    G = np.transpose(curved["coordinates"])
+    np.testing.assert_allclose(np.abs(G), np.abs(F[:, : PAGE.axes]))
     assert curved["axes"][0].startswith("Dim 1 (")
     marks = read_back(found)["panels"]["curved"]["panels"][0]["marks"]
     linked = [

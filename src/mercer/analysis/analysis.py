@@ -313,8 +313,6 @@ def curved_model(  # noqa: PLR0913  (keywords with defaults, none of which impli
 def _points(proposal: Proposal) -> Any:
     """Return the individuals as the kernel of the curved map reads them."""
     points = proposal.points
-    if proposal.analysis == "ca":
-        return points.matrix()
     if proposal.analysis in ("mca", "famd"):  # which make a level of what is missing
         labels = {
             name: as_labels(MISSING if v is None else v for v in values.tolist())

@@ -244,7 +244,7 @@ def profiles_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
 
 
 def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
-    """Yield the first column of few whole numbers among measurements: it may code groups.
+    """Yield the columns of few whole numbers among measurements: they may code groups.
 
     >>> code = Column("target", Role.NUMBER, np.array([0.0, 1.0, 2.0] * 7))
     >>> size = Column("size", Role.NUMBER, np.linspace(0.0, 1.0, 21))
@@ -252,18 +252,33 @@ def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
     ['target']
     """
     found = [c for c in columns if c.role is Role.NUMBER and _is_code(c)]
-    if not found or 3 * len(found) > len(columns):
+    found.sort(key=lambda c: GROUP.fullmatch(c.name.strip()) is None)  # what is called one first
+    if not found:
         return
     name = found[0].name
     other = Advice("roles", [name], f"roles={{{name!r}: 'factor'}}")
-    values = ", ".join(f"{v:g}" for v in np.unique(found[0].values))
-    others = len(found) - 1
-    more = f", and {others} more column{'s' if others > 1 else ''} as few values" if others else ""
-    text = (
-        f'the column "{name}" holds only {values}{more}: as a number it is one more measurement; '
-        f"if it codes groups, {other} makes it a factor"
-    )
+    if len(found) == 1:
+        text = (
+            f'the column "{name}" holds only {_held(found[0])}: as a number it is one more '
+            f"measurement; if it codes groups, {other} makes it a factor"
+        )
+    else:
+        shown = listing([f'"{c.name:.80}" only {_held(c)}' for c in found], FEWEST_COUNTED)
+        text = (
+            f"{len(found)} of {len(columns)} columns hold few whole numbers ({shown}): as numbers "
+            f"they are measurements; if they code groups or answers, {other} makes a factor of the "
+            "first, and so for each"
+        )
     yield Doubt("codes", text, name, other)
+
+
+def _held(column: Column) -> str:
+    """Return the few numbers that a column holds.
+
+    >>> _held(Column("grade", Role.NUMBER, np.array([1.0, 5.0, 3.0, 1.0])))
+    '1, 3, 5'
+    """
+    return ", ".join(f"{v:g}" for v in np.unique(column.values))
 
 
 def words_doubt(table: Table) -> Iterator[Doubt]:
@@ -303,10 +318,11 @@ def weights_doubt(table: Table) -> Iterator[Doubt]:
 
 
 def _is_code(column: Column) -> bool:
-    """Whether a column has few whole numbers, yes and no only where it is called a group."""
-    values, name = column.values, column.name.strip()
-    least = 1 if GROUP.fullmatch(name) else 2
-    return _is_whole(values) and least < len(np.unique(values)) <= MOST_CODES < len(values) / 4
+    """Whether a column has few whole numbers, such as 0 and 1 or 1 to 5, and is no time."""
+    values = column.values
+    if not _is_whole(values) or is_time(column):
+        return False
+    return 1 < len(np.unique(values)) <= MOST_CODES < len(values) / 4
 
 
 def column_doubts(active: Sequence[Column]) -> Iterator[Doubt]:

@@ -13,7 +13,7 @@ from mercer.data.table import Column, Role, listed
 from mercer.display import Shown
 from mercer.errors import Advice
 from mercer.kernels.base import Kernel
-from mercer.reading.links import percent
+from mercer.reading.links import listing, percent
 from mercer.reading.scores import Scores
 
 MOST = 0.5
@@ -204,16 +204,23 @@ def of_axes(scores: Scores, which: str) -> Iterator[Doubt]:
     \sqrt{2/n}`, the standard error of the first (North et al., Monthly Weather Review 110, 1982).
     """
     values, n = scores.inertias, max(scores.count, 1)
-    for k in range(min(2, len(values) - 1)):
-        if values[k] - values[k + 1] < values[k] * np.sqrt(2.0 / n):
-            yield Doubt(
-                "axes",
-                f"axes {k + 1} and {k + 2} of the {which} map differ in inertia by less than the "
-                f"error that {n} individuals leave: another sample may exchange or turn them, so "
-                "read the plane of both",
-                f"{which} axes {k + 1} and {k + 2}",
-                map=which,
-            )
+    near = [
+        k
+        for k in range(min(2, len(values) - 1))
+        if values[k] - values[k + 1] < values[k] * np.sqrt(2.0 / n)
+    ]
+    if not near:
+        return
+    axes = listing([str(k + 1) for k in (*near, near[-1] + 1)])
+    each = "" if len(near) == 1 else " from one to the next"
+    yield Doubt(
+        "axes",
+        f"axes {axes} of the {which} map differ in inertia{each} by less than the error that {n} "
+        "individuals leave: another sample may exchange or turn them, so read "
+        f"{'the plane of both' if len(near) == 1 else 'the space of all three'}",
+        f"{which} axes {axes}",
+        map=which,
+    )
 
 
 def of_bandwidth(kernel: Kernel, points: Any, which: str = "curved") -> Iterator[Doubt]:

@@ -9,7 +9,15 @@ from typing import Any
 
 from mercer.analysis import Analysis
 from mercer.cli.errors import OK, Misused, in_flags
-from mercer.cli.fits import Asked, analysed, analysis_value, begun, choices_of, fitted
+from mercer.cli.fits import (
+    Asked,
+    analysed,
+    analysis_value,
+    begun,
+    choices_of,
+    fitted,
+    reason_of,
+)
 from mercer.cli.inputs import as_written, local, refuse_folder
 from mercer.cli.output import Talk, refuse_existing
 from mercer.cli.pages import command_line, page_beside, page_writer, show_page
@@ -102,7 +110,9 @@ def in_words(shown: Any) -> Any:
         replace(d, text=in_flags(d.text, () if d.advice is None else (d.advice,)))
         for d in shown.doubts
     )
-    return replace(shown, sentence=in_flags(shown.sentence, shown.advice), doubts=doubts)
+    fates = tuple(fate._replace(reason=reason_of(fate)) for fate in shown.fates)
+    sentence = in_flags(shown.sentence, shown.advice)
+    return replace(shown, sentence=sentence, doubts=doubts, fates=fates)
 
 
 def reading(args: Namespace, found: Asked) -> Any:

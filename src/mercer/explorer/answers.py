@@ -31,7 +31,7 @@ from mercer.page.data import clean_remark, describe, space_value
 from mercer.page.panels import map_sections, rows_to_show
 from mercer.page.safe_text import PAGE, clean, count_of
 from mercer.page.sections import with_sections
-from mercer.page.subject import Subject, subject_of
+from mercer.page.subject import Subject, facing, subject_of
 from mercer.page.write import for_scripts, picture_value, rendered
 from mercer.pca import KernelPCA
 from mercer.pictures.colours import LIMITS
@@ -265,7 +265,8 @@ def answer(
             titles[name] = titles[name].replace("Straight map: ", "Map: ")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        nearest = made.model if straight.is_whole else made.curved or made.model
+        has_curved = made.curved is not None and not straight.is_whole
+        nearest = facing(made.curved, made.model) if has_curved else made.model
         return shown, subject_of(nearest, straight.about or made.table)
 
 
@@ -528,11 +529,15 @@ def columns_of(data: Any, made: Analysis, state: State) -> list[dict[str, Any]]:
     for column in data.columns():
         name, fate = column.name, fates.get(column.name)
         use = "ignored" if fate is None else fate.use
-        reason = "" if fate is None else fate.reason
+        reason = "" if fate is None else _reason(fate)
         if name in chosen[:1] and use == "supplementary" and state.uses.get(name) != use:
             use = "colour"
         found.append({"name": name, "use": use, "why": reason, **holds(column)})
     return found
+
+
+def _reason(fate: Fate) -> str:
+    return in_words(fate.reason, () if fate.advice is None else (fate.advice,))
 
 
 def page_of(
@@ -576,4 +581,6 @@ def _spoken(made: Analysis) -> Analysis:
         return text.replace("the curved map", "the map") if is_only else text
 
     doubts = tuple(replace(d, text=said(d)) for d in made.doubts)
-    return replace(made, sentence=in_words(made.sentence, made.advice), doubts=doubts)
+    fates = tuple(fate._replace(reason=_reason(fate)) for fate in made.fates)
+    sentence = in_words(made.sentence, made.advice)
+    return replace(made, sentence=sentence, doubts=doubts, fates=fates)

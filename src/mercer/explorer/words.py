@@ -24,6 +24,7 @@ SAYS: dict[str, Any] = {
     "scale": lambda value: f"“standardise” {'on' if value else 'off'}",
     "method": lambda value: f"the method {value}",
     "supplementary": lambda value: "moving it to “supplementary”",
+    "active": lambda value: "moving it to “active”",
     "kernel": lambda value: "another kernel" if value == "…" else "the usual kernel",
 }
 """Parameters of an analysis in the words of the page."""

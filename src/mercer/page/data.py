@@ -43,7 +43,7 @@ from mercer.page.sentences import (
     method,
     result,
 )
-from mercer.page.subject import Subject, labels_of, noted, subject_of
+from mercer.page.subject import Subject, facing, labels_of, noted, subject_of
 from mercer.pictures.colours import LIMITS, coloured
 from mercer.pictures.planes import told_outliers
 from mercer.progress import Progress
@@ -95,7 +95,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
     data = table if made is None or table is not None else made.table
     with noted() as remarks:
         subject = subject_of(straight, data, supplementary)
-        beside = None if made is None or made.curved is None else made.curved
+        beside = None if made is None or made.curved is None else facing(made.curved, straight)
         curved = None if beside is None else subject_of(beside, data, supplementary)
         found = dict(choices) if choices is not None else _choices(subject, tell)
         rows = rows_to_show(subject, most_points)
@@ -112,7 +112,7 @@ def describe(  # noqa: PLR0913  (keywords with defaults, none of which implies a
             "linked": _linked(subject),
             "curved": None if curved is None else space_value(curved, rows),
             "panels": dict(_pictures(subject, curved, rows, found, is_live)),
-            "sheets": {sheet["id"]: sheet for sheet in tables_of(subject, rows, found)},
+            "sheets": {s["id"]: s for s in tables_of(subject, rows, found, _reasons(made))},
             "data": _data(subject, made),
             "dimension": dimension(subject, found),
             "rules": [[RULES.get(name, name), str(choice)] for name, choice in found.items()],
@@ -164,8 +164,11 @@ def _pictures(
     first, *others = drawn
     yield first, replace(drawn[first], title=f"Straight map: {method(subject)}")
     beside = map_of(curved, rows, (1, 2)[: curved.axes], f"Curved map: {method(curved)}")
-    said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}; arrows and points as beside."
-    yield "curved", replace(beside, notes=(said, *(n for n in beside.notes if n not in HOW)))
+    kinds = [{e.of for e in one.elements} for one in (subject, curved)]
+    alike = "; arrows and points as beside" if kinds[0] == kinds[1] else ""
+    said = f"{analysis(curved)[:1].upper()}{analysis(curved)[1:]}{alike}."
+    notes = (n for n in beside.notes if n not in HOW or n not in drawn[first].notes)
+    yield "curved", replace(beside, notes=(said, *notes))
     yield from ((name, drawn[name]) for name in others if name != "gram")
     if not is_live:
         yield from kernel_pictures(curved, rows)
@@ -336,6 +339,10 @@ def _remarks(subject: Subject) -> list[str]:
             "modulus, are negative and not shown."
         )
     return said
+
+
+def _reasons(made: Analysis | None) -> dict[str, str]:
+    return {} if made is None else {fate.name: fate.reason for fate in made.fates}
 
 
 def _data(subject: Subject, made: Analysis | None = None) -> Value:

@@ -56,10 +56,15 @@ def cell(entry: Any) -> Any:
     return float(f"{number:.6g}") if np.isfinite(number) else None
 
 
-def tables_of(subject: Subject, rows: Array, choices: dict[str, Choice]) -> Iterator[Value]:
-    """Yield the tables of a model."""
+def tables_of(
+    subject: Subject,
+    rows: Array,
+    choices: dict[str, Choice],
+    reasons: Mapping[str, str] | None = None,
+) -> Iterator[Value]:
+    """Yield the tables of a model; ``reasons`` say why each column is used as it is."""
     if subject.table is not None:
-        yield _columns_sheet(subject.table, subject.used)
+        yield _columns_sheet(subject.table, subject.used, reasons or {})
     if subject.axes:
         yield _axes_sheet(subject, choices.get("horn"))
         yield _individuals_sheet(subject, rows)
@@ -78,7 +83,8 @@ def _sheet(name: str, title: str, columns: list[tuple[str, str]], rows: list[lis
     }
 
 
-def _columns_sheet(table: Table, used: Sequence[str]) -> Value:
+def _columns_sheet(table: Table, used: Sequence[str], reasons: Mapping[str, str]) -> Value:
+    gone = [name for name in reasons if name not in table.names]
     return _sheet(
         "roles",
         "Columns and the roles guessed for them",
@@ -88,10 +94,18 @@ def _columns_sheet(table: Table, used: Sequence[str]) -> Value:
             ("used as", "text"),
             ("missing", "number"),
             ("values", "text"),
+            *([("why", "text")] if reasons else []),
         ],
         [
-            [clean(c.name) or "(no name)", c.role.value, _use(c, used), *_summary(c, table)]
-            for c in table.columns()
+            *(
+                [
+                    *(clean(c.name) or "(no name)", c.role.value, _use(c, used)),
+                    *_summary(c, table),
+                    *([reasons.get(c.name, "")] if reasons else []),
+                ]
+                for c in table.columns()
+            ),
+            *([clean(name), "", "not used", None, "", reasons[name]] for name in gone),
         ][:2_000],
     )
 

@@ -13,7 +13,9 @@ from mercer.clusters import Clusters, cluster
 from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput, MercerError
+from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.base import Kernel, parameters
+from mercer.kernels.metric import GaussianOf
 from mercer.kernels.tables import columns_read
 from mercer.kernels.written import snake
 from mercer.page.safe_text import PAGE, clean, count_of, listing, percent, short
@@ -168,6 +170,8 @@ def method(subject: Subject) -> str:
         return METHODS[name]
     if subject.kernel is None:
         return name
+    if isinstance(subject.kernel, GaussianOf):
+        return "kernel PCA, Gaussian kernel"
     is_named = not subject.kernel.children() and not subject.is_precomputed
     return f"kernel PCA, {_title(subject.kernel)} kernel" if is_named else "kernel PCA"
 
@@ -200,6 +204,9 @@ def _read(given: Any) -> Kernel | None:
 
 def in_words(kernel: Kernel, given: Kernel | None) -> str:
     """Return a kernel and its parameters in words, with the rule that found a parameter."""
+    if isinstance(kernel, GaussianOf):
+        width = kernel.bandwidth if isinstance(kernel.bandwidth, str) else short(kernel.bandwidth)
+        return f"Gaussian kernel of {_distance_in_words(kernel.kernel)} (bandwidth {width})"
     columns = columns_read(kernel)
     if columns:
         names = listing([clean(name, 40) for name in columns], NAMED)
@@ -215,6 +222,21 @@ def in_words(kernel: Kernel, given: Kernel | None) -> str:
         text = short(found) if isinstance(found, int | float) else clean(found, 60)
         parts.append(f"{name} {text}{rule}")
     return f"{_title(kernel)} kernel ({'; '.join(parts) if len(parts) > 1 else parts[0]})"
+
+
+def _distance_in_words(kernel: Kernel) -> str:
+    """Return the distance between the features of a kernel in words.
+
+    >>> _distance_in_words(ChiSquare((0.25, 0.75)))
+    'the χ² distance between profiles of 2 columns'
+    """
+    if isinstance(kernel, ChiSquare):
+        return f"the χ² distance between profiles of {count_of(len(kernel.margins), 'column')}"
+    columns = columns_read(kernel)
+    if columns:
+        names = listing([clean(name, 40) for name in columns], NAMED)
+        return f"the straight map's distance on {count_of(len(columns), 'column')} ({names})"
+    return f"the distance of {clean(repr(kernel), 200)}"
 
 
 def _title(kernel: Kernel) -> str:

@@ -158,6 +158,26 @@ class Subject:
         return shares
 
 
+def facing(curved: Any, straight: Any) -> Any:
+    """Return a second model of the same individuals whose axes point as those of the first do.
+
+    Axis k has the sign of its correlation with axis k of the straight model; the order of axes
+    stays, and so do the models themselves.
+    """
+    F, G = (np.asarray(m.individuals_.coordinates) for m in (straight, curved))
+    if len(F) != len(G) or np.iscomplexobj(F) or np.iscomplexobj(G):
+        return curved
+    k = min(F.shape[1], G.shape[1])
+    w = np.asarray(straight.individuals_.weights, float)
+    links = [float(w @ (f / _size(f) * g / _size(g))) for f, g in zip(F.T[:k], G.T, strict=False)]
+    signs = np.append(np.where(np.array(links) < 0, -1.0, 1.0), np.ones(G.shape[1] - k))
+    return curved if np.all(signs > 0) else curved.reflected(signs)
+
+
+def _size(column: Array) -> float:
+    return float(np.max(np.abs(column), initial=0.0)) or 1.0
+
+
 def subject_of(model: Any, table: Any = None, supplementary: Any = None) -> Subject:
     """Return what a page says of a fitted model with axes, and of the table it was fitted on."""
     if hasattr(model, "embedding_"):

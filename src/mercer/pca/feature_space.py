@@ -8,6 +8,8 @@ inner product leaves the range of doubles.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -15,6 +17,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Points, is_foreign, power_of_two, real_array
+from mercer.display import forget
 from mercer.engines.held import Held, given_back, hold, to_host
 from mercer.errors import InvalidInput
 from mercer.estimator import KernelModel, in_dtype_of
@@ -241,6 +244,38 @@ class FeatureSpace(KernelModel):
         gram, w = self.gram(), self._weights
         images = gram.product(vectors - w[:, None] * vectors.sum(axis=0))
         return np.asarray(images - w @ images)
+
+    def reflected(self, signs: Any) -> Any:
+        """Return the model with axes that point the other way where their sign is negative.
+
+        The signs of axes mean nothing: two maps are compared more easily where they agree. This
+        model keeps its own.
+
+        >>> import mercer as mc
+        >>> model = mc.KernelPCA(2, kernel=mc.Gaussian(2.0)).fit([[0.0], [1.0], [3.0], [7.0]])
+        >>> other = model.reflected([1, -1])
+        >>> np.allclose(other.transform([[2.0]]), model.transform([[2.0]]) * [1, -1])
+        True
+        """
+        check_is_fitted(self)
+        given = real_array(signs, "signs")
+        if given.shape != (self._n_features_out,) or not np.all(given):
+            raise InvalidInput(
+                f"signs must hold a number other than 0 for each of {self._n_features_out} axes"
+            )
+        s, found = np.where(given < 0, -1.0, 1.0), self.spectrum_
+        every = np.append(s, np.ones(len(found.values) - len(s)))  # beyond those that are kept
+        parts: dict[str, Any] = {
+            name: None if part is None else part * every[: part.shape[1]]
+            for name in ("vectors", "images", "feature_axes")
+            for part in [getattr(found, name)]
+        }
+        model: Any = copy(self)
+        forget(model)
+        model.spectrum_ = replace(found, **parts)
+        for name in ("eigenvectors_", "_axes", "_origin"):
+            setattr(model, name, getattr(self, name) * s)
+        return model
 
     def slopes_at(self, points: Any, count: int) -> tuple[Any, Array]:
         """Return points as they are read, or those of the fit, and the slopes of axes there."""

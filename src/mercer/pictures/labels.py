@@ -41,13 +41,25 @@ class Placed(NamedTuple):
     height: float
 
 
+FEWEST_LETTERS = 4
+"""Letters of the name of a factor that are left before its level, with the mark of the cut."""
+
+
 def cut(name: str, longest: int = LIMITS.letters) -> str:
-    """Return a name that fits beside a point.
+    """Return a name that fits beside a point; of a category the level stays, which tells most.
 
     >>> cut("an individual of a long name, 24")
     'an individual of a long…'
+    >>> cut("treatment_at_the_second_visit=low")
+    'treatment_at_the_se…=low'
     """
-    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+    if len(name) <= longest:
+        return name
+    level = name[name.rfind("=") :] if "=" in name else ""
+    room = longest - len(level)
+    if level and room >= FEWEST_LETTERS:
+        return f"{name[: room - 1]}…{level}"
+    return f"{name[: longest - 1]}…"
 
 
 BOLD = 1.12

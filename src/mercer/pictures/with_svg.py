@@ -128,8 +128,13 @@ class _Entry(NamedTuple):
     mark: Any = None
 
     @property
+    def words(self) -> str:
+        return cut(self.name, 60 if self.mark is not None else 32)
+
+    @property
     def width(self) -> float:
-        return width_of(cut(self.name, 60), 12.0) + (30.0 if self.mark is not None else 14.0)
+        is_heading = self.mark is None
+        return width_of(self.words, 12.0, is_bold=is_heading) + (14.0 if is_heading else 30.0)
 
 
 class _Frame:
@@ -288,7 +293,7 @@ class _Frame:
             room = self.place[0] + self.place[2] - 6.0 - total
             x, y = max(min(self.box[0], room), self.place[0] + 8.0), top + 19.0 * k + 10.0
             for entry in line:
-                words = cut(entry.name, 60)
+                words = entry.words
                 if entry.mark is None:
                     yield shapes.text(words, x, y + 4.0, font_weight="600")
                 else:

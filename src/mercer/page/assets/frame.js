@@ -357,7 +357,7 @@ mercer.Frame = class {
     const lines = [];
     let room = 0;
     for (const entry of entries) {
-      const wide = (entry.isKey ? 16 : 30) + mercer.width(mercer.cut(entry.name, 60), 12);
+      const wide = (entry.isKey ? 16 : 30) + mercer.width(mercer.cut(entry.name, entry.isKey ? 32 : 60), 12, entry.isKey);
       if (wide > room) {
         lines.push([]);
         room = width;
@@ -378,7 +378,7 @@ mercer.Frame = class {
         const one = mercer.shape(legend, "g", { class: "entry", transform: `translate(${x} ${top + 19 * k + 10})` });
         x += entry.wide;
         if (entry.isKey) {
-          mercer.write(one, mercer.cut(entry.name, 60), 0, 0, { dy: "0.35em", "font-weight": 600 });
+          mercer.write(one, mercer.cut(entry.name, 32), 0, 0, { dy: "0.35em", "font-weight": 600 });
           one.setAttribute("class", "key");
           continue;
         }

@@ -18,7 +18,13 @@ mercer.shape = (parent, tag, attributes = {}, text) => {
 mercer.write = (parent, text, x, y, more = {}) =>
   mercer.shape(parent, "text", { x, y, "font-size": 12, fill: mercer.theme.ink, ...more }, text);
 
-mercer.cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+mercer.cut = (text, most) => {
+  if (text.length <= most) return text;
+  const level = text.includes("=") ? text.slice(text.lastIndexOf("=")) : ""; // which tells most
+  const room = most - level.length;
+  if (level && room >= 4) return `${text.slice(0, room - 1)}…${level}`;
+  return `${text.slice(0, most - 1)}…`;
+};
 
 // How wide a text is, in pixels.
 mercer.width = (text, size = 11, isBold = false) => {
