@@ -1,15 +1,15 @@
 """Claim: one GPU finds the leading axes of Gram matrices that a processor needs minutes for.
 
 Every kind of kernel is compared with the processor in double precision on fresh data first; then
-products and whole fits are timed, the processor's with two threads in the same run.
+products and whole fits are timed, the processor's with two threads in the same run. Without words
+all parts are run; with some, these: agree, fits, processor, ridge, products, settings, large.
 
-    python -m benchmarks.gpu [largest n]      # needs a GPU that torch can use
+    python -m benchmarks.gpu [fits] [large]    # needs a GPU that torch can use
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import sys
 import time
 import warnings
@@ -21,27 +21,30 @@ import numpy as np
 import mercer as mc
 from mercer.engines.cpu import Threads
 from mercer.engines.gpu import Gpu, torch_library
-from mercer.engines.held import Held, to_host
+from mercer.engines.held import Held
 
 torch = torch_library()
 KERNELS = {
     "gaussian": mc.Gaussian(1.5),
-    "gaussian, a bandwidth each": mc.Gaussian(tuple(np.linspace(1.0, 3.0, 6))),
+    "gaussian, a bandwidth each": mc.Gaussian(tuple(np.linspace(1.0, 3.0, 20))),
     "matern 1/2": mc.Matern(0.5, 2.0),
     "matern 3/2": mc.Matern(1.5, 2.0),
+    "matern 5/2": mc.Matern(2.5, 2.0),
     "laplacian": mc.Laplacian(2.0, norm=2),
     "rational quadratic": mc.kernels.RationalQuadratic(1.0, 1.0),
     "polynomial": mc.Polynomial(3, 1.0, 0.2),
+    "linear": mc.Linear(),
     "negative distance": mc.kernels.NegativeDistance(1.0),
     "sum and product": mc.Gaussian(1.0) * mc.Linear() + 0.5 * mc.Matern(0.5, 2.0),
 }
+EXPONENTIALS = {"linear": 0, "polynomial": 0, "negative distance": 0, "sum and product": 2}
+"""How many exponentials an entry asks for, of kernels that do not ask for one."""
 
 
-def agree() -> dict[str, float]:
-    """Return how far products are from the processor's, in units of their bound; at most 1."""
+def agree() -> None:
+    """Print how far products are from the processor's, in units of their bound; at most 1."""
     rng = np.random.default_rng()
-    x, v = 1.0 + rng.standard_normal((3_000, 6)), rng.standard_normal((3_000, 5))
-    found = {}
+    x, v = 1.0 + rng.standard_normal((3_000, 20)), rng.standard_normal((3_000, 5))
     for name, kernel in KERNELS.items():
         exact = mc.Gram(kernel, x).product(v)
         for single in (False, True):
@@ -49,13 +52,30 @@ def agree() -> dict[str, float]:
             gap = np.abs(gram.product(v, single=single) - exact).max(axis=0)
             bound = gram.entry_rounding(single=single).product * np.abs(v).sum(axis=0)
             twice = bound + gram.entry_rounding().product * np.abs(v).sum(axis=0)
-            found[f"{name}, {'single' if single else 'double'}"] = float(np.max(gap / twice))
-    assert max(found.values()) <= 1.0, found
-    return found
+            share = float(np.max(gap / twice))
+            print(f"{name}, {'single' if single else 'double'}: {share:.1e} of its bound")
+            assert share <= 1.0, name
+
+
+def exponentials() -> float:
+    """Return the exponentials a second of a kernel that does nothing else."""
+    import triton
+    import triton.language as tl
+
+    @triton.jit
+    def repeated(OUT, REPEATS: tl.constexpr):  # type: ignore[no-untyped-def]  # noqa: N803
+        x = tl.program_id(0) * 1e-6 + tl.arange(0, 1024) * 1e-6
+        for _ in range(REPEATS):
+            x = tl.exp2(-x)
+        tl.store(OUT + tl.program_id(0) * 1024 + tl.arange(0, 1024), x)
+
+    globals().update(tl=tl)
+    out = torch.empty(2**15 * 1024, device="cuda")
+    return 2**15 * 1024 * 256 / seconds(lambda: repeated[(2**15,)](out, 256))
 
 
 def ceilings() -> dict[str, float]:
-    """Return what the device does at the most: products in two precisions, and copies."""
+    """Return what the device does at the most: products, copies and exponentials."""
     a = torch.randn(8192, 8192, device="cuda", dtype=torch.float16)
     big = torch.empty(2**28, device="cuda")
     double = torch.randn(4096, 4096, device="cuda", dtype=torch.float64)
@@ -63,6 +83,7 @@ def ceilings() -> dict[str, float]:
         "half precision, flop/s": 2 * 8192**3 / seconds(lambda: a @ a),
         "double precision, flop/s": 2 * 4096**3 / seconds(lambda: double @ double),
         "copies, bytes/s": 2 * big.nbytes / seconds(big.clone),
+        "exponentials/s": exponentials(),
     }
 
 
@@ -79,25 +100,52 @@ def seconds(work: Callable[[], Any]) -> float:
 
 
 def rate(
-    columns: int, count: int, n: int = 200_000, *, is_fused: bool = True
+    kernel: Any, columns: int, count: int, n: int = 200_000, *, is_fused: bool = True
 ) -> tuple[float, float]:
     """Return the entries a second of a product that stays on the device, and its error."""
-    rng = np.random.default_rng()
-    x = rng.standard_normal((n, columns)) * np.sqrt(10.0 / columns)
-    gram = mc.Gram(mc.Gaussian(np.sqrt(10.0)), x, engine=Gpu())
-    gram.engine.is_fused = is_fused
-    v = torch.as_tensor(rng.standard_normal((n, count)), device="cuda")
-    tiles, times = gram.cut(single=True), []
-    for _ in range(4):
-        torch.cuda.synchronize()
-        begun = time.perf_counter()
-        images = gram.engine.product(tiles, Held(v))
-        torch.cuda.synchronize()
-        times.append(time.perf_counter() - begun)
-    rows = rng.choice(n, 512, replace=False)
-    exact = mc.Gram(gram.kernel, x[rows], x, engine=Gpu()).product(v.cpu().numpy())
-    error = np.linalg.norm(to_host(images)[rows] - exact) / np.linalg.norm(exact)
-    return n * n / float(np.median(times[1:])), float(error)
+    x = torch.randn(n, columns, device="cuda", dtype=torch.float64) * (10.0 / columns) ** 0.5
+    gram = mc.Gram(kernel, Held(x))
+    engine: Any = gram.engine
+    engine.is_fused = is_fused
+    v = torch.randn(n, count, device="cuda", dtype=torch.float64)
+    tiles = gram.cut(single=True)
+    spent = seconds(lambda: engine.product(tiles, Held(v)))
+    images = engine.product(tiles, Held(v)).tensor
+    rows = torch.arange(0, n, n // 512, device="cuda")
+    exact = engine.product(gram.cut().rows(Held(x[rows])), Held(v)).tensor
+    error = torch.linalg.norm(images[rows] - exact) / torch.linalg.norm(exact)
+    return n * n / spent, float(error)
+
+
+def flops(columns: int, count: int) -> int:
+    """Return what an entry asks of tensor cores, operands padded as they are."""
+    from mercer.engines.split import Layout
+
+    layout, width = Layout.of(columns), 16 if count <= 16 else 32
+    first = layout.held if layout.parts == 1 else 3 * layout.width // 2
+    return 2 * first + 2 * 3 * width
+
+
+def products() -> None:
+    """Print entries a second, and the share of each ceiling that a product uses."""
+    most = ceilings()
+    for name, speed in most.items():
+        print(f"{name}: {speed:.2e}")
+    wide = mc.Gaussian(np.sqrt(10.0))
+    speed, error = rate(wide, 20, 16, 50_000, is_fused=False)
+    print(f"tile by tile in torch, single: {speed:.2e} entries/s, error {error:.0e}")
+    cases = [(f"gaussian, {d} variables", wide, d, b) for d, b in ((20, 16), (20, 32), (50, 16))]
+    cases += [(f"gaussian, {d} variables", wide, d, 16) for d in (5, 10, 100)]
+    cases += [(name, kernel, 20, 16) for name, kernel in KERNELS.items()]
+    for name, kernel, columns, count in cases:
+        speed, error = rate(kernel, columns, count)
+        cores = speed * flops(columns, count) / most["half precision, flop/s"]
+        functions = EXPONENTIALS.get(name, 1) * speed / most["exponentials/s"]
+        print(
+            f"{name}, {count} vectors: {speed:.2e} entries/s, error {error:.0e}, tensor cores "
+            f"{100 * cores:.0f} %, exponentials {100 * functions:.0f} %",
+            flush=True,
+        )
 
 
 def clusters(n: int) -> Any:
@@ -125,58 +173,17 @@ def fit(x: Any, bandwidth: float, tol: float, engine: Any) -> tuple[float, Any]:
     return time.perf_counter() - begun, model
 
 
-def ridge(n: int) -> str:
-    """Return how long kernel ridge regression of so many points takes, and its residual."""
-    x = clusters(n)
-    y = np.sin(x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(n)
-    model = mc.KernelRegression(mc.Gaussian(6.0), penalty=1e-3, tol=1e-6, engine=Gpu())
-    begun = time.perf_counter()
-    model.fit(x, y)
-    spent = time.perf_counter() - begun
-    return f"kernel ridge, n = {n}: {spent:.1f} s, score {model.score(x[:1000], y[:1000]):.4f}"
-
-
-def large() -> None:
-    """Print what two and four million points take to 1e-4, from which ten are projected."""
-    times = {}
-    for n in (2_000_000, 4_000_000):
-        x = clusters(n)
-        gc.collect()
-        torch.cuda.reset_peak_memory_stats()
-        spent, model = fit(x, 6.0, 1e-4, Gpu())
-        how, memory = model.spectrum_.how, torch.cuda.max_memory_allocated() / 2**30
-        reached = f"{how.single_passes} passes to {how.history[-1]:.1e}"
-        print(f"n = {n}: {spent:.1f} s, {memory:.1f} GiB, {reached}", flush=True)
-        times[n] = spent / how.single_passes
-        model = None
-    growth = np.log2(times[4_000_000] / times[2_000_000])
-    a_pass = times[4_000_000] * 2.5**growth
-    print(f"a pass grows as n^{growth:.2f}: of ten million {a_pass:.0f} s")
-
-
-def main() -> None:
-    largest = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    print(torch.cuda.get_device_name(), torch.__version__)
-    for name, ratio in agree().items():
-        print(f"{name}: {ratio:.1e} of its bound")
-    figures: dict[str, Any] = {}
-    for name, speed in ceilings().items():
-        print(f"{name}: {speed:.2e}")
-    speed, error = rate(20, 16, 50_000, is_fused=False)
-    print(f"tile by tile in torch, single: {speed:.2e} entries/s, error {error:.0e}")
-    for columns, count in ((20, 16), (20, 32), (50, 16)):
-        speed, error = rate(columns, count)
-        figures[f"product {columns} {count}"] = speed
-        print(f"{columns} variables, {count} vectors: {speed:.2e} entries/s, error {error:.0e}")
+def fits(largest: int = 1_000_000) -> None:
+    """Print what fits take, from an array of the host and from one on the device."""
     for label, data, bandwidth in (("clusters", clusters, 6.0), ("rings", rings, 1.0)):
-        fit(data(5_000), bandwidth, 1e-5, Gpu())  # which compiles
+        print(f"first fit, which compiles: {fit(data(5_000), bandwidth, 1e-5, 'gpu')[0]:.1f} s")
         for n in (40_000, 100_000, 1_000_000):
             if n > largest:
                 continue
             x = data(n)
-            for given, engine in ((torch.as_tensor(x, device="cuda"), "auto"), (x, "gpu")):
-                times = []
-                for _ in range(6):
+            for engine in ("auto", "gpu"):
+                times, given = [], torch.as_tensor(x, device="cuda") if engine == "auto" else x
+                for _ in range(4 if n > 100_000 else 8):
                     model = None  # which holds what is on the device
                     gc.collect()
                     torch.cuda.reset_peak_memory_stats()
@@ -191,15 +198,92 @@ def main() -> None:
                     f"{how.history[-1]:.1e}",
                     flush=True,
                 )
-                figures[f"{label} {n} {what}"] = spent
-            if n == 40_000:
-                slow, other = fit(x, bandwidth, 1e-5, Threads(2))
-                gap = np.abs(other.eigenvalues_ - model.eigenvalues_).max() / other.eigenvalues_[0]
-                print(f"  processor: {slow:.1f} s, {slow / spent:.0f} times; gap {gap:.0e}")
-    if largest >= 1_000_000:
-        large()
-    print(ridge(100_000), flush=True)
-    print(json.dumps(figures))
+
+
+def processor(n: int = 40_000) -> None:
+    """Print what two threads take, and how far their eigenvalues are from those of the GPU."""
+    for label, data, bandwidth in (("clusters", clusters, 6.0), ("rings", rings, 1.0)):
+        x = data(n)
+        slow, other = fit(x, bandwidth, 1e-5, Threads(2))
+        fit(x, bandwidth, 1e-5, "gpu")
+        found = [fit(x, bandwidth, 1e-5, "gpu") for _ in range(5)]
+        spent, values = float(np.median([s for s, _ in found])), found[0][1].eigenvalues_
+        gap = np.abs(other.eigenvalues_ - values).max() / other.eigenvalues_[0]
+        times = f"{slow:.1f} s, {slow / spent:.0f} times {spent:.3f} s"
+        print(f"{label}, n = {n}, two threads: {times}; gap {gap:.0e}", flush=True)
+
+
+def settings() -> None:
+    """Print how time depends on the number of landmarks, and on where they are decomposed."""
+    from mercer.engines import held
+
+    usual, limit = Gpu.landmarks, held.DECOMPOSED
+    for n, counts in ((100_000, (200, 300, 400, 512)), (1_000_000, (512, 640))):
+        for label, data, bandwidth in (("clusters", clusters, 6.0), ("rings", rings, 1.0)):
+            x = torch.as_tensor(data(n), device="cuda")
+            for count in counts:
+                for rows in (limit, 10**9):
+                    held.DECOMPOSED = rows
+                    Gpu.landmarks = lambda self, n, count=count: count  # type: ignore[method-assign,misc]
+                    times = [fit(x, bandwidth, 1e-5, "auto") for _ in range(3)]
+                    spent, how = min(t for t, _ in times), times[0][1].spectrum_.how
+                    where = "there" if rows == limit else "by the host"
+                    print(
+                        f"{label}, n = {n}: {count} landmarks, decomposed {where}: {spent:.3f} s, "
+                        f"{how.single_passes} passes",
+                        flush=True,
+                    )
+                    del times
+    Gpu.landmarks, held.DECOMPOSED = usual, limit  # type: ignore[method-assign]
+
+
+def large() -> None:
+    """Print what two and four million points take to 1e-4, from which ten are projected."""
+    times = {}
+    for n in (2_000_000, 4_000_000):
+        x = torch.as_tensor(clusters(n), device="cuda")
+        gc.collect()
+        torch.cuda.reset_peak_memory_stats()
+        spent, model = fit(x, 6.0, 1e-4, "auto")
+        how, memory = model.spectrum_.how, torch.cuda.max_memory_allocated() / 2**30
+        reached = f"{how.single_passes} passes to {how.history[-1]:.1e}"
+        print(f"n = {n}: {spent:.1f} s, {memory:.1f} GiB, {reached}", flush=True)
+        times[n] = spent / how.single_passes
+        model = None
+    growth = np.log2(times[4_000_000] / times[2_000_000])
+    a_pass = times[4_000_000] * 2.5**growth
+    print(f"with its share of the rest a pass grows as n^{growth:.2f}: {a_pass:.0f} s of 10⁷")
+
+
+def ridge(n: int = 1_000_000) -> None:
+    """Print how long kernel ridge regression to a residual of 1e-6 takes."""
+    x = clusters(n)
+    y = np.sin(x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(n)
+    model = mc.KernelRegression(mc.Gaussian(6.0), penalty=1e-3, tol=1e-5, engine=Gpu())
+    torch.cuda.reset_peak_memory_stats()
+    begun = time.perf_counter()
+    model.fit(x, y)
+    spent, memory = time.perf_counter() - begun, torch.cuda.max_memory_allocated() / 2**30
+    gap = model.gap_ / model.objective_
+    steps = f"{model.n_iter_} steps, duality gap {gap:.1e} of the objective"
+    print(f"kernel ridge, n = {n}: {spent:.1f} s, {memory:.1f} GiB, {steps}", flush=True)
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "agree": agree,
+    "fits": fits,
+    "processor": processor,
+    "ridge": ridge,
+    "products": products,
+    "settings": settings,
+    "large": large,
+}
+
+
+def main() -> None:
+    print(torch.cuda.get_device_name(), torch.__version__)
+    for name in sys.argv[1:] or PARTS:
+        PARTS[name]()
 
 
 if __name__ == "__main__":

@@ -141,12 +141,14 @@ class Subspace:
         return int(self.basis.shape[1])
 
     def extended(self, basis: Array, images: Array, error: float | Array) -> Subspace:
-        """Return the space with more directions."""
+        """Return the space with more directions in the place of this one, whose memory it takes."""
         new = Subspace.spanned(basis, images, error, self.engine)
         across = self._products(new)
+        self.basis = np.hstack([self.basis, basis])
+        self.images = np.hstack([self.images, images])
         return Subspace(
-            np.hstack([self.basis, basis]),
-            np.hstack([self.images, images]),
+            self.basis,
+            self.images,
             np.append(self.errors, new.errors),
             np.block([[self.projected, across], [across.conj().T, new.projected]]),
             self.engine,
@@ -304,11 +306,12 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
             images = operator.product(fresh, single=course.is_single)
             space = space.extended(fresh, images, noise.of(course.is_single))
     told = max(block, min(space.size, TOLD))
-    state = first if told == block else space.turned(values[:told], axes[:, :told])
-    state.single_passes, state.double_passes = course.passes[True], course.passes[False]
-    state.history, state.has_converged = course.history, has_converged
-    state.has_lanczos = course.is_lanczos
-    return state
+    if told == block:
+        state = first
+    else:
+        del first, residuals  # whose memory the others take
+        state = space.turned(values[:told], axes[:, :told])
+    return course.noted(state, has_converged)
 
 
 def _first_space(operator: Multiplies, start: Array, course: Course, engine: Engine) -> Subspace:
@@ -388,6 +391,13 @@ class Course:
         is_slow = _is_slow(self.history, self.step) and (self.is_double or not is_rounded)
         if not self.is_lanczos:
             self._slow = self._slow + 1 if is_slow else 0
+
+    def noted(self, state: Iteration, has_converged: bool) -> Iteration:
+        """Return Ritz pairs with how they were reached."""
+        state.single_passes, state.double_passes = self.passes[True], self.passes[False]
+        state.history, state.has_converged = self.history, has_converged
+        state.has_lanczos = self.is_lanczos
+        return state
 
     def is_over(self, most_passes: int) -> bool:
         """Whether no more passes are to be made."""

@@ -37,7 +37,8 @@ class LowRankInverse:
         self.factor = factor
         self.engine = Threads() if engine is None else engine
         self.squares = self._adjoint(factor, is_double=True)
-        values, axes = eigenpairs(self.squares)
+        decompose = factor.eigenpairs if isinstance(factor, Held) else eigenpairs
+        values, axes = decompose(self.squares)
         largest = values.max(initial=0.0)
         keep = values > len(values) * np.finfo(factor.dtype).eps * largest
         self.values, self.axes = values[keep][::-1], axes[:, keep][:, ::-1]
@@ -105,7 +106,8 @@ class LowRankInverse:
         """
         seen = self._adjoint(vectors, is_double=True)
         left = self.squares - seen @ seen.conj().T
-        return float(np.linalg.eigvalsh(left)[-1]) if left.size else 0.0
+        values = self.factor.eigenvalues if isinstance(self.factor, Held) else np.linalg.eigvalsh
+        return float(values(left)[-1]) if left.size else 0.0
 
     def random_vectors(self, count: int, random_state: Seed) -> Array:
         """Return standard normal vectors, where the factor lies."""

@@ -65,7 +65,8 @@ OTHERS = [
 def evaluate(fused: Fused, rows: slice) -> Any:
     """Return values of the kernel as the GPU computes them, in the arithmetic of torch."""
     (X, xn, xo), (Y, yn, yo) = fused.left, fused.right
-    left, right = (_all_parts(s, fused.layout, s is Y).to(torch.float32) for s in (X[rows], Y))
+    sides = (_all_parts(s, fused.layout, fused.count, s is Y) for s in (X[rows], Y))
+    left, right = (side.to(torch.float32) for side in sides)
     names: dict[str, Any] = {name: getattr(torch, name) for name in FUNCTIONS}
     names["maximum"] = lambda a, b: torch.clamp(a, min=b)
     text = "def formula(inner, x_norm, y_norm, x_offset, y_offset, is_same):\n"
@@ -79,7 +80,7 @@ def evaluate(fused: Fused, rows: slice) -> Any:
     )  # fmt: skip
 
 
-def multiply(self: Fused, vectors: Any, rows: slice, out: Any) -> None:
+def multiply(self: Fused, vectors: Any, rows: slice) -> Any:
     """Stand in for the kernel: halves of values times halves of vectors."""
     units = _units(torch, vectors)
     high, low = halves(torch, vectors * units)
@@ -87,12 +88,12 @@ def multiply(self: Fused, vectors: Any, rows: slice, out: Any) -> None:
     assert float(values.abs().max()) <= 2.0**15
     v_high, v_low = halves(torch, values.double())
     product = v_high.double() @ (high.double() + low.double()) + v_low.double() @ high.double()
-    out[:] = product / (units * self._value_unit)
+    return product / (units * self._value_unit)
 
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> Gpu:
-    monkeypatch.setattr(Fused, "_multiply", multiply)
+    monkeypatch.setattr(Fused, "part", multiply)
     engine = Gpu("cpu")
     engine.is_fused, engine.single_enough = True, 1e-5
     return engine
@@ -135,18 +136,19 @@ def test_halves_of_points_meet_their_partners(columns: int) -> None:
     for a, is_right in ((x, False), (y, True)):
         high, low = halves(torch, a)
         assert float((high.double() + low.double() - a).abs().max()) <= SPLIT * float(a.abs().max())
-        laid = laid_out(torch, high, low, layout, is_right=is_right)
+        laid = laid_out(torch, high, low, layout)
         assert laid.shape == (3, layout.width)
-        sides.append(_all_parts(laid, layout, is_right))
+        sides.append(_all_parts(laid, layout, columns, is_right))
     product = sides[0].double() @ sides[1].double().T
     sizes = x.abs() @ y.abs().T
     assert bool(torch.all((product - x @ y.T).abs() <= 4 * SPLIT * sizes + 1e-7))
 
 
-def _all_parts(side: Any, layout: Layout, is_right: bool) -> Any:
+def _all_parts(side: Any, layout: Layout, count: int, is_right: bool) -> Any:
     """Return a side for one matrix product: low with high, high with low, high with high."""
     if layout.parts == 1:
-        return side
+        high, low, rest = side[:, :count], side[:, count : 2 * count], side[:, 2 * count :]
+        return side if is_right else torch.cat([low, high, rest], dim=1)
     parts = side.reshape(len(side), -1, 2, layout.held)
     high, low = parts[:, :, 0], parts[:, :, 1]
     order = (high, low, high) if is_right else (low, high, high)
@@ -187,12 +189,12 @@ def test_an_estimate_that_is_too_small_is_found_out(
     truth = np.linalg.eigvalsh(H @ kernel(x) @ H / 900)[::-1][:3]
     for error, doubles in ((3e-6, 0), (1e-4, 1)):
 
-        def spoilt(self: Fused, vectors: Any, rows: slice, out: Any, error: float = error) -> None:
-            multiply(self, vectors, rows, out)
-            heavy = np.arange(100, 105)
-            out[heavy] *= 1.0 + error
+        def spoilt(self: Fused, vectors: Any, rows: slice, error: float = error) -> Any:
+            images = multiply(self, vectors, rows)
+            images[np.arange(100, 105)] *= 1.0 + error
+            return images
 
-        monkeypatch.setattr(Fused, "_multiply", spoilt)
+        monkeypatch.setattr(Fused, "part", spoilt)
         model = mc.KernelPCA(3, kernel=kernel, method="exact", tol=1e-5, engine=engine).fit(x)
         spectrum = model.spectrum_
         assert min(spectrum.how.double_passes, 1) == doubles

@@ -15,7 +15,7 @@ from sklearn.base import clone
 import mercer as mc
 from mercer.engines.cpu import Threads
 from mercer.engines.gpu import TERMS, Gpu
-from mercer.engines.held import Held
+from mercer.engines.held import Held, to_host
 from mercer.engines.tiles import SMALLEST_TILE, Block, Tiles
 
 torch = pytest.importorskip("torch")
@@ -274,3 +274,49 @@ def test_points_on_two_devices_are_refused(engine: Gpu) -> None:
         mc.Gram(mc.Gaussian(1.0), there, engine=engine)
     assert mc.Gram(mc.Gaussian(1.0), here, engine=engine).engine is engine
     assert Gpu.is_on(SimpleNamespace(device="cuda"), "cuda:0")  # type: ignore[arg-type]
+
+
+def test_several_blocks_are_multiplied_by_the_same_tiles(
+    engine: Gpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiles = mc.Gram(mc.Gaussian(1.5), X, engine=engine).cut()
+    made, asked = engine._tile, list[Block]()
+    one, other = engine.product(tiles, V), engine.product(tiles, V[:, :1])
+
+    def tile(tiles: Tiles, block: Block) -> Any:
+        asked.append(block)
+        return made(tiles, block)
+
+    monkeypatch.setattr(engine, "_tile", tile)
+    blocks: list[Any] = [V, Held(torch.as_tensor(V[:, :1]))]
+    found = engine.products(tiles, blocks)
+    np.testing.assert_allclose(found[0], one, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(to_host(found[1]), other, rtol=0, atol=1e-12)
+    assert len(asked) == len(tiles.blocks(engine._size(tiles)))
+    for block, image in zip(Threads(1).products(tiles, [V, V[:, :1]]), (one, other), strict=True):
+        np.testing.assert_allclose(block, image, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("shift", [1e-2, 1e-5])
+def test_systems_are_solved_by_quick_steps_and_exact_residuals(
+    shift: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where single precision is quick, steps are made of it; where it does not help, they end."""
+    engine = Gpu("cpu")
+    engine.single_gain = 10.0
+    gram, y = mc.Gram(mc.Gaussian(2.0), X, engine=engine), np.sin(X[:, 0])
+    made, passes = engine.product, list[bool]()
+
+    def product(tiles: Tiles, vectors: Any, progress: Any = None) -> Any:
+        passes.append(tiles.single)
+        return made(tiles, vectors, progress)
+
+    monkeypatch.setattr(engine, "product", product)
+    exact = np.linalg.solve(mc.Gaussian(2.0)(X) + shift * np.eye(N), y)
+    solution = mc.solve.solve(gram, y, shift, tol=1e-8, method="iterative", random_state=0)
+    residual = mc.Gaussian(2.0)(X) @ solution.weights + shift * solution.weights - y
+    assert np.linalg.norm(residual) <= 1.1e-8 * np.linalg.norm(y)
+    if shift == 1e-2:
+        np.testing.assert_allclose(solution.weights, exact, rtol=0, atol=1e-6 * np.abs(exact).max())
+        assert passes.count(True) > 2
+        assert passes.count(False) <= 5

@@ -119,3 +119,22 @@ def test_what_is_not_finite_is_named(library: Any) -> None:
     wrong[17, 2] = np.nan
     with pytest.raises(mc.errors.InvalidInput, match="X, row 17, column 2 holds NaN"):
         mc.KernelPCA(2, kernel=mc.Gaussian(5.0)).fit(library.asarray(wrong))
+
+
+@pytest.mark.parametrize("method", ["exact", "dense", "nystrom"])
+def test_26_signs_do_not_depend_on_where_or_how_axes_are_asked_for(
+    method: str, library: Any
+) -> None:
+    """cuML turned signs in fit_transform and not in fit (issues 2368 and 4560)."""
+    settings: dict[str, Any] = {"kernel": mc.Gaussian(5.0), "method": method, "random_state": 0}
+    given = library.asarray(X)
+    exact = mc.KernelPCA(3, **settings).fit(X).transform(X)
+    size = np.abs(exact).max()
+    fitted = mc.KernelPCA(3, **settings).fit(given)
+    for found in (
+        fitted.transform(given),
+        fitted.individuals_.coordinates,
+        mc.KernelPCA(3, **settings).fit_transform(given),
+        fitted.on_host().transform(X),
+    ):
+        np.testing.assert_allclose(on_host(found), exact, rtol=0, atol=2e-6 * size)

@@ -299,6 +299,7 @@ class Threads:
     """
 
     single_enough, single_name, checked_rows = SINGLE_ENOUGH, "single precision", 0
+    single_gain = 2.0
 
     def __init__(
         self,
@@ -340,6 +341,13 @@ class Threads:
         if tiles.factors is not None:
             return tiles.factors.product(vectors.astype(np.result_type(vectors, np.float64)))
         return self.product_and_squares(tiles, vectors, None, progress)[0]
+
+    def products(self, tiles: Tiles, blocks: Sequence[Array]) -> list[Array]:
+        images = self.product(tiles, np.hstack(blocks))
+        ends = np.cumsum([block.shape[1] for block in blocks])
+        return [
+            images[:, end - block.shape[1] : end] for end, block in zip(ends, blocks, strict=True)
+        ]
 
     def product_and_squares(
         self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -31,16 +31,20 @@ class Engine(Protocol):
     ``memory`` is the budget in bytes for everything a computation holds, None for as little as it
     can do with. From a tolerance of ``single_enough`` on, passes in single precision are enough;
     ``single_name`` says what the estimate of their rounding rests on: on ``checked_rows`` rows of
-    the images it is measured in the end.
+    the images it is measured in the end. Such passes are ``single_gain`` times as fast as others.
     """
 
     memory: int | None
     single_enough: float
     single_name: str
     checked_rows: int
+    single_gain: float
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
         """Return K V in double precision, from tiles of whatever precision they have."""
+
+    def products(self, tiles: Tiles, blocks: Sequence[Array]) -> list[Array]:
+        """Return K V for several blocks of vectors, from tiles that are computed once."""
 
     def product_and_squares(
         self, tiles: Tiles, vectors: Array, weights: Array | None, progress: Progress | None = None

@@ -67,7 +67,8 @@ class Fused:
         assert tiles.prepared is not None
         self.torch, self.formula, self.bound, self.shape = torch, formula, bound, tiles.shape
         self.is_steep = tiles.is_symmetric and tiles.kernel.is_steep
-        self.layout = Layout.of(tiles.prepared.arithmetic.columns)
+        self.count = tiles.prepared.arithmetic.columns
+        self.layout = Layout.of(self.count)
 
     @staticmethod
     def of(torch: Any, tiles: Tiles) -> Fused | None:
@@ -103,10 +104,10 @@ class Fused:
             for rows in chunks(len(side), PREPARED_ROWS)
         )
         self.unit = unit_below(largest, LARGEST_COORDINATE)
-        self.left = self._side(x, centre, lengths, is_right=False)
-        self.right = self._side(y, centre, lengths, is_right=True)
+        self.right = self._side(y, centre, lengths)
+        self.left = self.right if y is x else self._side(x, centre, lengths)
 
-    def _side(self, points: Any, centre: Any, lengths: Any, *, is_right: bool) -> tuple[Any, ...]:
+    def _side(self, points: Any, centre: Any, lengths: Any) -> tuple[Any, ...]:
         """Return the halves, squared norms and offsets of a side, with rows of zeros at its end."""
         torch, n = self.torch, len(points)
         height = n + -n % TERMS
@@ -118,7 +119,7 @@ class Fused:
             gaps = points[rows] - centre
             a = self.unit * gaps / lengths
             high, low = halves(torch, a)
-            both[rows] = laid_out(torch, high, low, self.layout, is_right=is_right)
+            both[rows] = laid_out(torch, high, low, self.layout)
             split = high.to(a.dtype) + low.to(a.dtype)
             norms[rows] = ((split / length) ** 2).sum(dim=1).to(torch.float32)
             offsets[rows] = (gaps @ centre + 0.5 * centre @ centre).to(torch.float32)
@@ -140,15 +141,18 @@ class Fused:
 
     def product(self, vectors: Any, progress: Progress | None = None) -> Any:
         """Return K V for doubles on the device."""
-        total = vectors.new_empty((self.shape[0], vectors.shape[1]))
         parts = list(self._parts(vectors.shape[1]))
+        is_whole = len(parts) == 1 and vectors.shape[1] == _width(vectors)
+        total = None if is_whole else vectors.new_empty((self.shape[0], vectors.shape[1]))
         for done, (rows, columns) in enumerate(parts, 1):
-            self._multiply(vectors[:, columns], rows, total[rows, columns])
+            images = self.part(vectors[:, columns], rows)
+            if total is not None:
+                total[rows, columns] = images
             if len(parts) > 1:
                 self._wait(vectors.device)
             if progress is not None:
                 progress(done, len(parts))
-        return total
+        return images if total is None else total
 
     @property
     def launch(self) -> Launch:
@@ -157,10 +161,38 @@ class Fused:
 
     def part(self, vectors: Any, rows: slice) -> Any:
         """Return some rows of K V, for at most `MOST` vectors."""
-        shape = rows.stop - rows.start, vectors.shape[1]
-        out = vectors.new_empty(shape)
-        self._multiply(vectors, rows, out)
-        return out
+        from mercer.engines.triton_products import product
+
+        torch, launch, width = self.torch, self.launch, _width(vectors)
+        units = _units(torch, vectors)
+        X, x_norms, x_offsets = (part[rows] for part in self.left)
+        Y, y_norms, y_offsets = self.right
+        height, columns = rows.stop - rows.start, len(Y)
+        V = self._split_vectors(vectors, units, (columns, 2 * width))
+        blocks = -(-height // launch.rows)
+        shares = max(1, min(columns // TERMS, PROGRAMS // blocks))
+        span = TERMS * -(-columns // (TERMS * shares))
+        shares = -(-columns // span)
+        result = torch.empty((shares, height, width), dtype=torch.float64, device=vectors.device)
+        function, constants = self._formula
+        product[(blocks, shares)](
+            X, Y, x_norms, y_norms, x_offsets, y_offsets, V, result, constants,
+            height, span, columns, rows.start, self.count, function,
+            self.layout.width, self.layout.held, self.layout.parts, width,
+            launch.rows, launch.columns, TERMS,
+            num_warps=launch.warps, num_stages=launch.stages,
+        )  # fmt: skip
+        total = (result[0] if shares == 1 else result.sum(dim=0))[:, : vectors.shape[1]]
+        total /= units * self._value_unit
+        return total
+
+    def _split_vectors(self, vectors: Any, units: Any, shape: tuple[int, int]) -> Any:
+        """Return the halves of vectors, some rows at a time: high ones, then low ones."""
+        torch, count, width = self.torch, vectors.shape[1], shape[1] // 2
+        V = torch.zeros(shape, dtype=torch.float16, device=vectors.device)
+        for rows in chunks(len(vectors), PREPARED_ROWS):
+            V[rows, :count], V[rows, width : width + count] = halves(torch, vectors[rows] * units)
+        return V
 
     def _parts(self, count: int) -> Iterator[tuple[slice, slice]]:
         n, m = self.shape
@@ -173,35 +205,10 @@ class Fused:
         if device.type == "cuda":
             self.torch.cuda.synchronize(device)
 
-    def _multiply(self, vectors: Any, rows: slice, out: Any) -> None:
-        """Write the product of some rows with at most `MOST` vectors."""
-        from mercer.engines.triton_products import product
 
-        torch, launch = self.torch, self.launch
-        width = FEWEST if vectors.shape[1] <= FEWEST else MOST
-        units = _units(torch, vectors)
-        high, low = halves(torch, vectors * units)
-        X, x_norms, x_offsets = (part[rows] for part in self.left)
-        Y, y_norms, y_offsets = self.right
-        height, columns = rows.stop - rows.start, len(Y)
-        V = torch.zeros((columns, 2 * width), dtype=torch.float16, device=vectors.device)
-        V[: len(high), : high.shape[1]] = high
-        V[: len(low), width : width + low.shape[1]] = low
-        blocks = -(-height // launch.rows)
-        shares = max(1, min(columns // TERMS, PROGRAMS // blocks))
-        span = TERMS * -(-columns // (TERMS * shares))
-        shares = -(-columns // span)
-        result = torch.empty((shares, height, width), dtype=torch.float64, device=vectors.device)
-        function, constants = self._formula
-        product[(blocks, shares)](
-            X, Y, x_norms, y_norms, x_offsets, y_offsets, V, result, constants,
-            height, span, columns, rows.start, function,
-            self.layout.width, self.layout.held, self.layout.parts, width,
-            launch.rows, launch.columns, TERMS,
-            num_warps=launch.warps, num_stages=launch.stages,
-        )  # fmt: skip
-        total = result[0] if shares == 1 else result.sum(dim=0)
-        torch.div(total[:, : out.shape[1]], units * self._value_unit, out=out)
+def _width(vectors: Any) -> int:
+    """Return how many vectors are multiplied with so many, the others being zeros."""
+    return FEWEST if vectors.shape[1] <= FEWEST else MOST
 
 
 def _units(torch: Any, vectors: Any) -> Any:

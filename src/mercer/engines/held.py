@@ -19,9 +19,13 @@ from array_api_compat import device as array_device
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from mercer.check import Array, chunks, is_foreign
+from mercer.engines.lapack import eigenpairs
 
 ROWS = 2**14
 """Rows of a tall matrix in single precision that are made double at a time."""
+
+DECOMPOSED = 256
+"""Rows from which on a matrix is decomposed on a device."""
 
 Seed: TypeAlias = int | list[int] | None
 """What a random generator starts from."""
@@ -232,6 +236,22 @@ class Held(NDArrayOperatorsMixin):
         """Return the squared norm of each row, as doubles."""
         parts = [self.tensor[rows].double().square().sum(dim=1) for rows in chunks(len(self), ROWS)]
         return Held(_torch().cat(parts))
+
+    def eigenpairs(self, small: Array) -> tuple[Array, Array]:
+        """Return the eigenvalues of a small symmetric matrix, smallest first, and its vectors.
+
+        One of many rows is decomposed on the device of this one, others on the host.
+        """
+        if len(small) < DECOMPOSED or self.tensor.device.type == "cpu":
+            return eigenpairs(small)
+        values, vectors = _torch().linalg.eigh(_operand(small, self.tensor))
+        return to_host(Held(values)), to_host(Held(vectors))
+
+    def eigenvalues(self, small: Array) -> Array:
+        """Return the eigenvalues alone, smallest first."""
+        if len(small) < DECOMPOSED or self.tensor.device.type == "cpu":
+            return np.linalg.eigvalsh(small)
+        return to_host(Held(_torch().linalg.eigvalsh(_operand(small, self.tensor))))
 
     def adjoint_times(self, vectors: Any, *, is_double: bool = False) -> Array:
         """Return F* V on the host, the products in the precision of F unless told."""

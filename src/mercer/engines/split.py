@@ -95,7 +95,8 @@ def split_rounding(entry: Bound, columns: int, terms: int) -> Rounding:
 class Layout:
     """How the halves of a point lie: ``width`` of them, ``held`` at a time, in ``parts``.
 
-    In one part both halves are side by side three times, as they meet: (l, h, h) and (h, l, h).
+    In one part halves are side by side as they meet those of another point: (h, l, h), which are
+    read as (l, h, h) there.
     """
 
     width: int
@@ -137,13 +138,12 @@ def halves(torch: Any, a: Any) -> tuple[Any, Any]:
     return high, (a - high.to(a.dtype)).to(torch.float16)
 
 
-def laid_out(torch: Any, high: Any, low: Any, layout: Layout, *, is_right: bool) -> Any:
+def laid_out(torch: Any, high: Any, low: Any, layout: Layout) -> Any:
     """Return the halves of points side by side, as the layout has them."""
     n, columns = high.shape
     result = torch.zeros((n, layout.width), dtype=high.dtype, device=high.device)
     if layout.parts == 1:
-        sides = (high, low, high) if is_right else (low, high, high)
-        result[:, : 3 * columns] = torch.cat(sides, dim=1)
+        result[:, : 3 * columns] = torch.cat((high, low, high), dim=1)
         return result
     for first in range(0, columns, layout.held):
         part = slice(first, min(first + layout.held, columns))

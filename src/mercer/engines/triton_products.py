@@ -25,18 +25,20 @@ import triton.language as tl
 from mercer.engines.trace import FUNCTIONS
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["n", "begin", "count"])
 def product(  # noqa: PLR0913, PLR0915, PLR0917
     X, Y, x_norms, y_norms, x_offsets, y_offsets, V, OUT, constants,
-    n, span, columns, begin,
+    n, span, columns, begin, count,
     formula: tl.constexpr,
     WIDTH: tl.constexpr, K: tl.constexpr, PARTS: tl.constexpr, B: tl.constexpr,
     ROWS: tl.constexpr, COLUMNS: tl.constexpr, TERMS: tl.constexpr,
 ):  # fmt: skip
     """Write the products of a block of rows with one share of the columns.
 
-    X and Y hold halves, WIDTH a point; the K first of them meet those of the other side. With two
-    PARTS, high and low halves lie K apart. V has B high halves a point, then B low ones.
+    X and Y hold halves, WIDTH a point; the K first of them meet those of the other side. In one of
+    the PARTS, ``count`` high halves, as many low ones and the high ones again meet low, high and
+    high ones. With two PARTS, high and low halves lie K apart. V has B high halves a point, then B
+    low ones.
     """
     block = tl.program_id(0)
     share = tl.program_id(1)
@@ -46,7 +48,11 @@ def product(  # noqa: PLR0913, PLR0915, PLR0917
     few = tl.arange(0, B)
     x_norm = tl.load(x_norms + rows, mask=is_row, other=0.0)
     x_offset = tl.load(x_offsets + rows, mask=is_row, other=0.0)
-    at = X + rows.to(tl.int64)[:, None] * WIDTH + places[None, :]
+    of_x = places
+    if PARTS == 1:
+        of_x = tl.where(places < count, places + count, places)
+        of_x = tl.where((places >= count) & (places < 2 * count), places - count, of_x)
+    at = X + rows.to(tl.int64)[:, None] * WIDTH + of_x[None, :]
     if PARTS <= 2:
         x_high = tl.load(at, mask=is_row[:, None], other=0.0)
     if PARTS == 2:

@@ -11,14 +11,16 @@ them. The weights are sought in the space orthogonal to SQ, where the matrix is 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from mercer.check import TINY, UNIT, Array
+from mercer.engines.held import to_host
 from mercer.engines.lapack import factor_in_place
 from mercer.errors import SingularSystem
 from mercer.gram import Gram, columns, lower_triangle
@@ -44,8 +46,17 @@ RESIDUAL_ROUNDING = 16 * float(np.finfo(float).eps)
 NOTHING = 1e-12
 """Part outside the null space, as a share of a right side, that is rounding."""
 
-Inner = Callable[[Array, Array], tuple[Array, int]]
-"""From right sides and the residuals allowed to β, and how many steps it took."""
+SINGLE_WORTH = 4.0
+"""How many times as fast as in double precision passes must be for steps to be made of them."""
+
+SINGLE_REDUCTION, SINGLE_STEPS = 1e-4, 100
+"""By how much such steps lower a residual before it is computed anew, and how many they may be."""
+
+Inner = Callable[[Array, Array, bool], tuple[Array, int]]
+"""From right sides and the residuals allowed to β, and how many steps it took.
+
+The steps may be made of products in single precision.
+"""
 
 
 @dataclass(frozen=True)
@@ -66,7 +77,9 @@ class Saddle:
     Small matrices are stored and factored (``"direct"``). Larger ones are solved by conjugate
     gradients, whose products are in double precision and need no memory; the preconditioner is a
     Cholesky factor in single precision (``"single"``), or beyond ``limits.single`` points a
-    low-rank inverse (``"low-rank"``).
+    low-rank inverse (``"low-rank"``). Of an engine whose products in single precision are much
+    faster, those of the steps are; residuals are in double precision always, and so are the steps
+    where the others do not lower them.
 
     >>> from mercer import Gaussian
     >>> x = np.array([[0.0], [1.0], [2.0]])
@@ -123,10 +136,17 @@ class Saddle:
     @cached_property
     def factor(self) -> Array:
         """F with FF* near K, for the preconditioner of large systems."""
+        return to_host(self.held_factor)
+
+    @cached_property
+    def held_factor(self) -> Any:
+        """The same where the engine computes with it."""
         is_complex = np.issubdtype(self.gram.cut().dtype, np.complexfloating)
         landmarks = "kmeans" if columns(self.gram.x) and not is_complex else "pivoted"
         rank = max(1, min(LANDMARKS, self.gram.shape[0] // 4))
-        return nystrom(self.near, rank, landmarks=landmarks, random_state=self.seed).factor
+        return nystrom(
+            self.near, rank, landmarks=landmarks, random_state=self.seed, is_held=True
+        ).factor
 
     def product(self, block: Array) -> Array:
         """Return K times a block of vectors."""
@@ -167,7 +187,8 @@ class Saddle:
             size = np.where(size > NOTHING * whole, size, whole)
             asked = self.tol * size if allowed is None else allowed
             goal = np.maximum(asked, RESIDUAL_ROUNDING * whole)
-            beta, iterations = inner(rhs, goal)
+            is_single = self._has_fast_singles
+            beta, iterations = inner(rhs, goal, is_single)
             largest = np.max(np.abs(beta), axis=0, initial=0.0)
             if not np.all(np.isfinite(largest)) or np.any((largest < TINY) & (size > TINY)):
                 raise SingularSystem(
@@ -178,15 +199,16 @@ class Saddle:
             reached = np.linalg.norm(left[m:], axis=0)
             while self.method != "direct" and np.any(reached > goal):
                 # The recurrence drifts from the true residual: go on from the latter.
-                correction, more = inner(reflections.back(left), goal)
+                correction, more = inner(reflections.back(left), goal, is_single)
                 new_images, new_left = remaining(rhs, beta + correction)
                 iterations += more
                 now = np.linalg.norm(new_left[m:], axis=0)
                 has_stalled = float(np.max(now / goal)) > 0.5 * float(np.max(reached / goal))
                 if float(np.max(now / goal)) < float(np.max(reached / goal)):
                     beta, images, left, reached = beta + correction, new_images, new_left, now
-                if has_stalled:
+                if has_stalled and not is_single:
                     break
+                is_single = is_single and not has_stalled
             eta = solve_triangular(reflections.triangle, left[:m])
             share = float(np.max(reached / size, initial=0.0))
             return SaddleSolution(S * beta, np.asarray(eta), images, share, iterations, self.method)
@@ -203,7 +225,7 @@ class Saddle:
         A[np.diag_indices_from(A)] += shift
         factor, m = cholesky_factor(A), reflections.count
 
-        def inner(rhs: Array, goal: Array) -> tuple[Array, int]:
+        def inner(rhs: Array, goal: Array, is_single: bool) -> tuple[Array, int]:
             inside = cho_solve(factor, reflections.forth(rhs)[m:])
             return reflections.back(np.vstack([np.zeros((m, rhs.shape[1])), inside])), 0
 
@@ -226,16 +248,30 @@ class Saddle:
             outside = np.linalg.solve(small, basis.conj().T @ image)
             return reflections.inside(image - images @ outside)
 
-        def multiply(v: Array) -> Array:
-            return reflections.inside(S * self.gram.product(S * v) + shift * v)
+        def multiply(v: Array, single: bool = False) -> Array:
+            image = self.gram.product(S * v, single=single)
+            return reflections.inside(S * image + shift * v)
 
-        def inner(rhs: Array, goal: Array) -> tuple[Array, int]:
+        def inner(rhs: Array, goal: Array, is_single: bool) -> tuple[Array, int]:
+            rhs = reflections.inside(rhs)
             with self.gram.engine.session():
+                if is_single:
+                    near = np.maximum(goal, SINGLE_REDUCTION * np.linalg.norm(rhs, axis=0))
+                    quick = partial(multiply, single=True)
+                    with suppress(SingularSystem):  # as single precision sees it
+                        return conjugate_gradients(quick, precondition, rhs, near, SINGLE_STEPS)
                 return conjugate_gradients(
-                    multiply, precondition, reflections.inside(rhs), goal, self.limits.iterations
+                    multiply, precondition, rhs, goal, self.limits.iterations
                 )
 
         return inner
+
+    @property
+    def _has_fast_singles(self) -> bool:
+        """Whether steps are made of products in single precision."""
+        gram = self.gram
+        is_worth = self.method == "low-rank" and gram.engine.single_gain >= SINGLE_WORTH
+        return is_worth and bool(np.isfinite(gram.entry_rounding(single=True).product))
 
     def _single(self, S: Array, shift: float) -> Map:
         """Return the inverse of SKS + γI by a factor in single precision."""
@@ -261,9 +297,9 @@ class Saddle:
 
     def _low_rank(self, S: Array, shift: float) -> Map:
         """Return the inverse of S FF* S + γI."""
-        F = S * self.factor
+        F = S * (self.factor if "factor" in vars(self) else self.held_factor)
         small = cho_factor(F.conj().T @ F + shift * np.eye(F.shape[1]))
-        return lambda v: np.asarray((v - F @ cho_solve(small, F.conj().T @ v)) / shift)
+        return lambda v: to_host((v - F @ cho_solve(small, F.conj().T @ v)) / shift)
 
 
 def entry_error(gram: Gram) -> float:

@@ -308,11 +308,11 @@ def _is_measured(probed: Probed, state: Iteration, count: int, tol: float) -> bo
     rows = operator.base.engine.checked_rows
     if not rows or not state.single_passes or not state.has_converged:
         return True
-    measured = Measured(operator, Sample.of(operator, state.vectors, rows))
-    errors = measured.errors(state.vectors, state.images)
-    others = [measured.mean_error, float(errors.max())]
-    if probed.seen is not None:
-        others.append(float(measured.errors(*probed.seen).max()))
+    pairs = [(state.vectors, state.images)]
+    pairs += [] if probed.seen is None else [probed.seen]
+    measured = Measured(operator, Sample.of(operator, state.vectors, rows), pairs)
+    errors = measured.errors[0]
+    others = [measured.mean_error, *(float(found.max()) for found in measured.errors)]
     state.noise, probed.noise = np.maximum(state.noise, errors), max(probed.noise, *others)
     residuals = np.linalg.norm(state.residuals[:, :count], axis=0)
     return float(np.max(residuals + state.noise[:count])) <= tol * float(state.values[0])
@@ -463,7 +463,7 @@ class Probed:
             return self.operator.product(vectors, single=single)
         before = self.probe.vectors
         both = self.operator.product(np.hstack([vectors, before]), single=single)
-        images = both[:, vectors.shape[1] :]
+        images = both[:, vectors.shape[1] :].copy()  # lest it hold the others, too
         self.last = self.seen = before, images
         self.probe.advance(images)
         return both[:, : vectors.shape[1]]

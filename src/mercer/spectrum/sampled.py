@@ -12,6 +12,7 @@ rows and C = 200, :math:`10^{-7}`. That C is small is assumed, and the certifica
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -50,24 +51,33 @@ class Sample(NamedTuple):
 
 
 class Measured:
-    """Images of vectors beside what they are on a sample of rows, in double precision.
+    """Images of blocks of vectors beside what they are on a sample of rows, in double precision.
+
+    Rows of the matrix are computed once, for all blocks and for the means.
 
     >>> from mercer import Gaussian
     >>> x, v = np.arange(6.0)[:, None], np.eye(6)[:, :2]
     >>> operator = Centred(Gram(Gaussian(2.0), x))
     >>> wrong = operator.product(v) + [[1e-3, 0.0]] * np.array([[1, -1, 1, -1, 1, -1]]).T
-    >>> errors = Measured(operator, Sample.of(operator, v, 6)).errors(v, wrong)
-    >>> (errors / MARGIN).round(9)
+    >>> measured = Measured(operator, Sample.of(operator, v, 6), [(v, wrong)])
+    >>> (measured.errors[0] / MARGIN).round(9)
     array([0.00244949, 0.        ])
     """
 
-    def __init__(self, operator: KernelOperator, sample: Sample) -> None:
-        self.operator, self.sample = operator, sample
+    def __init__(
+        self, operator: KernelOperator, sample: Sample, pairs: Sequence[tuple[Any, Any]]
+    ) -> None:
+        self.operator, self.sample, self.pairs = operator, sample, pairs
         self.roots = operator.roots[sample.rows]
 
-    def errors(self, vectors: Any, images: Any) -> Array:
-        """Return about how far images are from the truth, relative to vectors, with a margin."""
-        gaps = to_host(images[self.sample.rows]) - self.roots * self._exact(vectors)
+    @cached_property
+    def errors(self) -> list[Array]:
+        """About how far images are from the truth, relative to vectors, with a margin."""
+        found = zip(self.pairs, self._exact, strict=True)
+        return [self._errors(vectors, images, exact) for (vectors, images), exact in found]
+
+    def _errors(self, vectors: Any, images: Any, exact: Array) -> Array:
+        gaps = to_host(images[self.sample.rows]) - self.roots * exact
         if isinstance(self.operator, Centred):  # known up to a mean, which rounding changes
             shares = self.sample.counts[:, None] * self.roots
             gaps -= self.roots * ((shares * gaps).sum(axis=0) / (shares * self.roots).sum())
@@ -81,31 +91,39 @@ class Measured:
         operator, rows = self.operator, self.sample.rows
         if not isinstance(operator, Centred) or not operator.means_are_single:
             return 0.0
-        return float(self._norms(self.roots * (operator.mean_rows[rows, None] - self._means))[0])
+        means = self._products[-1]
+        return float(self._norms(self.roots * (operator.mean_rows[rows, None] - means))[0])
 
     @cached_property
-    def _means(self) -> Array:
-        """The means of the rows of the matrix."""
-        return self._rows(self.operator.roots**2)
-
-    def _exact(self, vectors: Any) -> Array:
-        r"""Return the rows of K(W^½ - w1^\top W^½)V.
-
-        Equal weights are put outside: then vectors are multiplied as they lie, without a copy.
-        """
+    def _exact(self) -> list[Array]:
+        r"""The rows of K(W^½ - w1^\top W^½)V, for each block."""
         if not isinstance(self.operator, Centred):
-            return self._rows(vectors)
-        weights = self.operator.weights
-        is_even = float(np.ptp(weights)) == 0.0
-        root = float(np.sqrt(weights[0])) if is_even else 1.0
-        u = vectors if is_even else self.operator.weights_beside(vectors)[0] * vectors
-        exact: Array = root * (self._rows(u) - self._means * column_sums(u))
-        return exact
+            return self._products
+        *products, means = self._products
+        together = zip(self._blocks, products, strict=True)
+        return [self._unit * (rows - means * column_sums(u)) for u, rows in together]
 
-    def _rows(self, vectors: Any) -> Array:
-        base = self.operator.base
+    @cached_property
+    def _products(self) -> list[Array]:
+        """The rows of K W^½V, and of a matrix to be centred those of Kw, its means."""
+        operator, base = self.operator, self.operator.base
         some = base.cut().rows(take(base.placed, self.sample.rows))
-        return to_host(base.engine.product(some, vectors))
+        weights = [operator.roots**2] if isinstance(operator, Centred) else []
+        return [to_host(rows) for rows in base.engine.products(some, [*self._blocks, *weights])]
+
+    @cached_property
+    def _blocks(self) -> list[Any]:
+        """W^½V for each block; equal weights are put outside, and vectors stay as they lie."""
+        blocks = [vectors for vectors, _ in self.pairs]
+        if not isinstance(self.operator, Centred) or self._unit != 1.0:
+            return blocks
+        return [self.operator.weights_beside(vectors)[0] * vectors for vectors in blocks]
+
+    @cached_property
+    def _unit(self) -> float:
+        """The root of all weights, where they are equal; 1 where they are not."""
+        weights = self.operator.roots[:, 0]
+        return float(weights[0]) if float(np.ptp(weights)) == 0.0 else 1.0
 
     def _norms(self, gaps: Array) -> Array:
         squares = self.sample.counts[:, None] * np.abs(gaps) ** 2
