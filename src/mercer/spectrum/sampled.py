@@ -55,7 +55,7 @@ class Measured:
 
     Rows of the matrix are computed once, for all blocks and for the means.
 
-    >>> from mercer import Gaussian
+    >>> from mercer import Gaussian, Gram
     >>> x, v = np.arange(6.0)[:, None], np.eye(6)[:, :2]
     >>> operator = Centred(Gram(Gaussian(2.0), x))
     >>> wrong = operator.product(v) + [[1e-3, 0.0]] * np.array([[1, -1, 1, -1, 1, -1]]).T
