@@ -514,3 +514,43 @@ def test_a_table_with_a_short_row_is_no_list_of_strings(run: Any, tmp_path: Path
     path.write_text("a,b,c\nx,y,z\nx,y\nu,v,w\n")
     answer = run("fit", path)
     assert (answer.code, "line 3 has 2 cells" in answer.err) == (3, True)
+
+
+def test_what_titles_say_of_sequences_colours_their_page(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    path, page = tmp_path / "seqs.fasta", tmp_path / "page.html"
+    with path.open("w") as file:
+        for i in range(12):
+            letters = "".join(rng.choice(list("ACGT" if i % 2 else "AAAT"), 40))
+            file.write(f">s{i} organism={'fly' if i % 2 else 'yeast'}\n{letters}\n")
+    answer = run("report", path, "--out", page)
+    assert answer.code == 0
+    assert '12 sequences; supplementary "organism"' in answer.err
+    text = page.read_text(encoding="utf-8")
+    assert "organism accounts for" in text
+    assert '"name":"organism","levels":["fly","yeast"]' in text
+
+
+def test_missing_values_are_told_once_and_rows_left_out_always(run: Any, holes: Path) -> None:
+    told = run("fit", holes, "-v").err
+    assert told.count("missing number") == 1
+    assert "imputed" not in told
+    assert f"{holes}: 2 of 9 rows left out: " in run("fit", holes, "--drop-na").err
+
+
+def test_units_are_told_once(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    file = tmp_path / "units.csv"
+    rows = [f"{a},{1000 * b}" for a, b in rng.standard_normal((20, 2)).round(4)]
+    file.write_text("metres,grams\n" + "\n".join(rows))
+    answer = run("fit", file, "--no-scale", "--method", "kpca", "--json")
+    assert sum("grams" in note for note in answer.value["warnings"]) == 1
+
+
+def test_the_number_of_axes_of_counts_is_not_asked_of_a_test_that_cannot_say(
+    run: Any, tmp_path: Path
+) -> None:
+    file = tmp_path / "counts.csv"
+    file.write_text("task,wife,both,husband\na,156,14,2\nb,124,20,5\nc,10,51,75\nd,0,3,160\n")
+    answer = run("dim", file, "--method", "ca", "--json")
+    assert "CA weighs rows by their totals" in answer.out

@@ -238,3 +238,20 @@ def test_too_few_graphs_are_counted_in_words(folder: Path, run: Any) -> None:
     assert "has 1 file named *.graphml" in run("graphs", folder).err
     (folder / "control" / "net0.edges").unlink()
     assert "has no files named *.graphml" in run("graphs", folder).err
+
+
+def test_the_page_of_graphs_tells_the_rules_and_no_axes_that_are_not_there(
+    folder: Path, run: Any, tmp_path: Path
+) -> None:
+    for i in range(2):  # graphs alike have axes without inertia
+        for group in ("control", "treated"):
+            (folder / group / f"net{i}.edges").write_text("g0 g1\ng1 g2\n")
+    page = tmp_path / "page.html"
+    assert run("graphs", folder, "--page", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "<b>Kaiser:</b>" in text
+    assert "<b>Horn:</b>" not in text
+    assert "Axes with one eigenvalue between them" not in text
+    kernel = mc.kernels.WeisfeilerLehman(3).normalised()
+    alike = [mc.Graph([(0, 1), (1, 2), (2, 3), (3, 4)]) for _ in range(2)]
+    assert distances_of(kernel, alike).max() == 0.0

@@ -230,7 +230,7 @@ def test_missing_categories_are_dropped_filled_or_a_level_as_asked(file: Any) ->
     both = read(path, "table", missing={"number": "mean", "factor": "level"})
     assert both.column("kind").values.tolist() == ["u", "v", "(missing)", "v", "w", "w", "u"]
     assert both.matrix()[1, 0] == np.mean([1, 3, 5, 7, 8, 9])
-    assert '1 missing categories made a level "(missing)" of their column' in both.notes
+    assert '1 missing category made a level "(missing)" of its column' in both.notes
     dropped = read(path, "table", missing="drop")  # "empty" is known of nobody and costs no row
     assert dropped.row_names == ("a", "d", "e", "f", "g")
     assert "2 of 7 rows left out: 1 without a number, 1 without a category" in dropped.notes

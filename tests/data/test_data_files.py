@@ -390,3 +390,22 @@ def test_square_tables_of_other_numbers_stay_tables(file: File) -> None:
     for text in ("1,2,3\n2,1,5\n3,5,1\n", "0,1\n1,0\n", "0,0,0\n0,0,0\n0,0,0\n", "1,2\n3,4\n"):
         assert isinstance(read(file(text)), Table)
     assert isinstance(read(file("year,1,2\n1,0,3\n2,4,0\n")), Table)
+
+
+def test_attributes_in_the_titles_of_sequences_are_columns_about_them(file: File) -> None:
+    path = file(
+        ">a kinase organism=fly length=8\nACGTACGT\n>b organism=fly length=9\nACGTACGTA\n"
+        ">c organism=yeast\nGGG\n",
+        "seqs.fasta",
+    )
+    found = mc.read(path)
+    assert isinstance(found, Sequences)
+    assert found.about is not None
+    assert found.row_names == found.about.row_names == ("a", "b", "c")
+    assert found.about.column("organism").values.tolist() == ["fly", "fly", "yeast"]
+    np.testing.assert_array_equal(found.about.column("length").values, [8.0, 9.0, np.nan])
+    assert found.about.active == ()
+    assert found[1:].about.column("organism").values.tolist() == ["fly", "yeast"]
+    plain = mc.read(file(">a one protein\nACGT\n>b another\nACG\n", "plain.fasta"))
+    assert plain.about is None
+    assert "what follows the names of records is not used: it holds no key=value" in plain.notes

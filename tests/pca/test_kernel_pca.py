@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import linprog
 from sklearn import config_context, decomposition
@@ -520,6 +522,7 @@ def test_an_approximate_analysis_is_read_like_the_exact_one(is_precomputed: bool
     near(found.v_test, expected.v_test, 1e-3)
 
 
+@pytest.mark.filterwarnings("ignore::mercer.errors.Misleading")
 def test_small_axes_survive_the_centring_of_new_individuals() -> None:
     """The short form, which leaves the mean of a new row in place, loses them to rounding."""
     x = np.random.default_rng(0).standard_normal((60, 2)) * [1.0, 1e-4]
@@ -736,3 +739,22 @@ def test_an_approximation_of_a_conditional_kernel_is_seen_from_the_barycentre(fi
     for part in ("individuals", "categories"):
         found, expected = getattr(ours, part), getattr(theirs, part)
         np.testing.assert_allclose(found.cos2, expected.cos2, atol=0.02)
+
+
+def test_a_column_that_is_all_a_kernel_sees_is_warned_of_by_its_name() -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"metres": rng.normal(size=40), "grams": 1000 * rng.normal(size=40)})
+    with pytest.warns(mc.errors.Misleading, match='the column "grams" makes 100 % of the squared'):
+        mc.KernelPCA(2, kernel=mc.Gaussian("median")).fit(table)
+    by_column = mc.Gaussian((1.0, 1000.0))
+    for kernel, data in (
+        (by_column, table),
+        (mc.Linear(), table),
+        (mc.Gaussian("median"), table / table.std()),
+        (mc.Gaussian("median"), table[["grams"]]),
+        (mc.Gaussian("median"), table.assign(metres=1.0)),
+        (mc.Gaussian("median"), table.assign(metres=500 * table["metres"])),
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            mc.KernelPCA(2, kernel=kernel).fit(data)

@@ -183,7 +183,9 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
     beside = None if curved is None else as_kernel(curved)
     with followed(progress, "parts") as tell:
         told = {"progress": tell} if tell and "progress" in signature(model.fit).parameters else {}
-        model.fit(proposal.points, **fit, **told)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Misleading)  # the doubts below say it
+            model.fit(proposal.points, **fit, **told)
         found = completed(
             proposal,
             model,

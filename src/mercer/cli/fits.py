@@ -22,7 +22,7 @@ from mercer.data.matrices import SquareMatrix
 from mercer.data.table import Role, Table
 from mercer.dimension.choose import RISK, Rule, choose_dimension
 from mercer.dimension.rules import Choice
-from mercer.errors import FewerAxes
+from mercer.errors import FewerAxes, Misleading
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import USUAL_KERNEL, Gaussian
@@ -229,7 +229,9 @@ def analysed(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
         text = in_flags(doubt.text, () if doubt.advice is None else (doubt.advice,))
         of_file = doubt.kind == "missing" and missing_of(args) == USUAL
         is_told = of_file or doubt.kind == "words"  # as the file was read
-        if is_told or (doubt.map == "curved" and whole.curved is not None):
+        if is_told:
+            continue
+        if doubt.map == "curved" and whole.curved is not None:
             talk.detail(f"doubt: {text}")
         elif doubt.is_misleading:
             talk.warn(text)
@@ -323,6 +325,7 @@ def fitted(
             talk.say(f"the fit goes on from {checkpoint}")
     talk.detail(f"fitting {data}")
     with warnings.catch_warnings():
+        warnings.simplefilter("ignore", Misleading)  # the doubts of the analysis say it
         if not is_rank_asked:
             warnings.simplefilter("ignore", FewerAxes)
         finished(lambda: model.fit(data.points, **named), talk, progress)

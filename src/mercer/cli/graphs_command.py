@@ -14,7 +14,7 @@ from mercer.analysis.proposal import AXES
 from mercer.check import Array
 from mercer.cli.errors import Misused
 from mercer.cli.fit_command import coordinates, summary, text_of
-from mercer.cli.fits import Asked, Fitted, fitted
+from mercer.cli.fits import Asked, Fitted, choices_of, fitted
 from mercer.cli.inputs import Data
 from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
@@ -34,6 +34,10 @@ KERNEL = "weisfeiler_lehman(3).normalised()"
 
 MOST_COMPARED = 2000
 """Graphs up to which all distances between them are found for the page."""
+
+
+ROUNDING = 1e-13
+"""Squared distances below this share of the squared norms are what rounding leaves of 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +96,7 @@ def run(args: Namespace, talk: Talk) -> int:
     _write(args, talk, result, data)
     if page is not None and out is not None:
         value["page"] = out
-        write_page(out, lambda: _page(args, page, model, data, out), talk)
+        write_page(out, lambda: _page(args, page, model, data, out, talk), talk)
     talk.answer(value, text_of(value))
     if out is not None and args.open:
         show_page(out)
@@ -147,7 +151,9 @@ def _graph(edges: Edges, labels: str, every: Sequence[str] | None) -> Graph:
     return Graph(order[given.edges], None, given.weights, len(every), given.directed)
 
 
-def _page(args: Namespace, page: Any, model: Any, data: Graphs, out: str) -> None:
+def _page(  # noqa: PLR0913  (what is written, where, and how it is told)
+    args: Namespace, page: Any, model: Any, data: Graphs, out: str, talk: Talk
+) -> None:
     page(
         model,
         out,
@@ -155,7 +161,7 @@ def _page(args: Namespace, page: Any, model: Any, data: Graphs, out: str) -> Non
         title=args.title or f"{Path(args.data).resolve().name}: {len(data)} graphs",
         command=command_line(args, out, "page"),
         sections=[_section(model, data)],
-        choices={},
+        choices=choices_of(model, args, talk, 0),
     )
 
 
@@ -180,7 +186,9 @@ def distances_of(kernel: Kernel, graphs: Sequence[Graph]) -> Array:
     """Return the distances between graphs in the space of a kernel."""
     K = np.asarray(kernel(graphs))
     own = np.diag(K)
-    distances: Array = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * K, 0.0))
+    sizes = own[:, None] + own[None, :]
+    squares = sizes - 2.0 * K
+    distances: Array = np.sqrt(np.where(squares > ROUNDING * sizes, squares, 0.0))
     return distances
 
 

@@ -52,6 +52,11 @@ WORD = 3
 """Letters of the words by which sequences are compared, unless one is shorter."""
 
 
+LEFT_OUT, REPLACED = re.compile(r"\d+ of \d+ rows left out"), re.compile(r"\d+ missing ")
+UNUSED = "is not used"
+"""Notes of a table that everybody reads, and those of values that were put in."""
+
+
 @dataclass(frozen=True, eq=False)
 class Data:
     """What was read: the points of the fit, their weights, and rows only to be projected.
@@ -119,7 +124,10 @@ class Data:
         """Return what was read, and what each column that is no variable is used for."""
         table = self.table
         if table is None:
-            return str(self)
+            about = getattr(self.points, "about", None)
+            return (
+                f"{self}; supplementary {listed(about.names)}" if about is not None else str(self)
+            )
         used = self.used or ()
         roles = {n: r for n, r in zip(table.names, table.roles, strict=True) if n not in used}
         ids = [name for name, role in roles.items() if role is Role.IDENTIFIER]
@@ -207,7 +215,10 @@ def data_of(args: Namespace, talk: Talk) -> Data:
         raise InvalidInput(f"{args.data} holds no individuals")
     args.read = data  # by which errors name rows
     for note in data.notes:
-        talk.detail(f"{args.data}: {note}")
+        is_said = LEFT_OUT.match(note) is not None or UNUSED in note
+        is_known = REPLACED.match(note) is not None and missing_of(args) == USUAL  # it was told
+        if not is_known:
+            (talk.say if is_said else talk.detail)(f"{args.data}: {note}")
     return data
 
 

@@ -204,7 +204,7 @@ def _with_numbers(table: Table, policy: str) -> Table:
             "make it supplementary by its role, or leave it out of the file"
         )
     numbers = np.where(holes, np.nanmean(table.numbers, axis=0), table.numbers)
-    how = "the mean of their column"
+    how = "the mean of the column"
     if policy == "pca":
         active = np.array([j for j, name in enumerate(names) if name in table.active], dtype=int)
         known = ~holes[:, active].all(axis=1)  # of a row without any number axes say nothing
@@ -213,7 +213,8 @@ def _with_numbers(table: Table, policy: str) -> Table:
         count = min(AXES, max(min(len(part) - 2, len(active) - 1), 0))
         numbers[cells] = impute(part, count).values
         how = f"what {count} principal axes say of them"
-    note = f"{int(holes.sum())} missing numbers replaced by {how}"
+    lost = int(holes.sum())
+    note = f"{lost} missing number{'s' if lost > 1 else ''} replaced by {how}"
     masks = {n: frozen(m.copy()) for n, m in zip(names, holes.T, strict=True) if m.any()}
     imputed = {**table.imputed, **masks}
     return replace(table, numbers=frozen(numbers), notes=(*table.notes, note), imputed=imputed)
@@ -266,5 +267,6 @@ def _with_labels(table: Table, names: list[str], policy: str) -> Table:
         count += len(given) - often.total()
         labels[name] = frozen(as_labels(most if label is None else label for label in given))
     how = f'made a level "{LEVEL}"' if policy == "level" else "replaced by the most frequent"
-    note = f"{count} missing categories {how} of their column"
+    whose = "categories {how} of their" if count > 1 else "category {how} of its"
+    note = f"{count} missing {whose.format(how=how)} column"
     return replace(table, labels=labels, notes=(*table.notes, note), imputed=imputed)

@@ -9,10 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
+
 from mercer.data.assembly import numbered
-from mercer.data.dialect import ENCODING, SAMPLE, encoding_of, has_nul, refuse_unmarked
+from mercer.data.dialect import (
+    ENCODING,
+    SAMPLE,
+    encoding_of,
+    has_nul,
+    is_number,
+    refuse_unmarked,
+)
 from mercer.data.raw_files import BLOCK, LONGEST_LINE, Limits, opened, refuse_bomb
-from mercer.data.table import LABEL, listed
+from mercer.data.table import LABEL, Role, Table, listed
 from mercer.display import Shown, warn
 from mercer.errors import DataWarning, TooLarge, UnreadableFile
 
@@ -90,6 +99,9 @@ MARKS = (b">", b";")
 class Sequences(Shown):
     """Named sequences of letters, such as DNA or proteins: points for kernels on strings.
 
+    ``about`` is a table of what their titles say of them beside their names, such as
+    ``organism=fly``, nothing of which makes points; None where they say nothing of the kind.
+
     >>> pair = Sequences(("ACGT", "AC"), ("one", "two"))
     >>> pair, pair[1], pair[:1].row_names
     (Sequences(2 sequences of 2 to 4 letters), 'AC', ('one',))
@@ -100,13 +112,15 @@ class Sequences(Shown):
     letters: tuple[str, ...]
     row_names: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    about: Table | None = None
 
     def __len__(self) -> int:
         return len(self.letters)
 
     def __getitem__(self, index: Any, /) -> Any:
         if isinstance(index, slice):
-            return Sequences(self.letters[index], self.row_names[index], self.notes)
+            about = None if self.about is None else self.about[index]
+            return Sequences(self.letters[index], self.row_names[index], self.notes, about)
         return self.letters[index]
 
     def __iter__(self) -> Iterator[str]:
@@ -136,8 +150,9 @@ def looks_like_fasta(path: Path, limits: Limits) -> bool:
 def read_fasta(path: Path, limits: Limits, encoding: str | None = None) -> Sequences:
     """Return the sequences of a file in capitals, without white space and the stop at their end.
 
-    A record is named by its first word, by its whole line where first words repeat. Records
-    without letters are left out, and a warning names them.
+    A record is named by its first word, by its whole line where first words repeat; what its line
+    says as ``key=value`` or ``[key=value]`` are columns about it. Records without letters are left
+    out, and a warning names them.
     """
     titles: list[str] = []
     parts: list[list[str]] = []
@@ -178,4 +193,60 @@ def _named(titles: Sequence[str], letters: Sequence[str], file: str) -> Sequence
     if twice:
         notes.append(f"records of equal name were numbered: {listed(twice)}")
         warn(f"{file}: {notes[-1]}", DataWarning)
-    return Sequences(tuple(text for _, text in kept), tuple(names), tuple(notes))
+    about = attributes([title for title, _ in kept], names)
+    if about is not None:
+        notes.append(f"what titles say of records: {listed(about.names)}")
+    elif any(" " in title for title, _ in kept) and are_unique:
+        notes.append("what follows the names of records is not used: it holds no key=value")
+    return Sequences(tuple(text for _, text in kept), tuple(names), tuple(notes), about)
+
+
+BRACKETED = re.compile(r"\[\s*([\w.-]+)\s*=([^\]]*)\]")
+"""An attribute as databases of nucleotides write it: [organism=Homo sapiens]."""
+
+BARE = re.compile(r"(?:^|\s)([A-Za-z][\w.-]*)=(.*?)(?=\s+[A-Za-z][\w.-]*=|\s*[;|]|$)")
+"""An attribute up to the next one, as those of proteins: OS=Homo sapiens OX=9606."""
+
+MOST_ATTRIBUTES = 100
+"""Attributes that become columns, the first ones."""
+
+
+def attributes(titles: Sequence[str], names: Sequence[str]) -> Table | None:
+    """Return what the titles of records say of them as a table: numbers and factors.
+
+    Text that is different for each record tells them apart and groups none, and stays text.
+
+    >>> found = attributes(["a organism=fly len=8", "b organism=fly len=9"], ["a", "b"])
+    >>> found
+    Table(2 individuals; 1 supplementary number ("len"); 1 factor ("organism"))
+    >>> attributes(["a a protein", "b another"], ["a", "b"])
+    """
+    rows = [_attributes(title) for title in titles]
+    keys = list(dict.fromkeys(key for row in rows for key in row))[:MOST_ATTRIBUTES]
+    columns: dict[str, Any] = {}
+    roles: dict[str, Role] = {}
+    for key in keys:
+        values = [row.get(key) for row in rows]
+        known = [value for value in values if value is not None]
+        if all(map(is_number, known)):
+            columns[key] = np.array([np.nan if v is None else float(v) for v in values])
+            continue
+        columns[key] = values
+        is_own = len(set(known)) == len(known) > 1
+        roles[key] = Role.TEXT if is_own else Role.FACTOR
+    if not columns:
+        return None
+    numbers = [key for key in columns if key not in roles]
+    return Table.of(columns, roles=roles, row_names=names, supplementary=numbers)
+
+
+def _attributes(title: str) -> dict[str, str]:
+    """Return the attributes in a title.
+
+    >>> _attributes("P1 tumour antigen OS=Homo sapiens OX=9606")
+    {'OS': 'Homo sapiens', 'OX': '9606'}
+    >>> _attributes("x [organism=Mus musculus] [strain=B6]")
+    {'organism': 'Mus musculus', 'strain': 'B6'}
+    """
+    pairs = BRACKETED.findall(title) or BARE.findall(title)
+    return {key: value.strip() for key, value in pairs if value.strip()}

@@ -411,6 +411,11 @@ def _of_model(model: Any) -> Source:
     inertias = getattr(model, "inertias_", None)
     if inertias is None:
         raise InvalidInput(f"{name} has no inertias_: fit it first")
+    if not getattr(model, "has_exchangeable_columns", True):
+        raise InvalidInput(
+            f"{name} weighs rows by their totals, to which every column adds: no column can be "
+            "shuffled by itself. Choose by 'inertia', 'kaiser' or 'scree'"
+        )
     X = getattr(model, "X_fit_", None)
     if X is None:
         raise InvalidInput(f"{name} does not keep its data as X_fit_: pass the data themselves")

@@ -326,8 +326,9 @@ def _remarks(subject: Subject) -> list[str]:
         )
     if spectrum.psd not in VERIFIED and subject.kernel is not None:
         said.append(f"Whether the matrix is positive semidefinite: {spectrum.psd}.")
-    shared = [" and ".join(str(k + 1) for k in c) for c in spectrum.clusters if len(c) > 1]
-    if shared and min(c[0] for c in spectrum.clusters) < 4:
+    clusters = [c for c in spectrum.clusters if len(c) > 1 and c[0] < subject.axes]
+    shared = [" and ".join(str(k + 1) for k in c) for c in clusters]
+    if shared and min(c[0] for c in clusters) < 4:
         said.append(
             f"Axes with one eigenvalue between them, arbitrary within the space they span: "
             f"{'; '.join(shared[:3])}."

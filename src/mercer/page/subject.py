@@ -278,7 +278,9 @@ def _of_embedding(model: Any) -> dict[str, Any]:
 def _table_of(model: Any, table: Any, count: int) -> Table | None:
     if table is None:
         return _table_of_fit(model)
-    if isinstance(table, SquareMatrix | Sequences):
+    if isinstance(table, Sequences):
+        found = table.about
+    elif isinstance(table, SquareMatrix):
         found = None
     else:
         found = table if isinstance(table, Table) else read(table, "table")

@@ -47,6 +47,7 @@ from mercer.pca.streams import (
     drift_told,
     stream_landmarks,
 )
+from mercer.pca.units import warn_of_units
 from mercer.planning import MOST_SOUGHT
 from mercer.points import SparseRows, as_points, take
 from mercer.progress import Progress
@@ -270,6 +271,7 @@ class KernelPCA(
         self.kernel_ = gram.kernel
         self.X_fit_ = given_back(points, X) if isinstance(points, Held) else points
         self._keep(spectrum, centred, float(given.sum()))
+        warn_of_units(self.kernel_, points, self._weights, self._columns)
         asked = axes_asked(self.n_components)
         remark_axes(
             spectrum.clusters,

@@ -121,7 +121,7 @@ def scree(  # noqa: PLR0913  (what to show is an argument each, none of which im
         _counted(k, p_values, is_log),
         Axis("inertia", limits, is_log=is_log),
         title=title,
-        notes=(*notes, *shares.notes, *_degenerate(clusters), *more),
+        notes=(*notes, *shares.notes, *_degenerate(clusters, len(values)), *more),
     )
 
 
@@ -204,8 +204,10 @@ def _p(p_values: Array | None, axis: int) -> str:
     return f"{p:.3f}" if p < 0.0995 else f"{p:.2f}"
 
 
-def _degenerate(clusters: tuple[tuple[int, ...], ...]) -> tuple[str, ...]:
-    named = [" and ".join(str(i + 1) for i in c) for c in clusters if len(c) > 1]
+def _degenerate(clusters: tuple[tuple[int, ...], ...], axes: int) -> tuple[str, ...]:
+    """Return which of the axes share an eigenvalue; of those beyond them nothing is said."""
+    shared = [c for c in clusters if len(c) > 1 and min(c) < axes]
+    named = [" and ".join(str(i + 1) for i in c) for c in shared]
     return (f"Axes with one eigenvalue between them: {'; '.join(named)}.",) if named else ()
 
 
