@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import pytest
@@ -92,7 +94,71 @@ def test_a_joint_characteristic_function_is_one_of_all_coordinates() -> None:
         mc.kernels.Characteristic(lambda t: t, joint=True)(X)
 
 
+def test_a_joint_law_of_lists_and_complex_points() -> None:
+    def psi(t: np.ndarray) -> np.ndarray:
+        return np.asarray(np.exp(-0.5 * (t**2).sum(-1)))
+
+    listed = mc.kernels.Characteristic(lambda t: psi(t).tolist(), joint=True)
+    np.testing.assert_allclose(listed(X), mc.Gaussian(1.0)(X), atol=1e-14)
+    np.testing.assert_allclose(listed.diag(X), 1.0)
+    by_column = mc.kernels.Characteristic(lambda t: np.exp(-0.5 * t**2).tolist())
+    np.testing.assert_allclose(by_column(X), mc.Gaussian(1.0)(X), atol=1e-14)
+    with pytest.raises(mc.errors.InvalidInput, match="a joint law has real coordinates"):
+        mc.kernels.Characteristic(psi, joint=True)(X + 1j)
+
+
+def test_a_characteristic_function_is_one_at_zero() -> None:
+    with pytest.raises(mc.errors.InvalidParameter, match=r"is 2\+0j at 0, and a characteristic"):
+        mc.kernels.Characteristic(lambda t: 2.0 * np.exp(-np.abs(t)))(X)
+    with pytest.raises(mc.errors.InvalidParameter, match="nan.* at 0"), np.errstate(all="ignore"):
+        mc.kernels.Characteristic(lambda t: np.sin(t) / t)(X)
+    with pytest.raises(mc.errors.InvalidParameter, match="1 there"):
+        mc.kernels.Characteristic(lambda t: np.exp(-(t**2).sum(-1)) - 0.5, joint=True)(X)
+    none = mc.kernels.Characteristic(lambda t: np.exp(-(t**2).sum(-1)), joint=True)
+    assert none(X[:0], X).shape == (0, 9)
+
+
+@pytest.mark.parametrize("order", [0.5, 1.0, 2.7])
+@pytest.mark.parametrize("bandwidth", [0.7, (0.5, 1.0, 3.0)])
+def test_bessel_kernels_have_their_derivatives(order: float, bandwidth: Any) -> None:
+    k, h = mc.kernels.Bessel(order, bandwidth), 1e-5
+    slopes = k.slopes(X, X)
+    for j in range(3):
+        step = h * np.eye(3)[j]
+        expected = (k(X + step, X) - k(X - step, X)) / (2.0 * h)
+        np.testing.assert_allclose(slopes[..., j], expected, atol=1e-9)
+    partials = k.partials(X)["bandwidth"]
+    if isinstance(bandwidth, float):
+        up, down = (mc.kernels.Bessel(order, bandwidth + d)(X) for d in (h, -h))
+        np.testing.assert_allclose(partials, (up - down) / (2.0 * h), atol=1e-9)
+        return
+    for j in range(3):
+        up, down = (
+            mc.kernels.Bessel(order, tuple(np.asarray(bandwidth) + d * np.eye(3)[j]))(X)
+            for d in (h, -h)
+        )
+        np.testing.assert_allclose(partials[..., j], (up - down) / (2.0 * h), atol=1e-9)
+
+
+def test_stretched_waves_are_those_of_divided_points() -> None:
+    k = mc.kernels.Waves(RNG.normal(size=(5, 3)), [1.0, 2.0, 1.0, 3.0, 1.0])
+    for scale in (2.5, (0.5, 1.0, 4.0)):
+        stretched = k.stretch(scale)
+        np.testing.assert_allclose(stretched(X), k(X / np.asarray(scale)), atol=1e-14)
+        np.testing.assert_allclose(stretched.diag(X), 1.0, atol=1e-14)
+    with pytest.raises(mc.errors.InvalidInput, match="3 coordinates, and cannot be divided by 2"):
+        k.stretch((1.0, 2.0))
+
+
+def test_large_masses_are_shares() -> None:
+    omega = RNG.normal(size=(2, 3))
+    k = mc.kernels.Waves(omega, [1e308, 1e308])
+    np.testing.assert_array_equal(k(X), mc.kernels.Waves(omega)(X))
+
+
 def test_wrong_waves_are_named() -> None:
+    with pytest.raises(mc.errors.InvalidInput, match="frequencies have 2 real coordinates"):
+        mc.RandomFourierFeatures(8, kernel=mc.kernels.Waves([[1.0, 2.0]]), random_state=0).fit(X)
     with pytest.raises(mc.errors.InvalidParameter, match="2 masses for 1 freq"):
         mc.kernels.Waves([[1.0, 2.0]], [1.0, 1.0])
     with pytest.raises(mc.errors.InvalidInput, match="frequencies have 2 real coordinates"):

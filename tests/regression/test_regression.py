@@ -27,9 +27,10 @@ from mercer.check import Array
 from mercer.errors import SingularSystem
 from mercer.gram import Gram
 from mercer.regression import convex_loss, penalty_path
-from mercer.regression.convex import Problem, minimise
+from mercer.regression.convex import minimise
 from mercer.regression.loss_functions import loss_named
 from mercer.regression.observations import Data
+from mercer.regression.problem import Problem
 from mercer.solve import Limits as SolveLimits
 from mercer.solve import Saddle
 from mercer.targets import null_columns

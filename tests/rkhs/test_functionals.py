@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import operator
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -39,6 +42,37 @@ def test_functionals_are_a_space() -> None:
     assert (2.0 * a - b)(F) == pytest.approx(2.0 * a(F) - b(F), rel=1e-12)
     assert (a - a).norm == 0.0
     assert Functional.of(a.representer)(F) == a(F)
+    assert sum([a, b, a])(F) == pytest.approx(2.0 * a(F) + b(F), rel=1e-12)  # type: ignore[operator]
+    assert (b / 4)(F) == pytest.approx(b(F) / 4.0, rel=1e-14)
+    assert isinstance((2 * a)(F), float)
+    with pytest.raises(mc.errors.InvalidParameter, match="cannot be divided by 0"):
+        a / 0
+    other: Any = "2"
+    for combine in (operator.add, operator.mul, operator.truediv, operator.sub):
+        with pytest.raises(TypeError, match="unsupported|can't multiply"):
+            combine(a, other)
+    with pytest.raises(TypeError, match="unsupported"):
+        operator.add(1, a)
+
+
+def test_a_complex_factor_multiplies_values_and_conjugates_the_representer() -> None:
+    k = K.weighted(wave)
+    f = mc.Function(k, X, RNG.normal(size=6) + 1j * RNG.normal(size=6))
+    L = Functional(k, Y[:2], [1.0 + 2.0j, -0.5j])
+    for c in (2.0j, 1.0 - 3.0j, np.complex128(0.5 + 0.1j)):
+        assert (c * L)(f) == pytest.approx(c * L(f), rel=1e-12)
+        assert (L / c)(f) == pytest.approx(L(f) / c, rel=1e-12)
+        assert (c * L).norm == pytest.approx(abs(c) * L.norm, rel=1e-12)
+
+
+def test_a_functional_of_a_complex_representer_is_the_inner_product_with_it() -> None:
+    k = K.weighted(wave)
+    f, g = (mc.Function(k, points, RNG.normal(size=6) + 1j * RNG.normal(size=6))
+            for points in (X, Y))  # fmt: skip
+    L = Functional.of(g)
+    assert L(f) == pytest.approx(f.inner(g), rel=1e-13)
+    assert abs(L(f) - g.inner(f)) > 1e-3  # which is its conjugate
+    assert L(g) == pytest.approx(g.norm**2, rel=1e-12)
 
 
 def test_the_error_of_a_quadrature_is_the_norm_of_a_difference() -> None:
@@ -78,4 +112,8 @@ def test_other_spaces_and_things_are_refused() -> None:
         Functional.at(K, X[0])(mc.Function(mc.Linear(), X, F.weights))
     with pytest.raises(mc.errors.InvalidParameter, match="expected a Function"):
         Functional.of(K)  # type: ignore[arg-type]
+    with pytest.raises(
+        mc.errors.InvalidParameter, match="a functional is of a Function, found int"
+    ):
+        Functional.at(K, X[0])(3)  # type: ignore[arg-type]
     assert repr(Functional.at(K, X[0])).startswith("Functional: values at 1 point,")

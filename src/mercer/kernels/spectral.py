@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mercer.check import Array, Points, namespace
-from mercer.errors import InvalidParameter
+from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
 from mercer.kernels.base import Domain, Kernel, value
 from mercer.kernels.pairs import Pairs, Statistic, exp, is_complex
@@ -281,6 +281,10 @@ LAWS = {
 """Symmetric laws on the line by name."""
 
 
+AT_ZERO = 1e-8
+"""How far from 1 the value of a characteristic function at 0 may be, by rounding."""
+
+
 def _law(v: Any, name: str) -> Any:
     if callable(v) or (isinstance(v, str) and v in LAWS):
         return v
@@ -332,17 +336,41 @@ class Characteristic(Coordinatewise):
     def evaluate(self, pairs: Pairs) -> Array:
         if not self.joint:
             return Coordinatewise.evaluate(self, pairs)
-        assert callable(self.law)
+        if is_complex(pairs.rows[0]) or is_complex(pairs.rows[1]):
+            raise InvalidInput(
+                "a joint law has real coordinates, and the points are complex: give their real and "
+                "imaginary parts as columns"
+            )
         gaps = pairs.difference(self.length)
+        self._refuse_at_zero(0.0 * gaps[:1, ...], gaps[:1, ...].shape[:-1])
+        return self._psi(gaps, gaps.shape[:-1])
+
+    def _psi(self, gaps: Array, shape: tuple[int, ...]) -> Array:
+        """Return ψ, which must have a value for each pair, or for each entry."""
+        assert callable(self.law)
         values = self.law(gaps)
-        shape = getattr(values, "shape", np.shape(values))
-        if tuple(shape) != tuple(gaps.shape[:-1]):
+        if not hasattr(values, "dtype"):  # a list, or a number
+            values = namespace(gaps).asarray(values, dtype=gaps.dtype)
+        if tuple(values.shape) != tuple(shape):
+            each, where = (
+                ("pair", "coordinates are on the last axis of what it gets")
+                if self.joint
+                else ("entry of its array", "coordinates are multiplied afterwards")
+            )
             raise InvalidParameter(
-                f"the function ψ of Characteristic must return a value for each pair, of shape "
-                f"{tuple(gaps.shape[:-1])}, and returned shape {tuple(shape)}: coordinates are on "
-                "the last axis of what it gets"
+                f"the function ψ of Characteristic must return a value for each {each}, of shape "
+                f"{tuple(shape)}, and returned shape {tuple(values.shape)}: {where}"
             )
         return values
+
+    def _refuse_at_zero(self, zeros: Array, shape: tuple[int, ...]) -> None:
+        values = self._psi(zeros, shape)
+        if values.shape[0] and not bool(namespace(zeros).all(abs(values - 1.0) <= AT_ZERO)):
+            raise InvalidParameter(
+                f"the function ψ of Characteristic is {complex(values[(0,) * values.ndim]):.6g} at "
+                "0, and a characteristic function is 1 there: divide it by that, and multiply the "
+                "kernel"
+            )
 
     def evaluate_partials(self, pairs: Pairs) -> dict[str, Array]:
         if self.joint:
@@ -374,17 +402,10 @@ class Characteristic(Coordinatewise):
     def factor(self, t: Array) -> Array:
         if not callable(self.law):
             return LAWS[self.law].transform(t)
+        self._refuse_at_zero(0.0 * t[:1, ...], t[:1, ...].shape)
         # Of one row alone a function of the whole array is seldom as long as of all by chance.
-        for gaps in (t[:1, ...], t):
-            values = self.law(gaps)
-            shape = getattr(values, "shape", np.shape(values))
-            if tuple(shape) != tuple(gaps.shape):
-                raise InvalidParameter(
-                    f"the function ψ of Characteristic must return a value for each entry of its "
-                    f"array, of shape {tuple(gaps.shape)}, and returned shape {tuple(shape)}: "
-                    "coordinates are multiplied afterwards"
-                )
-        return values
+        self._psi(t[:1, ...], t[:1, ...].shape)
+        return self._psi(t, t.shape)
 
     def factor_slope(self, t: Array) -> Array:
         if callable(self.law):

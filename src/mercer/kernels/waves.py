@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaln, jv
 
-from mercer.check import Array, Points, as_numpy, namespace, vectors
+from mercer.check import Array, Points, as_numpy, namespace, shares_of, vectors
 from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
 from mercer.kernels.bandwidth import Bandwidth, Metric, checked_bandwidth
 from mercer.kernels.base import Domain, Kernel, value
@@ -204,29 +204,38 @@ class Waves(Kernel):
         return {}
 
     def stretch(self, scale: Scale) -> Kernel:
-        waves = np.asarray(self.waves) / np.asarray(scale, np.float64)
-        return Waves(waves.tolist(), self.masses)
+        waves, scales = np.asarray(self.waves), np.asarray(scale, np.float64)
+        if scales.ndim and scales.shape != waves.shape[1:]:
+            raise InvalidInput(
+                f"the frequencies have {waves.shape[1]} coordinates, and cannot be divided by "
+                f"{scales.size} lengths, one for each"
+            )
+        return Waves((waves / scales).tolist(), self.masses)
 
     @property
     def shares(self) -> Array:
         """The masses divided by their sum."""
-        masses = np.ones(len(self.waves)) if self.masses is None else np.asarray(self.masses)
-        return np.asarray(masses / masses.sum())
+        return shares_of(np.ones(len(self.waves)) if self.masses is None else np.array(self.masses))
 
     def frequencies(self, dimension: int, count: int, rng: np.random.Generator) -> Frequencies:
         waves = np.asarray(self.waves)
+        self._refuse_coordinates(dimension)
         chosen = rng.choice(len(waves), count, p=self.shares)
         return Frequencies(waves[chosen], np.full(count, count**-0.5))
+
+    def _refuse_coordinates(self, count: int, kind: str = "") -> None:
+        own = len(self.waves[0])
+        if kind or count != own:
+            raise InvalidInput(
+                f"the frequencies have {own} real coordinates, and the points {count}"
+                f"{', ' if kind else ''}{kind}"
+            )
 
     def _phases(self, rows: Array) -> Array:
         """Return ⟨ω, x⟩ for every point and frequency."""
         xp = namespace(rows)
         waves = xp.asarray(np.asarray(self.waves), dtype=xp.float64)
-        if is_complex(rows) or rows.shape[1] != waves.shape[1]:
-            raise InvalidInput(
-                f"the frequencies have {waves.shape[1]} real coordinates, and the points "
-                f"{rows.shape[1]}{', complex' if is_complex(rows) else ''}"
-            )
+        self._refuse_coordinates(rows.shape[1], "complex" if is_complex(rows) else "")
         return xp.astype(rows, xp.float64) @ waves.T
 
     def _features(self, rows: Array) -> Array:

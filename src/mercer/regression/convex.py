@@ -1,4 +1,4 @@
-"""Regression with losses other than the squared one: Newton's method with a duality gap."""
+"""Regression with losses other than the squared one: the minimiser with its duality gap."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.optimize import linprog
-from scipy.special import expit
 
-from mercer.check import TINY, Array
-from mercer.errors import InvalidInput, InvalidParameter
-from mercer.regression.loss_functions import Loss, infeasibility, rounding
+from mercer.check import Array
+from mercer.errors import InvalidParameter
+from mercer.regression.loss_functions import Loss
+from mercer.regression.newton import newton
 from mercer.regression.observations import Data
+from mercer.regression.problem import MOST_STEPS, ConvexOptimum, Problem
 from mercer.solve import Saddle, SaddleSolution
 from mercer.solve.steps import Reflections
-
-MOST_STEPS = 100
-"""More Newton steps than any problem took; an interior point method takes some twenty."""
 
 TO_BOUNDARY = 0.995
 """Longest step, as a share of the way to the nearest bound."""
@@ -30,12 +27,6 @@ NEGLIGIBLE, ROUNDING = 1e-6, 1e-18
 """Complementarity below these shares of the gap allowed, and of the squared targets: what is left
 of a gap is rounding."""
 
-LEAST_CURVATURE = 1e-10
-"""Second derivative of a loss, as a share of the largest, below which it is raised to this."""
-
-FLAT = 1e-10
-"""A Newton step that lowers the objective by less than this share of it was the last."""
-
 SHORTEST = 1e-8
 """Steps that are cut to less than this lead nowhere."""
 
@@ -45,163 +36,10 @@ REACH = 1e20
 VANISHING = 1e-100
 """Penalised part of g, as a share of the targets, that is none: its squares are no doubles."""
 
-SEPARATING = 1e-7
-"""A margin, as a share of the largest value of the null space, that is not rounding."""
-
-TRIVIAL = 1e-4
-"""The least unit of a gap, as a share of the objective of the zero function.
-
-A nearly exact fit has an objective near 0, in units of which rounding alone would be a large gap.
-"""
-
-LOST_GAP = 1.0
-"""An objective that rounding may have changed by a larger share of it is not known."""
-
-
-@dataclass(frozen=True)
-class ConvexOptimum:
-    """Weights with the objective they attain, and how far any function can be below it.
-
-    ``gap`` is that of duality as it was computed, ``rounding`` what rounding can have done to both
-    of its sides: together they bound the distance to the least objective. What is known to more
-    than `LOST_GAP` of the ``scale`` of objectives is worth a warning.
-    """
-
-    weights: Array
-    null_weights: Array
-    objective: float
-    gap: float
-    allowed: float
-    steps: int
-    rounding: float = 0.0
-    scale: float = 0.0
-
-    @property
-    def is_proved(self) -> bool:
-        """Whether the gap is one that was asked for."""
-        return self.gap <= self.allowed
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether rounding leaves next to nothing of the proof."""
-        return self.rounding > LOST_GAP * self.scale
-
-
-@dataclass(frozen=True)
-class Problem:
-    """The mean loss of f = Kα + Qη with weights p that sum to 1, plus γ αᵀKα."""
-
-    saddle: Saddle
-    y: Array
-    p: Array
-    penalty: float
-    loss: Loss
-    tol: float
-
-    def optimum(
-        self, alpha: Array, eta: Array, steps: int, image: Array | None = None
-    ) -> ConvexOptimum:
-        r"""Return the weights with their duality gap, given Kα if it is known.
-
-        .. math:: \sum_i p_i (\ell(y_i, f_i) + \ell^*(y_i, s_i)) + 2\gamma\, \alpha^\top K \alpha
-        """
-        image = self.saddle.product(alpha[:, None])[:, 0] if image is None else image
-        f = image + self.saddle.Q @ eta
-        low, high = self.loss.box(self.y)
-        s = -2.0 * self.penalty * alpha / self.p
-        outside = float(np.max(np.maximum(s - high, low - s), initial=0.0))
-        roughness = self.penalty * float(alpha @ image)
-        objective = float(self.p @ self.loss.value(self.y, f)) + roughness
-        dual = -float(self.p @ self.loss.conjugate(self.y, np.clip(s, low, high))) - roughness
-        # What leaves the box, or Qᵀα = 0, by rounding is charged with what it gains.
-        gained = outside * float(self.p @ np.abs(f)) if outside <= 1e-6 else np.inf
-        gained += infeasibility(self, alpha, eta, objective)
-        gap = max(objective - dual, 0.0) + gained
-        of_zero = float(self.p @ self.loss.value(self.y, 0.0 * self.y))
-        scale = max(abs(objective), TRIVIAL * abs(of_zero))
-        unknown = rounding(self, alpha, eta, image, objective)
-        return ConvexOptimum(alpha, eta, objective, gap, self.tol * scale, steps, unknown, scale)
-
 
 def minimise(problem: Problem) -> ConvexOptimum:
     """Return the minimiser, by Newton's method for smooth losses and an interior point else."""
-    return _newton(problem) if problem.loss.is_smooth else _interior_point(problem)
-
-
-def _newton(problem: Problem) -> ConvexOptimum:
-    r"""Minimise a smooth loss by Newton's method with halved steps.
-
-    With q and W the first and second derivatives of the loss at f, a step goes to the solution of
-    :math:`(K + 2\gamma W^{-1})\alpha + Q\eta = f - W^{-1} q`.
-    """
-    saddle, y, p, gamma = problem.saddle, problem.y, problem.p, problem.penalty
-    derivatives = problem.loss.derivatives
-    assert derivatives is not None
-    if problem.loss.is_of_labels:
-        _refuse_separable(saddle.Q, y)
-    alpha, eta = np.zeros_like(y), np.zeros(saddle.Q.shape[1])
-    best = problem.optimum(alpha, eta, 0)
-    objective, image = best.objective, np.zeros_like(y)
-    for step in range(1, MOST_STEPS + 1):
-        f = image + saddle.Q @ eta
-        first, second = derivatives(y, f)
-        if problem.loss.is_of_labels:
-            target = f + y / expit(y * f)  # whose terms do not vanish where both derivatives do
-        else:
-            second = np.maximum(second, LEAST_CURVATURE * max(float(np.max(second)), TINY))
-            target = f - first / second
-        roots = np.sqrt(p * second)
-        answer = saddle.solve(roots, 2.0 * gamma, target[:, None])
-        direction = answer.weights[:, 0] - alpha, answer.null_weights[:, 0] - eta
-        moved = saddle.product(direction[0][:, None])[:, 0]
-        length = _halved(problem, alpha, eta, image, (*direction, moved))
-        alpha, eta = alpha + length * direction[0], eta + length * direction[1]
-        image = image + length * moved
-        found = problem.optimum(alpha, eta, step, image)
-        is_flat = found.objective > objective - FLAT * abs(objective)
-        is_stuck = length < 1e-6 or (is_flat and found.gap >= best.gap)
-        objective = found.objective
-        if found.gap <= best.gap or not np.isfinite(best.gap):
-            best = found
-        if best.is_proved or is_stuck:
-            break
-    return best
-
-
-def _halved(
-    problem: Problem, alpha: Array, eta: Array, image: Array, direction: tuple[Array, Array, Array]
-) -> float:
-    """Return the longest of the steps 1, 1/2, 1/4, ... that lowers the objective enough."""
-    change, eta_change, moved = direction
-    f, df = image + problem.saddle.Q @ eta, moved + problem.saddle.Q @ eta_change
-    y, p, gamma = problem.y, problem.p, problem.penalty
-
-    def objective(t: float) -> float:
-        loss = float(p @ problem.loss.value(y, f + t * df))
-        return loss + gamma * float((alpha + t * change) @ (image + t * moved))
-
-    now = objective(0.0)
-    assert problem.loss.derivatives is not None
-    first = problem.loss.derivatives(y, f)[0]
-    slope = float((p * first) @ df) + 2.0 * gamma * float(alpha @ moved)
-    length = 1.0
-    while length > 1e-8 and objective(length) > now + 1e-4 * length * slope + 1e-15 * abs(now):
-        length /= 2.0
-    return length
-
-
-def _refuse_separable(Q: Array, y: Array) -> None:
-    """Refuse labels that a function of the null space separates: the loss has no minimum then."""
-    if Q.shape[1] == 0:
-        return
-    sizes = np.max(np.abs(Q), axis=0)
-    margins = y[:, None] * (Q / np.where(sizes > 0, sizes, 1.0))
-    found = linprog(-margins.sum(axis=0), A_ub=-margins, b_ub=np.zeros(len(y)), bounds=(-1.0, 1.0))
-    if found.status == 0 and float(margins.sum(axis=0) @ found.x) > SEPARATING * len(y):
-        raise InvalidInput(
-            "a function of the null space separates the labels -1 and 1, so the logistic loss "
-            "falls for ever along it and has no minimum: take a smaller null space or another loss"
-        )
+    return newton(problem) if problem.loss.is_smooth else _interior_point(problem)
 
 
 def _interior_point(problem: Problem) -> ConvexOptimum:

@@ -21,10 +21,11 @@ from mercer.gram import Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
 from mercer.progress import Progress
-from mercer.regression.convex import ConvexOptimum, optima_of
+from mercer.regression.convex import optima_of
 from mercer.regression.loss_functions import Loss, check_labels, loss_named, natural, probability
 from mercer.regression.observations import Data, band, refuse_light
 from mercer.regression.penalty_choice import choose_penalty
+from mercer.regression.problem import ConvexOptimum
 from mercer.regression.squared_loss import Decomposition, decomposition, fit_span
 from mercer.rkhs.functions import Function
 from mercer.settings import CONFIDENCE, number, spelled, whole

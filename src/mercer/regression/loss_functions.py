@@ -36,6 +36,9 @@ from mercer.kernels.statements import gamma
 from mercer.settings import number
 from mercer.solve import Saddle
 
+NAMES = ("squared", "absolute", "quantile", "huber", "logistic", "hinge")
+"""The losses that `loss_named` knows."""
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -62,6 +65,11 @@ class Loss:
         """Whether Newton's method minimises it."""
         return self.derivatives is not None
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is a `convex_loss`, all of which is the user's."""
+        return self.derivatives is not None and not self.is_of_labels
+
     def box(self, y: Array) -> tuple[Array, Array]:
         """Return the least and the largest derivative at each observation."""
         if not self.is_of_labels:
@@ -72,98 +80,7 @@ class Loss:
         """Return ℓ*(y, s) for s in the box."""
         if self.dual is not None:
             return np.asarray(self.dual(y, s))
-        if self.derivatives is not None:
-            return supremum(self.value, self.derivatives, y, s)
         return np.asarray(s * y + 0.5 * self.curvature * s * s)
-
-
-def convex_loss(
-    value: Callable[[Array, Array], Array],
-    derivatives: Callable[[Array, Array], tuple[Array, Array]],
-    conjugate: Callable[[Array, Array], Array] | None = None,
-    *,
-    name: str = "own",
-) -> Loss:
-    r"""Return a convex loss of one's own, for `KernelRegression`.
-
-    .. math:: \ell(y, f), \qquad \left(\frac{\partial \ell}{\partial f},\,
-        \frac{\partial^2 \ell}{\partial f^2}\right), \qquad
-        \ell^*(y, s) = \sup_f\, (sf - \ell(y, f))
-
-    All are functions of arrays. The representer theorem holds for any loss; with a convex one the
-    conjugate bounds what a function can gain, so that every fit carries its duality gap. Where the
-    conjugate is not given it is found: the derivative increases, and ∂ℓ/∂f = s is solved by
-    bisection. That the loss is convex is tried at 64 pairs of values.
-
-    >>> counts = convex_loss(  # of Poisson's law with the mean exp(f), but for a term in y
-    ...     lambda y, f: np.exp(f) - y * f, lambda y, f: (np.exp(f) - y, np.exp(f)), name="counts"
-    ... )
-    >>> counts.conjugate(np.array([1.0]), np.array([0.5])) - (1.5 * np.log(1.5) - 1.5)
-    array([0.])
-    >>> from mercer import Gaussian, KernelRegression
-    >>> x = np.linspace(0.0, 1.0, 12)[:, None]
-    >>> model = KernelRegression(Gaussian(0.3), 0.01, loss=counts).fit(x, np.arange(12.0))
-    >>> model.gap_ <= 1e-8 * abs(model.objective_)
-    True
-
-    Kroese et al., Theorem 6.6; Martin, Theorem 3.
-    """
-    for what, given in (("value", value), ("derivatives", derivatives)):
-        if not callable(given):
-            raise InvalidParameter(f"{what} must be a function of y and f, found {given!r}")
-    y, f = (part.ravel() for part in np.meshgrid([-1.0, 0.0, 1.0, 4.0], np.linspace(-3.0, 3.0, 16)))
-    with np.errstate(all="ignore"):
-        first, second = (np.asarray(part, np.float64) for part in derivatives(y, f))
-        values = np.asarray(value(y, f), np.float64)
-    if not values.shape == first.shape == second.shape == y.shape:
-        raise InvalidParameter(
-            f"a loss and its two derivatives must return one number for each of {len(y)}, and "
-            f"returned shapes {values.shape}, {first.shape} and {second.shape}"
-        )
-    if np.any(second < 0.0):
-        i = int(np.argmin(second))
-        raise InvalidParameter(
-            f"the loss is not convex: its second derivative at y = {y[i]:g}, f = {f[i]:g} is "
-            f"{second[i]:g}"
-        )
-    with np.errstate(all="ignore"):
-        step = (np.asarray(value(y, f + PROBE)) - np.asarray(value(y, f - PROBE))) / (2.0 * PROBE)
-    wrong = np.abs(step - first) > 1e-4 * (1.0 + np.abs(first) + np.abs(second))
-    if np.any(wrong & np.isfinite(step)):
-        i = int(np.argmax(wrong & np.isfinite(step)))
-        raise InvalidParameter(
-            f"the first derivative at y = {y[i]:g}, f = {f[i]:g} is {first[i]:g}, and differences "
-            f"of the loss give {step[i]:g}"
-        )
-    return Loss(name, value, -np.inf, np.inf, derivatives=derivatives, dual=conjugate)
-
-
-def supremum(
-    value: Callable[[Array, Array], Array],
-    derivatives: Callable[[Array, Array], tuple[Array, Array]],
-    y: Array,
-    s: Array,
-) -> Array:
-    """Return sup_f (sf - ℓ(y, f)) where the derivative of ℓ is s, infinite where it is nowhere.
-
-    >>> squared = (lambda y, f: (f - y) ** 2), (lambda y, f: (2.0 * (f - y), 2.0 + 0.0 * f))
-    >>> supremum(*squared, np.array([3.0]), np.array([2.0]))
-    array([7.])
-    """
-    low, high = np.full_like(s, -1.0), np.full_like(s, 1.0)
-    with np.errstate(all="ignore"):
-        for _ in range(DOUBLINGS):
-            low = np.where(derivatives(y, low)[0] > s, 2.0 * low, low)
-            high = np.where(derivatives(y, high)[0] < s, 2.0 * high, high)
-        for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            is_left = derivatives(y, middle)[0] < s
-            low, high = np.where(is_left, middle, low), np.where(is_left, high, middle)
-        f = 0.5 * (low + high)
-        found = s * f - value(y, f)
-        left_over = np.abs((s - derivatives(y, f)[0]) * f)
-    is_found = np.isfinite(found) & (left_over <= 1e-6 * (1.0 + np.abs(found)))
-    return np.where(is_found, found, np.inf)
 
 
 def _squared(y: Array, f: Array) -> Array:
@@ -224,9 +141,9 @@ def loss_named(name: Any, *, quantile: float = 0.5, threshold: float = 1.0) -> L
         ),
         "hinge": Loss("hinge", _hinge, -1.0, 0.0, is_of_labels=True),
     }
-    if not isinstance(name, str) or name not in known:
+    if not isinstance(name, str) or name not in NAMES:
         raise InvalidParameter(
-            f"loss must be one of {', '.join(known)}, or a convex_loss; found {name!r}"
+            f"loss must be one of {', '.join(NAMES)}, or a convex_loss; found {name!r}"
         )
     return known[name]
 
@@ -271,12 +188,6 @@ def natural(loss: Loss, p: Array, y: Array, Q: Array) -> float:
 FUNCTION = 64
 """Units of rounding allowed to entropies, whose slope is at most 40 where their values are."""
 
-PROBE = 1e-4
-"""The step of the differences by which a first derivative is tried."""
-
-DOUBLINGS, HALVINGS = 40, 120
-"""Steps to bracket the place of a derivative, and to find it to the last digit."""
-
 
 class Penalised(Protocol):
     """A mean loss with weights p and a penalty, on the values of a kernel."""
@@ -293,7 +204,9 @@ class Penalised(Protocol):
     def loss(self) -> Loss: ...
 
 
-def rounding(of: Penalised, alpha: Array, eta: Array, image: Array, objective: float) -> float:
+def rounding(
+    of: Penalised, alpha: Array, eta: Array, image: Array, objective: float, conjugates: Array
+) -> float:
     """Bound what rounding does to an objective and to its dual, together."""
     saddle, y, p, penalty = of.saddle, of.y, of.p, of.penalty
     if not np.isfinite(objective):
@@ -309,8 +222,13 @@ def rounding(of: Penalised, alpha: Array, eta: Array, image: Array, objective: f
         s = np.abs(2.0 * penalty * alpha / p)
         # The conjugates are sy + cs²/2, or entropies of a share s of at most 1.
         terms = s * np.abs(y) + of.loss.curvature * s * s
-        conjugates = np.abs(of.loss.conjugate(y, -2.0 * penalty * alpha / p))
-        own = FUNCTION * UNIT * (1.0 + float(p @ conjugates)) if of.loss.is_smooth else 0.0
+        own = 0.0
+        if of.loss.is_smooth:
+            # Entropies are of a share of 1; a loss of one's own is as large as what it adds up.
+            added = np.ones_like(f)
+            if of.loss.is_own:
+                added = np.abs(of.loss.value(y, f)) + s * np.abs(f)
+            own = FUNCTION * UNIT * float(p @ (added + np.abs(conjugates)))
         dual = float(p @ (2.0 * sums * terms)) + own
         total = primal + 2.0 * rough + dual
     return total if np.isfinite(total) else np.inf
@@ -324,7 +242,7 @@ def of_loss(loss: Loss, y: Array, f: Array, error: Array) -> Array:
     >>> bool(of_loss(loss_named("absolute"), one, 0.0 * one, 1e-9 * one)[0] < 1.001e-9)
     True
     """
-    if loss.derivatives is not None and not loss.is_of_labels:
+    if loss.is_own and loss.derivatives is not None:
         total = error + 4.0 * UNIT * np.abs(f)  # the slope of a convex loss is largest at an end
         steep = [np.abs(loss.derivatives(y, f + sign * total)[0]) for sign in (-1.0, 1.0)]
         return np.asarray(np.maximum(*steep) * total + FUNCTION * UNIT * np.abs(loss.value(y, f)))
@@ -351,7 +269,7 @@ def infeasibility(of: Penalised, alpha: Array, eta: Array, objective: float) -> 
         return 0.0
     w = np.array([abs(fsum(q * alpha)) for q in Q.T])
     w += 2.0 * UNIT * (np.abs(Q).T @ np.abs(alpha))
-    if of.loss.is_smooth and not of.loss.is_of_labels:
+    if of.loss.is_own:
         return 4.0 * of.penalty * float(w @ np.abs(eta))
     with np.errstate(over="ignore"):
         own = np.maximum(saddle.gram.diag(), 0.0) / max(of.penalty, TINY)

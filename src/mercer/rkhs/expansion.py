@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial, reduce
+from itertools import pairwise
 from math import ceil, pi, sqrt
 from numbers import Real
 from typing import ClassVar, TypeAlias
@@ -14,7 +15,7 @@ from scipy.special import roots_legendre
 
 from mercer.check import UNIT, Array, Points, as_numpy, chunks, how_many, vectors
 from mercer.display import Shown
-from mercer.errors import InvalidInput, InvalidParameter, NotPositiveDefinite
+from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, NotPositiveDefinite
 from mercer.kernels.base import Kernel, Kind
 from mercer.kernels.pairs import Aligned, Table, is_complex
 from mercer.kernels.text import kernel as read
@@ -39,6 +40,12 @@ FIRST_SIZE, LAST_SIZE = 32, 512
 
 RECTANGLE_NODES = 1600
 """Nodes of a grid in a rectangle: 40² of them take a second, 11³ are left in three dimensions."""
+
+RATIO, FEWEST_SIZES = 1.4, 3
+"""How much larger each grid is than the one before, and grids that are compared at least."""
+
+SLOWEST = 0.9
+"""Share of a change that the next one has, where grids do not tell: nine times it is left then."""
 
 MOST_FUNCTIONS = 256
 """As many eigenvalues can be asked for as two sizes of basis can be compared on."""
@@ -85,8 +92,8 @@ class Interval:
     @property
     def ends(self) -> tuple[float, float]:
         """The interval outside of which nothing is integrated."""
-        assert isinstance(self.a, Real)
-        assert isinstance(self.b, Real)
+        if not (isinstance(self.a, Real) and isinstance(self.b, Real)):
+            raise NotAvailable("a rectangle has the corners a and b, and no two ends")
         return float(self.a), float(self.b)
 
     def root_density(self, y: Array) -> Array:
@@ -202,7 +209,8 @@ def mercer_decomposition(
     values is missed is not proved, except for a sample.
 
     On a rectangle the operator is that of Gauss and Legendre's nodes in every coordinate (Nyström):
-    the errors are the changes from a coarser grid, an estimate that is good for smooth kernels;
+    the errors are the changes from a grid that is coarser by 1.4 in every coordinate, and what is
+    left to change if they go on to fall as the last two did: an estimate, good for smooth kernels;
     where the diagonal has a kink they stay large, and ``how.is_converged`` is False.
 
     The functions are orthonormal to about u·λ₁/λ, and λξ = Tξ defines them everywhere. On the
@@ -267,9 +275,9 @@ def _on_a_rectangle(kernel: Kernel, measure: Interval, count: int) -> MercerDeco
             f"a rectangle of {p} coordinates takes at most {RECTANGLE_NODES} nodes, which is too "
             f"few for count = {count}; give a sample of points in place of the rectangle"
         )
-    size = min(most // 2 or 1, max(4, 2 * ceil(count ** (1.0 / p))))
-    before: Array | None = None
-    while True:
+    found: list[Array] = []
+    errors, is_converged = np.full(count, np.inf), False
+    for size in _sizes(most, max(4, 2 * ceil(count ** (1.0 / p)))):
         points, weights = _nodes(measure, size)
         roots = np.sqrt(weights)
         T = kernel_values(kernel, Table(points)) * roots[:, None] * roots
@@ -279,11 +287,13 @@ def _on_a_rectangle(kernel: Kernel, measure: Interval, count: int) -> MercerDeco
         largest = float(np.max(np.abs(values)))
         shown = np.zeros(count)
         shown[: len(values)] = values[:count]
-        errors = np.full(count, np.inf) if before is None else np.abs(shown - before)
-        is_converged = bool(np.all(errors <= NEGLIGIBLE * largest))
-        if is_converged or size >= most:
+        found.append(shown)
+        if len(found) > 1:
+            errors = np.abs(shown - found[-2])
+            is_converged = bool(np.all(errors <= NEGLIGIBLE * largest))
+            errors = errors * _remaining(found)
+        if is_converged:
             break
-        before, size = shown, min(most, ceil(1.5 * size) + 1)
     rounding = len(points) * UNIT * largest
     refuse_negative(kernel, float(values[-1]), len(points) * KERNEL_ROUNDING * largest)
     positive = shown > rounding
@@ -299,11 +309,43 @@ def _on_a_rectangle(kernel: Kernel, measure: Interval, count: int) -> MercerDeco
     )
 
 
+def _sizes(most: int, least: int) -> list[int]:
+    """Return increasing sizes of grids, each so much larger that a change tells the error.
+
+    >>> _sizes(40, 4), _sizes(11, 4), _sizes(40, 36)
+    ([5, 7, 10, 14, 20, 28, 40], [5, 7, 11], [20, 28, 40])
+    """
+    sizes = [most]
+    while (size := int(sizes[-1] / RATIO)) >= least or (len(sizes) < FEWEST_SIZES and size > 1):
+        sizes.append(size)
+    return sizes[::-1]
+
+
+def _remaining(found: list[Array]) -> float:
+    """Return what changes add up to from here on, in units of the last one.
+
+    They fall from grid to grid by the share θ that the last two show, so that θ/(1 - θ) is left;
+    at least 1 is charged, and as much as θ = `SLOWEST` leaves where no more is known.
+    """
+    changes = [float(np.max(np.abs(b - a))) for a, b in pairwise(found[-3:])]
+    if len(changes) < 2 or not changes[0] > 0.0:  # noqa: PLR2004
+        share = SLOWEST
+    else:
+        share = min(changes[1] / changes[0], SLOWEST)
+    return max(1.0, share / (1.0 - share))
+
+
 def _nodes(measure: Interval, size: int) -> tuple[Array, Array]:
     """Return a grid of Gauss and Legendre's nodes in a rectangle, with their weights."""
     nodes, w = _gauss(size)
     a, b = np.asarray(measure.a), np.asarray(measure.b)
-    half = 0.5 * (b - a)
+    half = 0.5 * b - 0.5 * a
+    with np.errstate(over="ignore"):
+        volume = float(np.prod(2.0 * half))
+    if not np.isfinite(volume):
+        raise InvalidParameter(
+            f"the rectangle from {measure.a} to {measure.b} is too large: its volume is no double"
+        )
     grid = np.meshgrid(*(a[j] + half[j] * (1.0 + nodes) for j in range(len(a))), indexing="ij")
     weights = np.prod(half) * reduce(np.multiply.outer, [w] * len(a)).ravel()
     return np.column_stack([part.ravel() for part in grid]), np.asarray(weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Real
+from numbers import Complex
 from typing import Any, ClassVar
 
 from mercer.check import Array, Points
@@ -24,7 +24,8 @@ class Functional(Shown):
     functions in which all these are continuous is one with a reproducing kernel, and no other is
     (Riesz). L² is none: as a series of orthonormal functions grows, so do the norms. The norm of a
     difference of two functionals is the largest error of one rule in place of another, for
-    functions of norm 1: of a quadrature, of a prediction.
+    functions of norm 1: of a quadrature, of a prediction. Functionals are added, and multiplied and
+    divided by numbers: cL has the representer :math:`\overline{c}\, \ell`.
 
     >>> from mercer import Gaussian, Function
     >>> f = Function(Gaussian(1.0), [[0.0], [1.0]], [2.0, -1.0])
@@ -34,6 +35,8 @@ class Functional(Shown):
     >>> middle = Functional(Gaussian(1.0), [[0.0], [1.0]], [0.5, 0.5])
     >>> abs((at - middle)(f)) <= (at - middle).norm * f.norm
     True
+    >>> bool((sum([at, middle]) / 2)(f) == (at(f) + middle(f)) / 2), (2j * at).norm
+    (True, 2.0)
 
     Kroese et al., Theorem 6.1; Martin, Theorem 1.
     """
@@ -71,6 +74,11 @@ class Functional(Shown):
 
     def __call__(self, f: Function) -> Any:
         """Return Lf, a float or a complex number."""
+        if not isinstance(f, Function):
+            raise InvalidParameter(
+                f"a functional is of a Function, found {type(f).__name__}; the value at a point is "
+                "Functional.at(kernel, point)"
+            )
         return f.inner(self.representer)
 
     @property
@@ -83,12 +91,24 @@ class Functional(Shown):
             return NotImplemented
         return Functional.of(self.representer + other.representer)
 
-    def __mul__(self, factor: float) -> Functional:
-        if not isinstance(factor, Real):
+    def __radd__(self, other: object) -> Functional:
+        """Return L for 0 + L, with which `sum` begins."""
+        return self if isinstance(other, Complex) and other == 0 else NotImplemented
+
+    def __mul__(self, factor: complex) -> Functional:
+        """Return f ↦ c·Lf, whose representer is that of L times the conjugate of c."""
+        if not isinstance(factor, Complex):
             return NotImplemented
-        return Functional.of(float(factor) * self.representer)
+        return Functional.of(factor.conjugate() * self.representer)
 
     __rmul__ = __mul__
+
+    def __truediv__(self, divisor: complex) -> Functional:
+        if not isinstance(divisor, Complex):
+            return NotImplemented
+        if divisor == 0:
+            raise InvalidParameter("a functional cannot be divided by 0")
+        return Functional.of(self.representer / divisor.conjugate())
 
     def __neg__(self) -> Functional:
         return -1.0 * self
