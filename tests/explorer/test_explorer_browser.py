@@ -265,7 +265,7 @@ def test_a_saved_image_is_fine_and_named_by_its_data(browser: Any, factors: str)
         width = seen.ask("mercer.pictures.curved.width")
         with page.expect_download() as saved:
             page.locator("#figure-curved [title='Save as PNG']").dispatch_event("click")
-        assert saved.value.suggested_filename == "some-birds-curved.png"
+        assert saved.value.suggested_filename == "some-birds-curved-1-2.png"
         head = Path(saved.value.path()).read_bytes()[16:20]
         assert abs(int.from_bytes(head) - 4 * width) <= 4
         with page.expect_download() as drawn:
@@ -394,7 +394,8 @@ def test_an_empty_page_takes_a_file_and_examples(browser: Any, empty: str, tmp_p
         assert seen.ask("mercer.page.count") == 15
         path.write_text("not a table")
         page.set_input_files("#pick", path)
-        page.wait_for_selector("#toast:not([hidden]), #refused:not([hidden])", timeout=PATIENCE)
+        page.wait_for_selector("#elsewhere:not([hidden])", timeout=PATIENCE)
+        assert "gaps.csv was not read" in page.inner_text("#elsewhere")
 
 
 def test_crowds_are_drawn_on_a_canvas_with_webgl_or_without(browser: Any) -> None:
@@ -622,6 +623,92 @@ def test_a_new_user_goes_from_an_empty_page_to_a_picture(
                 figure.get_by_role("button", name="Save as PNG").click()
             assert saved.value.suggested_filename.startswith(name.partition(".")[0])
             assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_answer_the_file_and_the_scree_follow_the_plane_which_can_be_undone(
+    browser: Any, address: str
+) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        first = page.inner_text("#said")
+        page.locator("#controls select").nth(1).select_option("2")
+        assert "The map of axes 1 and 3 shows 46.8 %" in page.inner_text("#said")
+        page.locator("#controls select").nth(2).select_option("0")
+        shown = page.locator("#figure-scree .axis-shown")
+        assert shown.count() == 2
+        tall = """() => ["plane-1-2", "curved"].map((name) =>
+            document.querySelector(`#figure-${name} .ground`).getAttribute("height"))"""
+        page.evaluate("mercer.page.paint(2)")  # by a number
+        by_number = page.evaluate(tall)
+        assert by_number[0] == by_number[1]
+        page.keyboard.press("Control+z")
+        assert page.evaluate(tall) == by_number  # maps do not shrink for a scale
+        with page.expect_download() as saved:
+            page.locator("#figure-plane-1-2").get_by_role("button", name="Save as PNG").click()
+        assert saved.value.suggested_filename == "decathlon-plane-1-3.png"
+        page.keyboard.press("Control+z")
+        page.keyboard.press("Control+z")
+        assert seen.ask("mercer.page.look.slice(0, 2)") == [0, 1]
+        assert page.inner_text("#said") == first
+        page.click("#redo")
+        assert seen.ask("mercer.page.look.slice(0, 2)") == [0, 2]
+        # The card of a bar stands where the pointer is.
+        bar = page.locator("#figure-scree .bars rect").nth(1).bounding_box()
+        page.mouse.move(bar["x"] + 3, bar["y"] + bar["height"] - 3)
+        card = page.locator("#card").bounding_box()
+        assert abs(card["y"] - bar["y"] - bar["height"]) < 60
+
+
+def test_a_lasso_begun_beside_the_frame_selects_and_names_the_selected(
+    browser: Any, address: str
+) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        figure = page.locator("#figure-plane-1-2")
+        figure.get_by_role("button", name="Lasso by dragging").click()
+        box = figure.locator(".ground").bounding_box()
+        left, top, right, low = (
+            box["x"] - 8, box["y"] - 4, box["x"] + box["width"] * 0.35, box["y"] + box["height"]
+        )  # fmt: skip
+        page.mouse.move(left, top)
+        page.mouse.down()
+        for at in ((right, top), (right, low + 3), (left, low + 3)):
+            page.mouse.move(*at, steps=5)
+        page.mouse.up()
+        chosen = seen.ask("mercer.page.selected")
+        assert 0 < len(chosen) < 20
+        named = """[...document.querySelectorAll("#figure-plane-1-2 .labels text")]
+            .filter((it) => it.getAttribute("display") !== "none").map((it) => it.textContent)"""
+        names = seen.ask("mercer.page.selected.map((i) => mercer.page.people.names[i])")
+        assert set(names) <= set(seen.ask(named))
+        # What is selected is told above the maps, and the tools of a map cover no title.
+        page.set_viewport_size({"width": 1024, "height": 900})
+        told = page.locator("#selection").bounding_box()
+        title = figure.locator("h3").bounding_box()
+        assert told["y"] + told["height"] <= title["y"]
+        tools = figure.locator(".toolbar").bounding_box()
+        assert tools["y"] >= title["y"] + title["height"]
+
+
+def test_a_file_that_cannot_be_read_says_why_and_what_to_do(
+    browser: Any, address: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "one.graphml"
+    path.write_text(
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph edgedefault="undirected">'
+        '<node id="a"/><node id="b"/><edge source="a" target="b"/></graph></graphml>'
+    )
+    with visit(browser, address) as seen:
+        page = seen.page
+        page.set_input_files("#pick", path)
+        arrive(seen, "empty")
+        told = page.locator("#elsewhere")
+        assert "one.graphml was not read" in told.inner_text()
+        assert "several files" in told.inner_text()
+        with page.expect_file_chooser():
+            told.get_by_role("button", name="Choose several files").click()
+        page.click("#back")
+        arrive(seen)
 
 
 def test_dark_and_light_and_every_control_has_a_name(browser: Any, address: str) -> None:

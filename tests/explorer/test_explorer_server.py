@@ -969,6 +969,18 @@ def test_a_saved_page_has_all_axes_the_view_and_the_name_of_the_data(client: Cli
     assert value["source"] == "wide.csv"
 
 
+def test_distances_show_their_negative_eigenvalues() -> None:
+    house = House(Source(mc.datasets.eurodist(), "eurodist", "mc.datasets.eurodist()"))
+    found = Client(house).analysis().json()
+    house.close()
+    bars = found["panels"]["scree"]["panels"][0]["marks"][0]
+    model = mc.ClassicalMDS(2).fit(mc.datasets.eurodist())
+    lengths = np.frombuffer(base64.b64decode(bars["lengths"]["data"]), "<f4")
+    np.testing.assert_allclose(lengths, model.eigenvalues_, rtol=1e-5, atol=1.0)
+    assert lengths.min() < 0
+    assert found["groups"]["sentences"][0].startswith("On all 10 axes, of which a map shows two,")
+
+
 def test_a_witness_is_told_by_name(client: Client) -> None:
     found = client.ask("kernel", {"text": "sigmoid()"}).json()
     assert found["ok"] is False

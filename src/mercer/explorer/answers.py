@@ -246,6 +246,7 @@ def answer(
             "usual": None if straight.is_whole else straight.usual,
             "bandwidth": bandwidth_in(kernel_of(state.kernel, state.bandwidth)) or straight.usual,
             "most_axes": proposal.most_axes,
+            "shares": _shares(made.model),
             "code": code_of(source, state),
             "command": command_of(source, state),
             "slides": len(proposal.points) <= SLIDES,
@@ -268,6 +269,12 @@ def answer(
         has_curved = made.curved is not None and not straight.is_whole
         nearest = facing(made.curved, made.model) if has_curved else made.model
         return shown, subject_of(nearest, straight.about or made.table)
+
+
+def _shares(model: Any) -> list[float]:
+    """Return what each axis of the first map shows of the differences, where that is known."""
+    shares = subject_of(model).shares
+    return [] if shares is None else [float(share) for share in shares]
 
 
 def _functions_of(made: Analysis, straight: Straight) -> list[str]:

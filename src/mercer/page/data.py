@@ -337,7 +337,7 @@ def _remarks(subject: Subject) -> list[str]:
     if negative > 0:
         said.append(
             f"The distances are not Euclidean: {percent(negative)} of the eigenvalues, by "
-            "modulus, are negative and not shown."
+            "modulus, are negative and make no axis."
         )
     return said
 

@@ -57,8 +57,10 @@ def pictures_of(
     if subject.axes == 0:
         return
     yield from _planes(subject, rows)
-    has_all = subject.axes <= 2 and hasattr(subject.model, "eigenvalues_")  # in its own section
-    if subject.shares is not None and subject.inertias is not None and not has_all:
+    has_all = hasattr(subject.model, "eigenvalues_")  # a page shows them in a section of their own
+    if has_all and is_live:
+        yield "scree", _eigenvalues(subject)
+    elif subject.shares is not None and subject.inertias is not None and not has_all:
         yield "scree", _scree(subject, choices)
     made = makers(subject)
     of_numbers = [len(e) for e in subject.elements if e.of == "variables"]
@@ -90,8 +92,8 @@ def kernel_pictures(subject: Subject, rows: Array) -> Iterator[tuple[str, Panel]
 CONTRIBUTIONS = ("contributions", "others")
 """The pictures of what makes the axes: the elements that make most of them, and others."""
 
-MOST_BARS = 12
-"""Bars of contributions on a page."""
+MOST_BARS, MOST_EIGENVALUES = 12, 60
+"""Bars of contributions on a page, and eigenvalues of distances that are shown beside a map."""
 
 
 def makers(subject: Subject) -> list[Elements]:
@@ -183,6 +185,13 @@ def _scree(subject: Subject, choices: Choices) -> Panel:
         kaiser=kaiser.mean if isinstance(kaiser, KaiserChoice) else None,
         clusters=() if subject.spectrum is None else subject.spectrum.clusters,
     )
+
+
+def _eigenvalues(subject: Subject) -> Panel:
+    """Return all eigenvalues of distances as bars, those that are negative and make no axis too."""
+    values = np.asarray(subject.model.eigenvalues_, float)
+    panel = scree.describe(values, most=MOST_EIGENVALUES, title="Eigenvalues")
+    return replace(panel, y=replace(panel.y, title="eigenvalue"))
 
 
 def _circle(subject: Subject) -> Panel:

@@ -321,8 +321,11 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     """Return what the page says of classes: sentences, and a table with a row for each."""
     axes = found.centres.shape[1]
     cut = "where it suggests" if asked is None else f"as asked; it suggests {found.suggested}"
+    which = f"all {count_of(axes, 'axis')}, of which a map shows two,"
+    if axes < 3 or axes < subject.axes:
+        which = f"the first {count_of(axes, 'axis')}"
     said = (
-        f"On the first {count_of(axes, 'axis')} individuals form "
+        f"On {which} individuals form "
         f"{count_of(found.count, 'class')}, which hold {percent(found.share)} of the differences "
         "between individuals there (Ward's tree, cut "
         f"{cut}, then k-means)."

@@ -11,7 +11,7 @@ import numpy as np
 from mercer.check import Array
 from mercer.errors import InvalidParameter
 from mercer.pictures.clouds import Kind
-from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, PALE, RED, Scale
+from mercer.pictures.colours import BLUE, GREY, INK, LIMITS, PALE, RED, VIOLET, Scale
 from mercer.pictures.models import (
     Elements,
     Shares,
@@ -297,7 +297,7 @@ def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int)
         yield Arrows(
             x,
             y,
-            RED,
+            VIOLET,
             is_dashed=is_dashed,
             name="supplementary variables" if is_dashed and shown else None,
             names=ids.names,
@@ -305,13 +305,13 @@ def _placed(elements: Elements, axes: tuple[int, ...], factor: float, most: int)
             most=most,
             is_fitted=True,
         )
-        yield replace(_at_tips(x, y, ids, RED), most=most)
+        yield replace(_at_tips(x, y, ids, VIOLET), most=most)
         return
     rows = elements.rank(k, LIMITS.map_categories)
     x, y = elements.coordinates[rows][:, k].T
     ids = linked(names, rows, elements.of)
     marker: Any = "triangle" if elements.of == "columns" else "diamond"
-    look = {"colour": RED if elements.of == "columns" else INK, "marker": marker, "size": 7.0}
+    look = {"colour": VIOLET if elements.of == "columns" else INK, "marker": marker, "size": 7.0}
     name = elements.of if len(rows) else None
     yield Points(x, y, name=name, names=ids.names, ids=ids, opacity=1.0, **look)
     inks = (str(look["colour"]),) * len(rows)

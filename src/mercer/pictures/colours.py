@@ -26,6 +26,9 @@ MARKERS = ("circle", "square", "triangle", "diamond", "cross")
 """Groups beyond the eighth repeat colours with another marker."""
 
 BLUE, ORANGE, GREEN, RED = PALETTE[:4]
+VIOLET = "#7A4FBF"
+"""Of variables and columns among individuals: no group has it."""
+
 INK = "#1C2330"
 GREY = "#8A8A8A"
 PALE = "#D4D4D4"

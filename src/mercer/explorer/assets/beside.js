@@ -87,7 +87,7 @@ mercer.classes = (page, value) => {
     const line = mercer.element("tr", null, { tabindex: 0, role: "button", "data-class": row[0], title: "Select its members" });
     const code = levels.indexOf(`${value.look.classes} ${row[0]}`);
     const swatch = mercer.element("span", null, { class: "swatch" });
-    swatch.style.background = value.look.palette[code % value.look.palette.length];
+    swatch.style.background = mercer.toned(value.look.palette[code % value.look.palette.length]);
     const name = mercer.element("td");
     name.append(swatch, `${row[0]}`);
     line.append(name, mercer.element("td", String(row[1]), { class: "number" }), mercer.element("td", why < 0 ? row[2] : row[why] || row.at(-2), { class: "why" }));

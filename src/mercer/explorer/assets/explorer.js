@@ -85,7 +85,7 @@ mercer.toast = (text) => {
 // A change of the state: it can be undone, stands in the address, and is computed.
 mercer.change = (part) => {
   const { explorer } = mercer;
-  explorer.past.push(explorer.state);
+  explorer.past.push({ state: explorer.state, look: mercer.page?.look ?? null });
   explorer.future = [];
   // What was made exact was so for the map before: the next begins as a preview again.
   const exact = "classes" in part ? explorer.state.exact : false;
@@ -96,9 +96,24 @@ mercer.change = (part) => {
 mercer.step = (from, to) => {
   const { explorer } = mercer;
   if (!explorer[from].length) return;
-  explorer[to].push(explorer.state);
-  explorer.state = explorer[from].pop();
-  mercer.compute();
+  explorer[to].push({ state: explorer.state, look: mercer.page?.look ?? null });
+  const { state, look } = explorer[from].pop();
+  const isLook = JSON.stringify(state) === JSON.stringify(explorer.state) && mercer.page && mercer.byId("refused").hidden;
+  Object.assign(explorer, { state, look });
+  if (!isLook) return mercer.compute();
+  mercer.seeAgain(mercer.page, look);
+  mercer.steps();
+};
+
+// Axes, colour and filter as they were, of the same answer.
+mercer.seeAgain = (page, look) => {
+  const { explorer } = mercer;
+  Object.assign(explorer, { isStepping: true, look: null });
+  page.recall(look);
+  page.tell("moved", page);
+  page.tell("coloured", page);
+  mercer.controls(page);
+  explorer.isStepping = false;
 };
 
 // Menus, sliders and the steps that can be undone return to what the map shows.
@@ -253,13 +268,28 @@ mercer.bring = async (work, label, origin) => {
     await mercer.compute();
   } catch (error) {
     if (error.isQuiet) return;
-    const place = mercer.byId("elsewhere"); // what was not read is said where a file is chosen
-    if (mercer.byId("welcome").hidden) return mercer.toast(mercer.sentence(error.message));
-    place.textContent = `${label.replace(/^Reading |^Opening /, "")} was not read. ${mercer.sentence(error.message)}`;
-    place.hidden = false;
+    mercer.unread(label.replace(/^Reading |^Opening /, ""), error.message);
   } finally {
     done();
   }
+};
+
+// What was not read is said where files are chosen, with what to do; whoever had maps goes back.
+mercer.unread = (name, why) => {
+  mercer.welcome(mercer.explorer.examples);
+  const place = mercer.byId("elsewhere");
+  const isOne = /one network/.test(why);
+  const buttons = mercer.element("div", null, { class: "ways" });
+  const button = (text, act) => {
+    const made = mercer.element("button", text, { type: "button" });
+    made.addEventListener("click", act);
+    buttons.append(made);
+  };
+  button(isOne ? "Choose several files" : "Choose another file", () => mercer.byId("pick").click());
+  if (isOne) for (const { name: example } of mercer.explorer.examples.filter(({ kind }) => kind === "networks")) button("Try an example of networks", () => mercer.openExample(example));
+  place.replaceChildren(mercer.element("strong", `${name} was not read`), mercer.element("p", mercer.sentence(why)), buttons);
+  place.hidden = false;
+  place.scrollIntoView({ block: "nearest" });
 };
 
 // The name of the data, and how many individuals are analysed, of those that there are.
@@ -412,7 +442,7 @@ mercer.hearExplorer = () => {
 // What makes the axes stands beside the maps, or below them where there is no room.
 mercer.arrange = () => {
   const narrow = window.matchMedia("(max-width: 1199px)");
-  const put = () => (narrow.matches ? mercer.byId("selection").before(mercer.byId("side")) : mercer.byId("desk").append(mercer.byId("side")));
+  const put = () => (narrow.matches ? mercer.byId("table").before(mercer.byId("side")) : mercer.byId("desk").append(mercer.byId("side")));
   narrow.addEventListener("change", put);
   put();
 };

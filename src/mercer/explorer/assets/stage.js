@@ -33,7 +33,7 @@ mercer.sharesOf = (axes) => axes.map((title) => Number(/\(([\d.]+) %\)/.exec(tit
 mercer.keepView = (page, before) => {
   const { explorer } = mercer;
   const named = (name) => page.people.colours.findIndex((colour) => colour.name === name);
-  const look = before ? before.look : explorer.look;
+  const look = explorer.look ?? before?.look;
   const wanted = explorer.wanted ?? null;
   Object.assign(explorer, { look: null, wanted: null });
   if (look) page.recall(look, Boolean(before));
@@ -43,7 +43,6 @@ mercer.keepView = (page, before) => {
     page.mask.set(before.mask);
     page.selected = [...before.selected];
   }
-  page.shades = page.scale;
 };
 
 // Numbers that are computed here colour the individuals too.
@@ -57,7 +56,6 @@ mercer.addColours = (page) => {
   page.listen({
     moved() {
       for (const colour of people.colours) if (colour.of) colour.values = every.map(colour.of);
-      page.shades = page.scale;
     },
   });
 };
@@ -72,9 +70,7 @@ mercer.show = async (value) => {
   mercer.addColours(page);
   mercer.keepView(page, before);
   mercer.rail(explorer);
-  // What was found stands before how it was chosen.
-  const said = value.sentences.join(" ").replace(explorer.sentence, "").replace("  ", " ");
-  mercer.byId("said").textContent = `${said} ${explorer.sentence}`;
+  mercer.say(page);
   mercer.clamp(mercer.byId("said"));
   mercer.doubts(explorer.doubts);
   if (value.sheets.individuals) mercer.controls(page);
@@ -89,6 +85,7 @@ mercer.show = async (value) => {
     value.follow["curved-scree"] = { space: "curved", picks: true, map: "curved" };
   }
   for (const caption of document.querySelectorAll(".maps figcaption")) mercer.clamp(caption);
+  for (const name of ["scree", "curved-scree"]) value.captions[name] = [...(value.captions[name] ?? []), mercer.OUTLINED];
   const side = mercer.SIDE.filter((name) => value.panels[name]);
   mercer.byId("side").replaceChildren(...side.map((name) => mercer.figure(name, value.titles[name], value.captions[name] ?? [])));
   for (const name of [...maps, ...side]) {
@@ -99,9 +96,45 @@ mercer.show = async (value) => {
   if (value.individuals.count > 5) mercer.byId("side").append(mercer.classes(page, value));
   mercer.table(page, value);
   if (page.isTurned) page.tell("moved", page);
-  page.listen({ moved: mercer.remember, coloured: mercer.remember });
+  mercer.explorer.seen = page.look;
+  page.listen({ moved: mercer.looked, coloured: mercer.looked });
   mercer.travel(page, before?.spaces.curved);
   mercer.functions(page, value);
+};
+
+mercer.OUTLINED = "Outlined: the axes of the map. Click a bar to put it across, with Shift upward.";
+
+// The answer: what was found, of the plane that is shown, before how it was chosen.
+mercer.say = (page) => {
+  const { sentences, explorer } = page.value;
+  const shares = explorer.shares ?? [];
+  const shown = page.axes.filter((k) => k !== null);
+  const isFirst = shown.every((k, side) => k === side);
+  const told = sentences.map((text) => {
+    if (isFirst || !/^The map of the first two axes shows /.test(text)) return text;
+    const [sum, names] = [shown.reduce((total, k) => total + (shares[k] ?? 0), 0), [...shown].sort((a, b) => a - b).map((k) => k + 1)];
+    return `The map of axes ${names.join(" and ")} shows ${mercer.shown(100 * sum, "number")} % of the differences between individuals.`;
+  });
+  const said = told.join(" ").replace(explorer.sentence, "").replace("  ", " ");
+  mercer.byId("said").textContent = `${said} ${explorer.sentence}`;
+};
+
+// Axes, colour and filter that a reader has changed: one step to undo, for a filter that slides too.
+mercer.looked = () => {
+  const { explorer, page } = mercer;
+  const [before, now] = [explorer.seen, page.look];
+  explorer.seen = now;
+  mercer.say(page);
+  mercer.remember();
+  const part = now.findIndex((one, k) => JSON.stringify(one) !== JSON.stringify(before[k]));
+  if (explorer.isStepping || (part < 0 && now.length === before.length)) return;
+  const time = performance.now();
+  const isSame = part === 3 && explorer.slid > time - 1500; // the filter
+  explorer.slid = part === 3 ? time : -Infinity;
+  if (isSame) return;
+  explorer.past.push({ state: explorer.state, look: before });
+  explorer.future = [];
+  mercer.steps();
 };
 
 mercer.doubts = (doubts) => {

@@ -2,9 +2,12 @@
 // they point at.
 
 mercer.at = [0, 0];
-document.addEventListener("mousemove", (event) => {
+// Heard before any picture does, so that a card stands where the pointer is, and follows it.
+mercer.track = (event) => {
   mercer.at = [event.clientX, event.clientY];
-});
+  if (!document.getElementById("card").hidden) mercer.placeCard();
+};
+for (const kind of ["pointermove", "pointerdown"]) document.addEventListener(kind, mercer.track, { capture: true });
 
 document.addEventListener("keydown", (event) => event.key === "Escape" && mercer.page?.select([]));
 

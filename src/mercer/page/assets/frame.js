@@ -76,6 +76,17 @@ mercer.Frame = class {
     this.zoom = null; // limits that a reader has chosen
   }
 
+  // Whether this is one of the explorer's maps, which stand beside each other at one height.
+  get isLevel() {
+    return Boolean(this.page.isExplored && this.isPlane && this.follows);
+  }
+
+  // The axes that a scree marks: those of its map.
+  get marked() {
+    const { follow } = this.picture;
+    return follow?.picks ? this.page.axesOf(follow.map ?? null) : [];
+  }
+
   // What is described, or its like for the axis that a reader chose.
   get panel() {
     if (!this.ranks || this.page.axes[this.picture.follow.side] === this.picture.follow.side) return this.described;
@@ -211,10 +222,11 @@ mercer.Frame = class {
     if (!keeps && !equal) return Infinity;
     this.told = new Set();
     const names = y.ticks && y.shown ? Math.max(34, ...y.ticks.map(([, text]) => mercer.width(mercer.cut(text, 28)))) : 20;
-    const inner = width - names - (this.scale ? 78 : 12) - 20;
+    const inner = width - names - (this.scale && !this.isLevel ? 78 : 12) - 20;
     const [across, up] = this.home.map(([a, b]) => Math.abs(b - a)); // zooming keeps the size
-    const shape = keeps ? up / across : Math.min(Math.max(up / across, 0.6), 1.1); // the data fill a plane
-    return inner * shape + (keeps ? 0 : 19 * this.wrapped(this.entries, width).length + 6) + (title ? 24 : 8) + (x.shown ? 46 : 12) + (this.isSteep(this.panel, inner) ? this.steep : 0);
+    const fills = Math.min(Math.max(up / across, 0.6), 1.1); // the data fill a plane
+    const shape = keeps ? up / across : this.isLevel ? Math.min(0.88, 470 / inner) : fills;
+    return inner * shape + (this.scale && this.isLevel ? mercer.BELOW : 0) + (keeps ? 0 : 19 * this.wrapped(this.entries, width).length + 6) + (title ? 24 : 8) + (x.shown ? 46 : 12) + (this.isSteep(this.panel, inner) ? this.steep : 0);
   }
 
   // Draw everything into a box: left, top, width, height.
@@ -225,15 +237,18 @@ mercer.Frame = class {
     const { panel } = this;
     const lines = this.wrapped(this.entries, width - 16);
     const hasSides = panel.x.shown || panel.y.shown;
-    const bar = this.scale ? 66 : 0;
-    const beside = panel.y.shown ? new mercer.Side(panel.y, this.limits[1], height, 0, 50).ticks : [];
+    const bar = this.scale && !this.isLevel ? 66 : 0;
+    const below = this.scale && this.isLevel ? mercer.BELOW : 0;
+    // The numbers beside are those of the limits as they will be drawn, with one unit or two.
+    const about = panel.equal && !panel.keeps ? this.equalised([0, 0, width - 70, height - 70], ...this.limits)[2] : this.limits[1];
+    const beside = panel.y.shown ? new mercer.Side(panel.y, about, height, 0, 50).ticks : [];
     const wide = Math.min(Math.max(20, ...beside.map(([, t]) => mercer.width(mercer.cut(t, 28)))) + 10, 0.42 * width);
     const xLines = panel.x.ticks ? Math.max(1, ...panel.x.ticks.map(([, t]) => t.split("\n").length)) : 1;
     const margin = {
       left: panel.y.shown ? wide + (this.title(1) ? 18 : 0) : 6,
       right: 12 + bar,
       top: panel.title ? 24 : 8,
-      bottom: (panel.x.shown ? 6 + 14 * xLines + (this.title(0) ? 20 : 0) : hasSides ? 8 : 4) + 19 * lines.length + (lines.length ? 6 : 0),
+      bottom: (panel.x.shown ? 6 + 14 * xLines + (this.title(0) ? 20 : 0) : hasSides ? 8 : 4) + below + 19 * lines.length + (lines.length ? 6 : 0),
     };
     if (panel.x.shown && this.isSteep(panel, width - margin.left - margin.right)) margin.bottom += this.steep;
     let box = [left + margin.left, top + margin.top, Math.max(40, width - margin.left - margin.right), Math.max(40, height - margin.top - margin.bottom)];
@@ -259,8 +274,10 @@ mercer.Frame = class {
     for (const mark of marks) if (!isCrowd || !many.includes(mark)) this.drawMark(mark);
     if (panel.x.shown || panel.y.shown) this.drawTicks(group);
     this.overlay = mercer.shape(group, "g", { class: "overlay" });
-    if (this.scale) this.drawScale(group);
-    this.drawLegend(group, lines, top + height - 19 * lines.length - 2);
+    const legend = top + height - 19 * lines.length - 2;
+    if (below) this.drawScaleBelow(group, legend - below);
+    else if (this.scale) this.drawScale(group);
+    this.drawLegend(group, lines, legend);
     this.mark();
   }
 
@@ -307,19 +324,21 @@ mercer.Frame = class {
     const [left, top, width, height] = this.box;
     const bottom = top + height;
     const look = { "font-size": 11, fill: mercer.theme.quiet };
+    const { marked } = this;
+    const strong = (v) => (marked.includes(v - 1) ? { fill: mercer.theme.ink, "font-weight": 700 } : {});
     let last = -Infinity;
     if (this.panel.x.shown) {
       for (const [v, text] of this.x.ticks) {
         const u = this.x.at(v);
         const lines = text.split("\n");
         if (this.steep > 12) {
-          mercer.write(group, mercer.cut(lines.join(" "), 28), u, bottom + 8, { ...look, "text-anchor": "end", dy: "0.35em", transform: `rotate(-90 ${u} ${bottom + 8})` });
+          mercer.write(group, mercer.cut(lines.join(" "), 28), u, bottom + 8, { ...look, ...strong(v), "text-anchor": "end", dy: "0.35em", transform: `rotate(-90 ${u} ${bottom + 8})` });
           continue;
         }
         const half = Math.max(...lines.map((t) => mercer.width(t))) / 2;
         if (u - half < last + 3) continue; // a number upon another is left out
         last = u + half;
-        lines.forEach((t, k) => mercer.write(group, t, u, bottom + 15 + 14 * k, { ...look, "text-anchor": "middle" }));
+        lines.forEach((t, k) => mercer.write(group, t, u, bottom + 15 + 14 * k, { ...look, ...strong(v), "text-anchor": "middle" }));
       }
       const lines = Math.max(1, ...this.x.ticks.map(([, t]) => t.split("\n").length));
       const below = bottom + 18 + 14 * lines + this.steep;
@@ -350,6 +369,23 @@ mercer.Frame = class {
     for (const [v, text] of side.ticks) mercer.write(bar, text, x + 15, side.at(v), { "font-size": 10, fill: mercer.theme.quiet, dy: "0.35em" });
     const at = [x + 50, y + long / 2];
     if (title) mercer.write(bar, mercer.cut(title, Math.round(long / 6)), ...at, { "font-size": 11, fill: mercer.theme.quiet, "text-anchor": "middle", transform: `rotate(-90 ${at[0]} ${at[1]})` });
+  }
+
+  // The scale lies below a map of the explorer, so that the map is as wide as without it.
+  drawScaleBelow(group, top) {
+    const { stops, limits, title } = this.scale;
+    const [left, , width] = this.box;
+    const bar = mercer.shape(group, "g", { class: "scale" });
+    const name = mercer.cut(title ?? "", 24);
+    const from = left + (name ? mercer.width(name, 12, true) + 14 : 0);
+    const long = left + width - from - 12;
+    const count = 48;
+    mercer.write(bar, name, left, top + 12, { "font-weight": 600 });
+    for (let k = 0; k < count; k++) {
+      mercer.shape(bar, "rect", { x: from + (k * long) / count, y: top + 3, width: long / count + 0.5, height: 10, fill: `rgb(${mercer.shade(stops, (k + 0.5) / count)})` });
+    }
+    const side = new mercer.Side({}, limits, from, from + long, 60);
+    for (const [v, text] of side.ticks) mercer.write(bar, text, side.at(v), top + 25, { "font-size": 10, fill: mercer.theme.quiet, "text-anchor": "middle" });
   }
 
   // Entries in lines that fit.
@@ -420,6 +456,7 @@ mercer.Frame = class {
     }
     if (this.crowd && this.isMarking) this.crowd.mark();
     this.isMarking = true;
+    mercer.nameSelected(this);
   }
 
   // A ring around whom the reader points at.
@@ -503,6 +540,8 @@ mercer.Frame = class {
 };
 
 mercer.clips = 0;
+
+mercer.BELOW = 32; // pixels of a scale below a map
 
 // The largest contributions to the axis that a reader chose, in place of those described.
 mercer.ranked = (panel, page, { space, side }) => {

@@ -2,7 +2,7 @@
 // the styles of the page, so that a saved picture is whole.
 
 mercer.SVG = "http://www.w3.org/2000/svg";
-mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", isDark: true };
+mercer.DARK = { ink: "#e4e8ee", quiet: "#9fabbb", frame: "#3a4350", grid: "#252c36", zero: "#5d6877", ground: "#151a21", pale: "#4a5563", isDark: true };
 mercer.DASHES = { solid: null, dashed: "6 4", dotted: "2 3" };
 
 mercer.shape = (parent, tag, attributes = {}, text) => {
@@ -43,6 +43,9 @@ mercer.shade = (stops, share) => {
   return a.map((v, c) => Math.round(v + (b[c] - v) * (at - k)));
 };
 
+// The stops of a scale on the ground of the theme: on dark, the deep end would not be seen.
+mercer.lifted = (stops) => (mercer.theme?.isDark ? stops.map((hex) => mercer.lift(hex, 0.38)) : stops);
+
 mercer.colour = ({ stops, limits }, value) => `rgb(${mercer.shade(stops, (value - limits[0]) / (limits[1] - limits[0]))})`;
 
 // Light or dark, as the reader's system is; what is saved or printed is light.
@@ -50,8 +53,17 @@ mercer.light = (look) => ({ ink: look.ink, quiet: look.quiet, frame: look.frame,
 
 mercer.lightness = (hex) => [1, 3, 5].reduce((sum, i, k) => sum + [0.299, 0.587, 0.114][k] * parseInt(hex.slice(i, i + 2), 16), 0) / 255;
 
-// A colour of a picture on the ground of the theme: what is nearly black would not be seen on dark.
-mercer.toned = (hex) => (mercer.theme.isDark && /^#[0-9a-f]{6}$/i.test(hex) && mercer.lightness(hex) < 0.2 ? mercer.theme.ink : hex);
+// A colour of a picture on the ground of the theme: on dark, what is deep or nearly black would not be
+// seen, and what is pale would be seen first.
+mercer.toned = (hex) => {
+  if (!mercer.theme.isDark || !/^#[0-9a-f]{6}$/i.test(hex)) return hex;
+  if (hex.toLowerCase() === mercer.page.value.look.pale.toLowerCase()) return mercer.theme.pale;
+  const light = mercer.lightness(hex);
+  return light < 0.2 ? mercer.theme.ink : light < 0.45 ? mercer.lift(hex, 0.22) : hex;
+};
+
+// A colour mixed with so much white.
+mercer.lift = (hex, share) => `#${mercer.rgb(hex).map((v) => Math.round(v + share * (255 - v)).toString(16).padStart(2, "0")).join("")}`;
 
 // A colour as words can wear it: neither pale on white nor deep on dark.
 mercer.legible = (colour) => {
@@ -146,7 +158,8 @@ mercer.draw.bars = (frame, mark) => {
     const [c, d] = [across.at(at - 0.4), across.at(at + 0.4)];
     const [start, long, side, wide] = [Math.min(a, b), Math.max(Math.abs(b - a), 0.5), Math.min(c, d), Math.abs(d - c)];
     const box = mark.lying ? [start, side, long, wide] : [side, start, wide, long];
-    mercer.shape(group, "rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: mercer.toned(mark.colours[i % mark.colours.length]) });
+    const edge = frame.marked.includes(at - 1) ? { stroke: mercer.theme.ink, "stroke-width": 2, class: "axis-shown" } : {};
+    mercer.shape(group, "rect", { x: box[0], y: box[1], width: box[2], height: box[3], fill: mercer.toned(mark.colours[i % mark.colours.length]), ...edge });
     frame.boxes.push({ mark, i, box });
   });
 };
@@ -309,9 +322,11 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
   const group = mercer.shape(frame.layer, "g", { class: "labels" });
   const nodes = us.map(() => null);
   const halo = mark.covers ? { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" } : {};
-  for (const i of shown.slice(0, mark.most)) {
+  // A small map names fewer, so that they can be read.
+  const most = frame.isLevel && mark.of === "individuals" ? Math.min(mark.most, Math.max(5, Math.round((width * height) / 9000))) : mark.most;
+  for (const i of shown.slice(0, most)) {
     const text = mercer.cut(frame.nameOf(mark, i), look.letters);
-    const [w, h] = [mercer.width(text, size, mark.bold) + 2, 1.2 * size];
+    const [w, h] = [mercer.width(text, size, mark.bold) + (frame.isLevel ? 8 : 2), 1.2 * size];
     const isFree = (isSolid) => ([a, b]) => {
       const box = [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
       if (box[0] < left || box[1] < top || box[2] > left + width || box[3] > top + height) return false;
@@ -326,6 +341,34 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
     const isPainted = mark.of === "individuals" && page.isPainting;
     const fill = mercer.legible(isPainted ? page.labelInk(mark.ids[i]) : mark.colours[i % mark.colours.length]);
     nodes[i] = mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": size, "font-weight": mark.bold ? 600 : null, fill, ...halo, "data-id": mark.ids ? mark.ids[i] : null });
+    nodes[i].room = frame.taken.at(-1);
   }
   frame.linked.push({ mark, nodes, isText: true });
+};
+
+mercer.NAMED = 20; // individuals of a selection that are all named
+
+// The names of whom a reader has selected, where the map does not name them already.
+mercer.nameSelected = (frame) => {
+  const { page, look, layer } = frame;
+  layer?.querySelector(".chosen")?.remove();
+  if (!frame.isOfIndividuals || !page.selected.length || page.selected.length > mercer.NAMED) return;
+  const [left, top, width, height] = frame.box;
+  const words = frame.linked.flatMap(({ mark, nodes, isText }) => (isText ? nodes.flatMap((node, i) => (node && node.getAttribute("display") !== "none" ? [{ mark, i, room: node.room }] : [])) : []));
+  const taken = words.map(({ room }) => room);
+  const known = new Set(words.flatMap(({ mark, i }) => (mark.of === "individuals" && mark.ids ? [mark.ids[i]] : [])));
+  const group = mercer.shape(layer, "g", { class: "labels chosen" });
+  for (const id of page.selected) {
+    const at = frame.crowd ? frame.crowd.at(id) : frame.hits.find((hit) => hit.mark.of === "individuals" && hit.mark.ids?.[hit.i] === id);
+    if (known.has(id) || !at || !frame.holds(at.u, at.v)) continue;
+    const text = mercer.cut(page.people.names[id], look.letters);
+    const [w, h] = [mercer.width(text, 11) + 4, 13];
+    const room = ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
+    const isFree = ([x0, y0, x1, y1]) => x0 >= left && y0 >= top && x1 <= left + width && y1 <= top + height && !taken.some((o) => x0 < o[2] && o[0] < x1 && y0 < o[3] && o[1] < y1);
+    const places = mercer.besides([at.u, at.v], w, h, null, look);
+    const place = places.find((one) => isFree(room(one))) ?? places[at.u + w > left + width ? 1 : 0];
+    taken.push(room(place));
+    const fill = mercer.legible(page.labelInk(id));
+    mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": 11, fill, stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" });
+  }
 };

@@ -59,7 +59,6 @@ mercer.Page = class {
 
   paint(colour) {
     this.colour = colour;
-    this.shades = this.scale;
     this.tell("coloured", this);
   }
 
@@ -92,12 +91,11 @@ mercer.Page = class {
   recall([across, up, colour, least, curved], isSame = true) {
     const isAxis = (k, space) => Number.isInteger(k) && k >= 0 && k < (this.spaces[space]?.coordinates.length ?? 0);
     if (this.axes[1] !== null && across !== up && [across, up].every((k) => isAxis(k, "straight"))) this.axes = [across, up];
-    if (Array.isArray(curved) && curved.length === 2 && curved.every((k) => isAxis(k, "curved"))) this.own = { curved };
+    this.own = Array.isArray(curved) && curved.length === 2 && curved.every((k) => isAxis(k, "curved")) ? { curved } : {};
     const named = this.people.colours.findIndex((one) => one.name === colour);
     if (named >= 0) this.colour = named;
     else if (colour === null && isSame) this.colour = -1;
     this.leastCos2 = Math.min(Math.max(Number(least) || 0, 0), 1);
-    this.shades = this.scale;
   }
 
   // Whether other axes are seen than those that pictures describe.
@@ -188,7 +186,14 @@ mercer.Page = class {
     const chosen = this.people.colours[this.colour];
     if (!chosen || chosen.levels) return null;
     const [low, high] = mercer.ends([chosen.values.filter(Number.isFinite)]);
-    return { stops: this.value.look.stops, limits: high > low ? [low, high] : [low - 0.5, high + 0.5], title: chosen.name };
+    return { stops: mercer.lifted(this.value.look.stops), limits: high > low ? [low, high] : [low - 0.5, high + 0.5], title: chosen.name };
+  }
+
+  // The scale, found once for all individuals.
+  get shades() {
+    const key = `${this.colour} ${this.axes} ${mercer.theme?.isDark}`;
+    if (this.shadesOf !== key) [this.shadesOf, this.kept] = [key, this.scale];
+    return this.kept;
   }
 
   ink(id) {

@@ -36,9 +36,11 @@ mercer.Picture = class {
     const lists = this.frames.some(({ panel }) => panel.y.ticks && panel.y.shown && !panel.equal);
     const inches = (lists ? 88 : 100) * described.cell[1];
     const ratio = described.cell[1] / described.cell[0];
+    const [first] = this.frames;
     let down = lists ? inches : Math.max(Math.min(inches, 1.15 * ratio * across), described.cell[0] > 2 ? 250 : 40);
     // A frame that keeps its shape needs no more height than its width leaves it.
-    if (described.cell[0] > 2) down = Math.min(down, Math.max(...this.frames.map((frame) => frame.tallest(across))));
+    if (first.isLevel) down = first.tallest(across);
+    else if (described.cell[0] > 2) down = Math.min(down, Math.max(...this.frames.map((frame) => frame.tallest(across))));
     this.height = down * rows;
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
     this.svg.setAttribute("width", this.width);
@@ -52,7 +54,7 @@ mercer.Picture = class {
   }
 
   moved() {
-    if (!this.frames.some((frame) => frame.follows || frame.ranks)) return;
+    if (!this.frames.some((frame) => frame.follows || frame.ranks) && !this.follow?.picks) return;
     for (const frame of this.frames) frame.zoom = null;
     if (this.follow.title) {
       this.title = this.follow.title.replace("{axis}", this.page.space(this.follow.space).axes[this.page.axes[this.follow.side]]);
@@ -127,7 +129,8 @@ mercer.Picture = class {
     button("PNG", "Save as PNG", () => mercer.savePicture(this, "png"));
     button("SVG", "Save as SVG", () => mercer.savePicture(this, "svg"));
     button("PDF", "Save as PDF", () => mercer.savePicture(this, "pdf"));
-    this.place.append(bar);
+    if (this.frames[0].isLevel) this.place.before(bar);
+    else this.place.append(bar);
     this.drag(this.mode);
   }
 
@@ -200,10 +203,17 @@ mercer.Picture = class {
   press(event) {
     if (event.button !== 0) return;
     const at = this.at(event);
-    const frame = this.frames.find((f) => f.holds(...at));
+    // What is drawn around points may begin beside the frame.
+    const isAround = ["select", "lasso", "zoom"].includes(this.mode);
+    const frame = this.frames.find((f) => f.holds(...at)) ?? (isAround ? this.nearest(at) : null);
     if (!frame || event.target.closest(".entry")) return;
     this.start = { at, frame, trail: [at], before: frame.limits };
     if (this.mode || frame.panel.z) this.svg.setPointerCapture(event.pointerId);
+  }
+
+  nearest([u, v]) {
+    const away = ({ box: [left, top, width, height] }) => Math.hypot(Math.max(left - u, 0, u - left - width), Math.max(top - v, 0, v - top - height));
+    return this.frames.reduce((best, frame) => (away(frame) < away(best) ? frame : best));
   }
 
   dragged(event) {
@@ -279,6 +289,13 @@ mercer.fileName = (rest) => {
   return stem ? `${stem}-${rest}` : rest;
 };
 
+// What a saved picture is called: its panel, and the axes that it shows now.
+mercer.panelName = ({ figure, frames, follow, page }) => {
+  const [stem] = /^.*?(?=(-\d+)*$)/.exec(figure.dataset.panel);
+  const shown = frames[0].follows ? frames[0].axes : Number.isInteger(follow?.side) ? [page.axes[follow.side]] : null;
+  return shown ? [stem, ...shown.filter((k) => k !== null).map((k) => k + 1)].join("-") : figure.dataset.panel;
+};
+
 // A picture as a file of its own: light, with its title and legend, as an image twice as fine as on
 // the screen, or four times where the picture is small.
 mercer.savePicture = async (picture, kind) => {
@@ -304,7 +321,7 @@ mercer.savePicture = async (picture, kind) => {
   });
   mercer.theme = theme;
   picture.draw();
-  const name = mercer.fileName(`${picture.figure.dataset.panel}.${kind}`);
+  const name = mercer.fileName(`${mercer.panelName(picture)}.${kind}`);
   const text = new XMLSerializer().serializeToString(copy);
   if (kind === "svg") return mercer.save(name, new Blob([text], { type: "image/svg+xml" }));
   const image = new Image();
