@@ -25,7 +25,7 @@ from mercer.analysis import completed
 from mercer.analysis.choice import NAMES
 from mercer.cli import main
 from mercer.data.table import Table
-from mercer.datasets.examples import EXAMPLES
+from mercer.datasets.examples import EXAMPLES, NETWORKS
 from mercer.explorer import server, sessions
 from mercer.explorer.answers import analysis_of, answer, slide, straight_of
 from mercer.explorer.cards import feature_distances
@@ -155,7 +155,7 @@ def test_no_question_is_answered_without_the_token(client: Client, token: str) -
 def test_a_visitor_finds_the_data_and_is_known_again(client: Client) -> None:
     assert client.about["source"]["name"] == "iris.csv"
     assert client.about["source"]["count"] == 150
-    assert {e["name"] for e in client.about["examples"]} == set(EXAMPLES)
+    assert {e["name"] for e in client.about["examples"]} == {*EXAMPLES, *NETWORKS}
     assert client.ask("visit").json()["visitor"] == client.about["visitor"]
     stranger = {**client.headers, "mercer-visitor": "nobody"}
     assert client.raw.post("/api/analysis", headers=stranger).status_code == 410
@@ -292,10 +292,11 @@ def test_a_question_that_is_none_is_refused(client: Client, body: str) -> None:
 
 def test_examples_open_and_others_do_not(house: House) -> None:
     client = Client(house)
-    for name in EXAMPLES:
+    for name in (*EXAMPLES, *NETWORKS):
         about = client.ask("open", {"example": name}).json()["source"]
         assert about["count"] > 10
-    assert client.analysis().json()["explorer"]["analysis"] == "mds"  # the last are distances
+        assert client.analysis().status_code == 200
+    assert client.analysis().json()["explorer"]["kind"] == "networks"  # the last
     assert client.ask("open", {"example": "embedded"}).status_code == 404
     assert client.ask("open", {"example": "../iris"}).status_code == 404
     assert client.ask("open").json()["source"]["name"] == "iris.csv"
@@ -632,6 +633,14 @@ def test_examples_are_known_by_name_to_code_and_command(
         assert len(names["found"].table) == len(source.data)
         assert main(["report", name, "--permutations", "0", "--json", "-q"]) == 0
         assert json.loads(capsys.readouterr().out)["page"] == f"{name}.html"
+    for name in NETWORKS:
+        source = of_file(name)
+        assert command_of(source, State()) == f"mercer graphs {name}"
+        names = {}
+        exec(code_of(source, State()).rpartition("\n")[0], names)
+        assert len(names["graphs"]) == len(source.data)
+        assert main(["graphs", name, "--no-page", "--json", "-q"]) == 0
+        capsys.readouterr()
     (tmp_path / "iris").write_bytes(CSV)  # a file goes before
     assert len(of_file("iris").data) == 20
     assert main(["serve", "planets", "--dry-run", "--json"]) == 0

@@ -22,6 +22,7 @@ from mercer.cli.plans import tell_plan
 from mercer.data.files import read
 from mercer.data.graphs import GRAPHS, Edges, graph_files, named_files, simplified
 from mercer.data.table import Table, listed
+from mercer.datasets.examples import networks_folder
 from mercer.errors import InvalidInput, MercerError
 from mercer.estimator import as_kernel
 from mercer.kernels.base import Kernel
@@ -115,7 +116,7 @@ def _write(args: Namespace, talk: Talk, result: Fitted, data: Graphs) -> None:
 
 def graphs_of(args: Namespace, talk: Talk, *, is_aligned: bool) -> Graphs:
     """Read all graphs of a folder and of the folders in it, which are groups."""
-    folder = Path(args.data)
+    folder = networks_folder(args.data)
     paths, skipped = graph_files(folder, args.pattern)
     if skipped:
         told = listed(path.relative_to(folder).as_posix() for path in skipped)

@@ -159,7 +159,7 @@ def _read(
     source: Any, given: Mapping[str, Role], shape: Shape, options: Options, limits: Limits
 ) -> Read:
     what = shape.what
-    if isinstance(source, SquareMatrix):
+    if isinstance(source, SquareMatrix | Sequences):
         return source
     if isinstance(source, Table) and not (given or shape.changes):
         return _table_or_matrix(source, what)

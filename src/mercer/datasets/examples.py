@@ -12,6 +12,7 @@ from pathlib import Path
 
 from mercer.data.files import read
 from mercer.data.matrices import SquareMatrix
+from mercer.data.sequences import Sequences
 from mercer.data.table import Table
 from mercer.datasets.simulated import planets
 
@@ -82,14 +83,45 @@ def eurodist() -> SquareMatrix:
     return read(FOLDER / "eurodist.csv", "matrix")
 
 
-EXAMPLES: dict[str, tuple[Callable[[], Table | SquareMatrix], str]] = {
+def numerals() -> Sequences:
+    """Return the words for one to ten in 28 languages, a sequence of letters for each.
+
+    Accents are left out, ``th`` stands for thorn, and hyphens stand between words. Facts; free to
+    use.
+
+    >>> numerals()[0]
+    'ONE-TWO-THREE-FOUR-FIVE-SIX-SEVEN-EIGHT-NINE-TEN'
+    """
+    return read(FOLDER / "numerals.fasta", "fasta")
+
+
+def alkanes() -> Path:
+    """Return the folder of 37 networks: how the carbons of alkanes are joined, four to eight each.
+
+    Each file has the bonds between carbons of one isomer, and folders are numbers of carbons:
+    `mercer.read` reads a file, ``mercer graphs`` and ``mercer serve`` the folder. The names are
+    those of the rules of IUPAC. Facts; free to use.
+
+    >>> sorted(p.stem for p in alkanes().glob("C5/*"))
+    ['2,2-dimethylpropane', '2-methylbutane', 'pentane']
+    """
+    return FOLDER / "alkanes"
+
+
+EXAMPLES: dict[str, tuple[Callable[[], Table | SquareMatrix | Sequences], str]] = {
     "planets": (planets, "200 places of five planets, which no straight line parts"),
     "decathlon": (decathlon, "41 athletes, ten events: numbers with a factor beside"),
     "iris": (iris, "150 flowers of three species: four lengths"),
     "swiss": (swiss, "47 provinces: six numbers"),
     "eurodist": (eurodist, "Distances by road between 21 cities"),
+    "numerals": (numerals, "Sequences: the words for one to ten in 28 languages"),
 }
 """How each is made, and what it holds."""
+
+NETWORKS: dict[str, tuple[Callable[[], Path], str]] = {
+    "alkanes": (alkanes, "Networks: how the carbons of 37 alkanes are joined"),
+}
+"""Examples that are folders of networks."""
 
 
 def is_example(name: str) -> bool:
@@ -101,7 +133,16 @@ def is_example(name: str) -> bool:
     return name in EXAMPLES and not Path(name).exists()
 
 
-def example(name: str) -> Table | SquareMatrix:
+def networks_folder(name: str) -> Path:
+    """Return a folder of networks: that of an example, where no folder has its name.
+
+    >>> networks_folder("alkanes").is_dir(), networks_folder("mine").name
+    (True, 'mine')
+    """
+    return NETWORKS[name][0]() if name in NETWORKS and not Path(name).exists() else Path(name)
+
+
+def example(name: str) -> Table | SquareMatrix | Sequences:
     """Return an example by its name.
 
     >>> len(example("swiss"))

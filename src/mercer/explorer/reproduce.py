@@ -166,12 +166,13 @@ def own_kernel(state: State) -> str | None:
 def _networks_code(source: Source, state: State) -> str:
     axes = state.axes if state.axes is not None else min(AXES, len(source.data) - 1)
     clusters = "" if state.classes is None else f", clusters={state.classes}"
+    is_example = bool(source.code)
+    folder = source.code if is_example else f"Path({source.path or source.name!r})"
     lines = [
-        "from pathlib import Path",
-        "",
+        *([] if is_example else ["from pathlib import Path", ""]),
         "import mercer as mc",
         "",
-        f"files = sorted(p for p in Path({source.path or source.name!r}).rglob('*') "
+        f"files = sorted(p for p in {folder}.rglob('*') "
         f"if p.name.removesuffix('.gz').endswith({GRAPHS!r}))",
         "graphs = [mc.Graph.read(mc.read(file, 'graph')) for file in files]",
     ]

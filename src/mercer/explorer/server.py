@@ -228,8 +228,10 @@ def _state(question: dict[str, Any]) -> State:
     return state
 
 
-def _examples() -> Any:
-    return import_module("mercer.datasets.examples").EXAMPLES
+def _examples() -> dict[str, str]:
+    """Return what there is to try, by name, with what it holds."""
+    known = import_module("mercer.datasets.examples")
+    return {name: about for name, (_, about) in (*known.EXAMPLES.items(), *known.NETWORKS.items())}
 
 
 def _clean(text: object, most: int = 120) -> str:
@@ -396,7 +398,7 @@ class Desk:
             reading.result()  # raises why there is nothing to explore
         known = self.house.visitor(request.headers.get("mercer-visitor", ""))
         visitor = self.house.arrive() if known is None else known
-        examples = [{"name": name, "about": about} for name, (_, about) in offered.items()]
+        examples = [{"name": name, "about": about} for name, about in offered.items()]
         return {"visitor": visitor.name, "examples": examples, **self._about(visitor)}
 
     async def open(self, request: Any, visitor: Visitor) -> Any:

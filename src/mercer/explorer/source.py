@@ -19,7 +19,7 @@ from mercer.data.graphs import GRAPHS, Edges
 from mercer.data.matrices import SquareMatrix
 from mercer.data.sequences import Sequences
 from mercer.data.table import Column, Role, Table
-from mercer.datasets.examples import example, is_example
+from mercer.datasets.examples import NETWORKS, example, is_example, networks_folder
 from mercer.errors import InvalidInput, MercerError, TooLarge, UnreadableFile
 from mercer.explorer.networks import Networks, networks_of
 from mercer.explorer.sessions import quiet
@@ -146,6 +146,8 @@ def of_file(path: str) -> Source:
     """
     if is_example(path):
         return of_example(path)
+    if path in NETWORKS and not Path(path).exists():
+        return of_example(path)
     with quiet():
         if Path(path).is_dir():
             return source(networks_of(Path(path)), Path(path).resolve().name, "", path)
@@ -155,6 +157,8 @@ def of_file(path: str) -> Source:
 
 def of_example(name: str) -> Source:
     """Return an example of the library, which commands know by its name."""
+    if name in NETWORKS:
+        return source(networks_of(networks_folder(name)), name, f"mc.datasets.{name}()")
     return source(example(name), name, f"mc.datasets.{name}()")
 
 

@@ -20,6 +20,7 @@ from mercer.errors import MercerError
 from mercer.kernels.base import Kind
 from mercer.kernels.definite import positive_definite
 from mercer.page.panels import (
+    DECOMPOSED,
     HOW,
     kernel_pictures,
     map_of,
@@ -333,7 +334,8 @@ def _remarks(subject: Subject) -> list[str]:
             f"Axes with one eigenvalue between them, arbitrary within the space they span: "
             f"{'; '.join(shared[:3])}."
         )
-    negative = getattr(subject.model, "negative_mass_", 0.0) if len(subject) <= 3000 else 0.0
+    is_known = len(subject) <= DECOMPOSED
+    negative = getattr(subject.model, "negative_mass_", 0.0) if is_known else 0.0
     if negative > 0:
         said.append(
             f"The distances are not Euclidean: {percent(negative)} of the eigenvalues, by "

@@ -13,6 +13,7 @@ from mercer.dimension.horn import ParallelAnalysis
 from mercer.dimension.rules import Choice, KaiserChoice
 from mercer.errors import MercerError
 from mercer.kernels.vectors import Linear
+from mercer.mds import ClassicalMDS
 from mercer.page.safe_text import PAGE, count_of, percent
 from mercer.page.sections import Section
 from mercer.page.subject import Subject, labels_of
@@ -57,8 +58,8 @@ def pictures_of(
     if subject.axes == 0:
         return
     yield from _planes(subject, rows)
-    has_all = hasattr(subject.model, "eigenvalues_")  # a page shows them in a section of their own
-    if has_all and is_live:
+    has_all = subject.axes <= 2 and hasattr(subject.model, "eigenvalues_")  # in its own section
+    if is_live and _has_signs(subject):
         yield "scree", _eigenvalues(subject)
     elif subject.shares is not None and subject.inertias is not None and not has_all:
         yield "scree", _scree(subject, choices)
@@ -94,6 +95,9 @@ CONTRIBUTIONS = ("contributions", "others")
 
 MOST_BARS, MOST_EIGENVALUES = 12, 60
 """Bars of contributions on a page, and eigenvalues of distances that are shown beside a map."""
+
+DECOMPOSED = 3000
+"""Individuals up to which all eigenvalues of their distances are found for a page."""
 
 
 def makers(subject: Subject) -> list[Elements]:
@@ -185,6 +189,11 @@ def _scree(subject: Subject, choices: Choices) -> Panel:
         kaiser=kaiser.mean if isinstance(kaiser, KaiserChoice) else None,
         clusters=() if subject.spectrum is None else subject.spectrum.clusters,
     )
+
+
+def _has_signs(subject: Subject) -> bool:
+    """Whether all eigenvalues of distances are known, negative ones too."""
+    return isinstance(subject.model, ClassicalMDS) and len(subject) <= DECOMPOSED
 
 
 def _eigenvalues(subject: Subject) -> Panel:

@@ -286,7 +286,7 @@ mercer.unread = (name, why) => {
     buttons.append(made);
   };
   button(isOne ? "Choose several files" : "Choose another file", () => mercer.byId("pick").click());
-  if (isOne) for (const { name: example } of mercer.explorer.examples.filter(({ kind }) => kind === "networks")) button("Try an example of networks", () => mercer.openExample(example));
+  if (isOne) for (const { name: example } of mercer.explorer.examples.filter(({ about }) => /^Networks/.test(about))) button("Try an example of networks", () => mercer.openExample(example));
   place.replaceChildren(mercer.element("strong", `${name} was not read`), mercer.element("p", mercer.sentence(why)), buttons);
   place.hidden = false;
   place.scrollIntoView({ block: "nearest" });
