@@ -211,7 +211,7 @@ def browser(found: dict[str, Any], folder: str) -> None:
                 found[f"selection at {n:,} points, ms"] = page.evaluate(SELECT, shown // 3 - 1)
                 found[f"frames a second at rest, {n:,}"] = page.evaluate(REST, 30)
                 found[f"frames a second zooming {n:,}"] = page.evaluate(ZOOM, 60)
-                drawn = page.evaluate("mercer.pictures['plane-1-2'].frames[0].crowd.some")
+                drawn = page.evaluate("mercer.pictures['plane-1-2'].frames[0].crowd.pace.some")
                 found[f"points of {n:,} drawn in the last of them"] = drawn
                 page.close()
         opened.close()

@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.explorer.live import RUNNING
 from mercer.explorer.running import bound
 from mercer.explorer.server import application
 from mercer.explorer.source import Source
@@ -690,6 +692,61 @@ def test_a_lasso_begun_beside_the_frame_selects_and_names_the_selected(
         assert tools["y"] >= title["y"] + title["height"]
 
 
+def test_keys_draw_a_box_and_a_lasso_and_choose_the_axes_of_a_map(
+    browser: Any, address: str
+) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        picture = page.locator("#figure-curved svg.picture")
+        picture.focus()
+        page.keyboard.press("b")
+        for key, times in (("Shift+ArrowLeft", 4), (" ", 1), ("Shift+ArrowRight", 6)):
+            for _ in range(times):
+                page.keyboard.press(key)
+        for _ in range(4):
+            page.keyboard.press("Shift+ArrowDown")
+        page.keyboard.press("Enter")
+        boxed = seen.ask("mercer.page.selected")
+        assert 0 < len(boxed) < 41
+        page.keyboard.press("Escape")  # ends the cursor, not the selection
+        assert seen.ask("mercer.page.selected") == boxed
+        page.keyboard.press("l")
+        for key in ("Shift+ArrowUp", " ", "Shift+ArrowRight", " ", "Shift+ArrowDown", "Enter"):
+            for _ in range(1 if key in (" ", "Enter") else 3):
+                page.keyboard.press(key)
+        assert seen.ask("mercer.page.selected") != boxed
+        page.keyboard.press("Escape")
+        page.locator("#figure-curved-scree svg.picture").focus()
+        page.keyboard.press("Digit3")
+        assert seen.ask("mercer.page.own.curved") == [2, 1]
+        assert seen.ask("mercer.page.axes") == [0, 1]
+        # The arrows of variables follow the axes of the curved map.
+        page.wait_for_function(
+            """() => document.querySelector("#figure-gradients .x-title")
+                ?.textContent.startsWith("Dim 3")"""
+        )
+        assert page.locator("#figure-gradients .legend .entry").count() >= 2
+
+
+def test_any_two_kernels_are_compared(browser: Any, address: str) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        page.select_option("#against", label="Another, written")
+        area = page.locator("#against-written")
+        area.fill("polynomial(degree=3) + gaussian(")
+        page.wait_for_selector("#against-verdict.bad")
+        area.fill("0.5 * polynomial(degree=3) + gaussian(3.0)")
+        page.wait_for_selector("#against-verdict.good")
+        page.click("#against-use")
+        change(seen)
+        assert "polynomial" in seen.ask("mercer.explorer.state.against")
+        assert page.inner_text("#figure-plane-1-2 h3").startswith("Map to compare")
+        assert page.locator("#against-part").is_visible()
+        page.select_option("#against", label="straight map")
+        change(seen)
+        assert page.locator("#against-part").is_hidden()
+
+
 def test_a_file_that_cannot_be_read_says_why_and_what_to_do(
     browser: Any, address: str, tmp_path: Path
 ) -> None:
@@ -726,3 +783,49 @@ def test_dark_and_light_and_every_control_has_a_name(browser: Any, address: str)
         assert unnamed == []
         assert re.search(r"decathlon\.csv", page.title())
         assert json.loads(unquote(page.url.partition("#")[2]))["look"][:2] == [0, 1]
+
+
+@contextmanager
+def a_notebook(html: str) -> Iterator[str]:
+    """Serve a page of another port, as a notebook does."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:  # noqa: N802  (its name)
+            self.send_response(200)
+            self.send_header("content-type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(f"<!doctype html><body>{html}</body>".encode())
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as place:
+        thread = threading.Thread(target=place.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{place.server_port}/"
+        finally:
+            place.shutdown()
+            thread.join()
+
+
+def test_a_notebook_shows_the_explorer_while_its_server_runs_and_else_the_frozen_page(
+    browser: Any,
+) -> None:
+    model = mc.PCA(2, standardize=True).fit(mc.datasets.iris())
+    shown = mc.explore(model, live=True)
+    running = RUNNING[-1]
+    assert shown.is_live
+    with a_notebook(shown._repr_html_()) as address:
+        page = browser.new_page()
+        page.goto(address)
+        frame = page.frame_locator("iframe")
+        frame.locator("body.explorer[data-state=ready]").wait_for(timeout=PATIENCE)
+        assert frame.locator("#axes").input_value() == "2"
+        frame.locator("#family").select_option(label="Laplacian")
+        frame.locator("#undo:not([disabled])").wait_for()
+        running.close()
+        page.reload()  # as when the notebook is opened again later
+        frame.locator("h1").wait_for(timeout=PATIENCE)
+        assert frame.locator("body.explorer").count() == 0
+        page.close()

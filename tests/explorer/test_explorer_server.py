@@ -26,7 +26,7 @@ from mercer.analysis.choice import NAMES
 from mercer.cli import main
 from mercer.data.table import Table
 from mercer.datasets.examples import EXAMPLES, NETWORKS
-from mercer.explorer import server, sessions
+from mercer.explorer import live, server, sessions
 from mercer.explorer.answers import analysis_of, answer, slide, straight_of
 from mercer.explorer.cards import feature_distances
 from mercer.explorer.reproduce import code_of, command_of
@@ -976,6 +976,60 @@ def test_a_saved_page_has_all_axes_the_view_and_the_name_of_the_data(client: Cli
     assert len(value["individuals"]["coordinates"]) == 25
     assert value["view"] == [3, 2, None, 0.2]
     assert value["source"] == "wide.csv"
+
+
+def test_only_the_server_of_a_notebook_stands_in_frames_and_says_that_it_is_there() -> None:
+    elsewhere = {"origin": "http://localhost:8888", "sec-fetch-site": "same-site"}
+    for is_embedded in (False, True):
+        app = application(token=TOKEN, house=House(None), is_embedded=is_embedded)
+        raw = testclient.TestClient(app, base_url=HOST)
+        there = raw.get("/alive", params={"token": TOKEN}, headers=elsewhere)
+        assert (there.status_code == 200) is is_embedded
+        policy = raw.get("/", params={"token": TOKEN}).headers["content-security-policy"]
+        assert ("frame-ancestors 'none'" in policy) is not is_embedded
+        assert raw.get("/alive", headers=elsewhere).status_code == 403
+        for path in ("/api/visit", "/alive"):
+            token = {**elsewhere, "mercer-token": TOKEN}
+            assert raw.post(path, headers=token).status_code == 403
+        app.app.state.house.close()
+
+
+def test_what_a_notebook_explores_is_the_data_of_a_model_in_its_state() -> None:
+    iris = mc.datasets.iris()
+    kernel = mc.Gaussian(2.0)
+    found = live.explored(mc.KernelPCA(3, kernel=kernel).fit(iris.matrix()), iris)
+    assert found is not None
+    source, state = found
+    assert source.data is iris
+    assert state == {"method": "pca", "scale": False, "kernel": str(kernel), "axes": 3}
+    made = mc.analyse(iris, random_state=0)
+    found = live.explored(made)
+    assert found is not None
+    assert found[1]["uses"]["Species"] == "supplementary"
+    for given in (made, mc.ClassicalMDS(2).fit(mc.datasets.eurodist()), iris.matrix()):
+        found = live.explored(given)
+        assert found is not None
+        house = House(found[0])
+        assert Client(house).analysis(**found[1]).status_code == 200
+        house.close()
+    assert live.explored(mc.KernelPCA(2, kernel="precomputed").fit(np.diag([1.0, 2, 3, 4]))) is None
+    assert not live.may_serve()  # no notebook
+    with pytest.raises(mc.errors.InvalidParameter, match="live=True"):
+        mc.explore(mc.KernelPCA(2, kernel="precomputed").fit(np.diag([1.0, 2, 3, 4])), live=True)
+
+
+def test_gradients_are_of_two_axes_that_the_map_has(house: House) -> None:
+    client = Client(house)
+    assert client.ask("gradients", {"axes": [1, 2]}).status_code == 422  # no map yet
+    client.analysis(axes=3)
+    found = client.ask("gradients", {"axes": [2, 3]}).json()
+    lines = [m for m in found["panel"]["panels"][0]["marks"] if m["mark"] == "lines"]
+    assert {m["name"] for m in lines} <= set(mc.datasets.iris().names)
+    assert "rises by its standard deviation" in found["notes"][0]
+    for axes in ([1, 1], [1, 99], [1], "12", [1.0, 2.0], None):
+        assert client.ask("gradients", {"axes": axes}).status_code == 422
+    client.analysis(kernel="laplacian(bandwidth=1.0)")
+    assert client.ask("gradients", {"axes": [1, 2]}).status_code in (200, 422)
 
 
 def test_distances_show_their_negative_eigenvalues() -> None:

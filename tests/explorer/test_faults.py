@@ -339,6 +339,7 @@ QUESTIONS: dict[str, tuple[Any, str]] = {
     "/api/slide": ({"state": {"bandwidth": 2.0}}, "space"),
     "/api/refine": ({"state": {}}, "refined"),
     "/api/function": ({"axis": 1}, "panel"),
+    "/api/gradients": ({"axes": [1, 2]}, "panel"),
     "/api/card": ({"row": 3}, "nearest"),
     "/api/kernel": ({"text": "linear()"}, "ok"),
     "/api/cancel": ({}, "cancelled"),

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import base64
+import json
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from secrets import token_hex
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from mercer.display import Shown
-from mercer.errors import ReadingWarning
+from mercer.errors import InvalidParameter, ReadingWarning
 from mercer.page.write import report
 from mercer.settings import number
+
+if TYPE_CHECKING:
+    from mercer.explorer.live import Running
 
 HEIGHT = 760
 """Pixels that the page takes in a notebook."""
@@ -22,13 +27,22 @@ class Explored(Shown):
     """The page of a model, which a notebook shows in a frame of its own.
 
     The frame holds the whole page and asks nobody for anything: it works where no server may run,
-    and stays in the notebook when it is saved.
+    and stays in the notebook when it is saved. Where the explorer runs beside it, and as long as it
+    does, the frame shows that instead.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"bytes": "of the page"}
 
-    def __init__(self, page: bytes, title: str, height: int) -> None:
+    def __init__(
+        self, page: bytes, title: str, height: int, running: Running | None = None
+    ) -> None:
         self._page, self._name, self._height = page, title, height
+        self._running = running
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a server answers what a reader changes."""
+        return self._running is not None
 
     @property
     def bytes(self) -> int:
@@ -45,15 +59,38 @@ class Explored(Shown):
 
     def _repr_html_(self) -> str:
         data = base64.b64encode(self._page).decode()
-        return (
-            f'<iframe src="data:text/html;base64,{data}" width="100%" height="{self._height}" '
-            'sandbox="allow-scripts allow-downloads" style="border: 1px solid #d9dee6" '
-            'title="mercer"></iframe>'
+        name = "" if self._running is None else f'id="mercer-{token_hex(8)}" '
+        frame = (
+            f'<iframe {name}src="data:text/html;base64,{data}" width="100%" '
+            f'height="{self._height}" sandbox="allow-scripts allow-downloads" '
+            'style="border: 1px solid #d9dee6" title="mercer"></iframe>'
         )
+        return frame if self._running is None else frame + _turning(name, self._running)
 
 
-def explore(model: Any, *, table: Any = None, height: int = HEIGHT) -> Explored:
+def _turning(name: str, running: Running) -> str:
+    """Return the script that shows the explorer in a frame, where its server answers."""
+    frame = json.dumps(name.partition('"')[2].rstrip('" '))
+    return (
+        f"<script>fetch({json.dumps(running.alive)}).then((answer) => {{"
+        f"const frame = document.getElementById({frame});"
+        "if (!answer.ok || !frame) return;"
+        "const live = frame.cloneNode();"
+        'live.removeAttribute("sandbox");'
+        f"live.src = {json.dumps(running.address)};"
+        "frame.replaceWith(live);"
+        "}).catch(() => {});</script>"
+    )
+
+
+def explore(
+    model: Any, *, table: Any = None, height: int = HEIGHT, live: bool | None = None
+) -> Explored:
     """Show the page of a model in a notebook: maps, panels and tables that respond to the reader.
+
+    In a notebook on this machine the page is the explorer, in which everything can be changed, as
+    by ``mercer serve``; elsewhere, and when the notebook is opened again later, it is the page of
+    the model with its data frozen in.
 
     Parameters
     ----------
@@ -64,6 +101,9 @@ def explore(model: Any, *, table: Any = None, height: int = HEIGHT) -> Explored:
         What the model was fitted on, with its factors and supplementary columns.
     height : int
         Pixels that the page takes.
+    live : bool, optional
+        Whether the explorer runs beside the page; by default in a notebook on this machine that
+        has the extra ``serve``, for tables, distances, sequences, and models of them.
 
     Examples
     --------
@@ -76,4 +116,24 @@ def explore(model: Any, *, table: Any = None, height: int = HEIGHT) -> Explored:
     with TemporaryDirectory(prefix="mercer-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore", ReadingWarning)  # the page says it
         page = report(model, Path(folder, "page.html"), table=table).read_bytes()
-    return Explored(page, type(model).__name__, int(height))
+    running = _running(model, table, live)
+    return Explored(page, type(model).__name__, int(height), running)
+
+
+def _running(model: Any, table: Any, live: bool | None) -> Running | None:
+    """Return a server of the data of a model, where one was asked for or may run."""
+    if live is False:
+        return None
+    from mercer.explorer import live as serving
+
+    if not (live or serving.may_serve()):
+        return None
+    found = serving.explored(model, table)
+    if found is None:
+        if live:
+            raise InvalidParameter(
+                f"live=True explores tables, distances and sequences, and PCA, KernelPCA and "
+                f"scaling of them, not {type(model).__name__}: leave it out for the frozen page"
+            )
+        return None
+    return serving.started(*found)

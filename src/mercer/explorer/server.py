@@ -37,7 +37,7 @@ OWN = ("explorer.css", "stage.js", "beside.js", "kernels.js", "roles.js", "explo
 
 SHARED = (
     *("page.css", "text.js", "page.js", "sheets.js", "marks.js", "crowd.js"),
-    *("frame.js", "space.js", "picture.js", "controls.js"),
+    *("frame.js", "space.js", "cursor.js", "picture.js", "controls.js"),
 )
 """Those that it shares with reports."""
 
@@ -69,6 +69,9 @@ POLICY = "; ".join(
     ]
 )
 """Only what this server hands out runs, and nothing else is asked."""
+
+NOTEBOOKS = "http://localhost:* http://127.0.0.1:* https://localhost:* vscode-webview:"
+"""Pages of this machine that may show the explorer of a notebook in a frame."""
 
 HEADERS = {
     "content-security-policy": POLICY,
@@ -103,8 +106,14 @@ class Ended(Refused):
 class Guard:
     """What every request must pass: the host, the origin and the token; what every answer bears."""
 
-    def __init__(self, app: Any, token: str, hosts: tuple[str, ...]) -> None:
-        self.app, self.token, self.hosts = app, token, hosts
+    def __init__(
+        self, app: Any, token: str, hosts: tuple[str, ...], *, is_embedded: bool = False
+    ) -> None:
+        self.app, self.token, self.hosts, self.is_embedded = app, token, hosts, is_embedded
+        self.headers = dict(HEADERS)
+        if is_embedded:
+            allowed = POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {NOTEBOOKS}")
+            self.headers["content-security-policy"] = allowed
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -115,7 +124,7 @@ class Guard:
 
         async def marked(message: Any) -> None:
             if message["type"] == "http.response.start":
-                own = [(k.encode(), v.encode()) for k, v in HEADERS.items()]
+                own = [(k.encode(), v.encode()) for k, v in self.headers.items()]
                 message = {**message, "headers": [*message["headers"], *own]}
             await send(message)
 
@@ -131,6 +140,8 @@ class Guard:
         name = host if host.endswith("]") else host.rsplit(":", 1)[0]
         if name not in self.hosts:
             return 400, "this server does not answer to that name"
+        if self.is_embedded and scope["method"] == "GET" and scope["path"] == "/alive":
+            return None  # which says that it is there to those who know the token, and no more
         origin = headers.get("origin")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
             return 403, "another page asks: only the explorer's own may"
@@ -158,8 +169,12 @@ def application(
     token: str | None = None,
     hosts: tuple[str, ...] = LOCAL,
     house: House | None = None,
+    is_embedded: bool = False,
 ) -> Any:
-    """Return the explorer as an ASGI application; ``token`` is what its pages must know."""
+    """Return the explorer as an ASGI application; ``token`` is what its pages must know.
+
+    An embedded one may stand in a frame of a notebook on this machine.
+    """
     needed("starlette")
     from starlette.applications import Starlette
     from starlette.routing import Route
@@ -175,6 +190,7 @@ def application(
     routes = [
         Route("/", desk.page),
         Route("/favicon.ico", desk.icon),
+        *([Route("/alive", desk.alive)] if is_embedded else []),
         Route("/assets/{name}", desk.asset),
         Route("/api/visit", desk.heard(desk.visit, None), methods=["POST"]),
         *(
@@ -186,6 +202,7 @@ def application(
                 ("slide", desk.slide),
                 ("refine", desk.refine),
                 ("function", desk.function),
+                ("gradients", desk.gradients),
                 ("card", desk.card),
                 ("kernel", desk.kernel),
                 ("report", desk.report),
@@ -196,7 +213,7 @@ def application(
     ]
     made = Starlette(routes=routes, lifespan=lives)
     made.state.token, made.state.house = given, desk.house
-    return Guard(made, given, hosts)
+    return Guard(made, given, hosts, is_embedded=is_embedded)
 
 
 def needed(module: str) -> Any:
@@ -264,6 +281,15 @@ class Desk:
             if name.endswith(".js")
         )
         return HTMLResponse(_text(ASSETS, "explorer.html").replace("{scripts}", scripts))
+
+    async def alive(self, request: Any) -> Any:
+        """Tell a notebook whose page knows the token that the server is there."""
+        from starlette.responses import Response
+
+        given = request.query_params.get("token", "")
+        if not compare_digest(given.encode(), self.token.encode()):
+            return _told(403, "the token is missing or wrong")
+        return Response("mercer", headers={"access-control-allow-origin": "*"})
 
     async def icon(self, _: Any) -> Any:
         from starlette.responses import Response
@@ -489,6 +515,20 @@ class Desk:
                 return _embedded(_answers().function(subject, axis, on))
 
         return await self._worked(request, visitor, "function", work)
+
+    async def gradients(self, request: Any, visitor: Visitor) -> Any:
+        """Answer with where individuals move on two axes when a variable rises."""
+        axes, subject = (await self._question(request)).get("axes", [1, 2]), visitor.subject
+        is_pair = isinstance(axes, list) and len(axes) == 2 and all(type(k) is int for k in axes)
+        if not is_pair or subject is None:
+            raise Refused(422, "two axes of the map must be named by their numbers")
+
+        def work(_: Progress) -> str:
+            with quiet():
+                found = import_module("mercer.explorer.gradients").gradients(subject, axes)
+                return _embedded(found)
+
+        return await self._worked(request, visitor, "gradients", work)
 
     async def card(self, request: Any, visitor: Visitor) -> Any:
         """Answer with the neighbours of an individual."""

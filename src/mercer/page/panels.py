@@ -58,7 +58,9 @@ def pictures_of(
     if subject.axes == 0:
         return
     yield from _planes(subject, rows)
-    has_all = subject.axes <= 2 and hasattr(subject.model, "eigenvalues_")  # in its own section
+    has_all = _has_signs(subject) or (  # in its own section
+        subject.axes <= 2 and hasattr(subject.model, "eigenvalues_")
+    )
     if is_live and _has_signs(subject):
         yield "scree", _eigenvalues(subject)
     elif subject.shares is not None and subject.inertias is not None and not has_all:

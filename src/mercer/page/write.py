@@ -44,6 +44,7 @@ SCRIPTS = (
     "crowd.js",
     "frame.js",
     "space.js",
+    "cursor.js",
     "picture.js",
     "controls.js",
     "start.js",

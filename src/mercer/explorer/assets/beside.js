@@ -61,6 +61,27 @@ mercer.functions = (page, { explorer }) => {
   return ask();
 };
 
+// Where individuals of the curved map move when a variable rises, on the axes that it shows.
+mercer.gradients = (page, { explorer }) => {
+  if (!explorer.functions.length || !(page.spaces.curved?.coordinates.length > 1)) return;
+  const figure = mercer.figure("gradients", "Where individuals move when a variable rises", []);
+  mercer.byId("side").append(figure);
+  let asked = "";
+  const ask = async () => {
+    const axes = page.axesOf("curved").map((k) => k + 1);
+    if (axes.join() === asked || axes.some((k) => k > page.spaces.curved.coordinates.length)) return;
+    asked = axes.join();
+    try {
+      const found = mercer.unpacked(await (await mercer.ask("gradients", { axes })).json());
+      if (mercer.page === page && axes.join() === asked) mercer.redrawn("gradients", figure, found.panel, found.notes);
+    } catch (error) {
+      if (!error.isQuiet && mercer.page === page) figure.remove(); // no slopes: the kernel has kinks, or there are too many
+    }
+  };
+  page.listen({ moved: ask });
+  return ask();
+};
+
 // Classes: how many, who is in them, what sets them apart; a click selects the members of one.
 mercer.classes = (page, value) => {
   const place = mercer.element("section", null, { class: "classes", "aria-label": "Classes" });

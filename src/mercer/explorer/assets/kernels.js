@@ -28,6 +28,26 @@ mercer.WHOLE = {
   ],
 };
 
+// Two places where a kernel is written: that of the map, and one to compare it with.
+mercer.WRITTEN = {
+  first: { area: "written", verdict: "verdict", use: "use", take: (kernel) => mercer.change({ kernel, bandwidth: null }) },
+  second: { area: "against-written", verdict: "against-verdict", use: "against-use", take: (against) => mercer.change({ against }) },
+};
+
+mercer.OTHER = "another"; // to be written, as the value of an option
+
+// What a map can be compared with: nothing, some kernels, or any that is written.
+mercer.againstRail = (none, families) => {
+  const { state } = mercer.explorer;
+  const select = mercer.byId("against");
+  const option = (text, value) => mercer.element("option", text, { value });
+  select.replaceChildren(option(none, ""), ...families.map(([text, name]) => option(name, text)), option("Another, written", mercer.OTHER));
+  const isOwn = Boolean(state.against) && !families.some(([text]) => text === state.against);
+  select.value = isOwn ? mercer.OTHER : state.against ?? "";
+  mercer.byId("against-part").hidden = !isOwn;
+  if (isOwn) mercer.byId("against-written").value = state.against;
+};
+
 mercer.wholeRail = (made) => {
   const { state } = mercer.explorer;
   const families = mercer.WHOLE[made.kind];
@@ -40,10 +60,8 @@ mercer.wholeRail = (made) => {
   mercer.byId("slider-row").hidden = true;
   mercer.byId("written-part").hidden = false;
   mercer.showWritten(made.kernel);
-  const against = mercer.byId("against");
-  against.parentElement.hidden = false;
-  against.replaceChildren(mercer.element("option", "nothing", { value: "" }), ...families.slice(1).filter(([text]) => text !== state.kernel).map(([text, name]) => mercer.element("option", name, { value: text })));
-  against.value = state.against ?? "";
+  mercer.byId("against").parentElement.hidden = false;
+  mercer.againstRail("nothing", families.slice(1).filter(([text]) => text !== state.kernel));
 };
 
 mercer.kernelRail = (made) => {
@@ -74,10 +92,9 @@ mercer.kernelRail = (made) => {
   if (hasWidth) mercer.setSlider(made.bandwidth ?? made.usual, made.usual);
   // What is written follows the state, bandwidth and all; what a reader began to write stays.
   mercer.showWritten(mercer.writtenForm(state, made));
-  const against = mercer.byId("against");
-  against.parentElement.hidden = !isNumbers;
-  against.replaceChildren(mercer.element("option", "straight map", { value: "" }), ...families.filter(([text]) => text !== "linear()").map(([text, name]) => mercer.element("option", name, { value: text })));
-  against.value = state.against ?? "";
+  mercer.byId("against").parentElement.hidden = !isNumbers;
+  mercer.againstRail("straight map", families.filter(([text]) => text !== "linear()"));
+  if (!isNumbers) mercer.byId("against-part").hidden = true;
 };
 
 mercer.showWritten = (now) => {
@@ -142,26 +159,36 @@ mercer.hearKernels = () => {
   slider.addEventListener("change", () => mercer.change({ bandwidth: Number(width().toPrecision(6)) }));
   mercer.byId("usual").addEventListener("click", () => mercer.change({ bandwidth: null }));
   mercer.byId("family").addEventListener("change", (event) => mercer.change({ kernel: event.target.value, bandwidth: null }));
-  mercer.byId("against").addEventListener("change", (event) => mercer.change({ against: event.target.value || null }));
-  const area = mercer.byId("written");
-  let timer = 0;
-  area.addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => mercer.judge(area.value), 200);
+  mercer.byId("against").addEventListener("change", (event) => {
+    if (event.target.value !== mercer.OTHER) return mercer.change({ against: event.target.value || null });
+    const area = mercer.byId("against-written");
+    area.value ||= mercer.explorer.value?.explorer.kernel ?? mercer.explorer.state.kernel;
+    mercer.byId("against-part").hidden = false;
+    area.focus();
+    return mercer.judge(area.value, "second");
   });
-  area.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey) [event.preventDefault(), mercer.useWritten()];
-  });
-  mercer.byId("use").addEventListener("click", () => mercer.useWritten());
-  mercer.byId("written-part").addEventListener("toggle", (event) => event.target.open && mercer.judge(area.value));
+  for (const [which, { area: id, use }] of Object.entries(mercer.WRITTEN)) {
+    const area = mercer.byId(id);
+    let timer = 0;
+    area.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => mercer.judge(area.value, which), 200);
+    });
+    area.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.shiftKey) [event.preventDefault(), mercer.useWritten(which)];
+    });
+    mercer.byId(use).addEventListener("click", () => mercer.useWritten(which));
+  }
+  mercer.byId("written-part").addEventListener("toggle", (event) => event.target.open && mercer.judge(mercer.byId("written").value));
 };
 
 // The verdict on what is written: proved, or refused at a place, or refuted by a witness.
-mercer.judge = async (text) => {
-  const place = mercer.byId("verdict");
+mercer.judge = async (text, which = "first") => {
+  const { area, verdict, use } = mercer.WRITTEN[which];
+  const place = mercer.byId(verdict);
   try {
     const found = await (await mercer.ask("kernel", { text })).json();
-    if (mercer.byId("written").value.trim() !== text.trim()) return null; // it was written on
+    if (mercer.byId(area).value.trim() !== text.trim()) return null; // it was written on
     place.className = `verdict ${found.ok ? "good" : "bad"}`;
     const parts = [];
     if (found.at !== null && found.at !== undefined && found.at < text.length) {
@@ -173,7 +200,7 @@ mercer.judge = async (text) => {
     if (found.witness) parts.push(mercer.witness(found.witness));
     if (found.proof.length) parts.push(mercer.element("br"), mercer.element("span", found.proof.join("; "), { class: "quiet" }));
     place.replaceChildren(...parts);
-    mercer.byId("use").disabled = !found.ok;
+    mercer.byId(use).disabled = !found.ok;
     return found;
   } catch (error) {
     if (!error.isQuiet) place.textContent = error.message;
@@ -194,8 +221,9 @@ mercer.witness = ({ value, rows, count }) => {
   return table;
 };
 
-mercer.useWritten = async () => {
-  const text = mercer.byId("written").value.trim();
-  const found = await mercer.judge(text);
-  if (found?.ok) mercer.change({ kernel: text, bandwidth: null });
+mercer.useWritten = async (which = "first") => {
+  const { area, take } = mercer.WRITTEN[which];
+  const text = mercer.byId(area).value.trim();
+  const found = await mercer.judge(text, which);
+  if (found?.ok) take(text);
 };

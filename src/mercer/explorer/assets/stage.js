@@ -7,7 +7,9 @@ mercer.counted = (count) => `${count.toLocaleString("en").replaceAll(",", "\u00a
 // A long text shows its beginning, and all of it when it is clicked.
 mercer.clamp = (place) => {
   place.classList.add("clamped");
+  place.tabIndex = 0;
   place.onclick = () => place.classList.toggle("clamped");
+  place.onkeydown = (event) => event.key === "Enter" && place.onclick();
 };
 
 mercer.figure = (name, title, notes) => {
@@ -100,6 +102,7 @@ mercer.show = async (value) => {
   page.listen({ moved: mercer.looked, coloured: mercer.looked });
   mercer.travel(page, before?.spaces.curved);
   mercer.functions(page, value);
+  mercer.gradients(page, value);
 };
 
 mercer.OUTLINED = "Outlined: the axes of the map. Click a bar to put it across, with Shift upward.";

@@ -3,6 +3,7 @@
 
 mercer.CROWD = 1500; // points of a panel from which on they are drawn on a canvas
 mercer.FEWEST = 10000; // points that are drawn in any case while a reader zooms
+mercer.BEGIN = 150000; // those of the first picture of a movement; more follow where there is time
 
 mercer.SHADERS = [
   `#version 300 es
@@ -147,7 +148,7 @@ mercer.Crowd = class {
     this.places = new Float32Array(2 * this.count);
     this.states = new Uint8Array(this.count);
     this.view = [1, 1, 0, 0];
-    this.some = this.count;
+    this.pace = frame.pace ??= { some: Math.min(this.count, mercer.BEGIN), most: this.count };
     this.sides = [frame.x, frame.y];
     const [left, top] = frame.box;
     const ends = (side) => [side.at(0), side.at(1) - side.at(0)]; // both sides of a plane are linear
@@ -234,8 +235,12 @@ mercer.Crowd = class {
     const now = performance.now();
     const taken = now - (this.glided ?? -Infinity);
     this.glided = now;
-    if (taken < 1000) this.some = Math.round(Math.min(this.count, Math.max(mercer.FEWEST, this.some * (taken > 40 ? Math.max(0.3, 25 / taken) : taken < 22 ? 1.2 : 1))));
-    this.canvas.draw({ ...this, count: this.some }, this.passes);
+    const { pace } = this;
+    const isLate = taken > 24 && taken < 1000;
+    pace.most = isLate ? 0.8 * pace.some : Math.min(1.02 * pace.most, this.count); // so many were too many
+    pace.some = Math.round(Math.min(pace.most, pace.some * (isLate ? Math.max(0.3, 15 / taken) : 1.25)));
+    pace.some = Math.min(this.count, Math.max(mercer.FEWEST, pace.some));
+    this.canvas.draw({ ...this, count: pace.some }, this.passes);
     return this.view;
   }
 

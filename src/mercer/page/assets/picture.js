@@ -16,7 +16,8 @@ mercer.Picture = class {
     const isLinked = this.frames.some((frame) => frame.isOfIndividuals && !frame.panel.z);
     this.modes = this.isFlat ? (isLinked ? ["select", "lasso", "zoom", "pan"] : ["zoom", "pan"]) : [];
     this.mode = mercer.isCoarse() ? null : isLinked ? "select" : null;
-    this.svg = mercer.shape(this.place, "svg", { role: "img", tabindex: 0, "aria-label": this.title, class: "picture", "font-family": page.value.look.font });
+    const keys = isLinked ? { "aria-keyshortcuts": "b l", "aria-description": "B draws a box by keys, L a lasso; plus, minus and arrows move the view" } : {};
+    this.svg = mercer.shape(this.place, "svg", { role: "img", tabindex: 0, "aria-label": this.title, ...keys, class: "picture", "font-family": page.value.look.font });
     this.tools();
     this.draw();
     this.hear();
@@ -51,6 +52,7 @@ mercer.Picture = class {
       const [row, column] = [Math.floor(k / columns), k % columns];
       frame.draw(this.svg, [column * across, row * down, across, down], told);
     });
+    this.cursor?.draw();
   }
 
   moved() {
@@ -156,8 +158,19 @@ mercer.Picture = class {
     svg.addEventListener("dblclick", () => this.reset());
     svg.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     const keys = { "+": [0.8], "-": [1.25], ArrowLeft: [1, -0.1], ArrowRight: [1, 0.1], ArrowUp: [1, 0, -0.1], ArrowDown: [1, 0, 0.1] };
+    const kinds = { b: "box", l: "lasso" };
+    svg.addEventListener("blur", () => this.cursor?.end());
     svg.addEventListener("keydown", (event) => {
-      if (event.key === "0") this.reset();
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const digit = this.follow?.picks && /^Digit([1-9])$/.exec(event.code);
+      if (this.cursor?.press(event)) event.stopPropagation();
+      else if (event.key in kinds && this.modes.includes("lasso")) {
+        this.cursor?.end();
+        this.cursor = new mercer.Cursor(this, kinds[event.key]);
+      } else if (digit) {
+        this.page.choose(Number(digit[1]) - 1, event.shiftKey ? 1 : 0, this.follow.map);
+        event.stopPropagation();
+      } else if (event.key === "0") this.reset();
       else if (event.key in keys) this.change(...keys[event.key]);
       else return;
       event.preventDefault();
@@ -189,7 +202,16 @@ mercer.Picture = class {
   }
 
   show(event) {
-    const at = this.at(event);
+    this.showAt(this.at(event));
+  }
+
+  // Where a place of the picture is in the window.
+  onScreen([u, v]) {
+    const box = this.svg.getBoundingClientRect();
+    return [box.left + (u / this.width) * box.width, box.top + (v / this.height) * box.height];
+  }
+
+  showAt(at) {
     const frame = this.frames.find((f) => f.holds(...at));
     const found = frame?.under(...at);
     if (!found) return this.page.point(-1);
@@ -241,15 +263,19 @@ mercer.Picture = class {
     return start;
   }
 
+  // An individual is selected or no longer, and a bar of a scree chosen as an axis.
+  click(frame, at, isUp = false) {
+    const found = frame.under(...at);
+    if (found?.mark.of === "individuals" && found.mark.ids) this.page.toggle(found.mark.ids[found.i]);
+    else if (this.follow?.picks && found?.mark.mark === "bars") this.page.choose(Math.round(found.mark.at[found.i]) - 1, isUp ? 1 : 0, this.follow.map);
+  }
+
   release(event) {
     if (!this.start) return;
     const { at, frame, trail } = this.end();
     const now = this.at(event);
     if (Math.hypot(now[0] - at[0], now[1] - at[1]) < 4 && trail.length < 8) {
-      const found = frame.under(...now);
-      if (found?.mark.of === "individuals" && found.mark.ids) this.page.toggle(found.mark.ids[found.i]);
-      else if (this.follow?.picks && found?.mark.mark === "bars") this.page.choose(Math.round(found.mark.at[found.i]) - 1, event.shiftKey ? 1 : 0, this.follow.map);
-      return;
+      return this.click(frame, now, event.shiftKey);
     }
     const between = (a, b, v) => v >= Math.min(a, b) && v <= Math.max(a, b);
     if (this.mode === "select") this.page.select(frame.inside((u, v) => between(at[0], now[0], u) && between(at[1], now[1], v)));

@@ -1,0 +1,49 @@
+"""Arrows of variables on the curved map: where individuals move when one of them rises."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from mercer.errors import InvalidInput, InvalidParameter
+from mercer.page.panels import rows_to_show
+from mercer.page.safe_text import PAGE, clean
+from mercer.page.subject import Subject
+from mercer.page.write import picture_value
+from mercer.pca.slopes import axis_slopes
+from mercer.pictures.colours import LIMITS
+from mercer.pictures.importance import slopes
+
+
+def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:
+    """Return arrows at some individuals: where each moves on two axes when a variable rises.
+
+    >>> from mercer import Gaussian, KernelPCA, datasets
+    >>> from mercer.page.subject import subject_of
+    >>> model = KernelPCA(2, kernel=Gaussian(2.0)).fit(datasets.iris())
+    >>> found = gradients(subject_of(model), (1, 2))
+    >>> found["notes"][0][:46]
+    'Arrows: the move when a variable rises by its '
+    """
+    model = made.model
+    points = getattr(model, "X_fit_", None)
+    if made.kernel is None or made.variables is None or points is None or made.is_precomputed:
+        raise InvalidInput("the axes of this map are no functions of variables")
+    if not all(1 <= k <= made.axes for k in axes) or axes[0] == axes[1]:
+        raise InvalidParameter(f"axes must be two of 1 to {made.axes}, found {list(axes)}")
+    n, d = len(made), len(made.variables.names)
+    if n * n * d > PAGE.slopes:
+        raise InvalidInput(f"the slopes of {d} variables at {n} individuals would take too long")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        arrows = axis_slopes(model, axes=max(axes), standardize=True)
+        panel = slopes.describe(
+            model.individuals_, arrows, axes=tuple(axes), spectrum=model.spectrum_
+        )
+    listed = rows_to_show(made, LIMITS.points)
+    return {
+        "panel": picture_value(panel, [clean(made.names[i]) for i in listed], listed),
+        "axes": list(axes),
+        "notes": [clean(note, 300) for note in panel.notes],
+    }
