@@ -731,7 +731,7 @@ def test_keys_draw_a_box_and_a_lasso_and_choose_the_axes_of_a_map(
 def test_any_two_kernels_are_compared(browser: Any, address: str) -> None:
     with visit(browser, address) as seen:
         page = seen.page
-        page.select_option("#against", label="Another, written")
+        page.select_option("#against", label="Another…")
         area = page.locator("#against-written")
         area.fill("polynomial(degree=3) + gaussian(")
         page.wait_for_selector("#against-verdict.bad")

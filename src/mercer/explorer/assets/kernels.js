@@ -41,7 +41,7 @@ mercer.againstRail = (none, families) => {
   const { state } = mercer.explorer;
   const select = mercer.byId("against");
   const option = (text, value) => mercer.element("option", text, { value });
-  select.replaceChildren(option(none, ""), ...families.map(([text, name]) => option(name, text)), option("Another, written", mercer.OTHER));
+  select.replaceChildren(option(none, ""), ...families.map(([text, name]) => option(name, text)), option("Another…", mercer.OTHER));
   const isOwn = Boolean(state.against) && !families.some(([text]) => text === state.against);
   select.value = isOwn ? mercer.OTHER : state.against ?? "";
   mercer.byId("against-part").hidden = !isOwn;

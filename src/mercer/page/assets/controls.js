@@ -67,7 +67,7 @@ mercer.selection = (page, sheet) => {
   save.addEventListener("click", () => mercer.saveTable("selection.csv", sheet.text(page.selected)));
   const hint = mercer.isCoarse()
     ? "Tap a point to select it; the selection shows in every panel."
-    : "Draw a box around points, or click them: the selection shows in every panel and in the table. By keys: Tab to a map, then B or L.";
+    : "Draw a box around points, or click them: all panels and the table follow. By keys: Tab to a map, then B or L.";
   const draw = () => {
     const ids = page.selected;
     const names = ids.slice(0, 8).map((i) => page.people.names[i]);

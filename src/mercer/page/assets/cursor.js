@@ -62,7 +62,7 @@ mercer.Cursor = class {
     const trail = kind === "box" && corners.length ? mercer.corners(corners[0], at) : [...corners, at];
     const around = { fill: "#005a96", "fill-opacity": 0.08, stroke: "#005a96", "stroke-dasharray": "4 3" };
     if (trail.length > 1) mercer.shape(this.group, "path", { ...around, d: `${mercer.path(trail.map((p) => p[0]), trail.map((p) => p[1]))}Z` });
-    const told = `${kind === "box" ? "Box" : "Lasso"}: arrows move, Space sets a corner, Enter selects, Escape ends`;
+    const told = "Arrows move · Space: corner · Enter: select · Esc: end";
     const [left, top] = frame.box;
     mercer.write(this.group, told, left + 6, top + 14, { "font-size": 11, stroke: mercer.theme.ground, "stroke-width": 3, "paint-order": "stroke" });
   }
