@@ -378,7 +378,7 @@ def test_a_written_kernel_is_judged_and_used(browser: Any, address: str) -> None
 def test_an_empty_page_takes_a_file_and_examples(browser: Any, empty: str, tmp_path: Path) -> None:
     with visit(browser, empty, "empty") as seen:
         page = seen.page
-        assert page.locator("#examples button").count() == 5
+        assert page.locator("#examples button").count() == 7
         page.click("[data-example=eurodist]")
         arrive(seen)
         assert seen.ask("mercer.explorer.value.explorer.analysis") == "mds"
