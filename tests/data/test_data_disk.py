@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import mercer as mc
 from mercer.check import Array, Points
 from mercer.data import OnDisk, open_points
-from mercer.data.ondisk import InGroups
+from mercer.data.ondisk import MOST_OPEN, InFiles, InGroups
 from mercer.errors import InvalidParameter
 
 X = np.random.default_rng(4).standard_normal((1000, 3)).astype(np.float32)
@@ -38,7 +39,31 @@ def as_arrow(folder: Path, values: Array) -> Path:
     return folder / "x.arrow"
 
 
-@pytest.fixture(params=[as_npy, as_parquet, as_arrow])
+def as_hdf5(folder: Path, values: Array) -> Path:
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(folder / "x.h5", "w") as file:
+        file.create_dataset("group/rows", data=values, chunks=(130, 2), compression="gzip")
+    return folder / "x.h5"
+
+
+def as_zarr(folder: Path, values: Array) -> Path:
+    zarr = pytest.importorskip("zarr")
+    made = zarr.create_array(folder / "x.zarr", shape=values.shape, chunks=(130, 2), dtype="f4")
+    made[:] = values
+    return folder / "x.zarr"
+
+
+def as_folder(folder: Path, values: Array) -> Path:
+    """Write twelve files, whose numbers are not in the order of the alphabet, and a note."""
+    place = folder / "rows"
+    place.mkdir()
+    for i, part in enumerate(np.array_split(values, 12)):
+        as_parquet(place, part).rename(place / f"part.{i}.parquet")
+    (place / "_SUCCESS").write_text("")
+    return place
+
+
+@pytest.fixture(params=[as_npy, as_parquet, as_arrow, as_hdf5, as_zarr, as_folder])
 def path(request: Any, tmp_path: Path) -> Path:
     made: Path = request.param(tmp_path, X)
     return made
@@ -138,3 +163,66 @@ def test_columns_that_hold_no_numbers_or_lack_some_are_named(tmp_path: Path) -> 
     assert open_points(path, columns=["i"])[0:2].tolist() == [[1.0], [2.0]]
     with pytest.raises(mc.errors.InvalidInput, match='column "g" holds no numbers'):
         open_points(path, columns=["g"])
+
+
+def test_few_files_of_a_folder_are_open(tmp_path: Path) -> None:
+    points = open_points(as_folder(tmp_path, X))
+    assert isinstance(points, InFiles)
+    assert len(points.files) == 12
+    assert [len(block) for block in points.blocks(500)] == [500, 500]
+    assert len(points._opened) <= MOST_OPEN
+
+
+def test_files_of_a_folder_have_the_same_columns(tmp_path: Path) -> None:
+    (tmp_path / "rows").mkdir()
+    with pytest.raises(mc.errors.UnreadableFile, match="holds no files of numbers"):
+        open_points(tmp_path / "rows")
+    as_npy(tmp_path / "rows", X)
+    as_parquet(tmp_path / "rows", X[:, :2])
+    with pytest.raises(mc.errors.InvalidInput, match="x.parquet has the columns .* x.npy before"):
+        open_points(tmp_path / "rows")
+    points = open_points(tmp_path / "rows", columns=["column 2"])
+    assert np.array_equal(points[998:1002], X[[998, 999, 0, 1], 1:2])
+
+
+def test_arrays_of_a_file_are_chosen_by_name(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "several.h5"
+    with h5py.File(path, "w") as file:
+        file["a"], file["b/c"], file["words"] = X, X[:5], np.array([b"x"])
+        file["elsewhere"] = h5py.ExternalLink("other.h5", "/a")
+    assert open_points(path, layer="/b/c").shape == (5, 3)
+    for layer, message in (
+        (None, 'several arrays, "a", "b/c": say which by layer='),
+        ("d", "no array 'd'"),
+    ):
+        with pytest.raises(InvalidParameter, match=message):
+            open_points(path, layer=layer)
+    with pytest.raises(InvalidParameter, match="no array 'elsewhere'"):
+        open_points(path, layer="elsewhere")
+    with h5py.File(path, "a") as file:
+        file["X"] = X[:7]
+    assert open_points(path).shape == (7, 3)
+    with pytest.raises(InvalidParameter, match="layer is for HDF5"):
+        open_points(as_npy(tmp_path, X), layer="a")
+    path.write_bytes(path.read_bytes()[:3000])
+    with pytest.raises(mc.errors.UnreadableFile, match="damaged or incomplete HDF5"):
+        open_points(path)
+
+
+@pytest.mark.parametrize("library", ["h5py", "zarr"])
+def test_a_library_that_is_missing_is_named(
+    library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = as_hdf5(tmp_path, X) if library == "h5py" else tmp_path / "x.zarr"
+    if library == "zarr":
+        path.mkdir()
+        (path / ".zarray").write_text("{}")
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(mc.errors.MissingExtra, match=f"{library}.* not installed"):
+        open_points(path)
+
+
+def test_a_model_is_fitted_to_any_of_them(path: Path) -> None:
+    found, known = mc.PCA(2).fit(open_points(path)), mc.PCA(2).fit(X)
+    np.testing.assert_allclose(found.inertias_, known.inertias_, rtol=1e-5)

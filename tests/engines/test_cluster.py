@@ -5,10 +5,8 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from time import sleep
 from typing import Any
 
 import numpy as np
@@ -16,11 +14,11 @@ import pytest
 from sklearn.base import clone
 
 import mercer as mc
-from mercer.engines import blocks
+from mercer.engines import blocks, cluster_tasks
 from mercer.engines import cluster as module
 from mercer.engines.blocks import Partitioned
 from mercer.engines.cluster import Cluster, on_cluster
-from mercer.engines.cpu import Threads
+from mercer.engines.cpu import Core, Threads
 from mercer.errors import ClusterFailed, InvalidInput, InvalidParameter, NotStorable
 
 distributed: Any = pytest.importorskip("distributed")
@@ -33,21 +31,6 @@ X = RNG.standard_normal((N, 4)) * [3.0, 2.0, 1.0, 0.3]
 V = RNG.standard_normal((N, 3))
 KERNEL = mc.Gaussian(2.0)
 WORDS = ["".join(RNG.choice(list("abc"), 12)) for _ in range(90)]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
-        ) as cluster,
-        distributed.Client(cluster) as found,
-    ):
-        yield found
-
-
-def kill_one(client: Any) -> None:
-    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
 
 @pytest.mark.parametrize(("rows", "single"), [(None, False), (400, True), (701, False)])
@@ -236,70 +219,7 @@ def test_copies_of_a_model_share_its_cluster(client: Any) -> None:
     assert clone(model).engine is client
 
 
-class Losing(Cluster):
-    """A cluster to which something happens once, in one phase of a fit."""
-
-    def __init__(self, client: Any, phase: str, lose: Callable[[Any], None]) -> None:
-        super().__init__(client, rows=400)
-        self.phase, self.lose, self.passes = phase, lose, 0
-
-    def _cut(self, points: Any) -> Any:
-        blocks = super()._cut(points)
-        self._reach("scatter")
-        return blocks
-
-    def _leaves(self, tiles: Any, vectors: Any, weights: Any) -> Iterator[Any]:
-        self.passes += 1
-        leaves = list(super()._leaves(tiles, vectors, weights))
-        self._reach("first pass" if self.passes == 1 else f"pass {self.passes}")
-        if not tiles.single and self.passes > 1:
-            self._reach("double pass")
-        yield from leaves
-
-    def _tree(self, parts: list[Any]) -> Any:
-        root = super()._tree(parts)
-        if self.passes == 2:
-            self._reach("reduction")
-        return root
-
-    def _reach(self, phase: str) -> None:
-        if phase == self.phase:
-            self.phase = "done"
-            self.lose(self.client)
-
-
-def exact(engine: Any = "auto", **given: Any) -> Any:
-    model = mc.KernelPCA(3, kernel=KERNEL, method="exact", random_state=0, engine=engine)
-    return model.fit(X, **given)
-
-
-def wait_for_workers(client: Any, count: int) -> None:
-    while len(client.nthreads()) < count:  # those that died before are started again
-        sleep(0.1)
-
-
-@pytest.mark.parametrize("phase", ["scatter", "first pass", "pass 3", "double pass", "reduction"])
-def test_a_worker_that_dies_changes_nothing(client: Any, phase: str) -> None:
-    wait_for_workers(client, 2)
-    engine = Losing(client, phase, kill_one)
-    there, here = exact(engine), exact()
-    assert engine.phase == "done"
-    np.testing.assert_allclose(there.inertias_, here.inertias_, rtol=1e-10)
-    np.testing.assert_allclose(
-        there.individuals_.coordinates, here.individuals_.coordinates, rtol=0, atol=1e-7
-    )
-
-
-def test_new_points_are_placed_though_a_worker_dies(client: Any) -> None:
-    wait_for_workers(client, 2)
-    model, here = exact(client), exact().transform(X[:300])
-    model.transform(X[:300])
-    kill_one(client)
-    np.testing.assert_allclose(model.transform(X[:300]), here, rtol=0, atol=1e-7)
-
-
 def test_points_of_the_fit_are_sent_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    wait_for_workers(client, 2)
     sent = []
     cut = Cluster._cut
 
@@ -308,29 +228,10 @@ def test_points_of_the_fit_are_sent_once(client: Any, monkeypatch: pytest.Monkey
         return cut(self, points)
 
     monkeypatch.setattr(Cluster, "_cut", counting)
-    model = exact(client)
+    model = mc.KernelPCA(2, kernel=KERNEL, method="exact", engine=client).fit(X)
     for _ in range(2):
         model.transform(X[:100])
     assert sent.count(N) == 1
-
-
-def test_a_cluster_that_dies_in_a_fit_leaves_its_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert blocks.PATIENCE <= 50.0  # so that this is told within a minute
-    monkeypatch.setattr(blocks, "PATIENCE", 1.0)
-    file = tmp_path / "run"
-    with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0", host="127.0.0.1"
-        ) as cluster,
-        distributed.Client(cluster, set_as_default=False) as found,
-    ):
-        engine = Losing(found, "pass 3", lambda _: cluster.scale(0))
-        with pytest.raises(ClusterFailed, match="no workers.*checkpoint"):
-            exact(engine, checkpoint=file)
-    assert file.exists()
-    np.testing.assert_allclose(exact(checkpoint=file).inertias_, exact().inertias_, rtol=1e-10)
 
 
 def test_workers_with_a_device_of_torch_compute_on_it(
@@ -339,30 +240,34 @@ def test_workers_with_a_device_of_torch_compute_on_it(
     pytest.importorskip("torch")
     weights = RNG.random(N)
     here = mc.Gram(KERNEL, X, engine=Threads(1)).product_and_squares(V, weights)
-    assert type(module.engine_there(640)) is Threads
-    monkeypatch.setenv(module.DEVICE, "cpu")
-    module.device_there.cache_clear()
+    assert type(cluster_tasks.engine_there(640)) is Core
+    monkeypatch.setenv(cluster_tasks.DEVICE, "cpu")
+    cluster_tasks.device_there.cache_clear()
     try:
-        engine = module.engine_there(640)
+        engine = cluster_tasks.engine_there(640)
         assert (getattr(engine, "device", ""), getattr(engine, "terms", 0)) == ("cpu", 640)
         tiles = mc.Gram(KERNEL, X, engine=Threads(1)).cut()
         assert tiles.prepared is not None
-        like = module.Like(tiles.kernel, tiles.prepared.recipe, False, tiles.size, tiles.dtype)
+        like = cluster_tasks.Like(
+            tiles.kernel, tiles.prepared.recipe, False, tiles.size, tiles.dtype
+        )
         h = 500
         parts = [
-            module._of_block(like, 0, X[:h], V[:h], weights[:h]),
-            module._of_pair(like, (0, 1), X[:h], X[h:], V[:h], weights[:h], V[h:], weights[h:]),
-            module._of_block(like, 1, X[h:], V[h:], weights[h:]),
+            cluster_tasks.product_of_block(like, 0, X[:h], V[:h], weights[:h]),
+            cluster_tasks.product_of_pair(
+                like, (0, 1), X[:h], X[h:], V[:h], weights[:h], V[h:], weights[h:]
+            ),
+            cluster_tasks.product_of_block(like, 1, X[h:], V[h:], weights[h:]),
         ]
-        products, squares = module._added(parts)
+        products, squares = cluster_tasks.sum_of_parts(parts)
         np.testing.assert_allclose(
             np.vstack([products[0], products[1]]), here[0], rtol=0, atol=1e-11
         )
         assert squares == pytest.approx(here[1], rel=1e-12)
-        sides = module._of_sides(like, 0, X[:h], X[h:], V[h:])[0][0]
+        sides = cluster_tasks.product_of_sides(like, 0, X[:h], X[h:], V[h:])[0][0]
         np.testing.assert_allclose(sides, KERNEL(X[:h], X[h:]) @ V[h:], rtol=0, atol=1e-11)
     finally:
-        module.device_there.cache_clear()
+        cluster_tasks.device_there.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["chunks by rows and columns", "unknown lengths", "a data frame"])
@@ -395,23 +300,6 @@ def test_pca_of_a_collection_is_computed_where_it_lies(
         mc.PCA(2).fit(dask_array.from_array(bad, chunks=400))
 
 
-def test_a_task_that_always_fails_is_tried_three_times(client: Any, tmp_path: Path) -> None:
-    place = tmp_path / "tries"
-
-    def poison(*_: Any) -> float:
-        with place.open("a") as file:
-            print("x", file=file)
-        raise ZeroDivisionError("poison")
-
-    with pytest.raises(ClusterFailed, match="failed 3 times.*poison"):
-        list(Cluster(client).in_order(poison, [0]))
-    assert place.read_text().count("x") == blocks.TRIES
-    place.unlink()
-    with pytest.raises(InvalidInput, match="poison"):
-        mc.KernelPCA(2, kernel=poison, engine=client).fit(WORDS[:9])
-    assert place.read_text().count("x") == 1  # here, before anything is sent
-
-
 def test_input_is_refused_in_the_words_of_one_machine(client: Any) -> None:
     bad = X.copy()
     bad[700, 2] = np.nan
@@ -421,18 +309,6 @@ def test_input_is_refused_in_the_words_of_one_machine(client: Any) -> None:
         mc.KernelPCA(2, kernel=KERNEL).fit(arrays(chunks=400))
     with pytest.raises(InvalidParameter, match="give threads"):
         mc.KernelPCA(2, kernel=KERNEL, engine=client, threads=2).fit(X)
-
-
-def test_a_cluster_without_workers_is_told_of(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "PATIENCE", 1.0)
-    engine = Cluster(client, rows=400)
-    gram = mc.Gram(KERNEL, X, engine=engine)
-    gram.product(V)
-    client.cluster.scale(0)
-    while client.nthreads():
-        sleep(0.1)
-    with pytest.raises(ClusterFailed, match="no workers"):
-        gram.product(V)
 
 
 def test_dask_without_a_client_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -452,7 +328,7 @@ def test_a_cluster_is_known_by_its_client(client: Any) -> None:
     closed.close()
     with pytest.raises(ClusterFailed, match="is closed"):
         mc.KernelPCA(2, engine=closed).fit(np.eye(5))
-    with pytest.raises(ClusterFailed, match="scheduler"):
+    with pytest.raises(ClusterFailed, match="is closed"):
         list(engine.in_order(lambda item, _: item, [1, 2]))
 
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from abc import ABC, abstractmethod
 from bisect import bisect_right
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from importlib import import_module
+from itertools import accumulate
+from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,13 +22,22 @@ from mercer.check import Array, chunks
 from mercer.data.arrays import in_file
 from mercer.data.arrow import damage_named, declared_lengths
 from mercer.data.extras import extra
-from mercer.data.raw_files import MEMORY, kind_of, regular
+from mercer.data.raw_files import MEMORY, in_one_line, kind_of, regular
 from mercer.data.table import listed
-from mercer.errors import InvalidInput, InvalidParameter, TooLarge, UnreadableFile
+from mercer.errors import InvalidInput, InvalidParameter, MissingExtra, TooLarge, UnreadableFile
 from mercer.settings import spelled
 
 ROWS = 2**14
 """Rows that are read at one time by those who walk over all of them."""
+
+MOST_OPEN = 8
+"""Files of a folder that are open at a time."""
+
+ZARR = (".zarray", ".zgroup", "zarr.json")
+"""Files by which a folder says that it is a zarr store."""
+
+DAMAGE = (OSError, RuntimeError, LookupError, TypeError, ValueError, OverflowError)
+"""What libraries raise of damaged files that have no error of their own."""
 
 
 class OnDisk(ABC):
@@ -31,10 +46,17 @@ class OnDisk(ABC):
     A sequence of points as any other. `blocks` walks over all of them in bounded memory.
     """
 
+    path: Path
     shape: tuple[int, int]
     dtype: Any
     names: tuple[str, ...]
+    layer: str | None = None
     lies_on_disk = True
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that hold the rows."""
+        return (self.path,)
 
     @abstractmethod
     def rows(self, start: int, stop: int) -> Array:
@@ -72,6 +94,7 @@ class InArray(OnDisk):
     """The rows of a .npy file, mapped into memory page by page."""
 
     def __init__(self, path: Path, columns: Sequence[str | int] | None) -> None:
+        self.path = path
         shape, is_fortran, dtype, start = in_file(path)
         order: Literal["C", "F"] = "F" if is_fortran else "C"
         try:
@@ -180,6 +203,182 @@ class InGroups(OnDisk):
         return values
 
 
+class InChunks(OnDisk):
+    """The rows of an array in an HDF5 file or a zarr store, read from the chunks they lie in."""
+
+    def __init__(
+        self, path: Path, values: Any, layer: str | None, columns: Sequence[str | int] | None
+    ) -> None:
+        self.path, self.values, self.layer = path, values, layer
+        name = path.name if not layer else f"{path.name}, {layer}"
+        shape = tuple(map(int, values.shape or ()))
+        if len(shape) not in (1, 2) or 0 in shape:
+            raise InvalidInput(f"{name} has shape {shape}, which is not a table of numbers")
+        if values.dtype.kind not in "biuf":
+            raise InvalidInput(f"{name} has type {values.dtype}, and only real numbers are read")
+        chunk = prod(values.chunks or (1,)) * values.dtype.itemsize
+        if chunk > MEMORY:
+            raise TooLarge(
+                f"{name} has chunks of {chunk:,} bytes, which are read as a whole; write it again "
+                "with smaller ones"
+            )
+        every = tuple(f"column {j + 1}" for j in range(1 if len(shape) == 1 else shape[1]))
+        self.chosen = _chosen(every, columns)
+        self.names = tuple(every[j] for j in self.chosen)
+        self.shape = (shape[0], len(self.chosen))
+        self.dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
+        self._is_all = len(self.chosen) == len(every)
+        self._reading = threading.Lock()
+
+    def rows(self, start: int, stop: int) -> Array:
+        try:
+            with self._reading:  # neither library is made for several threads
+                part = np.asarray(self.values[start:stop])
+        except DAMAGE as error:
+            raise UnreadableFile(
+                f"{self.path.name} is damaged or incomplete in rows {start} to {stop - 1}: "
+                f"{in_one_line(error)}"
+            ) from error
+        part = part[:, None] if part.ndim == 1 else part
+        return (part if self._is_all else part[:, list(self.chosen)]).astype(self.dtype, copy=False)
+
+
+class InFiles(OnDisk):
+    """The rows of all files of a folder, one file after the other in the order of their names.
+
+    Only the files that were read last are open.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str | int] | None) -> None:
+        self.path = path
+        self._paths = tuple(sorted(_parts(path), key=_natural))
+        if not self._paths:
+            raise UnreadableFile(f"{path} holds no files of numbers (.npy, Parquet, Arrow, HDF5)")
+        self._columns, self._opened = columns, OrderedDict[int, OnDisk]()
+        self._opening = threading.Lock()
+        first = self._file(0)
+        self.names, lengths, dtypes = first.names, [len(first)], {first.dtype}
+        for i, place in enumerate(self._paths[1:], 1):
+            part = self._file(i)
+            if part.names != self.names:
+                raise InvalidInput(
+                    f"{place.name} has the columns {listed(part.names)}, and "
+                    f"{self._paths[0].name} before it {listed(self.names)}: choose columns that "
+                    "all files have by columns=, or open them one by one"
+                )
+            lengths.append(len(part))
+            dtypes.add(part.dtype)
+        self.starts = [0, *accumulate(lengths)]
+        self.shape = (self.starts[-1], len(self.names))
+        self.dtype = dtypes.pop() if len(dtypes) == 1 else np.dtype(np.float64)
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return self._paths
+
+    def _file(self, i: int) -> OnDisk:
+        with self._opening:
+            found = self._opened.pop(i, None) or open_points(self._paths[i], columns=self._columns)
+            self._opened[i] = found
+            while len(self._opened) > MOST_OPEN:
+                self._opened.popitem(last=False)
+        return found
+
+    def rows(self, start: int, stop: int) -> Array:
+        result = np.empty((max(stop - start, 0), self.shape[1]), self.dtype)
+        place = start
+        while place < stop:
+            i = bisect_right(self.starts, place) - 1
+            first, end = self.starts[i], min(stop, self.starts[i + 1])
+            result[place - start : end - start] = self._file(i).rows(place - first, end - first)
+            place = end
+        return result
+
+
+def _parts(folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder and of those in it, but not what other programs note there."""
+    for place in folder.rglob("*"):
+        is_noted = any(part.startswith((".", "_")) for part in place.relative_to(folder).parts)
+        if place.is_file() and not is_noted:
+            yield place
+
+
+def _natural(path: Path) -> list[Any]:
+    """Return what sorts names as people count: "part 9" before "part 10".
+
+    >>> _natural(Path("part.10.parquet")) > _natural(Path("part.9.parquet"))
+    True
+    """
+    words = re.split(r"(\d+)", str(path))
+    return [int(word) if i % 2 else word for i, word in enumerate(words)]
+
+
+def _in_hdf5(path: Path, layer: str | None, columns: Sequence[str | int] | None) -> InChunks:
+    h5py = extra("h5py", "io", "reading HDF5")
+    with ExitStack() as opened:
+        try:
+            file = opened.enter_context(h5py.File(path, "r"))
+            found: list[str] = []
+            file.visititems(lambda name, node: found.append(name) if _is_table(node) else None)
+        except DAMAGE as error:
+            raise UnreadableFile(
+                f"{path.name} is a damaged or incomplete HDF5 file: {in_one_line(error)}"
+            ) from error
+        name = _one_of(found, layer, path)
+        if file[name].external or file[name].is_virtual:
+            raise UnreadableFile(
+                f"{path.name}, {name} lies in another file, which is not read; copy it into one"
+            )
+        points = InChunks(path, file[name], name, columns)
+        opened.pop_all()  # it stays open as long as its rows are asked for
+    return points
+
+
+def _in_zarr(path: Path, layer: str | None, columns: Sequence[str | int] | None) -> InChunks:
+    try:
+        zarr = import_module("zarr")
+    except ImportError as error:
+        raise MissingExtra(
+            f"{path.name} is a zarr store, and zarr, which reads it, is not installed: pip install "
+            "zarr brings it"
+        ) from error
+    try:
+        node = zarr.open(str(path), mode="r")
+        if not hasattr(node, "arrays"):
+            return InChunks(path, node, None, columns)
+        name = _one_of([n for n, a in node.arrays() if _is_table(a)], layer, path)
+        return InChunks(path, node[name], name, columns)
+    except (InvalidInput, InvalidParameter, TooLarge):
+        raise
+    except Exception as error:  # each way of packing has its own errors
+        raise UnreadableFile(
+            f"{path.name} is a damaged or incomplete zarr store: {in_one_line(error)}"
+        ) from error
+
+
+def _is_table(node: Any) -> bool:
+    """Whether a node of a file holds rows of real numbers."""
+    return hasattr(node, "dtype") and node.dtype.kind in "biuf" and len(node.shape or ()) in (1, 2)
+
+
+def _one_of(names: Sequence[str], layer: str | None, path: Path) -> str:
+    """Return the array that is asked for, which need not be said where there is one."""
+    if layer is not None and layer.strip("/") in names:
+        return layer.strip("/")
+    if layer is not None or not names:
+        raise InvalidParameter(
+            f"{path.name} has no array {layer!r}: it has {listed(names) if names else 'none'}"
+            if layer is not None
+            else f"{path.name} has no array of numbers with rows and columns"
+        )
+    tables = [name for name in names if name == "X"] or list(names)
+    if len(tables) > 1:
+        raise InvalidParameter(
+            f"{path.name} has several arrays, {listed(names)}: say which by layer="
+        )
+    return tables[0]
+
+
 def _validated(batch: Any) -> Any:
     batch.validate(full=True)  # places and sizes that lie are read as they are
     return batch
@@ -208,19 +407,31 @@ def _chosen(names: Sequence[str], columns: Sequence[str | int] | None) -> tuple[
 
 @spelled
 def open_points(
-    path: str | os.PathLike[str], *, columns: Sequence[str | int] | None = None
+    path: str | os.PathLike[str],
+    *,
+    columns: Sequence[str | int] | None = None,
+    layer: str | None = None,
 ) -> OnDisk:
-    """Return the rows of a .npy, Parquet or Arrow file as points that stay on disk.
+    """Return the rows of a .npy, Parquet, Arrow, HDF5 or zarr file as points that stay on disk.
 
-    ``columns`` chooses some by name or number; of a Parquet file all columns of numbers are taken
-    unless some are chosen. Single precision stays single.
+    A folder is all its files, one after the other. ``columns`` chooses some by name or number; of a
+    Parquet file all columns of numbers are taken unless some are chosen. ``layer`` names the array
+    of an HDF5 file or a zarr store that has several. Single precision stays single.
     """
+    folder = Path(path)
+    if folder.is_dir():
+        is_zarr = any((folder / mark).exists() for mark in ZARR)
+        return _in_zarr(folder, layer, columns) if is_zarr else InFiles(folder, columns)
     place = regular(path)
     kind = kind_of(place)
+    if layer is not None and kind != "hdf5":
+        raise InvalidParameter(f"layer is for HDF5 files and zarr stores, and {place.name} is none")
     if kind == "npy":
         return InArray(place, columns)
     if kind in ("parquet", "arrow"):
         return InGroups(place, kind, columns)
+    if kind == "hdf5":
+        return _in_hdf5(place, layer, columns)
     raise UnreadableFile(
         f"{place.name} cannot be read in parts: convert it to .npy, Parquet or Arrow, or read it "
         "whole with mercer.read"

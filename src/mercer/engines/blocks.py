@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import reduce
 from itertools import accumulate
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 
 from mercer.check import Array, Points, chunks, plain_array
 from mercer.data.extras import extra
-from mercer.data.ondisk import InArray, InGroups, open_points
+from mercer.data.ondisk import InArray, OnDisk, open_points
 from mercer.engines.cluster_cost import FAN, PIECE
 from mercer.errors import ClusterFailed, InvalidInput, MercerError, NotStorable
 from mercer.progress import Progress
@@ -35,8 +35,8 @@ PATIENCE = 30.0
 TRIES = 3
 """How often a task is tried that fails."""
 
-Maker = Callable[[int], Any]
-"""What makes the block of a number again, as a future."""
+Maker = Callable[[list[int]], list[Any]]
+"""What makes blocks by their numbers, as futures."""
 
 
 def distributed_library() -> Any:
@@ -52,17 +52,45 @@ def task(client: Any, function: Callable[..., Any], *args: Any) -> Any:
         raise failure(client, error, distributed_library()) from error
 
 
-def given(client: Any, value: Any) -> Any:
-    """Return a value of this process as a future.
+def tasks(client: Any, function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
+    """Return the futures of a function's values on the rows of some columns, sent together.
 
-    It is a task of its own, so that Dask makes it again where a worker dies that has it; values
+    A message for each would take the client and the scheduler some milliseconds.
+    """
+    rows = [list(column) for column in columns]
+    if not rows[0]:
+        return []
+    try:
+        return list(client.map(function, *rows, pure=False, retries=TRIES - 1))
+    except Exception as error:
+        raise failure(client, error, distributed_library()) from error
+
+
+def given(client: Any, value: Any) -> Any:
+    """Return a value of this process as a future."""
+    return given_each(client, [value])[0]
+
+
+def given_each(client: Any, values: Iterable[Any]) -> list[Any]:
+    """Return values of this process as futures.
+
+    Each is a task of its own, so that Dask makes it again where a worker dies that has it; values
     that are scattered would be lost.
     """
-    text = distributed_library().protocol.pickle.dumps(value)
-    pieces = [text[part] for part in chunks(len(text), PIECE)]
-    if len(pieces) == 1:
-        return task(client, _loaded, pieces)
-    return task(client, _loaded, [task(client, _same, piece) for piece in pieces])
+    made: list[Any] = []
+    together: list[Any] = []
+    size = 0
+    for text in map(distributed_library().protocol.pickle.dumps, values):
+        is_one = len(text) <= PIECE
+        pieces = (
+            [text] if is_one else [task(client, _same, text[p]) for p in chunks(len(text), PIECE)]
+        )
+        if size + len(text) > PIECE:
+            made += tasks(client, _loaded, together)
+            together, size = [], 0
+        together.append(pieces)
+        size += len(text) if is_one else 0
+    return made + tasks(client, _loaded, together)
 
 
 def _same(piece: bytes) -> bytes:
@@ -178,28 +206,35 @@ class Blocks:
 
     def __init__(self, bounds: list[slice], make: Maker) -> None:
         self.bounds, self._make = bounds, make
-        self.futures = [make(i) for i in range(len(bounds))]
+        self.futures = make(list(range(len(bounds))))
 
     def restore(self) -> None:
         """Bring blocks again that died with the workers that had them."""
-        for i, future in enumerate(self.futures):
-            if future.status in ("cancelled", "lost"):
-                self.futures[i] = self._make(i)
+        lost = [i for i, f in enumerate(self.futures) if f.status in ("cancelled", "lost")]
+        for i, future in zip(lost, self._make(lost) if lost else [], strict=True):
+            self.futures[i] = future
 
 
 def blocks_of(client: Any, points: Points, rows: int) -> Blocks:
     """Return the blocks of any points: tasks that read a file that all see, or what is sent."""
     bounds = list(chunks(len(points), rows))
     if isinstance(points, Partitioned):
-        return Blocks(bounds, lambda i: points.future(bounds[i]))
+        return Blocks(bounds, lambda places: [points.future(bounds[i]) for i in places])
     reader = _reader(client, points)
     if reader is not None:
         function, file = reader
-        return Blocks(bounds, lambda i: task(client, function, file, bounds[i]))
+        return Blocks(
+            bounds,
+            lambda places: tasks(
+                client, function, [file] * len(places), [bounds[i] for i in places]
+            ),
+        )
 
-    def send(i: int) -> Any:
-        part = points[bounds[i]]
-        return given(client, np.asarray(part) if isinstance(part, np.ndarray) else part)
+    def send(places: list[int]) -> list[Any]:
+        parts = (points[bounds[i]] for i in places)
+        return given_each(
+            client, (np.asarray(p) if isinstance(p, np.ndarray) else p for p in parts)
+        )
 
     return Blocks(bounds, send)
 
@@ -216,14 +251,19 @@ def _reader(client: Any, points: Points) -> tuple[Callable[..., Array], Any] | N
         function: Callable[..., Array] = _mapped_rows
         if not whole or isinstance(known.base, np.memmap):
             return None
-    elif isinstance(points, InGroups):
-        place = points.path
-        file, function = (str(place.resolve()), points.names), _group_rows  # type: ignore[assignment]
+        places: tuple[Path, ...] = (place,)
+    elif isinstance(points, OnDisk):
+        places, function = points.files, _rows_on_disk
+        file = (str(points.path.resolve()), points.names, points.layer)  # type: ignore[assignment]
     else:
         return None
-    here = _stamp(str(place.resolve()))
-    seen = client.run(_stamp, str(place.resolve()))
-    return (function, file) if seen and set(seen.values()) == {here} else None
+    marks = [str(path.resolve()) for path in places]
+    seen = client.run(_stamps, marks)
+    return (function, file) if seen and set(seen.values()) == {_stamps(marks)} else None
+
+
+def _stamps(paths: list[str]) -> tuple[tuple[int, int] | None, ...]:
+    return tuple(_stamp(path) for path in paths)
 
 
 def _stamp(path: str) -> tuple[int, int] | None:
@@ -241,9 +281,9 @@ def _mapped_rows(file: tuple[Any, ...], rows: slice) -> Array:
     return np.array(part if chosen is None else part[:, list(chosen)])
 
 
-def _group_rows(file: tuple[Any, ...], rows: slice) -> Array:
-    path, names = file
-    return open_points(path, columns=names)[rows]
+def _rows_on_disk(file: tuple[Any, ...], rows: slice) -> Array:
+    path, names, layer = file
+    return open_points(path, columns=names, layer=layer)[rows]
 
 
 class Partitioned:
@@ -328,35 +368,26 @@ class Partitioned:
         home = np.searchsorted(self.starts, chosen, side="right") - 1
         result = np.empty((len(chosen), self.shape[1]), self.dtype)
         asked = {int(h): chosen[home == h] - self.starts[h] for h in np.unique(home)}
-        found = [
-            self.client.submit(_rows, self.futures[h], r, pure=False) for h, r in asked.items()
-        ]
-        for h, part in zip(asked, self.client.gather(found), strict=True):
+        found = tasks(self.client, _rows, [self.futures[h] for h in asked], asked.values())
+        for h, part in zip(asked, results_of(self.client, found), strict=True):
             result[home == h] = part
         return result
 
     def over_parts(self, work: Callable[[Points, slice], T]) -> Iterator[tuple[slice, T]]:
         """Yield what a function makes of each partition, which is done there."""
         places = [slice(a, b) for a, b in zip(self.starts, self.starts[1:], strict=False)]
-        sent = given(self.client, work)
-        tasks = [
-            task(self.client, _worked, sent, future, rows)
-            for future, rows in zip(self.futures, places, strict=True)
-        ]
-        yield from zip(places, results_of(self.client, tasks), strict=True)
+        sent = [given(self.client, work)] * len(places)
+        found = tasks(self.client, _worked, sent, self.futures, places)
+        yield from zip(places, results_of(self.client, found), strict=True)
 
     def summed(self, work: Callable[[Points, slice], T], add: Callable[[T, T], T]) -> T:
         """Return the sum of what a function makes of each partition, added up there in a tree."""
         places = [slice(a, b) for a, b in zip(self.starts, self.starts[1:], strict=False)]
-        sent, sum_of = given(self.client, work), given(self.client, add)
-        parts = [
-            task(self.client, _worked, sent, future, rows)
-            for future, rows in zip(self.futures, places, strict=True)
-        ]
+        sent, sum_of = given_each(self.client, [work, add])
+        parts = tasks(self.client, _worked, [sent] * len(places), self.futures, places)
         while len(parts) > 1:
-            parts = [
-                task(self.client, _folded, sum_of, parts[few]) for few in chunks(len(parts), FAN)
-            ]
+            few = [parts[part] for part in chunks(len(parts), FAN)]
+            parts = tasks(self.client, _folded, [sum_of] * len(few), few)
         found: T = results_of(self.client, parts)[0]
         return found
 

@@ -10,19 +10,15 @@ All that workers hold is the value of a task, so that Dask makes it again where 
 
 from __future__ import annotations
 
-import os
 import pickle
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from importlib.util import find_spec
-from itertools import islice
-from pathlib import Path
-from threading import Event, Lock
+from itertools import combinations, islice
+from threading import Event
 from time import monotonic
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,19 +30,29 @@ from mercer.engines.blocks import (
     blocks_of,
     distributed_library,
     given,
+    given_each,
     is_up,
     refuse_closed,
     refuse_waiting,
     results_of,
     task,
+    tasks,
 )
 from mercer.engines.cluster_cost import FAN, Workers, block_rows
+from mercer.engines.cluster_tasks import (
+    Like,
+    device_there,
+    factor_of_block,
+    product_of_block,
+    product_of_pair,
+    product_of_sides,
+    sum_of_parts,
+    values_of_blocks,
+)
 from mercer.engines.cpu import Threads, using
-from mercer.engines.tiles import TILE, Block, Prepared, Recipe, Tiles
+from mercer.engines.tiles import TILE, Block, Tiles
 from mercer.errors import InvalidParameter
 from mercer.kernels.base import Kernel
-from mercer.kernels.counts import remember_counts
-from mercer.points import as_points, joined
 from mercer.progress import Progress
 
 T = TypeVar("T")
@@ -60,9 +66,6 @@ HELD = 4
 
 _held: weakref.WeakKeyDictionary[Any, OrderedDict[Any, tuple[Any, Blocks]]]
 _held = weakref.WeakKeyDictionary()
-
-DEVICE = "MERCER_WORKER_DEVICE"
-"""What names, in the environment of a worker, the device of torch's that it computes on."""
 
 AHEAD = 4
 """Pieces of work queued for each core, so that none waits and little is thrown away."""
@@ -106,132 +109,6 @@ def on_cluster(client: Any = None, *, rows: int | None = None) -> Iterator[Clust
     engine = Cluster(client, rows=rows)
     with using(engine):
         yield engine
-
-
-class Like(NamedTuple):
-    """What a worker needs to know to compute tiles as those of the whole matrix."""
-
-    kernel: Kernel
-    recipe: Recipe | None
-    single: bool
-    size: int
-    dtype: Any
-
-
-Partial = tuple[dict[int, Array], float]
-"""Products by the number of their block, and a sum of squares."""
-
-
-class Part(Tiles):
-    """Some rows and columns of a matrix, prepared as all of it was.
-
-    With a ``split`` the points are those of two blocks, of which only the pairs between them are
-    computed: each tile is then used twice, as those of a symmetric matrix are.
-    """
-
-    def __init__(self, like: Like, x: Points, y: Points | None = None, split: int = 0) -> None:
-        kernel = like.kernel
-        x = as_points(x, "x", are_vectors=kernel.reads_vectors)
-        y = None if y is None else as_points(y, "y", are_vectors=kernel.reads_vectors)
-        if kernel.is_counted:
-            x, other = remember_counts(x, y)
-            y = None if y is None else other
-        self.is_symmetric, self.split = y is None, split
-        self.kernel, self.x, self.y = kernel, x, x if y is None else y
-        self.size = self.terms = like.size
-        self.shape, self.single, self.dtype = (len(x), len(self.y)), like.single, like.dtype
-        self.room, self._kept, self._lock = 0, {}, Lock()
-        self.prepared = None
-        if like.recipe is not None:
-            sides = (None if s is None else np.asarray(s, np.float64) for s in (x, y))
-            self.prepared = Prepared.alike(like.recipe, *sides)  # type: ignore[arg-type]
-
-    def blocks(self, size: int | None = None) -> list[Block]:
-        if not self.split:
-            return super().blocks(size)
-        size = size or self.size
-        rest = [
-            slice(c.start + self.split, c.stop + self.split)
-            for c in chunks(self.shape[0] - self.split, size)
-        ]
-        return [Block(rows, columns) for rows in chunks(self.split, size) for columns in rest]
-
-
-@cache
-def device_there() -> str:
-    """Return the device of torch's that this worker computes on, an empty text for a core.
-
-    `DEVICE` in its environment says which; else a GPU that the machine has and torch can use.
-    """
-    asked = os.environ.get(DEVICE)
-    if asked is not None:
-        return asked
-    has_gpu = any(Path("/dev").glob("nvidia[0-9]*")) and find_spec("torch") is not None
-    if not has_gpu:
-        return ""
-    from mercer.engines.gpu import torch_library
-
-    return "cuda" if torch_library().cuda.is_available() else ""
-
-
-def engine_there(terms: int) -> Threads:
-    """Return what a task computes with: a core, or the GPU of its worker.
-
-    Tiles on a GPU are those of a core: in the same precision, as many terms added in it, so that
-    the bounds that the client knows hold for both.
-    """
-    if not device_there():
-        return Threads(1)
-    from mercer.engines.gpu import Gpu
-
-    gpu = Gpu(device_there())
-    gpu.is_fused, gpu.terms = False, terms
-    return gpu
-
-
-def _of_block(like: Like, i: int, x: Points, v: Array, w: Array | None) -> Partial:
-    """Return the product with a block on the diagonal of a symmetric matrix."""
-    images, squares = engine_there(like.size).product_and_squares(Part(like, x), v, w)
-    return {i: images}, squares
-
-
-def _of_pair(like: Like, pair: tuple[int, int], x: Points, y: Points, *sides: Any) -> Partial:
-    """Return the products with a block above the diagonal, and with its adjoint below."""
-    (i, j), (v, w, other_v, other_w) = pair, sides
-    weights = None if w is None else np.concatenate([w, other_w])
-    part, engine = Part(like, joined(x, y), split=len(x)), engine_there(like.size)
-    images, squares = engine.product_and_squares(part, np.vstack([v, other_v]), weights)
-    return {i: images[: len(x)], j: images[len(x) :]}, squares
-
-
-def _of_sides(like: Like, i: int, x: Points, y: Points, v: Array) -> Partial:
-    """Return the product with a block of a matrix between two data sets."""
-    return {i: engine_there(like.size).product(Part(like, x, y), v)}, 0.0
-
-
-def _factor(like: Like, x: Points, landmarks: Points, root: Array) -> Array:
-    return engine_there(like.size).factor(Part(like, x, landmarks), root)
-
-
-def _values(like: Like, x: Points, y: Points | None) -> Array:
-    part = Part(like, x, y)
-    result = np.empty(part.shape, like.dtype)
-    for block, values in Threads(1).each(part):
-        result[block.rows, block.columns] = values
-        if part.is_symmetric and not block.is_diagonal:
-            result[block.columns, block.rows] = values.conj().T
-    return result
-
-
-def _added(parts: list[Partial]) -> Partial:
-    """Return the sum of partial products, in their order."""
-    total: dict[int, Array] = {}
-    squares = 0.0
-    for products, square in parts:
-        squares += square
-        for i, product in products.items():
-            total[i] = total[i] + product if i in total else product
-    return total, squares
 
 
 def _is_small(kernel: Kernel) -> bool:
@@ -295,6 +172,7 @@ class Cluster(Threads):
     def cores(self) -> int:
         """Return how many threads the workers have, waiting a little for the first ones."""
         begun = monotonic()
+        refuse_closed(self.client)
         while True:
             found = sum(self.client.nthreads().values()) if is_up(self.client) else 0
             if found:
@@ -347,7 +225,7 @@ class Cluster(Threads):
         if not self._is_there(tiles):
             return super().product_and_squares(tiles, vectors, weights, progress)
 
-        leaves = list(self._leaves(tiles, vectors, weights))
+        leaves = self._leaves(tiles, vectors, weights)
         root = self._tree(leaves)
         parts, squares = results_of(self.client, [root], leaves, progress or self.progress)[0]
         return np.vstack([parts[i] for i in sorted(parts)]), squares
@@ -356,9 +234,9 @@ class Cluster(Threads):
         if not self._is_there(tiles):
             return super().factor(tiles, root)
 
-        like, landmarks, small = self._sent(tiles, tiles.y, root)
-        blocks = self.placed(tiles.x).futures
-        found = [task(self.client, _factor, like, x, landmarks, small) for x in blocks]
+        sent, blocks = self._sent(tiles, tiles.y, root), self.placed(tiles.x).futures
+        like, landmarks, small = ([value] * len(blocks) for value in sent)
+        found = tasks(self.client, factor_of_block, like, blocks, landmarks, small)
         return np.vstack(results_of(self.client, found))
 
     def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
@@ -370,12 +248,13 @@ class Cluster(Threads):
         (like,) = self._sent(tiles)
         for i, rows in enumerate(x.bounds):
             first = i if tiles.is_symmetric else 0
-            whole = y.bounds[first:]
-            found = []
-            for j in range(first, len(y.bounds)):
-                is_diagonal = tiles.is_symmetric and i == j
-                other = None if is_diagonal else y.futures[j]
-                found.append(task(self.client, _values, like, x.futures[i], other))
+            whole, others = y.bounds[first:], y.futures[first:]
+            if tiles.is_symmetric:
+                others = [None, *others[1:]]
+            count = len(others)
+            found = tasks(
+                self.client, values_of_blocks, [like] * count, [x.futures[i]] * count, others
+            )
             for columns, values in zip(whole, results_of(self.client, found), strict=True):
                 yield Block(rows, columns), values
 
@@ -409,29 +288,35 @@ class Cluster(Threads):
         recipe = None if tiles.prepared is None else tiles.prepared.recipe
         like = Like(tiles.kernel, recipe, tiles.single, tiles.size, tiles.dtype)
         plain = [np.asarray(o) if isinstance(o, np.ndarray) else o for o in others]
-        return [given(self.client, value) for value in (like, *plain)]
+        return given_each(self.client, (like, *plain))
 
-    def _leaves(self, tiles: Tiles, vectors: Array, weights: Array | None) -> Iterator[Any]:
+    def _leaves(self, tiles: Tiles, vectors: Array, weights: Array | None) -> list[Any]:
         """Submit a task for each pair of blocks, with the vectors that it multiplies."""
-        (like,) = self._sent(tiles)
         x = self.placed(tiles.x)
         y = x if tiles.is_symmetric else self.placed(tiles.y)
-        v = [given(self.client, np.ascontiguousarray(vectors[rows])) for rows in y.bounds]
+        (like,) = self._sent(tiles)
+        v = given_each(self.client, (np.ascontiguousarray(vectors[rows]) for rows in y.bounds))
         if not tiles.is_symmetric:
-            for i, left in enumerate(x.futures):
-                for j, right in enumerate(y.futures):
-                    yield task(self.client, _of_sides, like, i, left, right, v[j])
-            return
+            places = [(i, j) for i in range(len(x.futures)) for j in range(len(y.futures))]
+            columns: Any = zip(
+                *((like, i, x.futures[i], y.futures[j], v[j]) for i, j in places), strict=True
+            )
+            return tasks(self.client, product_of_sides, *columns)
         w = [None if weights is None else weights[rows] for rows in x.bounds]
-        for i, left in enumerate(x.futures):
-            yield task(self.client, _of_block, like, i, left, v[i], w[i])
-            for j in range(i + 1, len(x.futures)):
-                yield task(
-                    self.client, _of_pair, like, (i, j), left, x.futures[j], v[i], w[i], v[j], w[j]
-                )
+        count = len(x.futures)
+        alone = tasks(self.client, product_of_block, [like] * count, range(count), x.futures, v, w)
+        pairs = list(combinations(range(count), 2))
+        sides = [(x.futures[i], x.futures[j], v[i], w[i], v[j], w[j]) for i, j in pairs]
+        columns = zip(*sides, strict=True) if pairs else ()
+        between = iter(tasks(self.client, product_of_pair, [like] * len(pairs), pairs, *columns))
+        return [
+            future for i in range(count) for future in (alone[i], *islice(between, count - i - 1))
+        ]
 
     def _tree(self, parts: list[Any]) -> Any:
         """Return the sum of partial products, a few at a time."""
         while len(parts) > 1:
-            parts = [task(self.client, _added, parts[few]) for few in chunks(len(parts), FAN)]
+            parts = tasks(
+                self.client, sum_of_parts, [parts[few] for few in chunks(len(parts), FAN)]
+            )
         return parts[0]

@@ -490,6 +490,22 @@ class Threads:
                 raise
 
 
+class Core(Threads):
+    """An engine that computes in the thread that calls it, as a task of a cluster has one."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+
+    def share(
+        self,
+        work: Callable[[Iterator[Item]], T],
+        items: Sequence[Item],
+        progress: Progress | None = None,
+    ) -> list[T]:
+        with _one_blas_thread():
+            return [copy_context().run(_compiled, work, iter(items))]
+
+
 @cache
 def fastest_exponential() -> Callable[[Array, float], Array]:
     """Return a function that replaces an array by exp(factor·a), as fast as this machine can.

@@ -1,0 +1,237 @@
+"""What a cluster survives: workers that die in every phase, and what is said when too much is lost.
+
+Area K of the fault matrix, a test each, or a case of one.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+from time import monotonic, sleep
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.engines import blocks, cluster_tasks
+from mercer.engines.blocks import Partitioned
+from mercer.engines.cluster import Cluster
+from mercer.engines.cpu import Threads
+from mercer.errors import ClusterFailed, InvalidInput
+
+distributed: Any = pytest.importorskip("distributed")
+dask: Any = pytest.importorskip("dask")
+dask_array: Any = pytest.importorskip("dask.array")
+
+from tests.machines import kill_all, kill_one, no_longer_than, started  # noqa: E402
+
+N = 1200
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((N, 4)) * [3.0, 2.0, 1.0, 0.3]
+V = RNG.standard_normal((N, 3))
+KERNEL = mc.Gaussian(2.0)
+
+
+class Losing(Cluster):
+    """A cluster to which something happens once, in one phase of a fit."""
+
+    def __init__(self, client: Any, phase: str, lose: Callable[[Any], None]) -> None:
+        super().__init__(client, rows=400)
+        self.phase, self.lose, self.passes = phase, lose, 0
+
+    def _cut(self, points: Any) -> Any:
+        blocks = super()._cut(points)
+        self._reach("scatter")
+        return blocks
+
+    def _leaves(self, tiles: Any, vectors: Any, weights: Any) -> list[Any]:
+        self.passes += 1
+        leaves = super()._leaves(tiles, vectors, weights)
+        self._reach("first pass" if self.passes == 1 else f"pass {self.passes}")
+        if not tiles.single and self.passes > 1:
+            self._reach("double pass")
+        return leaves
+
+    def _tree(self, parts: list[Any]) -> Any:
+        root = super()._tree(parts)
+        if self.passes == 2:
+            self._reach("reduction")
+        return root
+
+    def _reach(self, phase: str) -> None:
+        if phase == self.phase:
+            self.phase = "done"
+            self.lose(self.client)
+
+
+def exact(engine: Any = "auto", **given: Any) -> Any:
+    model = mc.KernelPCA(3, kernel=KERNEL, method="exact", random_state=0, engine=engine)
+    return model.fit(X, **given)
+
+
+@pytest.mark.parametrize("phase", ["scatter", "first pass", "pass 3", "double pass", "reduction"])
+def test_a_worker_that_dies_changes_nothing(client: Any, phase: str) -> None:
+    engine = Losing(client, phase, kill_one)
+    there, here = exact(engine), exact()
+    assert engine.phase == "done"
+    np.testing.assert_allclose(there.inertias_, here.inertias_, rtol=1e-10)
+    np.testing.assert_allclose(
+        there.individuals_.coordinates, here.individuals_.coordinates, rtol=0, atol=1e-7
+    )
+
+
+def test_what_a_dead_worker_held_is_made_again(client: Any) -> None:
+    """Points of a fit, partitions of a collection, and draws that wait for their turn."""
+    model, here = exact(client), exact().transform(X[:300])
+    held = Partitioned.of(client, dask_array.from_array(X, chunks=200))
+    model.transform(X[:300])
+    draws = Cluster(client).in_order(lambda item, _: item * item, range(20))
+    assert next(draws) == 0
+    kill_one(client)
+    np.testing.assert_allclose(model.transform(X[:300]), here, rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(held[350:450], X[350:450])
+    np.testing.assert_array_equal(held.picked(np.array([1100, 3, 3])), X[[1100, 3, 3]])
+    assert list(draws) == [item * item for item in range(1, 20)]
+
+
+def _drag(seconds: float) -> None:
+    """Let all tasks of this worker begin late, or no longer."""
+    known = getattr(cluster_tasks, "_engine_there", cluster_tasks.engine_there)
+
+    def late(terms: int) -> Threads:
+        sleep(seconds)
+        return known(terms)
+
+    cluster_tasks._engine_there = known  # type: ignore[attr-defined]
+    cluster_tasks.engine_there = late if seconds else known
+
+
+def test_a_slow_worker_is_waited_for(client: Any) -> None:
+    gram = mc.Gram(KERNEL, X, engine=Cluster(client, rows=300))
+    once = gram.product(V)
+    slow = [next(iter(client.nthreads()))]
+    client.run(_drag, 0.2, workers=slow)
+    try:
+        assert np.array_equal(gram.product(V), once)
+    finally:
+        client.run(_drag, 0.0, workers=slow)
+
+
+def test_a_task_that_always_fails_is_tried_three_times(client: Any, tmp_path: Path) -> None:
+    place = tmp_path / "tries"
+
+    def poison(*_: Any) -> float:
+        with place.open("a") as file:
+            print("x", file=file)
+        raise ZeroDivisionError("poison")
+
+    with pytest.raises(ClusterFailed, match="failed 3 times.*poison"):
+        list(Cluster(client).in_order(poison, [0]))
+    assert place.read_text().count("x") == blocks.TRIES
+    place.unlink()
+    with pytest.raises(InvalidInput, match="poison"):
+        mc.KernelPCA(2, kernel=poison, engine=client).fit(["a", "b", "c"])
+    assert place.read_text().count("x") == 1  # here, before anything is sent
+
+
+def _room_on_disk(size: int) -> None:
+    """Let this process write files of so many bytes, as a disk that is nearly full does."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+
+def _greedy(*_: Any) -> float:
+    """Take more memory than a worker has, and keep it."""
+    much = np.ones(2 * 10**8)
+    sleep(60)
+    return float(much[0])
+
+
+def test_a_worker_without_room(tmp_path: Path) -> None:
+    """On disk: the error is told. In memory: it is killed, and told to want more."""
+    settings = {
+        "distributed.scheduler.allowed-failures": 0,
+        "distributed.worker.memory.target": 1e-6,  # so that every value is written to disk
+    }
+    with (
+        no_longer_than(),
+        dask.config.set(settings),
+        started(1, memory_limit="1GB", local_directory=str(tmp_path)) as machines,
+        distributed.Client(machines, set_as_default=False) as client,
+    ):
+        gram = mc.Gram(KERNEL, X, engine=Cluster(client, rows=400))
+        once = gram.product(V)
+        client.run(_room_on_disk, 0)
+        with pytest.raises(ClusterFailed, match="failed 3 times.*OSError.*File too large"):
+            gram.product(V)
+        client.run(_room_on_disk, resource.RLIM_INFINITY)
+        assert np.array_equal(gram.product(V), once)
+        with pytest.raises(ClusterFailed, match="mostly for want of memory: give them more"):
+            list(Cluster(client).in_order(_greedy, [0]))
+
+
+@contextmanager
+def _processes(folder: Path) -> Iterator[tuple[Any, Any]]:
+    """Yield a client and the process of its scheduler, which has one worker."""
+    file = folder / "scheduler.json"
+    place = ["--scheduler-file", str(file)]
+    words = [
+        ["scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", *place],
+        ["worker", "--no-nanny", "--nthreads", "1", "--no-dashboard", *place],
+    ]
+    run = [sys.executable, "-m", "dask"]
+    hidden: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    made = [subprocess.Popen([*run, *w], cwd=folder, **hidden) for w in words]
+    try:
+        while not file.exists():
+            sleep(0.05)
+        with distributed.Client(
+            scheduler_file=str(file), set_as_default=False, timeout=120
+        ) as client:
+            client.wait_for_workers(1, timeout=120)
+            yield client, made[0]
+    finally:
+        for process in made:
+            process.kill()
+            process.wait()
+
+
+def test_a_scheduler_that_dies_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "PATIENCE", 2.0)
+    file = tmp_path / "run"
+    with no_longer_than(), _processes(tmp_path) as (client, scheduler):
+        engine = Losing(client, "pass 3", lambda _: scheduler.send_signal(signal.SIGKILL))
+        with pytest.raises(ClusterFailed, match="lost its scheduler.*checkpoint"):
+            exact(engine, checkpoint=file)
+        assert engine.phase == "done"
+    np.testing.assert_allclose(exact(checkpoint=file).inertias_, exact().inertias_, rtol=1e-10)
+
+
+def test_a_cluster_that_dies_leaves_its_checkpoint(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert blocks.PATIENCE <= 50.0  # so that this is told within a minute
+    monkeypatch.setattr(blocks, "PATIENCE", 1.0)
+    file, gram = tmp_path / "run", mc.Gram(KERNEL, X, engine=Cluster(client, rows=400))
+    gram.product(V)
+    held = Partitioned.of(client, dask_array.from_array(X, chunks=200))
+    with pytest.raises(ClusterFailed, match="no workers.*checkpoint"):
+        exact(Losing(client, "pass 3", kill_all), checkpoint=file)
+    assert file.exists()
+    np.testing.assert_allclose(exact(checkpoint=file).inertias_, exact().inertias_, rtol=1e-10)
+    begun = monotonic()
+    asked: list[Callable[[], Any]] = [
+        lambda: gram.product(V),
+        lambda: held.picked(np.array([3])),
+        lambda: list(Cluster(client).in_order(lambda item, _: item, [Event])),
+    ]
+    for ask in asked:
+        with pytest.raises(ClusterFailed, match="no workers"):
+            ask()
+    assert monotonic() - begun < 60.0
