@@ -531,3 +531,12 @@ def test_three_axes_of_one_size_are_doubted_in_one_sentence() -> None:
 def test_a_column_that_is_not_there_cannot_be_active() -> None:
     with pytest.raises(InvalidParameter, match="Rnk"):
         analyse(mercer.datasets.decathlon(), active=["Rnk"])
+
+
+def test_columns_that_look_like_samples_are_doubted_on_the_page_too() -> None:
+    rng = np.random.default_rng(0)
+    levels = rng.uniform(3, 12, 300)[:, None] + 0.5 * rng.normal(size=(300, 12))
+    genes = pd.DataFrame(levels, [f"g{i}" for i in range(300)], [f"s{j}" for j in range(12)])
+    (told,) = [d for d in propose(genes).doubts if d.kind == "samples"]
+    assert told.text.endswith("look like samples; transpose=True makes rows of them")
+    assert "samples" not in {d.kind for d in propose(genes.T).doubts}

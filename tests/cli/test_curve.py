@@ -225,3 +225,35 @@ def test_pictures_of_fits_show_their_values() -> None:
         pictures.against_observed.describe(Y, Y).x.limits
         == pictures.against_observed.describe(Y, Y).y.limits
     )
+
+
+def test_what_is_missing_matters_in_the_columns_of_the_function_alone(
+    run: Any, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 6, 30))
+    rows = [f"{a:.4f},{np.sin(a):.4f},{'' if i % 3 else 'f'}" for i, a in enumerate(x)]
+    rows[4] = f"{x[4]:.4f},,f"
+    file = tmp_path / "holes.csv"
+    file.write_text("x,y,sex\n" + "\n".join(rows) + "\n")
+    words = ("curve", file, "--y", "y", "--x", "x", "--no-page")
+    answer = run(*words, "--drop-na")
+    assert answer.code == 0
+    assert f"{file}: 1 of 30 rows left out: 1 without a number" in answer.err
+    assert answer.out.startswith("29 observations: y as a function of x.")
+    refused = run(*words)
+    assert refused.code == 3
+    assert '1 number is missing, in column "y" (1)' in refused.err
+    assert "--drop-na leaves out 1 of 30 rows" in refused.err
+
+
+def test_a_penalty_without_bound_is_said_to_be_a_straight_line(run: Any, tmp_path: Path) -> None:
+    file = tmp_path / "line.csv"
+    rng = np.random.default_rng(3)
+    x = np.linspace(0.0, 1.0, 40)
+    y = 2.0 * x + 0.3 * rng.standard_normal(40)
+    file.write_text("x,y\n" + "\n".join(f"{a:.6f},{b:.6f}" for a, b in zip(x, y, strict=True)))
+    answer = run("curve", file, "--y", "y", "--x", "x", "--no-page", "--penalty", "inf")
+    said = answer.out if answer.code == 0 else ""
+    assert "penalty inf" not in said
+    assert "2.0 degrees of freedom; a straight line, for the penalty is without bound" in said

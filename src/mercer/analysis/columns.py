@@ -11,6 +11,7 @@ import numpy as np
 
 from mercer.analysis.doubts import Doubt
 from mercer.check import Array
+from mercer.data.assembly import TRANSPOSE, are_samples
 from mercer.data.dialect import is_number
 from mercer.data.missing import LEVEL, imputed_spread
 from mercer.data.table import Column, Role, Table, as_labels, frozen
@@ -241,6 +242,16 @@ def profiles_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:
             f"mean nothing; {other} reads columns as measurements"
         )
         yield Doubt("counts", text, odd[0], other)
+
+
+def samples_doubt(table: Table) -> Iterator[Doubt]:
+    """Yield that the columns look like the individuals, as samples beside genes do."""
+    if are_samples(table):
+        text = (
+            f"the {len(table)} rows are the individuals, and the columns, of one kind, look like "
+            f"samples; {TRANSPOSE} makes rows of them"
+        )
+        yield Doubt("samples", text, "table", TRANSPOSE)
 
 
 def codes_doubt(columns: Sequence[Column]) -> Iterator[Doubt]:

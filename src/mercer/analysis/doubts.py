@@ -46,8 +46,9 @@ class Doubt(Shown):
     """Something that misleads where it is seen.
 
     ``kind`` is a word to look for: column, arch, bandwidth, individual, axes, ellipses, time,
-    missing, counts, codes, words, weights, size. ``where`` names the axis, column or individual,
-    ``advice`` what helps, and ``map`` the straight or the curved map where it is seen on one.
+    missing, counts, codes, words, weights, samples, size. ``where`` names the axis, column or
+    individual, ``advice`` what helps, and ``map`` the straight or the curved map where it is seen
+    on one.
     """
 
     facts: ClassVar[Mapping[str, str]] = {"text": "what is seen, and what to do", "where": "it is"}

@@ -20,6 +20,7 @@ from mercer.analysis.columns import (
     is_identifier,
     name_fates,
     profiles_doubt,
+    samples_doubt,
     sorted_out,
     weights_doubt,
     with_names,
@@ -331,6 +332,7 @@ def _of_table(  # noqa: PLR0913  (what was asked for)
         in_order(fates, table),
         (
             *imputed_doubt(table),
+            *(samples_doubt(table) if made.is_pca else ()),
             *(counts_doubt(made.numbers, table.row_names is not None) if made.is_pca else ()),
             *(codes_doubt(made.numbers) if made.is_pca else ()),
             *(profiles_doubt(made.numbers) if chosen == "ca" else ()),

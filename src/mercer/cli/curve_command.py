@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ import numpy as np
 from mercer.analysis.choice import standardised
 from mercer.check import Array
 from mercer.cli.errors import NOT_CONVERGED, OK, Misused
-from mercer.cli.inputs import Data, data_of, without
+from mercer.cli.inputs import Data, data_of, missing_of, without
 from mercer.cli.output import Talk, csv_bytes, refuse_existing, write
 from mercer.cli.pages import command_line, own_page, page_writer, show_page, write_page
 from mercer.cli.plans import tell_cost
 from mercer.cli.progress import finished
+from mercer.data.missing import settled
 from mercer.data.table import Role, Table
 from mercer.errors import InvalidInput
 from mercer.estimator import as_kernel
@@ -40,7 +42,7 @@ def run(args: Namespace, talk: Talk) -> int:
     page = (
         None if out is None or args.dry_run else page_writer(name="document", without="--no-page")
     )
-    data = data_of(args, talk)
+    data = read_columns(args, talk)
     x, y, names = columns_of(args, data)
     model = asked(args, x)
     if args.dry_run:
@@ -88,6 +90,26 @@ def write_files(args: Namespace, talk: Talk, fit: Fit) -> None:
         talk.say(f"the fitted values are in {args.fitted}")
 
 
+def read_columns(args: Namespace, talk: Talk) -> Data:
+    """Read the table; what is missing matters in the columns of the function alone."""
+    policy, is_dropped = missing_of(args), args.drop_na
+    args.missing, args.drop_na = "keep", False
+    data = data_of(args, talk)
+    args.missing, args.drop_na = None, is_dropped
+    if data.table is None:
+        return data
+    table = data.table
+    explained = table.column(args.y).name
+    used = {explained, *_explaining(args, without(table, [explained])), args.weights}
+    pairs = zip(table.names, table.roles, strict=True)
+    kept = [name for name, role in pairs if name in used or role is Role.IDENTIFIER]
+    known = settled(table.with_columns(kept), policy)
+    for note in known.notes[len(table.notes) :]:
+        talk.say(f"{args.data}: {note}")
+    weights = known.column(args.weights).values if args.weights else None
+    return replace(data, points=known, weights=weights)
+
+
 def columns_of(args: Namespace, data: Data) -> tuple[Array, Array, tuple[str, ...]]:
     """Return the explaining columns, the explained one, and the names of the former."""
     table = data.table
@@ -95,7 +117,9 @@ def columns_of(args: Namespace, data: Data) -> tuple[Array, Array, tuple[str, ..
         raise Misused(f"{args.data} holds {data}: mercer curve reads a table with columns")
     y = table.column(args.y)
     if y.role is not Role.NUMBER:
-        raise InvalidInput(f"{args.data}, column {args.y!r} is a {y.role.value} and no numbers")
+        raise InvalidInput(
+            f"{args.data}, column {args.y!r} is a {y.role.value} and holds no numbers"
+        )
     rest = without(table, [args.y])
     names = _explaining(args, rest)
     x = np.column_stack([np.asarray(rest.column(name).values, float) for name in names])

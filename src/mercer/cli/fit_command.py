@@ -156,8 +156,8 @@ def text_of(value: dict[str, Any]) -> str:
     if "goodness" in value:
         good, mass = value["goodness"], percent(value["negative_mass"])
         lines.append(
-            f"goodness {good['absolute']:.4g} of the eigenvalues by modulus, of which shares are; "
-            f"{mass} are negative"
+            f"the map keeps {percent(good['absolute'])} of the eigenvalues by modulus, of which "
+            f"the shares are parts; {mass} of them are negative"
         )
     else:
         lines.append(f"total inertia {value['inertia']:.6g}; positive semidefinite: {value['psd']}")

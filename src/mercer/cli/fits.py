@@ -228,7 +228,7 @@ def analysed(found: Asked, args: Namespace, talk: Talk) -> Analysis | None:
     for doubt in whole.doubts:
         text = in_flags(doubt.text, () if doubt.advice is None else (doubt.advice,))
         of_file = doubt.kind == "missing" and missing_of(args) == USUAL
-        is_told = of_file or doubt.kind == "words"  # as the file was read
+        is_told = of_file or doubt.kind in ("words", "samples")  # as the file was read
         if is_told:
             continue
         if doubt.map == "curved" and whole.curved is not None:
@@ -348,7 +348,7 @@ def with_all_axes(args: Namespace, found: Asked) -> Any:
     model, data = found.model, found.data
     if isinstance(model, ClassicalMDS | StressMDS):
         raise Misused(
-            "the rules for the number of axes read inertias, which maps of distances have not; "
+            "the rules for the number of axes read inertias, which maps of distances do not have; "
             "give a table, or a matrix of similarities"
         )
     if args.rank is None:

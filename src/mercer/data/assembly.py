@@ -317,18 +317,24 @@ def numbered(labels: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def propose_transpose(table: Table, name: str) -> None:
-    """Tell of columns that look like the individuals: few, of one kind, above many named rows."""
+    """Tell of columns that look like the individuals."""
+    if not are_samples(table):
+        return
     count, width = table.numbers.shape
-    if table.row_names is None or count < max(MANY_ROWS, TIMES * width) or width < FEW_SAMPLES:
-        return
-    if Role.FACTOR in table.roles or Role.DATE in table.roles or not _are_alike(table.numbers):
-        return
     warn(
         f"{name}: {count} named rows and {width} columns of one kind, as of genes and samples. If "
         f"the columns are the individuals, {TRANSPOSE} makes rows of them",
         DataWarning,
         TRANSPOSE,
     )
+
+
+def are_samples(table: Table) -> bool:
+    """Whether columns look like the individuals: few, of one kind, above many named rows."""
+    count, width = table.numbers.shape
+    if table.row_names is None or count < max(MANY_ROWS, TIMES * width) or width < FEW_SAMPLES:
+        return False
+    return not {Role.FACTOR, Role.DATE} & set(table.roles) and _are_alike(table.numbers)
 
 
 def _are_alike(numbers: Array) -> bool:

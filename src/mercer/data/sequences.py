@@ -214,11 +214,11 @@ MOST_ATTRIBUTES = 100
 def attributes(titles: Sequence[str], names: Sequence[str]) -> Table | None:
     """Return what the titles of records say of them as a table: numbers and factors.
 
-    Text that is different for each record tells them apart and groups none, and stays text.
+    Text that is different for each record, or the same for all, groups none, and stays text.
 
-    >>> found = attributes(["a organism=fly len=8", "b organism=fly len=9"], ["a", "b"])
-    >>> found
-    Table(2 individuals; 1 supplementary number ("len"); 1 factor ("organism"))
+    >>> titles = ["a organism=fly len=8", "b organism=fly len=9", "c organism=yeast len=9"]
+    >>> attributes(titles, ["a", "b", "c"])
+    Table(3 individuals; 1 supplementary number ("len"); 1 factor ("organism"))
     >>> attributes(["a a protein", "b another"], ["a", "b"])
     """
     rows = [_attributes(title) for title in titles]
@@ -232,8 +232,8 @@ def attributes(titles: Sequence[str], names: Sequence[str]) -> Table | None:
             columns[key] = np.array([np.nan if v is None else float(v) for v in values])
             continue
         columns[key] = values
-        is_own = len(set(known)) == len(known) > 1
-        roles[key] = Role.TEXT if is_own else Role.FACTOR
+        groups = len(set(values)) > 1 and len(set(known)) < len(known)
+        roles[key] = Role.FACTOR if groups else Role.TEXT
     if not columns:
         return None
     numbers = [key for key in columns if key not in roles]

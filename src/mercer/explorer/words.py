@@ -25,6 +25,7 @@ SAYS: dict[str, Any] = {
     "method": lambda value: f"the method {value}",
     "supplementary": lambda value: "moving it to “supplementary”",
     "active": lambda value: "moving it to “active”",
+    "transpose": lambda value: "mercer.read(…, transpose=True)",
     "kernel": lambda value: "another kernel" if value == "…" else "the usual kernel",
 }
 """Parameters of an analysis in the words of the page."""

@@ -185,6 +185,8 @@ def _penalty(fit: Fit) -> str:
     freedom = getattr(model, "df", None)
     if freedom is not None:
         how = f", of the {short(freedom)} degrees of freedom given"
+    if np.isinf(model.penalty_):
+        return f"; a straight line, for the penalty is without bound{how}"
     return f"; penalty {short(model.penalty_)}{how}"
 
 

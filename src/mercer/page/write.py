@@ -322,14 +322,14 @@ def _linking(value: Value) -> Linking:
 
 
 def unbroken(text: str) -> Any:
-    """Return prose in which no number and no flag is cut at the end of a line.
+    """Return prose in which no number, percentage or flag is cut at the end of a line.
 
     >>> unbroken("within 8e-14 <of> it; --no-scale keeps units")
     Markup('within <span class="whole">8e-14</span> &lt;of&gt; it; <span
     class="whole">--no-scale</span> keeps units')
     """
     markup = extra("markupsafe", "report", "a report")
-    parts = re.split(r"(\d[\d.]*e-\d+|--[a-z][a-z-]*)", text)
+    parts = re.split(r"(\d[\d.]*e-\d+|\d[\d.]* %|--[a-z][a-z-]*)", text)
     whole = (f'<span class="whole">{part}</span>' for part in parts[1::2])
     prose = [str(markup.escape(part)) for part in parts[::2]]
     return markup.Markup("".join(a + b for a, b in zip(prose, [*whole, ""], strict=True)))
