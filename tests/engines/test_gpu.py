@@ -320,3 +320,12 @@ def test_systems_are_solved_by_quick_steps_and_exact_residuals(
         np.testing.assert_allclose(solution.weights, exact, rtol=0, atol=1e-6 * np.abs(exact).max())
         assert passes.count(True) > 2
         assert passes.count(False) <= 5
+
+
+def test_landmarks_are_as_many_as_pay_and_fit(engine: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [engine.landmarks(n) for n in (10**5, 3 * 10**5, 10**6)] == [300, 400, 600]
+    assert engine.landmarks(10**7) == 60
+    monkeypatch.setattr(engine, "device", "cuda")
+    for gib, count in ((139, 600), (16, 107), (1, 60)):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _, gib=gib: (gib * 2**30, 2**40))
+        assert engine.landmarks(10**7) == count

@@ -50,8 +50,12 @@ SAMPLES, SAMPLE, COORDINATES = 4, 128, 8
 CHECKED_ROWS = 8192
 """Rows on which the images of axes are computed again: one tile high, a hundredth of a pass."""
 
-POINTS_PER_LANDMARK, MOST_LANDMARKS, FACTOR = 1500, 640, 640 * 10**6
-"""Landmarks are cheaper than on a processor, up to so many numbers of their factor."""
+POINTS_PER_LANDMARK, FEWEST_LANDMARKS, MOST_LANDMARKS = 750, 300, 600
+"""Passes over few points cost less than landmarks that save one; of a million more do not fit in
+4 GiB with all the rest."""
+
+FACTOR, FREE_SHARE = 600 * 10**6, 4
+"""Numbers that their factor may have, or the share of free memory that it may take, if larger."""
 
 KEPT_SIDE = 2**23
 """Numbers that prepared points may have to be kept; of more, those of a tile are made for it."""
@@ -210,8 +214,12 @@ class Gpu(Threads):
         return MARGIN * float((total.max() / SAMPLES).sqrt())
 
     def landmarks(self, n: int) -> int:
-        usual = max(super().landmarks(n), min(n // POINTS_PER_LANDMARK, MOST_LANDMARKS))
-        return min(usual, max(FACTOR // max(n, 1), 1))
+        usual = min(max(n // POINTS_PER_LANDMARK, FEWEST_LANDMARKS), MOST_LANDMARKS)
+        room = FACTOR
+        if n * usual > room and self.device.startswith("cuda"):
+            free, _ = self.torch.cuda.mem_get_info(self.device)
+            room = max(room, free // (4 * FREE_SHARE))  # bytes of single precision
+        return min(usual, max(room // max(n, 1), 1))
 
     def _fused(self, tiles: Tiles) -> Fused | None:
         """Return the product in registers, None for tiles that are computed one by one."""
