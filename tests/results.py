@@ -32,7 +32,7 @@ from mercer.regression.criterion_path import penalty_path
 from mercer.regression.spline_curve import Curve, Places
 from mercer.regression.spline_filter import Swept
 from mercer.regression.squared_loss import Decomposition
-from mercer.rkhs.expansion import Eigenfunction
+from mercer.rkhs.decompositions import Eigenfunction
 from tests.fitted import FRAME, LABELS, MODELS, NUMBERS, SIMILARITIES, TABLE, N, fitted
 
 SHORT = (

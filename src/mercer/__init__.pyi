@@ -62,8 +62,8 @@ from mercer.preimages import preimage as preimage
 from mercer.reading.describe import describe_axes as describe_axes
 from mercer.regression import KernelRegression as KernelRegression
 from mercer.regression import SmoothingSpline as SmoothingSpline
-from mercer.rkhs.expansion import Interval as Interval
-from mercer.rkhs.expansion import Normal as Normal
+from mercer.rkhs.decompositions import Interval as Interval
+from mercer.rkhs.decompositions import Normal as Normal
 from mercer.rkhs.expansion import mercer_decomposition as mercer_decomposition
 from mercer.rkhs.feature_distances import distance as distance
 from mercer.rkhs.feature_distances import distance_to_set as distance_to_set

@@ -20,7 +20,7 @@ from mercer.pca.streams import Drift as Drift
 from mercer.planning import Plan as Plan
 from mercer.preimages import PreImages as PreImages
 from mercer.reading.links import AxesDescription as AxesDescription
-from mercer.rkhs.expansion import MercerDecomposition as MercerDecomposition
+from mercer.rkhs.decompositions import MercerDecomposition as MercerDecomposition
 from mercer.rkhs.feature_distances import Discrepancy as Discrepancy
 from mercer.rkhs.functions import PrincipalFunctions as PrincipalFunctions
 from mercer.spectrum import Spectrum as Spectrum

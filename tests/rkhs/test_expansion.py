@@ -11,7 +11,8 @@ from scipy.special import eval_hermite, factorial
 
 import mercer as mc
 from mercer.check import Array
-from mercer.rkhs.expansion import Interval, Normal, mercer_decomposition
+from mercer.rkhs.decompositions import Interval, Normal
+from mercer.rkhs.expansion import mercer_decomposition
 from tests.references import FOLDER
 from tests.test_check import FRAME, ROWS
 

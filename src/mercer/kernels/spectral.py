@@ -342,7 +342,7 @@ class Characteristic(Coordinatewise):
                 "imaginary parts as columns"
             )
         gaps = pairs.difference(self.length)
-        self._refuse_at_zero(0.0 * gaps[:1, ...], gaps[:1, ...].shape[:-1])
+        self._refuse_at_zero(gaps[:1, ...], gaps[:1, ...].shape[:-1])
         return self._psi(gaps, gaps.shape[:-1])
 
     def _psi(self, gaps: Array, shape: tuple[int, ...]) -> Array:
@@ -363,9 +363,10 @@ class Characteristic(Coordinatewise):
             )
         return values
 
-    def _refuse_at_zero(self, zeros: Array, shape: tuple[int, ...]) -> None:
-        values = self._psi(zeros, shape)
-        if values.shape[0] and not bool(namespace(zeros).all(abs(values - 1.0) <= AT_ZERO)):
+    def _refuse_at_zero(self, gaps: Array, shape: tuple[int, ...]) -> None:
+        xp = namespace(gaps)
+        values = self._psi(xp.zeros_like(gaps), shape)
+        if values.shape[0] and not bool(xp.all(abs(values - 1.0) <= AT_ZERO)):
             raise InvalidParameter(
                 f"the function ψ of Characteristic is {complex(values[(0,) * values.ndim]):.6g} at "
                 "0, and a characteristic function is 1 there: divide it by that, and multiply the "
@@ -402,7 +403,7 @@ class Characteristic(Coordinatewise):
     def factor(self, t: Array) -> Array:
         if not callable(self.law):
             return LAWS[self.law].transform(t)
-        self._refuse_at_zero(0.0 * t[:1, ...], t[:1, ...].shape)
+        self._refuse_at_zero(t[:1, ...], t[:1, ...].shape)
         # Of one row alone a function of the whole array is seldom as long as of all by chance.
         self._psi(t[:1, ...], t[:1, ...].shape)
         return self._psi(t, t.shape)
