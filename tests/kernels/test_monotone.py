@@ -99,6 +99,18 @@ def test_signs_that_rounding_decides_are_told_as_undecided() -> None:
     assert "< 0" in coarse.reason
 
 
+def test_scatter_is_found_where_it_happens_to_be_small() -> None:
+    # Steps of rounding that agree with those of t do not scatter.
+    rng = np.random.default_rng(1)
+    for p in (0.07038161817547348, *rng.uniform(0.05, 1.0, 20)):
+        assert completely_monotone(lambda t, p=p: 1.0 - (1.0 + t) ** -p, bernstein=True)  # type: ignore[misc]
+    for _ in range(20):
+        rates, masses = 10.0 ** rng.uniform(-4.0, 4.0, 4), 10.0 ** rng.uniform(-6.0, 0.0, 4)
+        mixture = lambda t, r=rates, m=masses: np.exp(-t[..., None] * r) @ m  # noqa: E731
+        assert completely_monotone(mixture)
+        assert completely_monotone(lambda t, f=mixture: 1e6 + f(t) - 1e6)  # type: ignore[misc]
+
+
 def test_values_that_scatter_decide_nothing() -> None:
     rng = np.random.default_rng(0)
 

@@ -328,7 +328,7 @@ def schoenberg(
     off; between its ``support``, two numbers, if it is given, and closely around ``points`` where
     it jumps or has a narrow peak. What lies between those steps cannot be seen: a density that is
     0 at all of them is refused. The integral is refined until its error, estimated by the rules of
-    Gauss and Kronrod, is below 1e-11 of every Φ(t); one that does not settle to 1e-9 is refused.
+    Clenshaw and Curtis, is below 1e-11 of every Φ(t); one that does not settle to 1e-9 is refused.
 
     >>> schoenberg([[0.0, 2.0]], "rational", 1.0)
     array([[0.        , 0.66666667]])

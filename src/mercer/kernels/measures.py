@@ -3,9 +3,9 @@ r"""Measures on (0, ∞), and the Bernstein functions that they make of squared 
 .. math:: \Phi(t) = \int_0^\infty \frac{1 - e^{-\lambda t}}{\lambda}\, d\mu(\lambda)
     = \int_{-\infty}^\infty (1 - e^{-e^u t})\, g(e^u)\, du
 
-A density g is integrated over u = log λ by Gauss and Kronrod's rule of 15 nodes, which all entries
-t share. Where g is not 0 is found first, on a fine grid; intervals in which the rule sees less
-than the grid, or where its error is not small for every t, are halved.
+A density g is integrated over u = log λ by Clenshaw and Curtis's rule of 17 nodes, which all
+entries t share. Where g is not 0 is found first, on a fine grid; intervals in which the rule sees
+less than the grid, or where its error is not small for every t, are halved.
 
 As a function of v = log t, Φ extends to the strip :math:`|\Im v| < \pi/2`, whatever the measure:
 there :math:`|1 - e^{-z}| \le \min(|z|, 2)`, which is at most 3.2 times :math:`1 - e^{-|z|}`. So it
@@ -16,6 +16,7 @@ ellipse), and a matrix of any size costs a few hundred integrals.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,23 +59,9 @@ TOGETHER = 256
 INTERPOLATED = 20
 """Chebyshev's nodes in each unit of log t."""
 
-NODES = np.array(
-    [0.0, 0.207784955007898467600689403773245, 0.405845151377397166906606412076961,
-     0.586087235467691130294144691258730, 0.741531185599394439863864773280788,
-     0.864864423359769072789712788640926, 0.949107912342758524526189684047851,
-     0.991455371120812639206854697526329]
-)  # fmt: skip
-KRONROD = np.array(
-    [0.209482141084727828012999174891714, 0.204432940075298892414161999234649,
-     0.190350578064785409913256402421014, 0.169004726639267902826583426598550,
-     0.140653259715525918745189590510238, 0.104790010322250183839876322541518,
-     0.063092092629978553290700663189204, 0.022935322010529224963732008058970]
-)  # fmt: skip
-GAUSS = np.array(
-    [0.417959183673469387755102040816327, 0.0, 0.381830050505118944950369775488975, 0.0,
-     0.279705391489276667901467771423780, 0.0, 0.129484966168869693270611432679082, 0.0]
-)  # fmt: skip
-"""Half of the nodes of Gauss and Kronrod in [-1, 1] from the middle on, and both weights."""
+RULE = 16
+"""Intervals between the nodes of Clenshaw and Curtis's rule: its ends are nodes, so that a jump
+near to them is seen, as it is not by rules that leave them out."""
 
 
 def transform_of(
@@ -213,6 +200,28 @@ def _values(density: Density, u: Array) -> Array:
     return g
 
 
+@cache
+def _rule() -> tuple[Array, Array, Array]:
+    """Return nodes in [-1, 1] and their weights, and those of every other node alone.
+
+    >>> nodes, fine, coarse = _rule()
+    >>> float(abs(fine @ nodes**8 - 2 / 9)) < 1e-15, float(abs(coarse @ nodes**8 - 2 / 9)) < 1e-15
+    (True, True)
+    """
+    coarse = np.zeros(RULE + 1)
+    coarse[::2] = _clenshaw_curtis(RULE // 2)
+    return np.cos(np.pi * np.arange(RULE + 1) / RULE), _clenshaw_curtis(RULE), coarse
+
+
+def _clenshaw_curtis(n: int) -> Array:
+    """Return the weights of the nodes cos(kπ/n), of which there is an even number n and one."""
+    j, k = np.arange(1, n // 2 + 1), np.arange(n + 1)
+    terms = np.where(j == n // 2, 1.0, 2.0) / (4.0 * j * j - 1.0)
+    weights = (1.0 - np.cos(2.0 * np.pi * np.outer(k, j) / n) @ terms) / n
+    weights[1:-1] *= 2.0
+    return np.asarray(weights)
+
+
 class _Parts(NamedTuple):
     """Intervals of u with their integrals and what these may be off, for every t."""
 
@@ -227,11 +236,10 @@ class _Parts(NamedTuple):
 
 
 def _parts(scan: _Scan, a: Array, b: Array, t: Array) -> _Parts:
-    """Return intervals with their integrals by Gauss and Kronrod's rule."""
-    nodes = np.concatenate([-NODES[:0:-1], NODES])
-    fine, coarse = (np.concatenate([w[:0:-1], w]) for w in (KRONROD, GAUSS))
+    """Return intervals with their integrals, and what every other node alone differs by."""
+    nodes, fine, coarse = _rule()
     half = 0.5 * (b - a)
-    u = 0.5 * (a + b)[:, None] + half[:, None] * nodes
+    u = np.clip(0.5 * (a + b)[:, None] + half[:, None] * nodes, a[:, None], b[:, None])
     g = _values(scan.density, u.ravel()).reshape(u.shape)
     if not np.all(np.isfinite(g)):
         i, j = np.argwhere(~np.isfinite(g))[0]

@@ -38,6 +38,11 @@ SCATTER = 8.0
 WIDTHS = 2.0 ** np.array([-17.0, -14.0, -11.0, -8.0, -5.0])
 """Steps, as shares of t, between the neighbours by which scatter is seen."""
 
+OTHER_WIDTH, NEARBY = 2.0**-15.6, 3
+"""A second step beside the narrowest, and places whose scatter counts for a place on either side.
+
+Where steps of rounding happen to agree with those of t, neighbours do not scatter."""
+
 FEW_VALUES = 8
 """Fewer distinct values among 21 neighbours show steps of rounding, and not their scatter."""
 
@@ -168,6 +173,7 @@ def _scatter(function: Function, t: Array) -> tuple[Array, float]:
     """
     grid = np.geomspace(np.min(t), 1.001 * np.max(t), 120)
     found, is_flat = _scatter_of_neighbours(function, grid, WIDTHS[0])
+    found = np.fmax(found, _scatter_of_neighbours(function, grid, OTHER_WIDTH)[0])
     for width in WIDTHS[1:]:
         rows = np.flatnonzero(is_flat)
         if len(rows):
@@ -184,9 +190,27 @@ def _scatter(function: Function, t: Array) -> tuple[Array, float]:
             wide = _scatter_of_neighbours(function, grid, width)[0]
             with np.errstate(invalid="ignore"):
                 found = np.fmax(found, wide - _smoothest(width) * halfway)
-    found = np.nan_to_num(found, nan=0.0, posinf=0.0)
+    found = _largest_nearby(np.nan_to_num(found, nan=0.0, posinf=0.0), np.abs(values))
     i = np.clip(np.searchsorted(grid, t), 1, len(grid) - 1)
     return np.maximum(found[i - 1], found[i]), usual
+
+
+def _largest_nearby(scatter: Array, sizes: Array) -> Array:
+    """Return the largest scatter of a place and its neighbours, as it is or in units of values.
+
+    That of few numbers may happen to be small, where steps of rounding and of t agree.
+    """
+    with np.errstate(all="ignore"):
+        shares = np.nan_to_num(scatter / sizes, posinf=0.0)
+        found = scatter.copy()
+        for shift in range(1, NEARBY + 1):
+            for here, there in (
+                (slice(shift, None), slice(None, -shift)),
+                (slice(None, -shift), slice(shift, None)),
+            ):
+                other = np.fmin(scatter[there], shares[there] * sizes[here])
+                found[here] = np.fmax(found[here], other)
+    return found
 
 
 def _smoothest(width: float) -> float:
