@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import mercer as mc
 from mercer import check, estimator, kernels, targets
@@ -18,6 +20,7 @@ from mercer.data import open_points
 from mercer.engines.cpu import Threads
 from mercer.errors import NotANumber
 from mercer.estimator import as_kernel, numbers_of
+from tests.fitted import MODELS as EVERY_MODEL
 
 RNG = np.random.default_rng(2)
 X = RNG.standard_normal((12, 3))
@@ -612,3 +615,16 @@ def test_a_fit_tells_how_far_it_is(name: str) -> None:
     assert all(0 < done <= total for done, total in told)
     with pytest.raises(mc.errors.InvalidParameter, match="progress must be True"):
         _computing()[name]({}, {"progress": 3})
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, (model, *_) in EVERY_MODEL.items() if hasattr(model, "set_output")]
+)
+def test_every_transformer_gives_data_frames_where_asked(name: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    model, points, *targets = EVERY_MODEL[name]
+    asked = clone(model).set_output(transform="pandas")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mc.errors.MercerWarning)
+        assert isinstance(asked.fit_transform(points, *targets), pandas.DataFrame)
+        assert isinstance(asked.transform(points), pandas.DataFrame)

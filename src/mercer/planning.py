@@ -21,7 +21,7 @@ from mercer.errors import Advice, InvalidParameter
 from mercer.gram import KEPT_SHARE, Gram
 from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Gaussian
-from mercer.settings import machine_bytes, readable, whole
+from mercer.settings import machine_bytes, readable, spelled, whole
 from mercer.spectrum.approximate import landmarks_for, nystrom_bytes
 from mercer.spectrum.dense import dense_bytes
 from mercer.spectrum.exact import begins_in_double, needed_bytes, sizes, threads_of
@@ -116,6 +116,7 @@ class Plan(Shown):
         return "\n".join(lines)
 
 
+@spelled
 def plan(
     model: Any, n: int, d: int, *, workers: int | None = None, cores: int = 1, gpus: int = 0
 ) -> Plan:

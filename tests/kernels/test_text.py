@@ -58,6 +58,8 @@ ATOMS: list[mc.Kernel] = [
     mc.kernels.Sinc(2.0),
     mc.kernels.Sobolev(2.5, 0.1),
     mc.kernels.Characteristic("triangular", 0.25),
+    mc.kernels.Bessel(-0.5, (0.1, 1e300)),
+    mc.kernels.Waves([[0.1, -2.0], [1e300, 0.0]], [1 / 3, 2.0]),
     mc.kernels.Constant(0.0),
     mc.kernels.Delta(),
     mc.Precomputed(np.array([[1.0, -2.5j], [2.5j, 7.0]])),
@@ -93,6 +95,7 @@ ATOMS: list[mc.Kernel] = [
     mc.kernels.Propagation(3, width=0.1, seed=7),
     mc.kernels.RandomWalk(1 / 3),
     mc.kernels.ExponentialWalk(1 / 3),
+    mc.kernels.Subtrees(2, 1 / 3),
     mc.kernels.AlignedEdges(),
     mc.kernels.AlignedLaplacian(),
     mc.kernels.AlignedHeat(0.1),
@@ -245,7 +248,8 @@ def public_kernels() -> list[type[mc.Kernel]]:
 
 
 def test_every_public_kernel_is_tried_here() -> None:
-    functions = {mc.kernels.FeatureMap, mc.FromFunction, mc.kernels.Series}
+    k = mc.kernels
+    functions = {k.FeatureMap, mc.FromFunction, k.Series, k.CompletelyMonotone}
     assert set(public_kernels()) - functions == {type(atom) for atom in ATOMS}
 
 

@@ -23,6 +23,15 @@ GRID = np.linspace(0.2, 2.0, 14)
 X = np.column_stack([RNG.permutation(GRID), RNG.permutation(GRID)])
 NEW = X[:5] + [0.05, 0.04]  # away from kinks, which are where a coordinate is one of X
 
+
+def _falling(t: Array) -> Array:
+    return np.asarray(1.0 / np.sqrt(1.0 + t))
+
+
+def _falling_slope(t: Array) -> Array:
+    return np.asarray(-0.5 * (1.0 + t) ** -1.5)
+
+
 KERNELS: list[mc.Kernel] = [
     mc.Linear(),
     mc.kernel("rbf"),
@@ -42,6 +51,10 @@ KERNELS: list[mc.Kernel] = [
     mc.kernels.Sinc(0.6),
     mc.kernels.Sobolev(2.0, 0.9),
     mc.kernels.Characteristic("cauchy", 0.8),
+    mc.kernels.Bessel(0.5, 0.9),
+    mc.kernels.Bessel(1.5, (0.8, 1.4)),
+    mc.kernels.Waves([[1.0, 0.3], [-0.4, 2.0]], [1.0, 3.0]),
+    mc.kernels.CompletelyMonotone(_falling, 0.9, _falling_slope),
     mc.kernels.NegativeDistance(1.3),
     mc.kernels.Aitchison(),
     mc.kernels.ChiSquare(),

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mercer.display import Shown
 from mercer.errors import InvalidParameter, ReadingWarning
 from mercer.page.write import report
-from mercer.settings import number
+from mercer.settings import number, spelled
 
 if TYPE_CHECKING:
     from mercer.explorer.live import Running
@@ -83,6 +83,7 @@ def _turning(name: str, running: Running) -> str:
     )
 
 
+@spelled
 def explore(
     model: Any, *, table: Any = None, height: int = HEIGHT, live: bool | None = None
 ) -> Explored:

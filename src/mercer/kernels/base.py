@@ -380,7 +380,9 @@ class Kernel(Statements):
         return transforms.CentredOn(self, sample, weights)
 
 
-STRUCTURAL = frozenset({"nu", "degree", "power", "norm", "universe", "law", "group", "s", "levels"})
+STRUCTURAL = frozenset(
+    {"nu", "order", "degree", "power", "norm", "universe", "law", "group", "s", "levels"}
+)
 """Parameters that choose a formula rather than tune it: no derivative is taken in them."""
 
 

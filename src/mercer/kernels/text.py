@@ -20,13 +20,16 @@ from mercer.kernels import (  # noqa: F401  (so that all kernels are known by na
     given,
     graph_kernels,
     groups,
+    monotone,
     nodes,
     series,
     sets,
     spectral,
     splines,
     strings,
+    subtrees,
     variables,
+    waves,
 )
 from mercer.kernels.base import Kernel
 from mercer.kernels.graph import Graph

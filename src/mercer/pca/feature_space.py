@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any, cast
 
 import numpy as np
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Points, is_foreign, power_of_two, real_array
@@ -103,7 +104,7 @@ CANCELLED = 8.0 * float(np.finfo(float).eps)
 """Rounding of a difference, as a share of its terms."""
 
 
-class FeatureSpace(KernelModel):
+class FeatureSpace(TransformerMixin, KernelModel):
     """A fitted kernel PCA seen from the space of features: new individuals, and the way back."""
 
     kernel_: Kernel

@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array, Checked, Points, chunks, is_foreign, shares_of
@@ -123,9 +124,16 @@ def refuse_contradiction(spectrum: Spectrum, centred: Centred, tol: float) -> No
         )
 
 
-class KernelPCA(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, FeatureSpace, Readable, KernelModel
-):
+def _reads_points(model: KernelPCA) -> bool:
+    if model._is_precomputed:
+        raise NotAvailable(
+            "partial_fit takes in batches of points, and a matrix that was computed before has "
+            "none: give a kernel"
+        )
+    return True
+
+
+class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelModel):
     r"""Principal component analysis of the features of a kernel, by exact eigenpairs.
 
     .. math:: W^{1/2} H K H^\top W^{1/2} = U \Lambda U^\top, \quad
@@ -282,6 +290,7 @@ class KernelPCA(
         )
         return self
 
+    @available_if(_reads_points)  # type: ignore[untyped-decorator]
     @on_engine
     def partial_fit(
         self,
@@ -318,12 +327,10 @@ class KernelPCA(
 
     def _take_in(self, X: Any, sample_weight: Any) -> KernelPCA:
         self._check_parameters()
-        if self.method not in ("auto", "nystrom") or self._is_precomputed:
+        if self.method not in ("auto", "nystrom"):
             given = Advice("method", "nystrom")
             raise InvalidParameter(
-                f"partial_fit keeps no individuals and rests on landmarks: use {given} and a "
-                "kernel that reads points",
-                given,
+                f"partial_fit keeps no individuals and rests on landmarks: use {given}", given
             )
         if self._stream is None and "spectrum_" in vars(self):  # a fit is the first batch
             rows, counted = self.X_fit_, self._total * self._weights
