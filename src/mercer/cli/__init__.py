@@ -5,6 +5,7 @@ Nothing heavy is imported before a command is known, so that ``mercer --help`` a
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
@@ -53,6 +54,12 @@ LATER = (
 """Modules that most commands load and do not use."""
 
 
+PATIENCE = ("OPENBLAS_THREAD_TIMEOUT", "20")
+"""Threads of OpenBLAS wait for more work for 2^20 cycles, a third of a millisecond.
+
+Their own 2^26 took a quarter of the processor's time for a small page.
+"""
+
 PARSING = "_parse"
 """What scipy does with the text of each of its functions when it is loaded."""
 
@@ -86,6 +93,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
     talk = Talk()
     is_program = argv is None  # then the process is ours, to load modules in and to end
+    if is_program:
+        os.environ.setdefault(*PATIENCE)
     end = partial(end_process, talk)
     try:
         with signals_heard(end if is_program else None):

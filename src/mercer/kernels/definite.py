@@ -34,7 +34,6 @@ from mercer.kernels.probing import (
     unit_roundoff,
     values_at,
 )
-from mercer.kernels.text import kernel as read
 from mercer.points import as_points
 from mercer.progress import Progress, followed
 from mercer.settings import RandomState, seed_of, spelled, whole
@@ -150,6 +149,8 @@ def positive_definite(
     Proposition 53.4.
     """
     if isinstance(kernel_or_matrix, Kernel | str):
+        from mercer.kernels.text import kernel as read  # which knows those that ask here
+
         kernel = read(kernel_or_matrix)
         if x is None:
             return _by_rule(kernel)
