@@ -116,7 +116,7 @@ WIDE = mc.Gaussian(3.0)
     ],
     ids=["nystrom", "many axes", "table", "classical", "stress"],
 )
-def test_memory_is_estimated_within_a_quarter(model: Any, points: Any, n: int, d: int) -> None:
+def test_memory_is_estimated_nearly_and_rather_above(model: Any, points: Any, n: int, d: int) -> None:
     x = points(n, d)
     # What is loaded and compiled once is not its cost.
     model.fit(x[:3_000] if points is latent else x[:50, :50])
@@ -126,7 +126,7 @@ def test_memory_is_estimated_within_a_quarter(model: Any, points: Any, n: int, d
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert planned(model, n, d).memory == pytest.approx(peak, rel=0.25)
+    assert 0.8 * peak < planned(model, n, d).memory < 1.5 * peak
 
 
 DENSE = """

@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from mercer.check import Array, chunks
+from mercer.check import Array, chunks, refuse_lazy
 from mercer.engines.engine import MOST_LANDMARKS, SINGLE_ENOUGH, SINGLE_ROUNDING, Engine
 from mercer.engines.tiles import Block, Rounding, Tiles, rounding
 from mercer.errors import InvalidInput, InvalidParameter
@@ -244,7 +244,11 @@ def held_elsewhere(data: Any) -> Any:
     """Return a Dask collection as points that stay on the cluster in use, or on the active one."""
     engine: Any = _in_use.get()
     if not hasattr(engine, "hold"):
-        engine = engine_of("dask")
+        try:
+            engine = engine_of("dask")
+        except InvalidParameter:  # no cluster is active
+            refuse_lazy(data, "X")
+            raise
     return engine.hold(data)
 
 

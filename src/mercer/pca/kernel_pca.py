@@ -124,15 +124,6 @@ def refuse_contradiction(spectrum: Spectrum, centred: Centred, tol: float) -> No
         )
 
 
-def _reads_points(model: KernelPCA) -> bool:
-    if model._is_precomputed:
-        raise NotAvailable(
-            "partial_fit takes in batches of points, and a matrix that was computed before has "
-            "none: give a kernel"
-        )
-    return True
-
-
 class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelModel):
     r"""Principal component analysis of the features of a kernel, by exact eigenpairs.
 
@@ -289,6 +280,14 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
             is_approximate=spectrum.is_approximate,
         )
         return self
+
+    def _reads_points(self) -> bool:
+        if self._is_precomputed:
+            raise NotAvailable(
+                "partial_fit takes in batches of points, and a matrix that was computed before "
+                "has none: give a kernel"
+            )
+        return True
 
     @available_if(_reads_points)  # type: ignore[untyped-decorator]
     @on_engine
