@@ -116,7 +116,9 @@ WIDE = mc.Gaussian(3.0)
     ],
     ids=["nystrom", "many axes", "table", "classical", "stress"],
 )
-def test_memory_is_estimated_nearly_and_rather_above(model: Any, points: Any, n: int, d: int) -> None:
+def test_memory_is_estimated_nearly_and_rather_above(
+    model: Any, points: Any, n: int, d: int
+) -> None:
     x = points(n, d)
     # What is loaded and compiled once is not its cost.
     model.fit(x[:3_000] if points is latent else x[:50, :50])
