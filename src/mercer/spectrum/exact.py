@@ -225,7 +225,7 @@ def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
     factor = 4 * n * rank
     vectors = 8 * n * block * (2 * MOST_BLOCKS + 7)
     probes = 8 * n * PROBES * (PROBE_STEPS + 1)
-    accumulators = threads * (8 * n * (2 * block + PROBES + 1) + 4 * 8 * TILE * TILE)
+    accumulators = threads * (8 * n * (2 * block + PROBES + 1) + 3 * 8 * TILE * TILE)
     return points + factor + vectors + probes + accumulators + 40 * rank * rank
 
 
