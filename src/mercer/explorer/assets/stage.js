@@ -83,7 +83,7 @@ mercer.show = async (value) => {
   mercer.byId("maps").replaceChildren(...maps.map((name) => mercer.figure(name, value.titles[name], value.captions[name])));
   if (value.curved) {
     value.panels["curved-scree"] = mercer.spectrum(mercer.sharesOf(value.curved.axes), value.look);
-    value.titles["curved-scree"] = "Spectrum of the curved map";
+    value.titles["curved-scree"] = value.titles.curved.startsWith("Map to compare") ? "Spectrum of the map to compare" : "Spectrum of the curved map";
     value.follow["curved-scree"] = { space: "curved", picks: true, map: "curved" };
   }
   for (const caption of document.querySelectorAll(".maps figcaption")) mercer.clamp(caption);

@@ -358,17 +358,19 @@ mercer.nameSelected = (frame) => {
   const taken = words.map(({ room }) => room);
   const known = new Set(words.flatMap(({ mark, i }) => (mark.of === "individuals" && mark.ids ? [mark.ids[i]] : [])));
   const group = mercer.shape(layer, "g", { class: "labels chosen" });
-  for (const id of page.selected) {
-    const at = frame.crowd ? frame.crowd.at(id) : frame.hits.find((hit) => hit.mark.of === "individuals" && hit.mark.ids?.[hit.i] === id);
+  const where = (id) => (frame.crowd ? frame.crowd.at(id) : frame.hits.find((hit) => hit.mark.of === "individuals" && hit.mark.ids?.[hit.i] === id));
+  const places = new Map(page.selected.map((id) => [id, where(id)]));
+  for (const at of places.values()) if (at) taken.push([at.u - 4, at.v - 4, at.u + 4, at.v + 4]); // none covers a selected point
+  for (const [id, at] of places) {
     if (known.has(id) || !at || !frame.holds(at.u, at.v)) continue;
     const text = mercer.cut(page.people.names[id], look.letters);
     const [w, h] = [mercer.width(text, 11) + 4, 13];
     const room = ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
     const isFree = ([x0, y0, x1, y1]) => x0 >= left && y0 >= top && x1 <= left + width && y1 <= top + height && !taken.some((o) => x0 < o[2] && o[0] < x1 && y0 < o[3] && o[1] < y1);
-    const places = mercer.besides([at.u, at.v], w, h, null, look);
-    const place = places.find((one) => isFree(room(one))) ?? places[at.u + w > left + width ? 1 : 0];
+    const beside = mercer.besides([at.u, at.v], w, h, null, look);
+    const place = beside.find((one) => isFree(room(one))) ?? beside[at.u + w > left + width ? 1 : 0];
     taken.push(room(place));
-    const fill = mercer.legible(page.labelInk(id));
+    const fill = mercer.legible(page.isPainting ? page.labelInk(id) : page.ink(id));
     mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": 11, fill, stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" });
   }
 };
