@@ -316,7 +316,7 @@ def test_the_card_names_the_nearest(browser: Any, address: str) -> None:
         seen.page.wait_for_selector("#card .near", timeout=PATIENCE)
         text = seen.page.inner_text("#card")
         assert "cos2" in text
-        assert "contributes" in text
+        assert "contributes most: " in text
         assert len(text.partition("Nearest in feature space: ")[2].split(", ")) == 5
 
 

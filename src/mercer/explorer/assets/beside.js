@@ -132,10 +132,10 @@ mercer.neighbours = (page) => {
     pointed(id, of) {
       clearTimeout(timer);
       if (id < 0 || of !== "individuals") return;
-      const axes = page.axes.filter((k) => k !== null);
-      const shares = axes.map((k) => `${mercer.shown(page.contribution(k, id), "share")} of Dim ${k + 1}`);
+      const most = page.people.coordinates.map((_, k) => [page.contribution(k, id), k]).sort(([a], [b]) => b - a).slice(0, 3);
+      const shares = most.map(([share, k]) => `${mercer.shown(share, "share")} of Dim ${k + 1}`);
       const card = mercer.byId("card");
-      card.append(mercer.element("div", `contributes ${shares.join(", ")}`));
+      card.append(mercer.element("div", `contributes most: ${shares.join(", ")}`));
       timer = setTimeout(async () => {
         try {
           const row = page.people.rows ? page.people.rows[id] : id;
