@@ -18,7 +18,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from mercer.check import Array, Checked, Points, as_numpy, real_array, refuse_non_finite, vectors
+from mercer.check import (
+    Array,
+    Checked,
+    Points,
+    as_numpy,
+    is_foreign,
+    real_array,
+    refuse_non_finite,
+    vectors,
+)
 from mercer.errors import InvalidInput, InvalidParameter, Row
 from mercer.kernels.base import Kernel
 from mercer.points import as_table
@@ -58,6 +67,7 @@ def read_numbers(y: Any) -> Any:
     ...
     mercer.errors.InvalidInput: y, row 1 holds NaN. Remove or impute what is missing or infinite (NaN, inf) first
     """  # noqa: E501  (a doctest shows the message as the user sees it, on one line)
+    y = as_numpy(y) if is_foreign(y) else y
     values = np.asarray(y)
     if values.ndim == 0:
         return y
@@ -120,7 +130,7 @@ def read_labels(y: Any, count: int, model: str) -> Array:
     mercer.errors.InvalidInput: y, row 1 holds None. Leave out what has no label
     """
     _refuse_none(y, model)
-    labels = np.asarray(y)
+    labels = as_numpy(y)
     if labels.ndim == 0:
         raise InvalidInput(f"y must have a label for each point, found {y!r}")
     if labels.dtype.kind == "f":

@@ -138,3 +138,20 @@ def test_26_signs_do_not_depend_on_where_or_how_axes_are_asked_for(
         fitted.on_host().transform(X),
     ):
         np.testing.assert_allclose(on_host(found), exact, rtol=0, atol=2e-6 * size)
+
+
+@pytest.mark.parametrize("name", ["KernelRegression", "GaussianProcess", "SVC"])
+def test_targets_and_weights_come_from_where_they_lie(name: str, library: Any) -> None:
+    """numpy takes no array from a device: targets are copied as points are, not by `asarray`."""
+    made: dict[str, Any] = {
+        "KernelRegression": lambda: mc.KernelRegression(mc.Gaussian(3.0), penalty=1e-3),
+        "GaussianProcess": lambda: mc.GaussianProcess(mc.Gaussian(3.0), noise_variance=0.1),
+        "SVC": lambda: mc.SVC(kernel=mc.Gaussian(3.0)),
+    }
+    x = X[:120]
+    y = np.sign(x[:, 0] - 3.0) if name == "SVC" else np.sin(x[:, 0])
+    given = {"sample_weight": WEIGHTS[:120]} if name == "KernelRegression" else {}
+    theirs = made[name]().fit(x, y, **given).predict(x[:9])
+    there = {key: library.asarray(value) for key, value in given.items()}
+    ours = made[name]().fit(library.asarray(x), library.asarray(y), **there)
+    np.testing.assert_allclose(ours.predict(library.asarray(x[:9])), theirs, rtol=1e-10)
