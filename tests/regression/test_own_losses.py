@@ -114,7 +114,7 @@ def test_a_linear_loss_has_its_minimum_in_one_step() -> None:
         ((square, lambda y, f: (2.0 * (f - y),)), "must return two arrays"),
         ((lambda y, f: np.log(f), lambda y, f: (1 / f, -1 / f**2)), "the loss at y = -1, f = -3"),
         ((square, lambda y, f: (2.0 * (f - y), 1.0 + 0.0 * f)),
-         "second derivative at y = -1, f = -3 is 1, and differences of the first give 2 to 2"),
+         "second derivative at y = -1, f = -3 is 1, and differences of the first give 2"),
         ((square, lambda y, f: (f - y, 1.0 + 0.0 * f)), "first derivative at y = -1, f = -3 is -2"),
         ((lambda y, f: 1e-8 * square(y, f), lambda y, f: (1e-8 * (f - y), 1e-8 + 0.0 * f)),
          "differences of the loss give"),
@@ -131,6 +131,31 @@ def test_a_linear_loss_has_its_minimum_in_one_step() -> None:
 def test_what_is_no_convex_loss_is_refused_with_the_place(arguments: Any, message: str) -> None:
     with pytest.raises(mc.errors.InvalidParameter, match=message):
         convex_loss(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("value", "slopes"),
+    [
+        (lambda y, f: (f - y) ** 4, lambda y, f: (4.0 * (f - y) ** 3, 12.0 * (f - y) ** 2)),
+        (lambda y, f: np.maximum(np.abs(f - y) - 0.3, 0.0) ** 2,
+         lambda y, f: (2.0 * np.sign(f - y) * np.maximum(np.abs(f - y) - 0.3, 0.0),
+                       2.0 * (np.abs(f - y) > 0.3))),
+        (lambda y, f: 1e3 * np.cosh(f - y) - 1e3,
+         lambda y, f: (1e3 * np.sinh(f - y), 1e3 * np.cosh(f - y))),
+    ],
+)  # fmt: skip
+def test_second_derivatives_may_vanish(value: Any, slopes: Any) -> None:
+    model = mc.KernelRegression(K, 1e-3, "constant", loss=convex_loss(value, slopes)).fit(X, Y)
+    assert model.gap_ <= 2e-8 * model.objective_
+
+
+def test_a_second_derivative_that_is_steep_is_tried_by_shorter_steps() -> None:
+    def root(y: Any, f: Any) -> Any:
+        return np.sqrt(1e-12 + (f - y) ** 2)
+
+    assert convex_loss(root, lambda y, f: ((f - y) / root(y, f), 1e-12 / root(y, f) ** 3))
+    with pytest.raises(mc.errors.InvalidParameter, match="the second derivative"):
+        convex_loss(root, lambda y, f: ((f - y) / root(y, f), 2e-12 / root(y, f) ** 3))
 
 
 def test_names_of_known_losses_and_targets_that_are_no_numbers_are_refused() -> None:

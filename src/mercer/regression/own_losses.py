@@ -22,11 +22,11 @@ TARGETS = (-1.0, 0.0, 1.0, 4.0)
 PREDICTIONS = np.linspace(-3.0, 3.0, 16)
 """Values of f at which it is tried with each of them."""
 
-PROBE = 1e-4
-"""The step of the differences by which derivatives are tried."""
+PROBES = (1e-4, 1e-6, 1e-8)
+"""Steps of the differences by which derivatives are tried."""
 
 CURVED = 1e-3
-"""Share of a second derivative by which differences over a `PROBE` may miss it."""
+"""Share of a second derivative by which differences may miss it, of one of these steps."""
 
 EQUAL = 1e-7
 """Share of its terms by which Fenchel and Young's equality may fail."""
@@ -146,35 +146,39 @@ def _refuse_where(is_wrong: Array, probes: tuple[Array, Array], why: Callable[[i
 def _refuse_differences(value: Value, derivatives: Derivatives, y: Array, f: Array) -> None:
     r"""Refuse derivatives that differences do not bear out.
 
-    A secant of a convex function has a slope between the derivatives at its ends.
+    A secant of a convex function has a slope between the derivatives at its ends; a second
+    derivative lies near the slopes of secants of the first on either side, if these are short.
     """
-    below, here, above = (_tried(value, derivatives, y, f + h) for h in (-PROBE, 0.0, PROBE))
-    step = 2.0 * PROBE
-    slopes = (above[0] - below[0]) / step
-    sizes = np.max(np.abs([below[0], above[0]]), axis=0) + np.abs(here[1]) * np.abs(f)
-    doubt = FUNCTION * UNIT * (sizes + float(np.max(sizes)) * UNIT) / PROBE + 1e-9 * np.abs(slopes)
-    is_wrong = (slopes < below[1] - doubt) | (slopes > above[1] + doubt)
-    _refuse_where(
-        is_wrong,
-        (y, f),
-        lambda i: (
-            f"the first derivative{{at}} is {here[1][i]:g}, and differences of the loss give "
-            f"{slopes[i]:g}"
-        ),
-    )
-    left, right = (here[1] - below[1]) / PROBE, (above[1] - here[1]) / PROBE
-    sizes = np.max(np.abs([below[1], here[1], above[1]]), axis=0) + np.abs(here[2] * f)
-    doubt = FUNCTION * UNIT * sizes / PROBE + CURVED * (np.abs(left) + np.abs(right))
-    is_wrong = here[2] < np.minimum(left, right) - doubt
-    is_wrong |= here[2] > np.maximum(left, right) + doubt
-    _refuse_where(
-        is_wrong,
-        (y, f),
-        lambda i: (
-            f"the second derivative{{at}} is {here[2][i]:g}, and differences of the first give "
-            f"{left[i]:g} to {right[i]:g}"
-        ),
-    )
+    here = _tried(value, derivatives, y, f)
+    slopes, secants = [], []
+    is_first_wrong, is_second_wrong = np.ones(len(y), bool), np.ones(len(y), bool)
+    for step in PROBES:
+        below, above = (_tried(value, derivatives, y, f + h) for h in (-step, step))
+        slope = (above[0] - below[0]) / (2.0 * step)
+        sizes = np.max(np.abs([below[0], above[0]]), axis=0) + np.abs(here[1] * f)
+        doubt = FUNCTION * UNIT * sizes / step + 1e-9 * np.abs(slope)
+        is_first_wrong &= (slope < below[1] - doubt) | (slope > above[1] + doubt)
+        left, right = (here[1] - below[1]) / step, (above[1] - here[1]) / step
+        sizes = np.max(np.abs([below[1], here[1], above[1]]), axis=0) + np.abs(here[2] * f)
+        doubt = FUNCTION * UNIT * sizes / step + CURVED * (np.abs(left) + np.abs(right))
+        doubt += CURVED**2 * float(np.max(here[2]))  # where it vanishes at one point
+        low, high = np.minimum(left, right) - doubt, np.maximum(left, right) + doubt
+        is_second_wrong &= (here[2] < low) | (here[2] > high)
+        slopes.append(slope)
+        secants.append(0.5 * (left + right))
+    for is_wrong, order, given, found in (
+        (is_first_wrong, "first", here[1], slopes[0]),
+        (is_second_wrong, "second", here[2], secants[0]),
+    ):
+        of = "the loss" if order == "first" else "the first"
+        _refuse_where(
+            is_wrong,
+            (y, f),
+            lambda i, order=order, given=given, found=found, of=of: (  # type: ignore[misc]
+                f"the {order} derivative{{at}} is {given[i]:g}, and differences of {of} give "
+                f"{found[i]:g}"
+            ),
+        )
 
 
 def _refuse_corners(derivatives: Derivatives, targets: Array) -> None:
