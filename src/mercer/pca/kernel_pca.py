@@ -581,10 +581,6 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
         self.fit(X, y, sample_weight=sample_weight, progress=progress)
         return in_dtype_of(X, self._given_back(self._scores()[0]))
 
-    def transform(self, X: Any) -> Array:
-        """Return the coordinates of individuals, centred with the means of the training ones."""
-        return super().transform(X)  # scikit-learn's set_output looks for it in this class
-
     @property
     def _is_on_device(self) -> bool:
         """Whether the individuals are an array of another library than numpy."""
