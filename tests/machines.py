@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic, sleep
 from types import FrameType
 from typing import Any
@@ -57,8 +57,9 @@ class Machines:
         if self._open is not None:
             cluster, client = self._open
             self._open = None
-            client.close()
-            cluster.close()
+            with suppress(TimeoutError):  # of nannies that have lost count
+                client.close(timeout=RETURN)
+                cluster.close(timeout=RETURN)
 
     def _is_whole(self) -> bool:
         assert self._open is not None
@@ -83,7 +84,7 @@ def kill_one(client: Any) -> None:
 def kill_all(client: Any) -> None:
     """Kill all workers and those who would start them again."""
     for nanny in client.cluster.workers.values():
-        nanny.status = distributed.core.Status.closing  # which does not start it again
+        nanny.status = distributed.core.Status.failed  # which does not start it again
         os.kill(nanny.pid, signal.SIGKILL)
 
 

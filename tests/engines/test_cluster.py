@@ -68,6 +68,10 @@ POINTS: dict[str, tuple[Any, Any]] = {
     "words by a slow kernel": (mc.kernels.LocalAlignment(), WORDS[:40]),
     "words by their counts": (mc.kernels.StringSpectrum(2), WORDS),
     "a matrix": (mc.kernels.Precomputed(KERNEL(X[:300])), np.arange(300)),
+    "graphs": (
+        mc.kernels.WeisfeilerLehman(1),
+        [mc.Graph([(0, 1), (1, 2)], labels=list(word[:3])) for word in WORDS],
+    ),
     "sets": (mc.kernels.Intersection(), [set(word) for word in WORDS]),
 }
 
@@ -189,21 +193,28 @@ def test_permutations_and_replicates_are_tasks(
         return blocks.task(client, function, *args)
 
     monkeypatch.setattr(module, "task", task)
+    labels = np.repeat(["a", "b"], 60)
+    told: list[tuple[int, int]] = []
+
+    def tell(done: int, total: int) -> None:
+        told.append((done, total))
+
+    again: dict[str, Any] = {"random_state": 0, "progress": tell}
+    curved = mc.KernelPCA(2, kernel=KERNEL)
     kinds: list[Callable[[], Any]] = [
-        lambda: mc.parallel_analysis(few, 99, random_state=0).null,
-        lambda: mc.bootstrap(mc.PCA(2), few, replicates=40, random_state=0).cos2,
-        lambda: (
-            mc.bootstrap(
-                mc.KernelPCA(2, kernel=KERNEL), few[:60], replicates=20, random_state=0
-            ).cos2
-        ),
+        lambda: mc.parallel_analysis(few, 99, **again).null,
+        lambda: mc.bootstrap(mc.PCA(2), few, replicates=40, **again).cos2,
+        lambda: mc.bootstrap(curved, few[:60], replicates=20, **again).cos2,
+        lambda: mc.replicate_study(few, labels, draws=6, samples=60, **again).curve.scatter,
     ]
     for kind in kinds:
         here = kind()
         asked.clear()
+        told.clear()
         with on_cluster(client):
             np.testing.assert_allclose(kind(), here, rtol=1e-9)
         assert module._done in asked
+        assert told[-1][0] == told[-1][1]
 
 
 def test_progress_counts_the_tasks_of_a_pass(client: Any) -> None:
