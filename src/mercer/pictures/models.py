@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mercer.check import Array, real_array
+from mercer.data.dialect import is_number
 from mercer.errors import InvalidInput, InvalidParameter, MercerError, NotAvailable, ReadingWarning
 from mercer.estimator import Model, require_fit
 from mercer.pictures.scene import Axis, Linked
@@ -231,17 +232,21 @@ def of_categories(
 ) -> Elements:
     """Return categories as elements; levels of two columns alike are called by both names.
 
-    So are those whose names are ``taken`` by categories that stand beside these.
+    So are those whose names are ``taken`` by categories that stand beside these, and numbers, which
+    say nothing by themselves.
 
     >>> two = np.zeros((2, 1))
     >>> ones = np.ones(2)
     >>> some = Categories(two, ones, ("yes", "yes"), ("a", "b"), ones, ones / 2, np.ones(1))
     >>> of_categories(some).names
     ('a=yes', 'b=yes')
+    >>> coded = Categories(two, ones, ("0", "no"), ("smoker", "b"), ones, ones / 2, np.ones(1))
+    >>> of_categories(coded).names
+    ('smoker=0', 'no')
     """
     levels = [*found.levels, *taken]
     pairs = zip(found.variables_of, found.levels, strict=True)
-    names = tuple(g if levels.count(g) == 1 else f"{v}={g}" for v, g in pairs)
+    names = tuple(g if levels.count(g) == 1 and not is_number(g) else f"{v}={g}" for v, g in pairs)
     measures = {"Dim": found.coordinates, "cos2": found.cos2, "v-test": found.v_test}
     if hasattr(found, "contributions"):
         measures["contrib"] = found.contributions
