@@ -14,7 +14,7 @@ from mercer.kernels.base import Kernel
 from mercer.kernels.radial import Radial
 from mercer.reading.links import column_name, percent
 
-NEARLY_ALL = 0.95
+NEARLY_ALL = 0.99
 """The share of one column in the squared distances from which on a kernel sees little else."""
 
 CONSTANT = 1e-15
