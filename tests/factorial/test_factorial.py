@@ -338,7 +338,7 @@ def test_axes_of_the_family_can_be_counted_and_reported(tmp_path: Path) -> None:
     counts = mc.CA().fit(HAIR)
     with pytest.raises(NotAvailable, match="straight in the features"):
         mc.axis_slopes(counts)
-    with pytest.raises(InvalidInput, match="weight"):
+    with pytest.raises(InvalidInput, match="CA weighs rows by their totals"):
         mc.parallel_analysis(counts, 19)
     assert mc.report(counts, tmp_path / "page.html").stat().st_size > 10_000
 
