@@ -728,6 +728,23 @@ def test_keys_draw_a_box_and_a_lasso_and_choose_the_axes_of_a_map(
         assert page.locator("#figure-gradients .legend .entry").count() >= 2
 
 
+def test_points_and_legend_have_the_limits_of_the_plane_after_a_recomputation(
+    browser: Any, address: str
+) -> None:
+    with visit(browser, address) as seen:
+        page = seen.page
+        page.evaluate("mercer.page.move([1, 2])")
+        named = (
+            "mercer.page.people.colours.findIndex((c) => c.name === 'contribution to the plane')"
+        )
+        page.evaluate(f"mercer.page.paint({named})")
+        page.select_option("#family", label="Laplacian")
+        change(seen)
+        assert page.evaluate("mercer.page.axes") == [1, 2]
+        drawn, told = page.evaluate("[mercer.page.shades.limits, mercer.page.scale.limits]")
+        assert drawn == told
+
+
 def test_any_two_kernels_are_compared(browser: Any, address: str) -> None:
     with visit(browser, address) as seen:
         page = seen.page
@@ -824,7 +841,15 @@ def test_a_notebook_shows_the_explorer_while_its_server_runs_and_else_the_frozen
         assert frame.locator("#axes").input_value() == "2"
         frame.locator("#family").select_option(label="Laplacian")
         frame.locator("#undo:not([disabled])").wait_for()
+        boxed = page.locator("iframe").get_attribute("sandbox")
+        assert boxed == "allow-scripts allow-same-origin allow-downloads"
+        with page.expect_download() as download:
+            frame.locator("#save").click()
+        assert download.value.suggested_filename.endswith(".html")
         running.close()
+        frame.locator("#family").select_option(label="Gaussian")
+        frame.locator("#gone:not([hidden])").wait_for()
+        assert "Run the cell again." in frame.locator("#gone").inner_text()
         page.reload()  # as when the notebook is opened again later
         frame.locator("h1").wait_for(timeout=PATIENCE)
         assert frame.locator("body.explorer").count() == 0

@@ -7,6 +7,7 @@ import os
 import sys
 from dataclasses import replace
 from importlib.util import find_spec
+from inspect import signature
 from secrets import token_urlsafe
 from threading import Thread
 from time import monotonic, sleep
@@ -25,7 +26,7 @@ from mercer.explorer.running import bound
 from mercer.explorer.server import application, needed
 from mercer.explorer.sessions import House
 from mercer.explorer.source import Source
-from mercer.explorer.state import METHODS, kernel_of
+from mercer.explorer.state import METHODS, MOST_AXES, kernel_of
 from mercer.mds import ClassicalMDS, StressMDS
 from mercer.page.subject import subject_of
 from mercer.pca import PCA, KernelPCA
@@ -41,6 +42,17 @@ MOST = 4
 
 PATIENCE = 5.0
 """Seconds in which a server must have begun."""
+
+SAID = {
+    PCA: ("n_components", "standardize"),
+    KernelPCA: ("n_components", "kernel"),
+    ClassicalMDS: ("n_components", "metric"),
+    StressMDS: ("n_components", "metric"),
+}
+"""Parameters of models that a state of the explorer says, or the data that it is given."""
+
+ELSE_ALIKE = ("engine", "threads", "memory", "deterministic", "random_state")
+"""Parameters of how a model is found: others find the same."""
 
 State = dict[str, Any]
 
@@ -64,6 +76,12 @@ class Running:
         until = monotonic() + PATIENCE
         while not self.server.started and monotonic() < until:
             sleep(0.01)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the server has begun and was not ended."""
+        begun = bool(self.server.started) and not self.server.should_exit
+        return begun and self.thread.is_alive()
 
     @property
     def address(self) -> str:
@@ -91,21 +109,28 @@ def may_serve() -> bool:
     return "ipykernel" in sys.modules and has_all and not any(map(os.environ.get, ELSEWHERE))
 
 
-def started(source: Source, state: State) -> Running:
-    """Return a new server of some data, which begins in a state."""
+def started(source: Source, state: State) -> Running | None:
+    """Return a new server of some data, which begins in a state; None where it does not begin."""
     while len(RUNNING) >= MOST:
         RUNNING.pop(0).close()
-    RUNNING.append(Running(source, state))
-    return RUNNING[-1]
+    made = Running(source, state)
+    if not made.is_alive:
+        made.close()
+        return None
+    RUNNING.append(made)
+    return made
 
 
 def explored(model: Any, table: Any = None) -> tuple[Source, State] | None:
     """Return the data of a model and the state in which the explorer shows it, None for others.
 
+    Of a model with weights, or with parameters that no state says, the explorer would show another.
+
     >>> from mercer import datasets
     >>> explored(PCA(2, standardize=True).fit(datasets.iris()))[1]
     {'method': 'pca', 'scale': True, 'axes': 2}
     """
+    state: State | None
     if isinstance(model, Analysis):
         data = model.table if table is None else table
         state = _of_analysis(model, data)
@@ -113,6 +138,8 @@ def explored(model: Any, table: Any = None) -> tuple[Source, State] | None:
         data, state = _of_model(model, table)
     else:
         data, state = model, {}
+    if state is None:
+        return None
     if data is not None and not isinstance(data, Table | SquareMatrix | Sequences):
         try:
             data = read(data, missing="keep")
@@ -123,15 +150,53 @@ def explored(model: Any, table: Any = None) -> tuple[Source, State] | None:
     return Source(data, "data", "data"), state
 
 
-def _of_analysis(made: Analysis, data: Any) -> State:
+def _of_analysis(made: Analysis, data: Any) -> State | None:
+    asked = made.asked
+    if made.analysis != "ca" and not _weighs_alike(made.model):  # its weights are those of counts
+        return None
+    kernel = asked.get("kernel" if isinstance(data, Sequences) else "curved")
+    written = None if kernel is None else _written(kernel)
+    if (kernel is not None and written is None) or (isinstance(data, Table) and "kernel" in asked):
+        return None
+    state: State = {} if written is None else {"kernel": written}
+    if "n_components" in asked:
+        state["axes"] = min(int(asked["n_components"]), MOST_AXES)
+    if isinstance(data, SquareMatrix) and "method" in asked:
+        state["method"] = made.analysis
     if not isinstance(data, Table) or made.analysis not in METHODS:
-        return {}
-    state: State = {"method": made.analysis, "uses": {}}
-    state["uses"] = {f.name: f.use for f in made.fates if f.use != "name" and f.name in data.names}
-    if made.analysis == "pca":
-        state["scale"] = made.scaled
-    curved = made.asked.get("curved")
-    return state if curved is None else {**state, "kernel": str(curved)}
+        return state
+    uses = {f.name: f.use for f in made.fates if f.use != "name" and f.name in data.names}
+    is_scaled = {"scale": made.scaled} if made.analysis == "pca" or "scale" in asked else {}
+    return {"method": made.analysis, "uses": uses, **is_scaled, **state}
+
+
+def _written(kernel: Any) -> str | None:
+    """Return a kernel as the page writes it, None for one that has no written form."""
+    try:
+        return str(kernel_of(str(kernel)))
+    except MercerError:
+        return None
+
+
+def _weighs_alike(model: Any) -> bool:
+    """Whether all individuals, and all pairs of them, have the same weight."""
+    weights = subject_of(model).weights
+    return not getattr(model, "_has_pair_weights", False) and bool(
+        np.ptp(weights) <= 1e-9 * np.max(weights)
+    )
+
+
+def _is_said(model: Any) -> bool:
+    """Whether a state says all that decides what a model shows."""
+    if type(model) not in SAID or not _weighs_alike(model):
+        return False
+    given = signature(type(model)).parameters.values()
+    others = [p for p in given if p.name not in (*SAID[type(model)], *ELSE_ALIKE)]
+    return all(_is_usual(getattr(model, p.name), p.default) for p in others)
+
+
+def _is_usual(value: Any, default: Any) -> bool:
+    return value is default or (isinstance(value, str | int | float) and value == default)
 
 
 def _numbers_of(model: Any) -> Table | None:
@@ -144,23 +209,22 @@ def _numbers_of(model: Any) -> Table | None:
     return replace(found.table, names=names, row_names=row_names)
 
 
-def _of_model(model: Any, table: Any) -> tuple[Any, State]:
-    axes = {} if getattr(model, "n_components", None) is None else {"axes": model.n_components}
+def _of_model(model: Any, table: Any) -> tuple[Any, State | None]:
+    if not _is_said(model):
+        return None, None
+    count = min(subject_of(model).axes, MOST_AXES)
+    axes = {"axes": count} if model.n_components is not None and count else {}
     if isinstance(model, ClassicalMDS | StressMDS):
-        given = getattr(model, "dissimilarity_matrix_", None)
-        names = subject_of(model).names
-        square = np.zeros((0, 0)) if given is None else np.asarray(given, float)
-        if table is None and len(square):
-            table = SquareMatrix(square, tuple(map(str, names)))
+        if table is None:
+            square = np.asarray(model.dissimilarity_matrix_, float)
+            table = SquareMatrix(square, tuple(map(str, subject_of(model).names)))
         method = "mds" if isinstance(model, ClassicalMDS) else "stress"
-        return table, {"method": method, **axes}
-    if not isinstance(model, PCA | KernelPCA):
-        return None, {}
+        # A table beside pairs says more of individuals, and is not what the map is made of.
+        return table, {"method": method, **axes} if isinstance(table, SquareMatrix) else None
     data = table if table is not None else _numbers_of(model)
     if isinstance(model, PCA):
         return data, {"method": "pca", "scale": bool(model.standardize), **axes}
-    try:
-        kernel = str(kernel_of(str(model.kernel_)))
-    except MercerError:  # it has no written form
-        return None, {}
+    kernel = _written(model.kernel_)
+    if kernel is None:
+        return None, None
     return data, {"method": "pca", "scale": False, "kernel": kernel, **axes}

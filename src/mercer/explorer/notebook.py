@@ -42,7 +42,7 @@ class Explored(Shown):
     @property
     def is_live(self) -> bool:
         """Whether a server answers what a reader changes."""
-        return self._running is not None
+        return self._running is not None and self._running.is_alive
 
     @property
     def bytes(self) -> int:
@@ -59,24 +59,30 @@ class Explored(Shown):
 
     def _repr_html_(self) -> str:
         data = base64.b64encode(self._page).decode()
-        name = "" if self._running is None else f'id="mercer-{token_hex(8)}" '
+        running = self._running if self.is_live else None
+        name = "" if running is None else f'id="mercer-{token_hex(8)}" '
         frame = (
             f'<iframe {name}src="data:text/html;base64,{data}" width="100%" '
             f'height="{self._height}" sandbox="allow-scripts allow-downloads" '
             'style="border: 1px solid #d9dee6" title="mercer"></iframe>'
         )
-        return frame if self._running is None else frame + _turning(name, self._running)
+        return frame if running is None else frame + _turning(name, running)
 
 
 def _turning(name: str, running: Running) -> str:
-    """Return the script that shows the explorer in a frame, where its server answers."""
+    """Return the script that shows the explorer in a frame, where its server answers.
+
+    Another server may have the port when the notebook is opened again: the answer must be ours, and
+    the frame stays in its sandbox.
+    """
     frame = json.dumps(name.partition('"')[2].rstrip('" '))
     return (
-        f"<script>fetch({json.dumps(running.alive)}).then((answer) => {{"
+        f"<script>fetch({json.dumps(running.alive)})"
+        '.then((answer) => (answer.ok ? answer.text() : "")).then((said) => {'
         f"const frame = document.getElementById({frame});"
-        "if (!answer.ok || !frame) return;"
+        'if (said !== "mercer" || !frame) return;'
         "const live = frame.cloneNode();"
-        'live.removeAttribute("sandbox");'
+        'live.setAttribute("sandbox", "allow-scripts allow-same-origin allow-downloads");'
         f"live.src = {json.dumps(running.address)};"
         "frame.replaceWith(live);"
         "}).catch(() => {});</script>"
@@ -104,7 +110,8 @@ def explore(
         Pixels that the page takes.
     live : bool, optional
         Whether the explorer runs beside the page; by default in a notebook on this machine that
-        has the extra ``serve``, for tables, distances, sequences, and models of them.
+        has the extra ``serve``, for tables, distances, sequences, and models of them with equal
+        weights and no parameters that the explorer lacks.
 
     Examples
     --------
@@ -129,12 +136,21 @@ def _running(model: Any, table: Any, live: bool | None) -> Running | None:
 
     if not (live or serving.may_serve()):
         return None
-    found = serving.explored(model, table)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ReadingWarning)
+        found = serving.explored(model, table)
     if found is None:
         if live:
             raise InvalidParameter(
-                f"live=True explores tables, distances and sequences, and PCA, KernelPCA and "
-                f"scaling of them, not {type(model).__name__}: leave it out for the frozen page"
+                "live=True explores tables, distances and sequences, and PCA, KernelPCA and "
+                "scaling of them with equal weights and no parameters that the explorer lacks, not "
+                f"this {type(model).__name__}: leave it out for the frozen page"
             )
         return None
-    return serving.started(*found)
+    running = serving.started(*found)
+    if running is None and live:
+        raise InvalidParameter(
+            f"live=True, and the server did not begin in {serving.PATIENCE:g} s: run the cell "
+            "again, or leave it out for the frozen page"
+        )
+    return running

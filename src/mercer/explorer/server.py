@@ -70,7 +70,10 @@ POLICY = "; ".join(
 )
 """Only what this server hands out runs, and nothing else is asked."""
 
-NOTEBOOKS = "http://localhost:* http://127.0.0.1:* https://localhost:* vscode-webview:"
+NOTEBOOKS = (
+    *("http://localhost:*", "http://127.0.0.1:*", "https://localhost:*", "https://127.0.0.1:*"),
+    "vscode-webview:",
+)
 """Pages of this machine that may show the explorer of a notebook in a frame."""
 
 HEADERS = {
@@ -112,7 +115,9 @@ class Guard:
         self.app, self.token, self.hosts, self.is_embedded = app, token, hosts, is_embedded
         self.headers = dict(HEADERS)
         if is_embedded:
-            allowed = POLICY.replace("frame-ancestors 'none'", f"frame-ancestors {NOTEBOOKS}")
+            allowed = POLICY.replace(
+                "frame-ancestors 'none'", f"frame-ancestors {' '.join(NOTEBOOKS)}"
+            )
             self.headers["content-security-policy"] = allowed
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -140,9 +145,11 @@ class Guard:
         name = host if host.endswith("]") else host.rsplit(":", 1)[0]
         if name not in self.hosts:
             return 400, "this server does not answer to that name"
-        if self.is_embedded and scope["method"] == "GET" and scope["path"] == "/alive":
-            return None  # which says that it is there to those who know the token, and no more
         origin = headers.get("origin")
+        if self.is_embedded and scope["method"] == "GET" and scope["path"] == "/alive":
+            # It says that it is there to those who know the token, and may show it, and no more.
+            is_heard = origin is None or is_notebook(origin)
+            return None if is_heard else (403, "another page asks: only a notebook's may")
         if origin is not None and origin not in (f"http://{host}", f"https://{host}"):
             return 403, "another page asks: only the explorer's own may"
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
@@ -155,6 +162,20 @@ class Guard:
             if not compare_digest(given.encode(), self.token.encode()):
                 return 403, "the token is missing or wrong: open the address that mercer printed"
         return None
+
+
+def is_notebook(origin: str) -> bool:
+    """Whether pages of an origin may show the explorer of a notebook.
+
+    >>> is_notebook("http://localhost:8888"), is_notebook("http://localhost.example:8888")
+    (True, False)
+    """
+    scheme, _, place = origin.partition("://")
+    name, _, port = place.partition(":")
+    is_port = port == "" or port.isdecimal()
+    return bool(place) and (
+        f"{scheme}:" in NOTEBOOKS or is_port and f"{scheme}://{name}:*" in NOTEBOOKS
+    )
 
 
 def _told(status: int, text: str, **more: Any) -> Any:
@@ -289,7 +310,9 @@ class Desk:
         given = request.query_params.get("token", "")
         if not compare_digest(given.encode(), self.token.encode()):
             return _told(403, "the token is missing or wrong")
-        return Response("mercer", headers={"access-control-allow-origin": "*"})
+        origin = request.headers.get("origin")  # which the guard has heard
+        allowed = {} if origin is None else {"access-control-allow-origin": origin}
+        return Response("mercer", headers={**allowed, "vary": "origin"})
 
     async def icon(self, _: Any) -> Any:
         from starlette.responses import Response

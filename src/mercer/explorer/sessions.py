@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -83,14 +83,19 @@ class Worker:
         self.name = name
         self.queue: SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = SimpleQueue()
         self.thread: Thread | None = None
+        self.is_closed, self.lock = False, Lock()
 
     def submit(self, work: Callable[[], T]) -> Future[T]:
-        """Have work done after what waits already."""
-        if self.thread is None:
-            self.thread = Thread(target=self._work, name=self.name, daemon=True)
-            self.thread.start()
+        """Have work done after what waits already; what comes after the end is cancelled."""
         future: Future[T] = Future()
-        self.queue.put((future, work))
+        with self.lock:
+            if self.is_closed:
+                future.cancel()
+                return future
+            if self.thread is None:
+                self.thread = Thread(target=self._work, name=self.name, daemon=True)
+                self.thread.start()
+            self.queue.put((future, work))
         return future
 
     def _work(self) -> None:
@@ -109,6 +114,8 @@ class Worker:
 
     def close(self) -> None:
         """Do no more work, and cancel what waits."""
+        with self.lock:
+            self.is_closed = True
         with suppress(Empty):
             while True:
                 one = self.queue.get_nowait()

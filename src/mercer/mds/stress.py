@@ -169,6 +169,7 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
         if self.loss == "sammon":
             _refuse_zeros(delta)
         pairs = Pairs(delta, _pair_weights(pair_weight, delta))
+        self._has_pair_weights = pair_weight is not None
         loss = loss_of(self.loss, pairs.target, pairs.weights, self.ties)
         starts = self._starts(len(delta))
         rng = np.random.default_rng(self.seed_)

@@ -12,6 +12,10 @@ mercer.explorer = {
   asked: 0,
 };
 
+// What to do where the server has ended: in the frame of a notebook, its cell starts it.
+mercer.isFramed = window.parent !== window;
+mercer.AGAIN = mercer.isFramed ? "Run the cell again." : "Start it again with mercer serve.";
+
 mercer.byId = (id) => document.getElementById(id);
 
 // A question to the server; what it refuses is an error with what can be pressed.
@@ -24,14 +28,14 @@ mercer.ask = async (what, body, query = "") => {
   try {
     answer = await fetch(`/api/${what}${query}`, { method: "POST", headers, body: isFile ? body : JSON.stringify(body ?? {}) });
   } catch {
-    mercer.gone("The server does not answer: it has stopped, or this machine was asleep. Start it again with mercer serve.");
+    mercer.gone(`The server does not answer: it has stopped, or this machine was asleep. ${mercer.AGAIN}`);
     throw Object.assign(new Error("gone"), { isQuiet: true, isGone: true });
   }
   const isClosed = [403, 410, 503].includes(answer.status);
   if (!isClosed) mercer.byId("gone").hidden = true;
   if (answer.ok) return answer;
   const told = await answer.json().catch(() => ({ error: answer.statusText }));
-  if (answer.status === 403) told.error = "The server was started anew: open the address that mercer serve has printed.";
+  if (answer.status === 403) told.error = `The server was started anew: ${mercer.isFramed ? "run the cell again" : "open the address that mercer serve has printed"}.`;
   if (isClosed) mercer.gone(told.error);
   throw Object.assign(new Error(told.error), { ways: told.ways ?? [], isQuiet: answer.status === 409 || isClosed });
 };

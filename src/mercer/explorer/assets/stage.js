@@ -58,6 +58,7 @@ mercer.addColours = (page) => {
   page.listen({
     moved() {
       for (const colour of people.colours) if (colour.of) colour.values = every.map(colour.of);
+      page.shadesOf = null; // its limits were those of the values before
     },
   });
 };
