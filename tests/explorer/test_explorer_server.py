@@ -33,7 +33,7 @@ from mercer.explorer.reproduce import code_of, command_of
 from mercer.explorer.running import bound, is_local
 from mercer.explorer.server import application
 from mercer.explorer.sessions import House, Job, Superseded
-from mercer.explorer.source import Source, of_file
+from mercer.explorer.source import Source, of_file, source_of
 from mercer.explorer.state import METHODS, State, arranged
 from mercer.page.subject import subject_of
 from mercer.page.write import SCRIPTS
@@ -1016,6 +1016,28 @@ def test_what_a_notebook_explores_is_the_data_of_a_model_in_its_state() -> None:
     assert not live.may_serve()  # no notebook
     with pytest.raises(mc.errors.InvalidParameter, match="live=True"):
         mc.explore(mc.KernelPCA(2, kernel="precomputed").fit(np.diag([1.0, 2, 3, 4])), live=True)
+
+
+def test_a_table_of_texts_is_refused_with_what_to_press() -> None:
+    for last, offered in ((56, ["note"]), (59, [])):
+        texts = [f"the story of {i},a note on case {min(i, last)} of them" for i in range(60)]
+        body = "\n".join(["name,note", *texts]).encode()
+        house = House(source_of(body, "texts.csv", lambda *_: None))
+        refused = Client(house).analysis()
+        told = refused.json()
+        assert refused.status_code == 422
+        assert told["error"].startswith("all columns are texts")
+        assert [way["set"]["uses"] for way in told["ways"]] == [{n: "active"} for n in offered]
+        for way in told["ways"]:
+            assert Client(house).analysis(**way["set"]).status_code == 200
+        house.close()
+
+
+def test_the_kernel_of_sequences_is_said_once() -> None:
+    house = House(of_file("numerals"))
+    value = Client(house).analysis().json()
+    assert " ".join(value["sentences"]).lower().count("spectrum(") == 1
+    house.close()
 
 
 def test_gradients_are_of_two_axes_that_the_map_has(house: House) -> None:

@@ -175,6 +175,8 @@ def arranged(
     if unknown:
         raise InvalidParameter(f"the table has no column {unknown[0]!r:.80}")
     usual = usual_uses(table) if usual is None else usual
+    if not state.chosen("active"):
+        _refuse_texts(table)
     for name in state.chosen("name"):
         table = _with_row_names(table, name)
     gone = {*state.chosen("ignored"), *state.chosen("name")}
@@ -196,6 +198,24 @@ def arranged(
         is_put = state.missing != "drop"
         asked["missing"] = {"number": state.missing, "factor": "level"} if is_put else "drop"
     return table, asked
+
+
+def _refuse_texts(table: Table) -> None:
+    """Refuse a table of texts alone, with those that could be labels of groups: some repeat."""
+    if not table.names or set(table.roles) - {Role.TEXT, Role.IDENTIFIER}:
+        return
+    levels = {c.name: len(set(c.values.tolist()) - {None}) for c in table.columns()}
+    repeated = [n for n in sorted(levels, key=levels.__getitem__) if levels[n] < len(table)]
+    if repeated:
+        raise InvalidInput(
+            "all columns are texts, and none makes axes until it is read as labels of groups: set "
+            "one whose texts repeat to “Active”",
+            Advice("active", repeated),
+        )
+    raise InvalidInput(
+        "all columns are texts of which none stands in two rows, so that there are neither numbers "
+        "nor groups to map: open a file with a column of numbers, or of labels that repeat"
+    )
 
 
 def lacks_values(table: Table) -> bool:

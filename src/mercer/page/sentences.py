@@ -36,7 +36,8 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
         sentences = [f"{count_of(len(subject), 'individual')}, {analysis(subject)}."]
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
-        kernel = "" if type(subject.model).__name__ in METHODS else f", {analysis(subject)}"
+        is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
+        kernel = "" if is_said else f", {analysis(subject)}"
         count = f"{count_of(len(subject), 'individual')}{kernel}"
         sentences = [f"{count}. {clean(made.sentence, 600)}"]
     if subject.axes == 0:
