@@ -528,6 +528,7 @@ def test_what_titles_say_of_sequences_colours_their_page(run: Any, tmp_path: Pat
     assert '12 sequences; supplementary "organism"' in answer.err
     text = page.read_text(encoding="utf-8")
     assert "organism accounts for" in text
+    assert "normalised string spectrum kernel (length 3). Sequences are alike that" in text
     assert '"name":"organism","levels":["fly","yeast"]' in text
 
 

@@ -160,7 +160,7 @@ def text_of(value: dict[str, Any]) -> str:
             f"the shares are parts; {mass} of them are negative"
         )
     else:
-        lines.append(f"total inertia {value['inertia']:.6g}; positive semidefinite: {value['psd']}")
+        lines.append(f"total inertia {value['inertia']:.6g}")
     axes = value["axes"]
     size = "eigenvalue" if "goodness" in value else "inertia"
     columns = {
@@ -172,7 +172,8 @@ def text_of(value: dict[str, Any]) -> str:
     }
     evidence = value.get("evidence")
     adds = [] if evidence is None else [evidence["adds"]]
-    return "\n".join([*lines, aligned(columns), *adds])
+    exactness = [] if "goodness" in value else [f"positive semidefinite: {value['psd']}"]
+    return "\n".join([*lines, aligned(columns), *adds, *exactness])
 
 
 def _short(text: str) -> str:

@@ -15,7 +15,8 @@ from mercer.dimension.rules import Choice
 from mercer.errors import InvalidInput, MercerError
 from mercer.kernels.abundances import ChiSquare
 from mercer.kernels.base import Kernel, parameters
-from mercer.kernels.metric import GaussianOf
+from mercer.kernels.metric import GaussianOf, Normalised
+from mercer.kernels.strings import StringSpectrum
 from mercer.kernels.tables import columns_read
 from mercer.kernels.written import snake
 from mercer.page.safe_text import PAGE, clean, count_of, listing, percent, short
@@ -34,6 +35,7 @@ def result(subject: Subject, choices: dict[str, Choice], made: Analysis | None =
     """Return the answer in a few sentences: what was done and why, what the axes show."""
     if made is None:
         sentences = [f"{count_of(len(subject), 'individual')}, {analysis(subject)}."]
+        sentences += [OF_STRINGS] if isinstance(_unscaled(subject.kernel), StringSpectrum) else []
     else:
         # A kernel is said with its parameters; what other methods do, the sentence says.
         is_said = type(subject.model).__name__ in METHODS or str(subject.kernel) in made.sentence
@@ -131,6 +133,17 @@ def _stress(model: Any) -> str:
     return f"{name} {short(model.stress_)}{state}"
 
 
+OF_STRINGS = (
+    "Sequences are alike that share many parts of this length; kernel=, on the command line "
+    "--kernel, compares them in another way."
+)
+"""How to read a map of strings, and how to change what it is made of."""
+
+
+def _unscaled(kernel: Kernel | None) -> Kernel | None:
+    return kernel.kernel if isinstance(kernel, Normalised) else kernel
+
+
 def analysis(subject: Subject) -> str:
     """Return what was done, in words.
 
@@ -204,7 +217,14 @@ def _read(given: Any) -> Kernel | None:
 
 
 def in_words(kernel: Kernel, given: Kernel | None) -> str:
-    """Return a kernel and its parameters in words, with the rule that found a parameter."""
+    """Return a kernel and its parameters in words, with the rule that found a parameter.
+
+    >>> in_words(StringSpectrum(3).normalised(), None)
+    'normalised string spectrum kernel (length 3)'
+    """
+    if isinstance(kernel, Normalised):
+        inner = given.kernel if isinstance(given, Normalised) else None
+        return f"normalised {in_words(kernel.kernel, inner)}"
     if isinstance(kernel, GaussianOf):
         width = kernel.bandwidth if isinstance(kernel.bandwidth, str) else short(kernel.bandwidth)
         return f"Gaussian kernel of {_distance_in_words(kernel.kernel)} (bandwidth {width})"
@@ -212,7 +232,7 @@ def in_words(kernel: Kernel, given: Kernel | None) -> str:
     if columns:
         names = listing([clean(name, 40) for name in columns], NAMED)
         return f"kernel on {count_of(len(columns), 'column')} ({names})"
-    values = parameters(kernel)
+    values = {name: found for name, found in parameters(kernel).items() if found is not None}
     rules = {} if given is None else parameters(given)
     if kernel.children() or not values:
         name = clean(repr(kernel), 200)
