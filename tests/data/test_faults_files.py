@@ -186,12 +186,13 @@ def test_links_are_followed_and_what_is_no_file_is_refused(tmp_path: Path) -> No
     (tmp_path / "broken").symlink_to("nowhere")
     (tmp_path / "circle").symlink_to("circle")
     os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
     for name, message in (
         ("broken", "No such file"),
         ("circle", "cannot be opened"),
         ("absent", "No such file"),
         ("pipe", "a pipe or a device"),
-        ("", "is a folder"),
+        ("folder", "folder"),
         ("a\0b", "cannot be opened"),
     ):
         for opened in (read, open_points, mc.load):

@@ -350,7 +350,8 @@ class BoundsTooLow(Gaussian):
     [
         (FromFunction(lambda x, y: float(x @ y + x[0])), {"Hermitian", "positive definite"}),
         (FromFunction(lambda x, y: 0.5 * (abs(x[0] - y[0]) <= 1.0)), {"positive definite"}),
-        (Characteristic(lambda t: 0.5 * (np.abs(t) <= 1.0)), {"positive definite"}),
+        (Characteristic(lambda t: 1.0 * (np.abs(t) <= 1.0)), {"positive definite"}),
+        (Characteristic(lambda t: 0.5 * (np.abs(t) <= 1.0)), {"finite values"}),
         (Characteristic(lambda t: np.exp(-(t**4))), {"positive definite"}),
         (WrongDiagonal(), {"diagonal"}),
         (WrongPartials(), {"partials"}),

@@ -94,7 +94,7 @@ def test_the_uniform_density_is_found_out_from_its_function_and_points() -> None
 @pytest.mark.usefixtures("small_probes")
 def test_a_witness_is_found_among_too_many_points_to_decompose() -> None:
     x = np.random.default_rng(0).uniform(0.0, 10.0, size=(300, 1))
-    k = Characteristic(lambda t: 0.5 * (np.abs(t) <= 1.0))
+    k = Characteristic(lambda t: 1.0 * (np.abs(t) <= 1.0))
     verdict = positive_definite(k, x, subsets=3, random_state=0)
     assert not verdict
     assert verdict.witness is not None
