@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tracemalloc
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,51 @@ def test_a_library_that_is_missing_is_named(
 def test_a_model_is_fitted_to_any_of_them(path: Path) -> None:
     found, known = mc.PCA(2).fit(open_points(path)), mc.PCA(2).fit(X)
     np.testing.assert_allclose(found.inertias_, known.inertias_, rtol=1e-5)
+
+
+def test_arrays_are_chosen_by_name_in_each_file_of_a_folder(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for i in range(2):
+        with h5py.File(folder / f"{i}.h5", "w") as file:
+            file["a"], file["b"] = X, X[: 5 + i]
+    with pytest.raises(InvalidParameter, match="say which by layer="):
+        open_points(folder)
+    assert open_points(folder, layer="b").shape == (11, 3)
+    (tmp_path / "plain").mkdir()
+    as_npy(tmp_path / "plain", X)
+    with pytest.raises(InvalidParameter, match=r"layer is for HDF5 .* x.npy is none"):
+        open_points(tmp_path / "plain", layer="nope")
+
+
+def test_a_layer_that_names_nothing_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InvalidParameter, match="layer must be the name of an array, found 3"):
+        open_points(as_npy(tmp_path, X), layer=3)  # type: ignore[arg-type]
+    (tmp_path / "x.zarr").mkdir()
+    (tmp_path / "x.zarr" / "zarr.json").write_text("{}")
+    monkeypatch.setitem(sys.modules, "zarr", SimpleNamespace(open=lambda *_, **__: X))
+    with pytest.raises(InvalidParameter, match="leave it out"):
+        open_points(tmp_path / "x.zarr", layer="a")
+
+
+def test_a_folder_is_read_without_what_holds_no_rows(tmp_path: Path) -> None:
+    for year, count in ((1, 2), (2, 0), (3, 3)):
+        (tmp_path / f"year={year}").mkdir()
+        as_parquet(tmp_path / f"year={year}", X[:count])
+    (tmp_path / "readme.txt").write_text("how the numbers were measured")
+    with pytest.warns(mc.errors.DataWarning) as said:
+        points = open_points(tmp_path)
+    assert np.array_equal(points[:5], X[[0, 1, 0, 1, 2]])
+    texts = [str(warning.message) for warning in said]
+    assert any('no files of numbers: "readme.txt"' in text for text in texts)
+    assert any('names of folders say it: "year"' in text for text in texts)
+    (tmp_path / "cut.npy").write_bytes(b"")
+    with pytest.raises(mc.errors.UnreadableFile, match="cut.npy cannot be read in parts"):
+        open_points(tmp_path)
+    with pytest.raises(mc.errors.UnreadableFile, match="columns but no rows"):
+        open_points(tmp_path / "year=2" / "x.parquet")
+    with pytest.raises(mc.errors.UnreadableFile, match="that have rows"):
+        open_points(tmp_path / "year=2")

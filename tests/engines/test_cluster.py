@@ -175,6 +175,18 @@ def test_files_that_workers_see_are_read_by_them(client: Any, tmp_path: Path) ->
     )
 
 
+def test_files_that_come_into_a_folder_later_move_no_rows(client: Any, tmp_path: Path) -> None:
+    for i, part in enumerate(np.array_split(X, 3)):
+        np.save(tmp_path / f"part {i}.npy", part)
+    points = mc.open_points(tmp_path)
+    np.save(tmp_path / "first.npy", np.zeros((50, X.shape[1])))
+    engine = Cluster(client, rows=400)
+    gram = mc.Gram(KERNEL, points, engine=engine)
+    here = mc.Gram(KERNEL, X, engine=Threads(1)).product(V)
+    np.testing.assert_allclose(gram.product(V), here, rtol=0, atol=1e-11)
+    assert all("_rows_on_disk" in f.key for f in engine.placed(gram.x).futures)
+
+
 def test_regression_solves_there(client: Any) -> None:
     y = np.sin(X[:, 0])
     model = mc.KernelRegression(KERNEL, penalty=1e-3)

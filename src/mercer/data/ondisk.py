@@ -22,9 +22,24 @@ from mercer.check import Array, chunks
 from mercer.data.arrays import in_file
 from mercer.data.arrow import damage_named, declared_lengths
 from mercer.data.extras import extra
-from mercer.data.raw_files import MEMORY, in_one_line, kind_of, regular
+from mercer.data.raw_files import (
+    MEMORY,
+    first_bytes,
+    in_one_line,
+    kind_of,
+    kind_of_bytes,
+    regular,
+)
 from mercer.data.table import listed
-from mercer.errors import InvalidInput, InvalidParameter, MissingExtra, TooLarge, UnreadableFile
+from mercer.display import warn
+from mercer.errors import (
+    DataWarning,
+    InvalidInput,
+    InvalidParameter,
+    MissingExtra,
+    TooLarge,
+    UnreadableFile,
+)
 from mercer.settings import spelled
 
 ROWS = 2**14
@@ -32,6 +47,14 @@ ROWS = 2**14
 
 MOST_OPEN = 8
 """Files of a folder that are open at a time."""
+
+NUMBERS = {
+    "npy": (".npy",),
+    "parquet": (".parquet", ".pq"),
+    "arrow": (".arrow", ".feather"),
+    "hdf5": (".h5", ".hdf5"),
+}
+"""Kinds of files whose rows are read when they are asked for, and how their names end."""
 
 ZARR = (".zarray", ".zgroup", "zarr.json")
 """Files by which a folder says that it is a zarr store."""
@@ -57,6 +80,11 @@ class OnDisk(ABC):
     def files(self) -> tuple[Path, ...]:
         """The files that hold the rows."""
         return (self.path,)
+
+    @property
+    def first_rows(self) -> tuple[int, ...]:
+        """The numbers of the first row of each file, and at the end that of all rows."""
+        return (0, len(self))
 
     @abstractmethod
     def rows(self, start: int, stop: int) -> Array:
@@ -139,8 +167,6 @@ class InGroups(OnDisk):
         is_single = types == {self.arrow.float32()}
         self.dtype = np.dtype(np.float32 if is_single else np.float64)
         self.shape = (self.starts[-1], len(wanted))
-        if self.shape[0] == 0:
-            raise UnreadableFile(f"{path.name} has columns but no rows")
         self._kept: tuple[int, Array] | None = None
         self._reading = threading.Lock()
 
@@ -246,29 +272,50 @@ class InChunks(OnDisk):
 class InFiles(OnDisk):
     """The rows of all files of a folder, one file after the other in the order of their names.
 
-    Only the files that were read last are open.
+    Only the files that were read last are open. Parts without rows are left out, and files of
+    another kind, which a warning names.
     """
 
-    def __init__(self, path: Path, columns: Sequence[str | int] | None) -> None:
-        self.path = path
-        self._paths = tuple(sorted(_parts(path), key=_natural))
-        if not self._paths:
-            raise UnreadableFile(f"{path} holds no files of numbers (.npy, Parquet, Arrow, HDF5)")
-        self._columns, self._opened = columns, OrderedDict[int, OnDisk]()
+    def __init__(
+        self, path: Path, columns: Sequence[str | int] | None, layer: str | None = None
+    ) -> None:
+        self.path, self.layer = path, layer
+        self._columns, self._opened = columns, OrderedDict[Path, OnDisk]()
         self._opening = threading.Lock()
-        first = self._file(0)
-        self.names, lengths, dtypes = first.names, [len(first)], {first.dtype}
-        for i, place in enumerate(self._paths[1:], 1):
-            part = self._file(i)
-            if part.names != self.names:
+        files: list[Path] = []
+        others: list[str] = []
+        lengths: list[int] = []
+        dtypes: set[Any] = set()
+        for place in sorted(_parts(path), key=_natural):
+            if not _is_of_numbers(place):
+                others.append(place.name)
+                continue
+            part = self._file(place)
+            if not len(part):
+                continue
+            if not files:
+                self.names = part.names
+            elif part.names != self.names:
                 raise InvalidInput(
                     f"{place.name} has the columns {listed(part.names)}, and "
-                    f"{self._paths[0].name} before it {listed(self.names)}: choose columns that "
+                    f"{files[0].name} before it {listed(self.names)}: choose columns that "
                     "all files have by columns=, or open them one by one"
                 )
+            files.append(place)
             lengths.append(len(part))
             dtypes.add(part.dtype)
-        self.starts = [0, *accumulate(lengths)]
+        if not files:
+            raise UnreadableFile(
+                f"{path} holds no files of numbers (.npy, Parquet, Arrow, HDF5) that have rows"
+            )
+        if others:
+            warn(
+                f"{path.name}: not read, for they are no files of numbers: {listed(others)}",
+                DataWarning,
+            )
+        self._paths, self.starts = tuple(files), [0, *accumulate(lengths)]
+        if columns is None:
+            self._tell_keys()
         self.shape = (self.starts[-1], len(self.names))
         self.dtype = dtypes.pop() if len(dtypes) == 1 else np.dtype(np.float64)
 
@@ -276,10 +323,30 @@ class InFiles(OnDisk):
     def files(self) -> tuple[Path, ...]:
         return self._paths
 
-    def _file(self, i: int) -> OnDisk:
+    @property
+    def first_rows(self) -> tuple[int, ...]:
+        return tuple(self.starts)
+
+    def _tell_keys(self) -> None:
+        """Say which columns only the names of folders hold, as in year=2024/part.parquet."""
+        folders = dict.fromkeys(
+            part for file in self.files for part in file.relative_to(self.path).parts[:-1]
+        )
+        keys = dict.fromkeys(part.partition("=")[0] for part in folders if "=" in part)
+        lost = [key for key in keys if key not in self.names]
+        if lost:
+            warn(
+                f"{self.path.name}: not read, for only the names of folders say it: {listed(lost)};"
+                " write such columns into the files where they count",
+                DataWarning,
+            )
+
+    def _file(self, place: Path) -> OnDisk:
         with self._opening:
-            found = self._opened.pop(i, None) or open_points(self._paths[i], columns=self._columns)
-            self._opened[i] = found
+            found = self._opened.pop(place, None)
+            if found is None:
+                found = _opened(place, self._columns, self.layer)
+            self._opened[place] = found
             while len(self._opened) > MOST_OPEN:
                 self._opened.popitem(last=False)
         return found
@@ -289,8 +356,9 @@ class InFiles(OnDisk):
         place = start
         while place < stop:
             i = bisect_right(self.starts, place) - 1
-            first, end = self.starts[i], min(stop, self.starts[i + 1])
-            result[place - start : end - start] = self._file(i).rows(place - first, end - first)
+            part, first = self._file(self.files[i]), self.starts[i]
+            end = min(stop, self.starts[i + 1])
+            result[place - start : end - start] = part.rows(place - first, end - first)
             place = end
         return result
 
@@ -301,6 +369,12 @@ def _parts(folder: Path) -> Iterator[Path]:
         is_noted = any(part.startswith((".", "_")) for part in place.relative_to(folder).parts)
         if place.is_file() and not is_noted:
             yield place
+
+
+def _is_of_numbers(path: Path) -> bool:
+    """Whether a file is one of numbers by what it holds, or claims to be by its name."""
+    endings = tuple(ending for endings in NUMBERS.values() for ending in endings)
+    return path.name.lower().endswith(endings) or kind_of_bytes(first_bytes(path)) in NUMBERS
 
 
 def _natural(path: Path) -> list[Any]:
@@ -345,6 +419,10 @@ def _in_zarr(path: Path, layer: str | None, columns: Sequence[str | int] | None)
     try:
         node = zarr.open(str(path), mode="r")
         if not hasattr(node, "arrays"):
+            if layer is not None:
+                raise InvalidParameter(
+                    f"layer names one array of several, and {path.name} is one: leave it out"
+                )
             return InChunks(path, node, None, columns)
         name = _one_of([n for n, a in node.arrays() if _is_table(a)], layer, path)
         return InChunks(path, node[name], name, columns)
@@ -416,13 +494,22 @@ def open_points(
 
     A folder is all its files, one after the other. ``columns`` chooses some by name or number; of a
     Parquet file all columns of numbers are taken unless some are chosen. ``layer`` names the array
-    of an HDF5 file or a zarr store that has several. Single precision stays single.
+    of an HDF5 file or a zarr store that has several, of each file of a folder. Single precision
+    stays single.
     """
+    if layer is not None and not isinstance(layer, str):
+        raise InvalidParameter(f"layer must be the name of an array, found {layer!r}")
     folder = Path(path)
     if folder.is_dir():
         is_zarr = any((folder / mark).exists() for mark in ZARR)
-        return _in_zarr(folder, layer, columns) if is_zarr else InFiles(folder, columns)
-    place = regular(path)
+        return _in_zarr(folder, layer, columns) if is_zarr else InFiles(folder, columns, layer)
+    points = _opened(regular(path), columns, layer)
+    if not len(points):
+        raise UnreadableFile(f"{points.path.name} has columns but no rows")
+    return points
+
+
+def _opened(place: Path, columns: Sequence[str | int] | None, layer: str | None) -> OnDisk:
     kind = kind_of(place)
     if layer is not None and kind != "hdf5":
         raise InvalidParameter(f"layer is for HDF5 files and zarr stores, and {place.name} is none")

@@ -177,19 +177,33 @@ def _near_file(path: Path) -> str:
 
 def kind_of(path: Path) -> str:
     """Return what the first bytes of a file say it is, ``"text"`` if they say nothing."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(16)
-    except OSError as error:
-        raise UnreadableFile(f"{path} cannot be opened: {error}") from error
+    start = first_bytes(path)
     _refuse_picture(start, path.name)
-    found = next((kind for magic, kind in KINDS.items() if start.startswith(magic)), "text")
+    found = kind_of_bytes(start)
     if found == "text" and start[:1] == b"\x80" and start[1:2] in b"\x02\x03\x04\x05":
         raise UnreadableFile(
             f"{path.name} is a Python pickle, which can run code and is never read; "
             "write the data as CSV, .npy or Parquet"
         )
     return found
+
+
+def first_bytes(path: Path) -> bytes:
+    """Return the bytes by which a file says what it is."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16)
+    except OSError as error:
+        raise UnreadableFile(f"{path} cannot be opened: {error}") from error
+
+
+def kind_of_bytes(start: bytes) -> str:
+    """Return what the first bytes say, ``"text"`` if nothing, and refuse none.
+
+    >>> kind_of_bytes(b"PAR1..."), kind_of_bytes(b"a,b")
+    ('parquet', 'text')
+    """
+    return next((kind for magic, kind in KINDS.items() if start.startswith(magic)), "text")
 
 
 def _refuse_picture(start: bytes, name: str) -> None:

@@ -247,14 +247,22 @@ def _reader(client: Any, points: Points) -> tuple[Callable[..., Array], Any] | N
         chosen = tuple(points.chosen) if isinstance(points, InArray) else None
         order = "C" if known.flags.c_contiguous else "F"
         whole = known.flags.c_contiguous or known.flags.f_contiguous
-        file = (str(place.resolve()), known.dtype.str, known.offset, known.shape, order, chosen)
+        file: tuple[Any, ...] = (
+            str(place.resolve()),
+            known.dtype.str,
+            known.offset,
+            known.shape,
+            order,
+            chosen,
+        )
         function: Callable[..., Array] = _mapped_rows
         if not whole or isinstance(known.base, np.memmap):
             return None
         places: tuple[Path, ...] = (place,)
     elif isinstance(points, OnDisk):
         places, function = points.files, _rows_on_disk
-        file = (str(points.path.resolve()), points.names, points.layer)  # type: ignore[assignment]
+        files = tuple(str(path.resolve()) for path in places)
+        file = (files, points.first_rows, points.names, points.layer, points.dtype)
     else:
         return None
     marks = [str(path.resolve()) for path in places]
@@ -282,8 +290,18 @@ def _mapped_rows(file: tuple[Any, ...], rows: slice) -> Array:
 
 
 def _rows_on_disk(file: tuple[Any, ...], rows: slice) -> Array:
-    path, names, layer = file
-    return open_points(path, columns=names, layer=layer)[rows]
+    """Return consecutive rows of some files, of which those are opened that hold them.
+
+    The client says which files there are: others may have come into their folder since.
+    """
+    paths, starts, names, layer, dtype = file
+    parts = []
+    for path, start, stop in zip(paths, starts, starts[1:], strict=False):
+        low, high = max(rows.start, start), min(rows.stop, stop)
+        if low < high:
+            part = open_points(path, columns=names, layer=layer)
+            parts.append(part[low - start : high - start])
+    return np.concatenate(parts).astype(dtype, copy=False)
 
 
 class Partitioned:
