@@ -9,6 +9,7 @@ import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pytest
 
 import mercer as mc
 from mercer.data import Sequences, SquareMatrix, Table, read
+from mercer.data.sequences import LONGEST_TITLE, attributes
 
 File = Callable[..., Path]
 Sheet = list[list[Any]]
@@ -409,3 +411,23 @@ def test_attributes_in_the_titles_of_sequences_are_columns_about_them(file: File
     plain = mc.read(file(">a one protein\nACGT\n>b another\nACG\n", "plain.fasta"))
     assert plain.about is None
     assert "what follows the names of records is not used: it holds no key=value" in plain.notes
+
+
+@pytest.mark.parametrize("title", ["a k=v" + " " * 2**16 + "x", "[k=" * 2**15, "a k=v " * 2**14])
+def test_long_titles_of_sequences_are_read_in_proportion_to_their_length(title: str) -> None:
+    start = process_time()
+    attributes([title, "b k=w"], ["a", "b"])
+    assert process_time() - start < 1.0
+
+
+def test_attributes_that_a_long_title_may_cut_are_left_out() -> None:
+    about = attributes(["a k=v l=" + "w" * LONGEST_TITLE, "b k=v"], ["a", "b"])
+    assert about is not None
+    assert about.names == ("k",)
+
+
+def test_attributes_that_are_no_finite_numbers_stay_text() -> None:
+    about = attributes(["a length=inf mass=1e999", "b length=3 mass=2"], ["a", "b"])
+    assert about is not None
+    assert about.column("length").values.tolist() == ["inf", "3"]
+    assert about.column("mass").values.tolist() == ["1e999", "2"]

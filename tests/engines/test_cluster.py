@@ -293,6 +293,21 @@ def test_workers_with_a_device_of_torch_compute_on_it(
         cluster_tasks.device_there.cache_clear()
 
 
+def test_both_sides_of_a_pair_of_blocks_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiles = mc.Gram(KERNEL, X, engine=Threads(1)).cut()
+    assert tiles.prepared is not None
+    like = cluster_tasks.Like(tiles.kernel, tiles.prepared.recipe, False, tiles.size, tiles.dtype)
+    made, side = [], cluster_tasks._side
+
+    def counting(*args: Any, **named: Any) -> Any:
+        made.append(named["first"])
+        return side(*args, **named)
+
+    monkeypatch.setattr(cluster_tasks, "_side", counting)
+    cluster_tasks.Pair(like, X[:500], X[500:])
+    assert made == [0, 500]
+
+
 @pytest.mark.parametrize("name", ["chunks by rows and columns", "unknown lengths", "a data frame"])
 @pytest.mark.parametrize("standardize", [False, True])
 def test_pca_of_a_collection_is_computed_where_it_lies(

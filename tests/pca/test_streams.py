@@ -190,3 +190,18 @@ def test_moments_of_two_sets_are_those_of_their_union() -> None:
     for joined in (a.joined(b), b.joined(a)):
         np.testing.assert_allclose(joined.covariance, every.covariance, rtol=1e-12)
         np.testing.assert_allclose(joined.centre, every.centre, rtol=1e-15)
+
+
+def test_axes_of_batches_are_reflected_and_go_on() -> None:
+    model = streamed(
+        mc.KernelPCA(2, kernel=KERNEL, method="nystrom", landmarks=LANDMARKS),
+        batches([100], X[:200]),
+    )
+    before = model.transform(X)
+    other = model.reflected([1, -1])
+    np.testing.assert_array_equal(other.transform(X), before * [1, -1])
+    other.partial_fit(X[200:])
+    np.testing.assert_array_equal(model.transform(X), before)
+    assert_same(
+        other, streamed(mc.KernelPCA(2, kernel=KERNEL, method="nystrom", landmarks=LANDMARKS), [X])
+    )

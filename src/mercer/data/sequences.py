@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -201,11 +202,14 @@ def _named(titles: Sequence[str], letters: Sequence[str], file: str) -> Sequence
     return Sequences(tuple(text for _, text in kept), tuple(names), tuple(notes), about)
 
 
-BRACKETED = re.compile(r"\[\s*([\w.-]+)\s*=([^\]]*)\]")
+BRACKETED = re.compile(r"\[\s*([\w.-]+)\s*=([^][]*)\]")
 """An attribute as databases of nucleotides write it: [organism=Homo sapiens]."""
 
 BARE = re.compile(r"(?:^|\s)([A-Za-z][\w.-]*)=(.*?)(?=\s+[A-Za-z][\w.-]*=|\s*[;|]|$)")
 """An attribute up to the next one, as those of proteins: OS=Homo sapiens OX=9606."""
+
+LONGEST_TITLE = 2**16
+"""Characters of a title in which attributes are looked for."""
 
 MOST_ATTRIBUTES = 100
 """Attributes that become columns, the first ones."""
@@ -228,7 +232,7 @@ def attributes(titles: Sequence[str], names: Sequence[str]) -> Table | None:
     for key in keys:
         values = [row.get(key) for row in rows]
         known = [value for value in values if value is not None]
-        if all(map(is_number, known)):
+        if all(is_number(value) and isfinite(float(value)) for value in known):
             columns[key] = np.array([np.nan if v is None else float(v) for v in values])
             continue
         columns[key] = values
@@ -241,12 +245,15 @@ def attributes(titles: Sequence[str], names: Sequence[str]) -> Table | None:
 
 
 def _attributes(title: str) -> dict[str, str]:
-    """Return the attributes in a title.
+    """Return the attributes in a title; of a very long one the last that is seen may be cut.
 
     >>> _attributes("P1 tumour antigen OS=Homo sapiens OX=9606")
     {'OS': 'Homo sapiens', 'OX': '9606'}
     >>> _attributes("x [organism=Mus musculus] [strain=B6]")
     {'organism': 'Mus musculus', 'strain': 'B6'}
     """
-    pairs = BRACKETED.findall(title) or BARE.findall(title)
+    seen = " ".join(title[:LONGEST_TITLE].split())  # a run of spaces would be tried from each
+    pairs = BRACKETED.findall(seen) or BARE.findall(seen)
+    if len(title) > LONGEST_TITLE:
+        pairs = pairs[:-1]
     return {key: value.strip() for key, value in pairs if value.strip()}

@@ -43,15 +43,15 @@ Partial = tuple[dict[int, Array], float]
 
 
 class Part(Tiles):
-    """Some rows and columns of a matrix, prepared as all of it was."""
+    """Some rows and columns of a matrix, prepared as all of it was, these from a number on."""
 
-    def __init__(self, like: Like, x: Points, y: Points | None = None) -> None:
+    def __init__(self, like: Like, x: Points, y: Points | None = None, *, first: int = 0) -> None:
         self.is_symmetric, self.kernel = y is None, like.kernel
         self.x, self.y, self.prepared = x, x if y is None else y, None
         if like.recipe is None:
             self._read(x, y)
         else:
-            self.prepared = prepared_part(like.recipe, x, self.y)
+            self.prepared = prepared_part(like.recipe, x, self.y, first=first)
         self.size = self.terms = like.size
         self.shape, self.single, self.dtype = (len(x), len(self.y)), like.single, like.dtype
         self.room, self._kept, self._lock = 0, {}, Lock()
@@ -79,8 +79,7 @@ class Pair(Part):
         if like.recipe is None or device_there():
             super().__init__(like, joined(x, y))
         else:
-            super().__init__(like, x, y)
-            self.prepared = prepared_part(like.recipe, x, y, first=self.split)
+            super().__init__(like, x, y, first=self.split)
         self.is_symmetric, self.shape = True, (both, both)
 
     def blocks(self, size: int | None = None) -> list[Block]:

@@ -274,7 +274,7 @@ class FeatureSpace(TransformerMixin, KernelModel):
         model: Any = copy(self)
         forget(model)
         model.spectrum_ = replace(found, **parts)
-        for name in ("eigenvectors_", "_axes", "_origin"):
+        for name in vars(self).keys() & {"eigenvectors_", "_axes", "_origin"}:  # batches have two
             setattr(model, name, getattr(self, name) * s)
         return model
 
