@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -189,3 +190,19 @@ def test_functions_of_a_wrong_shape_are_named() -> None:
         completely_monotone(lambda t: np.ones(3))
     with pytest.raises(mc.errors.InvalidParameter, match="function of squared distances"):
         mc.kernels.CompletelyMonotone("gaussian")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (math.exp, "function must be a function of an array of squared distances, and this one"),
+        (5, "function must be a function of an array of squared distances, found 5"),
+        (lambda t: np.exp(-t) + 1j * np.sin(t), "real values, and returned complex ones"),
+        (lambda t: "exp", "must have numbers for values"),
+    ],
+)
+def test_what_is_no_real_function_of_an_array_is_refused(function: Any, message: str) -> None:
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
+        completely_monotone(function)
+    with pytest.raises(mc.errors.InvalidParameter):
+        mc.kernels.CompletelyMonotone(function)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -145,6 +146,12 @@ def test_a_function_that_does_not_keep_the_shape_is_refused(psi: Any, n: int) ->
             mc.errors.InvalidParameter, match="a value for each entry of its array, of"
         ):
             call(X[:n])
+
+
+def test_a_function_of_a_number_is_refused() -> None:
+    for joint in (False, True):
+        with pytest.raises(mc.errors.InvalidParameter, match="function of an array, and this one"):
+            mc.kernels.Characteristic(math.cos, joint=joint)(X)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("law", ["student", None, 3, ("normal",)])

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -228,3 +229,21 @@ def test_rounding_covers_what_other_values_of_the_kernel_would_change() -> None:
     error = of_loss(of.loss, Y, image, np.full(40, 1e-3))
     for sign in (-1e-3, 1e-3):
         assert np.all(np.abs(square(Y, image + sign) - square(Y, image)) <= error)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"value": lambda y, f: math.exp(f) - y * f}, "value must be a function of arrays y and f"),
+        ({"value": lambda f: f * f}, "value must be a function of arrays y and f, and this one"),
+        ({"value": lambda y, f: square(y, f) + 0j}, "value must have real values"),
+        ({"derivatives": lambda f: (f, f)}, "derivatives must be a function of arrays y and f"),
+        ({"derivatives": lambda y, f: (2 * (f - y), 2 + 0j * f)}, "derivatives must have real"),
+        ({"conjugate": lambda s: s}, "conjugate must be a function of arrays y and s"),
+        ({"conjugate": lambda y, s: s * y + s * s / 4 + 0j}, "conjugate must have real values"),
+        ({"name": 5}, "name must be a text, found 5"),
+    ],
+)
+def test_what_is_no_real_function_of_arrays_is_refused(given: Any, message: str) -> None:
+    with pytest.raises(mc.errors.InvalidParameter, match=message):
+        convex_loss(**{"value": square, "derivatives": square_slopes, **given})

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mercer.callables import values_of
 from mercer.check import Array, chunks
 from mercer.errors import InvalidParameter
 from mercer.settings import nonnegative, number, numbers
@@ -180,19 +181,7 @@ def _scan(density: Density, places: Array, support: tuple[float, float]) -> _Sca
 def _values(density: Density, u: Array) -> Array:
     """Return the density at λ = e^u."""
     rates = np.exp(u)
-    try:
-        with np.errstate(all="ignore"):
-            g = np.asarray(density(rates), np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidParameter(
-            f"a density is a function of an array of λ, and this one said: {error}. "
-            "numpy.vectorize makes one of a function of a number"
-        ) from error
-    if g.shape != rates.shape:
-        raise InvalidParameter(
-            f"a density must return a value for each entry of its array, of shape {rates.shape}, "
-            f"and returned shape {g.shape}"
-        )
+    g = values_of(density, "a density", "an array of λ", rates).astype(np.float64)
     negative = np.flatnonzero(g < 0.0)
     if len(negative):
         i = int(negative[0])

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import comb
 
+from mercer.callables import values_of
 from mercer.check import UNIT, Array, as_numpy, namespace, power_of_two
 from mercer.errors import InvalidParameter, NotDifferentiable, NotPositiveDefinite
 from mercer.kernels.bandwidth import Bandwidth, checked_bandwidth
@@ -240,15 +241,8 @@ def _values(function: Function, t: Array) -> Array:
 
 def _values_and_precision(function: Function, t: Array) -> tuple[Array, Any]:
     """Return the values of a function as doubles, and what numpy knows of their own precision."""
-    with np.errstate(all="ignore"):
-        given = np.asarray(function(t))
-    if given.shape != t.shape:
-        raise InvalidParameter(
-            f"a function of squared distances must return a value for each entry of its array, of "
-            f"shape {t.shape}, and returned shape {given.shape}"
-        )
-    is_short = given.dtype in (np.float32, np.float16)
-    return given.astype(np.float64), np.finfo(given.dtype if is_short else np.float64)
+    given = values_of(function, "function", "an array of squared distances", t)
+    return given.astype(np.float64), np.finfo(given.dtype)
 
 
 def _function(v: Any, name: str) -> Function:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from mercer.callables import called
 from mercer.check import Array, Points, namespace
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.kernels.bandwidth import LENGTHS, Bandwidth, Metric, checked_bandwidth, positive
@@ -348,7 +349,7 @@ class Characteristic(Coordinatewise):
     def _psi(self, gaps: Array, shape: tuple[int, ...]) -> Array:
         """Return ψ, which must have a value for each pair, or for each entry."""
         assert callable(self.law)
-        values = self.law(gaps)
+        values = called(self.law, "the function ψ of Characteristic", "an array", gaps)
         if not hasattr(values, "dtype"):  # a list, or a number
             values = namespace(gaps).asarray(values, dtype=gaps.dtype)
         if tuple(values.shape) != tuple(shape):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mercer.callables import called, real_values
 from mercer.check import UNIT, Array
 from mercer.errors import InvalidParameter
 from mercer.regression.loss_functions import NAMES, Loss
@@ -87,6 +88,8 @@ def convex_loss(
             raise InvalidParameter(
                 f"{what} must be a function of y and {variable}, found {given!r}"
             )
+    if not isinstance(name, str):
+        raise InvalidParameter(f"name must be a text, found {name!r}")
     if name in NAMES:
         raise InvalidParameter(f"name={name!r} is that of a loss which is known: give another")
     tried = np.unique(numbers(targets, "targets"))
@@ -110,13 +113,14 @@ def _tried(
 ) -> tuple[Array, Array, Array]:
     """Return a loss and its two derivatives, refusing what is not one finite number for each f."""
     with np.errstate(all="ignore"):
-        values, given = np.asarray(value(y, f), np.float64), derivatives(y, f)
+        values = _doubles_of(called(value, "value", "arrays y and f", y, f), "value")
+        given = called(derivatives, "derivatives", "arrays y and f", y, f)
     if not isinstance(given, tuple | list) or len(given) != 2:  # noqa: PLR2004
         raise InvalidParameter(
             "derivatives must return two arrays, the first and the second derivative in f, and "
             f"returned {type(given).__name__}"
         )
-    first, second = (np.asarray(part, np.float64) for part in given)
+    first, second = (_doubles_of(part, "derivatives") for part in given)
     if not values.shape == first.shape == second.shape == y.shape:
         raise InvalidParameter(
             f"a loss and its two derivatives must return one number for each of {len(y)}, and "
@@ -132,6 +136,10 @@ def _tried(
             ),
         )
     return values, first, second
+
+
+def _doubles_of(given: Any, name: str) -> Array:
+    return real_values(given, name).astype(np.float64)
 
 
 def _refuse_where(is_wrong: Array, probes: tuple[Array, Array], why: Callable[[int], str]) -> None:
@@ -215,7 +223,8 @@ def _refuse_conjugate(
     """Refuse a conjugate for which Fenchel and Young's inequality is no equality at s = ∂ℓ/∂f."""
     y, f = probes
     with np.errstate(all="ignore"):
-        found = np.asarray(conjugate(y, slopes), np.float64)
+        given = called(conjugate, "conjugate", "arrays y and s", y, slopes)
+    found = _doubles_of(given, "conjugate")
     if found.shape != y.shape:
         raise InvalidParameter(
             f"a conjugate must return one number for each of {len(y)}, and returned shape "
