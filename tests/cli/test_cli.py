@@ -140,6 +140,8 @@ def test_a_column_that_is_most_of_the_distance_is_told_where_units_are_kept(
         said = run("fit", file, *flags, "--json").value["warnings"][0]
         assert 'the column "grams" carries 100 %' in said
         assert "--scale gives all columns the same weight" in said
+    (said,) = run("dim", file, "--no-scale", "--method", "kpca", "--json").value["warnings"]
+    assert 'the column "grams" makes 100 %' in said
     assert "--method pca" in run("fit", file, "--method", "mds", "--json").value["warnings"][0]
     for flags in ([], ["--scale"], ["--method", "kpca"]):
         doubts = run("fit", file, *flags, "--json").value["doubts"]

@@ -39,8 +39,14 @@ def run(args: Namespace, talk: Talk) -> int:
     refuse_studies(args, model)
     if args.dry_run:
         return tell_plan(talk, model, data)
-    is_rank_asked = args.rank is not None
-    result = fitted(model, data, talk, is_rank_asked=is_rank_asked, checkpoint=args.checkpoint)
+    result = fitted(
+        model,
+        data,
+        talk,
+        is_rank_asked=args.rank is not None,
+        is_analysed=found.proposal is not None,
+        checkpoint=args.checkpoint,
+    )
     whole = analysed(found, args, talk)
     value = summary(result, found, args, whole)
     answers = answers_of(args, result.model, talk)

@@ -309,9 +309,13 @@ def fitted(
     talk: Talk,
     *,
     is_rank_asked: bool = True,
+    is_analysed: bool = False,
     checkpoint: str | None = None,
 ) -> Fitted:
-    """Fit a model to data; it keeps the table, by whose names new data are read."""
+    """Fit a model to data; it keeps the table, by whose names new data are read.
+
+    What misleads is told here unless `analysed` follows, whose doubts say it.
+    """
     progress = Line("fitting")
     named: dict[str, Any] = {"sample_weight": data.weights} if data.weights is not None else {}
     if isinstance(model, KernelPCA | ClassicalMDS | StressMDS):
@@ -325,7 +329,8 @@ def fitted(
             talk.say(f"the fit goes on from {checkpoint}")
     talk.detail(f"fitting {data}")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", Misleading)  # the doubts of the analysis say it
+        if is_analysed:
+            warnings.simplefilter("ignore", Misleading)
         if not is_rank_asked:
             warnings.simplefilter("ignore", FewerAxes)
         finished(lambda: model.fit(data.points, **named), talk, progress)

@@ -47,7 +47,8 @@ def run(args: Namespace, talk: Talk) -> int:
     refuse_studies(args, model)
     if args.dry_run:
         return tell_plan(talk, model, data)
-    result = fitted(model, data, talk, is_rank_asked=args.rank is not None)
+    is_analysed, is_rank_asked = found.proposal is not None, args.rank is not None
+    result = fitted(model, data, talk, is_rank_asked=is_rank_asked, is_analysed=is_analysed)
     whole = analysed(found, args, talk)
     if whole is not None and whole.adds:
         talk.say(whole.adds)
