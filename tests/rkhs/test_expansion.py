@@ -299,24 +299,38 @@ def test_one_plus_the_product_on_a_cube_and_kernels_with_a_kink() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "sides"),
+    ("kernel", "sides", "count"),
     [
-        (mc.Laplacian(0.2), ((0.0, 1.0), (0.0, 2.0))),
-        (mc.Laplacian(2.0), ((0.0, 1.0), (-1.0, 1.0))),
-        (mc.Laplacian(0.5), ((0.0, 1.0),) * 3),
-        (mc.kernels.Sinc(0.1), ((0.0, 1.0), (0.0, 1.0))),
-        (mc.Gaussian(0.15), ((0.0, 1.0),) * 3),
+        (mc.Laplacian(0.2), ((0.0, 1.0), (0.0, 2.0)), 6),
+        (mc.Laplacian(2.0), ((0.0, 1.0), (-1.0, 1.0)), 6),
+        (mc.Laplacian(0.5), ((0.0, 1.0),) * 3, 6),
+        (mc.Laplacian(0.2), ((0.0, 1.0),), 4),
+        (mc.Laplacian(3.0), ((0.0, 1.0),), 4),
+        (mc.Laplacian(1.0), ((0.0, 1.0),) * 2, 30),  # values cross from grid to grid
+        (mc.Laplacian(1.0), ((0.0, 1.0),) * 2, 60),
+        (mc.kernels.Sinc(0.1), ((0.0, 1.0), (0.0, 1.0)), 6),
+        (mc.Gaussian(0.15), ((0.0, 1.0),) * 3, 6),
     ],
 )
 def test_errors_on_a_rectangle_hold_what_grids_leave_out(
-    kernel: mc.Kernel, sides: tuple[tuple[float, float], ...]
+    kernel: mc.Kernel, sides: tuple[tuple[float, float], ...], count: int
 ) -> None:
     # Products over coordinates have the products of the values on the line.
-    d = mercer_decomposition(kernel, Interval(*zip(*sides, strict=True)), 6)
-    lines = [mercer_decomposition(kernel, Interval(*side), 12).values for side in sides]
+    d = mercer_decomposition(kernel, Interval(*zip(*sides, strict=True)), count)
+    lines = [
+        mercer_decomposition(kernel, Interval(*side), 12 if count < 12 else 40).values
+        for side in sides
+    ]
     products = reduce(np.multiply.outer, lines).ravel()
-    expected = np.sort(products)[::-1][:6]
+    expected = np.sort(products)[::-1][:count]
     assert np.all(np.abs(d.values - expected) <= d.errors)
+
+
+def test_errors_of_a_wave_that_grids_do_not_resolve_hold_its_values() -> None:
+    wave = mc.kernels.Waves([[120.0 * np.pi, 0.0]])  # cosine and sine, of one half each
+    d = mercer_decomposition(wave, Interval([0.0, 0.0], [1.0, 1.0]), 2)
+    assert not d.how.is_converged
+    assert np.all(np.abs(d.values - 0.5) <= d.errors)
 
 
 def test_a_rectangle_has_no_ends_and_a_volume() -> None:

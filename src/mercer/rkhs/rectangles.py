@@ -30,6 +30,12 @@ RECTANGLE_NODES = 1600
 RATIO, FEWEST_SIZES = 1.4, 3
 """How much larger each grid is than the one before, and grids that are compared at least."""
 
+NEARBY = 16
+"""Values on either side whose changes count for one: where two cross, sorted ones hardly change."""
+
+MARGIN = 2.0
+"""What is left of a change is an estimate, which kernels with a kink meet to a thousandth."""
+
 SLOWEST = 0.9
 """Share of a change that the next one has, where grids do not tell: nine times it is left then."""
 
@@ -53,13 +59,15 @@ def on_a_rectangle(kernel: Kernel, measure: Interval, count: int) -> MercerDecom
         values, axes = np.linalg.eigh(T)
         values, axes = values[::-1], axes[:, ::-1]
         largest = float(np.max(np.abs(values)))
-        shown = np.zeros(count)
-        shown[: len(values)] = values[:count]
-        found.append(shown)
+        kept = np.zeros(count + NEARBY)
+        kept[: len(values)] = values[: count + NEARBY]
+        found.append(kept)
+        shown = kept[:count]
         if len(found) > 1:
-            errors = np.abs(shown - found[-2])
-            is_converged = bool(np.all(errors <= NEGLIGIBLE * largest))
-            errors = errors * _remaining(found)
+            changes = np.abs(kept - found[-2])
+            is_converged = bool(np.all(changes[:count] <= NEGLIGIBLE * largest))
+            nearby = changes if is_converged else _largest_nearby(changes)
+            errors = MARGIN * _remaining(found, count) * nearby[:count]
         if is_converged:
             break
     rounding = len(points) * UNIT * largest
@@ -89,13 +97,24 @@ def _sizes(most: int, least: int) -> list[int]:
     return sizes[::-1]
 
 
-def _remaining(found: list[Array]) -> float:
+def _largest_nearby(changes: Array) -> Array:
+    """Return the largest of each change and those of its neighbours.
+
+    >>> _largest_nearby(np.array([1.0, 0.0, 3.0, *np.zeros(20)]))[[0, 18, 19]]
+    array([3., 3., 0.])
+    """
+    return np.array(
+        [np.max(changes[max(0, i - NEARBY) : i + NEARBY + 1]) for i in range(len(changes))]
+    )
+
+
+def _remaining(found: list[Array], count: int) -> float:
     """Return what changes add up to from here on, in units of the last one.
 
     They fall from grid to grid by the share θ that the last two show, so that θ/(1 - θ) is left;
     at least 1 is charged, and as much as θ = `SLOWEST` leaves where no more is known.
     """
-    changes = [float(np.max(np.abs(b - a))) for a, b in pairwise(found[-3:])]
+    changes = [float(np.max(np.abs(b - a)[:count])) for a, b in pairwise(found[-3:])]
     if len(changes) < 2 or not changes[0] > 0.0:  # noqa: PLR2004
         share = SLOWEST
     else:
