@@ -273,5 +273,5 @@ def test_a_folder_is_read_without_what_holds_no_rows(tmp_path: Path) -> None:
         open_points(tmp_path)
     with pytest.raises(mc.errors.UnreadableFile, match="columns but no rows"):
         open_points(tmp_path / "year=2" / "x.parquet")
-    with pytest.raises(mc.errors.UnreadableFile, match="that have rows"):
+    with pytest.raises(mc.errors.UnreadableFile, match="holds no files of numbers with rows"):
         open_points(tmp_path / "year=2")

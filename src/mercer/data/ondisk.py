@@ -306,7 +306,8 @@ class InFiles(OnDisk):
             dtypes.add(part.dtype)
         if not files:
             raise UnreadableFile(
-                f"{path} holds no files of numbers (.npy, Parquet, Arrow, HDF5) that have rows"
+                f"{path} is a folder and holds no files of numbers with rows (.npy, Parquet, "
+                "Arrow, HDF5)"
             )
         if others:
             warn(

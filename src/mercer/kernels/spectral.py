@@ -349,7 +349,7 @@ class Characteristic(Coordinatewise):
     def _psi(self, gaps: Array, shape: tuple[int, ...]) -> Array:
         """Return ψ, which must have a value for each pair, or for each entry."""
         assert callable(self.law)
-        values = called(self.law, "the function ψ of Characteristic", "an array", gaps)
+        values: Array = called(self.law, "the function ψ of Characteristic", "an array", gaps)
         if not hasattr(values, "dtype"):  # a list, or a number
             values = namespace(gaps).asarray(values, dtype=gaps.dtype)
         if tuple(values.shape) != tuple(shape):
