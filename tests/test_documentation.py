@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import tomllib
@@ -25,6 +26,14 @@ NAMED = {
     for block in re.findall(r"```\{names\}\n(.*?)```", text, flags=re.DOTALL)
     for name in block.split()
 }
+
+
+WITHOUT_EXAMPLE = {
+    "mercer.data.OnDisk",  # what open_points returns
+    "mercer.networks.ReplicateStudy",  # what replicate_study returns
+    *(f"mercer.pictures.replicate_{what}" for what in ("curve", "map", "networks", "pairs")),
+}
+"""Names whose example is that of the call before them, which takes seconds."""
 
 
 def listed_in(page: Path) -> list[Path]:
@@ -86,6 +95,43 @@ def test_the_reference_has_every_error() -> None:
     assert {
         f"mercer.errors.{name}" for name in own if isinstance(vars(mc.errors)[name], type)
     } <= NAMED
+
+
+SHOWN_ELSEWHERE = {"errors", "results"}
+"""What is raised or returned: calls that do so have the examples."""
+
+
+def documented(name: str) -> str:
+    module, _, last = name.rpartition(".")
+    return str(inspect.getdoc(getattr(import_module(module), last)))
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.glob("reference/*.md")), ids=lambda page: page.stem)
+def test_every_name_of_the_reference_has_an_example(page: Path) -> None:
+    blocks = re.findall(r"```\{names\}\n(.*?)```", TEXTS[page], flags=re.DOTALL)
+    named = [name for block in blocks for name in block.split()]
+    without = {name for name in named if ">>>" not in documented(name)}
+    assert page.stem in SHOWN_ELSEWHERE or without <= WITHOUT_EXAMPLE
+
+
+def test_the_bibliography_has_what_docstrings_cite_and_nothing_else() -> None:
+    text = (DOCS / "references.bib").read_text(encoding="utf-8")
+    docstrings = "\n".join(documented(name) for name in sorted(NAMED))
+    for entry in text.split("\n@")[5:]:  # after the five texts
+        authors, year = (
+            re.search(r"author = \{(.*)\}", entry),
+            re.search(r"year = \{(\d+)\}", entry),
+        )
+        assert authors is not None
+        assert year is not None
+        first = authors[1].split(",")[0]
+        assert re.search(rf"\b{first}\b[^;]{{0,200}}\b{year[1]}\b", docstrings), entry[:40]
+
+
+def test_every_error_of_the_texts_is_told_on_a_page() -> None:
+    told = "\n".join(text for page, text in TEXTS.items() if page.parent.name == "canon")
+    found = {int(number) for number in re.findall(r"\bE(\d+)\b", told)}
+    assert found == set(range(1, 40))
 
 
 def test_the_reference_names_nothing_that_is_not_there() -> None:

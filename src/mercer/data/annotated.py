@@ -141,6 +141,12 @@ def annotate(
     ``uns["kpca"]``; of a `PCA` to ``obsm["X_pca"]`` and ``uns["pca"]``, with its loadings in
     ``varm["PCs"]``. ``key_added`` names all of them: ``obsm[key_added]``, ``uns[key_added]``,
     ``varm[key_added]``. It writes in place and returns None, or returns the copy asked for.
+
+    >>> from anndata import AnnData  # doctest: +SKIP
+    >>> cells = AnnData(np.random.default_rng(0).normal(size=(30, 5)))  # doctest: +SKIP
+    >>> annotate(cells, mercer.KernelPCA(2).fit(cells))  # doctest: +SKIP
+    >>> cells.obsm["X_kpca"].shape  # doctest: +SKIP
+    (30, 2)
     """
     if not is_annotated(data):
         raise InvalidInput(

@@ -27,7 +27,11 @@ SEPARATORS = re.compile(r"[\t,; ]+")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Edges(Shown):
-    """A graph as data: pairs of nodes counted from 0, their labels, weights and names."""
+    """A graph as data: pairs of nodes counted from 0, their labels, weights and names.
+
+    >>> Edges(((0, 1), (1, 2)), 3, labels=("C", "O", "C")).edges
+    ((0, 1), (1, 2))
+    """
 
     facts: ClassVar[Mapping[str, str]] = {
         "n": "nodes",

@@ -23,6 +23,9 @@ class SquareMatrix(Shown):
 
     As an array it is the matrix, which ``ClassicalMDS().fit`` or a kernel
     ``"precomputed"`` takes.
+
+    >>> SquareMatrix(np.array([[0.0, 3.0], [3.0, 0.0]]), ("here", "there"))
+    SquareMatrix(distances of 2 individuals)
     """
 
     values: Array

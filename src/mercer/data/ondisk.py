@@ -66,7 +66,8 @@ DAMAGE = (OSError, RuntimeError, LookupError, TypeError, ValueError, OverflowErr
 class OnDisk(ABC):
     """Rows of numbers in a file: ``points[a:b]`` reads those rows, of the chosen columns.
 
-    A sequence of points as any other. `blocks` walks over all of them in bounded memory.
+    A sequence of points as any other. `blocks` walks over all of them in bounded memory. What
+    `open_points` returns is one.
     """
 
     path: Path
@@ -497,6 +498,15 @@ def open_points(
     Parquet file all columns of numbers are taken unless some are chosen. ``layer`` names the array
     of an HDF5 file or a zarr store that has several, of each file of a folder. Single precision
     stays single.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "points.npy")
+    ...     np.save(file, np.arange(6.0).reshape(3, 2))
+    ...     points = open_points(file)
+    ...     print(points.shape, points[1:])
+    (3, 2) [[2. 3.]
+     [4. 5.]]
     """
     if layer is not None and not isinstance(layer, str):
         raise InvalidParameter(f"layer must be the name of an array, found {layer!r}")

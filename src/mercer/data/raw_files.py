@@ -67,6 +67,9 @@ class Limits:
     """How much a file may unfold to: bytes in memory, and bytes for each byte on disk.
 
     ``tell`` hears how many bytes of a file of text were read, and how many it has.
+
+    >>> Limits(memory=10**6).memory
+    1000000
     """
 
     memory: int = MEMORY

@@ -26,7 +26,11 @@ LABEL = 64
 
 
 class Role(Enum):
-    """What a column is for."""
+    """What a column is for.
+
+    >>> [role.value for role in Role]
+    ['number', 'factor', 'identifier', 'date', 'text']
+    """
 
     NUMBER = "number"
     FACTOR = "factor"
@@ -116,7 +120,13 @@ def no_column(unknown: Sequence[str], names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Column(Shown):
-    """One column of a table: numbers, dates, or labels with None where one is missing."""
+    """One column of a table: numbers, dates, or labels with None where one is missing.
+
+    >>> from mercer.datasets import iris
+    >>> species = iris().column("Species")
+    >>> species.role.value, species.is_active, species.levels
+    ('factor', False, ('setosa', 'versicolor', 'virginica'))
+    """
 
     facts: ClassVar[Mapping[str, str]] = {
         "role": "number, factor, …",

@@ -170,6 +170,8 @@ def parallel_analysis(  # noqa: PLR0913  (keywords with defaults, none of which 
     >>> horn = parallel_analysis(X, 99, random_state=0)
     >>> horn.n_components, float(horn.p_values[0]), float(horn.raw_p_values[0])
     (1, 0.01, 0.0)
+
+    Horn (1965); Yao, lecture 1.
     """
     level = level_of(level)
     if risk is not None and not 0.0 < number(risk, "risk") < 1.0:

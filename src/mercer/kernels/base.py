@@ -73,7 +73,12 @@ def with_parameters(
 
 @dataclass_transform(frozen_default=True)
 def value(cls: type[C]) -> type[C]:
-    """Make a class of kernels a frozen dataclass that prints itself as a formula."""
+    """Make a class of kernels a frozen dataclass that prints itself as a formula.
+
+    >>> from mercer.kernels import Gaussian  # which is such a class
+    >>> Gaussian(2.0) == Gaussian(2.0), str(Gaussian(2.0))
+    (True, 'gaussian(bandwidth=2.0)')
+    """
     made = dataclass(frozen=True, slots=True, repr=False)(cls)
     made.__init__ = advised(made.__init__)  # type: ignore[method-assign]
     # What dataclass makes refuses only fields: its super() looks for the class without slots.

@@ -57,6 +57,13 @@ class Witness(Shown):
 
     The coefficients have unit norm; ``value`` is the form of c, computed from the matrix itself
     and not read off an eigenvalue; ``points`` is None when only a matrix was given.
+
+    >>> from mercer import positive_definite
+    >>> positive_definite([[1.0, 2.0], [2.0, 1.0]]).witness
+    Witness
+      indices       0, 1             of the points
+      coefficients  0.7071, -0.7071  c, of unit norm
+      value         -1               c*Kc
     """
 
     facts: ClassVar[Mapping[str, str]] = {

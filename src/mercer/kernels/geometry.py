@@ -337,7 +337,7 @@ def schoenberg(
     >>> schoenberg([[0.0, 2.0]], lambda a: (a > 7.0) & (a < 7.5)) * 2.0  # near (1 - exp(-2a))/a
     array([[0.        , 0.13798567]])
 
-    Yao, Schoenberg transforms, with the conditions on g and Φ put right.
+    Schoenberg (1938); Yao, Schoenberg transforms, with the conditions on g and Φ put right.
     """
     if isinstance(transform, str) and transform not in TRANSFORMS:
         raise InvalidParameter(

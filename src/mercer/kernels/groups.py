@@ -29,7 +29,13 @@ EIGENVALUE_ROUNDING = 10 * float(np.finfo(np.float64).eps)
 
 
 class FiniteGroup(ABC):
-    """A finite group: its elements and the quotient t⁻¹s."""
+    """A finite group: its elements and the quotient t⁻¹s.
+
+    >>> Cyclic(3).elements(), Cyclic(3).quotients().tolist()
+    ([0, 1, 2], [[0, 2, 1], [1, 0, 2], [2, 1, 0]])
+
+    Gallier and Quaintance, §53.3.
+    """
 
     @abstractmethod
     def order(self) -> int:

@@ -38,6 +38,11 @@ class Radial(Metric):
     (Schoenberg), so that both its value and its slope are largest at 0. A kernel of which this is
     not true, or whose profile is not computed to within 8 units of rounding of its largest value,
     states bounds of its own in `evaluate_bounds`; `check_kernel` tells.
+
+    >>> isinstance(Gaussian(2.0), Radial), Gaussian(2.0).profile(np.array([0.0, 2.0])).round(4)
+    (True, array([1.    , 0.3679]))
+
+    Kroese et al., footnote 1 of chapter 6.
     """
 
     __slots__ = ()

@@ -182,7 +182,12 @@ def orthogonal_directions(dimension: int, count: int, rng: np.random.Generator) 
 
 
 class Kind(Enum):
-    """What is known of a kernel's definiteness by the way it was made."""
+    """What is known of a kernel's definiteness by the way it was made.
+
+    >>> from mercer.kernels import Linear, NegativeDistance, Sigmoid
+    >>> [k.kind.name for k in (Linear(), NegativeDistance(), Sigmoid())]
+    ['POSITIVE', 'CONDITIONAL', 'SIMILARITY']
+    """
 
     POSITIVE = "positive definite"
     CONDITIONAL = "conditionally positive definite"

@@ -138,12 +138,33 @@ class TensorProduct(Tensor):
 
 
 def tensor_sum(*kernels: Kernel) -> Kernel:
-    """Return the kernel on tuples that adds one kernel for each part."""
+    r"""Return the kernel on tuples that adds one kernel for each part.
+
+    .. math:: k(x, y) = \sum_i k_i(x_i, y_i)
+
+    >>> from mercer.kernels import Delta, Linear
+    >>> tensor_sum(Linear(), Delta())([([1.0], "a"), ([2.0], "b")])
+    array([[2., 2.],
+           [2., 5.]])
+
+    Kroese et al., Theorem 6.5.
+    """
     return TensorSum(_at_least_one(kernels))
 
 
 def tensor_product(*kernels: Kernel) -> Kernel:
-    """Return the kernel on tuples that multiplies one kernel for each part."""
+    r"""Return the kernel on tuples that multiplies one kernel for each part.
+
+    .. math:: k(x, y) = \prod_i k_i(x_i, y_i)
+
+    >>> from mercer.kernels import Delta, Linear
+    >>> tensor_product(Linear(), Delta())([([1.0], "a"), ([2.0], "b"), ([3.0], "a")])
+    array([[1., 0., 3.],
+           [0., 4., 0.],
+           [3., 0., 9.]])
+
+    Kroese et al., Theorem 6.5.
+    """
     return TensorProduct(_at_least_one(kernels))
 
 

@@ -146,6 +146,8 @@ class ClassicalMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Computing)
     >>> model = mc.ClassicalMDS(2, correction="lingoes").fit(ring)
     >>> np.abs(model.corrected_eigenvalues_.round(9))
     array([8., 5., 0., 0.])
+
+    Yao, lecture 1; for the corrections Lingoes (1971), Cailliez (1983).
     """
 
     equivalents: ClassVar[Mapping[str, str]] = {"dissimilarity": "metric"}

@@ -116,6 +116,8 @@ class StressMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Model):
     (True, True)
     >>> mc.StressMDS(2, loss="ordinal", random_state=0).fit(ring).stress_ < 1e-6
     True
+
+    Yao, (4), for ``"sstress"``.
     """
 
     equivalents: ClassVar[Mapping[str, str]] = {

@@ -117,7 +117,11 @@ def _texts(values: Array) -> list[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simulation(Shown):
-    """Known networks of four conditions, from which any number of replicates can be drawn."""
+    """Known networks of four conditions, from which any number of replicates can be drawn.
+
+    >>> simulate_expression(6, 2, random_state=0).table(3, np.random.default_rng(0)).matrix().shape
+    (12, 6)
+    """
 
     facts: ClassVar[Mapping[str, str]] = {
         "genes": "how many",

@@ -187,6 +187,10 @@ class Network(Shown):
     their intervals, of that ``confidence``, and ``frequencies`` the share of subsamples that
     select an edge; None where a method has none. ``seed`` repeats what was drawn, None where
     nothing was. ``graph`` is what graph kernels compare.
+
+    >>> x = np.random.default_rng(0).normal(size=(8, 3))
+    >>> print(str(infer_network(x, "correlation")).splitlines()[0])
+    Network: 3 genes, 3 edges, by correlation of 8 replicates
     """
 
     facts: ClassVar[Mapping[str, str]] = {

@@ -188,6 +188,9 @@ class KernelPCA(ClassNamePrefixFeaturesOutMixin, FeatureSpace, Readable, KernelM
     >>> model = mc.KernelPCA(2, kernel=mc.Linear()).fit(x)
     >>> model.inertias_, model.inertia_
     (array([1.  , 0.25]), 1.25)
+
+    Schölkopf, Smola and Müller (1998); Beeny, §4; Martin, part II; Gallier and Quaintance, §53.4;
+    Kroese et al., §6.8.
     """
 
     equivalents: ClassVar[Mapping[str, str]] = {

@@ -236,7 +236,13 @@ class Seen:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Panel(Seen):
-    """One picture: marks between axes, with notes that say what a reader must know."""
+    """One picture: marks between axes, with notes that say what a reader must know.
+
+    >>> from mercer.pictures import scree
+    >>> panel = scree.describe([2.0, 1.0, 0.5], total=3.5)
+    >>> panel.title, panel.x.title, len(panel.marks)
+    ('Inertia of the axes', 'axis', 2)
+    """
 
     marks: tuple[Mark, ...]
     x: Axis
@@ -261,7 +267,14 @@ class Panel(Seen):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sheet(Seen):
-    """Several panels in rows, read from left to right."""
+    """Several panels in rows, read from left to right.
+
+    >>> from mercer.pictures import scree, sheet
+    >>> panel = scree.describe([2.0, 1.0], total=3.5)
+    >>> both = sheet(panel, panel)
+    >>> both.columns, both.rows
+    (2, 1)
+    """
 
     panels: tuple[Panel, ...]
     columns: int
@@ -373,7 +386,12 @@ class Drawing(Generic[P, R]):
 
 
 def draw(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
-    """Draw a picture with matplotlib: Axes for a panel, an array of them for a sheet."""
+    """Draw a picture with matplotlib: Axes for a panel, an array of them for a sheet.
+
+    >>> from mercer.pictures import scree
+    >>> draw(scree.describe([2.0, 1.0], total=3.5)).get_xlabel()
+    'axis'
+    """
     from mercer.pictures.with_matplotlib import drawn, png_of
 
     found = drawn(picture, ax=ax, figure=figure)
@@ -383,7 +401,12 @@ def draw(picture: Panel | Sheet, *, ax: Any = None, figure: Any = None) -> Any:
 
 
 def plotly(picture: Panel | Sheet) -> Any:
-    """Draw a picture with plotly."""
+    """Draw a picture with plotly.
+
+    >>> from mercer.pictures import scree
+    >>> plotly(scree.describe([2.0, 1.0], total=3.5)).layout.xaxis.title.text
+    'axis'
+    """
     from mercer.pictures.with_plotly import figure_of
 
     return figure_of(picture)

@@ -112,6 +112,8 @@ def describe_axes(
     ('Axis 1 (84 % of the inertia)', 'It falls with size (r = −1).')
     >>> found.table()["measure"][:4].tolist()
     ['correlation', 'eta2', 'v_test', 'v_test']
+
+    Lê, Josse and Husson (2008), whose ``dimdesc`` it is.
     """
     level = level_of(level)
     one_of(correction, "correction", CORRECTIONS)

@@ -65,7 +65,12 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """The normal law on the line."""
+    """The normal law on the line, by its mean and its standard deviation, which is positive.
+
+    >>> from mercer import Gaussian, mercer_decomposition
+    >>> mercer_decomposition(Gaussian(1.0), Normal(), 3).values.round(4)
+    array([0.618 , 0.2361, 0.0902])
+    """
 
     mean: float = 0.0
     sd: float = 1.0

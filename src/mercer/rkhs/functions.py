@@ -100,7 +100,8 @@ class Function(Shown):
     >>> f.norm**2, (2 * f - g).distance(f - g) == f.norm
     (13.0, True)
 
-    Beeny, (40) and (42); Gallier and Quaintance, Theorem 53.8; Kroese et al., Theorem 6.2.
+    Aronszajn (1950); Beeny, (40) and (42); Gallier and Quaintance, Theorem 53.8; Kroese et al.,
+    Theorem 6.2.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
