@@ -15,6 +15,7 @@ import yaml
 from packaging.version import Version
 
 import mercer as mc
+from mercer.cli.commands import parser, with_command
 from tests.examples import ROOT
 
 DOCS = ROOT / "docs"
@@ -95,6 +96,20 @@ def test_the_reference_has_every_error() -> None:
     assert {
         f"mercer.errors.{name}" for name in own if isinstance(vars(mc.errors)[name], type)
     } <= NAMED
+
+
+def test_the_readme_begins_with_three_lines_of_shell_and_five_of_python() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shell, python = (
+        re.findall(rf"```{tongue}\n(.*?)```", text, flags=re.DOTALL) for tongue in ("sh", "python")
+    )
+    lines = [line.partition("#")[0].split() for line in shell[0].splitlines()]
+    assert len(lines) == 3
+    for program, *words in lines:
+        assert program == "mercer"
+        parser().parse_args(with_command(words))
+    assert python[0].count(">>>") == 5
+    assert text.index("two-maps.png") < text.index("```sh") < text.index("```python")
 
 
 SHOWN_ELSEWHERE = {"errors", "results"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from functools import cache
@@ -79,6 +80,13 @@ def test_a_page_of_documentation_shows_every_picture_once() -> None:
     page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     shown = " ".join(re.findall(r"```\{gallery\}\n(.*?)```", page, flags=re.DOTALL)).split()
     assert sorted(shown) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_script_of_the_gallery_is_short_and_says_what_it_shows(name: str) -> None:
+    make = getattr(gallery, name)
+    assert len(inspect.getsource(make).splitlines()) < 30
+    assert str(make.__doc__).endswith(".")
 
 
 def test_two_axes_rebuild_a_column_that_depends_on_the_others() -> None:
