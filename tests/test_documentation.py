@@ -72,6 +72,16 @@ def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
             assert anchor in anchors(to.read_text(encoding="utf-8")), target
 
 
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.name)
+def test_rows_of_a_table_have_as_many_cells_as_its_head(page: Path) -> None:
+    text = re.sub(
+        r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    )
+    for table in re.findall(r"((?:^\|.*\n)+)", text, flags=re.MULTILINE):
+        counts = {len(re.split(r"(?<!\\)\|", row)) for row in table.splitlines()}
+        assert len(counts) == 1, table[:200]
+
+
 @pytest.mark.parametrize(
     "module", ["mercer", "kernels", "networks", "data", "datasets", "results", "pictures"]
 )
