@@ -47,7 +47,7 @@ autodoc_member_order = "groupwise"
 autodoc_default_options = {
     "exclude-members": ", ".join(
         f"set_{method}_request"
-        for method in ("fit", "transform", "predict", "score", "inverse_transform")
+        for method in ("fit", "partial_fit", "transform", "predict", "score", "inverse_transform")
     )
 }
 autosummary_generate = False
