@@ -37,7 +37,7 @@ suppress_warnings = ["myst.xref_missing"] if os.environ.get("MERCER_DOCS_DRAFT")
 myst_enable_extensions = ["deflist", "dollarmath", "colon_fence", "attrs_block"]
 myst_heading_anchors = 3
 bibtex_bibfiles = ["references.bib"]
-bibtex_default_style = "unsrt"
+bibtex_default_style = "plain"
 bibtex_reference_style = "author_year"
 
 default_role = "py:obj"
