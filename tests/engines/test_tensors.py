@@ -33,6 +33,8 @@ def refuse(*_: Any, **__: Any) -> Any:
 @pytest.fixture(params=LIBRARIES)
 def library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A library whose arrays refuse to become numpy's unless they are asked to."""
+    if request.param == "array-api-strict" and not hasattr(np, "unstack"):
+        pytest.skip("arrays of array-api-strict are not exchanged before numpy 2.1")
     monkeypatch.setattr(torch.Tensor, "__array__", refuse)
     monkeypatch.setattr(type(strict.zeros(1)), "__array__", refuse, raising=False)
     return LIBRARIES[request.param]
