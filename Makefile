@@ -1,8 +1,9 @@
 PYTHON ?= python3
-BIN := .venv/bin
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := .venv/$(SCRIPTS)
 READY := .venv/.ready
 USERS := .venv/.users
-OLDEST := .venv-oldest/bin
+OLDEST := .venv-oldest/$(SCRIPTS)
 
 # Two pytest workers share two cores: more threads inside each would only wait for one another.
 export OPENBLAS_NUM_THREADS ?= 1
