@@ -89,12 +89,19 @@ def load_lightly() -> None:
             del modules["pandas"]
 
 
+def _told_unless_interrupted(ignored: Any) -> None:
+    """Say nothing of a signal that arrives where Python can raise nothing, as in its callbacks."""
+    if not issubclass(ignored.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; no traceback reaches the user."""
     talk = Talk()
     is_program = argv is None  # then the process is ours, to load modules in and to end
     if is_program:
         os.environ.setdefault(*PATIENCE)
+        sys.unraisablehook = _told_unless_interrupted
     end = partial(end_process, talk)
     try:
         with signals_heard(end if is_program else None):
