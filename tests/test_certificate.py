@@ -9,14 +9,14 @@ from mercer import certificate
 from mercer.certificate import (
     NOT_HIDDEN,
     Complement,
-    NormProbe,
-    _largest_root,
     certify,
     frobenius_complement,
     trace_complement,
     upper_bounds,
 )
 from mercer.check import Array
+from mercer.spectrum import probes
+from mercer.spectrum.probes import NormProbe, _largest_root
 from mercer.woodbury import LowRankInverse
 
 
@@ -114,7 +114,7 @@ def test_the_polynomial_of_the_probes_beats_their_power(monkeypatch: pytest.Monk
     scales = 1.0 / np.arange(1.0, 401.0)
     found = {}
     for polynomials in (0, 8):
-        monkeypatch.setattr(certificate, "POLYNOMIALS", polynomials)
+        monkeypatch.setattr(probes, "POLYNOMIALS", polynomials)
         probe = NormProbe(LowRankInverse(np.zeros((400, 1))), 400, 0)
         for _ in range(3):
             probe.advance(scales[:, None] * probe.vectors)
@@ -148,7 +148,7 @@ def test_the_norm_probe_fails_as_often_as_it_may(
     is_complex: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of one axis, where nothing else helps: with a law of 20 % about that many bounds fail."""
-    monkeypatch.setattr(certificate, "FAILURE", 0.2)
+    monkeypatch.setattr(probes, "FAILURE", 0.2)
     n, failures, trials = 20, 0, 1000
     axis = np.full(n, 1.0 / np.sqrt(n)) * (np.exp(1j * np.arange(n)) if is_complex else 1.0)
     A = np.outer(axis, axis.conj())

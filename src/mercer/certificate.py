@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import gammaincinv
 
 from mercer.check import Array
 from mercer.display import Shown
-from mercer.engines.engine import Seed
 
 
 @dataclass(frozen=True, repr=False)
@@ -344,22 +343,10 @@ def frobenius_complement(
 FAILURE = 1e-9
 """The probability with which a bound from random vectors may be wrong."""
 
-PROBES = 4
-"""Random vectors that accompany the passes to measure an eigenvalue.
-
-Beside ten axes and two guards they cost next to nothing, for products take columns by fours. With
-seven the bound after three passes is a fifth smaller; that of powers alone took seven for the same.
-"""
-
-POLYNOMIALS = 8
-"""Polynomials that are tried, each chosen by the bound of the one before."""
-
-WIDENED = 1.0 + 1e-9
-"""What the rounding of norms is less than, and the least by which roots are widened."""
-
 
 NOT_HIDDEN = "rounding in single precision hides nothing from random probes"
 """What a small bound from probes rests on whose products were rounded a lot."""
+
 
 WORTH = 0.5
 """An interval that rests on an assumption replaces one that does not only if it is so narrow."""
@@ -375,192 +362,3 @@ def probe_quantile(probes: int, failure: float, *, is_complex: bool = False) -> 
     True
     """
     return 2.0 * float(gammaincinv(probes / 2.0, failure)) / (2.0 if is_complex else 1.0)
-
-
-class Approximation(Protocol):
-    """A low-rank matrix FF*: its trace, products with it, and what vectors leave of it."""
-
-    factor: Array
-
-    @property
-    def trace(self) -> float: ...
-
-    def product(self, vectors: Array) -> Array: ...
-
-    def outside(self, vectors: Array) -> float: ...
-
-    def random_vectors(self, count: int, random_state: Seed) -> Array: ...
-
-
-class NormProbe:
-    r"""The largest eigenvalue of A = K - K̂ from random vectors that ride along with passes over K.
-
-    Let u be its unit eigenvector, x the eigenvalue, p > 0 the number of independent standard normal
-    vectors that are the columns of Ω, and :math:`Y_{j+1} = A Y_j + E_j,\; Y_0 = Ω` their images as
-    they were computed. A product with a unit vector is wrong by ε at most, so that
-    :math:`\|E_j\|_F \le \varepsilon N_j` with :math:`N_j = \|Y_j\|_F`, and
-    :math:`u^* Y_{j+1} = x\, u^* Y_j + u^* E_j`. Hence for every polynomial with coefficients c
-
-    .. math:: |c(x)|\, \|u^* \Omega\| \le \Bigl\| \sum_j c_j Y_j \Bigr\|_F
-        + \varepsilon \sum_j |c_j| \sum_{i<j} x^{j-1-i} N_i, \quad
-        \|u^* \Omega\|^2 \sim \chi^2_p
-
-    where that one number is above its quantile q but with a small probability (half of it for a
-    complex A, whose u has a real or an imaginary part of at least half its square). Where the first
-    coefficient is positive, x is at most the largest root of the difference of both sides with √q
-    in the place of the norm: a bound for every c at once, of which the least is taken. Powers are
-    one choice of c; the polynomial that is smallest on the probes for its value at x, which
-    Christoffel's function gives, is a better one.
-    """
-
-    def __init__(
-        self, approximation: Approximation, n: int, random_state: int | list[int] | None
-    ) -> None:
-        self.approximation, self.n = approximation, n
-        block = approximation.random_vectors(PROBES, random_state)
-        lengths = np.linalg.norm(block, axis=0)
-        self.powers = [block / lengths]
-        self.norms = [lengths]
-
-    @property
-    def steps(self) -> int:
-        return len(self.norms) - 1
-
-    @property
-    def vectors(self) -> Array:
-        """The last powers times the probes, as unit vectors."""
-        last: Array = self.powers[-1]
-        return last
-
-    def advance(self, images: Array) -> None:
-        """Take K times the probes, from which the next power follows."""
-        images = images - self.approximation.product(self.vectors)
-        norms = np.maximum(np.linalg.norm(images, axis=0), np.finfo(float).tiny)
-        self.powers.append(images / norms)
-        self.norms.append(norms)
-
-    def largest(self, noise: float = 0.0) -> float:
-        """Return a bound for the largest eigenvalue, wrong with probability at most `FAILURE`.
-
-        ``noise`` bounds the error of K times a unit vector as it was given to `advance`.
-        """
-        if not self.steps:
-            return np.inf
-        unit = float(np.max(self.norms[1:])) + noise  # in which no coefficient overflows
-        scales = np.cumprod([self.norms[0], *(norms / unit for norms in self.norms[1:])], axis=0)
-        sizes = np.linalg.norm(scales, axis=1)
-        quantile = probe_quantile(PROBES, FAILURE, is_complex=np.iscomplexobj(self.vectors))
-        seen, error = float(np.sqrt(quantile)), (noise + self._rounding()) / unit
-
-        def bound(c: Array) -> float:
-            """Return the largest root for one polynomial."""
-            total = sum(f * scale * V for f, scale, V in zip(c, scales, self.powers, strict=True))
-            rounded = 4.0 * len(c) * float(np.finfo(float).eps) * float(np.abs(c) @ sizes)
-            left = WIDENED * float(np.linalg.norm(total)) + rounded
-            return _largest_root(seen * c, error * _piled(np.abs(c), sizes), left)
-
-        moments = _moments(self.powers, scales)
-        best = bound(np.eye(len(scales))[-1])
-        for _ in range(POLYNOMIALS):
-            found = bound(_least_polynomial(moments, sizes, error, best))
-            if not found < best:
-                break
-            best = found
-        return unit * best
-
-    def complements(self, ritz: Array, noise: float) -> list[Complement]:
-        """Return the bound: what the approximation has outside, and the largest of the rest.
-
-        The first holds whatever rounding did; the second, which is much smaller after passes in
-        single precision, assumes that errors of the products did not happen to cancel the probes'
-        share of the largest axis of the rest.
-        """
-        outside, pairs = self.approximation.outside(ritz) + self._rounding(), ritz.shape[1]
-        name = "low-rank approximation and random probes"
-        return [
-            Complement(outside + self.largest(noise), name, "none", FAILURE, pairs),
-            Complement(outside + self.largest() + noise, name, NOT_HIDDEN, FAILURE, pairs),
-        ]
-
-    def _rounding(self) -> float:
-        """Bound the rounding of products with the approximation, and of what it has outside."""
-        terms = 2 * sum(self.approximation.factor.shape) + 8
-        return terms * float(np.finfo(float).eps) * self.approximation.trace
-
-
-def _moments(powers: Sequence[Array], scales: Array) -> Array:
-    """Return the inner products of the blocks of vectors, each column times its scale."""
-    pairs = [[np.sum(A.conj() * B, axis=0).real for B in powers] for A in powers]
-    moments: Array = np.einsum("ijk,ik,jk->ij", np.array(pairs), scales, scales)
-    return moments
-
-
-def _least_polynomial(moments: Array, sizes: Array, noise: float, x: float) -> Array:
-    """Return the coefficients whose square on the moments is least for the value 1 at x.
-
-    Those of noisy powers count with their noise, too. Any coefficients may be returned, for each
-    proves a bound; the last is made positive.
-
-    >>> c = _least_polynomial(np.array([[1.0, 0.0], [0.0, 1.0]]), np.ones(2), 0.0, 1.0)
-    >>> c.round(6)
-    array([0.5, 0.5])
-    """
-    sizes = np.maximum(sizes, np.finfo(float).tiny ** 0.5 * max(float(sizes[0]), 1.0))
-    powers = x ** np.arange(len(sizes))
-    piled = np.array([_piled(row, sizes) @ powers[:-1] for row in np.eye(len(sizes))])
-    metric = moments / np.outer(sizes, sizes) + np.diag((noise * piled / sizes) ** 2)
-    values, axes = np.linalg.eigh(metric)
-    values = np.maximum(values, 1e-13 * values[-1])
-    c = (axes / values) @ (axes.T @ (powers / sizes)) / sizes
-    scale = float(c @ powers)
-    return np.asarray(c / scale) if c[-1] * scale > 0 else np.eye(len(sizes))[-1]
-
-
-def _piled(c: Array, sizes: Array) -> Array:
-    """Return the coefficients of Σⱼ cⱼ Σ xʲ⁻¹⁻ⁱ Nᵢ over i < j, lowest first.
-
-    >>> _piled(np.array([0.0, 0.0, 1.0]), np.array([5.0, 7.0, 1.0]))
-    array([7., 5.])
-    """
-    degree = len(c) - 1
-    piled = np.zeros(degree)
-    for j in range(1, degree + 1):
-        piled[:j] += c[j] * sizes[:j][::-1]
-    return piled
-
-
-def _largest_root(c: Array, noise: Array, left: float) -> float:
-    """Return the largest x ≥ 0 with c(x) ≤ noise(x) + left, coefficients lowest first.
-
-    >>> round(_largest_root(np.array([0.0, 1.0]), np.zeros(1), 2.0), 6)
-    2.0
-    >>> round(_largest_root(np.array([0.0, 0.0, 1.0]), np.array([0.5, 0.0]), 3.5), 6)
-    2.0
-    """
-    polynomial = c.copy()
-    polynomial[:-1] -= noise
-    polynomial[0] -= left
-    root, widening = max(float(np.roots(polynomial[::-1]).real.max()), 0.0), WIDENED - 1.0
-    while not _is_increasing_from(polynomial, root * (1.0 + widening)):
-        root, widening = max(root, float(np.finfo(float).eps)), 2.0 * widening
-    return root * (1.0 + widening)
-
-
-def _is_increasing_from(polynomial: Array, x: float) -> bool:
-    """Whether no root lies above x, proved by Taylor's coefficients at x, none of them negative.
-
-    They are positive wherever x is above the real parts of all roots; what `numpy.roots` says of
-    roots that lie close together is not sure.
-
-    >>> _is_increasing_from(np.array([-1.0, 0.0, 1.0]), 1.1)
-    True
-    >>> _is_increasing_from(np.array([-1.0, 0.0, 1.0]), 0.9)
-    False
-    """
-    taylor, sizes = polynomial.copy(), np.abs(polynomial)
-    for first in range(len(taylor) - 1):
-        for j in range(len(taylor) - 2, first - 1, -1):
-            taylor[j] += x * taylor[j + 1]
-            sizes[j] += x * sizes[j + 1]
-    rounding = 4.0 * len(taylor) * float(np.finfo(float).eps) * sizes
-    return bool(np.all(taylor >= rounding))

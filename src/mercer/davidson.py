@@ -8,14 +8,14 @@ not help, the residuals themselves are the directions, which is block Lanczos wi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
 
 from mercer.check import EPSILON, Array
-from mercer.engines.engine import Engine, combinations, inner_products
+from mercer.engines.engine import Engine, combinations, inner_products, outside
 from mercer.engines.lapack import eigenpairs
 from mercer.progress import tell_residual
 from mercer.woodbury import LowRankInverse
@@ -35,8 +35,8 @@ DEPENDENT = 1e-14
 SLOW = 0.5
 """A pass that does not halve the residual in single precision is the last of its kind."""
 
-FIRST_GAIN = 0.01
-"""By how much the first correction is expected to lower the residual."""
+DOUBT = 4.0
+"""How much more than the pass before it a pass may leave of the residual."""
 
 ROUNDED = 30.0
 """A residual above so many times the usual rounding of products is not what rounding left."""
@@ -71,8 +71,8 @@ SHORT = 0.1
 ROUNDING_LEFT = (1e3 * EPSILON) ** 2
 """The squared length of what rounding may leave of a unit vector that lies in a space."""
 
-CORRECTION = 12.0
-"""A residual r, relative to the largest value, asks for corrections whose sizes add up to 12r.
+CORRECTION = 6.0
+"""A residual r, relative to the largest value, asks for corrections whose sizes add up to 6r.
 
 At the least: those of axes that are much smaller than the largest are as much longer.
 """
@@ -210,13 +210,17 @@ class Noise:
     """Bounds for what rounding adds to a product with a unit vector, in each precision.
 
     ``usual_single`` and ``usual_double`` say what it adds as a rule, the bounds unless given: a
-    residual can be lowered so far, and a bound that is never reached is no reason to stop.
+    residual can be lowered so far, and a bound that is never reached is no reason to stop. A pass
+    in double precision may tell more of the matrix: then ``found`` returns a smaller bound of
+    single precision, which is ``expected`` before.
     """
 
     single: float = 0.0
     double: float = 0.0
     usual_single: float | None = None
     usual_double: float | None = None
+    expected: float | None = None
+    found: Callable[[], float] | None = None
 
     def of(self, is_single: bool) -> float:
         return self.single if is_single else self.double
@@ -228,6 +232,17 @@ class Noise:
     @property
     def seen(self) -> float:
         return self.single if self.usual_single is None else min(self.usual_single, self.single)
+
+    @property
+    def later(self) -> float:
+        """The bound of single precision that is expected after a pass in double precision."""
+        return self.single if self.expected is None else min(self.expected, self.single)
+
+    def sharpened(self) -> Noise:
+        """Return the bounds after a pass in double precision."""
+        if self.found is None:
+            return self
+        return replace(self, single=min(self.single, self.found()), expected=None, found=None)
 
 
 Witnesses = Callable[[float], tuple[Array, Array, float] | None]
@@ -264,9 +279,8 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
     vectors that the space may lack. A ``keeper`` keeps what is known after each pass, and may have
     it of an earlier run.
     """
-    block = start.shape[1]
+    block, engine = start.shape[1], preconditioner.engine
     course = Course(tol, noise, is_single=bool(np.isfinite(noise.single)))
-    engine = preconditioner.engine
     known = None if keeper is None else keeper.resume(course, engine)
     space = known or _first_space(operator, start, course, engine)
     while True:
@@ -288,23 +302,36 @@ def davidson(  # noqa: PLR0913  (what it is told, and two who look on)
             kept = max(KEPT_BLOCKS * block, most // 3 if is_lanczos else 0)
             space = space.cut(values[:kept], axes[:, :kept])
         is_open = course.is_open(residuals)
-        corrections = residuals[:, is_open]
-        if not is_lanczos:
+        if is_lanczos:
+            corrections = residuals[:, is_open]
+        else:
             corrections = preconditioner.correct(first.vectors, residuals, first.values, is_open)
         fresh = orthonormal(corrections, engine, against=space.basis)
         if fresh.shape[1] == 0 and course.is_double:
             break
-        asked = int(np.sum(is_open[:count]))
-        step = course.next_step(np.linalg.norm(corrections[:, :asked], axis=0))
+        asked = corrections[:, : int(np.sum(is_open[:count]))]
+        step = course.next_step(
+            np.linalg.norm(asked, axis=0), np.abs(inner_products(fresh, asked, engine)).sum(axis=0)
+        )
         if step in (Step.REPEAT, Step.IMPROVE, Step.RESTART):
             short = np.zeros_like(first.vectors)
             short[:, is_open] = corrections
-            basis = _restarted(step, first.vectors, short, fresh, count, course.goal, engine=engine)
-            space = Subspace.spanned(basis, operator.product(basis), noise.double, engine)
+            basis = _restarted(
+                step,
+                first.vectors,
+                short,
+                fresh,
+                count,
+                course.goal,
+                residual=course.history[-1],
+                engine=engine,
+            )
+            del space, first, residuals, corrections, asked, short, fresh  # a pass takes memory
+            space = Subspace.spanned(basis, operator.product(basis), course.noise.double, engine)
         else:
-            del first, residuals, corrections  # a pass takes memory of its own
+            del first, residuals, corrections, asked  # a pass takes memory of its own
             images = operator.product(fresh, single=course.is_single)
-            space = space.extended(fresh, images, noise.of(course.is_single))
+            space = space.extended(fresh, images, course.noise.of(course.is_single))
     told = max(block, min(space.size, TOLD))
     if told == block:
         state = first
@@ -351,6 +378,8 @@ class Course:
         """Go on from where another course was."""
         for name, value in state.items():
             setattr(self, name, Step[value] if name == "step" else value)
+        if self.passes[False]:
+            self.noise = self.noise.sharpened()
 
     @property
     def is_lanczos(self) -> bool:
@@ -359,6 +388,8 @@ class Course:
 
     def has_converged(self, first: Iteration, residuals: Array, count: int, columns: int) -> bool:
         """Note the residuals after a pass, and say whether they are what can be reached."""
+        if not self.is_single:
+            self.noise = self.noise.sharpened()
         norms = np.linalg.norm(residuals[:, :count], axis=0)
         rounding = first.noise[:count]
         size = max(abs(float(first.values[0])), TINY)
@@ -380,9 +411,9 @@ class Course:
 
         A correction for each of a few pairs costs little more than one, and helps the others.
         """
+        if residuals.shape[1] <= NARROW:
+            return np.ones(residuals.shape[1], bool)
         norms = np.linalg.norm(residuals, axis=0)
-        if len(norms) <= NARROW:
-            return np.ones(len(norms), bool)
         is_open: Array = norms > 0.25 * self.goal * self.size
         return is_open if np.any(is_open) else np.ones(len(norms), bool)
 
@@ -403,18 +434,22 @@ class Course:
         """Whether no more passes are to be made."""
         return sum(self.passes.values()) >= most_passes or _is_stuck(self.history)
 
-    def next_step(self, lengths: Array) -> Step:
-        """Decide the next pass from the lengths of the corrections to be made, and count it."""
-        single, usual = self.noise.single / self.size, self.noise.seen / self.size
-        together = float(np.sqrt(len(lengths))) * float(np.max(lengths, initial=0.0))
+    def next_step(self, lengths: Array, sums: Array) -> Step:
+        """Decide the next pass, and count it.
+
+        From the lengths of the corrections to be made, and the sums of their coordinates on the
+        vectors that would be multiplied, whose images are rounded each by itself.
+        """
+        noise, size = self.noise, self.size
+        together = float(np.max(sums, initial=0.0)) / max(self.history[-1], TINY)
         step = _next(
             self.history,
             self.goal,
-            single,
-            usual,
+            Noise(noise.single / size, 0.0, noise.seen / size, expected=noise.later / size),
             self.step,
             is_double=self.is_double,
-            correction=max(CORRECTION, together / max(self.history[-1], TINY)),
+            correction=max(CORRECTION, together),
+            first_gain=float(np.max(lengths, initial=0.0)),
         )
         if self.is_lanczos and self.is_double and step is Step.RESTART:
             step = Step.DOUBLE  # a Krylov space is not thrown away
@@ -460,23 +495,26 @@ class Step(Enum):
 def _next(
     history: list[float],
     tol: float,
-    noise: float,
-    usual: float,
+    noise: Noise,
     last: Step,
     *,
     is_double: bool,
     correction: float = CORRECTION,
+    first_gain: float = 0.01,
 ) -> Step:
     """Return the cheapest pass that leads to ``tol``.
 
-    ``noise`` bounds the rounding of single precision, and ``usual`` is what it is as a rule. A
-    residual r calls for corrections of about ``correction`` r together, whose images alone are
-    rounded once the Ritz vectors have images in double precision.
+    Everything is in units of the largest value. A residual r calls for corrections of about
+    ``correction`` r together, whose images alone are rounded once the Ritz vectors have images in
+    double precision. What a pass leaves of a residual is not known before the second one. It is
+    about as much as corrections are long: they are wrong by what the approximation misses of them,
+    and it misses of a Ritz vector what its residual is.
     """
     residual = history[-1]
+    bound = noise.single if is_double else noise.later
 
     def may_be_single(r: float) -> bool:
-        return correction * r * noise <= 0.7 * tol
+        return correction * r * bound <= 0.7 * tol
 
     if residual <= tol / 2.0:
         return Step.REPEAT  # the residual is met, only rounding is in the way
@@ -487,15 +525,14 @@ def _next(
         return Step.RESTART
     if is_double:
         return Step.SINGLE if may_be_single(residual) else Step.DOUBLE
-    if noise <= tol / 2.0:
+    if noise.single <= tol / 2.0:
         return Step.SINGLE
-    gain = residual / history[-2] if len(history) > 1 else FIRST_GAIN
+    gain = residual / history[-2] if len(history) > 1 else first_gain
     is_next_last = residual * gain <= tol / 2.0
-    if is_next_last and may_be_single(residual):
-        return Step.REPEAT
     after = max(residual * gain, SINGLE_ERROR)
-    is_near = after * gain <= tol / 2.0 and may_be_single(after)
-    if is_slow and residual <= ROUNDED * usual:
+    doubt = DOUBT if len(history) > 1 else 1.0
+    is_near = after * gain <= tol / 2.0 and may_be_single(doubt * after)
+    if is_slow and residual <= ROUNDED * noise.seen:
         return Step.RESTART  # one correction more is not enough: the space has to grow
     is_met = residual <= SINGLE_FLOOR
     return Step.IMPROVE if is_next_last or is_near or is_met else Step.SINGLE
@@ -507,22 +544,30 @@ def _restarted(
     corrections: Array,
     fresh: Array,
     count: int,
-    tol: float,
+    goal: float,
     *,
+    residual: float = 1.0,
     engine: Engine,
 ) -> Array:
-    """Return the orthonormal basis that a restart in double precision multiplies.
+    r"""Return the orthonormal basis that a restart in double precision multiplies.
 
-    Newton's step q - c costs half of what the space of q and c does, but neglects |c|²: it is as
-    good where that is within ``tol``, or within what single precision has left of the residual.
+    Newton's step Q - C costs half of what the space of Q and C does. With an orthonormal basis
+    :math:`Q_\perp` of what is orthogonal to Q, the space of :math:`Q + Q_\perp T` is invariant if
+
+    .. math:: Q_\perp^* K Q + (Q_\perp^* K Q_\perp)\, T - T\, (Q^* K Q)
+        - T\, (Q^* K Q_\perp)\, T = 0
+
+    and of this the step neglects the last term, whose norm is at most :math:`|C|^2` times that of
+    the residuals. It is as good where that is within the goal, or within what single precision has
+    left of the residual.
     """
     if step is Step.REPEAT:
         return orthonormal(ritz, engine)
     inside = inner_products(ritz, corrections, engine)
     across = corrections - combinations(ritz, inside, engine)
     lengths = np.linalg.norm(across, axis=0)
-    neglected = float(np.max(lengths[:count], initial=0.0)) ** 2
-    is_short = np.all(lengths <= SHORT) and neglected <= max(tol, SINGLE_ERROR)
+    neglected = float(np.max(lengths[:count], initial=0.0)) ** 2 * residual
+    is_short = np.all(lengths <= SHORT) and neglected <= max(goal, SINGLE_ERROR)
     if step is Step.IMPROVE and is_short:
         return orthonormal(ritz - across, engine)
     return orthonormal(np.hstack([ritz, fresh]), engine)
@@ -534,7 +579,8 @@ def orthonormal(
     """Return an orthonormal basis of a block, orthogonal to another; dependent columns fall out.
 
     By the eigenvectors of the block's own Gram matrix, which costs matrix products only; the
-    second round repairs what the squared condition number of the first has lost. Directions of unit
+    second round repairs what the squared condition number of the first has lost. Where no column
+    falls out each vector is the nearest to one of the block (Löwdin). Directions of unit
     vectors of which less than ``least``, squared, is left fall out as well, and those of which
     nothing but rounding is: a basis of the whole space has none beside it.
 
@@ -545,11 +591,12 @@ def orthonormal(
     """
     least = max(least, ROUNDING_LEFT)
     norms = np.linalg.norm(block, axis=0)
-    block = block[:, norms > 0] / norms[norms > 0]
+    block = (block if np.all(norms > 0) else block[:, norms > 0]) / norms[norms > 0]
     for _ in range(2):
         if against is not None:
-            block = block - combinations(against, inner_products(against, block, engine), engine)
+            block = outside(against, block, engine)
         values, axes = eigenpairs(inner_products(block, block, engine))
         keep = values > max(DEPENDENT * values.max(initial=0.0), least)
-        block = combinations(block, axes[:, keep] / np.sqrt(values[keep]), engine)
+        turn = axes[:, keep] / np.sqrt(values[keep])
+        block = combinations(block, turn @ axes.conj().T if np.all(keep) else turn, engine)
     return block

@@ -277,3 +277,9 @@ def test_equal_right_sides_are_solved_as_one() -> None:
 def test_conjugate_gradients_refuse_a_matrix_that_is_not_positive_definite() -> None:
     with pytest.raises(SingularSystem, match="not positive definite"):
         conjugate_gradients(lambda v: -v, lambda v: v, np.ones((3, 1)), np.array([1e-9]))
+
+
+def test_sums_beyond_doubles_are_refused_by_name() -> None:
+    x = np.array([[1.3e154], [1.2e154], [-1.3e154], [-1.2e154]])  # whose products are doubles
+    with pytest.raises(SingularSystem, match="another unit"):
+        solve(Gram(mc.Linear(), x), np.arange(4.0), 1.0, null_space=np.ones((4, 1)))

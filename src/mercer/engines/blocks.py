@@ -17,7 +17,7 @@ import numpy as np
 from mercer.check import Array, Points, chunks, plain_array
 from mercer.data.extras import extra
 from mercer.data.ondisk import InArray, OnDisk, open_points
-from mercer.engines.cluster_cost import FAN, PIECE
+from mercer.engines.cluster_cost import FAN, PIECE, Pairs, home_of
 from mercer.errors import ClusterFailed, InvalidInput, MercerError, NotStorable
 from mercer.progress import Progress
 
@@ -34,6 +34,12 @@ PATIENCE = 30.0
 
 TRIES = 3
 """How often a task is tried that fails."""
+
+MOST_HELD = 2**29
+"""Bytes of points that a worker holds as one value, which cannot be spilled in parts."""
+
+GONE = ("cancelled", "lost", "error")
+"""What Dask says of values that do not come any more."""
 
 Maker = Callable[[list[int]], list[Any]]
 """What makes blocks by their numbers, as futures."""
@@ -52,16 +58,20 @@ def task(client: Any, function: Callable[..., Any], *args: Any) -> Any:
         raise failure(client, error, distributed_library()) from error
 
 
-def tasks(client: Any, function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
+def tasks(
+    client: Any, function: Callable[..., Any], *columns: Iterable[Any], home: str | None = None
+) -> list[Any]:
     """Return the futures of a function's values on the rows of some columns, sent together.
 
-    A message for each would take the client and the scheduler some milliseconds.
+    A message for each would take the client and the scheduler some milliseconds. They are meant for
+    the worker at ``home``; others take them where it is gone, or has too much to do.
     """
     rows = [list(column) for column in columns]
     if not rows[0]:
         return []
+    place = {} if home is None else {"workers": [home], "allow_other_workers": True}
     try:
-        return list(client.map(function, *rows, pure=False, retries=TRIES - 1))
+        return list(client.map(function, *rows, pure=False, retries=TRIES - 1, **place))
     except Exception as error:
         raise failure(client, error, distributed_library()) from error
 
@@ -202,17 +212,60 @@ def failure(client: Any, error: Exception, library: Any) -> ClusterFailed:
 
 
 class Blocks:
-    """Consecutive rows of points on the workers, and how to bring there again what is lost."""
+    """Consecutive rows of points on the workers, and how to bring there again what is lost.
+
+    ``shares`` are the pairs of blocks that each task of a pass computes, and ``homes`` the workers
+    that the first and the next of them are meant for, as they were when the points were cut: sums
+    are then formed in the same order whoever is there later. Threads may multiply with the same
+    points.
+    """
 
     def __init__(self, bounds: list[slice], make: Maker) -> None:
         self.bounds, self._make = bounds, make
+        self.shares: list[Pairs] = []
+        self.homes: list[str] = []
+        self.row_bytes = 0
+        self._held: list[tuple[str, list[Pairs], Any]] = []
+        self._lock = Lock()
         self.futures = make(list(range(len(bounds))))
+
+    def at_homes(self, client: Any) -> list[tuple[str, list[Pairs], Any]]:
+        """Return each home, the shares that it computes, and what it holds for them as one value.
+
+        Dask drops the copies of a block that no task waits for: they would move with every pass.
+        Points that are too many to be held so do, block by block, and None stands for them.
+        """
+        with self._lock:
+            if not self._held:
+                self._held = self._at_homes(client)  # all of it, or nothing where that fails
+            return list(self._held)
+
+    def _at_homes(self, client: Any) -> list[tuple[str, list[Pairs], Any]]:
+        found: list[tuple[str, list[Pairs], Any]] = []
+        meant = [home_of(i, len(self.shares), len(self.homes)) for i in range(len(self.shares))]
+        for place in sorted(set(meant)):
+            mine = [s for s, h in zip(self.shares, meant, strict=True) if h == place]
+            numbers = sorted({i for share in mine for pair in share for i in pair})
+            blocks = [self.futures[i] for i in numbers]
+            home, held = self.homes[place], None
+            rows = sum(self.bounds[i].stop - self.bounds[i].start for i in numbers)
+            if rows * self.row_bytes <= MOST_HELD:
+                (held,) = tasks(client, _by_number, [numbers], [blocks], home=home)
+            found.append((home, mine, held))
+        return found
 
     def restore(self) -> None:
         """Bring blocks again that died with the workers that had them."""
-        lost = [i for i, f in enumerate(self.futures) if f.status in ("cancelled", "lost")]
-        for i, future in zip(lost, self._make(lost) if lost else [], strict=True):
-            self.futures[i] = future
+        with self._lock:
+            if any(held is not None and held.status in GONE for _, _, held in self._held):
+                self._held = []
+            lost = [i for i, f in enumerate(self.futures) if f.status in ("cancelled", "lost")]
+            for i, future in zip(lost, self._make(lost) if lost else [], strict=True):
+                self.futures[i] = future
+
+
+def _by_number(numbers: list[int], blocks: list[Points]) -> dict[int, Points]:
+    return dict(zip(numbers, blocks, strict=True))
 
 
 def blocks_of(client: Any, points: Points, rows: int) -> Blocks:

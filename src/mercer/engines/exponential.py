@@ -3,8 +3,8 @@ r"""Loops that numba compiles: the exponential in place, by a polynomial and a p
 .. math:: e^{cx} = 2^k\, e^r, \quad k = \mathrm{round}(cx / \ln 2), \quad |r| \le \tfrac{1}{2} \ln 2
 
 Adding 1.5 times two to the number of mantissa bits rounds to a whole number and leaves it in the
-low bits, where the same memory seen as whole numbers can move it to the exponent: hence the loops
-over short stretches, each of which the compiler turns into vector instructions.
+low bits, from where a shift moves it to the exponent: one loop, which the compiler turns into
+vector instructions.
 """
 
 # numba reads no annotations and has no type information of its own.
@@ -13,16 +13,18 @@ over short stretches, each of which the compiler turns into vector instructions.
 from __future__ import annotations
 
 from math import factorial
+from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic
 
 from mercer.check import Array
 
-STRETCH = 512
-LOWEST_DOUBLE, HIGHEST_DOUBLE = -708.0, 709.782712893384
-LOWEST_SINGLE, HIGHEST_SINGLE = np.float32(-86.9), np.float32(88.72283)
-INFINITE = np.float32(np.inf)
+LOWEST_DOUBLE, HIGHEST_DOUBLE = -708.0, 710.0
+LOWEST_SINGLE, HIGHEST_SINGLE = np.float32(-86.9), np.float32(89.0)
+"""Exponents below the lowest give 0; of the highest the exponential is infinite by itself."""
 
 INVERSE_LN2 = 1.4426950408889634
 # ln 2 in two parts: the first has few bits, so that k times it is exact.
@@ -37,69 +39,68 @@ ZERO, TWO = np.float32(0.0), np.float32(2.0)
 compiled = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz"})
 
 
+def _seen_as(source: Any, target: Any, form: Any) -> Any:
+    """Return a function for compiled code that sees the bits of a number as another type."""
+
+    @intrinsic
+    def seen(context: Any, number: Any) -> Any:
+        def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.bitcast(arguments[0], form)
+
+        return target(source), code
+
+    return seen
+
+
+_bits_of_double = _seen_as(numba.float64, numba.int64, ir.IntType(64))
+_double_of_bits = _seen_as(numba.int64, numba.float64, ir.DoubleType())
+_bits_of_single = _seen_as(numba.float32, numba.int32, ir.IntType(32))
+_single_of_bits = _seen_as(numba.int32, numba.float32, ir.FloatType())
+
+
 @compiled
 def exp_double(a: Array, factor: float) -> None:
     """Replace doubles by the exponential of a multiple of them; below exp(-708) it is 0."""
-    scratch = np.empty(STRETCH, np.float64)
-    bits = scratch.view(np.int64)
-    for start in range(0, a.size, STRETCH):
-        part = a[start : start + STRETCH]
-        for i in range(part.size):
-            x = min(max(factor * part[i], LOWEST_DOUBLE), HIGHEST_DOUBLE)
-            scratch[i] = x * INVERSE_LN2 + ROUNDER
-        for i in range(part.size):
-            x = min(max(factor * part[i], LOWEST_DOUBLE), HIGHEST_DOUBLE)
-            k = scratch[i] - ROUNDER
-            r = (x - k * LN2_HIGH) - k * LN2_LOW
-            p = 1.0 / 6227020800.0
-            p = p * r + 1.0 / 479001600.0
-            p = p * r + 1.0 / 39916800.0
-            p = p * r + 1.0 / 3628800.0
-            p = p * r + 1.0 / 362880.0
-            p = p * r + 1.0 / 40320.0
-            p = p * r + 1.0 / 5040.0
-            p = p * r + 1.0 / 720.0
-            p = p * r + 1.0 / 120.0
-            p = p * r + 1.0 / 24.0
-            p = p * r + 1.0 / 6.0
-            p = p * r + 0.5
-            p = p * r + 1.0
-            p = p * r + 1.0
-            y = factor * part[i]
-            p = p if y > LOWEST_DOUBLE else 0.0
-            p = np.inf if y > HIGHEST_DOUBLE else p
-            part[i] = y if np.isnan(y) else p
-        for i in range(part.size):
-            bits[i] = (bits[i] + 1022) << 52
-        for i in range(part.size):
-            part[i] = 2.0 * (part[i] * scratch[i])
+    for i in range(a.size):
+        y = factor * a[i]
+        x = HIGHEST_DOUBLE if y > HIGHEST_DOUBLE else y  # what is no number stays so
+        x = LOWEST_DOUBLE if x < LOWEST_DOUBLE else x
+        rounded = x * INVERSE_LN2 + ROUNDER
+        k = rounded - ROUNDER
+        r = (x - k * LN2_HIGH) - k * LN2_LOW
+        p = 1.0 / 6227020800.0
+        p = p * r + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        p = p * r + 1.0
+        half = _double_of_bits((_bits_of_double(rounded) + 1022) << 52)  # of 2 to the k
+        a[i] = 0.0 if y <= LOWEST_DOUBLE else 2.0 * (p * half)
 
 
 @compiled
 def exp_single(a: Array, factor: np.float32) -> None:
     """Replace singles by the exponential of a multiple of them; below exp(-86.9) it is 0."""
-    scratch = np.empty(STRETCH, np.float32)
-    bits = scratch.view(np.int32)
-    for start in range(0, a.size, STRETCH):
-        part = a[start : start + STRETCH]
-        for i in range(part.size):
-            x = min(max(factor * part[i], LOWEST_SINGLE), HIGHEST_SINGLE)
-            scratch[i] = x * SINGLE_INVERSE_LN2 + SINGLE_ROUNDER
-        for i in range(part.size):
-            x = min(max(factor * part[i], LOWEST_SINGLE), HIGHEST_SINGLE)
-            k = scratch[i] - SINGLE_ROUNDER
-            r = (x - k * SINGLE_HIGH) - k * SINGLE_LOW
-            p = S6 * r + S5
-            p = p * r + S4
-            p = p * r + S3
-            p = p * r + S2
-            p = p * r + S1
-            p = p * r + S0
-            y = factor * part[i]
-            p = p if y > LOWEST_SINGLE else ZERO
-            p = INFINITE if y > HIGHEST_SINGLE else p
-            part[i] = y if np.isnan(y) else p
-        for i in range(part.size):
-            bits[i] = (bits[i] + np.int32(126)) << np.int32(23)
-        for i in range(part.size):
-            part[i] = TWO * (part[i] * scratch[i])
+    for i in range(a.size):
+        y = factor * a[i]
+        x = HIGHEST_SINGLE if y > HIGHEST_SINGLE else y
+        x = LOWEST_SINGLE if x < LOWEST_SINGLE else x
+        rounded = x * SINGLE_INVERSE_LN2 + SINGLE_ROUNDER
+        k = rounded - SINGLE_ROUNDER
+        r = (x - k * SINGLE_HIGH) - k * SINGLE_LOW
+        p = S6 * r + S5
+        p = p * r + S4
+        p = p * r + S3
+        p = p * r + S2
+        p = p * r + S1
+        p = p * r + S0
+        half = _single_of_bits((_bits_of_single(rounded) + np.int32(126)) << np.int32(23))
+        a[i] = ZERO if y <= LOWEST_SINGLE else TWO * (p * half)

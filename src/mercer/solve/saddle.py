@@ -221,7 +221,8 @@ class Saddle:
         return reflections.inner(s[:, None] * self.K * s), reflections
 
     def _direct(self, S: Array, shift: float, reflections: Reflections) -> Inner:
-        A = reflections.inner(_promoted(S * self.K * S.T, self.Q))
+        with np.errstate(over="ignore", invalid="ignore"):  # which the factor looks for
+            A = reflections.inner(_promoted(S * self.K * S.T, self.Q))
         A[np.diag_indices_from(A)] += shift
         factor, m = cholesky_factor(A), reflections.count
 

@@ -49,7 +49,12 @@ def cholesky_factor(A: Array) -> tuple[Array, bool]:
     >>> cholesky_factor(np.array([[4.0]]))[0]
     array([[2.]])
     """
-    factor = np.array(np.asarray_chkfinite(A), order="F")
+    if not np.all(np.isfinite(A)):
+        raise SingularSystem(
+            "sums of values of the kernel are beyond the largest double, 1.8e308, or no numbers: "
+            "give the points, or the kernel, in another unit"
+        )
+    factor = np.array(A, order="F")
     if not factor_in_place(factor):
         smallest = float(np.linalg.eigvalsh(A)[0])
         least = max(-2.0 * smallest, 0.0) + 1e-12 * float(np.trace(A).real)

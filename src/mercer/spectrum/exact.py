@@ -8,16 +8,12 @@ from time import perf_counter
 
 import numpy as np
 
-from mercer.certificate import (
-    PROBES,
-    Certificate,
-    NormProbe,
-)
+from mercer.certificate import Certificate
 from mercer.check import Array, Points, as_numpy
 from mercer.davidson import (
+    KEPT_BLOCKS,
     LANCZOS_COLUMNS,
     MOST_BLOCKS,
-    TINY,
     Iteration,
     Limits,
     Noise,
@@ -27,14 +23,14 @@ from mercer.display import warn
 from mercer.engines.engine import MOST_LANDMARKS, SINGLE_ENOUGH, SINGLE_ROUNDING, Engine
 from mercer.engines.held import Held, to_host
 from mercer.engines.tiles import TILE
-from mercer.errors import InvalidInput, MissedAxes, NotConverged, RoundingLimit
+from mercer.errors import InvalidInput, MissedAxes, NotConverged
 from mercer.gram import Centred, Gram, columns
 from mercer.kernels.base import Kind
 from mercer.lowrank import LowRank, greedy_pivots, nystrom
 from mercer.points import SparseRows, joined, lies_on_disk, take
 from mercer.spectrum.passes import Checkpoint, Passes
-from mercer.spectrum.proofs import complete_bytes, proved, trace_bound
-from mercer.spectrum.sampled import Measured, Sample
+from mercer.spectrum.probes import PROBE_STEPS, PROBES, Measured, NormProbe, Probed, Sample
+from mercer.spectrum.proofs import complete_bytes, proved, remark_rounding, trace_bound
 from mercer.spectrum.values import (
     How,
     KernelOperator,
@@ -78,6 +74,9 @@ CANDIDATES = 1_000
 ALONE = 0.1
 """The squared share of a point outside the axes below which nothing follows from what is left."""
 
+SEEN_ROWS, MORE = 64, 1.25
+"""Rows whose means are looked at beforehand, and by how much the largest of all may be larger."""
+
 BLINDNESS = 1e-3
 """The size of the random part of the unit vectors that the iteration starts from."""
 
@@ -90,9 +89,6 @@ WIDE = 64
 Products are then all the work, and those in double precision take twice as long; but passes in
 single precision have to be made again.
 """
-
-PROBE_STEPS = 4
-"""Passes that carry the probes along: later ones would sharpen the bound by little."""
 
 
 def exact(
@@ -126,7 +122,7 @@ def exact(
     with operator.base.engine.session():
         state, probed, approximation = _iterated(operator, count, tol, random_state, checkpoint)
         proof = _certified(probed, state, count, tol, is_complete=is_complete)
-    proof = _remark_rounding(operator, state, proof, tol)
+    proof = remark_rounding(operator, state, proof, tol)
     kernel, vectors = operator.base.kernel, state.vectors[:, :count]
     kept = operator.base.cut(single=True).kept_bytes
     turn = orientation(vectors, operator)
@@ -178,6 +174,21 @@ def double_estimate(operator: KernelOperator) -> float:
     return DOUBLE_ROUNDING * value * _total(operator)
 
 
+def expected_rounding(operator: Centred) -> float:
+    """Return the bound for single precision that a pass in double precision will give, about.
+
+    From the means of a few rows: where none is known to be larger, that of all rows is.
+    """
+    known, n = operator.base.entry_rounding(single=True), operator.shape[0]
+    if known.relative == np.inf:
+        return known.product
+    some = np.linspace(0, n - 1, min(SEEN_ROWS, n)).astype(int)
+    weights = operator.weights[:, None]
+    means = operator.base.partial_product(some, np.arange(n), weights)
+    largest = MORE * float(np.max(np.real(means), initial=0.0))
+    return min(known.product, known.relative * largest + known.beside)
+
+
 def _total(operator: KernelOperator) -> float:
     """Return the sum of the weights, which multiplies an error of every entry."""
     return 1.0 if isinstance(operator, Centred) else float(operator.shape[0])
@@ -187,7 +198,7 @@ def sizes(n: int, count: int, most: int = MOST_LANDMARKS) -> tuple[int, int]:
     """Return how many vectors are iterated at once, and the rank of the preconditioner.
 
     >>> sizes(10_000, 10), sizes(10**6, 10), sizes(20_000, 500)
-    ((12, 250), (12, 400), (524, 2096))
+    ((12, 250), (12, 600), (524, 2096))
     """
     block = min(count + max(2, min(-(-count // 5), MOST_GUARDS)), n)
     usual = min(n // POINTS_PER_LANDMARK, most)
@@ -216,17 +227,20 @@ def threads_of(engine: Engine) -> int:
 def needed_bytes(n: int, d: int, count: int, threads: int) -> int:
     """Return the memory of an iteration on n points of d coordinates with so many threads.
 
-    It holds the points prepared in both precisions, the low-rank factor, basis and images with
-    the temporaries of one step, the powers of the probes, an accumulator and a few tiles for each
-    thread, and the squared factor with its eigenvectors.
+    It holds the points prepared in both precisions, the low-rank factor, the powers of the probes,
+    a tile in both precisions for each thread, and the squared factor with its eigenvectors. Of
+    vectors there are most when the basis is cut, with its images and what is kept of both, or when
+    twice as many as usual are multiplied, by threads with sums of their own.
     """
     block, rank = sizes(n, count)
     points = 24 * n * (d + 2)
     factor = 4 * n * rank
-    vectors = 8 * n * block * (2 * MOST_BLOCKS + 7)
+    cut = block * (2 * MOST_BLOCKS + 2 * KEPT_BLOCKS + 4)
+    twice = 12 * block + threads * (2 * block + PROBES + 1)
+    vectors = 8 * n * max(cut, twice)
     probes = 8 * n * PROBES * (PROBE_STEPS + 1)
-    accumulators = threads * (8 * n * (2 * block + PROBES + 1) + 3 * 8 * TILE * TILE)
-    return points + factor + vectors + probes + accumulators + 40 * rank * rank
+    tiles = threads * 12 * TILE * TILE
+    return points + factor + vectors + probes + tiles + 40 * rank * rank
 
 
 def _iterated(
@@ -242,13 +256,7 @@ def _iterated(
     preconditioner, how = _preconditioner(operator, count, rank, random_state)
     probe = NormProbe(preconditioner, n, None if random_state is None else [random_state, PROBING])
     start = _filled(preconditioner, block, random_state)
-    bound, double = operator.rounding(single=True), operator.rounding()
-    single, usual = bound, min(single_estimate(operator), bound)
-    if tol >= operator.base.engine.single_enough:
-        single = usual
-    if begins_in_double(block, tol, operator.base.engine.single_enough):
-        single = usual = np.inf
-    noise = Noise(single, double, usual, double_estimate(operator))
+    bound, noise = _noise(operator, block, tol)
     probed = Probed(operator, probe, noise)
     passes = None if checkpoint is None else Passes(checkpoint, operator, probed, count)
     if passes is not None and passes.block is not None:
@@ -279,7 +287,7 @@ def _iterated(
                 f"eigenvalue, above tol = {tol:g}. Ask for fewer axes or a larger tol. Eigenvalues "
                 "that are all alike, as a very small bandwidth makes them, have no leading axes"
             )
-        slack = usual if operator.means_are_single else noise.attainable
+        slack = noise.seen if operator.means_are_single else noise.attainable
         left_out, size = points_left_out(operator, state, count, slack, block)
         if not len(left_out):
             break
@@ -293,10 +301,32 @@ def _iterated(
         alone = np.zeros((n, len(left_out)))
         alone[left_out, np.arange(len(left_out))] = 1.0
         start = np.hstack([state.vectors[:, :block], alone])
+    if probed.is_single and noise.found is not None:
+        probed.noise = min(probed.noise, noise.sharpened().single)
     if passes is not None and passes.has_new_probes:
-        while probe.steps < PROBE_STEPS:
+        while probe.steps < PROBE_STEPS and not probe.is_spent:
             probe.advance(operator.product(probe.vectors, single=probed.is_single))
     return state, probed, how
+
+
+def _noise(operator: KernelOperator, block: int, tol: float) -> tuple[float, Noise]:
+    """Return the bound for rounding in single precision, and what the iteration is told of it."""
+    engine = operator.base.engine
+    single = bound = operator.rounding(single=True)
+    usual = min(single_estimate(operator), bound)
+    if tol >= engine.single_enough:
+        single = usual
+    if begins_in_double(block, tol, engine.single_enough):
+        single = usual = np.inf
+    noise = Noise(single, operator.rounding(), usual, double_estimate(operator))
+    if not isinstance(operator, Centred) or tol >= engine.single_enough:
+        return bound, noise
+    # Rounding of single precision alone is more than tol of the largest value there may be.
+    operator.means_can_wait = single > tol * operator.base.entry_rounding().value
+    if not operator.means_can_wait or single == np.inf:
+        return bound, noise
+    expected = expected_rounding(operator)
+    return bound, replace(noise, expected=expected, found=lambda: operator.rounding(single=True))
 
 
 def _is_measured(probed: Probed, state: Iteration, count: int, tol: float) -> bool:
@@ -442,43 +472,6 @@ def _filled(approximation: LowRankInverse, block: int, random_state: int | None)
     return random
 
 
-class Probed:
-    """An operator whose first passes carry the probes of the certificate along.
-
-    They are those in single precision, unless the iteration makes none.
-    """
-
-    def __init__(self, operator: KernelOperator, probe: NormProbe, noise: Noise) -> None:
-        self.operator, self.probe = operator, probe
-        self.is_single = bool(np.isfinite(noise.single))
-        self.noise = noise.of(self.is_single)
-        self.shape = operator.shape
-        self.last: tuple[Array, Array] | None = None
-        self.seen: tuple[Array, Array] | None = None
-        self.is_bounded = False
-
-    def product(self, vectors: Array, *, single: bool = False) -> Array:
-        self.last = None
-        if self.probe.steps >= PROBE_STEPS or single != self.is_single:
-            return self.operator.product(vectors, single=single)
-        before = self.probe.vectors
-        both = self.operator.product(np.hstack([vectors, before]), single=single)
-        images = both[:, vectors.shape[1] :].copy()  # lest it hold the others, too
-        self.last = self.seen = before, images
-        self.probe.advance(images)
-        return both[:, : vectors.shape[1]]
-
-    def witnesses(self, value: float) -> tuple[Array, Array, float] | None:
-        """Return the probes for which the approximation misses more than a value."""
-        if self.last is None:
-            return None
-        vectors, images = self.last
-        is_large = self.probe.norms[-1] > value
-        if not np.any(is_large):
-            return None
-        return vectors[:, is_large], images[:, is_large], self.noise
-
-
 def _certified(
     probed: Probed, state: Iteration, count: int, tol: float, *, is_complete: bool = False
 ) -> Certificate:
@@ -499,27 +492,3 @@ def _certified(
     is_single = tol >= operator.base.engine.single_enough and state.single_passes > 0
     is_single = is_single and not probed.is_bounded
     return replace(proof, rounding=rounding_standing(operator, is_single=is_single))
-
-
-def _remark_rounding(
-    operator: KernelOperator, state: Iteration, proof: Certificate, tol: float
-) -> Certificate:
-    """Say where rounding, not the iteration, limits the residual, of which its bound is a part.
-
-    Users are warned where the residual itself shows it; a bound that may never be reached is told
-    by the certificate alone.
-    """
-    count = len(proof.lower)
-    sizes = np.linalg.norm(state.residuals[:, :count], axis=0) + state.noise[:count]
-    reached = float(np.max(sizes)) / max(float(state.values[0]), TINY)
-    if reached <= tol or state.values[0] <= operator.threshold:
-        return proof
-    if state.history[-1] > tol:
-        warn(
-            "rounding limits what double precision can do here: the residual ends at "
-            f"{state.history[-1]:.2g} of the largest value, above tol = {tol:g}. The intervals "
-            "hold; for smaller ones rescale the data, or move their origin into their middle",
-            RoundingLimit,
-        )
-    limit = f"residuals at most {reached:.2g} of the largest value"
-    return replace(proof, rounding=f"{proof.rounding}; {limit}")

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mercer.certificate import NormProbe
 from mercer.check import chunks
 from mercer.davidson import Course, Subspace
 from mercer.engines.engine import Engine
 from mercer.engines.held import beside, to_host
+from mercer.spectrum.probes import NormProbe
 
 
 class Checkpoint(Protocol):
@@ -83,6 +83,7 @@ class Passes:
                 "powers": [to_host(power) for power in probe.powers],
                 "norms": list(probe.norms),
                 "last": None if last is None else tuple(to_host(part) for part in last),
+                "is_last_single": self.probed.is_last_single,
                 "means": {n: getattr(self.operator, n) for n in OF_MEANS if self._has(n)},
             }
         )
@@ -91,12 +92,14 @@ class Passes:
         return name in vars(self.operator)
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        probe, last = self.probed.probe, state["last"]
+        probed, last = self.probed, state["last"]
         self.has_new_probes = state.get("factor") != self._factor
         if not self.has_new_probes:
             powers = [self._placed(power) for power in state["powers"]]
-            probe.powers, probe.norms = powers, list(state["norms"])
-            self.probed.last = None if last is None else tuple(self._placed(p) for p in last)
+            probed.probe.powers, probed.probe.norms = powers, list(state["norms"])
+            probed.last = None if last is None else tuple(self._placed(p) for p in last)
+            # Files of earlier versions do not say so.
+            probed.is_last_single = bool(state.get("is_last_single", probed.is_last_single))
         for name, value in state["means"].items():
             if name in OF_MEANS:
                 setattr(self.operator, name, value)

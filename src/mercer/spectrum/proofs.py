@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from decimal import ROUND_UP, Context
 
 import numpy as np
 
@@ -13,11 +15,19 @@ from mercer.certificate import (
     frobenius_complement,
     trace_complement,
 )
-from mercer.davidson import Iteration
+from mercer.davidson import (
+    TINY,
+    Iteration,
+)
+from mercer.display import warn
 from mercer.engines.held import to_host
 from mercer.engines.lapack import run_interruptibly
+from mercer.errors import RoundingLimit
 from mercer.operators import Operator
 from mercer.spectrum.dense import outside
+from mercer.spectrum.values import (
+    KernelOperator,
+)
 
 
 def proved(
@@ -82,3 +92,36 @@ def factored_complement(
 def complete_bytes(n: int) -> int:
     """Return the memory of a proof by Cholesky's factors: the matrix, the shifted one, one tile."""
     return 24 * n * n
+
+
+def remark_rounding(
+    operator: KernelOperator, state: Iteration, proof: Certificate, tol: float
+) -> Certificate:
+    """Say where rounding, not the iteration, limits the residual, of which its bound is a part.
+
+    Users are warned where the residual itself shows it; a bound that may never be reached is told
+    by the certificate alone.
+    """
+    count = len(proof.lower)
+    sizes = np.linalg.norm(state.residuals[:, :count], axis=0) + state.noise[:count]
+    reached = float(np.max(sizes)) / max(float(state.values[0]), TINY)
+    if reached <= tol or state.values[0] <= operator.threshold:
+        return proof
+    if state.history[-1] > tol:
+        warn(
+            "rounding limits what double precision can do here: the residual ends at "
+            f"{state.history[-1]:.2g} of the largest value, above tol = {tol:g}. The intervals "
+            "hold; for smaller ones rescale the data, or move their origin into their middle",
+            RoundingLimit,
+        )
+    limit = f"residuals at most {_rounded_up(reached):.2g} of the largest value"
+    return replace(proof, rounding=f"{proof.rounding}; {limit}")
+
+
+def _rounded_up(bound: float) -> float:
+    """Return a bound in two digits that still is one.
+
+    >>> _rounded_up(1.5248e-10), _rounded_up(2.0)
+    (1.6e-10, 2.0)
+    """
+    return float(Context(prec=2, rounding=ROUND_UP).create_decimal(bound))

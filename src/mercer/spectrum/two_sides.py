@@ -18,8 +18,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 from mercer.certificate import Certificate, sine_bounds
 from mercer.check import EPSILON, Array
 from mercer.engines.cpu import engine_in_use
-from mercer.engines.engine import norm_bound
-from mercer.engines.lapack import run_interruptibly
+from mercer.engines.lapack import norm_bound, run_interruptibly
 from mercer.errors import Advice, InvalidParameter, NotConverged, NotEnoughMemory
 from mercer.kernels.statements import gamma
 from mercer.operators import TwoSided

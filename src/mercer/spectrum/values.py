@@ -10,7 +10,7 @@ import numpy as np
 
 from mercer.barycentre import Barycentre
 from mercer.certificate import Certificate
-from mercer.check import Array, Points, power_of_two
+from mercer.check import TINY, Array, Points, power_of_two
 from mercer.data.frames import as_frame
 from mercer.display import Shown
 from mercer.engines.held import Held
@@ -73,6 +73,11 @@ class Spectrum(Shown):
     ``feature_axes`` the unit axes in their space, which has ``barycentre`` as its origin.
     ``images`` holds the operator times the vectors, where they differ from values times vectors.
     ``smallest`` is a value that the smallest eigenvalue does not exceed, where one was sought.
+
+    >>> import mercer as mc
+    >>> found = mc.PCA(2, standardize=True).fit(mc.datasets.decathlon()).spectrum_
+    >>> found.values.round(3), found.rank, bool(found.errors.max() < 1e-10)
+    (array([3.272, 1.737]), 10, True)
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -156,7 +161,7 @@ def unit_of(operator: KernelOperator) -> float:
     if size == 0.0 and base.shape[0]:
         size = float(np.max(np.abs(base.rows(0))))
     usual = size == 0.0 or 1.0 / EXTREME < size < EXTREME
-    return 1.0 if usual else power_of_two(np.array(size))
+    return 1.0 if usual else power_of_two(np.array(max(size, TINY)))  # 1 / unit is a double too
 
 
 def scaled(operator: KernelOperator, weight: float) -> KernelOperator:
