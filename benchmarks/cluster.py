@@ -82,8 +82,8 @@ def counted() -> Iterator[list[int]]:
         asked[0] += 1
         return one(*given)
 
-    def count_many(*given: Any) -> Any:
-        found = many(*given)
+    def count_many(*given: Any, **named: Any) -> Any:
+        found = many(*given, **named)
         asked[0] += len(found)
         return found
 
@@ -113,7 +113,7 @@ def beside_the_model(X: Any, count: int, block: int = BLOCK) -> None:
     pair = pair_seconds(d, block, True)
     model = cluster_cost(n, d, block, PASSES, Workers(count), pair)
     points = cluster_cost(n, d, block, 0, Workers(count), pair)
-    returned = 8 * n * block * PASSES
+    returned = model.with_client - points.with_client - 8 * n * block * PASSES
     claim = {
         "claim": "model",
         "n": n,

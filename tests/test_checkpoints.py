@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import signal
+import stat
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
 from time import monotonic, sleep
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,18 +19,22 @@ from scipy import sparse
 
 import mercer as mc
 from mercer.cli import main
+from mercer.davidson import Noise
 from mercer.errors import (
     CorruptFile,
     DataWarning,
     InvalidInput,
     InvalidParameter,
+    NotSaved,
     SpectrumWarning,
 )
 from mercer.lowrank import nystrom
 from mercer.pca.centred_tables import read_table
 from mercer.spectrum import exact, leading
 from mercer.spectrum import passes as passes_of
+from mercer.spectrum.probes import PROBE_STEPS, NormProbe, Probed
 from mercer.store import CheckpointFile
+from mercer.woodbury import LowRankInverse
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((1500, 4)) * [3.0, 2.0, 1.0, 0.3]
@@ -224,8 +230,53 @@ def test_probes_of_another_factor_begin_anew(
             again = model().fit(X, checkpoint=file)
         np.testing.assert_allclose(again.inertias_, whole.inertias_, rtol=1e-9)
         assert again.spectrum_.certificate.complete_above < np.inf
-        assert probes[-1].steps == exact.PROBE_STEPS
+        assert probes[-1].steps == PROBE_STEPS
         assert (np.min(probes[-1].norms[1]) > 1e-20) == is_another
+
+
+def test_probes_that_are_spent_make_no_more_passes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, probes, advance = tmp_path / "run", list[Any](), NormProbe.advance
+
+    def noting(self: NormProbe, images: Any) -> None:
+        probes.append(self)
+        advance(self, images)
+
+    assert run_until(2, file, monkeypatch, X[:300]) is None
+    monkeypatch.setattr(passes_of, "_sum_of", lambda factor: "another")
+    monkeypatch.setattr(NormProbe, "is_spent", property(lambda self: True))
+    monkeypatch.setattr(NormProbe, "advance", noting)
+    model().fit(X[:300], checkpoint=file)
+    assert not probes
+
+
+def test_the_precision_of_the_last_pass_is_kept(tmp_path: Path) -> None:
+    """Rounding in double precision is no axis; a file that does not say which it was is read."""
+    operator = mc.Gram(mc.Gaussian(1.0), X[:60]).centred()
+    space: Any = SimpleNamespace(basis=0.0, images=0.0, errors=0.0, projected=0.0)
+    course: Any = SimpleNamespace(state=dict)
+
+    def begun(checkpoint: Any) -> tuple[Probed, passes_of.Passes]:
+        probe = NormProbe(LowRankInverse(np.zeros((60, 0)), operator.base.engine), 60, 0)
+        probed = Probed(operator, probe, Noise(single=1e-6, double=1e-14))
+        return probed, passes_of.Passes(checkpoint, operator, probed, 2)
+
+    first, passes = begun(CheckpointFile(tmp_path / "run", {}))
+    for is_single in (False, True):
+        first.product(np.ones((60, 1)), single=is_single)
+        passes.keep(space, course, 1)
+        kept = CheckpointFile(tmp_path / "run", {}).load()
+        assert kept is not None
+        again, _ = begun(SimpleNamespace(load=lambda kept=kept: kept))
+        there, here = first.witnesses(0.0), again.witnesses(0.0)
+        assert there is not None
+        assert here is not None
+        np.testing.assert_array_equal(here[0], there[0])
+        assert here[2] == there[2] == (1e-6 if is_single else 1e-14)
+        older = {name: value for name, value in kept.items() if name != "is_last_single"}
+        again, _ = begun(SimpleNamespace(load=lambda older=older: older))
+        assert again.witnesses(0.0) is not None
 
 
 def test_a_share_goes_on_with_as_many_axes_as_it_had(
@@ -291,6 +342,46 @@ def test_a_damaged_file_gives_way_to_the_one_before(
     assert_same(again, model().fit(X))
 
 
+@pytest.mark.parametrize("room", [0, 1, 2])
+def test_a_full_disk_keeps_what_is_on_it(
+    room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that has kept nothing ends by name; one that has goes on, and says so once."""
+    file, written, sync = tmp_path / "run", [0], os.fsync
+
+    def full(handle: int) -> None:
+        written[0] += not stat.S_ISDIR(os.fstat(handle).st_mode)
+        if written[0] > room:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync(handle)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        if room == 0:
+            with pytest.raises(NotSaved, match="as it was before.*No space left"):
+                model().fit(X, checkpoint=file)
+            assert not list(tmp_path.iterdir())
+            return
+        with pytest.warns(DataWarning, match="No space left.*The run goes on") as told:
+            found = model().fit(X, checkpoint=file)
+    assert len(told) == 1
+    assert written[0] > room + 1
+    kept = {"run", "run.previous"} if room == 2 else {"run"}
+    assert {path.name for path in tmp_path.iterdir()} == kept
+    assert_same(found, model().fit(X))
+    assert_same(model().fit(X, checkpoint=file), found)  # from the pass that is kept
+
+
+def test_two_runs_do_not_write_one_checkpoint(tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    with CheckpointFile(file, {}).alone():
+        with pytest.raises(InvalidInput, match="run is the checkpoint of a run that is at work"):
+            model().fit(X[:300], checkpoint=file)
+        model().fit(X[:300], checkpoint=tmp_path / "another")
+    model().fit(X[:300], checkpoint=file)
+    assert not list(tmp_path.glob("*.lock"))
+
+
 def test_the_command_line_goes_on_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,7 +404,19 @@ def test_the_command_line_goes_on_too(
 
 
 SCRIPT = """
-    import sys, numpy as np, mercer as mc
+    import os, shutil, sys, numpy as np, mercer as mc
+    from mercer.store import CheckpointFile
+    def wait(*_):
+        print("waits", flush=True)
+        sys.stdin.read()  # until it is killed, or at once where nothing is to come
+    def save(file, state, save=CheckpointFile.save):
+        if sys.argv[2:] and file.path.exists():
+            shutil.copy(file.path, f"{file.path}.copy")
+            setattr(os, sys.argv[2], wait)
+        save(file, state)
+        if not sys.argv[2:]:
+            sys.stdin.read()
+    CheckpointFile.save = save
     X = np.random.default_rng(0).standard_normal((2000, 4)) * [3.0, 2.0, 1.0, 0.3]
     model = mc.KernelPCA(4, kernel=mc.Gaussian(0.7), method="exact", random_state=0,
                          deterministic=True, threads=1)
@@ -324,16 +427,48 @@ SCRIPT = """
 
 def test_a_process_that_is_killed_leaves_a_whole_file(tmp_path: Path) -> None:
     command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(tmp_path / "run")]
-    first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    pipe = subprocess.PIPE
+    first = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
     begun = monotonic()
     while not (tmp_path / "run").exists() and monotonic() - begun < 60:
         sleep(0.005)
-    os.kill(first.pid, signal.SIGKILL)
+    with (
+        pytest.raises(InvalidInput, match="at work"),
+        CheckpointFile(tmp_path / "run", {}).alone(),
+    ):
+        pass
+    assert first.poll() is None
+    first.kill()
     first.communicate()
     run = CheckpointFile(tmp_path / "run", {}).load()
     assert run is not None
     assert run["count"] == 4
-    again = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert_goes_on(command)
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace"])
+def test_a_process_that_is_killed_while_it_writes_leaves_the_state_before(
+    step: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "run"
+    command = [sys.executable, "-c", textwrap.dedent(SCRIPT), str(file)]
+    pipe = subprocess.PIPE
+    first = subprocess.Popen([*command, step], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
+    assert first.stdout is not None
+    assert first.stdout.readline().strip() == b"waits"
+    first.kill()
+    first.communicate()
+    assert list(tmp_path.glob(".mercer-*.part"))  # what it was writing
+    assert file.read_bytes() == (tmp_path / "run.copy").read_bytes()
+    assert CheckpointFile(file, {}).load() is not None
+    assert_goes_on(command)
+
+
+def assert_goes_on(command: list[str]) -> None:
+    """Check that the run of `SCRIPT` goes on from its file to the digits of one never killed."""
+    again = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+    )
     X = np.random.default_rng(0).standard_normal((2000, 4)) * [3.0, 2.0, 1.0, 0.3]
     here = mc.KernelPCA(
         4,

@@ -40,6 +40,12 @@ def file(tmp_path: Path) -> Any:
     return write
 
 
+def test_spaces_at_the_ends_of_row_names_are_no_part_of_them(file: Any) -> None:
+    assert mc.read(file("name,x\nT1 ,1.5\n T2,2.5\n")).row_names == ("T1", "T2")
+    kept = mc.read(file("name,x\nT1,1.5\nT1 ,2.5\n"))  # which tell these two apart
+    assert kept.row_names == ("T1", "T1 ")
+
+
 def test_delimiter_decimal_mark_roles_and_row_names_are_guessed_and_told(file: Any) -> None:
     table = read(file(PEOPLE + "Emmy;1,70;1882-03-23;f;z\n"), "table")
     roles = dict(zip(table.names, (role.value for role in table.roles), strict=True))
@@ -242,7 +248,7 @@ def test_missing_categories_are_dropped_filled_or_a_level_as_asked(file: Any) ->
     kept = read(path, "table", missing="mean")  # a category has no mean
     assert kept.column("kind").values[2] is None
     with pytest.warns(mc.errors.DataWarning, match="'empty' holds the same"):
-        assert mc.KernelPCA(2, kernel=mc.Columns()).fit(both).inertias_.shape == (2,)
+        assert mc.KernelPCA(1, kernel=mc.Columns()).fit(both).inertias_.shape == (1,)
 
 
 @pytest.mark.parametrize(

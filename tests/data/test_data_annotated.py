@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
 
 import mercer as mc
 from mercer.data import Role, annotate, from_anndata, read
-from mercer.errors import InvalidParameter
+from mercer.data.frames import READING
+from mercer.errors import InvalidInput, InvalidParameter
+from mercer.estimator import Model
+from tests.fitted import public_estimators
 from tests.oracles import assert_near
 
 COUNTS = np.random.default_rng(2).poisson(1.0, (8, 5)).astype(np.float32)
@@ -99,6 +104,16 @@ def test_a_model_takes_an_annotated_matrix(make: Any, form: Any) -> None:
     assert np.array_equal(make().fit_transform(data), expected.fit_transform(form(COUNTS)))
 
 
+def test_cells_are_coloured_by_what_is_known_of_them() -> None:
+    data = cells(COUNTS)
+    model = mc.PCA(2).fit(data)
+    panel: Any = mc.pictures.individuals.describe(model, colour=data.obs["kind"])
+    groups = {mark.name: mark.x for mark in panel.marks if getattr(mark, "name", "") in {"T", "B"}}
+    expected = model.individuals_.coordinates[:, 0]
+    assert_near(groups["T"], expected[0::2], 1e-12)
+    assert_near(groups["B"], expected[1::2], 1e-12)
+
+
 @pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
 def test_a_sparse_annotated_matrix_is_not_filled() -> None:
     n, p = 2_000, 30_000
@@ -134,6 +149,124 @@ def test_a_layer_is_asked_for_by_its_path() -> None:
     data.X = None
     with pytest.raises(mc.errors.InvalidInput, match="has no X: ask for a layer"):
         mc.PCA().fit(data)
+
+
+LAYERED: dict[str, Any] = {
+    "PCA": mc.PCA(2),
+    "KernelPCA": mc.KernelPCA(2, kernel=mc.Gaussian(2.0)),
+    "CA": mc.CA(1),
+    "ClassicalMDS": mc.ClassicalMDS(2, metric="euclidean"),
+    "StressMDS": mc.StressMDS(2, metric="euclidean", random_state=0),
+    "KernelRegression": mc.KernelRegression(mc.Gaussian(2.0), 0.1),
+    "GaussianProcess": mc.GaussianProcess(mc.Gaussian(2.0), noise_variance=0.1, optimise=False),
+    "SVC": mc.SVC(mc.Gaussian(2.0), probability=True),
+    "SVR": mc.SVR(mc.Gaussian(2.0)),
+    "OneClassSVM": mc.OneClassSVM(mc.Gaussian(2.0), nu=0.5),
+    "NystromFeatures": mc.NystromFeatures(3, kernel=mc.Gaussian(2.0), random_state=0),
+    "RandomFourierFeatures": mc.RandomFourierFeatures(3, kernel=mc.Gaussian(2.0), random_state=0),
+}
+HAVING_NO_LAYERS = {"KernelCCA", "SmoothingSpline", "FAMD", "MCA", "MFA"}
+"""Two tables, one variable, or columns of several types: no matrix of cells and genes."""
+
+
+def layered() -> Any:
+    data = cells(np.full(COUNTS.shape, 7.0))  # what must not be read
+    data.layers["counts"] = COUNTS + 1.0
+    data.layers["halves"] = ((COUNTS + 1.0) / 2).astype(np.float32)
+    return data
+
+
+def test_every_model_of_a_matrix_has_layers() -> None:
+    kinds = {kind.__name__ for kind in public_estimators() if issubclass(kind, Model)}
+    assert set(LAYERED) == kinds - HAVING_NO_LAYERS
+
+
+@pytest.mark.filterwarnings("ignore::mercer.errors.ReadingWarning")
+@pytest.mark.parametrize("name", LAYERED)
+def test_a_model_is_fitted_to_the_layer_asked_for_and_reads_it_from_then_on(name: str) -> None:
+    data, y = layered(), np.arange(8) % 2
+    matrix, others = data.layers["counts"], layered()
+    model, plain = clone(LAYERED[name]), clone(LAYERED[name])
+    model.fit(data, y, layer="counts")
+    plain.fit(matrix, y)
+    assert model.layer_ == "counts"
+    asked = 0
+    for method in set(READING) - {"fit", "fit_transform", "partial_fit", "sample", "probability"}:
+        if hasattr(model, method):
+            asked += 1
+            found, expected = getattr(model, method)(others), getattr(plain, method)(matrix)
+            if isinstance(expected, np.ndarray):
+                assert np.array_equal(found, expected), method
+    assert asked
+    if hasattr(model, "fit_transform"):
+        again = clone(LAYERED[name])
+        scores = again.fit_transform(data, layer="counts")
+        assert np.array_equal(scores, plain.fit_transform(matrix))
+        assert again.layer_ == "counts"
+    assert not hasattr(model.fit(matrix, y), "layer_")
+    with pytest.raises(InvalidParameter, match="layer='counts' is asked of an annotated matrix"):
+        model.fit(matrix, y, layer="counts")
+    with pytest.raises(InvalidParameter, match="no layer 'raw'; there are"):
+        model.fit(data, y, layer="raw")
+
+
+@pytest.mark.parametrize("model", [mc.FAMD(), mc.MCA(), mc.MFA(groups={"a": ["gene 0"]})])
+def test_models_of_tables_say_what_to_do_with_an_annotated_matrix(model: Any) -> None:
+    for asked in ({"layer": "counts"}, {}):
+        with pytest.raises(InvalidInput, match="numbers alone.*PCA or KernelPCA, or give a data"):
+            model.fit(layered(), **asked)
+
+
+def test_layers_keep_their_precision_names_and_place_in_what_is_written(tmp_path: Path) -> None:
+    data = layered()
+    model = mc.PCA(2).fit(data, layer="halves")
+    assert model.transform(data).dtype == np.float32
+    assert model.individuals_.names == tuple(data.obs_names)
+    passive = model.supplementary(data).individuals
+    assert passive is not None
+    assert passive.names == tuple(data.obs_names)
+    assert_near(passive.coordinates, model.individuals_.coordinates, 1e-6)
+    data.varm = {}
+    annotate(data, model)
+    assert data.obsm["X_pca"].dtype == np.float32
+    assert data.uns["pca"]["params"]["layer"] == "halves"
+    assert data.varm["PCs"].shape == (5, 2)
+    model.save(tmp_path / "model.mercer")
+    assert np.array_equal(mc.load(tmp_path / "model.mercer").transform(data), model.transform(data))
+    batches = mc.PCA(2).partial_fit(data, layer="counts").partial_fit(data)
+    assert_near(batches.inertias_, mc.PCA(2).fit(data, layer="counts").inertias_, 1e-9)
+    curved = mc.KernelPCA(2, kernel=mc.Gaussian(2.0), method="nystrom", landmarks=5, random_state=0)
+    curved.partial_fit(data, layer="counts").partial_fit(data)
+    assert curved.layer_ == "counts"
+    steps = make_pipeline(mc.KernelPCA(2, kernel=mc.Gaussian(2.0)))
+    scores = steps.fit_transform(data, kernelpca__layer="counts")
+    assert np.array_equal(steps.transform(data), steps[0].transform(from_anndata(data, "counts")))
+    assert scores.shape == (8, 2)
+    embedding = mc.KernelPCA(1).fit(data, layer="X_pca")
+    assert embedding.feature_names_in_.tolist() == ["X_pca 1", "X_pca 2"]
+
+
+def test_anndata_itself_is_read_and_written() -> None:
+    anndata = pytest.importorskip("anndata")
+    stand_in = layered()
+    for form in (np.asarray, sparse.csr_matrix):
+        layers = {"counts": form(stand_in.layers["counts"])}
+        data = anndata.AnnData(form(COUNTS), obs=stand_in.obs, layers=layers)
+        data.var_names = stand_in.var_names
+        for model in (mc.PCA(2), mc.KernelPCA(2, kernel=mc.Gaussian(2.0))):
+            model.fit(data, layer="counts")
+            assert_near(
+                model.inertias_, clone(model).fit(stand_in.layers["counts"]).inertias_, 1e-9
+            )
+            assert model.individuals_.names == tuple(data.obs_names)
+            annotate(data, model)
+            part = data[:4]  # a view
+            assert_near(model.transform(part), model.transform(data)[:4], 1e-9)
+        assert data.obsm["X_pca"].shape == data.obsm["X_kpca"].shape == (8, 2)
+        assert data.varm["PCs"].shape == (5, 2)
+        assert data.uns["kpca"]["params"]["layer"] == "counts"
+        whole = mc.PCA(2).fit(data)
+        assert_near(whole.inertias_, mc.PCA(2).fit(COUNTS).inertias_, 1e-6)
 
 
 def test_genes_in_another_order_are_refused() -> None:
@@ -324,17 +457,34 @@ def test_a_layer_of_a_file_is_known_by_its_last_name(tmp_path: Path) -> None:
     assert_near(read(path, "table", layer="log").matrix(), np.log1p(COUNTS), 1e-15)
 
 
-def test_a_layer_is_known_by_its_last_name_where_it_is_the_only_one() -> None:
+def test_a_layer_is_known_by_its_last_name_before_an_embedding_is() -> None:
     data = cells(COUNTS)
     data.layers["log"] = np.log1p(COUNTS)
     np.testing.assert_array_equal(from_anndata(data, "log").matrix, np.log1p(COUNTS))
     assert from_anndata(data, "X_pca").columns == ("X_pca 1", "X_pca 2")
     data.obsm["log"] = COUNTS[:, :2]
-    with pytest.raises(InvalidParameter, match="no layer 'log'; there are"):
-        from_anndata(data, "log")
+    np.testing.assert_array_equal(from_anndata(data, "log").matrix, np.log1p(COUNTS))
+    np.testing.assert_array_equal(from_anndata(data, "obsm/log").matrix, COUNTS[:, :2])
 
 
 @pytest.mark.parametrize("model", [mc.ClassicalMDS(2), mc.StressMDS(2)], ids=str)
 def test_maps_of_distances_say_how_cells_are_given(model: Any) -> None:
     with pytest.raises(mc.errors.InvalidInput, match="give points with metric='euclidean'"):
         model.fit(cells(COUNTS))
+
+
+@pytest.mark.parametrize("model", [mc.KernelPCA(2), mc.PCA(2)], ids=str)
+def test_a_model_without_some_rows_reads_the_same_layer(model: Any) -> None:
+    data = cells(COUNTS)
+    data.layers["log"] = np.log1p(COUNTS)
+    fitted = model.fit(data, layer="log").without(0)
+    assert fitted.layer_ == "log"
+    only = cells(np.log1p(COUNTS))
+    np.testing.assert_array_equal(
+        fitted.transform(data), fitted.transform(from_anndata(data, "log"))
+    )
+    assert_near(
+        np.abs(fitted.transform(data)),
+        np.abs(clone(model).fit(only).without(0).transform(only)),
+        1e-5,
+    )

@@ -13,8 +13,8 @@ import pytest
 
 import mercer as mc
 from mercer.check import Array, Points
-from mercer.data import OnDisk, open_points
-from mercer.data.ondisk import MOST_OPEN, InFiles, InGroups
+from mercer.data import OnDisk, ondisk, open_points
+from mercer.data.ondisk import MOST_OPEN, InChunks, InFiles, InGroups
 from mercer.errors import InvalidParameter
 
 X = np.random.default_rng(4).standard_normal((1000, 3)).astype(np.float32)
@@ -125,6 +125,31 @@ def test_a_slice_takes_the_memory_of_its_rows_only(tmp_path: Path) -> None:
         tracemalloc.stop()
     assert block[10].tolist() == [7.0, 7.0]
     assert peak < 2**20
+
+
+def test_chunks_are_read_once_by_those_who_walk_over_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[slice] = []
+
+    class Noted:
+        """An array in chunks that says what is read of it."""
+
+        shape, chunks, dtype = X.shape, (130, 2), X.dtype
+
+        def __getitem__(self, index: slice) -> Array:
+            asked.append(index)
+            return X[index]
+
+    points = InChunks(tmp_path / "x.zarr", Noted(), None, None)
+    found = [points[start : start + 64] for start in range(0, len(X), 64)]
+    np.testing.assert_array_equal(np.vstack(found), X)
+    assert asked == [slice(0, len(X))]
+    asked.clear()
+    monkeypatch.setattr(ondisk, "MOST_KEPT", 0)  # rows of chunks that are too large to be kept
+    wide = InChunks(tmp_path / "x.zarr", Noted(), None, None)
+    np.testing.assert_array_equal(wide[100:300], X[100:300])
+    assert asked == [slice(100, 300)]
 
 
 def test_only_the_row_groups_of_a_slice_are_read(tmp_path: Path) -> None:

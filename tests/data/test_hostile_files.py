@@ -6,6 +6,7 @@ import gzip
 import re
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -323,6 +324,17 @@ def test_a_lone_word_is_one_word_and_memory_may_be_written(tmp_path: Path) -> No
     assert (len(table), table.active) == (2, ("x",))
 
 
+def test_a_header_that_claims_a_milliard_columns_is_refused_at_once(tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py")
+    path = tmp_path / "wide.h5"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", (2**30, 2**30), "f4", chunks=(1, 2**14))  # never written
+    started = time.process_time()
+    with pytest.raises(mc.errors.TooLarge, match="X has 1,073,741,824 columns, and at most"):
+        mc.open_points(path)
+    assert time.process_time() - started < 2.0
+
+
 def swept(*arguments: str) -> str:
     """Return what a sweep tells, in a process that nothing else runs in."""
     for library in ("h5py", "pyarrow", "pandas"):
@@ -338,7 +350,7 @@ def swept(*arguments: str) -> str:
     ["arrays", "annotated", *(pytest.param(s, marks=pytest.mark.slow) for s in ("every",))],
 )
 def test_every_hostile_file_ends_in_an_answer_or_a_named_error(source: str) -> None:
-    told = swept() if source == "every" else swept(source, "", "12")
+    told = swept() if source == "every" else swept(source, "", "3")
     assert told.endswith("'wrong': 0}\n"), told
 
 

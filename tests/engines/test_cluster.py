@@ -7,6 +7,7 @@ import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,16 @@ from mercer.engines import blocks, cluster_tasks
 from mercer.engines import cluster as module
 from mercer.engines.blocks import Partitioned
 from mercer.engines.cluster import Cluster, on_cluster
+from mercer.engines.cluster_cost import Workers, cluster_cost
 from mercer.engines.cpu import Core, Threads
+from mercer.engines.tiles import Side
 from mercer.errors import ClusterFailed, InvalidInput, InvalidParameter, NotStorable
 
 distributed: Any = pytest.importorskip("distributed")
 dask_array: Any = pytest.importorskip("dask.array")
 dask_frame: Any = pytest.importorskip("dask.dataframe")
+
+from tests.machines import no_longer_than, started  # noqa: E402
 
 N = 1200
 RNG = np.random.default_rng(0)
@@ -53,6 +58,17 @@ def test_sums_of_squares_and_weights_are_those_of_threads(client: Any) -> None:
     there = mc.Gram(KERNEL, X, engine=Cluster(client, rows=400)).product_and_squares(V, weights)
     np.testing.assert_allclose(there[0], here[0], rtol=0, atol=1e-11)
     assert there[1] == pytest.approx(here[1], rel=1e-12)
+
+
+def test_points_that_are_too_many_to_be_held_are_fetched_block_by_block(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = mc.Gram(KERNEL, X.copy(), engine=Cluster(client, rows=300)).product(V)
+    monkeypatch.setattr(blocks, "MOST_HELD", 0)
+    engine = Cluster(client, rows=300)
+    gram = mc.Gram(KERNEL, X, engine=engine)
+    assert np.array_equal(gram.product(V), held)
+    assert {value for _, _, value in engine.placed(gram.x).at_homes(client)} == {None}
 
 
 def test_the_same_chunks_give_the_same_digits(client: Any) -> None:
@@ -187,6 +203,23 @@ def test_files_that_come_into_a_folder_later_move_no_rows(client: Any, tmp_path:
     assert all("_rows_on_disk" in f.key for f in engine.placed(gram.x).futures)
 
 
+def test_a_parquet_dataset_is_read_by_workers(client: Any, tmp_path: Path) -> None:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for i, part in enumerate(np.array_split(X, 3)):
+        table = arrow.table({f"v{j}": column for j, column in enumerate(part.T)})
+        parquet.write_table(table, tmp_path / f"part.{i}.parquet", row_group_size=130)
+    engine = Cluster(client, rows=400)
+    gram = mc.Gram(KERNEL, mc.open_points(tmp_path), engine=engine)
+    here = mc.Gram(KERNEL, X, engine=Threads(1))
+    np.testing.assert_allclose(gram.product(V), here.product(V), rtol=0, atol=1e-11)
+    assert all("_rows_on_disk" in f.key for f in engine.placed(gram.x).futures)
+    model = mc.KernelPCA(2, kernel=KERNEL, method="exact", engine=client, random_state=0)
+    there = model.fit(mc.open_points(tmp_path)).inertias_
+    np.testing.assert_allclose(
+        there, model.set_params(engine=Threads(1)).fit(X).inertias_, rtol=1e-8
+    )
+
+
 def test_regression_solves_there(client: Any) -> None:
     y = np.sin(X[:, 0])
     model = mc.KernelRegression(KERNEL, penalty=1e-3)
@@ -229,11 +262,57 @@ def test_permutations_and_replicates_are_tasks(
         assert told[-1][0] == told[-1][1]
 
 
+def bytes_of_a_pass(client: Any, n: int, block: int) -> tuple[int, int]:
+    """Return the bytes that workers send in a pass, as Dask and as the model count them."""
+    points, vectors = RNG.standard_normal((n, 40)), RNG.standard_normal((n, block))
+    gram = mc.Gram(KERNEL, points, engine=Cluster(client))
+    gram.product(vectors)  # which brings the points
+    client.amm.run_once()  # as Dask does every other second: copies that nobody waits for go
+    sleep(0.5)
+    before = sent(client)
+    gram.product(vectors)
+    machines = Workers(len(client.nthreads()))
+    one, none = (cluster_cost(n, 40, block, passes, machines, 1e-9) for passes in (1, 0))
+    returned = one.with_client - none.with_client - 8 * n * block
+    return sent(client) - before, one.between - none.between + returned
+
+
+def sent(client: Any) -> int:
+    counts = client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total)
+    return int(sum(counts.values()))
+
+
+def test_a_pass_is_as_many_tasks_as_the_model_counts(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What tasks need to know is sent once; vectors of small blocks are sent together."""
+    made, many = [0], blocks.tasks
+
+    def counting(*given: Any, **named: Any) -> Any:
+        found = many(*given, **named)
+        made[0] += len(found)
+        return found
+
+    gram = mc.Gram(KERNEL, X.copy(), engine=Cluster(client))
+    gram.product(V)
+    for place in (blocks, module):
+        monkeypatch.setattr(place, "tasks", counting)
+    gram.product(V)
+    one, none = (cluster_cost(N, 4, 3, passes, Workers(2), 1e-9).tasks for passes in (1, 0))
+    assert made[0] == one - none == 3
+
+
+@pytest.mark.parametrize(("n", "block"), [(4000, 30), (7000, 24)])
+def test_workers_send_what_the_model_says(client: Any, n: int, block: int) -> None:
+    found, counted = bytes_of_a_pass(client, n, block)
+    assert found == pytest.approx(counted, rel=0.05)
+
+
 def test_progress_counts_the_tasks_of_a_pass(client: Any) -> None:
     told: list[tuple[int, int]] = []
     engine = Cluster(client, rows=400, progress=lambda done, total: told.append((done, total)))
     mc.Gram(KERNEL, X, engine=engine).product(V)
-    assert told[-1] == (6, 6)
+    assert told[-1] == (2, 2)  # a task for each core
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
@@ -255,6 +334,24 @@ def test_points_of_the_fit_are_sent_once(client: Any, monkeypatch: pytest.Monkey
     for _ in range(2):
         model.transform(X[:100])
     assert sent.count(N) == 1
+
+
+def test_a_fit_by_workers_that_have_a_device_is_that_of_threads() -> None:
+    """The device is torch's own processor: no machine of the tests has a GPU."""
+    pytest.importorskip("torch")
+    with (
+        no_longer_than(),
+        started(1, env={cluster_tasks.DEVICE: "cpu"}) as machines,
+        distributed.Client(machines, set_as_default=False) as client,
+    ):
+        assert set(client.run(cluster_tasks.device_there).values()) == {"cpu"}
+        models = [
+            mc.KernelPCA(3, kernel=KERNEL, method="exact", random_state=0, engine=engine).fit(X)
+            for engine in (Cluster(client, rows=500), Threads(1))
+        ]
+        there, here = (model.transform(X[:50]) for model in models)
+    np.testing.assert_allclose(models[0].inertias_, models[1].inertias_, rtol=1e-10)
+    np.testing.assert_allclose(there, here, rtol=0, atol=1e-7)
 
 
 def test_workers_with_a_device_of_torch_compute_on_it(
@@ -287,25 +384,36 @@ def test_workers_with_a_device_of_torch_compute_on_it(
             np.vstack([products[0], products[1]]), here[0], rtol=0, atol=1e-11
         )
         assert squares == pytest.approx(here[1], rel=1e-12)
-        sides = cluster_tasks.product_of_sides(like, 0, X[:h], X[h:], V[h:])[0][0]
+        sides = cluster_tasks.product_of_sides(like, (0, 1), X[:h], X[h:], {1: V[h:]})[0][0]
         np.testing.assert_allclose(sides, KERNEL(X[:h], X[h:]) @ V[h:], rtol=0, atol=1e-11)
     finally:
         cluster_tasks.device_there.cache_clear()
 
 
-def test_both_sides_of_a_pair_of_blocks_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_sides_of_a_block_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many pairs it is in; what was made of it is also there for the next pass."""
     tiles = mc.Gram(KERNEL, X, engine=Threads(1)).cut()
     assert tiles.prepared is not None
     like = cluster_tasks.Like(tiles.kernel, tiles.prepared.recipe, False, tiles.size, tiles.dtype)
-    made, side = [], cluster_tasks._side
+    made, make = list[int](), Side._made
 
-    def counting(*args: Any, **named: Any) -> Any:
-        made.append(named["first"])
-        return side(*args, **named)
+    def counting(self: Side, points: Any, statistic: Any) -> Any:
+        made.append(self.first)
+        return make(self, points, statistic)
 
-    monkeypatch.setattr(cluster_tasks, "_side", counting)
-    cluster_tasks.Pair(like, X[:500], X[500:])
-    assert made == [0, 500]
+    monkeypatch.setattr(Side, "_made", counting)
+    weights = RNG.random(N)
+    points: dict[int, Any] = {0: X[:500].copy(), 1: X[500:].copy()}
+    v = {0: V[:500], 1: V[500:]}
+    w: dict[int, Any] = {0: weights[:500], 1: weights[500:]}
+    for _ in range(2):
+        products, squares = cluster_tasks.product_of_share(
+            like, [(0, 0), (0, 1), (1, 1)], points, [v], w
+        )
+    assert sorted(made) == [0, 0, 500, 500]
+    here = mc.Gram(KERNEL, X, engine=Threads(1)).product_and_squares(V, weights)
+    np.testing.assert_allclose(np.vstack([products[0], products[1]]), here[0], rtol=0, atol=1e-11)
+    assert squares == pytest.approx(here[1], rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["chunks by rows and columns", "unknown lengths", "a data frame"])

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from time import monotonic, sleep
 from typing import Any
 
@@ -24,6 +24,7 @@ from mercer.engines import blocks, cluster_tasks
 from mercer.engines.blocks import Partitioned
 from mercer.engines.cluster import Cluster
 from mercer.engines.cpu import Threads
+from mercer.engines.tiles import Block, Tiles
 from mercer.errors import ClusterFailed, InvalidInput
 
 distributed: Any = pytest.importorskip("distributed")
@@ -87,6 +88,47 @@ def test_a_worker_that_dies_changes_nothing(client: Any, phase: str) -> None:
     )
 
 
+class Counting(distributed.WorkerPlugin):  # type: ignore[misc]
+    """Writes down each tile that a worker computes, also one that comes later."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def setup(self, worker: Any) -> None:
+        known, path = Tiles.tile, self.path
+
+        def noted(self: Tiles, block: Block) -> Any:
+            with path.open("a") as file:
+                print(worker.address, file=file)
+            return known(self, block)
+
+        Tiles.tile = noted  # type: ignore[method-assign]
+
+
+def test_one_dead_worker_of_three_costs_less_than_another_pass(tmp_path: Path) -> None:
+    """Counted in tiles, which are the time of a pass, for clocks of busy machines say little."""
+    place = tmp_path / "tiles"
+    with (
+        no_longer_than(),
+        started(3) as machines,
+        distributed.Client(machines, set_as_default=False) as client,
+    ):
+        client.register_plugin(Counting(place))
+        engine = Losing(client, "pass 2", kill_one)
+        engine.rows = 150
+        gram = mc.Gram(KERNEL, X, engine=engine)
+        once = gram.product(V)
+        noted = place.read_text().split()
+        pairs = 8 * 9 // 2
+        assert len(noted) == pairs
+        assert len(set(noted)) == 3
+        assert np.array_equal(gram.product(V), once)
+        assert engine.phase == "done"
+        assert len(place.read_text().split()) - pairs <= 2 * pairs
+        there = exact(Losing(client, "pass 3", kill_one))
+    np.testing.assert_allclose(there.inertias_, exact().inertias_, rtol=1e-10)
+
+
 def test_what_a_dead_worker_held_is_made_again(client: Any) -> None:
     """Points of a fit, partitions of a collection, and draws that wait for their turn."""
     model, here = exact(client), exact().transform(X[:300])
@@ -99,6 +141,74 @@ def test_what_a_dead_worker_held_is_made_again(client: Any) -> None:
     np.testing.assert_array_equal(held[350:450], X[350:450])
     np.testing.assert_array_equal(held.picked(np.array([1100, 3, 3])), X[[1100, 3, 3]])
     assert list(draws) == [item * item for item in range(1, 20)]
+
+
+@pytest.mark.parametrize("error", [ClusterFailed, KeyboardInterrupt])
+def test_points_that_reached_some_homes_only_are_placed_again(
+    client: Any, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    """A pass after it would add up a part of the matrix."""
+    real, calls = blocks.tasks, [0]
+
+    def failing(client: Any, function: Any, *columns: Any, **options: Any) -> list[Any]:
+        calls[0] += function is blocks._by_number
+        if function is blocks._by_number and calls[0] == 2:
+            raise error
+        return real(client, function, *columns, **options)
+
+    gram = mc.Gram(KERNEL, X.copy(), engine=Cluster(client, rows=300))
+    monkeypatch.setattr(blocks, "tasks", failing)
+    with pytest.raises(error):
+        gram.product(V)
+    np.testing.assert_allclose(gram.product(V), mc.Gram(KERNEL, X).product(V), rtol=0, atol=1e-9)
+
+
+def test_threads_that_share_points_place_them_once(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Shares that both have placed would count twice."""
+    real, calls, products = blocks.tasks, list[Any](), list[Any]()
+
+    def slow(client: Any, function: Any, *columns: Any, **options: Any) -> list[Any]:
+        if function is blocks._by_number:
+            calls.append(options["home"])
+            sleep(0.3)
+        return real(client, function, *columns, **options)
+
+    engine = Cluster(client, rows=300)
+    gram = mc.Gram(KERNEL, X.copy(), engine=engine)
+    engine.placed(gram.x)
+    monkeypatch.setattr(blocks, "tasks", slow)
+    threads = [Thread(target=lambda: products.append(gram.product(V))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(calls) == len(set(calls)) == len(engine.placed(gram.x).at_homes(client))
+    here = mc.Gram(KERNEL, X).product(V)
+    np.testing.assert_allclose(products, [here, here], rtol=0, atol=1e-9)
+
+
+def test_threads_that_bring_the_same_points_send_them_once(
+    client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut, calls, placed, points = Cluster._cut, list[int](), list[Any](), X.copy()
+
+    def slow(self: Cluster, points: Any) -> Any:
+        calls.append(len(points))
+        sleep(0.3)
+        return cut(self, points)
+
+    monkeypatch.setattr(Cluster, "_cut", slow)
+    engine = Cluster(client, rows=300)
+    threads = [Thread(target=lambda: placed.append(engine.placed(points))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert calls == [N]
+    assert len(placed) == 3
+    assert len(set(map(id, placed))) == 1
 
 
 def _drag(seconds: float) -> None:

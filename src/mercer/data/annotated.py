@@ -28,9 +28,9 @@ Parts = tuple[list[str], list[Array], list[str]]
 def from_anndata(data: Any, layer: str = "X") -> NamedRows:
     """Return a layer of an annotated matrix as rows for a model, with the names of both sides.
 
-    A model takes an annotated matrix itself and uses its ``X``. Another layer is asked for here:
-    ``"layers/log1p"``, or ``"obsm/X_pca"`` for an embedding, or the last part of such a name.
-    Sparse layers stay sparse.
+    A model takes an annotated matrix itself, ``fit(data, layer="log1p")``; kernels and functions
+    take what is returned here. A layer is ``"X"``, ``"layers/log1p"``, or ``"obsm/X_pca"`` for an
+    embedding, or the last part of such a name. Sparse layers stay sparse.
 
     >>> from types import SimpleNamespace
     >>> cells = SimpleNamespace(
@@ -73,13 +73,13 @@ def columns_of_annotated(data: Any, layer: str, limits: Limits) -> Parts:
 
 
 def whole_name(layer: str, known: Sequence[str]) -> str:
-    """Return the name of a layer that is given by its last part, where only one has it.
+    """Return the name of a layer that is given by its last part: of ``layers``, else of ``obsm``.
 
     >>> whole_name("log1p", ["X", "obsm/X_pca", "layers/log1p"])
     'layers/log1p'
     """
-    meant = [name for name in known if name.partition("/")[2] == layer]
-    return meant[0] if layer not in known and len(meant) == 1 else layer
+    meant = sorted(name for name in known if name.partition("/")[2] == layer)
+    return meant[0] if layer not in known and meant else layer
 
 
 def _layers(data: Any) -> dict[str, Any]:
@@ -165,7 +165,7 @@ def annotate(
     if is_linear and hasattr(target, "varm") and model.components_.shape[1] == len(data.var_names):
         target.varm[key_added or "PCs"] = np.asarray(model.components_).T.copy()
     if model is not None:
-        given = model.get_params(deep=False)
+        given = {**model.get_params(deep=False), "layer": getattr(model, "layer_", None)}
         target.uns[key_added or stem] = {
             "variance": np.asarray(model.explained_variance_).copy(),
             "variance_ratio": np.asarray(model.explained_variance_ratio_).copy(),
@@ -179,7 +179,9 @@ def _coordinates(data: Any, model: Any) -> Array:
     names = tuple(str(name) for name in data.obs_names)
     individuals = model.individuals_
     if getattr(individuals, "names", None) == names:
-        return in_dtype_of(data, individuals.coordinates)
+        layer = getattr(model, "layer_", None)
+        read = data if layer is None else from_anndata(data, layer)
+        return in_dtype_of(read, individuals.coordinates)
     return np.asarray(model.transform(data))
 
 

@@ -153,7 +153,10 @@ def _row_names(name: str, values: Array) -> tuple[str, ...]:
     if any(v is None for v in values):
         row = next(i for i, v in enumerate(values) if v is None)
         raise InvalidInput(f'column "{name}" names the rows, but row {row + 1} has no name')
-    return tuple(str(v) for v in values)
+    names = tuple(str(v) for v in values)
+    trimmed = tuple(text.strip() for text in names)
+    is_told_apart = all(trimmed) and len(set(trimmed)) == len(set(names))
+    return trimmed if is_told_apart else names  # spaces at the ends of names are slips of typing
 
 
 def _matrix(columns: Sequence[Array], count: int) -> Array:

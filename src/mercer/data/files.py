@@ -28,14 +28,20 @@ from mercer.data.graphs import (
     GRAPHS,
     Edges,
     as_edges,
-    looks_like_edges,
     read_edges,
     read_graphml,
 )
 from mercer.data.matrices import SquareMatrix, as_square, looks_square
 from mercer.data.missing import POINTS_ONLY, Missing, Policies, policies, settled
-from mercer.data.raw_files import MEMORY, RATIO, Limits, kind_of, regular
-from mercer.data.sequences import Sequences, looks_like_fasta, read_fasta, read_sets, read_strings
+from mercer.data.raw_files import (
+    MEMORY,
+    RATIO,
+    Limits,
+    kind_of,
+    looks_like_fasta,
+    regular,
+)
+from mercer.data.sequences import Sequences, read_fasta, read_sets, read_strings
 from mercer.data.spreadsheets import is_workbook, old_spreadsheet, read_workbook
 from mercer.data.table import Role, Table
 from mercer.errors import Advice, InvalidInput, InvalidParameter, UnreadableFile
@@ -395,3 +401,13 @@ def checked_roles(roles: Any) -> dict[str, Role]:
                 f"roles: column {name!r:.60} cannot be {role!r:.60}; a role is one of {known}"
             ) from None
     return found
+
+
+ENDS = ({"source", "target"}, {"from", "to"})
+"""Names of the two columns of a table of edges."""
+
+
+def looks_like_edges(table: Table) -> bool:
+    """Return whether a table is one of edges: two ends that say so, and perhaps a weight."""
+    names = [name.strip().lower() for name in table.names]
+    return len(names) in (2, 3) and set(names[:2]) in ENDS and names[2:] in ([], ["weight"])

@@ -1,11 +1,17 @@
-"""Data frames of pandas, polars and pyarrow in and out, and tidy tables where there is none."""
+"""Data frames of pandas, polars and pyarrow in and out, tidy tables, and layers of annotated ones.
+
+Where no library of frames is there, a table is `Tidy`. A model reads the layer of an annotated
+matrix that it was fitted to, from then on.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
 from html import escape
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -14,10 +20,7 @@ from mercer.data.assembly import numbered
 from mercer.data.table import Role, Table, as_column, as_labels
 from mercer.display import MOST_LINES
 from mercer.errors import InvalidInput, InvalidParameter
-from mercer.points import (
-    Rows,
-    as_points,
-)
+from mercer.points import NamedRows, Rows, as_points
 
 NATIVE = ("pandas", "polars", "pyarrow", "modin", "cudf")
 
@@ -163,6 +166,12 @@ def _columns(source: Any) -> Iterator[tuple[str, Points, Any]]:
         for j in range(source.shape[1]):
             yield f"x{j}", source[:, j], None
     else:
+        if is_annotated(source) or isinstance(source, NamedRows):
+            raise InvalidInput(
+                "an annotated matrix (AnnData) holds numbers alone, and a table has columns of any "
+                "type: analyse the matrix with PCA or KernelPCA, or give a data frame, data.obs "
+                "or data.to_df(layer)"
+            )
         points = as_points(source, "the table")
         if len(points) == 0 or not isinstance(points[0], Mapping):
             raise InvalidInput(
@@ -350,3 +359,61 @@ def _named(given: Any, what: str) -> Iterator[tuple[Any, Any]]:
             yield from ((f"x{j}", values[:, j]) for j in range(values.shape[1]))
         else:
             raise InvalidInput(f"{what} must be columns, found an array of shape {values.shape}")
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FROM_SCRATCH = ("fit", "fit_transform")
+"""Methods after which a model reads the layer that they were given, and no other."""
+
+READING = (
+    *FROM_SCRATCH,
+    "partial_fit",
+    "transform",
+    "predict",
+    "predict_proba",
+    "decision_function",
+    "score_samples",
+    "posterior",
+    "sample",
+    "confidence_band",
+    "probability",
+)
+"""Methods of models whose first argument may be an annotated matrix."""
+
+
+def of_layer(method: F) -> F:
+    """Return a method of a model that reads a layer of an annotated matrix.
+
+    ``fit(data, layer="counts")`` takes the layer and notes its name in ``layer_``; ``transform``,
+    ``predict`` and others read the same layer of the annotated matrix that they are given. A method
+    that has ``layer`` among its keywords need not read it.
+    """
+    first = [*inspect.signature(method).parameters, ""][1]
+
+    @wraps(method)
+    def read(self: Any, *args: Any, **named: Any) -> Any:
+        asked = named.pop("layer", None)
+        is_fit = "fit" in method.__name__
+        layer = asked
+        if asked is None and method.__name__ not in FROM_SCRATCH:
+            layer = getattr(self, "layer_", None)
+        given = args[0] if args else named.get(first)
+        if asked is not None and not is_annotated(given):
+            raise InvalidParameter(
+                f"layer={asked!r} is asked of an annotated matrix (AnnData), and {first} is "
+                f"{type(given).__name__}: give the layer itself, without layer="
+            )
+        if layer is not None and is_annotated(given):
+            from mercer.data.annotated import from_anndata  # only now: it reads frames itself
+
+            taken = from_anndata(given, layer)
+            args, named = ((taken, *args[1:]), named) if args else ((), {**named, first: taken})
+        value = method(self, *args, **named)
+        if is_fit:
+            vars(self).pop("layer_", None)
+            if layer is not None:
+                self.layer_ = layer
+        return value
+
+    return read  # type: ignore[return-value]

@@ -88,16 +88,6 @@ def _refuse_words(words: Sequence[str], line: str, place: str) -> None:
         )
 
 
-ENDS = ({"source", "target"}, {"from", "to"})
-"""Names of the two columns of a table of edges."""
-
-
-def looks_like_edges(table: Table) -> bool:
-    """Return whether a table is one of edges: two ends that say so, and perhaps a weight."""
-    names = [name.strip().lower() for name in table.names]
-    return len(names) in (2, 3) and set(names[:2]) in ENDS and names[2:] in ([], ["weight"])
-
-
 def as_edges(table: Table) -> Edges:
     """Return the graph of a table of edges."""
     columns = list(table.columns())

@@ -45,8 +45,14 @@ from mercer.settings import spelled
 ROWS = 2**14
 """Rows that are read at one time by those who walk over all of them."""
 
+MOST_COLUMNS = 2**24
+"""Of an array in chunks: each has a name, and a header may claim any number of them."""
+
 MOST_OPEN = 8
 """Files of a folder that are open at a time."""
+
+BAND, MOST_KEPT = 2**22, 2**26
+"""Bytes of chunks that are read at a time, at the least, and that are kept for the next slice."""
 
 NUMBERS = {
     "npy": (".npy",),
@@ -68,6 +74,16 @@ class OnDisk(ABC):
 
     A sequence of points as any other. `blocks` walks over all of them in bounded memory. What
     `open_points` returns is one.
+
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import numpy as np
+    >>> import mercer as mc
+    >>> with TemporaryDirectory() as folder:
+    ...     np.save(Path(folder, "x.npy"), np.arange(12.0).reshape(6, 2))
+    ...     points = mc.open_points(Path(folder, "x.npy"))
+    ...     points.shape, points[4:6].tolist()
+    ((6, 2), [[8.0, 9.0], [10.0, 11.0]])
     """
 
     path: Path
@@ -231,7 +247,11 @@ class InGroups(OnDisk):
 
 
 class InChunks(OnDisk):
-    """The rows of an array in an HDF5 file or a zarr store, read from the chunks they lie in."""
+    """The rows of an array in an HDF5 file or a zarr store, read from the chunks they lie in.
+
+    The chunks that were read last are kept, for the next slice is mostly in them. Few are read at a
+    time: zarr unpacks each in a thread, which does not give back the memory that it took.
+    """
 
     def __init__(
         self, path: Path, values: Any, layer: str | None, columns: Sequence[str | int] | None
@@ -249,6 +269,11 @@ class InChunks(OnDisk):
                 f"{name} has chunks of {chunk:,} bytes, which are read as a whole; write it again "
                 "with smaller ones"
             )
+        if len(shape) == 2 and shape[1] > MOST_COLUMNS:
+            raise TooLarge(
+                f"{name} has {shape[1]:,} columns, and at most {MOST_COLUMNS:,} are read: write it "
+                "again with its rows as columns, or in parts"
+            )
         every = tuple(f"column {j + 1}" for j in range(1 if len(shape) == 1 else shape[1]))
         self.chosen = _chosen(every, columns)
         self.names = tuple(every[j] for j in self.chosen)
@@ -256,8 +281,32 @@ class InChunks(OnDisk):
         self.dtype = np.dtype(np.float32 if values.dtype == np.float32 else np.float64)
         self._is_all = len(self.chosen) == len(every)
         self._reading = threading.Lock()
+        self._kept: tuple[int, Array] | None = None
+        length = values.chunks[0] if values.chunks else 0
+        size = length * len(every) * values.dtype.itemsize
+        self._band = length * max(1, BAND // max(size, 1)) if size <= MOST_KEPT else 0
 
     def rows(self, start: int, stop: int) -> Array:
+        if not self._band:
+            return self._read(start, stop)
+        result, place = np.empty((max(stop - start, 0), self.shape[1]), self.dtype), start
+        while place < stop:
+            first = place // self._band * self._band
+            end = min(stop, first + self._band)
+            result[place - start : end - start] = self._kept_from(first)[
+                place - first : end - first
+            ]
+            place = end
+        return result
+
+    def _kept_from(self, first: int) -> Array:
+        kept = self._kept  # one assignment, so that threads may read at the same time
+        if kept is None or kept[0] != first:
+            part = self._read(first, min(first + self._band, len(self)))
+            kept = self._kept = (first, part)
+        return kept[1]
+
+    def _read(self, start: int, stop: int) -> Array:
         try:
             with self._reading:  # neither library is made for several threads
                 part = np.asarray(self.values[start:stop])

@@ -244,3 +244,16 @@ def refuse_bomb(path: Path, limits: Limits) -> None:
         with opened(path, limits) as file:
             while file.read(BLOCK):
                 pass
+
+
+FASTA = (b">", b";")
+"""What a FASTA file begins with: a record, or a comment of old ones."""
+
+
+def looks_like_fasta(path: Path, limits: Limits) -> bool:
+    """Return whether a text, plain or gzip, begins as FASTA does."""
+    with opened(path, limits) as file:
+        start = file.read(2**12).removeprefix(b"\xef\xbb\xbf").lstrip()
+    lines = start.splitlines()
+    first = next((line for line in lines if not line.startswith(b";")), b"")
+    return start.startswith(FASTA) and first.startswith(b">") and len(lines) > 1

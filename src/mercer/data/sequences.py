@@ -92,10 +92,6 @@ def read_sets(
     return tuple(found)
 
 
-MARKS = (b">", b";")
-"""What a FASTA file begins with: a record, or a comment of old ones."""
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Sequences(Shown):
     """Named sequences of letters, such as DNA or proteins: points for kernels on strings.
@@ -137,15 +133,6 @@ class Sequences(Shown):
         low, high = self.lengths
         length = f"{low} to {high}" if low < high else f"{low}"
         return f"Sequences({len(self)} sequences of {length} letters)"
-
-
-def looks_like_fasta(path: Path, limits: Limits) -> bool:
-    """Return whether a text, plain or gzip, begins as FASTA does."""
-    with opened(path, limits) as file:
-        start = file.read(2**12).removeprefix(b"\xef\xbb\xbf").lstrip()
-    lines = start.splitlines()
-    first = next((line for line in lines if not line.startswith(b";")), b"")
-    return start.startswith(MARKS) and first.startswith(b">") and len(lines) > 1
 
 
 def read_fasta(path: Path, limits: Limits, encoding: str | None = None) -> Sequences:

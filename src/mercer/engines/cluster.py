@@ -1,9 +1,10 @@
 r"""Tiles on the workers of a Dask cluster: the same formulas and bounds, on other machines.
 
-Points are cut into blocks of rows, which go to the workers once. A pass is one task for each pair
-of blocks, which multiplies the vectors of both by its part of the matrix as the threads of this
-machine would; what tasks return is added in a tree whose order is fixed, so that a pass gives the
-same digits whoever computes what. Vectors come from here and return here.
+Points are cut into blocks of rows, which go to the workers once. A pass is a few tasks for each
+core, which have some pairs of blocks each and multiply the vectors of both by their part of the
+matrix as the threads of this machine would; what tasks return is added in a tree whose order is
+fixed, so that a pass gives the same digits whoever computes what. Vectors come from here and
+return here.
 
 All that workers hold is the value of a task, so that Dask makes it again where one of them dies.
 """
@@ -15,8 +16,8 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import combinations, islice
-from threading import Event
+from itertools import islice
+from threading import Event, RLock
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -25,6 +26,7 @@ import numpy as np
 from mercer.check import Array, Points, chunks
 from mercer.engines.blocks import (
     BEAT,
+    GONE,
     Blocks,
     Partitioned,
     blocks_of,
@@ -38,13 +40,12 @@ from mercer.engines.blocks import (
     task,
     tasks,
 )
-from mercer.engines.cluster_cost import FAN, Workers, block_rows
+from mercer.engines.cluster_cost import ADDED_HERE, FAN, Workers, block_rows, groups, shares
 from mercer.engines.cluster_tasks import (
     Like,
     device_there,
     factor_of_block,
-    product_of_block,
-    product_of_pair,
+    product_of_share,
     product_of_sides,
     sum_of_parts,
     values_of_blocks,
@@ -61,11 +62,17 @@ Item = TypeVar("Item")
 LARGE_KERNEL = 2**20
 """Bytes from which on a kernel, such as a matrix that was given, is multiplied where it is."""
 
+LIGHT_FACTOR = 2**26
+"""Bytes of a factor up to which it is made here in the time in which it would be fetched."""
+
 HELD = 4
 """Data sets whose blocks stay on the workers, for the next pass and for `transform`."""
 
 _held: weakref.WeakKeyDictionary[Any, OrderedDict[Any, tuple[Any, Blocks]]]
 _held = weakref.WeakKeyDictionary()
+
+_placing = RLock()
+"""Threads that ask for the same points wait until the first has sent them."""
 
 AHEAD = 4
 """Pieces of work queued for each core, so that none waits and little is thrown away."""
@@ -158,6 +165,7 @@ class Cluster(Threads):
         super().__init__(memory=memory, progress=progress)
         self.client, self.rows = client_of(client), rows
         self._last: tuple[Kernel, bool] | None = None
+        self._likes: weakref.WeakKeyDictionary[Tiles, Any] = weakref.WeakKeyDictionary()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _threads_there, ()  # a client belongs to its process
@@ -198,21 +206,26 @@ class Cluster(Threads):
 
     def placed(self, points: Points) -> Blocks:
         """Return the blocks of points on the workers, sent there if they are not."""
-        held = _held.setdefault(self.client, OrderedDict())
         key = id(points), self.rows
-        known = held.pop(key, None)
-        is_known = known is not None and known[0]() is points
-        blocks = known[1] if known is not None and is_known else self._cut(points)
-        held[key] = _pointer(points), blocks
-        while len(held) > HELD:
-            held.popitem(last=False)
+        with _placing:
+            held = _held.setdefault(self.client, OrderedDict())
+            known = held.pop(key, None)
+            is_known = known is not None and known[0]() is points
+            blocks = known[1] if known is not None and is_known else self._cut(points)
+            held[key] = _pointer(points), blocks
+            while len(held) > HELD:
+                held.popitem(last=False)
         blocks.restore()
         return blocks
 
     def _cut(self, points: Points) -> Blocks:
         width = int(np.prod(getattr(points, "shape", (1,))[1:]))
-        rows = self.rows or block_rows(len(points), width, self.cores())
-        return blocks_of(self.client, points, rows)
+        cores = self.cores()
+        rows = self.rows or block_rows(len(points), width, cores)
+        blocks = blocks_of(self.client, points, rows)
+        blocks.shares = shares([part.stop - part.start for part in blocks.bounds], cores)
+        blocks.homes, blocks.row_bytes = sorted(self.client.nthreads()), 8 * width
+        return blocks
 
     def product(self, tiles: Tiles, vectors: Array, progress: Progress | None = None) -> Array:
         if not self._is_there(tiles):
@@ -226,17 +239,22 @@ class Cluster(Threads):
             return super().product_and_squares(tiles, vectors, weights, progress)
 
         leaves = self._leaves(tiles, vectors, weights)
-        root = self._tree(leaves)
-        parts, squares = results_of(self.client, [root], leaves, progress or self.progress)[0]
+        roots = self._tree(list(leaves))
+        found = results_of(self.client, roots, leaves, progress or self.progress)
+        parts, squares = sum_of_parts(found)
         return np.vstack([parts[i] for i in sorted(parts)]), squares
 
     def factor(self, tiles: Tiles, root: Array, *, is_held: bool = False) -> Array:
-        if not self._is_there(tiles):
+        size = tiles.shape[0] * root.shape[1] * root.itemsize
+        is_light = not tiles.kernel.is_costly and not isinstance(tiles.x, Partitioned)
+        if not self._is_there(tiles) or (is_light and size < LIGHT_FACTOR):
             return super().factor(tiles, root)
 
-        sent, blocks = self._sent(tiles, tiles.y, root), self.placed(tiles.x).futures
-        like, landmarks, small = ([value] * len(blocks) for value in sent)
-        found = tasks(self.client, factor_of_block, like, blocks, landmarks, small)
+        landmarks = np.asarray(tiles.y) if isinstance(tiles.y, np.ndarray) else tiles.y
+        sent = self._like(tiles), *given_each(self.client, (landmarks, np.asarray(root)))
+        blocks = self.placed(tiles.x).futures
+        like, y, small = ([value] * len(blocks) for value in sent)
+        found = tasks(self.client, factor_of_block, like, blocks, y, small)
         return np.vstack(results_of(self.client, found))
 
     def each(self, tiles: Tiles) -> Iterator[tuple[Block, Array]]:
@@ -245,7 +263,7 @@ class Cluster(Threads):
             return
         x = self.placed(tiles.x)
         y = x if tiles.is_symmetric else self.placed(tiles.y)
-        (like,) = self._sent(tiles)
+        like = self._like(tiles)
         for i, rows in enumerate(x.bounds):
             first = i if tiles.is_symmetric else 0
             whole, others = y.bounds[first:], y.futures[first:]
@@ -283,40 +301,54 @@ class Cluster(Threads):
             self._last = tiles.kernel, _is_small(tiles.kernel)
         return self._last[1]
 
-    def _sent(self, tiles: Tiles, *others: Any) -> list[Any]:
-        """Return what all tasks of a pass need, on the workers."""
-        recipe = None if tiles.prepared is None else tiles.prepared.recipe
-        like = Like(tiles.kernel, recipe, tiles.single, tiles.size, tiles.dtype)
-        plain = [np.asarray(o) if isinstance(o, np.ndarray) else o for o in others]
-        return given_each(self.client, (like, *plain))
+    def _like(self, tiles: Tiles) -> Any:
+        """Return what all tasks on some tiles need to know, on the workers: sent once."""
+        known = self._likes.get(tiles)
+        if known is None or known.status in GONE:
+            recipe = None if tiles.prepared is None else tiles.prepared.recipe
+            like = Like(tiles.kernel, recipe, tiles.single, tiles.size, tiles.dtype)
+            known = self._likes[tiles] = given(self.client, like)
+        return known
 
     def _leaves(self, tiles: Tiles, vectors: Array, weights: Array | None) -> list[Any]:
-        """Submit a task for each pair of blocks, with the vectors that it multiplies."""
+        """Submit the tasks of a pass, each with its pairs of blocks and the vectors of these."""
         x = self.placed(tiles.x)
         y = x if tiles.is_symmetric else self.placed(tiles.y)
-        (like,) = self._sent(tiles)
-        v = given_each(self.client, (np.ascontiguousarray(vectors[rows]) for rows in y.bounds))
+        like, v = self._like(tiles), self._vectors(y, vectors)
         if not tiles.is_symmetric:
             places = [(i, j) for i in range(len(x.futures)) for j in range(len(y.futures))]
             columns: Any = zip(
-                *((like, i, x.futures[i], y.futures[j], v[j]) for i, j in places), strict=True
+                *((like, (i, j), x.futures[i], y.futures[j], v[j]) for i, j in places), strict=True
             )
             return tasks(self.client, product_of_sides, *columns)
         w = [None if weights is None else weights[rows] for rows in x.bounds]
-        count = len(x.futures)
-        alone = tasks(self.client, product_of_block, [like] * count, range(count), x.futures, v, w)
-        pairs = list(combinations(range(count), 2))
-        sides = [(x.futures[i], x.futures[j], v[i], w[i], v[j], w[j]) for i, j in pairs]
-        columns = zip(*sides, strict=True) if pairs else ()
-        between = iter(tasks(self.client, product_of_pair, [like] * len(pairs), pairs, *columns))
-        return [
-            future for i in range(count) for future in (alone[i], *islice(between, count - i - 1))
-        ]
+        leaves = []
+        for home, mine, held in x.at_homes(self.client):
+            numbers = [sorted({i for pair in share for i in pair}) for share in mine]
+            columns = (
+                [like] * len(mine),
+                mine,
+                [held or {i: x.futures[i] for i in needed} for needed in numbers],
+                [list({v[i].key: v[i] for i in needed}.values()) for needed in numbers],
+                [{i: w[i] for i in needed} for needed in numbers],
+            )
+            leaves += tasks(self.client, product_of_share, *columns, home=home)
+        return leaves
 
-    def _tree(self, parts: list[Any]) -> Any:
-        """Return the sum of partial products, a few at a time."""
-        while len(parts) > 1:
+    def _vectors(self, blocks: Blocks, vectors: Array) -> list[Any]:
+        """Send the rows of vectors, those of some blocks together; return where each block is."""
+        lengths = [part.stop - part.start for part in blocks.bounds]
+        together = groups(lengths, vectors[:1].nbytes)
+        sent = given_each(
+            self.client,
+            ({i: np.ascontiguousarray(vectors[blocks.bounds[i]]) for i in few} for few in together),
+        )
+        return [future for few, future in zip(together, sent, strict=True) for _ in few]
+
+    def _tree(self, parts: list[Any]) -> list[Any]:
+        """Return sums of partial products, a few at a time, as few as are added here."""
+        while len(parts) > ADDED_HERE:
             parts = tasks(
                 self.client, sum_of_parts, [parts[few] for few in chunks(len(parts), FAN)]
             )
-        return parts[0]
+        return parts

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import cache
+from itertools import pairwise
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from mercer.check import chunks
 from mercer.display import Shown
 from mercer.engines.tiles import TILE
 from mercer.settings import readable
 
-FAN = 8
+FAN = 16
 """Partial products that one task adds up."""
 
-TASKS_PER_CORE = 8
-"""Pairs of blocks for each core of the cluster, so that none waits long for the last ones."""
+ADDED_HERE = 2
+"""Partial products that the client adds up itself: to fetch them takes no longer than to fetch one
+from a worker that has fetched the other."""
+
+SMALL_TASK = 2**26
+"""Pairs of points of a task, unless a core has them all: a tenth of a second, or more."""
+
+MOST_TASKS = 16
+"""Tasks of a pass for each core where these last, so that no core waits long for the last ones."""
+
+PAIRS_OF_A_TASK, MOST_PAIRS = 16, 32
+"""Pairs of blocks of a task: all tasks then take nearly as long, and need a dozen blocks or so."""
+
+FINEST = 256
+"""Blocks that are told apart where what moves between workers is counted."""
 
 MOST_BYTES = 2**26
 """The size of a block of points: what a worker holds of two of them, prepared, is small."""
 
 PIECE = 2**22
 """Bytes that one message of Dask's takes without a remark on its size."""
+
+FULL_PIECE = PIECE - 2**16
+"""Bytes of vectors that are sent as one value, with what says how they lie."""
 
 TASK = 6e-4
 """Seconds that the scheduler and the client take for a task, one after the other."""
@@ -37,15 +56,78 @@ They are those of an H200 and products of split halves, measured with 20 and 50 
 """
 
 
+def tasks_of_pass(n: int, cores: int) -> int:
+    """Return by how many tasks a pass over all pairs of points is made, at the least.
+
+    >>> tasks_of_pass(20_000, 2), tasks_of_pass(10**6, 8)
+    (2, 128)
+    """
+    return cores * min(max(n * n // (2 * cores * SMALL_TASK), 1), MOST_TASKS)
+
+
 def block_rows(n: int, width: int, cores: int) -> int:
-    """Return how many points a block has: each core gets several pairs of blocks.
+    """Return how many points a block has: each task gets several pairs of blocks.
 
     >>> block_rows(20_000, 20, 2), block_rows(10**9, 50, 512)
-    (3840, 167772)
+    (2560, 167772)
     """
-    usual = -(-n // max(1, int(np.ceil(np.sqrt(2 * TASKS_PER_CORE * cores)))))
+    pairs = PAIRS_OF_A_TASK * tasks_of_pass(n, cores)
+    usual = -(-n // max(1, int(np.ceil(np.sqrt(2 * pairs)))))
     most = max(TILE, MOST_BYTES // (8 * max(width, 1)))
     return max(1, min(most, TILE * -(-usual // TILE)))
+
+
+Pairs = list[tuple[int, int]]
+
+
+def shares(lengths: Sequence[int], cores: int) -> list[Pairs]:
+    """Return the pairs of blocks of such lengths that each task of a pass computes.
+
+    Each pair is there once, on or above the diagonal, and all tasks take nearly as long. Pairs
+    follow a curve that fills the plane, so that those of a task, and of the tasks next to it, lie
+    in a square and need few blocks.
+
+    >>> shares([10, 10, 10], 2)
+    [[(0, 0), (0, 1), (1, 1)], [(0, 2), (1, 2), (2, 2)]]
+    """
+    number = len(lengths)
+    pairs = sorted(((i, j) for i in range(number) for j in range(i, number)), key=_place)
+    work = [lengths[i] * lengths[j] * (1 if i == j else 2) for i, j in pairs]
+    count = max(tasks_of_pass(sum(lengths), cores), -(-len(pairs) // MOST_PAIRS))
+    made: list[Pairs] = [[] for _ in range(count)]
+    done, total = 0, sum(work)
+    for pair, takes in zip(pairs, work, strict=True):
+        made[min(count - 1, count * (2 * done + takes) // (2 * total))].append(pair)
+        done += takes
+    return [share for share in made if share]
+
+
+def groups(lengths: Sequence[int], row_bytes: int) -> list[range]:
+    """Return which blocks of such lengths have their vectors sent as one value.
+
+    A task for each costs more than to send a worker some that it does not need.
+
+    >>> groups([40_000] * 3, 96), groups([20_000] * 5, 96)
+    ([range(0, 1), range(1, 2), range(2, 3)], [range(0, 2), range(2, 4), range(4, 5)])
+    """
+    ends, size = [0], 0
+    for number, length in enumerate(lengths):
+        size += length * row_bytes
+        if size > FULL_PIECE and number > ends[-1]:
+            ends.append(number)
+            size = length * row_bytes
+    return [range(*pair) for pair in pairwise([*ends, len(lengths)])]
+
+
+def _place(pair: tuple[int, int]) -> int:
+    """Return the place of a pair on Morton's curve, which takes the bits of both in turn."""
+    i, j = (f"{number:032b}" for number in pair)
+    return int("".join(map("".join, zip(i, j, strict=True))), 2)
+
+
+def home_of(task: int, tasks: int, workers: int) -> int:
+    """Return the worker that a task of a pass is meant for: its neighbours are there too."""
+    return task * workers // tasks
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,11 +151,11 @@ class Workers(Shown):
 class ClusterCost(Shown):
     r"""What passes over all pairs of n points take on a cluster.
 
-    With B blocks of points, W workers and b vectors a pass is :math:`B(B+1)/2` tasks and a tree of
-    sums, ``between`` workers move the vectors to all of them, :math:`8nb(W-1)`, and of the partial
-    products, :math:`8nbB` at first, the part that does not lie where it is added. Points, of d
-    numbers each, move to all workers once, :math:`8nd(W-1)`. Vectors and products also go from and
-    to the client, ``with_client``.
+    With B blocks of points the :math:`B(B+1)/2` pairs of them are shared among tasks, each a square
+    of pairs, as a rule; a tree adds up what they return. ``between`` workers move, in each pass,
+    the b vectors of a block to all that need it, and partial products to where others of the same
+    sum lie; points, of d numbers each, move once, as the vectors do. Vectors and products also go
+    from and to the client, ``with_client``.
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -107,21 +189,62 @@ class ClusterCost(Shown):
         )
 
 
-def tree_blocks(blocks: int) -> list[tuple[int, int]]:
-    """Return of each level of the sums how many partial products it has, and blocks in all of them.
+class Moved(NamedTuple):
+    """What a pass moves, in rows of points, of vectors and of products, and in how many values.
 
-    The pairs of blocks are in the order of a triangle's rows, of which a sum has some in a row.
-
-    >>> tree_blocks(3)
-    [(6, 9), (1, 3)]
+    Points move before the first; what is ``returned`` goes to the client.
     """
-    pairs = blocks * (blocks + 1) // 2
-    levels, covered = [(pairs, blocks * blocks)], 1
-    while levels[-1][0] > 1:
-        covered *= FAN
-        nodes = -(-levels[-1][0] // FAN)
-        levels.append((nodes, nodes * min(covered + 1, blocks)))
-    return levels
+
+    points: int
+    vectors: int
+    products: int
+    returned: int
+    sums: int
+    fetched: int
+
+
+@cache
+def moved(lengths: tuple[int, ...], workers: int, cores: int, row_bytes: int) -> Moved:
+    """Return what a pass moves: vectors to who needs them, and sums to where others of them are.
+
+    Dask takes in vectors anywhere, and makes a sum where most of what it adds lies.
+
+    >>> moved((10, 10, 10), 2, 2, 8)
+    Moved(points=25, vectors=30, products=0, returned=50, sums=0, fetched=1)
+    """
+    needed = [{i for pair in share for i in pair} for share in shares(lengths, cores)]
+    parts = [(home_of(t, len(needed), workers), blocks) for t, blocks in enumerate(needed)]
+
+    def users(several: Iterable[int]) -> int:
+        return len({home for home, blocks in parts if not blocks.isdisjoint(several)})
+
+    def rows(several: Iterable[int]) -> int:
+        return sum(lengths[i] for i in several)
+
+    together = groups(lengths, row_bytes)
+    blocks_sent = sum(length * users([i]) for i, length in enumerate(lengths))
+    groups_sent = sum(rows(few) * users(few) for few in together)
+    fetched = sum(users(few) for few in together) - len(together)
+    products = sums = 0
+    while len(parts) > ADDED_HERE:
+        level = []
+        for few in chunks(len(parts), FAN):
+            held: dict[int, int] = {}
+            for home, blocks in parts[few]:
+                held[home] = held.get(home, 0) + rows(blocks)
+            there = max(held, key=held.__getitem__)
+            products += sum(held.values()) - held[there]
+            fetched += sum(home != there for home, _ in parts[few])
+            level.append((there, set[int]().union(*(blocks for _, blocks in parts[few]))))
+        parts, sums = level, sums + len(level)
+    return Moved(
+        points=blocks_sent * (workers - 1) // workers,  # one that needs it may have it already
+        vectors=groups_sent * (workers - 1) // workers,
+        products=products,
+        returned=sum(rows(blocks) for _, blocks in parts),
+        sums=sums,
+        fetched=fetched,
+    )
 
 
 def cluster_cost(
@@ -141,21 +264,24 @@ def cluster_cost(
 
     >>> cost = cluster_cost(20_000, 20, 12, 6, Workers(4), 5e-9)
     >>> cost.blocks, cost.tasks
-    (8, 314)
+    (11, 53)
     """
     cores, others = workers.count * workers.cores, workers.count - 1
     rows = rows or block_rows(n, d, cores)
     number = -(-n // rows)
-    levels = tree_blocks(number)
-    sums = sum(nodes for nodes, _ in levels[1:])
-    pieces = _tasks_to_send(8 * rows * block)
-    one_pass = levels[0][0] + sums + number * pieces + 1
+    told = min(number, FINEST)
+    lengths = tuple(part.stop - part.start for part in chunks(n, -(-n // told)))
+    if number == told:
+        lengths = tuple(part.stop - part.start for part in chunks(n, rows))
+    move = moved(lengths, workers.count, cores, 8 * block)
+    pairs = number * (number + 1) // 2
+    parts = min(pairs, max(tasks_of_pass(n, cores), -(-pairs // MOST_PAIRS)))
+    one_pass = parts + _sums(parts) + _tasks_of_vectors(n, rows, block)
     once = number * (_tasks_to_send(8 * rows * d) + bool(landmarks)) + 3 * bool(landmarks)
-    share, unit = others / workers.count, 8 * rows * block  # what lies elsewhere, as a rule
-    partial_blocks = sum(held for _, held in levels[:-1])
-    a_pass = 8 * n * block * others + int(share * unit * partial_blocks)
-    fetched = number * others + share * sum(nodes for nodes, _ in levels[:-1])
-    with_client = passes * 16 * n * block + 8 * n * d + 8 * n * landmarks
+    once += workers.count + 2  # each holds what its tasks need; a formula in both precisions
+    a_pass = 8 * block * (move.vectors + move.products)
+    points = 8 * d * move.points
+    with_client = passes * 8 * block * (n + move.returned) + 8 * n * d + 8 * n * landmarks
     tasks = passes * one_pass + once
     entries = passes * float(n) ** 2 / 2.0 + float(n) * landmarks
     flops = entries * (2.0 * (d + 2) + 20.0) + passes * 2.0 * float(n) ** 2 * block
@@ -164,19 +290,36 @@ def cluster_cost(
         computing = 2.0 * entries * entry / (workers.count * workers.gpus)
     else:
         computing = entries * pair_seconds / cores
-    between = passes * a_pass + 8 * n * d * others
+    between = passes * a_pass + points
     network = between / (workers.count * workers.bandwidth)
     seconds = max(computing + network, tasks * TASK) + with_client / workers.bandwidth
     return ClusterCost(
         blocks=number,
         tasks=tasks,
-        messages=2 * tasks + 2 * int(passes * fetched + number * others),
+        messages=2 * tasks + 2 * (passes * move.fetched + number * others),
         flops=flops,
         between=between,
         with_client=with_client,
         seconds=seconds,
         workers=workers,
     )
+
+
+def _sums(parts: int) -> int:
+    """Return the tasks that add up so many partial products."""
+    total = 0
+    while parts > ADDED_HERE:
+        parts = -(-parts // FAN)
+        total += parts
+    return total
+
+
+def _tasks_of_vectors(n: int, rows: int, block: int) -> int:
+    """Return the tasks by which the vectors of all blocks come to workers: see `groups`."""
+    together = rows * max(1, FULL_PIECE // (8 * rows * block))
+    number, left = divmod(n, together)
+    has_room = number > 0 and 8 * block * (together + left) <= FULL_PIECE
+    return (number + (left > 0 and not has_room)) * _tasks_to_send(8 * rows * block)
 
 
 def _tasks_to_send(size: int) -> int:

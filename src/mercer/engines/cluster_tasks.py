@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import weakref
+from bisect import bisect
 from collections import OrderedDict
 from functools import cache, partial
 from importlib.util import find_spec
+from itertools import accumulate
 from pathlib import Path
 from threading import Lock, RLock, local
 from typing import Any, NamedTuple
@@ -15,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mercer.check import Array, Points, chunks
+from mercer.engines.cluster_cost import Pairs
 from mercer.engines.cpu import Core, Threads
 from mercer.engines.tiles import Block, Prepared, Recipe, Side, Tiles
 from mercer.kernels.base import Kernel
@@ -43,17 +46,21 @@ Partial = tuple[dict[int, Array], float]
 
 
 class Part(Tiles):
-    """Some rows and columns of a matrix, prepared as all of it was, these from a number on."""
+    """Some rows and columns of a matrix, prepared as all of it was."""
 
-    def __init__(self, like: Like, x: Points, y: Points | None = None, *, first: int = 0) -> None:
+    def __init__(self, like: Like, x: Points, y: Points | None = None) -> None:
         self.is_symmetric, self.kernel = y is None, like.kernel
         self.x, self.y, self.prepared = x, x if y is None else y, None
         if like.recipe is None:
             self._read(x, y)
         else:
-            self.prepared = prepared_part(like.recipe, x, self.y, first=first)
+            sides = _side(like.recipe, x), _side(like.recipe, self.y, is_right=True)
+            self.prepared = prepared_part(like.recipe, *sides)
+        self._set(like, (len(x), len(self.y)))
+
+    def _set(self, like: Like, shape: tuple[int, int]) -> None:
         self.size = self.terms = like.size
-        self.shape, self.single, self.dtype = (len(x), len(self.y)), like.single, like.dtype
+        self.shape, self.single, self.dtype = shape, like.single, like.dtype
         self.room, self._kept, self._lock = 0, {}, Lock()
 
     def _read(self, x: Points, y: Points | None) -> None:
@@ -75,12 +82,8 @@ class Pair(Part):
     """
 
     def __init__(self, like: Like, x: Points, y: Points) -> None:
-        self.split, both = len(x), len(x) + len(y)
-        if like.recipe is None or device_there():
-            super().__init__(like, joined(x, y))
-        else:
-            super().__init__(like, x, y, first=self.split)
-        self.is_symmetric, self.shape = True, (both, both)
+        self.split = len(x)
+        super().__init__(like, joined(x, y))
 
     def blocks(self, size: int | None = None) -> list[Block]:
         size = size or self.size
@@ -89,6 +92,34 @@ class Pair(Part):
             for c in chunks(self.shape[0] - self.split, size)
         ]
         return [Block(rows, columns) for rows in chunks(self.split, size) for columns in rest]
+
+
+class Share(Part):
+    """Some pairs of blocks of points, as those tiles of the symmetric matrix of all their points.
+
+    They are multiplied in one go, so that vectors and sums are laid out once.
+    """
+
+    def __init__(self, like: Like, pairs: Pairs, points: list[Points]) -> None:
+        assert like.recipe is not None
+        self.is_symmetric, self.kernel, self.pairs = True, like.kernel, pairs
+        left, right = (Sides(like.recipe, points, is_right=side) for side in (False, True))
+        self.prepared, self.starts = prepared_part(like.recipe, left, right), left.starts
+        self._set(like, (self.starts[-1], self.starts[-1]))
+
+    def blocks(self, size: int | None = None) -> list[Block]:
+        size = size or self.size
+        return [
+            Block(rows, columns)
+            for i, j in self.pairs
+            for rows in self._cut(i, size)
+            for columns in self._cut(j, size)
+            if columns.start >= rows.start
+        ]
+
+    def _cut(self, number: int, size: int) -> list[slice]:
+        start, stop = self.starts[number : number + 2]
+        return [slice(start + c.start, start + c.stop) for c in chunks(stop - start, size)]
 
 
 _buffers = local()
@@ -100,23 +131,42 @@ _made: OrderedDict[Any, tuple[Any, dict[Any, Array]]] = OrderedDict()
 _making = RLock()
 
 
-def prepared_part(recipe: Recipe, x: Points, y: Points, *, first: int = 0) -> Prepared:
-    """Return blocks of points prepared as all of them were, the right ones from a number on.
+class Sides(Side):
+    """One side of a matrix product whose points lie in blocks, one after the other."""
 
-    A block meets all others, pass after pass, and Dask hands out the same array each time: what
-    was made of the last ones is kept as long as they are there.
-    """
+    def __init__(self, recipe: Recipe, points: list[Points], *, is_right: bool) -> None:
+        self.starts = [0, *accumulate(map(len, points))]
+        self.blocks = [
+            _side(recipe, block, is_right=is_right, first=start)
+            for block, start in zip(points, self.starts, strict=False)
+        ]
+
+    def at(self, rows: slice) -> Array:
+        return self._block(rows).at(rows)
+
+    def part(self, rows: slice, statistic: Any) -> Array:
+        return self._block(rows).part(rows, statistic)
+
+    def _block(self, rows: slice) -> Side:
+        return self.blocks[bisect(self.starts, rows.start) - 1]
+
+
+def prepared_part(recipe: Recipe, x: Side, y: Side) -> Prepared:
+    """Return two sides that were prepared as those of the whole matrix."""
     part = Prepared.alike(recipe, np.zeros((0, 0)))
     if getattr(_buffers, "uses", None) != recipe.uses:
         _buffers.__dict__.clear()
         _buffers.uses = recipe.uses
-    part.local = _buffers
-    part.x = _side(recipe, x, is_right=False, first=0)
-    part.y = _side(recipe, y, is_right=True, first=first)
+    part.local, part.x, part.y = _buffers, x, y
     return part
 
 
-def _side(recipe: Recipe, points: Points, *, is_right: bool, first: int) -> Side:
+def _side(recipe: Recipe, points: Points, *, is_right: bool = False, first: int = 0) -> Side:
+    """Return a block of points, prepared as all of them were, with rows numbered from ``first``.
+
+    A block meets all others, pass after pass, and Dask hands out the same array each time: what
+    was made of the last ones is kept as long as they are there.
+    """
     values = np.asarray(points, np.float64)
     side = Side(values, recipe.centre, recipe.uses, recipe.dtype, is_right=is_right, first=first)
     if device_there():
@@ -193,9 +243,47 @@ def product_of_pair(
     return {i: images[: len(x)], j: images[len(x) :]}, squares
 
 
-def product_of_sides(like: Like, i: int, x: Points, y: Points, v: Array) -> Partial:
+def product_of_share(
+    like: Like,
+    pairs: Pairs,
+    x: dict[int, Points],
+    v: list[dict[int, Array]],
+    w: dict[int, Array | None],
+) -> Partial:
+    """Return the sum of the products with some blocks on and above the diagonal.
+
+    Points and vectors are given by the number of their block.
+    """
+    vectors = {i: part for several in v for i, part in several.items()}
+    if like.recipe is None or device_there():
+        total: Partial = {}, 0.0
+        for i, j in pairs:
+            if i == j:
+                part = product_of_block(like, i, x[i], vectors[i], w[i])
+            else:
+                sides = vectors[i], w[i], vectors[j], w[j]
+                part = product_of_pair(like, (i, j), x[i], x[j], *sides)
+            total = sum_of_parts([total, part])
+        return total
+    numbers = sorted({i for pair in pairs for i in pair})
+    at = {number: place for place, number in enumerate(numbers)}
+    share = Share(like, [(at[i], at[j]) for i, j in pairs], [x[i] for i in numbers])
+    weights = [values for i in numbers if (values := w[i]) is not None]
+    images, squares = engine_there(like.size).product_and_squares(
+        share,
+        np.concatenate([vectors[i] for i in numbers]),
+        np.concatenate(weights) if weights else None,
+    )
+    ends = zip(numbers, share.starts, share.starts[1:], strict=False)
+    return {i: images[start:stop] for i, start, stop in ends}, squares
+
+
+def product_of_sides(
+    like: Like, pair: tuple[int, int], x: Points, y: Points, v: dict[int, Array]
+) -> Partial:
     """Return the product with a block of a matrix between two data sets."""
-    return {i: engine_there(like.size).product(Part(like, x, y), v)}, 0.0
+    i, j = pair
+    return {i: engine_there(like.size).product(Part(like, x, y), v[j])}, 0.0
 
 
 def factor_of_block(like: Like, x: Points, landmarks: Points, root: Array) -> Array:

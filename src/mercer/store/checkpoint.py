@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import re
-from collections.abc import Mapping
-from contextlib import suppress
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +16,28 @@ import numpy as np
 
 from mercer.check import Points
 from mercer.display import warn
-from mercer.errors import CorruptFile, DataWarning, InvalidInput, InvalidParameter, NotStorable
+from mercer.errors import (
+    CorruptFile,
+    DataWarning,
+    InvalidInput,
+    InvalidParameter,
+    NotSaved,
+    NotStorable,
+)
 from mercer.kernels.base import Kernel
 from mercer.points import over_parts
 from mercer.store.file import load_tree, save_tree
 from mercer.store.packing import contents_digest, has_written_form
 
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
 RUN, STATE = "run", "state"
+
+HELD = (errno.EWOULDBLOCK, errno.EACCES, errno.EDEADLK)
+"""What systems say of a lock that somebody else has."""
 
 
 class CheckpointFile:
@@ -39,6 +56,20 @@ class CheckpointFile:
     def __init__(self, path: str | os.PathLike[str], run: Mapping[str, Any]) -> None:
         self.path, self.run = Path(path), dict(run)
         self.previous = self.path.with_name(f"{self.path.name}.previous")
+        self._is_doubted = False
+
+    @contextmanager
+    def alone(self) -> Iterator[CheckpointFile]:
+        """Be the only run that writes this file, until the end of the context or of the process."""
+        lock = self.path.with_name(f"{self.path.name}.lock")
+        handle = _locked(lock)
+        try:
+            yield self
+        finally:
+            if handle is not None:
+                with suppress(OSError):
+                    lock.unlink()
+                os.close(handle)
 
     def load(self) -> Mapping[str, Any] | None:
         """Return the state that was kept last, None where there is none."""
@@ -57,13 +88,59 @@ class CheckpointFile:
         return state
 
     def save(self, state: Mapping[str, Any]) -> None:
-        """Keep a state, in the place of the one before."""
-        if self.path.exists():
-            beside = self.previous.with_name(f"{self.previous.name}.{os.getpid()}")
+        """Keep a state, in the place of the one before.
+
+        A disk that is full does not end a run that has a state to go on from: it is told once.
+        """
+        beside = self.previous.with_name(f"{self.previous.name}.{os.getpid()}")
+        with suppress(OSError):
+            os.link(self.path, beside)
+        try:
+            save_tree({RUN: self.run, STATE: dict(state)}, self.path, {"class": "checkpoint"})
             with suppress(OSError):
-                os.link(self.path, beside)
                 os.replace(beside, self.previous)
-        save_tree({RUN: self.run, STATE: dict(state)}, self.path, {"class": "checkpoint"})
+        except NotSaved as error:
+            if not self.path.exists():
+                raise
+            if not self._is_doubted:
+                warn(
+                    f"{error}. The run goes on; if it ends early, it is taken up from the pass "
+                    "that is kept",
+                    DataWarning,
+                )
+            self._is_doubted = True
+        finally:
+            with suppress(OSError):
+                beside.unlink()
+
+
+def _locked(path: Path) -> int | None:
+    """Return a file that this process has locked, None where there are no locks; refuse others'.
+
+    A process that ends, in whatever way, leaves no lock behind.
+    """
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError:  # of which the first state that is kept will tell
+            return None
+        try:
+            if sys.platform == "win32":
+                msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(handle)
+            if error.errno not in HELD:
+                return None
+            raise InvalidInput(
+                f"{path.with_suffix('')} is the checkpoint of a run that is at work on it. Wait "
+                "for its end, or name another file"
+            ) from error
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                return handle
+        os.close(handle)  # of a run that has removed it since
 
 
 def read_run(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]] | None:
