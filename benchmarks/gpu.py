@@ -2,17 +2,21 @@
 
 Every kind of kernel is compared with the processor in double precision on fresh data first; then
 products and whole fits are timed, the processor's with two threads in the same run. Without words
-all parts are run; with some, these: agree, fits, processor, ridge, products, settings, large.
+all parts but the last two are run; with some, these: agree, fits, processor, ridge, products,
+settings, large, phases, ten_million.
 
     python -m benchmarks.gpu [fits] [large]    # needs a GPU that torch can use
 """
 
 from __future__ import annotations
 
+import cProfile
 import gc
+import pstats
 import sys
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -119,7 +123,7 @@ def rate(
 
 def flops(columns: int, count: int) -> int:
     """Return what an entry asks of tensor cores, operands padded as they are."""
-    from mercer.engines.split import Layout
+    from mercer.engines.fused import Layout
 
     layout, width = Layout.of(columns), 16 if count <= 16 else 32
     first = layout.held if layout.parts == 1 else 3 * layout.width // 2
@@ -218,7 +222,7 @@ def settings() -> None:
     from mercer.engines import held
 
     usual, limit = Gpu.landmarks, held.DECOMPOSED
-    for n, counts in ((100_000, (200, 300, 400, 512)), (1_000_000, (512, 640))):
+    for n, counts in ((100_000, (300, 400, 500, 600)), (1_000_000, (512, 640))):
         for label, data, bandwidth in (("clusters", clusters, 6.0), ("rings", rings, 1.0)):
             x = torch.as_tensor(data(n), device="cuda")
             for count in counts:
@@ -237,10 +241,48 @@ def settings() -> None:
     Gpu.landmarks, held.DECOMPOSED = usual, limit  # type: ignore[method-assign]
 
 
-def large() -> None:
-    """Print what two and four million points take to 1e-4, from which ten are projected."""
+def phases(n: int = 100_000) -> None:
+    """Print where the time of a fit goes: functions of the host, kernels of the device, waits.
+
+    With ``CUDA_LAUNCH_BLOCKING=1`` the host waits for every kernel, and its functions show what
+    they cost on the device too.
+    """
+    from torch.profiler import ProfilerActivity, profile
+
+    for label, data, bandwidth in (("clusters", clusters, 6.0), ("rings", rings, 1.0)):
+        x = torch.as_tensor(data(n), device="cuda")
+        times = [fit(x, bandwidth, 1e-5, "auto")[0] for _ in range(6)]
+        print(f"{label}, n = {n}: {np.round(times, 3).tolist()} s", flush=True)
+        host = cProfile.Profile()
+        host.runcall(fit, x, bandwidth, 1e-5, "auto")
+        for order, lines in (("cumulative", 70), ("tottime", 25)):
+            pstats.Stats(host).sort_stats(order).print_stats(lines)
+        torch.cuda.set_sync_debug_mode("warn")
+        with warnings.catch_warnings(record=True) as waits:
+            warnings.simplefilter("always")
+            model = mc.KernelPCA(
+                10, kernel=mc.Gaussian(bandwidth), method="exact", tol=1e-5, random_state=0
+            ).fit(x)
+        torch.cuda.set_sync_debug_mode("default")
+        places = Counter(f"{w.filename.rpartition('/')[2]}:{w.lineno}" for w in waits)
+        print(f"{sum(places.values())} waits of the host:", places.most_common(40))
+        print("residuals:", model.spectrum_.how.history)
+        with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as device:
+            fit(x, bandwidth, 1e-5, "auto")
+            torch.cuda.synchronize()
+        table = device.key_averages()
+        print(table.table(sort_by="self_cuda_time_total", row_limit=25, max_name_column_width=70))
+
+
+def ten_million() -> None:
+    """Print what ten million points take to 1e-4."""
+    large((10_000_000,))
+
+
+def large(counts: tuple[int, ...] = (2_000_000, 4_000_000)) -> None:
+    """Print what two and four million points take to 1e-4, and how that grows."""
     times = {}
-    for n in (2_000_000, 4_000_000):
+    for n in counts:
         x = torch.as_tensor(clusters(n), device="cuda")
         gc.collect()
         torch.cuda.reset_peak_memory_stats()
@@ -250,19 +292,20 @@ def large() -> None:
         print(f"n = {n}: {spent:.1f} s, {memory:.1f} GiB, {reached}", flush=True)
         times[n] = spent / how.single_passes
         model = None
-    growth = np.log2(times[4_000_000] / times[2_000_000])
-    a_pass = times[4_000_000] * 2.5**growth
-    print(f"with its share of the rest a pass grows as n^{growth:.2f}: {a_pass:.0f} s of 10⁷")
+    if len(counts) > 1:
+        growth = np.log(times[counts[-1]] / times[counts[0]]) / np.log(counts[-1] / counts[0])
+        print(f"with its share of the rest a pass grows as n^{growth:.2f}")
 
 
 def ridge(n: int = 1_000_000) -> None:
     """Print how long kernel ridge regression to a residual of 1e-6 takes."""
-    x = clusters(n)
-    y = np.sin(x[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(n)
-    model = mc.KernelRegression(mc.Gaussian(6.0), penalty=1e-3, tol=1e-5, engine=Gpu())
+    given = clusters(n)
+    y = np.sin(given[:, 0]) + 0.1 * np.random.default_rng(1).standard_normal(n)
+    x = torch.as_tensor(given, device="cuda")
+    model = mc.KernelRegression(mc.Gaussian(6.0), penalty=1e-3, tol=1e-5)
     torch.cuda.reset_peak_memory_stats()
     begun = time.perf_counter()
-    model.fit(x, y)
+    model.fit(x, torch.as_tensor(y, device="cuda"))
     spent, memory = time.perf_counter() - begun, torch.cuda.max_memory_allocated() / 2**30
     gap = model.gap_ / model.objective_
     steps = f"{model.n_iter_} steps, duality gap {gap:.1e} of the objective"
@@ -277,12 +320,14 @@ PARTS: dict[str, Callable[[], None]] = {
     "products": products,
     "settings": settings,
     "large": large,
+    "phases": phases,
+    "ten_million": ten_million,
 }
 
 
 def main() -> None:
     print(torch.cuda.get_device_name(), torch.__version__)
-    for name in sys.argv[1:] or PARTS:
+    for name in sys.argv[1:] or list(PARTS)[:-2]:
         PARTS[name]()
 
 

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mercer as mc
-from mercer.engines.fused import Fused, _units
+from mercer.engines.fused import SPLIT, Fused, Layout, Split, halves, laid_out, lines_of
 from mercer.engines.gpu import Gpu
-from mercer.engines.split import SPLIT, Layout, halves, laid_out, lines_of
 from mercer.engines.tiles import Tiles
 from mercer.engines.trace import FUNCTIONS, formula_of
-from mercer.kernels.bandwidth import Bandwidth, checked_bandwidth
+from mercer.kernels.radial import Bandwidth, checked_bandwidth
 
 torch = pytest.importorskip("torch")
 
@@ -80,15 +79,16 @@ def evaluate(fused: Fused, rows: slice) -> Any:
     )  # fmt: skip
 
 
-def multiply(self: Fused, vectors: Any, rows: slice) -> Any:
+def multiply(self: Fused, split: Split, rows: slice) -> Any:
     """Stand in for the kernel: halves of values times halves of vectors."""
-    units = _units(torch, vectors)
-    high, low = halves(torch, vectors * units)
-    values = evaluate(self, rows)[:, : len(vectors)]
+    (V, units), count = split, self.shape[1]
+    both = V[:count].reshape(count, 2, -1)[:, :, : len(units)]
+    high, low = both[:, 0], both[:, 1]
+    values = evaluate(self, rows)[:, :count]
     assert float(values.abs().max()) <= 2.0**15
     v_high, v_low = halves(torch, values.double())
     product = v_high.double() @ (high.double() + low.double()) + v_low.double() @ high.double()
-    return product / (units * self._value_unit)
+    return product / units
 
 
 @pytest.fixture

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from mercer.engines.cpu import Threads
-from mercer.engines.engine import combinations, inner_products
-from mercer.engines.held import Held, to_host
+from mercer.engines.engine import combinations, inner_products, outside
+from mercer.engines.held import Held, inverse_of_root, to_host
+from mercer.kernels import Gaussian
+from mercer.lowrank import inverse_root
 from mercer.operators import column_sums
 from mercer.woodbury import LowRankInverse
 
@@ -33,6 +35,8 @@ STAYS: dict[str, Callable[[Any, Any], Any]] = {
     "squares": lambda a, b: np.abs(a) ** 2 @ np.array([1.0, 2.0, 3.0]),
     "zeros": lambda a, b: np.zeros_like(a),
     "combinations": lambda a, b: combinations(a, SMALL, Threads(1)),
+    "outside": lambda a, b: outside(a / 9.0, b, Threads(1)),
+    "column sums": lambda a, b: column_sums(a).reshape(1, -1) if a is A else column_sums(a),
 }
 COMES: dict[str, Callable[[Any, Any], Any]] = {
     "norms": lambda a, b: np.linalg.norm(a, axis=0),
@@ -43,7 +47,6 @@ COMES: dict[str, Callable[[Any, Any], Any]] = {
     "means": lambda a, b: WEIGHTS @ a,
     "finite": lambda a, b: np.all(np.isfinite(a)),
     "inner products": lambda a, b: inner_products(a, b, Threads(1)),
-    "column sums": lambda a, b: column_sums(a),
     "type": lambda a, b: np.result_type(np.float32, a),
 }
 
@@ -106,3 +109,28 @@ def test_a_low_rank_matrix_is_the_same_on_a_device() -> None:
     random = other.random_vectors(3, [1, 2])
     np.testing.assert_array_equal(to_host(random), to_host(other.random_vectors(3, [1, 2])))
     assert abs(float(to_host(random).std()) - 1.0) < 0.3
+
+
+def test_the_inverse_of_a_root_is_the_hosts() -> None:
+    """Landmarks' matrices are inverted on the device, with the same bound for what rounding did."""
+    landmarks = RNG.standard_normal((300, 3))
+    K = Gaussian(1.0)(landmarks)
+    root, excess = inverse_root(Gaussian(1.0), landmarks, single=True)
+    shift = float(np.finfo(np.float32).eps) * float(np.trace(K))
+    found = inverse_of_root(torch.as_tensor(K), shift)
+    assert found is not None
+    inverse, gap = found
+    np.testing.assert_allclose(inverse.T, root, rtol=1e-7, atol=1e-7 * np.abs(root).max())
+    assert 0.1 * excess < gap * (2.0 + gap) < 10.0 * excess
+    true = np.linalg.norm(inverse @ np.linalg.cholesky(K + shift * np.eye(300)) - np.eye(300), 2)
+    assert true <= 2.0 * gap
+    assert inverse_of_root(torch.as_tensor(-K), 0.0) is None
+
+
+def test_tall_matrices_are_made_double_some_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    F, V = held(A.astype(np.float32)), held(B)
+    whole = F.adjoint_times(V, is_double=True), to_host(F.row_squares())
+    monkeypatch.setattr("mercer.engines.held.NUMBERS", 20)
+    assert len(F._parts()) == 9
+    np.testing.assert_allclose(F.adjoint_times(V, is_double=True), whole[0], rtol=1e-13)
+    np.testing.assert_allclose(to_host(F.row_squares()), whole[1], rtol=1e-13)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,14 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.solve import Saddle
 
 torch = pytest.importorskip("torch")
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((700, 4)) * [4.0, 2.0, 1.0, 0.5] + 3.0
 WEIGHTS = RNG.dirichlet(np.ones(len(X)))
+GAUSSIAN = mc.Gaussian(3.0)
 LIBRARIES = {"torch": torch, "array-api-strict": strict}
 KERNELS = [
     mc.Gaussian(5.0),
@@ -142,18 +145,187 @@ def test_26_signs_do_not_depend_on_where_or_how_axes_are_asked_for(
         np.testing.assert_allclose(on_host(found), exact, rtol=0, atol=2e-6 * size)
 
 
-@pytest.mark.parametrize("name", ["KernelRegression", "GaussianProcess", "SVC"])
-def test_targets_and_weights_come_from_where_they_lie(name: str, library: Any) -> None:
-    """numpy takes no array from a device: targets are copied as points are, not by `asarray`."""
-    made: dict[str, Any] = {
-        "KernelRegression": lambda: mc.KernelRegression(mc.Gaussian(3.0), penalty=1e-3),
-        "GaussianProcess": lambda: mc.GaussianProcess(mc.Gaussian(3.0), noise_variance=0.1),
-        "SVC": lambda: mc.SVC(kernel=mc.Gaussian(3.0)),
-    }
-    x = X[:120]
-    y = np.sign(x[:, 0] - 3.0) if name == "SVC" else np.sin(x[:, 0])
-    given = {"sample_weight": WEIGHTS[:120]} if name == "KernelRegression" else {}
-    theirs = made[name]().fit(x, y, **given).predict(x[:9])
+WAVE = np.sin(X[:120, 0])
+CLASSES = np.digitize(X[:120, 0], [1.0, 5.0])
+MODELS: dict[str, tuple[Any, Any, tuple[str, ...]]] = {
+    "ridge": (lambda: mc.KernelRegression(GAUSSIAN, penalty=1e-3), WAVE, ("predict",)),
+    "several outputs": (
+        lambda: mc.KernelRegression(GAUSSIAN, penalty=1e-3, null_space="constant"),
+        np.column_stack([WAVE, 2.0 * WAVE]),
+        ("predict",),
+    ),
+    "linear functions beside": (
+        lambda: mc.KernelRegression(GAUSSIAN, penalty=1e-3, null_space="linear"),
+        WAVE,
+        ("predict",),
+    ),
+    "chosen penalty": (lambda: mc.KernelRegression(GAUSSIAN), WAVE, ("predict",)),
+    "landmarks": (
+        lambda: mc.KernelRegression(GAUSSIAN, penalty=1e-3, landmarks=20),
+        WAVE,
+        ("predict",),
+    ),
+    "process": (
+        lambda: mc.GaussianProcess(GAUSSIAN, noise_variance=0.1, optimise=False),
+        WAVE,
+        ("predict",),
+    ),
+    "process about a mean": (
+        lambda: mc.GaussianProcess(GAUSSIAN, noise_variance=0.1, optimise=False, mean="constant"),
+        np.column_stack([WAVE, 2.0 * WAVE]),
+        ("predict",),
+    ),
+    "two classes": (
+        lambda: mc.SVC(GAUSSIAN, probability=True),
+        (CLASSES > 0).astype(int),
+        ("predict", "decision_function", "predict_proba"),
+    ),
+    "three classes": (lambda: mc.SVC(GAUSSIAN), CLASSES, ("predict", "decision_function")),
+    "tube": (lambda: mc.SVR(GAUSSIAN), WAVE, ("predict",)),
+    "one class": (
+        lambda: mc.OneClassSVM(GAUSSIAN, nu=0.2),
+        None,
+        ("predict", "decision_function", "score_samples"),
+    ),
+    "landmark features": (
+        lambda: mc.NystromFeatures(9, kernel=GAUSSIAN, random_state=0),
+        None,
+        ("transform",),
+    ),
+    "random features": (
+        lambda: mc.RandomFourierFeatures(9, kernel=GAUSSIAN, random_state=0),
+        None,
+        ("transform",),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_other_models_return_arrays_like_the_points(
+    name: str, library: Any, tmp_path: Path
+) -> None:
+    """Targets and weights, too, are taken from where they lie, and files are the host's."""
+    make, y, methods = MODELS[name]
+    x, new = X[:120], X[120:140]
+    given = {"sample_weight": WEIGHTS[:120]} if name == "ridge" else {}
+    theirs = make().fit(x, y, **given)
     there = {key: library.asarray(value) for key, value in given.items()}
-    ours = made[name]().fit(library.asarray(x), library.asarray(y), **there)
-    np.testing.assert_allclose(ours.predict(library.asarray(x[:9])), theirs, rtol=1e-10)
+    kind = library.asarray(x)
+    ours = make().fit(kind, None if y is None else library.asarray(y), **there)
+    for method in methods:
+        found = getattr(ours, method)(library.asarray(new))
+        assert type(found) is type(kind)
+        np.testing.assert_allclose(
+            on_host(found), getattr(theirs, method)(new), rtol=1e-6, atol=1e-8
+        )
+        single = library.asarray(new, dtype=library.float32)
+        assert method == "predict" or getattr(ours, method)(single).dtype == library.float32
+        assert type(getattr(ours, method)(new)) is np.ndarray
+    if hasattr(theirs, "dual_coef_"):
+        assert type(ours.dual_coef_) is type(kind)
+        exact = theirs.dual_coef_
+        np.testing.assert_allclose(
+            on_host(ours.dual_coef_), exact, rtol=0, atol=1e-5 * np.abs(exact).max()
+        )
+    ours.save(tmp_path / "model.mercer")
+    again = mc.load(tmp_path / "model.mercer")
+    assert type(getattr(again, methods[0])(new)) is np.ndarray
+    assert type(getattr(again, "dual_coef_", new)) is np.ndarray
+
+
+@pytest.mark.parametrize("name", ["ridge", "several outputs", "linear functions beside", "process"])
+def test_deviations_are_arrays_like_the_points(name: str, library: Any) -> None:
+    make, y, _ = MODELS[name]
+    x, new = X[:120], X[120:140]
+    ours = make().fit(library.asarray(x), library.asarray(y))
+    found = ours.predict(library.asarray(new), return_std=True)[1]
+    assert type(found) is type(library.asarray(x))
+    exact = make().fit(x, y).predict(new, return_std=True)[1]
+    np.testing.assert_allclose(on_host(found), exact, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["ridge", "several outputs", "process"])
+def test_points_that_are_written_to_after_the_fit_change_no_prediction(name: str) -> None:
+    make, y, _ = MODELS[name]
+    x, new = torch.asarray(X[:120].copy()), X[120:140]
+    model = make().fit(x, y)
+    before = model.predict(new)
+    x[:] = 0.0
+    assert np.array_equal(model.predict(new), before)
+    assert on_host(model.X_fit_).any()
+
+
+@pytest.mark.parametrize("limits", [(50, 200), (50, 60)], ids=["single", "low-rank"])
+def test_iterations_of_a_ridge_run_where_the_points_lie(
+    limits: tuple[int, int], library: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = replace(Saddle.limits, direct=limits[0], single=limits[1])
+    monkeypatch.setattr(Saddle, "limits", small)
+    x, y = X[:120], np.column_stack([WAVE, -WAVE])
+    theirs = mc.KernelRegression(GAUSSIAN, penalty=1e-3).fit(x, y)
+    ours = mc.KernelRegression(GAUSSIAN, penalty=1e-3).fit(library.asarray(x), library.asarray(y))
+    assert on_host(ours.X_fit_).shape == x.shape
+    assert ours.gap_ <= 1e-7 * ours.objective_
+    found = on_host(ours.predict(library.asarray(x[:9])))
+    np.testing.assert_allclose(found, theirs.predict(x[:9]), rtol=0, atol=1e-6)
+
+
+def test_views_of_two_libraries_are_correlated_alike(library: Any) -> None:
+    x, y = X[:80, :2], X[:80, 2:]
+    theirs = mc.KernelCCA(2, kernels=(GAUSSIAN, GAUSSIAN), penalty=0.1).fit(x, y)
+    ours = mc.KernelCCA(2, kernels=(GAUSSIAN, GAUSSIAN), penalty=0.1)
+    ours.fit(library.asarray(x), library.asarray(y))
+    np.testing.assert_allclose(ours.correlations_, theirs.correlations_, rtol=1e-8)
+    found = ours.transform(library.asarray(x[:5]), library.asarray(y[:5]))
+    for one, other in zip(found, theirs.transform(x[:5], y[:5]), strict=True):
+        assert type(one) is type(library.asarray(x))
+        np.testing.assert_allclose(on_host(one), other, rtol=1e-5, atol=1e-8)
+    assert type(ours.x_scores_) is type(library.asarray(x))
+
+
+@pytest.mark.parametrize("kernel", [GAUSSIAN, mc.kernels.NegativeDistance(1.0)], ids=str)
+def test_samples_are_compared_where_they_lie(kernel: mc.Kernel, library: Any) -> None:
+    x, y = X[:60], X[60:130] + 0.4
+    theirs = mc.mean_discrepancy(kernel, x, y, permutations=199, random_state=0)
+    ours = mc.mean_discrepancy(
+        kernel, library.asarray(x), library.asarray(y), permutations=199, random_state=0
+    )
+    np.testing.assert_allclose(ours.null, theirs.null, rtol=1e-9, atol=1e-12)
+    assert ours.squared == pytest.approx(theirs.squared, rel=1e-9)
+    assert ours.unbiased == pytest.approx(theirs.unbiased, rel=1e-9)
+    assert ours.p_value == theirs.p_value
+
+
+def test_tables_are_permuted_for_the_device_of_a_model(library: Any) -> None:
+    x = X[:600]
+    settings: dict[str, Any] = {"kernel": GAUSSIAN, "method": "exact", "random_state": 0}
+    theirs = mc.KernelPCA(2, **settings).fit(x)
+    ours = mc.KernelPCA(2, **settings).fit(library.asarray(x))
+    exact, found = (
+        mc.parallel_analysis(model, 19, landmarks=40, random_state=0) for model in (theirs, ours)
+    )
+    assert found.n_components == exact.n_components
+    np.testing.assert_array_equal(found.p_values, exact.p_values)
+    np.testing.assert_allclose(found.null, exact.null, rtol=1e-7)
+
+
+@pytest.mark.parametrize("method", ["exact", "nystrom"])
+def test_pre_images_are_arrays_of_the_library_of_the_coordinates(method: str) -> None:
+    few = X[:60]
+    model = mc.KernelPCA(3, kernel=GAUSSIAN, method=method, random_state=0)
+    expected = model.fit(few)
+    wanted = expected.inverse_transform(expected.transform(few[:5]))
+    tensors = torch.from_numpy(few)
+    found = model.fit(tensors).inverse_transform(model.transform(tensors[:5]))
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-6, atol=1e-6)
+
+
+def test_a_function_of_two_points_reads_the_rows_of_tensors() -> None:
+    few, y = X[:40], X[:40, 0]
+    inner = mc.FromFunction(lambda a, b: float(np.dot(a, b)))
+    tensors = torch.from_numpy(few)
+    for model, method in ((mc.KernelPCA(2, kernel=inner), "transform"), (mc.SVR(inner), "predict")):
+        expected = getattr(model.fit(few, y), method)(few[:5])
+        found = getattr(model.fit(tensors, y), method)(tensors[:5])
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-9, atol=1e-9)

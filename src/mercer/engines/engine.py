@@ -14,7 +14,7 @@ from mercer.engines.held import Seed as Seed
 from mercer.engines.tiles import Block, Rounding, Tiles
 from mercer.progress import Progress
 
-MOST_LANDMARKS = 400
+MOST_LANDMARKS = 600
 """Landmarks beyond which a processor would do better with more passes."""
 
 SINGLE_ENOUGH = 1e-4
@@ -90,15 +90,6 @@ class Engine(Protocol):
         """Return a context for many passes with small algebra between them."""
 
 
-def norm_bound(A: Array) -> float:
-    r"""Return an upper bound for the spectral norm: :math:`\sqrt{\|A\|_1 \|A\|_\infty}`.
-
-    >>> norm_bound(np.array([[3.0, 0.0], [0.0, -4.0]]))
-    4.0
-    """
-    return float(np.sqrt(np.linalg.norm(A, 1)) * np.sqrt(np.linalg.norm(A, np.inf)))
-
-
 def inner_products(A: Array, B: Array, engine: Engine) -> Array:
     """Return A* B; of a matrix with itself, one triangle is computed.
 
@@ -133,3 +124,15 @@ def combinations(A: Array, coordinates: Array, engine: Engine) -> Array:
 
     engine.over_rows(part, len(A))
     return result
+
+
+def outside(A: Array, block: Array, engine: Engine) -> Array:
+    """Return what orthonormal columns leave of a block of vectors: (I - AA*) B.
+
+    >>> from mercer.engines.cpu import Threads
+    >>> outside(np.eye(3)[:, :2], np.ones((3, 1)), Threads(1)).tolist()
+    [[0.0], [0.0], [1.0]]
+    """
+    if isinstance(A, Held) and isinstance(block, Held):
+        return block.outside(A)
+    return block - combinations(A, inner_products(A, block, engine), engine)

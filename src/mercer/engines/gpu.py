@@ -203,13 +203,14 @@ class Gpu(Threads):
         V /= torch.linalg.vector_norm(V, dim=0).clamp(min=1e-300) * m**0.5
         total: Any = 0.0
         with self._exact_products():
+            split = fused.split(V)
             for start in rng.integers(0, max(n - SAMPLE, 0) + 1, SAMPLES).tolist():
                 rows = slice(start, min(start + SAMPLE, n))
                 exact = sum(
                     self._tile(double, Block(rows, columns)) @ V[columns]
                     for columns in chunks(m, self.tile**2 // SAMPLE)
                 )
-                gap = fused.part(V, rows) - exact
+                gap = fused.part(split, rows) - exact
                 total = total + (gap * gap).mean(dim=0)
         return MARGIN * float((total.max() / SAMPLES).sqrt())
 

@@ -21,8 +21,8 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 from mercer.check import Array, chunks, is_foreign
 from mercer.engines.lapack import eigenpairs
 
-ROWS = 2**14
-"""Rows of a tall matrix in single precision that are made double at a time."""
+NUMBERS = 2**24
+"""Numbers of a tall matrix in single precision that are made double at a time."""
 
 DECOMPOSED = 256
 """Rows from which on a matrix is decomposed on a device."""
@@ -64,6 +64,15 @@ def hold(array: Any) -> Held | None:
     is_ours = type(array).__module__.partition(".")[0] == "torch"
     tensor = array.detach() if is_ours else _torch().from_dlpack(array)
     return Held(tensor)
+
+
+def held_or_given(values: Any) -> Any:
+    """Return an array of another library as engines read it, any other as it is.
+
+    >>> held_or_given([1.0])
+    [1.0]
+    """
+    return hold(values) if is_foreign(values) else values
 
 
 def given_back(values: Any, like: Any) -> Any:
@@ -168,6 +177,10 @@ class Held(NDArrayOperatorsMixin):
             return NotImplemented
         return FUNCTIONS[function](*args, **kwargs)
 
+    def _parts(self) -> list[slice]:
+        """Return rows that are made double at a time."""
+        return list(chunks(len(self), max(1, NUMBERS * len(self) // max(self.size, 1))))
+
     def normal(self, count: int, seed: Seed) -> Held:
         """Return standard normal vectors, as long as this matrix."""
         torch, device = _torch(), self.tensor.device
@@ -181,7 +194,7 @@ class Held(NDArrayOperatorsMixin):
         torch = _torch()
         middle, units = _operand(centre, self.tensor), _operand(np.asarray(lengths), self.tensor)
         found = []
-        for rows in chunks(len(self), ROWS):
+        for rows in self._parts():
             part = (self.tensor[rows].double() - middle) / units
             squares = part.square().sum(dim=1).amax()
             found.append(torch.stack([squares, part.abs().amax()]))
@@ -215,6 +228,11 @@ class Held(NDArrayOperatorsMixin):
             centres = torch.where(count > 0, sums / count.clamp(min=1), centres)
         return to_host(Held(unit * centres))
 
+    def outside(self, A: Held) -> Held:
+        """Return what orthonormal columns leave of this one: (I - AA*) B."""
+        a, b = A.tensor, self.tensor
+        return Held(b - a @ (a.T @ b))
+
     def largest(self) -> float:
         """Return the largest modulus of an entry."""
         return float(self.tensor.abs().amax())
@@ -234,7 +252,7 @@ class Held(NDArrayOperatorsMixin):
 
     def row_squares(self) -> Held:
         """Return the squared norm of each row, as doubles."""
-        parts = [self.tensor[rows].double().square().sum(dim=1) for rows in chunks(len(self), ROWS)]
+        parts = [self.tensor[rows].double().square().sum(dim=1) for rows in self._parts()]
         return Held(_torch().cat(parts))
 
     def eigenpairs(self, small: Array) -> tuple[Array, Array]:
@@ -246,6 +264,15 @@ class Held(NDArrayOperatorsMixin):
             return eigenpairs(small)
         values, vectors = _torch().linalg.eigh(_operand(small, self.tensor))
         return to_host(Held(values)), to_host(Held(vectors))
+
+    def inverse_of_root(self, small: Array, shift: float) -> tuple[Array, float] | None:
+        """Return the inverse X of Cholesky's factor L of a shifted matrix, and a bound of ‖XL - I‖.
+
+        None where the host does it: of few rows, and of a matrix that is not positive definite.
+        """
+        if len(small) < DECOMPOSED or self.tensor.device.type == "cpu":
+            return None
+        return inverse_of_root(_operand(small, self.tensor), shift)
 
     def eigenvalues(self, small: Array) -> Array:
         """Return the eigenvalues alone, smallest first."""
@@ -260,7 +287,7 @@ class Held(NDArrayOperatorsMixin):
             return to_host(Held((self.tensor.T @ right).to(_dtype(right, float))))
         other = vectors.tensor
         total: Any = 0.0
-        for rows in chunks(len(self), ROWS):
+        for rows in self._parts():
             part = self.tensor[rows].double()
             total = total + part.T @ (part if vectors is self else other[rows].double())
         return to_host(Held(total))
@@ -272,9 +299,29 @@ class Held(NDArrayOperatorsMixin):
         if not is_double:
             return Held((self.tensor @ right.to(self.tensor.dtype)).to(double))
         result = self.tensor.new_empty((len(self), right.shape[1]), dtype=double)
-        for rows in chunks(len(self), ROWS):
+        for rows in self._parts():
             result[rows] = self.tensor[rows].to(double) @ right.to(double)
         return Held(result)
+
+
+def inverse_of_root(small: Any, shift: float) -> tuple[Array, float] | None:
+    """Return what `Held.inverse_of_root` does, of a tensor.
+
+    >>> import torch
+    >>> inverse, gap = inverse_of_root(torch.diag(torch.tensor([3.0, 8.0]).double()), 1.0)
+    >>> inverse.round(6).tolist(), gap < 1e-14
+    ([[0.5, 0.0], [0.0, 0.333333]], True)
+    """
+    torch, m = _torch(), len(small)
+    if small.dtype != torch.float64:
+        return None
+    unit = torch.eye(m, dtype=small.dtype, device=small.device)
+    lower, failed = torch.linalg.cholesky_ex(small + shift * unit)
+    inverse = torch.linalg.solve_triangular(lower, unit, upper=False)
+    gap = torch.linalg.vector_norm(inverse @ lower - unit)
+    size = torch.linalg.vector_norm(inverse.abs() @ lower.abs())  # of what this product rounds
+    bound = float(gap + m * torch.finfo(small.dtype).eps * size)
+    return None if int(failed) else (to_host(Held(inverse)), bound)
 
 
 def _dtype(tensor: Any, dtype: Any) -> Any:
@@ -321,9 +368,11 @@ def _product(a: Any, b: Any) -> Any:
 
 
 def _norm(a: Held, axis: int | None = None) -> Any:
-    if axis is None:
-        return float(np.sqrt(a.row_squares().sum()))
     double = _dtype(a.tensor, float)
+    if axis is None and a.tensor.dtype != double:  # of which no copy in double precision is made
+        return float(np.sqrt(a.row_squares().sum()))
+    if axis is None:
+        return float(_torch().linalg.vector_norm(a.tensor))
     return to_host(Held(_torch().linalg.vector_norm(a.tensor, dim=axis, dtype=double)))
 
 

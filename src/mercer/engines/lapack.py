@@ -161,3 +161,12 @@ def _routine(name: str) -> Callable[..., None]:
     signature = PYFUNCTYPE(c_char_p, py_object)(("PyCapsule_GetName", pythonapi))
     pointer = PYFUNCTYPE(c_void_p, py_object, c_char_p)(("PyCapsule_GetPointer", pythonapi))
     return CFUNCTYPE(None)(pointer(capsule, signature(capsule)))
+
+
+def norm_bound(A: Array) -> float:
+    r"""Return an upper bound for the spectral norm: :math:`\sqrt{\|A\|_1 \|A\|_\infty}`.
+
+    >>> norm_bound(np.array([[3.0, 0.0], [0.0, -4.0]]))
+    4.0
+    """
+    return float(np.sqrt(np.linalg.norm(A, 1)) * np.sqrt(np.linalg.norm(A, np.inf)))

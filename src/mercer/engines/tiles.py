@@ -502,13 +502,16 @@ class Rounding(NamedTuple):
     """Bounds for the error of an entry of K, of K V per unit of weight, and for an entry itself.
 
     The matrix of errors has a norm of at most n times ``product``, and at most ``product`` where
-    rows and columns carry weights that sum to 1.
+    rows and columns carry weights that sum to 1. No entry is negative where ``relative`` is finite,
+    and the norm then is at most ``relative`` times that of the matrix plus ``beside``.
     """
 
     entry: float
     product: float
     is_proved: bool
     value: float
+    relative: float = np.inf
+    beside: float = 0.0
 
 
 def rounding(tiles: Tiles, largest: float) -> Rounding:
@@ -533,11 +536,22 @@ def rounding(tiles: Tiles, largest: float) -> Rounding:
         # |Φ||Φ|' is at most the largest entry by Cauchy and Schwarz.
         across += tiles.shape[1] + tiles.factors.width
     centring = BLOCK + -(-tiles.shape[1] // BLOCK) + 16  # on both sides
-    sums = gamma(inside, unit) + gamma(across, double) + 2.0 * gamma(centring, double)
+    outer = gamma(across, double) + 2.0 * gamma(centring, double)
+    sums = gamma(inside, unit) + outer
     limits = np.finfo(tiles.dtype)
     is_small = tiles.single and entry.value <= 1e8 * float(limits.tiny)
     if is_small or entry.value >= float(limits.max) / tiles.shape[1]:
         # Products underflow or overflow; values in double precision may stand for themselves.
         error = np.inf if tiles.single else entry.error
         return Rounding(error, np.inf, entry.is_proved, entry.value)
-    return Rounding(entry.error, entry.error + sums * entry.value, entry.is_proved, entry.value)
+    # Vectors and their products with entries lose what is too small to be a number, term by term.
+    vanished = tiles.shape[1] * float(limits.tiny) * (1.0 + entry.value + entry.error)
+    beside = outer * (entry.value + entry.error) + (1.0 + sums) * entry.lost + vanished
+    return Rounding(
+        entry.error,
+        entry.error + sums * entry.value,
+        entry.is_proved,
+        entry.value,
+        (1.0 + entry.relative) * (1.0 + gamma(inside, unit)) - 1.0,
+        beside,
+    )

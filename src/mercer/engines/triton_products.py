@@ -6,7 +6,7 @@ Operands are split into two numbers of half precision, so that tensor cores mult
 
 and the same for values of the kernel and the vectors they multiply. Tensor cores add products in
 single precision and round towards zero, which would pile up: they add a few hundred terms, and
-such sums are added by Kahan's rule. `mercer.engines.split` bounds what all of this rounds.
+such sums are added by Kahan's rule. `mercer.engines.fused` bounds what all of this rounds.
 
 This module imports triton; `mercer.engines.gpu` imports it where there is a GPU.
 """
