@@ -17,38 +17,12 @@ import pytest
 
 import mercer as mc
 from mercer.explorer.live import RUNNING
-from mercer.explorer.running import bound
-from mercer.explorer.server import application
 from mercer.explorer.source import Source
-from tests.browser import PATIENCE, Visit, started
+from tests.browser import PATIENCE, Visit
+from tests.explorer.visits import SIZE, arrive, change, served, visit
 from tests.hostile import HOSTILE
 
-uvicorn = pytest.importorskip("uvicorn")
-
-TOKEN = "token"
-SIZE = {"width": 1400, "height": 900}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with started() as found:
-        yield found
-
-
-@contextmanager
-def served(source: Source | None, port: int = 0) -> Iterator[str]:
-    """Serve the explorer on a port of this machine, a free one if none is named."""
-    place = bound("127.0.0.1", port)
-    app = application(source, token=TOKEN)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{place.getsockname()[1]}/?token={TOKEN}"
-    finally:
-        server.should_exit = True
-        thread.join()
-        place.close()
+pytest.importorskip("uvicorn")
 
 
 @pytest.fixture(scope="module")
@@ -61,38 +35,6 @@ def address() -> Iterator[str]:
 def empty() -> Iterator[str]:
     with served(None) as it:
         yield it
-
-
-@contextmanager
-def visit(browser: Any, address: str, state: str = "ready", **more: Any) -> Iterator[Visit]:
-    context = browser.new_context(viewport=SIZE, accept_downloads=True, **more)
-    context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page = context.new_page()
-    seen = Visit(page)
-    page.on("request", lambda request: seen.requests.append(request.url))
-    page.on("console", lambda message: seen.messages.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: seen.messages.append(f"error: {error}"))
-    page.on("dialog", seen.dismiss)
-    try:
-        page.goto(address)
-        arrive(seen, state)
-        yield seen
-        own = address.partition("/?")[0]
-        assert [url for url in seen.requests if not url.startswith((own, "data:", "blob:"))] == []
-        # Chromium tells of refusals (422) and of questions that a newer one replaced (409).
-        assert [m for m in seen.messages if "422" not in m and "409" not in m] == []
-    finally:
-        context.close()
-
-
-def arrive(seen: Visit, state: str = "ready") -> None:
-    seen.page.wait_for_selector(f"body[data-state={state}]", timeout=PATIENCE)
-
-
-def change(seen: Visit) -> None:
-    """Wait until a change that was asked for is answered."""
-    seen.page.wait_for_timeout(50)
-    arrive(seen)
 
 
 def column(seen: Visit, name: str) -> str:
@@ -299,16 +241,14 @@ def test_a_narrow_window_folds_what_stands_beside_and_numbers_stand_clear(
         page = seen.page
         assert page.evaluate(OVERLAPS) == [6, 0]
         page.set_viewport_size({"width": 1024, "height": 900})
-        page.wait_for_timeout(200)
-        assert seen.ask("document.getElementById('side').parentElement.id") == "answer"
+        page.wait_for_selector("#answer > #side", state="attached", timeout=PATIENCE)
         for name in ("plane-1-2", "curved"):
             assert page.locator(f"#figure-{name}").bounding_box()["width"] > 320
             bar = page.locator(f"#figure-{name} .toolbar").bounding_box()
             figure = page.locator(f"#figure-{name}").bounding_box()
             assert bar["x"] >= figure["x"] - 1
         page.set_viewport_size(SIZE)
-        page.wait_for_timeout(200)
-        assert seen.ask("document.getElementById('side').parentElement.id") == "desk"
+        page.wait_for_selector("#desk > #side", state="attached", timeout=PATIENCE)
 
 
 def test_the_card_names_the_nearest(browser: Any, address: str) -> None:
@@ -756,9 +696,9 @@ def test_any_two_kernels_are_compared(browser: Any, address: str) -> None:
         area.fill("0.5 * polynomial(degree=3) + gaussian(3.0)")
         page.wait_for_selector("#against-verdict.good")
         page.click("#against-use")
-        change(seen)
+        page.wait_for_selector("#figure-plane-1-2 h3:has-text('Map to compare')", timeout=PATIENCE)
+        arrive(seen)
         assert "polynomial" in seen.ask("mercer.explorer.state.against")
-        assert page.inner_text("#figure-plane-1-2 h3").startswith("Map to compare")
         assert page.locator("#against-part").is_visible()
         page.select_option("#against", label="straight map")
         change(seen)

@@ -135,6 +135,15 @@ def a_body_that_does_not_say_its_size(place: Place) -> None:
 @fault(10)
 def a_body_that_comes_slowly(place: Place) -> None:
     place.patch.setattr(server, "PATIENCE", {"upload": 0.05, "question": 0.05})
+    begun = monotonic()
+    told = told_while_data_come(place)
+    assert told[0]["status"] == 408
+    assert b"too slowly" in told[1]["body"]
+    assert monotonic() - begun < 10
+
+
+def told_while_data_come(place: Place) -> list[Any]:
+    """Return what an upload hears that does not end."""
     names = {**place.client.headers, "host": "127.0.0.1"}
     scope = {
         **{"type": "http", "method": "POST", "path": "/api/upload", "query_string": b"name=x.csv"},
@@ -149,11 +158,8 @@ def a_body_that_comes_slowly(place: Place) -> None:
     async def hear(message: Any) -> None:
         told.append(message)
 
-    begun = monotonic()
     asyncio.run(place.client.raw.app(scope, drop, hear))
-    assert told[0]["status"] == 408
-    assert b"too slowly" in told[1]["body"]
-    assert monotonic() - begun < 10
+    return told
 
 
 @fault(11)
@@ -322,6 +328,18 @@ def test_a_fault_ends_in_words(
     finally:
         place.house.close()
         caplog.clear()
+
+
+def test_a_server_that_ends_does_not_wait_for_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path, monkeypatch)
+    monkeypatch.setattr(server, "PATIENCE", {"upload": 5.0, "question": 5.0})
+    place.house.is_ending = lambda: True
+    told = told_while_data_come(place)
+    assert told[0]["status"] == 503
+    assert b"the server was ended" in told[1]["body"]
+    place.house.close()
 
 
 def test_a_host_that_others_reach_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:

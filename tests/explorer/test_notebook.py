@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import mercer as mc
+from mercer.data.table import Table
 from mercer.explorer import live
 from mercer.explorer.server import NOTEBOOKS, application
 from mercer.explorer.sessions import House, Visitor
@@ -77,6 +78,39 @@ def test_a_table_beside_distances_is_not_what_is_mapped() -> None:
     model = mc.ClassicalMDS(2, metric="euclidean").fit(X)
     assert state_of(model) == {"method": "mds", "axes": 2}
     assert state_of(model, IRIS) is None
+
+
+def test_the_columns_of_a_model_are_those_that_the_explorer_analyses() -> None:
+    frame = mc.datasets.decathlon()
+    some = ["100m", "Long.jump", "Javeline"]
+    model = mc.PCA(2, standardize=True).fit(frame.with_columns([*some, "Competition"]))
+    found = live.explored(model, frame)
+    assert found is not None
+    source, state = found
+    assert [name for name, use in state["uses"].items() if use == "active"] == some
+    assert "Competition" not in state["uses"]
+    house = House(source)
+    client = testclient.TestClient(application(token="t", house=house), base_url="http://localhost")
+    visitor = client.post("/api/visit", headers={"mercer-token": "t"}).json()["visitor"]
+    headers = {"mercer-token": "t", "mercer-visitor": visitor}
+    answer = client.post("/api/analysis", headers=headers, json={"state": state})
+    assert answer.status_code == 200, answer.text
+    columns = answer.json()["explorer"]["columns"]
+    assert [c["name"] for c in columns if c["use"] == "active"] == some
+    kernel = mc.KernelPCA(2, kernel=mc.Gaussian(2.0)).fit(frame.with_columns(["100m", "400m"]))
+    assert state_of(kernel, frame)["uses"]["Discus"] == "supplementary"  # type: ignore[index]
+    assert "uses" not in (state_of(mc.PCA(2).fit(frame), frame) or {})
+    assert state_of(mc.PCA(2).fit(frame.matrix()[:, :3]), frame) is None
+
+
+def test_columns_of_other_names_are_not_those_of_the_model() -> None:
+    rng = np.random.default_rng(0)
+    table = Table.of({"a": rng.lognormal(size=20), "b": rng.lognormal(size=20)})
+    logs = np.log(table.matrix())
+    named = Table.of({"log a": logs[:, 0], "log b": logs[:, 1]})
+    assert state_of(mc.PCA(2).fit(named), table) is None
+    assert state_of(mc.KernelPCA(2, kernel=mc.Gaussian(2.0)).fit(named), table) is None
+    assert state_of(mc.PCA(2).fit(table.matrix()), table) is not None
 
 
 def test_the_axes_of_a_state_are_those_that_were_found() -> None:

@@ -37,7 +37,7 @@ from mercer.pca import KernelPCA
 from mercer.pictures.colours import LIMITS
 from mercer.pictures.surfaces import eigenfunctions
 from mercer.planning import plan
-from mercer.progress import Progress, clock
+from mercer.progress import Progress
 from mercer.reading.links import listing
 from mercer.spectrum import STORED
 
@@ -332,6 +332,10 @@ def _is_preview(curved: KernelPCA | None) -> bool:
     return curved is not None and bool(curved.spectrum_.is_approximate)
 
 
+SOON = 90.0
+"""Seconds from which on a time is told in minutes."""
+
+
 def _landmarks(made: Analysis) -> list[dict[str, Any]]:
     """Return the doubt of a curved map on landmarks, and how long the exact one would take."""
     model = made.curved
@@ -341,7 +345,9 @@ def _landmarks(made: Analysis) -> list[dict[str, Any]]:
     columns = int(points.shape[1]) if isinstance(points, np.ndarray) and points.ndim == 2 else 10
     exact = KernelPCA(model.n_components, kernel=model.kernel_)
     seconds = plan(exact, len(made.table), columns).seconds
-    time = "less than a second" if seconds < 1 else f"about {clock(seconds)} (min:s)"
+    minutes = f"about {seconds / 60:.0f} min"
+    time = "less than a second" if seconds < 1 else f"about {seconds:.0f} s"
+    time = minutes if seconds >= SOON else time
     said = (
         f"The curved map of {count_of(len(made.table), 'individual')} is made on "
         f"{model.landmarks} landmarks, so that small axes may be missing."

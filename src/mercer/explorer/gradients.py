@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from mercer.errors import InvalidInput, InvalidParameter
+from mercer.errors import InvalidParameter, NotDifferentiable
 from mercer.page.panels import rows_to_show
 from mercer.page.safe_text import PAGE, clean
 from mercer.page.subject import Subject
@@ -19,6 +19,8 @@ from mercer.pictures.importance import slopes
 def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:
     """Return arrows at some individuals: where each moves on two axes when a variable rises.
 
+    Where there are none, as of a kernel with kinks or of too many individuals, ``why`` says so.
+
     >>> from mercer import Gaussian, KernelPCA, datasets
     >>> from mercer.page.subject import subject_of
     >>> model = KernelPCA(2, kernel=Gaussian(2.0)).fit(datasets.iris())
@@ -28,16 +30,20 @@ def gradients(made: Subject, axes: Sequence[int]) -> dict[str, Any]:
     """
     model = made.model
     points = getattr(model, "X_fit_", None)
-    if made.kernel is None or made.variables is None or points is None or made.is_precomputed:
-        raise InvalidInput("the axes of this map are no functions of variables")
     if not all(1 <= k <= made.axes for k in axes) or axes[0] == axes[1]:
         raise InvalidParameter(f"axes must be two of 1 to {made.axes}, found {list(axes)}")
+    if made.kernel is None or made.variables is None or points is None or made.is_precomputed:
+        return {"panel": None, "why": "the axes of this map are no functions of variables"}
     n, d = len(made), len(made.variables.names)
     if n * n * d > PAGE.slopes:
-        raise InvalidInput(f"the slopes of {d} variables at {n} individuals would take too long")
+        why = f"the slopes of {d} variables at {n} individuals would take too long"
+        return {"panel": None, "why": why}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        arrows = axis_slopes(model, axes=max(axes), standardize=True)
+        try:
+            arrows = axis_slopes(model, axes=max(axes), standardize=True)
+        except NotDifferentiable as error:
+            return {"panel": None, "why": clean(error, 300)}
         panel = slopes.describe(
             model.individuals_, arrows, axes=tuple(axes), spectrum=model.spectrum_
         )

@@ -20,7 +20,7 @@ from mercer.analysis import Analysis
 from mercer.data import read
 from mercer.data.matrices import SquareMatrix
 from mercer.data.sequences import Sequences
-from mercer.data.table import Table
+from mercer.data.table import Role, Table
 from mercer.errors import MercerError
 from mercer.explorer.running import bound
 from mercer.explorer.server import application, needed
@@ -147,7 +147,33 @@ def explored(model: Any, table: Any = None) -> tuple[Source, State] | None:
             return None
     if not isinstance(data, Table | SquareMatrix | Sequences):
         return None
+    if isinstance(model, PCA | KernelPCA) and isinstance(data, Table):
+        uses = _uses(model, data)
+        if uses is None:
+            return None
+        state = {**state, "uses": uses} if uses else state
     return Source(data, "data", "data"), state
+
+
+def _uses(model: Any, table: Table) -> dict[str, str] | None:
+    """Return which numbers of a table a model is of, {} for the active ones, None if unknown.
+
+    >>> table = Table.of({"x": [0.0, 1.0, 5.0], "y": [2.0, 1.0, 1.0], "z": [0.0, 3.0, 4.0]})
+    >>> _uses(PCA(1).fit(table.with_columns(["x", "z"])), table)
+    {'x': 'active', 'y': 'supplementary', 'z': 'active'}
+    """
+    variables = subject_of(model).variables
+    if variables is None:
+        return {}
+    names = set(map(str, variables.names))
+    roles = zip(table.names, table.roles, strict=True)
+    numbers = [name for name, role in roles if role is Role.NUMBER]
+    if names == set(table.active):
+        return {}
+    if names <= set(numbers):
+        return {name: "active" if name in names else "supplementary" for name in numbers}
+    # Columns without names are called x0, x1, …, and are those of the table in its order.
+    return {} if names == {f"x{j}" for j in range(len(table.active))} else None
 
 
 def _of_analysis(made: Analysis, data: Any) -> State | None:

@@ -29,6 +29,10 @@ class Explored(Shown):
     The frame holds the whole page and asks nobody for anything: it works where no server may run,
     and stays in the notebook when it is saved. Where the explorer runs beside it, and as long as it
     does, the frame shows that instead.
+
+    >>> import mercer as mc
+    >>> print(str(mc.explore(mc.PCA(2).fit(mc.datasets.iris())))[:13])
+    Explored: PCA
     """
 
     facts: ClassVar[Mapping[str, str]] = {"bytes": "of the page"}
@@ -64,7 +68,7 @@ class Explored(Shown):
         frame = (
             f'<iframe {name}src="data:text/html;base64,{data}" width="100%" '
             f'height="{self._height}" sandbox="allow-scripts allow-downloads" '
-            'style="border: 1px solid #d9dee6" title="mercer"></iframe>'
+            'style="border: 1px solid rgb(127 127 127 / 35%)" title="mercer"></iframe>'
         )
         return frame if running is None else frame + _turning(name, running)
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 GRACE = 1.0
 """Seconds in which a page hears that there is nothing to explore."""
 
+FAREWELL = 10
+"""Seconds in which a server that ends says so to whom it still answers, at the most."""
+
 BACKLOG = 128
 """Connections that may wait to be heard."""
 
@@ -83,7 +86,7 @@ def run(
     app = application(token=token, hosts=hosts, house=house)
     settings = uvicorn.Config(
         app, log_level="warning", access_log=False, backlog=BACKLOG, timeout_keep_alive=30,
-        server_header=False, timeout_graceful_shutdown=2,
+        server_header=False, timeout_graceful_shutdown=FAREWELL,
     )  # fmt: skip
     server = uvicorn.Server(settings)
     house.is_ending = lambda: bool(server.should_exit)

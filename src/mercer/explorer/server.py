@@ -17,6 +17,7 @@ from hmac import compare_digest
 from importlib import import_module
 from pathlib import Path
 from secrets import token_hex
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from mercer.errors import MercerError, MissingExtra, TooLarge
@@ -365,8 +366,10 @@ class Desk:
         advice = tuple(getattr(error, "advice", ()))
         if isinstance(error, Refused):
             return _told(error.status, str(error))
-        if isinstance(error, Superseded):
-            return _told(409, str(error))
+        if isinstance(error, Superseded):  # no error: the page has asked something else since
+            from starlette.responses import Response
+
+            return Response(status_code=204)
         if isinstance(error, TooLarge):
             return _told(413, _clean(error, 1_000))
         if isinstance(error, MissingExtra):
@@ -386,21 +389,25 @@ class Desk:
         """Return the body of a request, which must be small enough and come in time."""
         declared = request.headers.get("content-length", "0")
         if declared.isdecimal() and int(declared) > most:
-            raise Refused(413, f"that is {int(declared):,} bytes, more than the {most:,} allowed")
+            raise Refused(413, _too_long(most, kind))
 
         async def collect() -> bytes:
             parts, size = [], 0
             async for part in request.stream():
                 size += len(part)
                 if size > most:
-                    raise Refused(413, f"that is more than the {most:,} bytes allowed")
+                    raise Refused(413, _too_long(most, kind))
                 parts.append(part)
             return b"".join(parts)
 
+        coming, until = asyncio.ensure_future(collect()), monotonic() + PATIENCE[kind]
         try:
-            return await asyncio.wait_for(collect(), PATIENCE[kind])
-        except TimeoutError as error:
-            raise Refused(408, "the data came too slowly") from error
+            while monotonic() < until:
+                if await self._is_done(coming):
+                    return coming.result()
+            raise Refused(408, "the data came too slowly")
+        finally:
+            coming.cancel()
 
     async def _question(self, request: Any) -> dict[str, Any]:
         body = await self._body(request, QUESTION, "question")
@@ -448,7 +455,8 @@ class Desk:
         known = self.house.visitor(request.headers.get("mercer-visitor", ""))
         visitor = self.house.arrive() if known is None else known
         examples = [{"name": name, "about": about} for name, about in offered.items()]
-        return {"visitor": visitor.name, "examples": examples, **self._about(visitor)}
+        offers = {"examples": examples, "most": UPLOAD}
+        return {"visitor": visitor.name, **offers, **self._about(visitor)}
 
     async def open(self, request: Any, visitor: Visitor) -> Any:
         """Open one of the examples, or the data that the server was started with."""
@@ -610,6 +618,16 @@ class Desk:
         if job is None:
             return {"done": 0, "total": 0, "residuals": []}
         return {"done": job.done, "total": job.total, "residuals": job.residuals[-LAST:]}
+
+
+def _too_long(most: int, kind: str) -> str:
+    """Return why a body is not taken, and what to do with a file."""
+    if kind == "question":
+        return f"the question has more than {most:,} bytes"
+    return (
+        f"a page takes {most / 2**20:,.0f} MB at most: start mercer serve with the name of the "
+        "file, which reads it from disk"
+    )
 
 
 def _card(subject: Any, row: int, data: Any, _: Progress) -> Any:

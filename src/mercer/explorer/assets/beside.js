@@ -73,14 +73,26 @@ mercer.gradients = (page, { explorer }) => {
     asked = axes.join();
     try {
       const found = mercer.unpacked(await (await mercer.ask("gradients", { axes })).json());
-      if (mercer.page === page && axes.join() === asked) mercer.redrawn("gradients", figure, found.panel, found.notes);
+      if (!found.panel) figure.remove(); // the kernel has kinks, or there are too many individuals
+      else if (mercer.page === page && axes.join() === asked) mercer.redrawn("gradients", figure, found.panel, found.notes);
     } catch (error) {
-      if (!error.isQuiet && mercer.page === page) figure.remove(); // no slopes: the kernel has kinks, or there are too many
+      if (!error.isQuiet && mercer.page === page) figure.remove();
     }
   };
   page.listen({ moved: ask });
   return ask();
 };
+
+// The mark of a level as the maps draw it: colours come again with another shape.
+mercer.swatch = ({ palette, markers }, code) => {
+  const svg = mercer.shape(null, "svg", { class: "swatch", viewBox: "-7 -7 14 14", "aria-hidden": "true" });
+  const shape = mercer.shape(svg, "path", { d: mercer.marker(markers[Math.floor(code / palette.length) % markers.length], 4.6) });
+  shape.dataset.colour = palette[code % palette.length];
+  mercer.tint(shape);
+  return svg;
+};
+
+mercer.tint = (shape) => shape.setAttribute("fill", mercer.toned(shape.dataset.colour));
 
 // Classes: how many, who is in them, what sets them apart; a click selects the members of one.
 mercer.classes = (page, value) => {
@@ -107,10 +119,8 @@ mercer.classes = (page, value) => {
   for (const row of rows) {
     const line = mercer.element("tr", null, { tabindex: 0, role: "button", "data-class": row[0], title: "Select its members" });
     const code = levels.indexOf(`${value.look.classes} ${row[0]}`);
-    const swatch = mercer.element("span", null, { class: "swatch" });
-    swatch.style.background = mercer.toned(value.look.palette[code % value.look.palette.length]);
     const name = mercer.element("td");
-    name.append(swatch, `${row[0]}`);
+    name.append(mercer.swatch(value.look, code), `${row[0]}`);
     line.append(name, mercer.element("td", String(row[1]), { class: "number" }), mercer.element("td", why < 0 ? row[2] : row[why] || row.at(-2), { class: "why" }));
     const act = () => page.select(codes.flatMap((c, i) => (c === code ? [i] : [])));
     line.addEventListener("click", act);
@@ -192,7 +202,7 @@ mercer.refine = async () => {
     explorer.state = { ...state, exact: true };
     await mercer.compute();
   } catch (error) {
-    if (error.message === "nobody waits for this any more" && explorer.asked === asked) mercer.toast("The preview stays; “Compute exactly” makes the map whole");
+    if (error.isReplaced && explorer.asked === asked) mercer.toast("The preview stays; “Compute exactly” makes the map whole");
     else if (!error.isQuiet) mercer.toast(error.message);
   } finally {
     done();

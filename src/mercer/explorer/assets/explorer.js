@@ -33,11 +33,12 @@ mercer.ask = async (what, body, query = "") => {
   }
   const isClosed = [403, 410, 503].includes(answer.status);
   if (!isClosed) mercer.byId("gone").hidden = true;
+  if (answer.status === 204) throw Object.assign(new Error("nobody waits for this any more"), { isQuiet: true, isReplaced: true });
   if (answer.ok) return answer;
   const told = await answer.json().catch(() => ({ error: answer.statusText }));
   if (answer.status === 403) told.error = `The server was started anew: ${mercer.isFramed ? "run the cell again" : "open the address that mercer serve has printed"}.`;
   if (isClosed) mercer.gone(told.error);
-  throw Object.assign(new Error(told.error), { ways: told.ways ?? [], isQuiet: answer.status === 409 || isClosed });
+  throw Object.assign(new Error(told.error), { ways: told.ways ?? [], isQuiet: isClosed });
 };
 
 mercer.gone = (text) => {
@@ -55,9 +56,9 @@ mercer.retry = async (button) => {
   const { explorer } = mercer;
   button.disabled = true;
   try {
-    const { visitor, examples, source } = await (await mercer.ask("visit")).json();
+    const { visitor, examples, most, source } = await (await mercer.ask("visit")).json();
     sessionStorage.setItem("mercer-visitor", visitor);
-    Object.assign(explorer, { visitor, examples });
+    Object.assign(explorer, { visitor, examples, most });
     if (explorer.example) await mercer.ask("open", { example: explorer.example });
     else if (explorer.source && source?.name !== explorer.source.name) {
       return mercer.gone(`The server is there again and no longer has ${explorer.source.name}: drop the file here, and the same state is made of it.`);
@@ -190,6 +191,7 @@ mercer.compute = async () => {
   mercer.stand("loading");
   mercer.byId("desk").hidden = false;
   mercer.byId("welcome").hidden = true;
+  if (!explorer.value) mercer.expect();
   mercer.byId("answer").classList.add("loading-stage");
   const done = mercer.waiting("Computing");
   try {
@@ -208,11 +210,12 @@ mercer.compute = async () => {
     if (value.explorer.refines) setTimeout(mercer.refine);
   } catch (error) {
     if (number !== explorer.asked) return;
-    if (error.message === "nobody waits for this any more") {
+    if (error.isReplaced && explorer.value) {
       mercer.toast("Cancelled");
       mercer.restore();
-      mercer.stand(explorer.value ? "ready" : "refused");
-    } else if (document.body.dataset.state === "gone") mercer.restore();
+      mercer.stand("ready");
+    } else if (error.isReplaced) mercer.refuse(Object.assign(new Error("the computation was cancelled"), { ways: [{ label: "Compute it", set: {} }] }));
+    else if (document.body.dataset.state === "gone") mercer.restore();
     else if (!error.isQuiet) {
       if (!("ways" in error)) console.error(error);
       mercer.refuse(error);
@@ -312,8 +315,16 @@ mercer.openFile = (file) => {
   mercer.bring(() => mercer.ask("upload", file, `?name=${encodeURIComponent(file.name)}`), `Reading ${file.name}`, { example: null, file: file.name });
 };
 
+mercer.megabytes = (bytes) => `${mercer.grouped(Math.ceil(bytes / 2 ** 20))}\u00a0MB`;
+
 // Several files are networks to compare, in one body behind a list of their names and sizes.
 mercer.openFiles = (files) => {
+  const [size, most] = [files.reduce((sum, file) => sum + file.size, 0), mercer.explorer.most];
+  if (size > most) {
+    const isOne = files.length < 2;
+    const way = isOne ? `start mercer serve ${files[0].name}` : "start mercer serve with the name of their folder";
+    return mercer.unread(isOne ? files[0].name : "What was dropped", `${isOne ? "it has" : "the files have"} ${mercer.megabytes(size)}, and a page takes ${mercer.megabytes(most)} at most: ${way}, which reads from disk.`);
+  }
   if (files.length < 2) return mercer.openFile(files[0]);
   const head = JSON.stringify(files.map((file) => [file.name, file.size]));
   return mercer.bring(() => mercer.ask("upload", new Blob([head, "\n", ...files]), "?several=yes"), `Reading ${files.length} files`, { example: null, file: "networks" });
@@ -388,6 +399,7 @@ mercer.setTheme = (isDark) => {
   if (!mercer.page) return;
   mercer.theme = isDark ? mercer.DARK : mercer.light(mercer.page.value.look);
   for (const picture of Object.values(mercer.pictures ?? {})) picture.draw();
+  document.querySelectorAll(".swatch [data-colour]").forEach(mercer.tint);
 };
 
 mercer.hearExplorer = () => {
@@ -459,9 +471,9 @@ mercer.startExplorer = async () => {
   mercer.hearExplorer();
   mercer.hearRail();
   explorer.visitor = sessionStorage.getItem("mercer-visitor");
-  const { visitor, examples, source } = await (await mercer.ask("visit")).json();
+  const { visitor, examples, most, source } = await (await mercer.ask("visit")).json();
   sessionStorage.setItem("mercer-visitor", visitor);
-  Object.assign(explorer, { visitor, examples });
+  Object.assign(explorer, { visitor, examples, most });
   return mercer.begin(source);
 };
 

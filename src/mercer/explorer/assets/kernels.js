@@ -74,7 +74,7 @@ mercer.kernelRail = (made) => {
     part.hidden = false;
     return mercer.wholeRail(made ?? { kind, kernel: state.kernel });
   }
-  part.hidden = Boolean(made) && made.usual === null && mercer.byId("refused").hidden;
+  part.hidden = ["distances", "similarities"].includes(kind) || (Boolean(made) && made.usual === null && mercer.byId("refused").hidden);
   const isNumbers = !made || made.analysis === "pca";
   const families = mercer.FAMILIES.filter(([text]) => isNumbers || text === mercer.USUAL);
   const known = families.find(([text]) => text === state.kernel);

@@ -12,7 +12,7 @@ mercer.KINDS = { number: "#", factor: "A", identifier: "id", date: "d", text: "t
 
 mercer.METHODS = { "": "Chosen for you", pca: "PCA (numbers)", famd: "FAMD (mixed)", mca: "MCA (categories)", ca: "CA (counts)", mds: "Classical scaling", stress: "Stress scaling" };
 
-mercer.MISSING = { mean: "mean or own level", pca: "from other columns", drop: "leave out rows", error: "ask" };
+mercer.MISSING = { mean: "mean, or a level", pca: "from other columns", drop: "leave out rows", error: "ask" };
 
 mercer.put = (name, use) => {
   const { explorer } = mercer;
@@ -25,6 +25,12 @@ mercer.put = (name, use) => {
   mercer.change({ uses });
 };
 
+// Why a column is left out, in a word or two; the whole stands where the pointer rests.
+mercer.reason = (why) => {
+  const known = [[/have the same/, "one value"], [/dates/, "dates"], [/texts/, "texts"], [/count the rows/, "row numbers"]];
+  return known.find(([pattern]) => pattern.test(why))?.[1] ?? "";
+};
+
 mercer.columnItem = (column) => {
   const item = mercer.element("li", null, { class: "column", draggable: "true", "data-column": column.name, title: column.why ? `${column.name}: ${column.why}` : column.name });
   const name = mercer.element("span", column.name || "(no name)", { class: "name" });
@@ -35,6 +41,8 @@ mercer.columnItem = (column) => {
   select.addEventListener("change", () => mercer.put(column.name, select.value));
   item.append(kind, name);
   if (column.missing) item.append(mercer.element("span", `${column.missing} missing`, { class: "lack" }));
+  const why = column.use === "ignored" ? mercer.reason(column.why ?? "") : "";
+  if (why) item.append(mercer.element("span", why, { class: "why" }));
   item.append(select);
   item.addEventListener("dragstart", (event) => event.dataTransfer.setData("text/plain", column.name));
   return item;

@@ -2,7 +2,7 @@
 
 mercer.SIDE = ["scree", "curved-scree", "circle", "contributions-1", "contributions-2"];
 
-mercer.counted = (count) => `${count.toLocaleString("en").replaceAll(",", "\u00a0")} individual${count === 1 ? "" : "s"}`;
+mercer.counted = (count) => `${mercer.grouped(count)} individual${count === 1 ? "" : "s"}`;
 
 // A long text shows its beginning, and all of it when it is clicked.
 mercer.clamp = (place) => {
@@ -63,6 +63,14 @@ mercer.addColours = (page) => {
   });
 };
 
+// Nothing is shown yet: the columns and the choices stand, and places for the maps.
+mercer.expect = () => {
+  for (const id of ["said", "controls", "selection", "maps", "side", "table"]) mercer.byId(id).replaceChildren();
+  for (const id of ["doubts", "controls", "selection", "refused"]) mercer.byId(id).hidden = true;
+  mercer.byId("answer").hidden = false;
+  mercer.rail(null);
+};
+
 mercer.show = async (value) => {
   const { explorer } = value;
   const before = mercer.page;
@@ -84,18 +92,19 @@ mercer.show = async (value) => {
   mercer.byId("maps").replaceChildren(...maps.map((name) => mercer.figure(name, value.titles[name], value.captions[name])));
   if (value.curved) {
     value.panels["curved-scree"] = mercer.spectrum(mercer.sharesOf(value.curved.axes), value.look);
-    value.titles["curved-scree"] = value.titles.curved.startsWith("Map to compare") ? "Spectrum of the map to compare" : "Spectrum of the curved map";
+    value.titles["curved-scree"] = value.titles.curved.startsWith("Map to compare") ? "Spectrum to compare" : "Curved spectrum";
     value.follow["curved-scree"] = { space: "curved", picks: true, map: "curved" };
   }
   for (const caption of document.querySelectorAll(".maps figcaption")) mercer.clamp(caption);
   for (const name of ["scree", "curved-scree"]) value.captions[name] = [...(value.captions[name] ?? []), mercer.OUTLINED];
   const side = mercer.SIDE.filter((name) => value.panels[name]);
+  for (const name of side) mercer.shorten(name, value);
   mercer.byId("side").replaceChildren(...side.map((name) => mercer.figure(name, value.titles[name], value.captions[name] ?? [])));
   for (const name of [...maps, ...side]) {
     const figure = mercer.byId(`figure-${name}`);
     mercer.pictures[name] = new mercer.Picture(figure, value.panels[name], page, value.follow[name], value.captions[name]);
   }
-  if (document.querySelector("canvas.crowd[data-by=canvas]")) mercer.byId(`figure-${maps[0]}`).querySelector("figcaption").append(" This browser has no WebGL: points are drawn without it, and large maps take longer.");
+  if (document.querySelector("canvas.crowd[data-by=canvas]")) mercer.doubts([...explorer.doubts, { text: "This browser has no WebGL: points are drawn without it, and large maps take longer.", ways: [] }]);
   if (value.individuals.count > 5) mercer.byId("side").append(mercer.classes(page, value));
   mercer.table(page, value);
   if (page.isTurned) page.tell("moved", page);
@@ -104,6 +113,13 @@ mercer.show = async (value) => {
   mercer.travel(page, before?.spaces.curved);
   mercer.functions(page, value);
   mercer.gradients(page, value);
+};
+
+// Beside the maps titles have one line: what an axis shows stands at the scree.
+mercer.shorten = (name, { titles, follow }) => {
+  const brief = (title) => title.replace(/ of (variables|categories|columns|rows) to /, " to ").replace(/ \([\d.]+ %\)$/, "");
+  titles[name] = brief(titles[name]);
+  if (follow[name]?.title) Object.assign(follow[name], { title: brief(follow[name].title), isBrief: true });
 };
 
 mercer.OUTLINED = "Outlined: the axes of the map. Click a bar to put it across, with Shift upward.";

@@ -1,0 +1,217 @@
+"""The states of the explorer as a reader sees them: waiting, refused, closed, crowded."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mercer as mc
+from mercer.explorer import server
+from mercer.explorer.source import Source, of_example
+from tests.browser import PATIENCE
+from tests.explorer.visits import SIZE, arrive, served, visit
+
+pytest.importorskip("uvicorn")
+
+
+@pytest.fixture(scope="module")
+def numerals() -> Iterator[str]:
+    with served(of_example("numerals")) as it:
+        yield it
+
+
+@pytest.fixture(scope="module")
+def decathlon() -> Iterator[str]:
+    with served(of_example("decathlon")) as it:
+        yield it
+
+
+def test_whoever_waits_sees_the_columns_and_places_for_the_maps_and_may_cancel(
+    browser: Any, decathlon: str
+) -> None:
+    context = browser.new_context(viewport=SIZE)
+    page = context.new_page()
+    held: list[Any] = []
+    page.route("**/api/analysis", lambda route: held.append(route))
+    page.goto(decathlon)
+    page.wait_for_selector("#progress:not([hidden])", timeout=PATIENCE)
+    assert page.locator("[data-use=active] .column").count() == 10
+    assert page.locator("#family option").count() > 3
+    assert page.locator("#maps").bounding_box()["height"] > 200
+    assert page.locator("#said").bounding_box()["height"] > 40
+    held.pop().fulfill(status=204)  # as the server answers whoever cancels
+    page.wait_for_selector("body[data-state=refused]", timeout=PATIENCE)
+    page.unroute("**/api/analysis")
+    page.get_by_role("button", name="Compute it").click()
+    page.wait_for_selector("body[data-state=ready]", timeout=PATIENCE)
+    # Of the data before nothing is shown while others are read.
+    page.route("**/api/analysis", lambda route: held.append(route))
+    page.click("#other")
+    page.click("[data-example=eurodist]")
+    page.wait_for_selector("#progress:not([hidden])", timeout=PATIENCE)
+    assert page.locator("#maps figure, #side figure, #table table").count() == 0
+    assert page.locator("#kernel-part").is_hidden()
+    page.unroute_all(behavior="ignoreErrors")
+    context.close()
+
+
+def test_a_door_that_is_closed_can_be_read(browser: Any, decathlon: str) -> None:
+    page = browser.new_page()
+    page.goto(decathlon.replace("token=token", "token=other"))
+    title = page.locator("h1").bounding_box()
+    assert title["width"] > 300
+    assert title["height"] < 60
+    page.close()
+
+
+def test_a_file_that_is_too_long_is_not_sent_and_the_page_says_what_to_do(
+    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "UPLOAD", 2**20)
+    path = tmp_path / "survey.csv"
+    path.write_text("a,b\n" + "1,2\n" * 400_000)
+    with served(None) as address, visit(browser, address, "empty") as seen:
+        seen.page.set_input_files("#pick", path)
+        told = seen.page.locator("#elsewhere")
+        told.wait_for()
+        assert "survey.csv was not read" in told.inner_text()
+        said = told.inner_text().replace("\u00a0", " ")
+        assert "It has 2 MB, and a page takes 1 MB at most: start mercer serve survey.csv" in said
+        assert not [url for url in seen.requests if "upload" in url]
+
+
+NAMES = """() => [...document.querySelectorAll("#figure-plane-1-2 .labels text")]
+    .filter((it) => it.closest("[display=none]") === null)
+    .map((it) => [it.textContent, it.getBoundingClientRect()])
+    .map(([name, b]) => [name, b.left, b.top, b.right, b.bottom])"""
+
+
+def test_names_of_the_selected_stand_beside_each_other_and_no_map_moves(
+    browser: Any, decathlon: str
+) -> None:
+    with visit(browser, decathlon) as seen:
+        page = seen.page
+        before = page.locator("#figure-plane-1-2 .ground").bounding_box()
+        # Fifteen, most of them near the middle.
+        page.evaluate("mercer.page.select([...Array(41).keys()].filter((i) => i % 3 === 1))")
+        assert page.locator("#figure-plane-1-2 .ground").bounding_box() == before
+        shown = page.evaluate(NAMES)
+        chosen = set(page.evaluate("mercer.page.selected.map((i) => mercer.page.people.names[i])"))
+        names = [one for one in shown if one[0] in chosen]
+        assert len(names) >= 8
+        # Glyphs are lower than the boxes of their lines.
+        upon = [
+            (a[0], b[0])
+            for k, a in enumerate(names)
+            for b in shown
+            if b[0] != a[0] and b not in names[: k + 1]
+            and min(a[3], b[3]) - max(a[1], b[1]) > 1
+            and min(a[4], b[4]) - max(a[2], b[2]) > 4
+        ]  # fmt: skip
+        assert upon == []
+        assert page.locator("#selection").bounding_box()["height"] < 34
+
+
+def test_classes_have_the_marks_of_the_map_in_either_theme(browser: Any, numerals: str) -> None:
+    with visit(browser, numerals) as seen:
+        page = seen.page
+        levels = """mercer.page.people.colours.find((c) => c.name === "class").levels"""
+        count = page.locator(".classes tr[data-class]").count()
+        assert count > 9
+        assert seen.ask(levels) == [f"class {k + 1}" for k in range(count)]
+        marks = """[...document.querySelectorAll(".classes .swatch path")]
+            .map((path) => path.getAttribute("fill") + path.getAttribute("d"))"""
+        light = seen.ask(marks)
+        assert len(set(light)) == count
+        page.click("#theme")
+        dark = seen.ask(marks)
+        assert len(set(dark)) == count
+        assert dark != light
+
+
+UPON = """() => {
+    const boxes = (css) => [...document.querySelectorAll(`#figure-scree ${css}`)]
+        .map((node) => node.getBoundingClientRect());
+    const isUpon = (a, b) => a.left + 1 < b.right && b.left + 1 < a.right
+        && a.top + 4 < b.bottom && b.top < a.bottom - 4;
+    const bars = boxes(".bars rect");
+    return boxes(".marks > text").filter((a) => bars.some((b) => isUpon(a, b))).length;
+}"""
+
+LINES = """() => [...document.querySelectorAll("#side figure h3")]
+    .map((title) => [title.textContent, Math.round(title.getBoundingClientRect().height / 20)])"""
+
+
+def test_titles_beside_the_maps_have_a_line_and_numbers_stand_on_their_own_bars(
+    browser: Any, numerals: str, decathlon: str
+) -> None:
+    with visit(browser, numerals) as seen:
+        assert seen.page.evaluate(UPON) == 0
+    with visit(browser, decathlon) as seen:
+        seen.page.wait_for_selector("#figure-function svg image", timeout=PATIENCE)
+        long = [name for name, lines in seen.page.evaluate(LINES) if lines > 1]
+        assert [name for name in long if not name.startswith(("Dim 1 over", "Where"))] == []
+        assert "Contributions to Dim 1" in seen.texts("#side h3")
+        seen.page.keyboard.press("3")
+        assert "Contributions to Dim 3" in seen.texts("#side h3")
+        # One number on a side would tell no unit.
+        assert seen.ask("mercer.pictures.function.frames[0].x.ticks.length") > 1
+
+
+def test_a_browser_without_webgl_is_told_of_it_where_all_doubts_stand(browser: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(1_600, 3))
+    with (
+        served(Source(mc.read(x), "x.npy", "x")) as address,
+        visit(browser, address) as seen,
+    ):
+        seen.ask("mercer.isWithoutWebGL = true; mercer.canvases.clear(); mercer.change({})")
+        seen.page.wait_for_timeout(50)
+        arrive(seen)
+        assert "no WebGL" in seen.page.inner_text("#doubts")
+
+
+def test_a_column_that_is_left_out_says_why(browser: Any) -> None:
+    x, y = np.random.default_rng(0).standard_normal((2, 20))
+    numbers = {"plot": np.arange(1.0, 21.0), "sheet": np.arange(31.0, 51.0)}
+    table = mc.Table.of({**numbers, "x": x, "y": y, "same": [7.0] * 20})
+    with served(Source(table, "x.csv", "x")) as address, visit(browser, address) as seen:
+        assert seen.texts("[data-use=ignored] .why") == ["row numbers", "one value"]
+        assert ",:" not in seen.page.inner_text("#said")
+
+
+def test_how_far_a_refinement_is_has_room_for_its_bar(browser: Any, decathlon: str) -> None:
+    with visit(browser, decathlon) as seen:
+        seen.ask(
+            """(() => { const place = mercer.byId("progress"); place.hidden = false;
+            place.children[1].textContent =
+                "Making the curved map exact: residual 1e-3 → 5e-5 → 3e-7 → 5e-9, 13 s"; })()"""
+        )
+        assert seen.page.locator("#progress > div").bounding_box()["width"] > 100
+        assert seen.page.locator("#progress").bounding_box()["height"] < 60
+
+
+def test_the_contents_of_a_frozen_page_lead_to_their_places_in_any_frame(
+    browser: Any, tmp_path: Path
+) -> None:
+    shown = mc.explore(mc.PCA(2).fit(mc.datasets.iris()), live=False)
+    text = shown.save(tmp_path / "page.html").read_text(encoding="utf-8")
+    inside = f'sandbox="allow-scripts" height="600" width="900" srcdoc="{html.escape(text)}"'
+    for frame in (shown._repr_html_(), f"<iframe {inside}></iframe>"):
+        page = browser.new_page()
+        page.set_content(f"<!doctype html><body style='background: #111'>{frame}</body>")
+        within = page.frame_locator("iframe")
+        within.locator("body[data-state=ready]").wait_for(timeout=PATIENCE)
+        link = within.locator("nav a").last
+        link.click()
+        place = link.evaluate("(it) => document.getElementById(it.hash.slice(1)) !== null")
+        assert place
+        top = link.evaluate(
+            "(it) => document.getElementById(it.hash.slice(1)).getBoundingClientRect().top"
+        )
+        assert 0 <= top < 600
+        page.close()
