@@ -288,6 +288,12 @@ def test_a_bandwidth_without_neighbours_or_without_bends_is_doubted(
     assert all(word in text for text in doubts)
 
 
+def test_a_bandwidth_asked_for_beside_the_straight_map_is_warned_of() -> None:
+    cloud = np.random.default_rng(3).normal(size=(60, 3))
+    with pytest.warns(Misleading, match="the bandwidth is so small"):
+        analyse(table_of(cloud), curved="gaussian(bandwidth=0.05)")
+
+
 def test_axes_that_another_sample_would_exchange_are_doubted() -> None:
     rng = np.random.default_rng(4)
     alike = analyse(table_of(rng.normal(size=(40, 8))))
@@ -302,10 +308,13 @@ def test_groups_too_small_for_an_ellipse_are_named() -> None:
     x = np.random.default_rng(5).normal(size=(40, 3))
     kinds_of = np.array(["many"] * 38 + ["few"] * 2, dtype=object)
     columns = {"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "group": kinds_of}
-    (doubt,) = [d for d in analyse(Table.of(columns)).doubts if d.kind == "ellipses"]
+    with pytest.warns(Misleading, match='"few" of "group" has fewer than 3 individuals'):
+        found = analyse(Table.of(columns))
+    (doubt,) = [d for d in found.doubts if d.kind == "ellipses"]
     assert '"few" of "group" has fewer than 3' in doubt.text
-    columns["group"] = np.array(["one", "two"] * 20, dtype=object)
-    assert "ellipses" not in kinds(analyse(Table.of(columns)))
+    for last in ("two", "(missing)"):  # what is not known is no group
+        columns["group"] = np.array(["one", "two"] * 19 + ["one", last], dtype=object)
+        assert "ellipses" not in kinds(analyse(Table.of(columns)))
 
 
 def test_a_kernel_that_parts_groups_is_said_to_and_one_that_does_not_is_not() -> None:

@@ -76,7 +76,8 @@ def test_alone_it_prints_six_examples_and_is_content(run: Any) -> None:
 def test_the_examples_name_flags_that_exist() -> None:
     for line in EXAMPLES.splitlines():
         words = line.split("  ")[0].split()
-        parser().parse_args(with_command(words[1:]))
+        asked = parser().parse_args(with_command(words[1:])).command
+        assert asked == (words[1] if words[1] in COMMANDS else "report")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -266,6 +267,14 @@ def test_distances_are_scaled_and_similarities_decomposed(run: Any, tmp_path: Pa
     assert classical["model"] == "ClassicalMDS"
     assert classical["goodness"]["absolute"] == pytest.approx(model.goodness_.absolute)
     assert [a["eigenvalue"] for a in classical["axes"]] == pytest.approx(model.eigenvalues_[:2])
+    assert [a["share"] for a in classical["axes"]] == pytest.approx(model.shares_)
+    page = tmp_path / "page.html"
+    assert run("report", EURODIST, "--out", page).code == 0
+    told = run("fit", EURODIST).out
+    for k, share in enumerate(model.shares_):  # on the page and on the terminal alike
+        assert f"Dim {k + 1} ({100 * share:.1f} %)" in page.read_text(encoding="utf-8")
+        (line,) = [one for one in told.splitlines() if re.match(rf"\s*{k + 1}\s", one)]
+        assert f"{100 * share:.1f}" in line
     corrected = run("fit", EURODIST, "--correction", "lingoes", "--json").value
     assert corrected["correction_constant"] > 0
     gram = tmp_path / "gram.csv"

@@ -240,6 +240,12 @@ STUCK = {
             time.sleep(10_000)
     Deaf()
     time.sleep(10_000)""",
+    "an extension that says so in another way": """
+    print("working", file=sys.stderr, flush=True)
+    try:
+        time.sleep(10_000)
+    except KeyboardInterrupt:
+        raise ImportError("initialization failed") from None""",
 }
 
 
@@ -405,6 +411,7 @@ def test_progress_is_drawn_on_a_terminal_only() -> None:
     _, shown = on_a_terminal(code=PROGRESS)
     assert "tiles" in shown
     assert "ETA" in shown
+    assert "Ctrl-C stops" in shown
     assert shown.endswith("\r\033[K")  # and wiped away
     plain = subprocess.run(
         [sys.executable, "-c", PROGRESS], capture_output=True, text=True, timeout=PATIENCE

@@ -218,6 +218,46 @@ def test_each_is_the_kernel_pca_of_its_kernel(seed: int, which: str, is_weighted
     np.testing.assert_allclose(model.transform(data), mine, atol=1e-9 * np.abs(mine).max())
 
 
+def levels(seed: int, count: int, n: int) -> list[str]:
+    rng = np.random.default_rng(seed + count)
+    return [f"l{i}" for i in rng.permutation([*range(count), *rng.integers(0, count, n - count)])]
+
+
+@given(SEEDS, st.sampled_from(["no", "some", "all"]), st.booleans())
+def test_the_kernel_of_a_table_is_factor_analysis_of_mixed_data(
+    seed: int, which: str, is_weighted: bool
+) -> None:
+    """`Columns()` of factors of 2, 3, 5 and 12 levels and of numbers, one without the other too."""
+    rng, n = np.random.default_rng(seed), 60
+    table: dict[str, Any] = {"size": rng.normal(5.0, 2.0, n), "age": rng.gamma(2.0, 3.0, n)}
+    factors = {f"of {m}": levels(seed, m, n) for m in (2, 3, 5, 12)}
+    table = factors if which == "all" else table if which == "no" else {**table, **factors}
+    weights = rng.gamma(2.0, 1.0, n) * (np.arange(n) >= 5 * (which == "no"))
+    weights = weights if is_weighted else np.ones(n)
+    expected = mc.FAMD(2).fit(table, sample_weight=weights)
+    model = mc.KernelPCA(2, kernel=mc.Columns(), method="dense").fit(table, sample_weight=weights)
+    assume(are_apart(expected))
+    assert_same(model.inertias_, expected.inertias_)
+    assert model.inertia_ == pytest.approx(expected.inertia_, abs=CLOSE)
+    assert_same_axes(model.individuals_.coordinates, expected.individuals_.coordinates)
+    supplementary = {name: column[::-1][:9] for name, column in table.items()}
+    assert_same_axes(model.transform(supplementary), expected.transform(supplementary))
+    if which == "all":
+        coded = mc.MCA(2).fit(table, sample_weight=weights)
+        assert_same(model.inertias_, len(factors) * coded.inertias_)
+    if which == "no":
+        plain = mc.PCA(2, standardize=True)
+        plain.fit(np.column_stack(list(table.values())), sample_weight=weights)
+        assert_same(model.inertias_, plain.inertias_)
+
+
+def test_the_kernel_of_a_table_is_that_of_factominer() -> None:
+    table, _, expected = wine("famd_wine")
+    model = mc.KernelPCA(5, kernel="columns()").fit(table)
+    assert_same(model.inertias_, np.asarray(expected["eigenvalues"])[:5])
+    assert_same_axes(model.individuals_.coordinates, expected["ind"]["coord"])
+
+
 @given(SEEDS)
 def test_rows_and_columns_of_a_transposed_table_change_places(seed: int) -> None:
     counts = np.random.default_rng(seed).poisson(5.0, (7, 5)) + 1.0

@@ -14,18 +14,12 @@ import mercer as mc
 from mercer.analysis import Analysis
 from mercer.datasets import decathlon, iris
 from mercer.pictures.clouds import ellipse, hull, is_elliptic
-from tests.browser import Visit, started, visit
+from tests.browser import Visit, visit
 
 PLACES = """(name) => mercer.pictures[name].frames[0].hits
     .filter((h) => h.mark.of === "individuals" && h.mark.painted)
     .map((h) => [h.mark.ids[h.i], h.u])"""
 """Whom a map shows, and where across it."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

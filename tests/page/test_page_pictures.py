@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -28,7 +29,7 @@ from mercer.pictures.scene import (
     Sheet,
     Texts,
 )
-from tests.browser import Visit, started, visit
+from tests.browser import Visit, visit
 
 UNIT = Axis("side", (0.0, 1.0))
 TWO = np.array([0.25, 0.75])
@@ -66,13 +67,16 @@ def described() -> dict[str, Panel | Sheet]:
     crowd = rng.standard_normal((60, 2))
     names = [f"number {i}" for i in range(60)]
     found["crowd"] = pictures.individuals.describe(crowd, names=names)
+    cloud = 0.5 + 0.1 * rng.standard_normal((300, 2)).T
+    some = np.array([0.45, 0.5, 0.55])
+    words = Labels(some, some, ("first level", "second level", "third level"), ("#000000",) * 3)
+    marks = (Points(*cloud), replace(words, covers=True))
+    found["dense"] = Panel(marks, UNIT, UNIT, title="dense")
+    full = np.stack(np.meshgrid(np.linspace(0, 1, 60), np.linspace(0, 1, 60)), -1).reshape(-1, 2)
+    x, y = full[::90].T
+    many = Labels(x, y, ("word",) * 40, ("#000000",) * 40, covers=True)
+    found["full"] = Panel((Points(*full.T), many), UNIT, UNIT, title="full")
     return found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -177,6 +181,36 @@ def test_labels_cover_neither_points_nor_each_other(seen: Visit) -> None:
         for other in taken[i + 1 :]:
             is_beside = right <= other[0] or other[2] <= left
             assert is_beside or bottom <= other[1] or other[3] <= top
+
+
+def test_names_in_a_dense_cloud_stand_beside_it_at_the_end_of_lines(seen: Visit) -> None:
+    taken = np.array(seen.ask(f"{frame('dense')}.taken"))
+    points = np.array(seen.ask(f"{frame('dense')}.hits.map((h) => [h.u, h.v])"))
+    assert len(taken) == 3
+    for left, top, right, bottom in taken:
+        assert not ((points > [left, top]) & (points < [right, bottom])).all(axis=1).any()
+    assert seen.page.locator(f"{drawn('dense')} .labels line").count() == 3
+    assert seen.texts(f"{drawn('dense')} .unnamed") == []
+
+
+def test_names_without_room_are_counted(seen: Visit) -> None:
+    count = len(seen.texts(f"{drawn('full')} .labels text"))
+    assert 0 < count < 40
+    assert seen.texts(f"{drawn('full')} .unnamed") == [f"{40 - count} names have no room"]
+
+
+def test_numbers_of_a_column_are_told_apart_by_three_digits_of_their_spread(seen: Visit) -> None:
+    shown = "[[50.14, 6.4], [0.0123, 6.4], [-7672, 1500], [7672.5, 2], [12, Infinity]]"
+    asked = f"{shown}.map(([value, spread]) => mercer.shown(value, 'number', spread))"
+    assert seen.ask(asked) == ["50.14", "0.0123", "\N{MINUS SIGN}7672", "7672.5", "12"]
+    large = "[[1234567, 2], [1234567, Infinity], [-98765432.4, 3], [999999.4, Infinity]]"
+    asked = asked.replace(shown, large)
+    assert seen.ask(asked) == ["1234567", "1234567", "\N{MINUS SIGN}98765432", "999999"]
+
+
+def test_lines_from_one_point_do_not_cross(seen: Visit) -> None:
+    assert seen.ask("mercer.crosses([0, 0, 2, 2], [0, 2, 2, 0])") is True
+    assert seen.ask("mercer.crosses([0, 0, 2, 2], [0, 0, 2, 0])") is False
 
 
 def test_zooming_names_others_and_resetting_brings_all_back(seen: Visit) -> None:

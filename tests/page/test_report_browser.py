@@ -27,7 +27,6 @@ from tests.browser import (
     TOOLBARS,
     VIEWING,
     Visit,
-    started,
     visit,
 )
 from tests.hostile import HOSTILE
@@ -53,12 +52,6 @@ PLACE = """(name, id) => {
     return path.getAttribute("transform").match(/[-\\d.]+/g).map(Number);
 }"""
 """Where the point of an individual is drawn."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with started() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

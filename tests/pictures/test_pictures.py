@@ -63,6 +63,17 @@ def test_individuals_are_drawn_at_their_coordinates_in_both_libraries(decathlon:
     assert ax.get_legend().get_title().get_text() == "Competition"
 
 
+@pytest.mark.filterwarnings("ignore:.*log-scaled")
+def test_axes_keep_the_format_and_the_scale_that_they_were_given() -> None:
+    ax, logarithmic = Figure().subplots(1, 2)
+    ax.xaxis.set_major_formatter("{x:.1f} m")
+    logarithmic.set_xscale("log")
+    for one in (ax, logarithmic):
+        pictures.individuals([[1.0, 2.0], [2.0, 1.0], [4.0, 3.0]], ax=one)
+    assert ax.xaxis.get_major_formatter()(2.0) == "2.0 m"
+    assert logarithmic.get_xscale() == "log"
+
+
 def test_the_axes_given_are_drawn_on_and_no_window_is_opened(decathlon: Any) -> None:
     _, model = decathlon
     ax = Figure().add_subplot()
@@ -505,3 +516,43 @@ def test_a_group_on_a_line_has_no_ellipse(tmp_path: Path) -> None:
     table = pd.DataFrame({"x": i % 4, "y": (i % 4) ** 2, "g": np.array(["a", "b"])[i % 2]})
     with pytest.warns(mc.errors.Misleading, match="an arch"):
         mc.report(table, tmp_path / "page.html")
+
+
+def test_names_that_are_given_stand_in_the_place_of_those_of_a_model() -> None:
+    model = mc.PCA(2).fit(np.random.default_rng(0).standard_normal((4, 3)))
+    panel = pictures.individuals.describe(model, names=["a", "b", "c", "d"])
+    (points,) = (mark for mark in panel.marks if isinstance(mark, Points))
+    assert points.ids is not None
+    assert points.ids.names == ("a", "b", "c", "d")
+    with pytest.raises(InvalidInput, match="3 names were given for 4 individuals"):
+        pictures.individuals.describe(model, names=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "PNG"])
+def test_a_described_picture_is_saved_in_the_format_of_its_ending(
+    ending: str, tmp_path: Path
+) -> None:
+    panel = pictures.scree.describe([2.0, 1.0], total=3.5)
+    both = pictures.sheet(panel, panel)
+    for picture in (panel, both):
+        picture.save(tmp_path / f"one.{ending}")
+        begins = (tmp_path / f"one.{ending}").read_bytes()[:5]
+        signs = {"png": b"\x89PNG\r", "svg": b"<?xml", "pdf": b"%PDF-"}
+        assert begins == signs[ending.lower()]
+    with pytest.raises(InvalidParameter, match="choose one of .png, .svg, .pdf"):
+        panel.save(tmp_path / "one.bmp")
+
+
+def test_a_bar_of_colours_is_never_higher_than_its_panel() -> None:
+    model = mc.PCA(standardize=True).fit(mc.datasets.decathlon())
+    ax = pictures.variables(model, colour="contribution")
+    ax.figure.draw_without_rendering()
+    (bar,) = ax.child_axes
+    assert bar.get_window_extent().height < ax.get_window_extent().height
+
+
+def test_ticks_of_large_numbers_have_no_factor_beside_the_title() -> None:
+    ax = pictures.eigenvalues([13_949_791.0, 2_124_813.0, -323_707.0])
+    ax.figure.draw_without_rendering()
+    assert ax.yaxis.get_offset_text().get_text() == ""
+    assert "10000000" in {tick.get_text() for tick in ax.get_yticklabels()}

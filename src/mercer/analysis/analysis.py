@@ -52,6 +52,11 @@ class Analysis(Shown):
     ``model`` is the map that is read, ``curved`` the kernel's of the same individuals, None where
     one of the two was asked for alone or there is no other. ``sentence`` says the rule, the choice
     and the parameter that changes it; ``adds`` what the kernel adds.
+
+    >>> import mercer as mc
+    >>> found = mc.analyse(mc.datasets.iris(), random_state=0)
+    >>> found.model, found.curved.individuals_.coordinates.shape
+    (PCA(n_components=4, standardize=True), (150, 4))
     """
 
     facts: ClassVar[Mapping[str, str]] = {
@@ -196,7 +201,9 @@ def analyse(  # noqa: PLR0913  (keywords with defaults, none of which implies an
             tell=tell,
         )
     for doubt in found.doubts:
-        if doubt.is_misleading and (doubt.map != "curved" or found.curved is None):
+        is_beside = doubt.map == "curved" and found.curved is not None
+        is_asked_for = beside is not None and doubt.kind == "bandwidth"
+        if doubt.is_misleading and (is_asked_for or not is_beside):
             advice = () if doubt.advice is None else (doubt.advice,)
             warn(doubt.text, Misleading, *advice)
     return found

@@ -195,7 +195,7 @@ def sentence_of(
     else:
         said = f"{NAMES[made.analysis]} of {what}"
     is_asked = method is not None or made.kernel is not None
-    start = f"The table holds {held}: " + ("as asked, " if is_asked else "")
+    start = f"The table holds {held.removesuffix(',')}: " + ("as asked, " if is_asked else "")
     text = start + said + (f"; {', '.join(ways)}" if ways else "") + "."
     given = (unscaled, mixed, linear, counts)
     return text, tuple(advice for advice in given if str(advice) in text)

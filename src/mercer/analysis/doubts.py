@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mercer.check import Array
+from mercer.data.missing import LEVEL
 from mercer.data.table import Column, Role, listed
 from mercer.display import Shown
 from mercer.errors import Advice
@@ -65,7 +66,7 @@ class Doubt(Shown):
     @property
     def is_misleading(self) -> bool:
         """Whether the picture itself, rather than a reading of it, would mislead."""
-        return self.kind in ("column", "arch", "bandwidth", "individual")
+        return self.kind in ("column", "arch", "bandwidth", "individual", "ellipses")
 
 
 def doubts_of(model: Any, names: tuple[str, ...] | None, *, which: str) -> Iterator[Doubt]:
@@ -252,7 +253,8 @@ def of_bandwidth(kernel: Kernel, points: Any, which: str = "curved") -> Iterator
 def of_ellipses(factors: list[Column]) -> Iterator[Doubt]:
     """Yield the levels of the first factor that are too few for an ellipse."""
     for column in factors[:1]:
-        labels = np.array([str(v) for v in column.values.tolist() if v is not None], dtype=object)
+        known = [str(v) for v in column.values.tolist() if v is not None and v != LEVEL]
+        labels = np.array(known, dtype=object)
         levels, counts = np.unique(labels.astype(str), return_counts=True)
         few = [str(level) for level, count in zip(levels, counts, strict=True) if count < ELLIPSE]
         if few:

@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from mercer.cli.errors import BROKEN_PIPE, OK
 from mercer.cli.output import Talk
-from mercer.cli.progress import Interrupted, end_process, is_running, signals_heard
+from mercer.cli.progress import (
+    Interrupted,
+    end_process,
+    interruption,
+    is_running,
+    signals_heard,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -132,6 +138,8 @@ def _answered(argv: list[str], talk: Talk, *, is_program: bool) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if (found := interruption()) is not None:
+            raise found from error
         from mercer.cli.errors import refusal
 
         message, code = refusal(error, args)

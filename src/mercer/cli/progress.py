@@ -18,7 +18,7 @@ from time import sleep
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from mercer.cli.errors import INTERRUPTED, TERMINATED
+from mercer.cli.errors import INTERRUPTED, OK, TERMINATED
 from mercer.cli.output import Talk
 from mercer.progress import Line
 
@@ -36,8 +36,10 @@ GRACE = 1.0
 """Seconds that an interruption has to be heard, and that words have to reach their reader."""
 
 _threads: list[threading.Thread] = []
+_is_program = threading.Event()
 _ending = threading.Lock()
 _told = threading.Semaphore(0)
+_asked: list[Interrupted] = []
 
 
 class Interrupted(KeyboardInterrupt):
@@ -63,12 +65,16 @@ def signals_heard(end: Callable[[Interrupted], object] | None = None) -> Iterato
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    if end is not None:
+        _is_program.set()
+    _asked.clear()
     before = {number: signal.getsignal(number) for number in SIGNALS}
     heard = [number for number in SIGNALS if before[number] is not signal.SIG_IGN]
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
         found = Interrupted(number)
+        _asked.append(found)
         if end is not None:  # not a Thread, which would wait for a lock that may be ours
             _thread.start_new_thread(_end_late, (end, found))
         raise found
@@ -80,6 +86,44 @@ def signals_heard(end: Callable[[Interrupted], object] | None = None) -> Iterato
     finally:
         for number in heard:
             signal.signal(number, before[number] if end is None else signal.SIG_DFL)
+
+
+def interruption() -> Interrupted | None:
+    """Return the signal that asked this command to end, if one did.
+
+    What is raised after it is its consequence: an extension whose loading it cuts short says
+    ``ImportError: initialization failed``.
+    """
+    return _asked[0] if _asked else None
+
+
+@contextmanager
+def server_signals() -> Iterator[None]:
+    """Leave Ctrl-C and SIGTERM to a server, which answers whom it still can and returns.
+
+    Then the process ends with 0, where it is ours: nothing cuts the server short, and threads that
+    compute what nobody waits for any more do not hold it up.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        raise Interrupted(number)
+
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    for number in SIGNALS:
+        if before[number] is not signal.SIG_IGN:
+            signal.signal(number, stop)
+    try:
+        yield
+    except KeyboardInterrupt:  # which is how it is ended
+        if _is_program.is_set():
+            _tidy_up()
+            os._exit(OK)
+    finally:
+        for number in SIGNALS:
+            signal.signal(number, before[number])
 
 
 def _end_late(end: Callable[[Interrupted], object], found: Interrupted) -> None:
@@ -120,12 +164,16 @@ def end_process(talk: Talk, found: Interrupted) -> NoReturn:
     """
     if not _ending.acquire(blocking=False):  # a second thread waits for the first to end us both
         sleep(10 * GRACE)
-    files = sys.modules.get("mercer.store.file")  # without it nothing was written
-    if files is not None:
-        files.remove_unfinished()
+    _tidy_up()
     _thread.start_new_thread(_tell, (talk, found))
     _told.acquire(timeout=GRACE)
     os._exit(found.code)
+
+
+def _tidy_up() -> None:
+    files = sys.modules.get("mercer.store.file")  # without it nothing was written
+    if files is not None:
+        files.remove_unfinished()
 
 
 def _tell(talk: Talk, found: Interrupted) -> None:
@@ -143,7 +191,7 @@ def _wait(thread: threading.Thread, talk: Talk, progress: Line) -> None:
     is_drawn = False
     try:
         while thread.is_alive():
-            sys.stderr.write(f"\r\033[K{progress.line()}")
+            sys.stderr.write(f"\r\033[K{progress.line()}  Ctrl-C stops")
             sys.stderr.flush()
             is_drawn = True
             thread.join(BEAT)

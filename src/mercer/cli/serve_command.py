@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from mercer.cli.errors import OK
 from mercer.cli.output import Talk
+from mercer.cli.progress import server_signals
 
 
 def run(args: Namespace, talk: Talk) -> int:
@@ -43,7 +43,7 @@ def run(args: Namespace, talk: Talk) -> int:
         )
         talk.flush()
 
-    with suppress(KeyboardInterrupt):  # which is how it is ended
+    with server_signals():
         running.run(
             explored,
             host=args.host,

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import clone
 
 from mercer.check import Array, Points, as_numpy, is_missing, members, refuse_non_finite
 from mercer.data.frames import rows
+from mercer.display import kept
 from mercer.errors import InvalidInput, InvalidParameter, NotAvailable, Row
 from mercer.estimator import all_or_nothing, weights_of
 from mercer.kernels.base import Kernel
 from mercer.kernels.tables import Columns
-from mercer.kernels.variables import Category, Standardised
+from mercer.kernels.variables import OBSERVED, Category, Standardised
 from mercer.operators import shares
 from mercer.pca import PCA
 from mercer.points import Rows
@@ -61,6 +62,7 @@ class FeaturePCA(PCA):
         *,
         sample_weight: Any = None,
         progress: bool | Progress | None = None,
+        layer: str | None = None,  # noqa: ARG002  (of_layer reads it)
     ) -> Any:
         """Find the axes of the individuals X; ``progress`` is that of `PCA.fit`."""
         with all_or_nothing(self):
@@ -80,7 +82,7 @@ class FeaturePCA(PCA):
         """Return the features of the individuals of the fit."""
         return np.asarray(self.kernel_.features(self._given))
 
-    @cached_property
+    @kept
     def feature_rank(self) -> int:
         """How many axes there can be: of q factors with m levels in all, m - q."""
         features, w = self._fitted_features(), self.weights_
@@ -92,7 +94,7 @@ class FeaturePCA(PCA):
         """The individuals of the fit."""
         return self._given
 
-    @cached_property
+    @kept
     def _loadings(self) -> Array:
         """The axes in the features, one column for each axis."""
         return self.components_.T
@@ -131,9 +133,6 @@ MISSING = "(missing)"
 """The level of what is missing, where that is a level."""
 
 POLICIES = ("error", "level")
-
-CONSTANT = 8.0 * float(np.finfo(float).eps)
-"""A standard deviation below this share of the largest entry is the rounding of a constant."""
 
 
 def read(
@@ -239,12 +238,10 @@ def category_of(labels: list[str], weights: Array) -> Category:
     """Return the kernel 1/p of equal categories, p being the weights of their members.
 
     >>> category_of(["a", "b"], np.array([0.25, 0.75]))
-    Category(levels=["a", "b"], shares=[0.25, 0.75], missing="error")
+    Category(levels=["a", "b"], shares=[0.25, 0.75], missing="error", unknown="error")
     """
-    values = np.array(labels, dtype=object)
-    levels = [level for level in sorted(set(labels)) if np.any(weights[values == level] > 0)]
-    shares = [float(weights[values == level].sum()) for level in levels]
-    return Category(levels, shares)
+    levels = sorted({label for label, w in zip(labels, weights.tolist(), strict=True) if w > 0})
+    return cast(Category, Category(levels, OBSERVED).resolve(labels, weights))
 
 
 def number_of(values: Array, weights: Array, name: str, *, is_standardised: bool) -> Standardised:
@@ -254,14 +251,12 @@ def number_of(values: Array, weights: Array, name: str, *, is_standardised: bool
     Standardised(centre=[2.0], scale=[1.0])
     """
     active = weights > 0
-    values, weights = values[active], weights[active]
-    unit = float(np.exp2(np.floor(np.log2(np.abs(values).max(initial=0.0) or 1.0))))
-    mean = float(weights @ (values / unit))
-    mean += float(weights @ (values / unit - mean))
-    deviation = float(np.sqrt(weights @ (values / unit - mean) ** 2))
-    if deviation <= CONSTANT:
-        raise InvalidInput(f"column {name!r} is constant and tells nothing; leave it out")
-    return Standardised([unit * mean], [unit * deviation if is_standardised else 1.0])
+    try:
+        found = cast(Standardised, Standardised().resolve(values[active], weights[active]))
+    except InvalidInput:
+        message = f"column {name!r} is constant and tells nothing; leave it out"
+        raise InvalidInput(message) from None
+    return found if is_standardised else replace(found, scale=(1.0,))
 
 
 def kernels_of(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from mercer.check import Array, refuse_non_finite
 from mercer.data.frames import as_frame, columns_of, library_of
 from mercer.data.table import entry_place
+from mercer.display import kept
 from mercer.errors import InvalidInput, NotAvailable
 from mercer.estimator import numbers_of, register
 from mercer.factorial.column_kernels import FeaturePCA
@@ -112,12 +112,12 @@ class CA(FeaturePCA):
             )
         return ChiSquare(tuple(margins.tolist()))
 
-    @cached_property
+    @kept
     def rows_(self) -> Individuals:
         """The rows, which are the individuals."""
         return self.individuals_
 
-    @cached_property
+    @kept
     def columns_(self) -> Profiles:
         """The columns: coordinates, cos2, contributions, distances."""
         check_is_fitted(self)

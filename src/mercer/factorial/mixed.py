@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array
 from mercer.data.frames import as_frame, frozen
-from mercer.display import Shown, first_names, warn
+from mercer.display import Shown, first_names, kept, warn
 from mercer.errors import InvalidInput, NotAvailable, ReadingWarning
 from mercer.factorial.column_kernels import (
     FeaturePCA,
@@ -160,7 +159,7 @@ class TablePCA(FeaturePCA):
         """Return the features of the individuals of the fit, one row for each."""
         return self._fitted_features()
 
-    @cached_property
+    @kept
     def _places(self) -> dict[str, slice]:
         """The features of each column of the analysis, by its name."""
         return places_of(self.kernel_)
@@ -174,7 +173,7 @@ class TablePCA(FeaturePCA):
         rows = [self._loadings[part] for part in parts.values()]
         return np.vstack(rows) if rows else np.empty((0, len(self.inertias_)))
 
-    @cached_property
+    @kept
     def categories_(self) -> ActiveCategories:
         """The categories: coordinates, cos2, contributions, v-tests; η² of their columns."""
         check_is_fitted(self)
@@ -185,7 +184,7 @@ class TablePCA(FeaturePCA):
         found = self._supplementary_categories(columns)
         return ActiveCategories.of(found, self._loadings_of(parts))
 
-    @cached_property
+    @kept
     def variables_(self) -> Variables:
         """The columns of numbers: correlations, which are their coordinates, and contributions."""
         check_is_fitted(self)
@@ -212,7 +211,7 @@ class TablePCA(FeaturePCA):
         _, deviations = correlations(table, self.individuals_.coordinates, self.weights_)
         return np.asarray(deviations / np.array(scales))
 
-    @cached_property
+    @kept
     def links_(self) -> Links:
         """The columns: squared correlations and correlation ratios with the axes."""
         check_is_fitted(self)
@@ -326,7 +325,7 @@ class MCA(TablePCA):
             scatters=None if found.scatters is None else found.scatters / self.inertias_,
         )
 
-    @cached_property
+    @kept
     def adjusted_inertias_(self) -> Array:
         r"""The inertias corrected by Benzécri's rule, of the axes above 1/Q.
 

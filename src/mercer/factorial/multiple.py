@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from mercer.check import Array
 from mercer.data.frames import as_frame, frozen, rows
-from mercer.display import Shown
+from mercer.display import Shown, kept
 from mercer.errors import InvalidInput, InvalidParameter
 from mercer.factorial.column_kernels import features_of, is_categorical, kernels_of
 from mercer.factorial.mixed import TablePCA, sum_of
@@ -202,7 +201,7 @@ class MFA(TablePCA):
             factors += [weight / first for weight in kernel.numbers]
         return Columns(columns, weights=factors)
 
-    @cached_property
+    @kept
     def partial_(self) -> dict[str, Array]:
         """The individuals as each active group alone would place them, times the groups."""
         check_is_fitted(self)
@@ -217,7 +216,7 @@ class MFA(TablePCA):
             found[group] = frozen(len(active) * away[:, places] @ self._loadings[places])
         return found
 
-    @cached_property
+    @kept
     def groups_(self) -> Groups:
         """The groups: coordinates, contributions, cos2, similarities."""
         check_is_fitted(self)

@@ -40,7 +40,6 @@ from mercer.page.sentences import (
     exactness,
     groups_value,
     kept_axes,
-    labels_of_classes,
     method,
     result,
 )
@@ -299,7 +298,8 @@ def _colours(subject: Subject, rows: Array, classes: Clusters | None) -> Iterato
             room -= len(rows)
             yield {"name": clean(column.name), "values": np.asarray(column.values, float)[rows]}
     if classes is not None:
-        yield _factor(CLASS, labels_of_classes(classes), rows)
+        levels = [f"{CLASS} {k}" for k in range(1, classes.count + 1)]
+        yield {"name": CLASS, "levels": levels, "codes": classes.labels[rows] - 1}
 
 
 def _factor(name: str, labels: Array, rows: Array) -> Value:
@@ -365,11 +365,12 @@ def _data(subject: Subject, made: Analysis | None = None) -> Value:
         return {"sentence": sentence, "notes": []}
     missing = int(np.sum(~np.isfinite(table.numbers)))
     put = sum(int(mask.sum()) for mask in table.imputed.values())
+    is_noted = any("missing" in note for note in table.notes)  # with what stands for them
     parts = [
         count_of(len(table), "individual"),
         _columns_in_words(table, subject.used),
         f"{missing} numbers missing" if missing else "" if put else "no number missing",
-        f"{count_of(put, 'missing value')} imputed" if put else "",
+        f"{count_of(put, 'missing value')} imputed" if put and not is_noted else "",
     ]
     sentence = ", ".join(part for part in parts if part)
     return {"sentence": f"{sentence}.", "notes": [clean(note, 300) for note in table.notes]}

@@ -378,11 +378,6 @@ def groups_value(subject: Subject, found: Clusters, asked: int | None = None) ->
     }
 
 
-def labels_of_classes(found: Clusters) -> Array:
-    """Return the class of each individual as a level of a factor."""
-    return np.array([f"{CLASS} {c}" for c in found.labels.tolist()], object)
-
-
 def _names(subject: Subject, rows: Array) -> str:
     return listing([clean(subject.names[i], 30) for i in rows[:MEMBERS].tolist()])
 

@@ -7,10 +7,10 @@ draw what was described. Neither library is imported before it draws; ``pip inst
 brings both.
 
 A new picture is a function from values to a `Panel` or a `Sheet` of marks (``pictures/scene.py``)
-in a module of its own, decorated with `Drawing` (``pictures/scene.py``), and one line below; the
-gallery (``examples/gallery.py``) shows it. What a picture describes can stand on a page as it is
-(`mercer.page.Section`), where scripts draw it on the screen and link the marks that carry the `Ids`
-of the same individuals or variables.
+in a module of its own, decorated with `Drawing` (``pictures/scene.py``), and one line below; a
+script of ``examples/gallery`` shows it. What a picture describes can be saved (`Panel.save`) and it
+can stand on a page (`mercer.page.Section`), where scripts draw it on the screen and link the marks
+that carry the `Ids` of the same individuals or variables.
 """
 
 from mercer.pictures.circle import biplot as biplot

@@ -168,7 +168,7 @@ def variables(  # noqa: PLR0913  (what to show is an argument each, none of whic
         notes=(*notes, *shares.remarks(axes)),
         is_equal=True,
         has_origin=True,
-        size=(5.6, 5.6),
+        size=(5.6, 5.6) if colour is None and supplementary is None else (6.6, 5.6),
     )
 
 

@@ -39,21 +39,26 @@ NAMED = 40
 
 def as_individuals(values: Any, names: Any = None) -> Individuals:
     """Return individuals as they are read, also of an array of coordinates alone."""
+    called = None if names is None else tuple(str(name) for name in names)
     if isinstance(values, Individuals):
-        return values
+        _match_names(called, len(values))
+        return values if called is None else replace(values, names=called)
     coordinates = real_array(values, "individuals")
     if coordinates.ndim != 2 or coordinates.shape[1] == 0:
         raise InvalidInput(
             f"individuals must have coordinates in columns, found shape {coordinates.shape}"
         )
     n = len(coordinates)
-    called = None if names is None else tuple(str(name) for name in names)
-    if called is not None and len(called) != n:
-        raise InvalidInput(f"{len(called)} names were given for {n} individuals")
+    _match_names(called, n)
     weights = np.full(n, 1.0 / max(n, 1))
     unit = float(np.abs(coordinates).max(initial=0.0)) or 1.0
     inertias = weights @ (coordinates / unit) ** 2
     return Individuals(coordinates, None, weights, inertias, called, unit=unit)
+
+
+def _match_names(names: tuple[str, ...] | None, n: int) -> None:
+    if names is not None and len(names) != n:
+        raise InvalidInput(f"{len(names)} names were given for {n} individuals")
 
 
 class Plane(NamedTuple):
@@ -120,8 +125,8 @@ def individuals(  # noqa: PLR0913  (what to show is an argument each, none of wh
     Parameters
     ----------
     values : model, Individuals or array
-        A fitted model, ``model.individuals_``, or coordinates in columns with ``names`` for the
-        rows.
+        A fitted model, ``model.individuals_``, or coordinates in columns; ``names`` for the rows,
+        in the place of those that a model knows.
     axes : pair of int, or int
         Which axes, counted from 1.
     spectrum : Spectrum or array, optional

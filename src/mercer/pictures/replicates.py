@@ -45,6 +45,13 @@ def replicate_curve(
 
     Both are distances in the space of the features, as root mean squares. Where the scatter falls
     below the separation, replicates are enough.
+
+    >>> import mercer as mc
+    >>> genes = mc.networks.simulate_expression(20, 2, effect=0.8, strength=0.95, random_state=1)
+    >>> table = genes.table(8, np.random.default_rng(1))
+    >>> study = mc.replicate_study(table, "condition", draws=10, random_state=0)
+    >>> replicate_curve.describe(study).x.title
+    'replicates of each condition'
     """
     curve, most = study.curve, min(study.replicates)
     answer = study.answer.number
@@ -134,7 +141,15 @@ def _notes(study: ReplicateStudy, last: int) -> tuple[str, ...]:
 def replicate_map(
     study: ReplicateStudy, *, title: str = "Networks by number of replicates"
 ) -> Panel:
-    """Networks on the axes of their kernel PCA, and the way of their means as replicates grow."""
+    """Networks on the axes of their kernel PCA, and the way of their means as replicates grow.
+
+    >>> import mercer as mc
+    >>> genes = mc.networks.simulate_expression(20, 2, effect=0.8, strength=0.95, random_state=1)
+    >>> table = genes.table(8, np.random.default_rng(1))
+    >>> study = mc.replicate_study(table, "condition", draws=10, random_state=0)
+    >>> replicate_map.describe(study).is_equal
+    True
+    """
     found = study.map
     marks: list[Mark] = []
     ends, colours = [], []
@@ -182,7 +197,15 @@ def replicate_map(
 def replicate_pairs(
     study: ReplicateStudy, *, title: str = "Replicates that each pair of conditions needs"
 ) -> Panel:
-    """The number that each pair of conditions needs by itself, with its interval."""
+    """The number that each pair of conditions needs by itself, with its interval.
+
+    >>> import mercer as mc
+    >>> genes = mc.networks.simulate_expression(20, 2, effect=0.8, strength=0.95, random_state=1)
+    >>> table = genes.table(8, np.random.default_rng(1))
+    >>> study = mc.replicate_study(table, "condition", draws=10, random_state=0)
+    >>> len(study.pairs), len(replicate_pairs.describe(study).y.ticks)
+    (6, 7)
+    """
     pairs = [("all conditions", study.answer), *((_named(p), n) for p, n in study.pairs.items())]
     top = _top(study, [answer for _, answer in pairs])
     marks: list[Mark] = []
@@ -229,7 +252,15 @@ def _top(study: ReplicateStudy, answers: list[Needed]) -> float:
 def replicate_networks(
     study: ReplicateStudy, *, title: str = "Networks of all replicates"
 ) -> Sheet:
-    """The weights of the networks of each condition, genes in one order for all."""
+    """The weights of the networks of each condition, genes in one order for all.
+
+    >>> import mercer as mc
+    >>> genes = mc.networks.simulate_expression(20, 2, effect=0.8, strength=0.95, random_state=1)
+    >>> table = genes.table(8, np.random.default_rng(1))
+    >>> study = mc.replicate_study(table, "condition", draws=10, random_state=0)
+    >>> len(replicate_networks.describe(study).panels)
+    4
+    """
     weights = [network.weights for network in study.networks.values()]
     genes = _heaviest(np.mean([np.abs(w) for w in weights], axis=0))
     order = genes[seriated(np.mean([np.abs(w[np.ix_(genes, genes)]) for w in weights], axis=0))]

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial, update_wrapper
+from os import PathLike
 from typing import Any, Generic, Literal, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
@@ -182,8 +183,9 @@ class Texts:
 class Labels:
     """Words beside points, the most important first: those that find no free place are left out.
 
-    At most ``most`` of those inside the frame are tried. Where there is no free place, those that
-    may cover points stand upon them, on a halo.
+    At most ``most`` of those inside the frame are tried. Where there is no free place, those with
+    ``covers`` stand further away, at the end of a line, and the first few of them upon points, on a
+    halo; how many have no room is said.
     """
 
     x: Array
@@ -232,6 +234,17 @@ class Seen:
         except MissingExtra:
             return None
         return png_of(np.atleast_1d(found)[0].figure)
+
+    def save(self, file: str | PathLike[str], *, dpi: float = 150.0) -> None:
+        """Write the picture to a file, in the format of its ending: png, svg or pdf.
+
+        >>> from mercer.pictures import scree
+        >>> scree.describe([2.0, 1.0], total=3.5).save("scree.png")  # doctest: +SKIP
+        """
+        from mercer.pictures.with_matplotlib import drawn, save_figure
+
+        found = drawn(self)  # type: ignore[arg-type]  # a panel or a sheet
+        save_figure(np.atleast_1d(found)[0].figure, file, dpi)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -69,15 +69,26 @@ def contours(  # noqa: PLR0913  (what to show is an argument each, none of which
 
 @Drawing
 def surface(
-    x: Any, y: Any, values: Any, *, points: Any = None, what: str = "value", title: str = ""
+    x: Any,
+    y: Any,
+    values: Any,
+    *,
+    points: Any = None,
+    is_signed: bool = False,
+    what: str = "value",
+    title: str = "",
 ) -> Panel:
     """A function over a grid as heights in space, with points (x, y, height) on it if there are.
+
+    ``is_signed`` colours by a scale that is white at zero.
 
     >>> surface.describe([0.0, 1.0], [0.0, 1.0], np.eye(2)).z.limits
     (0.0, 1.0)
     """
     across, up, field = _grid(x, y, values)
-    marks: list[Mark] = [Surface(across, up, Scale(field, what))]
+    marks: list[Mark] = [
+        Surface(across, up, Scale(field, what, "diverging" if is_signed else "sequential"))
+    ]
     if points is not None:
         p = real_array(points, "points")
         if p.ndim != 2 or p.shape[1] != 3:

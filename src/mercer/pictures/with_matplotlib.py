@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from mercer.data.extras import extra
 from mercer.errors import InvalidParameter
 from mercer.pictures.colours import FRAME, GREY, GRID, LIMITS, QUIET, ZERO, Scale, hexes, legible
-from mercer.pictures.labels import cut, placements, width_of
+from mercer.pictures.labels import SMALL, cut, names_left_out, placements, width_of
 from mercer.pictures.scene import (
     INCH,
     Arrows,
@@ -33,6 +34,13 @@ from mercer.pictures.scene import (
 MARKERS = {"circle": "o", "square": "s", "diamond": "D", "triangle": "^", "cross": "X"}
 DASHES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
 LEVELS = 14
+FORMATS = (".png", ".svg", ".pdf")
+PLAIN = (-4, 8)
+"""Powers of ten between which ticks are written out."""
+
+BESIDE = (1.03, 0.0, 0.035, 0.72)
+"""Where the bar of colours stands, in sides of its panel; above it there is room for a legend."""
+
 LETTERS_BELOW = 90
 """Letters of the ticks below a panel; more stand upright."""
 
@@ -68,6 +76,18 @@ def png_of(figure: Any) -> bytes:
     file = BytesIO()
     figure.savefig(file, format="png", bbox_inches="tight")
     return file.getvalue()
+
+
+def save_figure(figure: Any, file: Any, dpi: float) -> None:
+    """Write a figure on a white ground, in the format of the file's ending."""
+    path = Path(file)
+    ending = path.suffix.lower()
+    if ending not in FORMATS:
+        raise InvalidParameter(
+            f"file={path.name!r} does not end as a picture does: choose one of {', '.join(FORMATS)}"
+        )
+    stated = {"Software": None} if ending == ".png" else None  # the same bytes everywhere
+    figure.savefig(path, dpi=dpi, facecolor="white", metadata=stated)
 
 
 def _panel(panel: Panel, ax: Any, figure: Any) -> Any:
@@ -107,7 +127,9 @@ def draw_marks(panel: Panel, ax: Any, *, has_legend: bool) -> None:
     if panel.z is not None:
         ax.set_box_aspect(None, zoom=0.88)  # so that the title of the upright axis is not cut
         ax.locator_params(nbins=4)
-        ax.tick_params(labelsize=8)
+        ax.tick_params(labelsize=8, pad=0.0)
+        for side in (ax.xaxis, ax.yaxis, ax.zaxis):
+            side.label.set_fontsize(9)
     if panel.is_equal:
         _equal(panel, ax)
     ax.set_title(panel.title, parse_math=False, fontsize=10, loc="left")
@@ -159,6 +181,9 @@ def _side(side: Axis, name: str, ax: Any) -> None:
         getattr(ax, f"set_{name}scale")("log")
     getattr(ax, f"set_{name}lim")(*side.limits, auto=True)  # an equal unit may widen them
     axis = getattr(ax, f"{name}axis")
+    usual = extra("matplotlib.ticker", "plot", "drawing a picture").ScalarFormatter
+    if isinstance(axis.get_major_formatter(), usual):  # no factor beside the title unless it must
+        axis.get_major_formatter().set_powerlimits(PLAIN)
     if side.ticks is not None:
         axis.set_ticks([at for at, _ in side.ticks], labels=[cut(t, 40) for _, t in side.ticks])
         axis.set_ticks([], minor=True)
@@ -238,7 +263,11 @@ def _colourmap(scale: Scale) -> Any:
 
 def _bar(scale: Scale, artist: Any, ax: Any) -> None:
     few = extra("matplotlib.ticker", "plot", "drawing a picture").MaxNLocator(6)
-    bar = ax.figure.colorbar(artist, ax=ax, shrink=0.8, pad=0.02, ticks=few)
+    has_layout = ax.figure.get_figure(root=True).get_layout_engine() is not None
+    if has_layout and ax.name != "3d":  # as high as the panel is, whatever an equal unit leaves it
+        bar = ax.figure.colorbar(artist, cax=ax.inset_axes(BESIDE), ticks=few)
+    else:
+        bar = ax.figure.colorbar(artist, ax=ax, shrink=0.8, pad=0.02, ticks=few)
     bar.set_label(scale.title, parse_math=False, fontsize=8)
     bar.ax.tick_params(labelsize=8)
 
@@ -407,9 +436,17 @@ def draw_labels(panels: tuple[Panel, ...], axes: list[Any], figure: Any) -> None
             ax.apply_aspect()
     else:
         figure.get_figure(root=True).draw_without_rendering()
+    halo = extra("matplotlib.patheffects", "plot", "drawing a picture")  # legible over arrows
     for panel, ax in zip(panels, axes, strict=True):
-        for mark, place in placements(panel, *_frame(panel, ax)):
-            x, y = _frame_to_data(place, ax)
+        frame = _frame(panel, ax)
+        found = placements(panel, *frame)
+        words, corner = names_left_out(panel, found, *frame)
+        if words:
+            at = _frame_to_data(corner.x, corner.y, ax)
+            told = ax.text(*at, words, color=QUIET, fontsize=SMALL, ha="center", va="center")
+            told.set_in_layout(False)
+        for mark, place in found:
+            x, y = _frame_to_data(place.x, place.y, ax)
             colour, text = legible(mark.colours[place.number]), cut(mark.texts[place.number])
             ax.text(
                 x,
@@ -423,7 +460,14 @@ def draw_labels(panels: tuple[Panel, ...], axes: list[Any], figure: Any) -> None
                 zorder=5.0,
                 parse_math=False,
                 clip_on=True,
+                path_effects=[halo.withStroke(linewidth=2.0, foreground=ax.get_facecolor())],
             ).set_in_layout(False)
+            if place.line is not None:
+                begin = _frame_to_data(*place.line[:2], ax)
+                end = _frame_to_data(*place.line[2:], ax)
+                ends = zip(begin, end, strict=True)
+                look = {"color": colour, "linewidth": 0.6, "alpha": 0.6, "zorder": 4.0}
+                ax.plot(*ends, scalex=False, scaley=False, **look)
 
 
 def _frame(panel: Panel, ax: Any) -> tuple[Any, Any, tuple[float, float]]:
@@ -432,11 +476,11 @@ def _frame(panel: Panel, ax: Any) -> tuple[Any, Any, tuple[float, float]]:
     return ax.get_xlim(), ax.get_ylim(), (float(box.width) * unit, float(box.height) * unit)
 
 
-def _frame_to_data(place: Any, ax: Any) -> tuple[float, float]:
+def _frame_to_data(x: float, y: float, ax: Any) -> tuple[float, float]:
     box = ax.get_window_extent()
     unit = INCH / ax.figure.dpi
     (x0, x1), (y0, y1) = ax.get_xlim(), ax.get_ylim()
     return (
-        x0 + (x1 - x0) * place.x / (box.width * unit),
-        y0 + (y1 - y0) * place.y / (box.height * unit),
+        x0 + (x1 - x0) * x / (box.width * unit),
+        y0 + (y1 - y0) * y / (box.height * unit),
     )

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from mercer.data.extras import extra
-from mercer.pictures.colours import GREY, PALE, legible
-from mercer.pictures.labels import cut, placements
+from mercer.pictures.colours import GREY, PALE, QUIET, legible
+from mercer.pictures.labels import SMALL, cut, names_left_out, placements
 from mercer.pictures.scene import INCH, PIXELS, Axis, Labels, Panel, Rule, Sheet, equalised
 from mercer.pictures.traces import TRACES, Trace, line, safe
 
@@ -194,21 +194,38 @@ class _Cell:
         if panel.z is not None or not panel.of_kind(Labels):
             return
         x, y = self._limits(panel)
-        for mark, place in placements(panel, x, y, self.box):
+        pixel, found = PIXELS / INCH, placements(panel, x, y, self.box)
+        said, corner = names_left_out(panel, found, x, y, self.box)
+        if said:
+            look = {"showarrow": False, "font": {"size": SMALL * pixel, "color": QUIET}}
+            words.append({"text": said, **self._at(corner.x, corner.y, x, y), **look})
+        for mark, place in found:
+            ink = legible(mark.colours[place.number])
+            led: dict[str, Any] = {"showarrow": False}
+            at = (place.x, place.y)
+            if place.line is not None:  # a line leads to it from its point
+                at = place.line[:2]
+                led = {"showarrow": True, "arrowhead": 0, "arrowwidth": 0.6, "arrowcolor": ink}
+                led |= {"ax": pixel * (place.x - at[0]), "ay": -pixel * (place.y - at[1])}
             words.append(
                 {
                     "text": safe(cut(mark.texts[place.number])),
-                    "x": x[0] + (x[1] - x[0]) * place.x / self.box[0],
-                    "y": y[0] + (y[1] - y[0]) * place.y / self.box[1],
-                    "xref": f"x{self.suffix}",
-                    "yref": f"y{self.suffix}",
-                    "showarrow": False,
-                    "font": {
-                        "size": mark.size * PIXELS / INCH,
-                        "color": legible(mark.colours[place.number]),
-                    },
+                    **self._at(*at, x, y),
+                    **led,
+                    "font": {"size": mark.size * pixel, "color": ink},
                 }
             )
+
+    def _at(
+        self, u: float, v: float, x: tuple[float, float], y: tuple[float, float]
+    ) -> dict[str, Any]:
+        """Return where words stand that are some points from the lower left corner of a panel."""
+        return {
+            "x": x[0] + (x[1] - x[0]) * u / self.box[0],
+            "y": y[0] + (y[1] - y[0]) * v / self.box[1],
+            "xref": f"x{self.suffix}",
+            "yref": f"y{self.suffix}",
+        }
 
 
 def _part(number: int, count: int, gap: float) -> tuple[float, float]:

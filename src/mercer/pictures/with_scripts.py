@@ -23,7 +23,7 @@ from mercer.pictures.colours import (
     ZERO,
     Scale,
 )
-from mercer.pictures.labels import GAP, REACH, SIDES
+from mercer.pictures.labels import ALWAYS, FAR, GAP, REACH, SIDES, WAYS
 from mercer.pictures.scene import INCH, PIXELS, Axis, Field, Ids, Labels, Panel, Sheet, Surface
 from mercer.settings import CONFIDENCE
 
@@ -34,6 +34,9 @@ LOOK: dict[str, Any] = {
     "gap": GAP * PIXELS / INCH,
     "reach": REACH,
     "sides": SIDES,
+    "far": FAR,
+    "ways": WAYS,
+    "always": ALWAYS,
     "letters": LIMITS.letters,
     "legend": LIMITS.legend,
     "outlined": LIMITS.outlined,

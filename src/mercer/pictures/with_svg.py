@@ -26,7 +26,7 @@ from mercer.pictures.colours import (
     hexes,
     legible,
 )
-from mercer.pictures.labels import cut, placements, width_of
+from mercer.pictures.labels import SMALL, cut, names_left_out, placements, width_of
 from mercer.pictures.scene import (
     INCH,
     PIXELS,
@@ -307,7 +307,13 @@ class _Frame:
         left, top, width, height = self.box
         unit = INCH / PIXELS
         box = (width * unit, height * unit)
-        for mark, place in placements(self.panel, self.x.limits, self.y.limits, box):
+        frame = (self.x.limits, self.y.limits, box)
+        found = placements(self.panel, *frame)
+        words, corner = names_left_out(self.panel, found, *frame)
+        if words:
+            at = left + corner.x / unit, top + height - corner.y / unit + 4.0
+            yield shapes.text(words, *at, text_anchor="middle", font_size=SMALL / unit, fill=QUIET)
+        for mark, place in found:
             colour = legible(mark.colours[place.number])
             text, size = cut(mark.texts[place.number]), mark.size / unit
             x, y = left + place.x / unit, top + height - place.y / unit + 0.35 * size
@@ -316,6 +322,11 @@ class _Frame:
                 look["font_weight"] = "600"
             if mark.covers:
                 look |= {"stroke": "#fff", "stroke_width": "3", "paint_order": "stroke"}
+            if place.line is not None:
+                x1, y1, x2, y2 = (v / unit for v in place.line)
+                ends: dict[str, Any] = {"x1": left + x1, "y1": top + height - y1}
+                ends |= {"x2": left + x2, "y2": top + height - y2}
+                yield shapes.shape("line", **ends, stroke=colour, stroke_width=0.8, opacity=0.6)
             yield shapes.text(text, x, y, text_anchor="middle", **look)
 
     def at(self, mark: Any) -> tuple[Array, Array]:

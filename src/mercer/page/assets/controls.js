@@ -71,9 +71,9 @@ mercer.selection = (page, sheet) => {
   const draw = () => {
     const ids = page.selected;
     const names = ids.slice(0, 8).map((i) => page.people.names[i]);
-    const more = ids.length > names.length ? ` and ${ids.length - names.length} more` : "";
+    const more = ids.length > names.length ? ` and ${mercer.grouped(ids.length - names.length)} more` : "";
     if (!ids.length) place.replaceChildren(hint);
-    else place.replaceChildren(`${ids.length} selected: ${names.join(", ")}${more} `, clear, " ", save);
+    else place.replaceChildren(mercer.element("span", `${mercer.grouped(ids.length)} selected: ${names.join(", ")}${more}`), " ", clear, " ", save);
     if (sheet.isOnlySelected !== ids.length > 0) {
       sheet.isOnlySelected = ids.length > 0;
       sheet.turn(0);
@@ -88,13 +88,21 @@ mercer.card = (page) => {
   const card = document.getElementById("card");
   const { people, value } = page;
   card.hidden = true;
+  const kept = people.colours.filter((c) => !c.of).slice(0, 12);
+  const spreads = kept.map((c) => (c.levels ? Infinity : mercer.spread({ of: (i) => c.values[i] }, page.count)));
+  // Its values, in two columns where there are many, and its place on the axes that are shown.
   const describe = (id) => {
-    const lines = people.colours.filter((c) => !c.of).slice(0, 12).map((c) => `${c.name}: ${c.levels ? c.levels[c.codes[id]] : mercer.shown(c.values[id], "number")}`);
-    people.coordinates.slice(0, 4).forEach((_, k) => {
-      const cos2 = people.distances ? `, cos2 ${mercer.shown(page.cos2([k], id), "share")}` : "";
-      lines.push(`${value.axes[k].split(" (")[0]}: ${mercer.shown(people.coordinates[k][id], "number")}${cos2}`);
+    const values = mercer.element("div", null, { class: kept.length > 4 ? "values two" : "values" });
+    kept.forEach((c, j) => {
+      const line = mercer.element("div", `${mercer.cut(c.name, 24)}: `);
+      line.append(mercer.element("b", c.levels ? mercer.cut(c.levels[c.codes[id]], 24) : mercer.shown(c.values[id], "number", spreads[j])));
+      values.append(line);
     });
-    return lines;
+    const places = page.axes.filter((k) => k !== null && k < people.coordinates.length).map((k) => {
+      const cos2 = people.distances ? `, cos2 ${mercer.shown(page.cos2([k], id), "share")}` : "";
+      return mercer.element("div", `${value.axes[k].split(" (")[0]}: ${mercer.shown(people.coordinates[k][id], "number")}${cos2}`);
+    });
+    return [...(kept.length ? [values] : []), ...places];
   };
   page.listen({
     pointed(id, of, text) {
@@ -103,8 +111,8 @@ mercer.card = (page) => {
       const name = id < 0 ? text : page.nameOf(of, id);
       const isOne = id >= 0 && of === "individuals";
       const lines = isOne ? describe(id) : [];
-      if (text && text !== name) lines.unshift(text);
-      card.replaceChildren(mercer.element("strong", name), ...lines.map((line) => mercer.element("div", line)));
+      if (text && text !== name) lines.unshift(mercer.element("div", text));
+      card.replaceChildren(mercer.element("strong", name), ...lines);
       mercer.placeCard();
     },
   });

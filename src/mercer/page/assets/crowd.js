@@ -127,7 +127,14 @@ mercer.Canvas = class {
         if (states[i] !== state) continue;
         const ink = (inks[4 * i] << 16) | (inks[4 * i + 1] << 8) | inks[4 * i + 2];
         if (ink !== last) flat.fillStyle = `#${(last = ink).toString(16).padStart(6, "0")}`;
-        flat.fillRect(places[2 * i] * view[0] + view[2] - size / 2, places[2 * i + 1] * view[1] + view[3] - size / 2, size, size);
+        const [u, v] = [places[2 * i] * view[0] + view[2], places[2 * i + 1] * view[1] + view[3]];
+        if (size <= 3) {
+          flat.fillRect(u - size / 2, v - size / 2, size, size); // too small to be round
+          continue;
+        }
+        flat.beginPath();
+        flat.arc(u, v, size / 2, 0, 2 * Math.PI);
+        flat.fill();
       }
     }
   }

@@ -56,7 +56,11 @@ mercer.Side = class {
     const [low, high] = [Math.min(...this.limits), Math.max(...this.limits)];
     const isHere = ([at]) => at >= low - 1e-9 * (high - low) && at <= high + 1e-9 * (high - low);
     if (this.axis.ticks) return this.axis.ticks.filter(isHere);
-    if (!this.axis.log) return mercer.rounded(this.limits, Math.max(2, Math.abs(this.to - this.from) / this.apart)).map((v) => [v, mercer.tick(v)]);
+    if (!this.axis.log) {
+      let count = Math.max(2, Math.abs(this.to - this.from) / this.apart);
+      while (count < 6 && mercer.rounded(this.limits, count).length < 2) count++; // one number tells no unit
+      return mercer.rounded(this.limits, count).map((v) => [v, mercer.tick(v)]);
+    }
     const [first, last] = [Math.ceil(Math.log10(low)), Math.floor(Math.log10(high))];
     const step = Math.max(1, Math.ceil((last - first) / 6));
     return Array.from({ length: Math.floor((last - first) / step) + 1 }, (_, k) => [10 ** (first + k * step), mercer.tick(10 ** (first + k * step))]);
@@ -231,7 +235,7 @@ mercer.Frame = class {
 
   // Draw everything into a box: left, top, width, height.
   draw(parent, [left, top, width, height], told) {
-    Object.assign(this, { hits: [], boxes: [], cells: [], linked: [], taken: [], told, isMarking: false });
+    Object.assign(this, { hits: [], boxes: [], cells: [], linked: [], taken: [], stems: [], lines: [], unnamed: 0, told, isMarking: false });
     const group = mercer.shape(parent, "g", { class: "frame" });
     this.group = group;
     const { panel } = this;
@@ -272,6 +276,15 @@ mercer.Frame = class {
     if (this.canvas) this.canvas.node.hidden = !isCrowd;
     if (isCrowd) group.querySelector(".ground").setAttribute("fill", "none");
     for (const mark of marks) if (!isCrowd || !many.includes(mark)) this.drawMark(mark);
+    if (this.unnamed) {
+      const words = this.unnamed === 1 ? "1 name has no room" : `${this.unnamed} names have no room`;
+      const [w, h] = [mercer.width(words, 10.5) + 8, 16];
+      const [right, low] = [box[0] + box[2] - w, box[1] + box[3] - h];
+      const corners = [[right, low], [box[0], low], [right, box[1]], [box[0], box[1]]];
+      const isFree = ([u, v]) => !this.taken.some((o) => u < o[2] && o[0] < u + w && v < o[3] && o[1] < v + h);
+      const [u, v] = corners.find(isFree) ?? corners[0]; // beside all names
+      mercer.write(this.layer, words, u + w / 2, v + h / 2, { "text-anchor": "middle", dy: "0.35em", "font-size": 10.5, fill: mercer.theme.quiet, stroke: mercer.theme.ground, "stroke-width": 3, "paint-order": "stroke", class: "unnamed" });
+    }
     if (panel.x.shown || panel.y.shown) this.drawTicks(group);
     this.overlay = mercer.shape(group, "g", { class: "overlay" });
     const legend = top + height - 19 * lines.length - 2;

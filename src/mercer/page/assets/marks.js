@@ -103,7 +103,8 @@ mercer.draw = {};
 
 mercer.draw.points = (frame, mark, [us, vs]) => {
   const { page } = frame;
-  const look = mark.hollow ? { fill: "none", "stroke-width": 1.5 } : { stroke: mercer.theme.ground, "stroke-width": mark.size > 4 ? 0.5 : 0 };
+  const isOnField = frame.panel.marks.some((m) => m.mark === "field"); // of whatever colour: an edge parts them from it
+  const look = mark.hollow ? { fill: "none", "stroke-width": 1.5 } : { stroke: mercer.theme.ground, "stroke-width": isOnField ? 0.9 : mark.size > 4 ? 0.5 : 0 };
   const group = mercer.shape(frame.layer, "g", { ...look, class: mark.painted ? "points painted" : "points" });
   const paths = {};
   const nodes = us.map((u, i) => {
@@ -145,6 +146,7 @@ mercer.draw.arrows = (frame, mark, [us, vs]) => {
     mercer.shape(group, "line", { x1: u0, y1: v0, x2: u - 0.6 * head * c, y2: vs[i] - 0.6 * head * s, stroke: colour, "stroke-width": 1.5, "stroke-dasharray": mark.dashed ? "6 4" : null });
     mercer.shape(group, "path", { d: `M${u.toFixed(1)} ${vs[i].toFixed(1)}L${corner(1)}L${corner(-1)}Z`, fill: colour });
     frame.hit(mark, i, u, vs[i]);
+    frame.stems.push([u0, v0, u, vs[i]]);
     return group;
   });
   frame.linked.push({ mark, nodes });
@@ -268,6 +270,18 @@ mercer.clear = (frame, mark, i, [half, tall]) => {
   return Math.max(found, frame.box[1] + tall / 2);
 };
 
+// Where a number stands across: over its own bar, and beside those that rise higher than it.
+mercer.between = (frame, u, [half, tall], v) => {
+  let found = u;
+  for (const { mark, box } of frame.boxes) {
+    const [left, right] = [box[0], box[0] + box[2]];
+    if (mark.lying || box[1] > v + tall / 2 || box[1] + box[3] < v - tall / 2 || (left < u && u < right)) continue;
+    if (right <= u) found = Math.max(found, right + half + 2);
+    else found = Math.min(found, left - half - 2);
+  }
+  return found;
+};
+
 // Words in their places, inside the frame; one that would stand upon another is left out. Those in
 // cells have the colour that their cell asks for.
 mercer.draw.texts = (frame, mark, [us, vs]) => {
@@ -281,8 +295,9 @@ mercer.draw.texts = (frame, mark, [us, vs]) => {
   const halo = isInCells ? {} : { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" };
   us.forEach((place, i) => {
     const half = mercer.width(mark.texts[i], size) / 2;
-    const u = isInCells ? place : Math.min(Math.max(place, left + half + 1), left + width - half - 1);
     const v = isOnBars ? mercer.clear(frame, mark, i, [half, size]) : vs[i];
+    const free = isOnBars ? mercer.between(frame, place, [half, size], v) : place;
+    const u = isInCells ? place : Math.min(Math.max(free, left + half + 1), left + width - half - 1);
     if (drawn.some(([x, y, w]) => Math.abs(x - u) < w + half && Math.abs(y - v) < 0.9 * size)) return;
     drawn.push([u, v, half]);
     const colour = mark.colours[i % mark.colours.length];
@@ -311,7 +326,39 @@ mercer.besides = ([u, v], w, h, centre, look) => {
   return [...beyond, ...found.sort((p, q) => side(q) - side(p))]; // outward, beside, inward
 };
 
-// Words beside points, the first first: none upon another, upon a point or beyond the frame.
+// Places for a label that a line leads to, nearest first, all around.
+mercer.further = ([u, v], w, h, look) =>
+  look.far.flatMap((reach) =>
+    look.ways.map((turn) => {
+      const [c, s] = [Math.cos(turn * Math.PI), -Math.sin(turn * Math.PI)];
+      return [u + c * (w / 2 + reach * look.gap), v + s * (h / 2 + reach * look.gap)];
+    }),
+  );
+
+// Where the line to a label ends: the nearest place of its edge.
+mercer.edge = ([u, v], [x0, y0, x1, y1]) => [Math.min(Math.max(u, x0), x1), Math.min(Math.max(v, y0), y1)];
+
+// Whether a segment meets a box (Liang and Barsky).
+mercer.meets = ([u0, v0, u1, v1], [x0, y0, x1, y1]) => {
+  let [enters, leaves] = [0, 1];
+  for (const [p, q] of [[u0 - u1, u0 - x0], [u1 - u0, x1 - u0], [v0 - v1, v0 - y0], [v1 - v0, y1 - v0]]) {
+    if (p === 0 && q < 0) return false;
+    if (p < 0) enters = Math.max(enters, q / p);
+    if (p > 0) leaves = Math.min(leaves, q / p);
+  }
+  return enters < leaves;
+};
+
+// Whether two segments cross; those that lead from one point do not.
+mercer.crosses = ([a, b, c, d], [p, q, r, s]) => {
+  if (a === p && b === q) return false;
+  const side = (x, y, u, v, w, z) => Math.sign((u - x) * (z - y) - (v - y) * (w - x));
+  return side(a, b, c, d, p, q) !== side(a, b, c, d, r, s) && side(p, q, r, s, a, b) !== side(p, q, r, s, c, d);
+};
+
+// Words beside points, the first first: none upon another, a point or a stem, or beyond the frame.
+// Names of categories and variables may go further, at the end of a line; the first of them stand
+// upon stems and points rather than nowhere, and those that find no place are counted.
 mercer.draw.labels = (frame, mark, [us, vs]) => {
   const { page, look } = frame;
   const [left, top, width, height] = frame.box;
@@ -324,31 +371,53 @@ mercer.draw.labels = (frame, mark, [us, vs]) => {
   const halo = mark.covers ? { stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" } : {};
   // A small map names fewer, so that they can be read.
   const most = frame.isLevel && mark.of === "individuals" ? Math.min(mark.most, Math.max(5, Math.round((width * height) / 9000))) : mark.most;
+  let placed = 0;
   for (const i of shown.slice(0, most)) {
     const text = mercer.cut(frame.nameOf(mark, i), look.letters);
-    const [w, h] = [mercer.width(text, size, mark.bold) + (frame.isLevel ? 8 : 2), 1.2 * size];
-    const isFree = (isSolid) => ([a, b]) => {
-      const box = [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
-      if (box[0] < left || box[1] < top || box[2] > left + width || box[3] > top + height) return false;
-      if (frame.taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3])) return false;
-      if (isSolid && frame.crowd && !frame.crowd.isFree(box)) return false;
-      return !isSolid || !frame.hits.some((p) => p.u > box[0] - 3 && p.u < box[2] + 3 && p.v > box[1] - 3 && p.v < box[3] + 3);
-    };
-    const places = mercer.besides([us[i], vs[i]], w, h, centre, look);
-    const place = places.find(isFree(true)) ?? (mark.covers ? places.find(isFree(false)) : null);
-    if (!place) continue;
-    frame.taken.push([place[0] - w / 2, place[1] - h / 2, place[0] + w / 2, place[1] + h / 2]);
+    const [w, h] = [mercer.width(text, size, mark.bold) + (frame.isLevel ? 8 : 4), 1.2 * size];
+    const here = [us[i], vs[i]];
+    const room = ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
+    const line = (box) => [...here, ...mercer.edge(here, box)];
+    const isIn = (box) => box[0] >= left && box[1] >= top && box[2] <= left + width && box[3] <= top + height;
+    const isApart = (box) => !frame.taken.some((o) => box[0] < o[2] && o[0] < box[2] && box[1] < o[3] && o[1] < box[3]) && !frame.lines.some((one) => mercer.meets(one, box));
+    const holds = (box, edge) => (p) => p.u > box[0] - edge && p.u < box[2] + edge && p.v > box[1] - edge && p.v < box[3] + edge;
+    const isClear = (box) => !(frame.crowd && !frame.crowd.isFree(box)) && !frame.hits.some(holds(box, 3));
+    const isOffStems = (box) => !frame.stems.some((stem) => mercer.meets(stem, box));
+    const isLed = (box) => !frame.taken.some((o) => mercer.meets(line(box), o)) && !frame.lines.some((one) => mercer.crosses(line(box), one));
+    const near = mercer.besides(here, w, h, centre, look).map(room).filter((box) => isIn(box) && isApart(box));
+    let box = near.find((one) => isClear(one) && isOffStems(one));
+    let isFar = false;
+    if (!box && mark.covers) {
+      box = mercer.further(here, w, h, look).map(room).find((one) => isIn(one) && isApart(one) && isClear(one) && isOffStems(one) && isLed(one));
+      isFar = Boolean(box);
+      const isOnPeople = (one) => !frame.hits.some((p) => p.mark.of && p.mark.of !== "individuals" && holds(one, 3)(p));
+      if (placed < look.always) box ??= near.find(isClear) ?? near.find(isOnPeople);
+    }
+    if (!box) {
+      if (mark.covers) frame.unnamed++;
+      continue;
+    }
+    placed++;
+    frame.taken.push(box);
     const isPainted = mark.of === "individuals" && page.isPainting;
     const fill = mercer.legible(isPainted ? page.labelInk(mark.ids[i]) : mark.colours[i % mark.colours.length]);
-    nodes[i] = mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": size, "font-weight": mark.bold ? 600 : null, fill, ...halo, "data-id": mark.ids ? mark.ids[i] : null });
-    nodes[i].room = frame.taken.at(-1);
+    const [a, b] = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2];
+    const one = mercer.shape(group, "g", { "data-id": mark.ids ? mark.ids[i] : null });
+    if (isFar) {
+      const [x1, y1, x2, y2] = line(box);
+      frame.lines.push([x1, y1, x2, y2]);
+      mercer.shape(one, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.8, opacity: 0.6 });
+    }
+    mercer.write(one, text, a.toFixed(1), b.toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": size, "font-weight": mark.bold ? 600 : null, fill, ...halo });
+    nodes[i] = one;
+    one.room = box;
   }
   frame.linked.push({ mark, nodes, isText: true });
 };
 
-mercer.NAMED = 20; // individuals of a selection that are all named
+mercer.NAMED = 20; // individuals of a selection that are named
 
-// The names of whom a reader has selected, where the map does not name them already.
+// The names of whom a reader has selected, where the map does not name them already and has room.
 mercer.nameSelected = (frame) => {
   const { page, look, layer } = frame;
   layer?.querySelector(".chosen")?.remove();
@@ -360,6 +429,7 @@ mercer.nameSelected = (frame) => {
   const group = mercer.shape(layer, "g", { class: "labels chosen" });
   const where = (id) => (frame.crowd ? frame.crowd.at(id) : frame.hits.find((hit) => hit.mark.of === "individuals" && hit.mark.ids?.[hit.i] === id));
   const places = new Map(page.selected.map((id) => [id, where(id)]));
+  const [names, lines] = [[], [...frame.lines]];
   for (const at of places.values()) if (at) taken.push([at.u - 4, at.v - 4, at.u + 4, at.v + 4]); // none covers a selected point
   for (const [id, at] of places) {
     if (known.has(id) || !at || !frame.holds(at.u, at.v)) continue;
@@ -367,10 +437,20 @@ mercer.nameSelected = (frame) => {
     const [w, h] = [mercer.width(text, 11) + 4, 13];
     const room = ([a, b]) => [a - w / 2, b - h / 2, a + w / 2, b + h / 2];
     const isFree = ([x0, y0, x1, y1]) => x0 >= left && y0 >= top && x1 <= left + width && y1 <= top + height && !taken.some((o) => x0 < o[2] && o[0] < x1 && y0 < o[3] && o[1] < y1);
-    const beside = mercer.besides([at.u, at.v], w, h, null, look);
-    const place = beside.find((one) => isFree(room(one))) ?? beside[at.u + w > left + width ? 1 : 0];
+    const here = [at.u, at.v];
+    const line = (one) => [...here, ...mercer.edge(here, room(one))];
+    const isLed = (one) => !lines.some((other) => mercer.crosses(line(one), other)) && !names.some((box) => mercer.meets(line(one), box));
+    const beside = mercer.besides(here, w, h, null, look).find((one) => isFree(room(one)));
+    const place = beside ?? mercer.further(here, w, h, look).find((one) => isFree(room(one)) && isLed(one));
+    if (!place) continue;
     taken.push(room(place));
+    names.push(room(place));
     const fill = mercer.legible(page.isPainting ? page.labelInk(id) : page.ink(id));
+    if (!beside) {
+      const [x1, y1, x2, y2] = line(place);
+      lines.push([x1, y1, x2, y2]);
+      mercer.shape(group, "line", { x1, y1, x2, y2, stroke: fill, "stroke-width": 0.8, opacity: 0.6 });
+    }
     mercer.write(group, text, place[0].toFixed(1), place[1].toFixed(1), { "text-anchor": "middle", dy: "0.35em", "font-size": 11, fill, stroke: mercer.theme.ground, "stroke-width": 3, "stroke-linejoin": "round", "paint-order": "stroke" });
   }
 };

@@ -59,7 +59,8 @@ mercer.Picture = class {
     if (!this.frames.some((frame) => frame.follows || frame.ranks) && !this.follow?.picks) return;
     for (const frame of this.frames) frame.zoom = null;
     if (this.follow.title) {
-      this.title = this.follow.title.replace("{axis}", this.page.space(this.follow.space).axes[this.page.axes[this.follow.side]]);
+      const axis = this.page.space(this.follow.space).axes[this.page.axes[this.follow.side]];
+      this.title = this.follow.title.replace("{axis}", this.follow.isBrief ? axis.split(" (")[0] : axis);
       this.figure.querySelector("h3").textContent = this.title;
       this.svg.setAttribute("aria-label", this.title);
     }

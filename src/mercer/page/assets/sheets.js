@@ -6,6 +6,18 @@ mercer.PRINTED = 2000;
 // The axes of tables: those that a reader chose first, and the next up to three.
 mercer.tableAxes = (page, count) => [...new Set([...page.axes.filter((k) => k !== null), 0, 1, 2])].filter((k) => k < count).slice(0, 3);
 
+// How far the numbers of a column lie apart, by at most a thousand of them.
+mercer.spread = (column, count) => {
+  const step = Math.ceil(count / 1000);
+  let [low, high] = [Infinity, -Infinity];
+  for (let i = 0; i < count; i += step) {
+    const value = column.of(i);
+    if (typeof value === "number" && value < low) low = value;
+    if (typeof value === "number" && value > high) high = value;
+  }
+  return high > low ? high - low : Infinity;
+};
+
 mercer.individualsColumns = (page) => {
   const people = page.people;
   const axes = mercer.tableAxes(page, people.coordinates.length);
@@ -50,6 +62,7 @@ mercer.Sheet = class {
     const columns = this.isOfIndividuals ? mercer.individualsColumns(page) : elements ? mercer.elementsColumns(page, elements) : sheet.columns;
     this.count = this.isOfIndividuals ? page.count : elements ? elements.names.length : sheet.rows.length;
     this.columns = columns.map((c, j) => ({ of: (i) => sheet.rows[i][j], ...c }));
+    for (const column of this.columns) if (column.kind === "number") column.spread = mercer.spread(column, this.count);
     this.order = Array.from({ length: this.count }, (_, i) => i);
     if (elements) this.order.sort((a, b) => (page.worth(sheet.id, page.axes, b) || 0) - (page.worth(sheet.id, page.axes, a) || 0));
     this.sorted = [-1, 1];
@@ -178,7 +191,7 @@ mercer.Sheet = class {
         const tr = mercer.element("tr", null, this.isOfIndividuals ? { "data-id": i, tabindex: "0" } : {});
         if (this.isOfIndividuals && this.page.mask[i]) tr.className = "selected";
         for (const column of this.columns) {
-          tr.append(mercer.element("td", mercer.shown(column.of(i), column.kind), { class: column.kind }));
+          tr.append(mercer.element("td", mercer.shown(column.of(i), column.kind, column.spread), { class: column.kind }));
         }
         return tr;
       }),
@@ -192,7 +205,7 @@ mercer.Sheet = class {
     const last = this.first + shown.length;
     const left = this.count - rows.length;
     const hidden = left && !this.isOnlySelected && this.page.leastCos2 > 0 ? `, ${left} left out by the filter of cos2` : "";
-    const some = rows.length > shown.length ? `rows ${this.first + 1} to ${last} of ${rows.length}` : `${rows.length} rows`;
+    const some = rows.length > shown.length ? `rows ${mercer.grouped(this.first + 1)} to ${mercer.grouped(last)} of ${mercer.grouped(rows.length)}` : `${mercer.grouped(rows.length)} rows`;
     this.where.textContent = rows.length > shown.length || hidden ? `(${some}${hidden})` : "";
     if (this.back) {
       this.back.disabled = this.first === 0;

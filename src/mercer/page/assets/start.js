@@ -25,6 +25,15 @@ mercer.contents = () => {
   const places = links.map((link) => document.getElementById(link.hash.slice(1)));
   const open = (place) => place?.classList.contains("detail") && place.querySelector("details").setAttribute("open", "");
   links.forEach((link, k) => link.addEventListener("click", () => open(places[k])));
+  // In a frame whose page came as text, an address of a place leads away from it.
+  const lead = (event) => {
+    const link = event.target.closest?.('a[href^="#"]');
+    const place = link && document.getElementById(link.hash.slice(1));
+    if (!place) return;
+    event.preventDefault();
+    place.scrollIntoView();
+  };
+  if (window.parent !== window) document.addEventListener("click", lead);
   open(location.hash ? document.getElementById(location.hash.slice(1)) : null);
   const look = () => {
     const at = places.findLastIndex((place) => place && place.getBoundingClientRect().top < 120);

@@ -10,14 +10,21 @@ mercer.element = (tag, text, attributes = {}) => {
   return made;
 };
 
-mercer.shown = (value, kind) => {
+// Three digits of a number, or of the spread of its column: 50.14 where others are 49.2 and 51.16;
+// of a large one, all before the point.
+mercer.shown = (value, kind, spread = Infinity) => {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   if (typeof value === "string") return value;
   if (kind === "share") return `${(100 * value).toFixed(1)} %`;
   if (kind === "error") return value.toExponential(0);
-  const isLong = Math.abs(value) >= 1e3 && Math.abs(value) < 1e6;
-  return (isLong ? value.toFixed(0) : String(Number(value.toPrecision(3)))).replace("-", "−");
+  const size = Math.abs(value);
+  const digits = size > spread && spread > 0 ? Math.min(6, 3 + Math.ceil(Math.log10(size / spread))) : 3;
+  const isLong = size >= 1e3 && size < 1e15 && digits <= Math.ceil(Math.log10(size));
+  return (isLong ? value.toFixed(0) : String(Number(value.toPrecision(digits)))).replace("-", "−");
 };
+
+// A whole number with its thousands apart.
+mercer.grouped = (count) => count.toLocaleString("en").replaceAll(",", "\u00a0");
 
 // A spreadsheet runs cells that begin like formulas: an apostrophe makes them text again.
 mercer.neutral = (text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
