@@ -4,11 +4,13 @@ BIN := .venv/$(SCRIPTS)
 READY := .venv/.ready
 USERS := .venv/.users
 OLDEST := .venv-oldest/$(SCRIPTS)
+NUMBERS := $(addprefix tests/,kernels sklearn mds pca regression svm gp spectrum solve rkhs data reading \
+    factorial pictures test_estimator.py test_transformers.py test_fourier.py test_points.py test_gram.py)
 
 # Two pytest workers share two cores: more threads inside each would only wait for one another.
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo docs gallery release test test-all test-oldest lint browser clean
+.PHONY: demo docs gallery release test test-all test-oldest test-oldest-numbers lint browser clean
 
 # The demonstration needs what users need, and not what developers do, unless that is there.
 demo: $(if $(wildcard $(READY)),$(READY),$(USERS))
@@ -30,8 +32,10 @@ release: $(READY)
 	$(BIN)/python -m pip install --quiet build
 	PYTHON=$(CURDIR)/$(BIN)/python .ci/release
 
+# Every picture of the gallery, in demo/gallery.
 gallery: $(READY)
-	$(BIN)/python examples/gallery.py
+	mkdir -p demo/gallery
+	cd demo/gallery && for script in ../../examples/gallery/*/*.py; do ../../$(BIN)/python $$script || exit 1; done
 
 test: $(READY) lint browser
 	$(BIN)/python -m pytest -q -n 2
@@ -49,6 +53,10 @@ test-all: $(READY) lint browser
 test-oldest: .venv-oldest/.ready
 	HYPOTHESIS_PROFILE=few $(OLDEST)/python -m pytest -q -n 2 \
 	    --ignore tests/page/test_report_browser.py
+
+# Of them those that numpy, scipy, scikit-learn and readers of files can break.
+test-oldest-numbers: .venv-oldest/.ready
+	HYPOTHESIS_PROFILE=few $(OLDEST)/python -m pytest -q -n 2 $(NUMBERS)
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

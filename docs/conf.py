@@ -30,6 +30,7 @@ extensions = [
     "building.pictures",
     "building.names",
     "building.notebooks",
+    "building.gallery",
 ]
 exclude_patterns = ["_build", "building"]
 suppress_warnings = ["myst.xref_missing"] if os.environ.get("MERCER_DOCS_DRAFT") else []
@@ -55,6 +56,7 @@ numpydoc_show_class_members = False
 numpydoc_xref_param_type = False
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"  # the other one underlines modules, as if they were links
 html_title = "mercer"
 html_static_path = ["_static"]
 html_css_files = ["mercer.css"]

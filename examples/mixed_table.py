@@ -33,7 +33,7 @@ table = {
 }
 
 kernel = mc.Columns.guess(mc.data.rows(table, roles={"visits": "ordinal", "note": "text"}))
-print("A kernel for each column, balanced so that each has inertia 1:")
+print("A kernel for each column, numbers and categories as in FAMD, others of inertia 1:")
 for column, k in kernel.children().items():
     print(f"  {column:<9} {k}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import subprocess
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -27,14 +28,6 @@ NAMED = {
     for block in re.findall(r"```\{names\}\n(.*?)```", text, flags=re.DOTALL)
     for name in block.split()
 }
-
-
-WITHOUT_EXAMPLE = {
-    "mercer.data.OnDisk",  # what open_points returns
-    "mercer.networks.ReplicateStudy",  # what replicate_study returns
-    *(f"mercer.pictures.replicate_{what}" for what in ("curve", "map", "networks", "pairs")),
-}
-"""Names whose example is that of the call before them, which takes seconds."""
 
 
 def listed_in(page: Path) -> list[Path]:
@@ -122,10 +115,6 @@ def test_the_readme_begins_with_three_lines_of_shell_and_five_of_python() -> Non
     assert text.index("two-maps.png") < text.index("```sh") < text.index("```python")
 
 
-SHOWN_ELSEWHERE = {"errors", "results"}
-"""What is raised or returned: calls that do so have the examples."""
-
-
 def documented(name: str) -> str:
     module, _, last = name.rpartition(".")
     return str(inspect.getdoc(getattr(import_module(module), last)))
@@ -135,22 +124,57 @@ def documented(name: str) -> str:
 def test_every_name_of_the_reference_has_an_example(page: Path) -> None:
     blocks = re.findall(r"```\{names\}\n(.*?)```", TEXTS[page], flags=re.DOTALL)
     named = [name for block in blocks for name in block.split()]
-    without = {name for name in named if ">>>" not in documented(name)}
-    assert page.stem in SHOWN_ELSEWHERE or without <= WITHOUT_EXAMPLE
+    assert not [name for name in named if ">>>" not in documented(name)]
+
+
+def documented_kernels() -> dict[str, type[mc.Kernel]]:
+    kinds = {
+        name: getattr(import_module(name.rpartition(".")[0]), name.rpartition(".")[2])
+        for name in sorted(NAMED)
+    }
+    return {
+        name: kind
+        for name, kind in kinds.items()
+        if isinstance(kind, type) and issubclass(kind, mc.Kernel) and kind is not mc.Kernel
+    }
+
+
+def test_every_kernel_of_the_reference_states_its_formula() -> None:
+    kernels = documented_kernels()
+    assert len(kernels) > 60
+    assert not [name for name in kernels if ".. math::" not in documented(name)]
+
+
+def test_every_kernel_of_the_reference_states_its_domain() -> None:
+    for name, kind in documented_kernels().items():
+        said = documented(name)
+        assert re.search(r"^Points are ", said, flags=re.MULTILINE), name
+        for parameter in kind.domain:
+            stated = rf"``{parameter}(``|=)|^{parameter} : "
+            assert re.search(stated, said, flags=re.MULTILINE), (name, parameter)
+
+
+def cited_works() -> list[str]:
+    """Return how docstrings cite the bibliography after the five texts: first author and year."""
+    cited = []
+    for entry in (DOCS / "references.bib").read_text(encoding="utf-8").split("\n@")[5:]:
+        authors = re.search(r"author = \{(.*)\}", entry)
+        year = re.search(r"year = \{(\d+)\}", entry)
+        assert authors is not None
+        assert year is not None
+        cited.append(rf"\b{authors[1].split(',')[0]}\b[^;]{{0,200}}\b{year[1]}\b")
+    return cited
+
+
+def test_every_kernel_of_the_reference_cites_a_text() -> None:
+    texts = [r"\b(Beeny|Martin|Yao),", r"\bGallier and Quaintance\b", r"\bKroese et al\."]
+    source = re.compile("|".join([*texts, *cited_works()]))
+    assert not [name for name in documented_kernels() if not source.search(documented(name))]
 
 
 def test_the_bibliography_has_what_docstrings_cite_and_nothing_else() -> None:
-    text = (DOCS / "references.bib").read_text(encoding="utf-8")
     docstrings = "\n".join(documented(name) for name in sorted(NAMED))
-    for entry in text.split("\n@")[5:]:  # after the five texts
-        authors, year = (
-            re.search(r"author = \{(.*)\}", entry),
-            re.search(r"year = \{(\d+)\}", entry),
-        )
-        assert authors is not None
-        assert year is not None
-        first = authors[1].split(",")[0]
-        assert re.search(rf"\b{first}\b[^;]{{0,200}}\b{year[1]}\b", docstrings), entry[:40]
+    assert not [work for work in cited_works() if not re.search(work, docstrings)]
 
 
 def test_every_error_of_the_texts_is_told_on_a_page() -> None:
@@ -178,6 +202,34 @@ def test_files_of_the_release_name_what_is_there() -> None:
     assert set(re.findall(r"make ([\w-]+)", workflow)) <= set(targets)
     for path in re.findall(r"--ignore (\S+)", workflow):
         assert (ROOT / path).exists(), path
+
+
+def test_the_source_archive_has_the_folders_that_are_tracked_and_no_others() -> None:
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    included = stated["tool"]["hatch"]["build"]["targets"]["sdist"]["only-include"]
+    assert all((ROOT / name).exists() for name in included)
+    if (ROOT / ".git").exists():
+        listed = subprocess.run(
+            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
+        assert {line.partition("/")[0] for line in listed.splitlines()} == set(included)
+
+
+def test_every_template_of_an_issue_asks_for_the_doctor() -> None:
+    files = sorted((ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
+    asked = {f.stem: yaml.safe_load(f.read_text("utf-8")).get("body", []) for f in files}
+    asked.pop("config")
+    assert {"missing", "wrong"} <= set(asked)
+    for fields in asked.values():
+        assert any("`mercer doctor`" in field["attributes"]["label"] for field in fields)
+
+
+def test_what_is_tried_with_the_lowest_versions_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    found = re.search(r"^NUMBERS := \$\(addprefix tests/,(.*)\)$", makefile, re.MULTILINE)
+    assert found is not None
+    assert {"kernels", "sklearn", "spectrum", "data", "gp"} <= set(found[1].split())
+    assert all((ROOT / "tests" / name).exists() for name in found[1].split())
 
 
 def test_the_workflow_runs_the_gates_on_every_system_and_python() -> None:

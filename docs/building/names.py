@@ -27,6 +27,9 @@ TEXTS = {
 }
 """How docstrings name the five texts, which are cited without a year."""
 
+ATTRIBUTE = re.compile(r":obj:`(\w+) <[\w.]+>`")
+"""How numpydoc links an attribute that is a property: to any class that has one of its name."""
+
 
 def object_of(path: str) -> Any:
     """Return what a dotted name stands for."""
@@ -128,6 +131,7 @@ def cited(text: str) -> str:
 
 def amend(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
     """Make a docstring's prose markup, and link what it cites to the bibliography."""
+    lines[:] = [ATTRIBUTE.sub(r"**\1**", line) for line in lines]
     block, indent, kinds = "", 0, list[int]()  # of a line of prose its indent, of others -1
     for i, line in enumerate(lines):
         bare = line.lstrip()

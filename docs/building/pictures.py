@@ -1,19 +1,17 @@
-"""Pictures drawn while pages are built, from the very examples that stand on the page.
+"""Examples of the pages run while these are built, and pictures drawn from them.
 
 `{picture} NAME` runs the examples above it (as doctest finds them, one namespace for a page) and
-draws what NAME is bound to. `{gallery}` draws functions of ``examples/gallery.py`` and their code.
+draws what NAME is bound to. Those below the last picture run when the page has been read. An
+example that fails is a warning, with `-W` an error; what they print is compared by `make test`.
 """
 
 from __future__ import annotations
 
 import doctest
-import inspect
 import io
-import re
+import sys
 from contextlib import redirect_stdout
-from functools import cache
 from hashlib import sha256
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -21,7 +19,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from docutils import nodes
 from docutils.parsers.rst import directives
-from docutils.statemachine import StringList
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -29,6 +26,8 @@ from mercer import pictures
 
 logger = logging.getLogger(__name__)
 FOLDER = "_pictures"
+RAN: dict[str, int] = {}
+"""How many examples of each page that was read ran."""
 
 
 def figure_of(found: Any) -> Any:
@@ -63,6 +62,34 @@ def run_examples(text: str, before: int, space: dict[str, Any], done: set[int]) 
                 raise
 
 
+def state_of(env: Any) -> tuple[dict[str, Any], set[int]]:
+    """Return the names of the page that is read, and the lines of the examples that ran."""
+    state: tuple[dict[str, Any], set[int]] = env.temp_data.setdefault(
+        FOLDER, ({"__name__": "__main__"}, set())
+    )
+    return state
+
+
+def run_the_rest(app: Any, _: Any) -> None:
+    """Run what no picture of the page that was read has asked for."""
+    page = Path(app.env.doc2path(app.env.docname))
+    space, done = state_of(app.env)
+    try:
+        run_examples(page.read_text(encoding="utf-8"), sys.maxsize, space, done)
+    except Exception as error:
+        line = max(done) + 1
+        logger.warning("example in line %d: %r", line, error, location=app.env.docname)
+    plt.close("all")
+    RAN[app.env.docname] = len(done)
+
+
+def tell(_app: Any, error: Exception | None) -> None:
+    """Say how many examples ran, which a quiet build says too."""
+    if error is None:
+        pages = sum(count > 0 for count in RAN.values())
+        sys.stdout.write(f"{sum(RAN.values())} examples of {pages} pages ran\n")
+
+
 class Picture(SphinxDirective):
     """One picture: the value of a name on the page."""
 
@@ -73,7 +100,7 @@ class Picture(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         page = Path(self.env.doc2path(self.env.docname))
-        state = self.env.temp_data.setdefault(FOLDER, ({"__name__": "__main__"}, set()))
+        state = state_of(self.env)
         try:
             run_examples(page.read_text(encoding="utf-8"), self.lineno - 1, *state)
             found = eval(self.arguments[0], state[0])
@@ -104,55 +131,9 @@ def figure_nodes(
     return [figure]
 
 
-class Gallery(SphinxDirective):
-    """Functions of ``examples/gallery.py``: thumbnails, then each picture with its code."""
-
-    has_content = True
-
-    def run(self) -> list[nodes.Node]:
-        file = Path(self.env.srcdir).parent / "examples" / "gallery.py"
-        self.env.note_dependency(str(file))
-        gallery = module_of(file)
-        source = file.stat().st_mtime
-        cards, lines = ["::::{container} cards"], list[str]()
-        for name in " ".join(self.content).split():
-            make = getattr(gallery, name)
-            target = Path(self.env.srcdir) / FOLDER / f"gallery-{name}.png"
-            if not target.exists() or target.stat().st_mtime < source:
-                save(make(), target, 120)
-            said, title = str(make.__doc__), name.replace("_", " ").capitalize()
-            shown = [f"```{{image}} /{FOLDER}/{target.name}", f":alt: {said}", ":class: drawn"]
-            thumbnail = f"[![{said}](/{FOLDER}/{target.name})](#{name})"
-            cards += [":::{container} card drawn", thumbnail, "", f"[{title}](#{name})", ":::"]
-            lines += [f"({name})=", f"```{{rubric}} {title}", "```", said, "", *shown, "```", ""]
-            lines += ["```python", *code_of(gallery, make).splitlines(), "```", ""]
-        node = nodes.container()
-        node.document = self.state.document
-        content = StringList([*cards, "::::", "", *lines], "gallery")
-        self.state.nested_parse(content, 0, node)
-        return node.children
-
-
-@cache
-def module_of(file: Path) -> Any:
-    """Return a script as a module."""
-    spec = spec_from_file_location(file.stem, file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def code_of(module: Any, make: Any) -> str:
-    """Return the source of a function of a script, after that of the helpers it calls."""
-    source = inspect.getsource(make)
-    helpers = [getattr(module, name) for name in dict.fromkeys(re.findall(r"\b_[a-z]\w*", source))]
-    return "\n\n".join([*(inspect.getsource(helper) for helper in helpers), source])
-
-
 def setup(app: Any) -> dict[str, bool]:
     """Offer the directives to Sphinx."""
     app.add_directive("picture", Picture)
-    app.add_directive("gallery", Gallery)
+    app.connect("doctree-read", run_the_rest)
+    app.connect("build-finished", tell)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
